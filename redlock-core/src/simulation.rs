@@ -35,9 +35,6 @@ pub trait Wire: Send + Sync {
 
     /// See [`AsyncWrite::poll_write`].
     fn poll_write(&self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>>;
-
-    /// Writes the bytes that the connection takes at once. Fails with `WouldBlock` if it takes none.
-    fn try_write(&self, bytes: &[u8]) -> io::Result<usize>;
 }
 
 /// A simulated connection, in the place of the system's socket.

@@ -56,8 +56,8 @@ async fn the_office_passes_on_and_is_seen(url: &str) {
     let (one, other) = (process(url).await, process(url).await);
     let (told, mut terms) = unbounded_channel();
     let watching = process(url).await;
-    let observed = registry(&watching).scope(async { election(OFFICE).observe() });
-    let mut observer = observed.await.unwrap();
+    let watched = registry(&watching).scope(async { election(OFFICE).observe() });
+    let mut observer = watched.await.unwrap();
 
     stand(&one, "one", &told);
     let (who, first) = next(&mut terms).await;

@@ -3,7 +3,6 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use redlock_core::Request;
 use redlock_core::error::AcquireError;
 use redlock_core::lease::Released;
 use redlock_core::request::{Kind, Permits};

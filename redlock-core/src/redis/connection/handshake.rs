@@ -1,7 +1,6 @@
 //! Makes a connection that may vote.
 
 use std::io;
-use std::sync::Arc;
 
 use bytes::{Buf as _, BytesMut};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -13,14 +12,15 @@ use crate::redis::protocol::scripts::introductions;
 use crate::redis::protocol::wire::{Value, decode, pack};
 
 use super::errors::{CLOSED, GARBLED, broken, not_connected, rejected, rejected_as};
-use super::socket::{Reader, Socket, Stream};
+use super::movable::Movable;
+use super::socket::{Socket, Stream};
 use super::vetting::Facts;
-use super::writer::Writer;
 
 /// A connection after login, with the server's facts.
 pub(in crate::redis) struct Connected {
-    pub(in crate::redis) reader: Reader,
-    pub(in crate::redis) writer: Arc<dyn Writer>,
+    pub(in crate::redis) stream: Box<dyn Stream>,
+    /// The socket below, if another runtime can watch it.
+    pub(in crate::redis) socket: Option<Movable>,
     pub(in crate::redis) dialect: Dialect,
     /// What the server told of itself, if it was asked.
     pub(in crate::redis) facts: Facts,
@@ -49,10 +49,10 @@ pub(in crate::redis) async fn connect(
     let mut socket = Socket::open(server).await?;
     let stream = socket.stream();
     let (dialect, facts) = handshake(stream, server, is_known, info_level, key_prefix).await?;
-    let (reader, writer) = socket.split();
+    let (stream, socket) = socket.lendable();
     Ok(Connected {
-        reader,
-        writer,
+        stream,
+        socket,
         dialect,
         facts,
     })

@@ -4,9 +4,10 @@
 pub(super) mod backoff;
 pub(super) mod errors;
 pub(super) mod handshake;
+#[cfg(unix)]
+pub(super) mod movable;
 pub(super) mod socket;
 #[cfg(feature = "tls")]
 mod tls;
 pub(super) mod transfer;
 pub(super) mod vetting;
-pub(super) mod writer;

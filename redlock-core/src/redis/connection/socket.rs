@@ -1,7 +1,5 @@
 //! The bytes to and from a server, over TCP, a unix socket or TLS.
 
-use std::sync::Arc;
-
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 #[cfg(unix)]
@@ -15,16 +13,13 @@ use crate::redis::address::{Endpoint, Server};
 use super::errors::broken;
 #[cfg(not(unix))]
 use super::errors::not_connected;
+use super::movable::Movable;
 #[cfg(feature = "tls")]
-use super::tls::{TlsWriter, shake_hands};
-use super::writer::Writer;
+use super::tls::shake_hands;
 
 /// A connection before it is split.
 pub(in crate::redis) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
-
-/// The half of a connection that the driver reads.
-pub(in crate::redis) type Reader = Box<dyn AsyncRead + Send + Unpin>;
 
 /// An open connection on which nothing was sent yet. Dropping it closes the connection.
 pub(super) enum Socket {
@@ -32,7 +27,7 @@ pub(super) enum Socket {
     #[cfg(unix)]
     Unix(UnixStream),
     #[cfg(feature = "tls")]
-    Tls(Box<TlsStream<TcpStream>>),
+    Tls(Box<TlsStream<Movable>>),
     #[cfg(feature = "simulation")]
     Simulated(crate::simulation::Socket),
 }
@@ -81,25 +76,22 @@ impl Socket {
         }
     }
 
-    pub(super) fn split(self) -> (Reader, Arc<dyn Writer>) {
-        match self {
-            Self::Tcp(stream) => {
-                let (reader, writer) = stream.into_split();
-                (Box::new(reader), Arc::new(writer))
-            }
+    /// The connection, and its socket if another runtime can watch it.
+    pub(super) fn lendable(self) -> (Box<dyn Stream>, Option<Movable>) {
+        let socket = match self {
             #[cfg(unix)]
-            Self::Unix(stream) => {
-                let (reader, writer) = stream.into_split();
-                (Box::new(reader), Arc::new(writer))
-            }
+            Self::Tcp(stream) => Movable::from(stream),
+            #[cfg(unix)]
+            Self::Unix(stream) => Movable::from(stream),
             #[cfg(feature = "tls")]
             Self::Tls(stream) => {
-                let (reader, writer) = tokio::io::split(*stream);
-                (Box::new(reader), Arc::new(TlsWriter::new(writer)))
+                let socket = stream.get_ref().0.clone();
+                return (stream, Some(socket));
             }
             #[cfg(feature = "simulation")]
-            Self::Simulated(socket) => (Box::new(socket.clone()), Arc::new(socket)),
-        }
+            Self::Simulated(_) => return (self.into_stream(), None),
+        };
+        (Box::new(socket.clone()), Some(socket))
     }
 
     pub(super) fn into_stream(self) -> Box<dyn Stream> {

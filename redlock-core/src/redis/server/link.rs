@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
+
 use crate::env::Clock;
 use crate::env::io_thread::IoThread;
 use crate::node::{NodeHealth, NodeTime};
@@ -41,7 +43,9 @@ impl Link {
         // nodes are started.
         let clock = io.environment().clock;
         let server_check = options.checked_set.as_ref().map(|checked_set| {
-            ServerCheck::new(name, checked_set, options.trust_aof, Arc::clone(&clock))
+            let clock = Arc::clone(&clock);
+            let it = ServerCheck::new(name, checked_set, options.trust_aof, clock);
+            Arc::new(Mutex::new(it))
         });
         let is_compared = server_check.is_some();
         let tracking = Arc::new(KeyTracking::new(
@@ -55,7 +59,7 @@ impl Link {
             address: Arc::clone(address),
             inbox: Arc::clone(&inbox),
             tracking: Arc::clone(&tracking),
-            options,
+            options: Arc::new(options),
             server_check,
             greeted: None,
             // Keeps the thread alive until the last release has been sent.

@@ -157,7 +157,10 @@ impl Wire for ClientEnd {
             written => Poll::Ready(written),
         }
     }
+}
 
+impl ClientEnd {
+    /// Writes the bytes that the connection takes at once. Fails with `WouldBlock` if it takes none.
     fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
         let mut state = self.0.lock();
         if state.end == Some(End::Reset) {

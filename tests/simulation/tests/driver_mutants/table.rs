@@ -76,9 +76,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "a-queued-release-is-forgotten",
         patches: &[Patch {
             file: INBOX,
-            find: "            for submission in written.iter().chain(&queue) {
+            find: "            for submission in &queue {
 ",
-            replace: "            for submission in written.iter().chain(&queue).take(0) {
+            replace: "            for submission in queue.iter().take(0) {
 ",
         }],
     },
@@ -123,27 +123,6 @@ pub(crate) const MUTANTS: &[Mutant] = &[
             replace:
                 "                .extend_from_slice(&encode_with_text(operation, &self.encoding));
             self.in_flight.push_front(in_flight);
-",
-        }],
-    },
-    Mutant {
-        name: "the-rest-of-a-callers-write-is-lost",
-        patches: &[Patch {
-            file: INBOX,
-            find: "        output.extend_from_slice(&state.unwritten);
-",
-            replace: "",
-        }],
-    },
-    Mutant {
-        name: "a-callers-write-is-heard-of-behind-its-answer",
-        patches: &[Patch {
-            file: ANSWERS,
-            find: "            // A reply may belong to an operation that a caller wrote.
-            self.hear_of_written();
-            self.answer_all()?;
-",
-            replace: "            self.answer_all()?;
 ",
         }],
     },

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::{Instant, timeout_at};
 
 use crate::env::caught::{log, unless_it_panics};
@@ -22,7 +23,7 @@ use crate::redis::tracking::KeyTracking;
 use super::inbox::Inbox;
 use super::locate::{Located, locate, moved};
 use super::restart_check::ServerCheck;
-use super::serve::{ConnectionEnd, Serve};
+use super::serve::{ConnectionEnd, Serve, Serving};
 
 pub(super) struct Driver {
     pub(super) name: Arc<str>,
@@ -30,9 +31,9 @@ pub(super) struct Driver {
     pub(super) inbox: Arc<Inbox>,
     /// Is told the node's address, and when the node leaves a server that may still tell of keys.
     pub(super) tracking: Arc<KeyTracking>,
-    pub(super) options: RedisOptions,
+    pub(super) options: Arc<RedisOptions>,
     /// The node's restart check, if the node belongs to a checked set.
-    pub(super) server_check: Option<ServerCheck>,
+    pub(super) server_check: Option<Arc<Mutex<ServerCheck>>>,
     /// The address of the last successful handshake.
     pub(super) greeted: Option<Endpoint>,
     pub(super) _io: IoThread,
@@ -106,12 +107,13 @@ impl Driver {
 
     /// Serves the connection until it ends, or until sentinels name another server.
     async fn serve(&mut self, located: &Located, connected: Connected) -> ConnectionEnd {
-        let server_check = self.server_check.as_mut();
+        let server_check = self.server_check.as_ref();
         let mut serve = Serve::new(connected, &self.inbox, &self.options, server_check);
         if !self.address.fails_over() {
-            return serve.await;
+            return Serving::new(serve).await;
         }
         serve.leave_a_replica();
+        let mut serve = Serving::new(serve);
         let mut moved = pin!(moved(&self.address, located, &self.inbox, &self.options));
         poll_fn(|context| {
             if let Poll::Ready(ended) = Pin::new(&mut serve).poll(context) {
@@ -135,8 +137,8 @@ impl Driver {
     }
 
     fn unreachable(&mut self) {
-        if let Some(server_check) = &mut self.server_check {
-            server_check.unreachable();
+        if let Some(server_check) = &self.server_check {
+            server_check.lock().unreachable();
         }
     }
 
@@ -170,7 +172,8 @@ impl Driver {
             let detail = format!("the sentinels name {}, which is a replica", located.server);
             return Err(not_connected(detail));
         }
-        if let Some(server_check) = &mut self.server_check {
+        if let Some(server_check) = &self.server_check {
+            let mut server_check = server_check.lock();
             let judgement = if self.address.fails_over() {
                 facts.judge_replaceable(&self.name, server_check.is_on())
             } else {

@@ -58,7 +58,7 @@ impl Server {
             address,
             inbox: Arc::clone(&inbox),
             tracking: Arc::new(tracking),
-            options,
+            options: Arc::new(options),
             server_check: None,
             greeted: None,
             _io: io.clone(),
@@ -247,12 +247,8 @@ async fn a_driver_that_panics_goes_on_with_another_connection_and_repeats_its_re
     });
     let checked_set = Arc::new(CheckedSet::new(RestartCheck::Off, LONGEST_PAUSE, 1));
     let its_clock = Arc::clone(&clock) as Arc<dyn Clock>;
-    driver.server_check = Some(ServerCheck::new(
-        &driver.name,
-        &checked_set,
-        false,
-        its_clock,
-    ));
+    let server_check = ServerCheck::new(&driver.name, &checked_set, false, its_clock);
+    driver.server_check = Some(Arc::new(Mutex::new(server_check)));
     let driver = tokio::spawn(driver.run());
     let mut peer = server.accept().await;
     peer.shake_hands().await;

@@ -1,5 +1,6 @@
 //! The inbox, in which operations wait for the driver.
 
+mod loan;
 mod owed;
 mod part;
 mod retired;
@@ -10,11 +11,11 @@ mod submission;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::task::Context;
+use std::task::{Context, Waker};
 use std::time::Duration;
 
-use bytes::BytesMut;
 use parking_lot::Mutex;
+use tokio::runtime::{self, Handle};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -22,10 +23,9 @@ use crate::env::caught::caught;
 use crate::node::operation::{Operation, Want};
 use crate::node::{Answer, EpochListener, NodeError, NodeErrorKind, Reply};
 use crate::redis::connection::backoff::HasEnded;
-use crate::redis::connection::writer::Writer;
-use crate::redis::protocol::command::Encoding;
+use loan::Loan;
 pub(in crate::redis) use part::{Part, Redirected, Way, WholeCluster};
-use state::{Direct, Gate, InboxEnd, InboxState, Written};
+use state::{Gate, InboxEnd, InboxState};
 pub(in crate::redis) use submission::{Owed, Route, Submission};
 
 use super::metrics::NodeMetrics;
@@ -34,7 +34,6 @@ use super::metrics::NodeMetrics;
 pub(in crate::redis) struct Inbox {
     /// The pool's name, for the log.
     pub(in crate::redis) name: Arc<str>,
-    /// Locked longest while a lone caller writes to the socket.
     state: Mutex<InboxState>,
     /// Wakes `settled`: the first attempt to connect may be over.
     settled: Notify,
@@ -67,10 +66,8 @@ impl Inbox {
                 quarantine: None,
                 suspicion: None,
                 queue: Vec::new(),
-                direct: None,
-                written: Vec::new(),
-                unwritten: Vec::new(),
                 owed: VecDeque::new(),
+                loan: Loan::default(),
                 outstanding: 0,
                 driver: None,
                 is_settled: false,
@@ -125,23 +122,11 @@ impl Inbox {
             submission.reply.answer(Answer::Failed(error));
         } else {
             state.outstanding += 1;
-            let driver = match state.write(&submission) {
-                Written::Nothing => {
-                    state.queue.push(submission);
-                    state.driver.take()
-                }
-                Written::Part => {
-                    state.written.push(submission);
-                    state.driver.take()
-                }
-                // The driver learns of the operation when the answer comes.
-                Written::All => {
-                    state.written.push(submission);
-                    None
-                }
-            };
+            let recalled = state.loan.used();
+            state.queue.push(submission);
+            let driver = state.driver.take();
             drop(state);
-            if let Some(driver) = driver {
+            for driver in [driver, recalled].into_iter().flatten() {
                 driver.wake();
             }
         }
@@ -172,12 +157,7 @@ impl Inbox {
 
     /// Opens the gate of a new connection: the node votes from now on, unless it is in `quarantine`.
     /// Returns the releases that were owed before, which must be sent ahead of everything else.
-    pub(super) fn open(
-        &self,
-        writer: &Arc<dyn Writer>,
-        encoding: &Encoding,
-        quarantine: Option<NodeError>,
-    ) -> Vec<Owed> {
+    pub(super) fn open(&self, quarantine: Option<NodeError>) -> Vec<Owed> {
         let now = Instant::now();
         self.metrics.connected(now);
         let owed = {
@@ -192,11 +172,6 @@ impl Inbox {
             });
             state.suspicion = None;
             state.set_gate();
-            state.direct = Some(Direct {
-                writer: Arc::clone(writer),
-                encoding: encoding.clone(),
-                is_calm: false,
-            });
             std::mem::take(&mut state.owed)
         };
         self.settled.notify_waiters();
@@ -259,7 +234,7 @@ impl Inbox {
     /// connection that ended. The operations in the queue were never sent.
     pub(super) fn close(&self, error: &NodeError, owed: Vec<Owed>) {
         self.metrics.disconnected(error);
-        let (written, queue) = {
+        let queue = {
             let mut state = self.state.lock();
             if !state.is_retired() {
                 state.gate = Gate::Closed(error.clone());
@@ -270,28 +245,18 @@ impl Inbox {
             for owed in owed {
                 state.owe(owed);
             }
-            state.direct = None;
-            state.unwritten.clear();
-            let written = std::mem::take(&mut state.written);
             let queue = std::mem::take(&mut state.queue);
-            for submission in written.iter().chain(&queue) {
+            for submission in &queue {
                 if let Some(owed) = Owed::for_release(&submission.operation, submission.route) {
                     state.owe(owed);
                 }
             }
-            (written, queue)
+            queue
         };
         self.settled.notify_waiters();
-        self.metrics
-            .failed(error.kind(), written.len() + queue.len());
+        self.metrics.failed(error.kind(), queue.len());
         // Before the answers: a caller that gets an answer may send to the successor next.
         self.hand_over_owed();
-        // An operation that a caller wrote may have been served. The error says so, and the caller
-        // undoes the operation.
-        let sent = error.clone().into_sent();
-        for submission in written {
-            submission.reply.answer(Answer::Failed(sent.clone()));
-        }
         for submission in queue {
             submission.reply.answer(Answer::Failed(error.clone()));
         }
@@ -299,11 +264,8 @@ impl Inbox {
     }
 
     /// Moves the queue into `taken`, which is empty, and subtracts `answered` from the outstanding
-    /// operations. If the queue is empty, stores the waker, and lets a caller write if the driver
-    /// `is_calm`.
-    ///
-    /// Takes nothing while callers' writes wait for [`take_written`](Self::take_written): the driver
-    /// must record them first, to keep the order of the answers.
+    /// operations. If the queue is empty, stores the waker. `is_calm` says that callers seem to come one at
+    /// a time.
     pub(in crate::redis) fn take(
         &self,
         taken: &mut Vec<Submission>,
@@ -316,17 +278,11 @@ impl Inbox {
         if state.is_retired() {
             return Taken::Retired;
         }
-        if !state.written.is_empty() {
-            return Taken::Overtaken;
-        }
         std::mem::swap(&mut state.queue, taken);
         if taken.is_empty() {
             state.driver = Some(context.waker().clone());
         }
-        let is_calm = is_calm && taken.is_empty();
-        if let Some(direct) = &mut state.direct {
-            direct.is_calm = is_calm;
-        }
+        state.loan.is_calm = is_calm && taken.is_empty();
         if !taken.is_empty() {
             Taken::Some
         } else if state.end.is_some() {
@@ -336,17 +292,26 @@ impl Inbox {
         }
     }
 
-    /// Moves the operations that callers wrote into `taken`, which is empty, and the bytes that the
-    /// socket did not accept to the end of `output`. From then on callers leave the writing to the
-    /// driver, until the driver is calm again.
-    pub(super) fn take_written(&self, taken: &mut Vec<Submission>, output: &mut BytesMut) {
-        let mut state = self.state.lock();
-        if let Some(direct) = &mut state.direct {
-            direct.is_calm = false;
-        }
-        std::mem::swap(&mut state.written, taken);
-        output.extend_from_slice(&state.unwritten);
-        state.unwritten.clear();
+    /// The runtime to lend the connection to.
+    pub(super) fn wanted(&self) -> Option<Handle> {
+        self.state.lock().loan.wanted.take()
+    }
+
+    pub(super) fn lent(&self, to: runtime::Id, driver: &Waker) {
+        self.state.lock().loan.lent(to, driver.clone());
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_lent(&self) -> bool {
+        self.state.lock().loan.is_lent()
+    }
+
+    pub(super) fn is_recalled(&self) -> bool {
+        self.state.lock().loan.is_recalled
+    }
+
+    pub(super) fn returned(&self) {
+        self.state.lock().loan.returned();
     }
 
     /// Stores the waker. True if the node was dropped, or the server retired.
@@ -365,8 +330,6 @@ pub(in crate::redis) enum Taken {
     Nothing,
     /// There is no operation, and none will come.
     Ended,
-    /// A caller wrote an operation, which the driver must record first.
-    Overtaken,
     /// The server is no longer a part of its Cluster.
     Retired,
 }

@@ -1,14 +1,11 @@
 //! The content of an inbox, and its gate.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::task::Waker;
 
-use crate::node::NodeError;
-use crate::redis::connection::writer::Writer;
-use crate::redis::protocol::command::{Encoding, encoded};
-
+use super::loan::Loan;
 use super::{Owed, Submission};
+use crate::node::NodeError;
 
 /// The most releases that are kept while the server does not take them. Beyond it the oldest are
 /// dropped, and their keys expire at the ttl.
@@ -21,15 +18,10 @@ pub(super) struct InboxState {
     pub(super) quarantine: Option<NodeError>,
     pub(super) suspicion: Option<NodeError>,
     pub(super) queue: Vec<Submission>,
-    /// The connection. A caller writes to it by itself while the driver has nothing to do. This saves
-    /// waking one thread on the way to the server.
-    pub(super) direct: Option<Direct>,
-    /// Operations that callers wrote by themselves and the driver does not know of yet.
-    pub(super) written: Vec<Submission>,
-    /// The rest of a caller's write that the socket accepted only in part.
-    pub(super) unwritten: Vec<u8>,
     /// Releases that could not be sent, lost their answer, or were answered with an error.
     pub(super) owed: VecDeque<Owed>,
+    /// Where the callers run, and where the connection is served.
+    pub(super) loan: Loan,
     /// The number of operations that were submitted and not answered.
     pub(super) outstanding: usize,
     /// The driver's waker, while it has nothing to do.
@@ -60,22 +52,6 @@ pub(super) enum Gate {
     Closed(NodeError),
 }
 
-/// See [`InboxState::direct`].
-pub(super) struct Direct {
-    pub(super) writer: Arc<dyn Writer>,
-    pub(super) encoding: Encoding,
-    /// True if the driver has written everything, waits for few answers, and its watchdog fires in time
-    /// for an overdue one.
-    pub(super) is_calm: bool,
-}
-
-/// The result of a caller's own write.
-pub(super) enum Written {
-    Nothing,
-    Part,
-    All,
-}
-
 impl InboxState {
     pub(super) fn is_retired(&self) -> bool {
         self.end == Some(InboxEnd::Retired)
@@ -92,28 +68,6 @@ impl InboxState {
             (None, Some(error)) => Gate::Suspect(error.clone()),
             (None, None) => Gate::Open,
         };
-    }
-
-    /// Writes an operation to the connection at once, if the driver is calm. With more than one
-    /// operation in flight the driver's batches are cheaper, and the driver keeps the order.
-    pub(super) fn write(&mut self, submission: &Submission) -> Written {
-        let Some(direct) = self.direct.as_mut().filter(|direct| direct.is_calm) else {
-            return Written::Nothing;
-        };
-        let route = submission.route;
-        if !matches!(self.gate, Gate::Open) || route.is_asking || route.is_barrier {
-            return Written::Nothing;
-        }
-        direct.is_calm = false;
-        let bytes = encoded(&submission.operation, &direct.encoding);
-        match direct.writer.try_write(bytes) {
-            Ok(0) | Err(_) => Written::Nothing,
-            Ok(written) if written == bytes.len() => Written::All,
-            Ok(written) => {
-                self.unwritten.extend_from_slice(&bytes[written..]);
-                Written::Part
-            }
-        }
     }
 
     pub(super) fn owe(&mut self, owed: Owed) {

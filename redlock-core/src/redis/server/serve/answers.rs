@@ -1,5 +1,6 @@
 //! The server's replies.
 
+use std::sync::Arc;
 use std::task::Context;
 
 use tokio::time::Instant;
@@ -17,15 +18,13 @@ use super::super::inbox::Owed;
 use super::overtaken::Overtaken;
 use super::{InFlight, Purpose, Serve};
 
-impl Serve<'_> {
+impl Serve {
     /// Reads and answers until no more bytes are there.
     pub(super) fn read(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
-        while let Some(count) = transfer::read(&mut self.reader, self.input.room(), context)? {
+        while let Some(count) = transfer::read(&mut self.stream, self.input.room(), context)? {
             self.input.arrived(count);
             self.heard = Instant::now();
             self.inbox.metrics.heard(self.heard);
-            // A reply may belong to an operation that a caller wrote.
-            self.hear_of_written();
             self.answer_all()?;
         }
         Ok(())
@@ -97,10 +96,13 @@ impl Serve<'_> {
                 let is_all_served = self.is_all_served();
                 reply.answer(is_all_served.map_or_else(Answer::Failed, |()| Answer::Absent));
             }
-            purpose => match self.inbox.part().and_then(|part| part.reads(value)) {
-                Some(redirected) => self.hand_on(purpose, redirected),
-                None => self.tell(purpose, value),
-            },
+            purpose => {
+                let inbox = Arc::clone(&self.inbox);
+                match inbox.part().and_then(|part| part.reads(value)) {
+                    Some(redirected) => self.hand_on(purpose, redirected),
+                    None => self.tell(purpose, value),
+                }
+            }
         }
         Ok(())
     }

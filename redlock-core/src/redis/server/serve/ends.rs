@@ -7,7 +7,7 @@ use super::super::inbox::Owed;
 use super::overtaken::Overtaken;
 use super::{Purpose, Serve};
 
-impl Serve<'_> {
+impl Serve {
     /// True if the release of an operation that sets a key was sent already. If the operation were sent
     /// again now, it would arrive after the release, and nothing would delete its keys.
     pub(super) fn is_overtaken(&mut self, operation: &SharedOperation) -> bool {
@@ -26,7 +26,6 @@ impl Serve<'_> {
     /// are owed.
     pub(super) fn give_up(&mut self, error: &NodeError) {
         self.is_over = true;
-        self.hear_of_written();
         let mut owed = Vec::new();
         let mut replies = Vec::new();
         for in_flight in self.in_flight.drain(..) {

@@ -24,7 +24,7 @@ impl Memory {
     }
 }
 
-impl Serve<'_> {
+impl Serve {
     /// Asks again once a heartbeat. The watchdog fires about as often, so the question has no timer.
     pub(super) fn ask_for_memory(&mut self, now: Instant) {
         let heartbeat = self.options.heartbeat;

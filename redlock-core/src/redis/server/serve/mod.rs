@@ -2,6 +2,7 @@
 
 mod answers;
 mod ends;
+mod lending;
 mod memory;
 mod overtaken;
 mod owed;
@@ -17,18 +18,20 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::BytesMut;
+use parking_lot::Mutex;
 use tokio::time::{Instant, Sleep};
 
 use crate::node::operation::SharedOperation;
 use crate::node::{NodeError, NodeErrorKind, Reply};
 use crate::redis::connection::errors::lost;
 use crate::redis::connection::handshake::Connected;
-use crate::redis::connection::socket::Reader;
+use crate::redis::connection::socket::Stream;
 use crate::redis::connection::transfer;
-use crate::redis::connection::writer::Writer;
 use crate::redis::options::RedisOptions;
 use crate::redis::protocol::command::{Encoding, encoded};
 use crate::redis::protocol::wire::Received;
+use lending::Place;
+pub(super) use lending::Serving;
 use memory::Memory;
 use overtaken::Overtaken;
 use owed::OwedRetries;
@@ -45,16 +48,17 @@ const CALM: u32 = 8;
 
 /// Serves a connection until it breaks, or until the node was dropped and everything is answered. It is
 /// one task, holds no mutex across an await, and needs no task or channel for an operation.
-pub(super) struct Serve<'a> {
-    reader: Reader,
-    writer: Arc<dyn Writer>,
+pub(super) struct Serve {
+    stream: Box<dyn Stream>,
     encoding: Encoding,
     /// The node's epoch, which the answers get.
     epoch: u32,
-    inbox: &'a Inbox,
-    options: &'a RedisOptions,
+    inbox: Arc<Inbox>,
+    options: Arc<RedisOptions>,
     /// The node's restart check, if it has one.
-    server_check: Option<&'a mut ServerCheck>,
+    server_check: Option<Arc<Mutex<ServerCheck>>>,
+    /// Where the socket is watched.
+    place: Place,
     /// The reason why the node must not vote. While there is one, a grant counts as not granted.
     quarantine: Option<NodeError>,
     /// The moment of the next check; `None` while a check is unanswered, or without a restart check.
@@ -122,35 +126,35 @@ pub(super) enum ConnectionEnd {
     Broken(NodeError),
 }
 
-impl<'a> Serve<'a> {
+impl Serve {
     /// Opens the inbox. The restart check's question goes first, then the owed releases, then
     /// everything else.
     pub(super) fn new(
         connected: Connected,
-        inbox: &'a Inbox,
-        options: &'a RedisOptions,
-        server_check: Option<&'a mut ServerCheck>,
+        inbox: &Arc<Inbox>,
+        options: &Arc<RedisOptions>,
+        server_check: Option<&Arc<Mutex<ServerCheck>>>,
     ) -> Self {
         let encoding = Encoding {
             dialect: connected.dialect,
             marker: server_check
                 .as_ref()
-                .and_then(|server_check| server_check.marker_key()),
+                .and_then(|server_check| server_check.lock().marker_key()),
             readers_tried: Arc::default(),
         };
         let quarantine = server_check.as_ref().map(|_| {
             let detail = "connected; its restart check is under way";
             NodeError::unsent(NodeErrorKind::NotConnected, detail)
         });
-        let owed = inbox.open(&connected.writer, &encoding, quarantine.clone());
+        let owed = inbox.open(quarantine.clone());
         let mut serve = Self {
-            reader: connected.reader,
-            writer: connected.writer,
+            stream: connected.stream,
             encoding,
             epoch: inbox.epoch(),
-            inbox,
-            options,
-            server_check,
+            inbox: Arc::clone(inbox),
+            options: Arc::clone(options),
+            server_check: server_check.cloned(),
+            place: Place::new(connected.socket),
             quarantine,
             check_at: None,
             memory: Memory::of(connected.facts),
@@ -185,6 +189,19 @@ impl<'a> Serve<'a> {
         ConnectionEnd::Broken(error)
     }
 
+    /// Gives the connection up, if it has not ended, also after a panic: the operations in flight may have
+    /// been served. The connection is not used again, as answers could meet the wrong operations.
+    fn abandon(&mut self) {
+        if !self.is_over {
+            self.give_up(&lost("the node's driver has ended"));
+        }
+    }
+
+    /// True if the last look into the inbox was not quiet.
+    fn is_busy(&self) -> bool {
+        self.quiet_takes == 0
+    }
+
     fn push(&mut self, since: Instant, purpose: Purpose) {
         let overdue = since + self.options.suspect_after;
         if self.watchdog.deadline() > overdue {
@@ -196,35 +213,12 @@ impl<'a> Serve<'a> {
         self.in_flight.push_back(InFlight { since, purpose });
     }
 
-    /// Records the operations that callers wrote, ahead of everything that is still to be sent.
-    fn hear_of_written(&mut self) {
-        let mut taken = std::mem::take(&mut self.taken);
-        self.inbox.take_written(&mut taken, &mut self.output);
-        for Submission {
-            since,
-            operation,
-            reply,
-            route,
-        } in taken.drain(..)
-        {
-            let purpose = Purpose::Operation {
-                operation,
-                reply,
-                route,
-            };
-            self.push(since, purpose);
-        }
-        self.taken = taken;
-    }
-
     /// Encodes the operations that callers submitted.
     fn take(&mut self, context: &Context<'_>) -> Taken {
         let mut taken = std::mem::take(&mut self.taken);
         let answered = std::mem::take(&mut self.answered);
-        // A caller's own write does not wake the driver, so the watchdog must fire in time.
-        let is_watched = self.watchdog.deadline() <= Instant::now() + self.options.suspect_after;
         let is_quiet = self.output.is_empty() && self.in_flight.len() <= QUIET;
-        let is_calm = is_quiet && is_watched && self.quiet_takes >= CALM;
+        let is_calm = is_quiet && self.quiet_takes >= CALM;
         let found = self.inbox.take(&mut taken, answered, is_calm, context);
         if is_quiet && taken.len() <= QUIET {
             self.quiet_takes = self.quiet_takes.saturating_add(1);
@@ -266,12 +260,9 @@ impl<'a> Serve<'a> {
             self.read(context)?;
             self.ask_if_wanted();
             let found = self.take(context);
-            if found == Taken::Overtaken {
-                self.hear_of_written();
-            }
-            transfer::write(&mut &*self.writer, &mut self.output, context)?;
+            transfer::write(&mut self.stream, &mut self.output, context)?;
             match found {
-                Taken::Some | Taken::Overtaken => {}
+                Taken::Some => {}
                 Taken::Retired => return Err(slots::replaced()),
                 Taken::Ended if self.in_flight.is_empty() => return Ok(Poll::Ready(())),
                 Taken::Ended | Taken::Nothing => {
@@ -284,7 +275,7 @@ impl<'a> Serve<'a> {
     }
 }
 
-impl Future for Serve<'_> {
+impl Future for Serve {
     type Output = ConnectionEnd;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<ConnectionEnd> {
@@ -295,16 +286,6 @@ impl Future for Serve<'_> {
                 Poll::Ready(ConnectionEnd::Dropped)
             }
             Err(error) => Poll::Ready(self.end(error)),
-        }
-    }
-}
-
-impl Drop for Serve<'_> {
-    /// Gives up what is in flight, also after a panic: the operations may have been served. The
-    /// connection is not used again, as answers could meet the wrong operations.
-    fn drop(&mut self) {
-        if !self.is_over {
-            self.give_up(&lost("the node's driver has ended"));
         }
     }
 }

@@ -42,7 +42,7 @@ impl OwedRetries {
     }
 }
 
-impl Serve<'_> {
+impl Serve {
     /// Sends owed releases.
     pub(super) fn send_owed(&mut self, owed: Vec<Owed>) {
         self.owed_retries.retry_at = None;

@@ -14,7 +14,7 @@ use super::{Purpose, Serve};
 /// The interval of the probes while a server refuses.
 const EVERY: Duration = Duration::from_secs(1);
 
-impl Serve<'_> {
+impl Serve {
     /// Records a vote, or an error in the place of a vote.
     pub(super) fn judge(&mut self, operation: &Operation, answer: &Answer) {
         match (answer, operation.want()) {

@@ -8,23 +8,24 @@ use crate::redis::protocol::wire::Value;
 
 use super::{Purpose, Serve};
 
-impl Serve<'_> {
+impl Serve {
     /// Sends the restart check's question.
     pub(super) fn ask(&mut self) {
-        let Some(server_check) = &mut self.server_check else {
+        let Some(server_check) = &self.server_check else {
             return;
         };
         self.check_at = None;
-        self.output.extend_from_slice(&server_check.question());
+        self.output
+            .extend_from_slice(&server_check.lock().question());
         self.push(Instant::now(), Purpose::Check);
     }
 
     /// Applies the result of a check to the connection and the inbox.
     pub(super) fn checked(&mut self, value: &Value<'_>) -> Result<(), NodeError> {
-        let Some(server_check) = &mut self.server_check else {
+        let Some(server_check) = &self.server_check else {
             return Ok(());
         };
-        let outcome = server_check.answer(value)?;
+        let outcome = server_check.lock().answer(value)?;
         self.inbox.metrics.read_clock(outcome.clock);
         self.quarantine.clone_from(&outcome.quarantine);
         if outcome.is_new_epoch {
@@ -55,10 +56,8 @@ impl Serve<'_> {
         let is_wanted = self
             .server_check
             .as_ref()
-            .is_some_and(|server_check| server_check.is_wanted());
+            .is_some_and(|server_check| server_check.lock().is_wanted());
         if is_wanted && self.check_at.is_some() {
-            // Callers' writes are recorded first: they were sent before the question.
-            self.hear_of_written();
             self.ask();
         }
     }

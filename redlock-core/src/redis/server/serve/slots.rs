@@ -8,7 +8,7 @@ use crate::redis::connection::errors::lost;
 use super::super::inbox::Redirected;
 use super::{Purpose, Serve};
 
-impl Serve<'_> {
+impl Serve {
     /// Sends `ASKING`: the slot of the next operation is moving to this server.
     pub(super) fn ask_for_slot(&mut self, since: Instant) {
         self.output.extend_from_slice(b"*1\r\n$6\r\nASKING\r\n");

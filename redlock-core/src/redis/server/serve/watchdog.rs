@@ -15,15 +15,14 @@ use crate::redis::protocol::command::HEARTBEAT;
 
 use super::{Purpose, Serve};
 
-impl Serve<'_> {
+impl Serve {
     /// True if there is something to write.
     pub(super) fn watch(&mut self, context: &mut Context<'_>) -> Result<bool, NodeError> {
         let mut has_work = false;
-        if let Some(server_check) = &mut self.server_check {
-            server_check.wake(context.waker());
+        if let Some(server_check) = &self.server_check {
+            server_check.lock().wake(context.waker());
         }
         while self.watchdog.as_mut().poll(context).is_ready() {
-            self.hear_of_written();
             let now = Instant::now();
             if self.check_at.is_some_and(|at| at <= now) {
                 self.ask();

@@ -6,7 +6,7 @@ use std::task::Waker;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use tokio::io::{AsyncRead, AsyncWriteExt as _, DuplexStream, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, DuplexStream, ReadBuf};
 
 use super::*;
 use crate::IoThread;
@@ -24,14 +24,9 @@ use crate::restart_check::{CheckedSet, RestartCheck};
 #[derive(Default)]
 struct Socket(Mutex<Vec<u8>>);
 
-impl Writer for Socket {
-    fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
+impl Sink for Socket {
+    fn write(&self, bytes: &[u8]) {
         self.0.lock().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn poll_write(&self, _context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Poll::Ready(self.try_write(bytes))
     }
 }
 
@@ -39,6 +34,47 @@ impl Socket {
     fn take(&self) -> String {
         let bytes = std::mem::take(&mut *self.0.lock());
         String::from_utf8(bytes).unwrap()
+    }
+}
+
+/// Takes what is written to a connection.
+trait Sink: Send + Sync + 'static {
+    fn write(&self, bytes: &[u8]);
+
+    fn flush(&self) -> Poll<()> {
+        Poll::Ready(())
+    }
+}
+
+/// A connection that is read and written apart.
+struct Halves<R, S>(R, Arc<S>);
+
+impl<R: AsyncRead + Unpin, S> AsyncRead for Halves<R, S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_read(context, buffer)
+    }
+}
+
+impl<R: Unpin, S: Sink> AsyncWrite for Halves<R, S> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        _context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.1.write(bytes);
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.1.flush().map(Ok)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -53,12 +89,12 @@ fn bulk(text: &str) -> String {
     format!("${}\r\n{text}\r\n", text.len())
 }
 
-async fn answer(serve: &mut Serve<'_>, server: &mut DuplexStream, reply: &str) {
+async fn answer(serve: &mut Serve, server: &mut DuplexStream, reply: &str) {
     server.write_all(reply.as_bytes()).await.unwrap();
     look(serve);
 }
 
-fn look(serve: &mut Serve<'_>) {
+fn look(serve: &mut Serve) {
     let mut context = Context::from_waker(Waker::noop());
     assert!(Pin::new(serve).poll(&mut context).is_pending());
 }
@@ -82,19 +118,17 @@ async fn what_is_granted_behind_the_answer_that_it_forgot_is_no_vote() {
     // The test sets the server's time. Compared with a running clock, that time would seem to step
     // whenever the machine is slow.
     let (_, clock) = still_clock();
-    let mut server_check = ServerCheck::new(&"a".into(), &checked_set, false, clock);
-    server_check.connected(Facts::of_role(false), Vec::new());
-    let inbox = Inbox::new("a".into(), 100);
-    let options = crate::redis::RedisOptions::default();
+    let server_check = ServerCheck::new(&"a".into(), &checked_set, false, clock);
+    let server_check = Arc::new(Mutex::new(server_check));
+    server_check
+        .lock()
+        .connected(Facts::of_role(false), Vec::new());
+    let inbox = Arc::new(Inbox::new("a".into(), 100));
+    let options = Arc::new(crate::redis::RedisOptions::default());
     let (mut server, reader) = tokio::io::duplex(1 << 16);
     let socket = Arc::new(Socket::default());
-    let connected = Connected {
-        reader: Box::new(reader),
-        writer: Arc::clone(&socket) as Arc<dyn Writer>,
-        dialect: Dialect::NamesHolder,
-        facts: Facts::of_role(false),
-    };
-    let mut serve = Serve::new(connected, &inbox, &options, Some(&mut server_check));
+    let connected = connected(reader, &socket);
+    let mut serve = Serve::new(connected, &inbox, &options, Some(&server_check));
     let is_voting = || matches!(inbox.status(), NodeStatus::Voting);
 
     look(&mut serve);
@@ -148,16 +182,11 @@ async fn what_sets_a_key_is_not_sent_again_behind_what_undoes_it() {
     let ttl = Duration::from_secs(1);
     let acquire = Want::Acquire { ttl, hint: 0 };
     let keys = Resource::all(["a", "b"]);
-    let inbox = Inbox::new("a".into(), 100);
-    let options = crate::redis::RedisOptions::default();
+    let inbox = Arc::new(Inbox::new("a".into(), 100));
+    let options = Arc::new(crate::redis::RedisOptions::default());
     let (mut server, reader) = tokio::io::duplex(1 << 16);
     let socket = Arc::new(Socket::default());
-    let connected = Connected {
-        reader: Box::new(reader),
-        writer: Arc::clone(&socket) as Arc<dyn Writer>,
-        dialect: Dialect::NamesHolder,
-        facts: Facts::of_role(false),
-    };
+    let connected = connected(reader, &socket);
     let mut serve = Serve::new(connected, &inbox, &options, None);
     look(&mut serve);
 
@@ -190,22 +219,17 @@ struct Secured {
     is_full: AtomicBool,
 }
 
-impl Writer for Secured {
-    fn try_write(&self, _bytes: &[u8]) -> io::Result<usize> {
-        Err(io::ErrorKind::WouldBlock.into())
-    }
-
-    fn poll_write(&self, _context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+impl Sink for Secured {
+    fn write(&self, bytes: &[u8]) {
         self.taken.lock().extend_from_slice(bytes);
-        Poll::Ready(Ok(bytes.len()))
     }
 
-    fn poll_flush(&self, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
+    fn flush(&self) -> Poll<()> {
         if self.is_full.load(Ordering::Relaxed) {
             return Poll::Pending;
         }
-        let taken = std::mem::take(&mut *self.taken.lock());
-        Poll::Ready(self.socket.try_write(&taken).map(|_| ()))
+        self.socket.write(&std::mem::take(&mut *self.taken.lock()));
+        Poll::Ready(())
     }
 }
 
@@ -213,18 +237,12 @@ impl Writer for Secured {
 async fn what_the_connection_took_and_did_not_send_is_looked_after() {
     let io = IoThread::start().unwrap();
     let ttl = Duration::from_secs(1);
-    let inbox = Inbox::new("a".into(), 100);
-    let options = crate::redis::RedisOptions::default();
+    let inbox = Arc::new(Inbox::new("a".into(), 100));
+    let options = Arc::new(crate::redis::RedisOptions::default());
     let (mut server, reader) = tokio::io::duplex(1 << 16);
     let secured = Arc::new(Secured::default());
-    let connected = Connected {
-        reader: Box::new(reader),
-        writer: Arc::clone(&secured) as Arc<dyn Writer>,
-        dialect: Dialect::NamesHolder,
-        facts: Facts::of_role(false),
-    };
+    let connected = connected(reader, &secured);
     let mut serve = Serve::new(connected, &inbox, &options, None);
-    // Enough rounds for an idle driver to let callers write by themselves.
     for _ in 0..2 * CALM {
         look(&mut serve);
         let round = submit(&inbox, &io, Want::Acquire { ttl, hint: 0 });
@@ -259,10 +277,10 @@ impl AsyncRead for Counted {
     }
 }
 
-fn connected(reader: impl AsyncRead + Send + Unpin + 'static, socket: &Arc<Socket>) -> Connected {
+fn connected(reader: impl AsyncRead + Send + Unpin + 'static, sink: &Arc<impl Sink>) -> Connected {
     Connected {
-        reader: Box::new(reader),
-        writer: Arc::clone(socket) as Arc<dyn Writer>,
+        stream: Box::new(Halves(reader, Arc::clone(sink))),
+        socket: None,
         dialect: Dialect::NamesHolder,
         facts: Facts::of_role(false),
     }
@@ -274,8 +292,8 @@ async fn many_answers_are_read_at_once() {
     const OPERATIONS: usize = 1000;
     let io = IoThread::start().unwrap();
     let ttl = Duration::from_secs(1);
-    let inbox = Inbox::new("a".into(), OPERATIONS);
-    let options = crate::redis::RedisOptions::default();
+    let inbox = Arc::new(Inbox::new("a".into(), OPERATIONS));
+    let options = Arc::new(crate::redis::RedisOptions::default());
     let (mut server, reader) = tokio::io::duplex(1 << 16);
     let reads = Arc::new(AtomicUsize::new(0));
     let counted = Counted {
@@ -309,8 +327,8 @@ async fn a_server_that_forgot_its_scripts_under_load_costs_one_look_at_what_is_u
     const OPERATIONS: usize = 1000;
     let io = IoThread::start().unwrap();
     let ttl = Duration::from_secs(1);
-    let inbox = Inbox::new("a".into(), OPERATIONS);
-    let options = crate::redis::RedisOptions::default();
+    let inbox = Arc::new(Inbox::new("a".into(), OPERATIONS));
+    let options = Arc::new(crate::redis::RedisOptions::default());
     let (mut server, reader) = tokio::io::duplex(1 << 16);
     let socket = Arc::new(Socket::default());
     let mut serve = Serve::new(connected(reader, &socket), &inbox, &options, None);
@@ -331,6 +349,8 @@ async fn a_server_that_forgot_its_scripts_under_load_costs_one_look_at_what_is_u
     assert!(inbox.health().in_flight == 0 && serve.overtaken.is_none());
 }
 
+#[cfg(unix)]
+mod lending;
 mod owed;
 mod refusals;
 mod restart_check;

@@ -23,7 +23,7 @@ fn releases(sent: &str) -> usize {
 }
 
 /// Moves the clock until releases are sent. Returns the bytes, and the time that passed.
-async fn sent_next(serve: &mut Serve<'_>, socket: &Socket) -> (String, Duration) {
+async fn sent_next(serve: &mut Serve, socket: &Socket) -> (String, Duration) {
     let before = Instant::now();
     loop {
         look(serve);
@@ -39,8 +39,8 @@ async fn sent_next(serve: &mut Serve<'_>, socket: &Socket) -> (String, Duration)
 #[tokio::test(start_paused = true)]
 async fn a_release_that_is_answered_with_an_error_is_tried_again_until_it_is_served() {
     let io = IoThread::start().unwrap();
-    let inbox = Inbox::new("a".into(), 100);
-    let options = crate::redis::RedisOptions::default();
+    let inbox = Arc::new(Inbox::new("a".into(), 100));
+    let options = Arc::new(crate::redis::RedisOptions::default());
     let (mut server, reader) = tokio::io::duplex(1 << 16);
     let socket = Arc::new(Socket::default());
     let mut serve = Serve::new(connected(reader, &socket), &inbox, &options, None);
@@ -84,8 +84,8 @@ async fn a_release_that_is_answered_with_an_error_is_tried_again_until_it_is_ser
 async fn a_server_that_takes_no_releases_is_asked_about_a_few_of_them_a_pause() {
     const RELEASES: usize = 1000;
     let io = IoThread::start().unwrap();
-    let inbox = Inbox::new("a".into(), 100);
-    let options = crate::redis::RedisOptions::default();
+    let inbox = Arc::new(Inbox::new("a".into(), 100));
+    let options = Arc::new(crate::redis::RedisOptions::default());
     let (mut server, reader) = tokio::io::duplex(1 << 20);
     let socket = Arc::new(Socket::default());
     let mut serve = Serve::new(connected(reader, &socket), &inbox, &options, None);
@@ -132,8 +132,8 @@ async fn a_server_that_takes_no_releases_is_asked_about_a_few_of_them_a_pause() 
 #[tokio::test(start_paused = true)]
 async fn a_barrier_fails_while_a_release_is_owed_which_is_tried_ahead_of_it() {
     let io = IoThread::start().unwrap();
-    let inbox = Inbox::new("a".into(), 100);
-    let options = crate::redis::RedisOptions::default();
+    let inbox = Arc::new(Inbox::new("a".into(), 100));
+    let options = Arc::new(crate::redis::RedisOptions::default());
     let (mut server, reader) = tokio::io::duplex(1 << 16);
     let socket = Arc::new(Socket::default());
     let mut serve = Serve::new(connected(reader, &socket), &inbox, &options, None);
@@ -162,8 +162,8 @@ async fn a_barrier_fails_while_a_release_is_owed_which_is_tried_ahead_of_it() {
 #[tokio::test(start_paused = true)]
 async fn what_is_owed_outlives_the_connection() {
     let io = IoThread::start().unwrap();
-    let inbox = Inbox::new("a".into(), 100);
-    let options = crate::redis::RedisOptions::default();
+    let inbox = Arc::new(Inbox::new("a".into(), 100));
+    let options = Arc::new(crate::redis::RedisOptions::default());
     let socket = Arc::new(Socket::default());
     for is_under_way in [false, true] {
         let (mut server, reader) = tokio::io::duplex(1 << 16);

@@ -14,7 +14,7 @@ fn why(inbox: &Inbox) -> Option<String> {
 }
 
 struct Scene<'a> {
-    serve: Serve<'a>,
+    serve: Serve,
     server: DuplexStream,
     socket: Arc<Socket>,
     inbox: &'a Inbox,
@@ -22,7 +22,7 @@ struct Scene<'a> {
 }
 
 impl<'a> Scene<'a> {
-    fn set(inbox: &'a Inbox, options: &'a RedisOptions) -> Self {
+    fn set(inbox: &'a Arc<Inbox>, options: &Arc<RedisOptions>) -> Self {
         let (server, reader) = tokio::io::duplex(1 << 16);
         let socket = Arc::new(Socket::default());
         let serve = Serve::new(connected(reader, &socket), inbox, options, None);
@@ -62,7 +62,8 @@ impl<'a> Scene<'a> {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_answers_with_errors_counts_as_one_that_does_not_vote() {
-    let (inbox, options) = (Inbox::new("a".into(), 100), RedisOptions::default());
+    let inbox = Arc::new(Inbox::new("a".into(), 100));
+    let options = Arc::new(RedisOptions::default());
     let mut scene = Scene::set(&inbox, &options);
     for _ in 0..2 {
         scene.acquire(REFUSED).await;
@@ -82,7 +83,8 @@ async fn a_server_that_answers_with_errors_counts_as_one_that_does_not_vote() {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_nobody_asks_any_more_is_asked_until_it_would_vote_again() {
-    let (inbox, options) = (Inbox::new("a".into(), 100), RedisOptions::default());
+    let inbox = Arc::new(Inbox::new("a".into(), 100));
+    let options = Arc::new(RedisOptions::default());
     let mut scene = Scene::set(&inbox, &options);
     for _ in 0..3 {
         scene.acquire(REFUSED).await;

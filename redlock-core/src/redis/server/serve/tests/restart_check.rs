@@ -13,17 +13,20 @@ async fn a_server_that_does_not_take_the_marker_is_asked_now_and_then() {
         1,
     ));
     let (_, clock) = still_clock();
-    let mut server_check = ServerCheck::new(&"a".into(), &checked_set, false, clock);
-    server_check.connected(Facts::of_role(false), Vec::new());
-    let inbox = Inbox::new("a".into(), 100);
-    let options = crate::redis::RedisOptions::default();
+    let server_check = ServerCheck::new(&"a".into(), &checked_set, false, clock);
+    let server_check = Arc::new(Mutex::new(server_check));
+    server_check
+        .lock()
+        .connected(Facts::of_role(false), Vec::new());
+    let inbox = Arc::new(Inbox::new("a".into(), 100));
+    let options = Arc::new(crate::redis::RedisOptions::default());
     let (mut server, reader) = tokio::io::duplex(1 << 16);
     let socket = Arc::new(Socket::default());
     let mut serve = Serve::new(
         connected(reader, &socket),
         &inbox,
         &options,
-        Some(&mut server_check),
+        Some(&server_check),
     );
     look(&mut serve);
     for _ in 0..10 {
@@ -65,7 +68,8 @@ async fn what_another_server_granted_counts_no_more_where_that_one_is_refused() 
         facts
     };
     let (_, clock) = still_clock();
-    let mut server_check = ServerCheck::new(&"a".into(), &checked_set, false, Arc::clone(&clock));
+    let server_check = ServerCheck::new(&"a".into(), &checked_set, false, Arc::clone(&clock));
+    let server_check = Arc::new(Mutex::new(server_check));
     let mut other = ServerCheck::new(&"b".into(), &checked_set, false, clock);
     other.connected(of("theirs"), Vec::new());
     other.question();
@@ -73,17 +77,17 @@ async fn what_another_server_granted_counts_no_more_where_that_one_is_refused() 
     let (blank_value, _) = decode(blank.as_bytes()).unwrap().unwrap();
     assert!(other.answer(&blank_value).is_ok());
 
-    let inbox = Inbox::new("a".into(), 100);
-    let options = crate::redis::RedisOptions::default();
+    let inbox = Arc::new(Inbox::new("a".into(), 100));
+    let options = Arc::new(crate::redis::RedisOptions::default());
     let socket = Arc::new(Socket::default());
-    server_check.connected(of("ours"), Vec::new());
+    server_check.lock().connected(of("ours"), Vec::new());
     {
         let (mut server, reader) = tokio::io::duplex(1 << 16);
         let mut serve = Serve::new(
             connected(reader, &socket),
             &inbox,
             &options,
-            Some(&mut server_check),
+            Some(&server_check),
         );
         look(&mut serve);
         answer(&mut serve, &mut server, &blank).await;
@@ -92,13 +96,13 @@ async fn what_another_server_granted_counts_no_more_where_that_one_is_refused() 
         assert!(matches!(inbox.status(), NodeStatus::Voting));
         serve.end(lost("the address means another server now"));
     }
-    server_check.connected(of("theirs"), Vec::new());
+    server_check.lock().connected(of("theirs"), Vec::new());
     let (mut server, reader) = tokio::io::duplex(1 << 16);
     let mut serve = Serve::new(
         connected(reader, &socket),
         &inbox,
         &options,
-        Some(&mut server_check),
+        Some(&server_check),
     );
     look(&mut serve);
     let theirs = checked(5_000, Some("1 theirs 5000"));
@@ -132,14 +136,17 @@ async fn a_server_that_answers_again_votes_at_once_and_behind_a_check() {
     let ttl = Duration::from_secs(1);
     let checked_set = Arc::new(CheckedSet::new(RestartCheck::Standard, ttl, 1));
     let (_, clock) = still_clock();
-    let mut server_check = ServerCheck::new(&"a".into(), &checked_set, false, clock);
-    server_check.connected(Facts::of_role(false), Vec::new());
+    let server_check = ServerCheck::new(&"a".into(), &checked_set, false, clock);
+    let server_check = Arc::new(Mutex::new(server_check));
+    server_check
+        .lock()
+        .connected(Facts::of_role(false), Vec::new());
     let inbox = Arc::new(Inbox::new("a".into(), 100));
-    let options = crate::redis::RedisOptions::default();
+    let options = Arc::new(crate::redis::RedisOptions::default());
     let (mut server, reader) = tokio::io::duplex(1 << 16);
     let socket = Arc::new(Socket::default());
     let connected = connected(reader, &socket);
-    let mut serve = Serve::new(connected, &inbox, &options, Some(&mut server_check));
+    let mut serve = Serve::new(connected, &inbox, &options, Some(&server_check));
     look(&mut serve);
     answer(&mut serve, &mut server, &checked(5_000, Some("1 ? 5000"))).await;
     assert!(matches!(inbox.status(), NodeStatus::Voting));
