@@ -20,7 +20,8 @@ async fn what_happens_behind_it_is_counted() {
         registry.clone().scope(locked()).await.unwrap();
     }
     let text = recorder.render();
-    let acquired = r#"redlock_acquisitions_total{site="late::site",outcome="acquired"} 2"#;
+    let acquired =
+        r#"redlock_acquisitions_total{site="late::site",kind="plain",outcome="acquired"} 2"#;
     assert!(text.contains(acquired), "{text}");
     assert!(
         text.contains("# HELP redlock_wait_seconds How long"),

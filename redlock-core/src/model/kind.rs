@@ -71,7 +71,13 @@ impl Kind {
     }
 
     /// True for readers and writers.
-    pub(crate) const fn is_shared(self) -> bool {
+    ///
+    /// ```
+    /// use redlock_core::request::Kind;
+    ///
+    /// assert!(Kind::Read.is_shared() && Kind::Write.is_shared() && !Kind::Exclusive.is_shared());
+    /// ```
+    pub const fn is_shared(self) -> bool {
         matches!(self, Self::Read | Self::Write)
     }
 

@@ -133,9 +133,9 @@ impl SomeoneElse {
     /// # let locks = redlock_runtime::testing::TestLocks::new();
     /// use redlock_runtime::parameters::Mode;
     /// let _hold = locks.someone_else().mode(Mode::Read).hold("report:7");
-    /// let report = redlock_runtime::lock("report:7").retry_count(0);
-    /// assert!(report.clone().acquire().await.unwrap_err().is_contended());
-    /// report.mode(Mode::Read).acquire().await.unwrap().release().await;
+    /// let report = || redlock_runtime::lock("report:7").retry_count(0);
+    /// assert!(report().acquire().await.unwrap_err().is_contended());
+    /// report().mode(Mode::Read).acquire().await.unwrap().release().await;
     /// # }
     /// ```
     pub fn mode(mut self, mode: Mode) -> Self {

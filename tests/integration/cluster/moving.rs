@@ -138,7 +138,8 @@ async fn readers_writers_and_permits_wait_out_the_move_and_a_permit_is_extended_
     let error = stays.extend(LONG).await.unwrap_err();
     assert!(matches!(error, ExtendError::Unavailable(_)), "{error}");
     assert_eq!(stays.over(), None, "its time runs on");
-    assert_eq!(leaves.release().await, Released::Unconfirmed);
+    // A reader's release has two keys, which are in one place.
+    assert_eq!(leaves.release().await, Released::Confirmed);
 
     cluster.move_keys(slot, 0, 1);
     cluster.close_slot(slot, 0, 1).await;

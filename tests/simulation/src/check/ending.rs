@@ -77,11 +77,15 @@ impl History {
                 // Where time passed behind its last look at the votes, they may have changed then.
                 LeaseEnd::Forgotten => (call.is_prompt && *promised.epochs == *epochs)
                     .then_some("is over, and no node has forgotten anything"),
-                // One of the readers that share it has.
+                // One of the readers that share it has, perhaps with a handle that it used once it was over.
                 LeaseEnd::Revoked if call.request.kind == Kind::Read => {
                     let mut sharers = inner.leases.iter();
                     let is_revoked = sharers.any(|other| {
-                        other.attempt == lease.attempt && other.ended == Some(LeaseEnd::Revoked)
+                        let end = other.ended.as_ref();
+                        other.attempt == lease.attempt
+                            && end.is_some_and(|end| {
+                                *end == LeaseEnd::Revoked || end.is_end_of_validity()
+                            })
                     });
                     (!is_revoked).then_some("is revoked, and nobody has revoked it")
                 }

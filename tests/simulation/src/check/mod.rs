@@ -41,8 +41,8 @@ impl History {
     pub fn acquired(&self, call: CallId, lease: &Lease, epochs: &[u32]) -> usize {
         let now = self.world.now();
         let look = || (lease.validity(), lease.held_for(), lease.over());
-        // Another holder may have had it extended.
-        let is_joined = lease.kind() == Kind::Read && lease.extensions() > 0;
+        // Another reader may have had it extended, or a writer's renewal while it took its intent back.
+        let is_joined = lease.kind().is_shared() && lease.extensions() > 0;
         let (validity, held_for, over) = self.world.observing(look);
         let token = lease.fencing_token().map(u64::from);
         let id = lease.token_id().to_owned();
@@ -148,7 +148,7 @@ impl History {
         is_taken_over: bool,
         broken: &mut Broken,
     ) -> Chain {
-        if inner.calls[new.call].request.kind != Kind::Exclusive {
+        if inner.calls[new.call].request.kind.is_shared() {
             inner.coverage.shared += u64::from(is_taken_over);
             return Chain::default();
         }

@@ -7,7 +7,6 @@ use std::time::Duration;
 use redlock_core::error::AcquireError;
 use redlock_core::node::{KeyReport, Remaining};
 use redlock_core::quorum::majority;
-use redlock_core::request::Kind;
 use redlock_core::{Request, Resource};
 
 use super::{History, Inner, Invariant};
@@ -94,10 +93,10 @@ impl History {
         let inner = &mut *guard;
         let number = inner.calls.len();
         // Readers hold side by side, and nodes say who goes first: what is checked of lines does not hold.
-        let id = if request.kind == Kind::Exclusive {
-            id
-        } else {
+        let id = if request.kind.is_shared() {
             (process, format!("shared by call {number}").into())
+        } else {
+            id
         };
         let line = inner.queues.entry(id.clone()).or_default();
         if line.waiting.is_empty() && line.held == 0 {
@@ -192,7 +191,7 @@ impl History {
         let mut broken = Vec::new();
         {
             let mut inner = self.lock();
-            if inner.calls[call].request.kind == Kind::Exclusive {
+            if !inner.calls[call].request.kind.is_shared() {
                 self.check_idle(&inner, call, &mut broken);
                 self.check_woken(&inner, call, &mut broken);
                 self.check_told(&mut inner, call, error, &mut broken);
@@ -292,7 +291,7 @@ impl History {
     /// `call` begins `attempt`: the turn is its own.
     pub(crate) fn attempted(&self, call: CallId, attempt: usize) {
         let mut broken = Vec::new();
-        if self.lock().calls[call].request.kind != Kind::Exclusive {
+        if self.lock().calls[call].request.kind.is_shared() {
             self.lock().calls[call].attempts.push(attempt);
             return;
         }

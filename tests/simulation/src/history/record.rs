@@ -171,7 +171,7 @@ impl History {
         if let Some((invariant, text)) = broken {
             self.violated(invariant, text);
         }
-        let is_attempt = matches!(want, Want::Acquire { .. });
+        let is_attempt = want.is_acquisition();
         if let (Some(new), Some(call), true) = (new, self.world.call(), is_attempt) {
             self.attempted(call, new);
         }

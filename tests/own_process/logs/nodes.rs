@@ -1,0 +1,157 @@
+//! What is logged of a node.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use redlock_core::redis::{RedisAddress, RedisOptions};
+use redlock_core::testing::QuorumWatch;
+use redlock_core::{IoThread, Node, NodeSet, Resource};
+use redlock_runtime::{Config, Redlock};
+use redlock_tests::{Nodes, RedisNode, eventually};
+
+use crate::{SOON, lines};
+
+#[tokio::test]
+async fn a_node_that_stops_answering_is_logged_once_and_so_is_its_first_answer() {
+    let lines = lines();
+    let node = RedisNode::start().await;
+    let io = IoThread::start().unwrap();
+    let mut options = RedisOptions::default();
+    options.connect_timeout = SOON;
+    options.heartbeat = Duration::from_millis(10);
+    options.suspect_after = Duration::from_millis(50);
+    options.dead_after = SOON * 2;
+    let address = RedisAddress::parse(&node.url()).unwrap();
+    let frozen = redlock_core::RedisNode::start("frozen", address, options, &io);
+    frozen.settled().await;
+    // What is told of it in turn: true where it does not answer, false where it does again.
+    let told = || -> Vec<bool> {
+        let text = lines.text();
+        let of_it = text.lines().filter(|line| line.contains("pool=frozen"));
+        let is_quiet = |line: &str| {
+            let is_quiet = line.contains("node does not answer");
+            (is_quiet || line.contains("node answers again")).then_some(is_quiet)
+        };
+        of_it.filter_map(is_quiet).collect()
+    };
+    node.freeze();
+    // Each look at the answer finds it more overdue. The first one may be from before the freeze, as
+    // a busy machine is as slow as that by itself. So may the answer be that ends the second one.
+    let mut overdue = BTreeSet::new();
+    for _ in 0..5 {
+        let error = eventually("an answer that is more overdue", SOON, || {
+            let error = frozen.health().last_error.map(|it| it.error.to_string());
+            let error = error.ok_or("no error".to_owned());
+            let is_new = |text: &String| text.contains("no answer for") && !overdue.contains(text);
+            let new = error.and_then(|text| if is_new(&text) { Ok(text) } else { Err(text) });
+            std::future::ready(new)
+        })
+        .await;
+        overdue.insert(error);
+    }
+    assert_eq!(told().last(), Some(&true), "{overdue:?}");
+    node.thaw();
+    eventually("an answer", SOON, async || {
+        let is_quiet = told().last() == Some(&true);
+        if is_quiet { Err(lines.text()) } else { Ok(()) }
+    })
+    .await;
+    let told = told();
+    let is_told_once = told.windows(2).all(|two| two[0] != two[1]);
+    assert!(is_told_once && told[0], "{told:?}");
+}
+
+/// The last line about a node that does not vote must not be that it is connected.
+#[tokio::test]
+async fn a_node_that_restarts_in_quarantine_is_logged_as_in_quarantine_again() {
+    let lines = lines();
+    let nodes = Nodes::start(3).await;
+    let pools = nodes
+        .urls()
+        .into_iter()
+        .zip(["emptied", "other-1", "other-2"]);
+    let config = Config::new().node_timeout(SOON).connect_timeout(SOON);
+    let config = pools.fold(config, |config, (url, name)| config.pool(name, url));
+    let redlock = Redlock::start(config).await.unwrap();
+    let told = || -> Vec<bool> {
+        let text = lines.text();
+        let of_it = text.lines().filter(|line| line.contains("pool=emptied"));
+        let is_quarantine = |line: &str| {
+            let is_quarantine = line.contains("node in quarantine");
+            (is_quarantine || line.contains("node connected")).then_some(is_quarantine)
+        };
+        of_it.filter_map(is_quarantine).collect()
+    };
+    eventually("three votes", SOON, async || {
+        let votes = redlock.registry().votes().voting;
+        (votes == 3).then_some(()).ok_or_else(|| lines.text())
+    })
+    .await;
+    let mut expected = vec![false];
+    for _ in 0..2 {
+        nodes[0].restart().await;
+        expected.extend([false, true]);
+        eventually("the quarantine in the log", SOON, async || {
+            let told = told();
+            if told == expected {
+                Ok(())
+            } else {
+                Err(format!("{told:?}"))
+            }
+        })
+        .await;
+    }
+    redlock.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_tell_of_released_locks_is_logged_once() {
+    let lines = lines();
+    let node = RedisNode::start().await;
+    let rules = "reset on >s3cret ~* +@all -client|tracking";
+    node.command(
+        ["ACL", "SETUSER", "untold"]
+            .into_iter()
+            .chain(rules.split(' ')),
+    );
+    let address = format!("redis://untold:s3cret@{}", node.addr());
+    let io = IoThread::start().unwrap();
+    let mut options = RedisOptions::default();
+    options.watch_idle = Duration::ZERO;
+    let address = RedisAddress::parse(&address).unwrap();
+    let untold = redlock_core::RedisNode::start("untold", address, options, &io);
+    let set: NodeSet = Arc::new([Arc::new(untold) as Arc<dyn Node>]);
+    let clock = io.environment().clock;
+    // It is asked again each time.
+    let refusals = async |count: usize| {
+        eventually("the server to refuse", SOON, async || {
+            drop(QuorumWatch::begin(
+                &clock,
+                &set,
+                &Resource::from("r"),
+                u64::MAX,
+            ));
+            let stats = node.info("cmdstat_client|tracking").unwrap_or_default();
+            let refused = stats
+                .split(',')
+                .find_map(|it| it.strip_prefix("rejected_calls="));
+            let refused: usize = refused.unwrap_or("0").parse().unwrap();
+            (refused >= count).then_some(()).ok_or(stats)
+        })
+        .await;
+    };
+    refusals(3).await;
+    lines.until("does not tell of released locks").await;
+    drop(set);
+    let text = lines.text();
+    let told: Vec<_> = text
+        .lines()
+        .filter(|line| line.contains("does not tell of released locks"))
+        .collect();
+    assert!(
+        told.len() == 1 && told[0].contains("WARN") && told[0].contains("NOPERM"),
+        "{told:?}"
+    );
+    assert!(!text.contains("s3cret"), "{text}");
+}
