@@ -57,7 +57,7 @@ impl Crowd {
 
 type Rounds = [Vec<Sample>; Crowd::ALL.len()];
 
-/// The acquisitions of 64 callers of one process in each [`Crowd`].
+/// The acquisitions of 64 callers of one process in each `Crowd`.
 pub fn kinds_readers(plan: &Plan, nodes: &Nodes, report: &mut Report) {
     let runtime = runtime(Flavor::MultiThread);
     let ours = runtime.block_on(Ours::connect(&nodes.urls(), CONNECT_TIMEOUT));
