@@ -2,14 +2,10 @@
 
 mod nodes;
 
-use std::collections::BTreeSet;
 use std::io::Write;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use redlock_core::redis::{RedisAddress, RedisOptions};
-use redlock_core::testing::QuorumWatch;
-use redlock_core::{IoThread, Node, NodeSet, Resource};
 use redlock_runtime::config::RestartCheck;
 use redlock_runtime::{Config, LockError, Redlock, lock, redlock};
 use redlock_tests::{NodeOptions, Nodes, RedisNode, eventually};
