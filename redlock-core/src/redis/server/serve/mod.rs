@@ -140,7 +140,7 @@ impl Serve {
             marker: server_check
                 .as_ref()
                 .and_then(|server_check| server_check.lock().marker_key()),
-            readers_tried: Arc::default(),
+            readers_tried: false,
         };
         let quarantine = server_check.as_ref().map(|_| {
             let detail = "connected; its restart check is under way";
