@@ -53,6 +53,7 @@ impl Watched {
     }
 
     #[cfg(not(unix))]
+    #[expect(clippy::unused_self, reason = "as on Unix")]
     fn again(&self) -> io::Result<Self> {
         Err(io::ErrorKind::Unsupported.into())
     }

@@ -23,6 +23,8 @@ pub(super) struct Loan {
     /// The runtime that the connection is lent to, and the driver that lent it.
     lent: Option<(Id, Waker)>,
     pub(super) is_recalled: bool,
+    /// A runtime that watches no sockets.
+    refused: Option<Id>,
 }
 
 impl Default for Loan {
@@ -40,6 +42,7 @@ impl Loan {
             wanted: None,
             lent: None,
             is_recalled: false,
+            refused: None,
         }
     }
 
@@ -54,16 +57,15 @@ impl Loan {
             self.is_recalled = true;
             return Some(driver.clone());
         }
+        if !is_calm {
+            return None;
+        }
         let Ok(runtime) = Handle::try_current() else {
             self.streak = None;
             return None;
         };
         let id = runtime.id();
         let before = self.streak.filter(|(last, _)| *last == id);
-        if !is_calm {
-            self.streak = before;
-            return None;
-        }
         let count = before.map_or(0, |(_, count)| count).saturating_add(1);
         if count >= self.longest && self.wanted.is_none() {
             self.wanted = Some(runtime);
@@ -74,8 +76,9 @@ impl Loan {
 
     /// The runtime that may still have the connection, of one that was wanted.
     pub(super) fn may_have(&self, runtime: &Handle) -> bool {
-        self.streak
-            .is_some_and(|(id, count)| id == runtime.id() && count >= self.longest)
+        self.streak.is_some_and(|(id, count)| {
+            id == runtime.id() && count >= self.longest && self.refused != Some(id)
+        })
     }
 
     pub(super) fn lent(&mut self, runtime: Id, driver: Waker) {
@@ -97,6 +100,18 @@ impl Loan {
         } else {
             self.longest
         };
-        std::mem::replace(self, Self::after(longest))
+        let now = Self {
+            refused: self.refused,
+            ..Self::after(longest)
+        };
+        std::mem::replace(self, now)
+    }
+
+    /// Like [`returned`](Self::returned): the runtime watches no sockets. It is not asked again, also on the
+    /// node's later connections.
+    pub(super) fn refused(&mut self) -> Self {
+        let before = self.returned(false);
+        self.refused = before.lent.as_ref().map(|(id, _)| *id);
+        before
     }
 }

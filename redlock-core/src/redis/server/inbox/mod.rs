@@ -335,6 +335,12 @@ impl Inbox {
         drop(before);
     }
 
+    /// Records that the runtime which the connection was to be lent to watches no sockets.
+    pub(super) fn refused(&self) {
+        let before = self.state.lock().loan.refused();
+        drop(before);
+    }
+
     /// Stores the waker. True if the node was dropped, or the server retired.
     pub(in crate::redis) fn has_ended(&self, context: &Context<'_>) -> HasEnded {
         let mut state = self.state.lock();

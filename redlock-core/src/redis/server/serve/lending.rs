@@ -6,19 +6,24 @@
 //!
 //! * at once if anybody else sends an operation: the runtime may stand still, and must not delay others;
 //! * if the callers become many, or the runtime ends;
-//! * after [`TICKS`] looks without an answer, or the first of them with an operation unanswered.
+//! * after [`TICKS`] looks without an answer, or the first of them with an operation unanswered or unsent.
+//!
+//! Only the library's thread changes which runtime watches the socket. A task that gives the connection back
+//! leaves it where it is: its runtime may be ending together with its thread, and then a runtime cannot be
+//! entered there.
 //!
 //! Whoever serves holds the mutex of the connection for one poll. It is not held while a task is woken or
 //! made: both can run the end of another task, which takes the mutex.
 
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
-use tokio::runtime::{Handle, Id};
+use tokio::runtime::Handle;
 use tokio::time::{Instant, Sleep};
 
 use super::{ConnectionEnd, Serve};
@@ -41,8 +46,6 @@ pub(super) struct Place {
     is_away: bool,
     /// The number of loans so far.
     loans: u64,
-    /// A runtime that watches no sockets.
-    refused: Option<Id>,
     /// How the connection ended elsewhere.
     end: Option<ConnectionEnd>,
 }
@@ -61,7 +64,6 @@ impl Place {
             loan: None,
             is_away: false,
             loans: 0,
-            refused: None,
             end: None,
         }
     }
@@ -237,16 +239,21 @@ impl Serve {
         }
         // Before the move: who submits from now on is seen.
         let runtime = self.inbox.lend(driver)?;
-        let id = runtime.id();
-        if id == self.place.home.id() || Some(id) == self.place.refused {
+        if runtime.id() == self.place.home.id() {
             self.inbox.returned(false);
             return None;
         }
-        let moved = caught("lending a connection", || socket.move_to(&runtime));
-        if !matches!(moved, Some(Ok(()))) {
-            self.place.refused = Some(id);
-            self.inbox.returned(false);
-            return None;
+        // The panic of a runtime that watches no sockets is no fault, so it is not logged as one.
+        match catch_unwind(AssertUnwindSafe(|| socket.move_to(&runtime))) {
+            Ok(Ok(())) => {}
+            Ok(Err(_)) => {
+                self.inbox.returned(false);
+                return None;
+            }
+            Err(_) => {
+                self.inbox.refused();
+                return None;
+            }
         }
         self.place.is_away = true;
         self.place.loans += 1;
