@@ -6,7 +6,8 @@ use std::time::Duration;
 /// Receives the time of each answer of a node. See
 /// [`RedisOptions::answers`](crate::redis::RedisOptions::answers).
 pub trait ObserveAnswers: fmt::Debug + Send + Sync {
-    /// Receives the time from the submission of an operation, or of a check of the connection, to its
-    /// answer. Called on the I/O thread for each answer, so it must not block.
+    /// Receives the time from the moment when the node took an operation, or a check of the connection, to
+    /// its answer. Called for each answer, on the I/O thread or in the runtime of the caller, so it must not
+    /// block.
     fn answered(&self, after: Duration);
 }

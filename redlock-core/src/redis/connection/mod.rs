@@ -4,7 +4,6 @@
 pub(super) mod backoff;
 pub(super) mod errors;
 pub(super) mod handshake;
-#[cfg(unix)]
 pub(super) mod movable;
 pub(super) mod socket;
 #[cfg(feature = "tls")]

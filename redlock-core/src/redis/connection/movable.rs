@@ -1,6 +1,7 @@
 //! A connected socket that one tokio runtime watches at a time.
 
 use std::io;
+#[cfg(unix)]
 use std::os::fd::AsFd as _;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -8,7 +9,9 @@ use std::task::{Context, Poll};
 
 use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpStream, UnixStream};
+use tokio::net::TcpStream;
+#[cfg(unix)]
+use tokio::net::UnixStream;
 use tokio::runtime::Handle;
 
 use super::socket::Stream;
@@ -21,6 +24,7 @@ pub(in crate::redis) struct Movable(Arc<Mutex<Watched>>);
 /// A socket in the hands of one runtime.
 enum Watched {
     Tcp(TcpStream),
+    #[cfg(unix)]
     Unix(UnixStream),
 }
 
@@ -28,11 +32,13 @@ impl Watched {
     fn stream(&mut self) -> Pin<&mut dyn Stream> {
         match self {
             Self::Tcp(stream) => Pin::new(stream),
+            #[cfg(unix)]
             Self::Unix(stream) => Pin::new(stream),
         }
     }
 
     /// The same socket in the hands of the current runtime.
+    #[cfg(unix)]
     fn again(&self) -> io::Result<Self> {
         match self {
             Self::Tcp(stream) => {
@@ -44,6 +50,12 @@ impl Watched {
                 UnixStream::from_std(same.into()).map(Self::Unix)
             }
         }
+    }
+
+    #[cfg(not(unix))]
+    #[expect(clippy::unused_self, reason = "as on Unix")]
+    fn again(&self) -> io::Result<Self> {
+        Err(io::ErrorKind::Unsupported.into())
     }
 }
 
@@ -71,6 +83,7 @@ impl From<TcpStream> for Movable {
     }
 }
 
+#[cfg(unix)]
 impl From<UnixStream> for Movable {
     fn from(socket: UnixStream) -> Self {
         Self::new(Watched::Unix(socket))

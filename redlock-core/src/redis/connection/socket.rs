@@ -77,11 +77,16 @@ impl Socket {
     }
 
     /// The connection, and its socket if another runtime can watch it.
+    #[cfg(not(unix))]
+    pub(super) fn lendable(self) -> (Box<dyn Stream>, Option<Movable>) {
+        (self.into_stream(), None)
+    }
+
+    /// The connection, and its socket if another runtime can watch it.
+    #[cfg(unix)]
     pub(super) fn lendable(self) -> (Box<dyn Stream>, Option<Movable>) {
         let socket = match self {
-            #[cfg(unix)]
             Self::Tcp(stream) => Movable::from(stream),
-            #[cfg(unix)]
             Self::Unix(stream) => Movable::from(stream),
             #[cfg(feature = "tls")]
             Self::Tls(stream) => {

@@ -5,7 +5,6 @@ mod sharing;
 
 use std::str::FromStr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::model::resource::Resource;
@@ -32,30 +31,28 @@ pub(in crate::redis) enum Dialect {
 }
 
 /// The settings that decide how an operation is encoded.
-#[derive(Clone)]
 pub(in crate::redis) struct Encoding {
     pub(in crate::redis) dialect: Dialect,
     /// The key of the node's marker, if a fenced acquisition has to check it. It is the same for all
     /// nodes of one client.
     pub(in crate::redis) marker: Option<Arc<[u8]>>,
     /// True once a reader was admitted on the connection: its user may run what the scripts of readers need.
-    pub(in crate::redis) readers_tried: Arc<AtomicBool>,
+    pub(in crate::redis) readers_tried: bool,
 }
 
 impl Encoding {
     /// True if the acquisition need not try the commands of readers.
     fn has_tried(&self, operation: &Operation) -> bool {
-        operation.sharing().is_some_and(Sharing::is_reading)
-            && self.readers_tried.load(Ordering::Relaxed)
+        self.readers_tried && operation.sharing().is_some_and(Sharing::is_reading)
     }
 
     /// Remembers that a reader was admitted.
-    pub(in crate::redis) fn heard(&self, operation: &Operation, answer: &Answer) {
+    pub(in crate::redis) fn heard(&mut self, operation: &Operation, answer: &Answer) {
         if operation.sharing().is_some_and(Sharing::is_reading)
             && operation.want().is_acquisition()
             && matches!(answer, Answer::Granted { .. })
         {
-            self.readers_tried.store(true, Ordering::Relaxed);
+            self.readers_tried = true;
         }
     }
 }

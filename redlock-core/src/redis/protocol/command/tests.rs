@@ -18,7 +18,7 @@ fn encoding(dialect: Dialect, marker: Option<&str>) -> Encoding {
     Encoding {
         dialect,
         marker,
-        readers_tried: Arc::default(),
+        readers_tried: false,
     }
 }
 

@@ -7,22 +7,45 @@ use tokio::runtime::{Handle, Id};
 /// The number of operations in a row, all from one runtime and each of them sent while no other was, after
 /// which the connection is lent to that runtime.
 const STREAK: u32 = 16;
+/// The most that the number doubles to. See [`Loan::returned`].
+const LONGEST_STREAK: u32 = 16_384;
 
 /// See the [module](self).
-#[derive(Default)]
 pub(super) struct Loan {
     /// True if the driver found nothing to do at its last looks.
     pub(super) is_calm: bool,
     /// The runtime of the last operations that met a calm driver, and their number in a row.
     streak: Option<(Id, u32)>,
-    /// The runtime that the connection is to be lent to.
+    /// The number of operations in a row after which the connection is lent.
+    longest: u32,
+    /// The runtime that had so many in a row. The streak says whether it still has.
     pub(super) wanted: Option<Handle>,
     /// The runtime that the connection is lent to, and the driver that lent it.
     lent: Option<(Id, Waker)>,
     pub(super) is_recalled: bool,
+    /// A runtime that watches no sockets.
+    refused: Option<Id>,
+}
+
+impl Default for Loan {
+    fn default() -> Self {
+        Self::after(STREAK)
+    }
 }
 
 impl Loan {
+    fn after(longest: u32) -> Self {
+        Self {
+            is_calm: false,
+            streak: None,
+            longest,
+            wanted: None,
+            lent: None,
+            is_recalled: false,
+            refused: None,
+        }
+    }
+
     /// Records that the current thread submits an operation. Returns the driver to wake, if the connection
     /// is lent to another runtime: its thread may stand still, and must not delay others.
     pub(super) fn used(&mut self) -> Option<Waker> {
@@ -43,12 +66,19 @@ impl Loan {
         };
         let id = runtime.id();
         let before = self.streak.filter(|(last, _)| *last == id);
-        let count = before.map_or(0, |(_, count)| count) + 1;
-        if count == STREAK {
+        let count = before.map_or(0, |(_, count)| count).saturating_add(1);
+        if count >= self.longest && self.wanted.is_none() {
             self.wanted = Some(runtime);
         }
         self.streak = Some((id, count));
         None
+    }
+
+    /// The runtime that may still have the connection, of one that was wanted.
+    pub(super) fn may_have(&self, runtime: &Handle) -> bool {
+        self.streak.is_some_and(|(id, count)| {
+            id == runtime.id() && count >= self.longest && self.refused != Some(id)
+        })
     }
 
     pub(super) fn lent(&mut self, runtime: Id, driver: Waker) {
@@ -61,8 +91,27 @@ impl Loan {
         self.lent.is_some()
     }
 
-    /// Records that the driver serves the connection again.
-    pub(super) fn returned(&mut self) {
-        *self = Self::default();
+    /// Records that the driver serves the connection again. If the runtime left operations `unsent`, the next
+    /// streak must be twice as long: some programs drive a runtime for one call at a time, and then a release
+    /// would wait for the library's look. Returns what was recorded before, to be dropped without the mutex.
+    pub(super) fn returned(&mut self, is_unsent: bool) -> Self {
+        let longest = if is_unsent {
+            (self.longest * 2).min(LONGEST_STREAK)
+        } else {
+            self.longest
+        };
+        let now = Self {
+            refused: self.refused,
+            ..Self::after(longest)
+        };
+        std::mem::replace(self, now)
+    }
+
+    /// Like [`returned`](Self::returned): the runtime watches no sockets. It is not asked again, also on the
+    /// node's later connections.
+    pub(super) fn refused(&mut self) -> Self {
+        let before = self.returned(false);
+        self.refused = before.lent.as_ref().map(|(id, _)| *id);
+        before
     }
 }

@@ -15,7 +15,7 @@ use std::task::{Context, Waker};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use tokio::runtime::{self, Handle};
+use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -292,13 +292,25 @@ impl Inbox {
         }
     }
 
-    /// The runtime to lend the connection to.
-    pub(super) fn wanted(&self) -> Option<Handle> {
-        self.state.lock().loan.wanted.take()
+    /// Records that the connection is lent to the returned runtime. `None` if no runtime is to have it, or if
+    /// operations came since the driver's last look: any caller may wait for them.
+    pub(super) fn lend(&self, driver: &Waker) -> Option<Handle> {
+        let mut state = self.state.lock();
+        if !state.queue.is_empty() {
+            return None;
+        }
+        let runtime = state.loan.wanted.take()?;
+        let may_have = state.loan.may_have(&runtime);
+        if may_have {
+            state.loan.lent(runtime.id(), driver.clone());
+        }
+        drop(state);
+        may_have.then_some(runtime)
     }
 
-    pub(super) fn lent(&self, to: runtime::Id, driver: &Waker) {
-        self.state.lock().loan.lent(to, driver.clone());
+    /// True if operations wait for the driver.
+    pub(super) fn is_waited_for(&self) -> bool {
+        !self.state.lock().queue.is_empty()
     }
 
     #[cfg(test)]
@@ -306,12 +318,27 @@ impl Inbox {
         self.state.lock().loan.is_lent()
     }
 
+    /// True if the next poll of the driver lends the connection.
+    #[cfg(test)]
+    pub(super) fn is_loan_wanted(&self) -> bool {
+        self.state.lock().loan.wanted.is_some()
+    }
+
     pub(super) fn is_recalled(&self) -> bool {
         self.state.lock().loan.is_recalled
     }
 
-    pub(super) fn returned(&self) {
-        self.state.lock().loan.returned();
+    /// Records that the driver serves the connection again. `is_unsent` says that operations waited, and the
+    /// task in the other runtime did not look.
+    pub(super) fn returned(&self, is_unsent: bool) {
+        let before = self.state.lock().loan.returned(is_unsent);
+        drop(before);
+    }
+
+    /// Records that the runtime which the connection was to be lent to watches no sockets.
+    pub(super) fn refused(&self) {
+        let before = self.state.lock().loan.refused();
+        drop(before);
     }
 
     /// Stores the waker. True if the node was dropped, or the server retired.

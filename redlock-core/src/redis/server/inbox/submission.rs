@@ -8,8 +8,6 @@ use crate::node::Reply;
 use crate::node::operation::{SharedOperation, Want};
 
 pub(in crate::redis) struct Submission {
-    /// The moment of submission, from which the wait for the answer is measured.
-    pub(in crate::redis) since: Instant,
     pub(in crate::redis) operation: SharedOperation,
     pub(in crate::redis) reply: Reply,
     pub(in crate::redis) route: Route,
@@ -31,7 +29,6 @@ pub(in crate::redis) struct Route {
 impl Submission {
     pub(in crate::redis) fn new(operation: SharedOperation, reply: Reply, route: Route) -> Self {
         Self {
-            since: Instant::now(),
             operation,
             reply,
             route,

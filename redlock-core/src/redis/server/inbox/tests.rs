@@ -152,3 +152,31 @@ fn a_server_that_was_replaced_takes_nothing_and_keeps_nothing() {
     );
     assert!(look(&inbox).0 == Taken::Retired);
 }
+
+#[test]
+fn a_runtime_that_watches_no_sockets_is_asked_once() {
+    let inbox = open();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    let _entered = runtime.enter();
+    let (release, context) = (release(), Context::from_waker(Waker::noop()));
+    let lend_after_calls = || {
+        for _ in 0..100 {
+            inbox.take(&mut Vec::new(), 1, true, &context);
+            submit(&inbox, &release);
+            inbox.take(&mut Vec::new(), 1, false, &context);
+        }
+        inbox.lend(Waker::noop()).is_some()
+    };
+    assert!(lend_after_calls());
+    inbox.returned(false);
+    assert!(lend_after_calls());
+    inbox.refused();
+    inbox.close(
+        &NodeError::unsent(NodeErrorKind::Disconnected, "gone"),
+        Vec::new(),
+    );
+    inbox.open(None);
+    assert!(!lend_after_calls());
+}

@@ -6,25 +6,30 @@
 //!
 //! * at once if anybody else sends an operation: the runtime may stand still, and must not delay others;
 //! * if the callers become many, or the runtime ends;
-//! * after [`TICKS`] looks without an answer, or the first of them with an operation unanswered.
+//! * after [`TICKS`] looks without an answer, or the first of them with an operation unanswered or unsent.
+//!
+//! Only the library's thread changes which runtime watches the socket. A task that gives the connection back
+//! leaves it where it is: its runtime may be ending together with its thread, and then a runtime cannot be
+//! entered there.
 //!
 //! Whoever serves holds the mutex of the connection for one poll. It is not held while a task is woken or
 //! made: both can run the end of another task, which takes the mutex.
 
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
-use tokio::runtime::{Handle, Id};
+use tokio::runtime::Handle;
 use tokio::time::{Instant, Sleep};
 
 use super::{ConnectionEnd, Serve};
 use crate::env::caught::caught;
 use crate::node::NodeError;
-use crate::redis::connection::errors::not_connected;
+use crate::redis::connection::errors::{describe, lost, not_connected};
 use crate::redis::connection::movable::Movable;
 
 /// The number of the library's looks at a lent connection in a row that find no answer.
@@ -37,10 +42,12 @@ pub(super) struct Place {
     /// The library's runtime.
     home: Handle,
     loan: Option<Loan>,
+    /// True if another runtime may still watch the socket.
+    is_away: bool,
     /// The number of loans so far.
     loans: u64,
-    /// A runtime that watches no sockets.
-    refused: Option<Id>,
+    /// How the connection ended elsewhere.
+    end: Option<ConnectionEnd>,
 }
 
 struct Loan {
@@ -55,8 +62,9 @@ impl Place {
             socket,
             home: Handle::current(),
             loan: None,
+            is_away: false,
             loans: 0,
-            refused: None,
+            end: None,
         }
     }
 }
@@ -74,38 +82,37 @@ pub(in crate::redis::server) struct Serving {
 
 struct Shared {
     serve: Mutex<Serve>,
-    driver: Mutex<Driver>,
-}
-
-#[derive(Default)]
-struct Driver {
-    waker: Option<Waker>,
-    /// How the connection ended elsewhere.
-    end: Option<ConnectionEnd>,
+    driver: Mutex<Option<Waker>>,
 }
 
 impl Shared {
-    /// Takes the connection back, and wakes whoever served it.
-    fn take_back(&self) {
-        let guest = self.serve.lock().take_back();
-        if let Some(guest) = guest {
-            guest.wake();
+    /// Leaves the connection to the driver. Nothing of another runtime is touched: the present one may be
+    /// ending, together with its thread.
+    fn give_back(&self, mut serve: MutexGuard<'_, Serve>, end: Option<ConnectionEnd>) {
+        serve.place.end = end;
+        // The waker is that of the caller.
+        let _guest = serve.recall(false);
+        drop(serve);
+        let driver = self.driver.lock().take();
+        if let Some(driver) = driver {
+            driver.wake();
         }
     }
 
-    /// Leaves the connection to the driver.
-    fn give_back(&self, mut serve: MutexGuard<'_, Serve>, end: Option<ConnectionEnd>) {
-        // The waker is that of the caller.
-        let _guest = serve.take_back();
+    /// Takes the connection back, if it is lent, and calls `last`.
+    fn close<T>(&self, last: impl FnOnce(&mut Serve) -> T) -> T {
+        let mut serve = self.serve.lock();
+        let guest = serve.recall(false);
+        let result = last(&mut serve);
         drop(serve);
-        let waker = {
-            let mut driver = self.driver.lock();
-            driver.end = end;
-            driver.waker.take()
-        };
-        if let Some(waker) = waker {
-            waker.wake();
-        }
+        wake(guest);
+        result
+    }
+}
+
+fn wake(waker: Option<Waker>) {
+    if let Some(waker) = waker {
+        waker.wake();
     }
 }
 
@@ -127,25 +134,38 @@ impl Serving {
 
     /// Ends the connection from outside.
     pub(in crate::redis::server) fn end(&mut self, error: NodeError) -> ConnectionEnd {
-        self.shared.take_back();
-        self.shared.serve.lock().end(error)
+        self.shared.close(|serve| match serve.place.end.take() {
+            Some(end) => end,
+            None => serve.end(error),
+        })
     }
 
-    /// True if the runtime that the connection is lent to has stopped using or serving it.
-    fn is_left(&mut self, serve: &Serve, context: &mut Context<'_>) -> bool {
+    /// Looks whether the runtime that the connection is lent to has stopped using or serving it.
+    fn look(&mut self, serve: &Serve, context: &mut Context<'_>) -> Option<Left> {
         while self.look.as_mut().poll(context).is_ready() {
             if std::mem::replace(&mut self.heard, serve.heard) == serve.heard {
                 self.quiet_looks += 1;
+                if serve.inbox.is_waited_for() {
+                    return Some(Left::Unsent);
+                }
                 if self.quiet_looks == TICKS || !serve.in_flight.is_empty() {
-                    return true;
+                    return Some(Left::Quiet);
                 }
             } else {
                 self.quiet_looks = 0;
             }
             self.look.as_mut().reset(Instant::now() + self.interval);
         }
-        false
+        None
     }
+}
+
+/// Why a connection is taken back from a runtime that keeps it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Left {
+    Quiet,
+    /// Operations wait, and nobody looks.
+    Unsent,
 }
 
 impl Future for Serving {
@@ -154,82 +174,100 @@ impl Future for Serving {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<ConnectionEnd> {
         let this = &mut *self;
         let shared = Arc::clone(&this.shared);
-        {
-            let mut driver = shared.driver.lock();
-            if let Some(end) = driver.end.take() {
-                return Poll::Ready(end);
-            }
-            driver.waker = Some(context.waker().clone());
-        }
+        let before = shared.driver.lock().replace(context.waker().clone());
+        drop(before);
+        // Dropped behind the mutex, also if the poll panics.
+        let mut guest = None;
         let mut serve = shared.serve.lock();
         if serve.place.loan.is_some() {
-            if !serve.inbox.is_recalled() && !this.is_left(&serve, context) {
+            let left = this.look(&serve, context);
+            if left.is_none() && !serve.inbox.is_recalled() {
                 return Poll::Pending;
             }
-            drop(serve);
-            shared.take_back();
-            serve = shared.serve.lock();
+            guest = serve.recall(left == Some(Left::Unsent));
         }
-        let end = Pin::new(&mut *serve).poll(context);
-        if end.is_ready() {
-            return end;
-        }
-        if let Some(runtime) = serve.inbox.wanted()
-            && let Some(number) = serve.lend(&runtime, context.waker())
-        {
+        let polled = serve.poll_at_home(context);
+        let lent = polled.is_pending().then(|| serve.lend(context.waker()));
+        if let Some(Some((runtime, number))) = lent {
             (this.heard, this.quiet_looks) = (serve.heard, 0);
             this.look.as_mut().reset(Instant::now() + this.interval);
             drop(serve);
-            let guest = Arc::clone(&shared);
-            runtime.spawn(Guest {
-                shared: guest,
-                number,
-            });
+            let shared = Arc::clone(&shared);
+            runtime.spawn(Guest { shared, number });
             // The first poll arms the timer.
             context.waker().wake_by_ref();
+        } else {
+            drop(serve);
         }
-        Poll::Pending
+        wake(guest);
+        polled
     }
 }
 
 impl Drop for Serving {
     /// The connection is given up, if it has not ended.
     fn drop(&mut self) {
-        self.shared.take_back();
-        self.shared.serve.lock().abandon();
+        self.shared.close(Serve::abandon);
     }
 }
 
 impl Serve {
-    /// Lends the connection to `runtime`. Returns the number of the loan, whose [`Guest`] must be spawned
-    /// there.
-    fn lend(&mut self, runtime: &Handle, driver: &Waker) -> Option<u64> {
-        let (socket, id) = (self.place.socket.clone()?, runtime.id());
-        if id == self.place.home.id() || Some(id) == self.place.refused || cfg!(panic = "abort") {
-            // A program that panics to abort must not find out whether its runtime watches sockets.
+    /// Polls a connection that is not lent, in the library's runtime.
+    fn poll_at_home(&mut self, context: &mut Context<'_>) -> Poll<ConnectionEnd> {
+        if let Some(end) = self.place.end.take() {
+            return Poll::Ready(end);
+        }
+        if self.place.is_away
+            && let Some(socket) = &self.place.socket
+        {
+            if let Err(error) = socket.move_to(&self.place.home) {
+                // The other runtime may stand still, and then no answer would arrive.
+                return Poll::Ready(self.end(lost(describe(&error))));
+            }
+            self.place.is_away = false;
+        }
+        Pin::new(self).poll(context)
+    }
+
+    /// Lends the connection to the runtime of its callers. Returns the number of the loan, whose [`Guest`]
+    /// must be spawned there.
+    fn lend(&mut self, driver: &Waker) -> Option<(Handle, u64)> {
+        let socket = self.place.socket.clone()?;
+        if cfg!(panic = "abort") {
+            // Such a program must not find out whether its runtime watches sockets.
             return None;
         }
-        let moved = caught("lending a connection", || socket.move_to(runtime));
-        if !matches!(moved, Some(Ok(()))) {
-            self.place.refused = Some(id);
+        // Before the move: who submits from now on is seen.
+        let runtime = self.inbox.lend(driver)?;
+        if runtime.id() == self.place.home.id() {
+            self.inbox.returned(false);
             return None;
         }
+        // The panic of a runtime that watches no sockets is no fault, so it is not logged as one.
+        match catch_unwind(AssertUnwindSafe(|| socket.move_to(&runtime))) {
+            Ok(Ok(())) => {}
+            Ok(Err(_)) => {
+                self.inbox.returned(false);
+                return None;
+            }
+            Err(_) => {
+                self.inbox.refused();
+                return None;
+            }
+        }
+        self.place.is_away = true;
         self.place.loans += 1;
         let number = self.place.loans;
         let guest = None;
         self.place.loan = Some(Loan { number, guest });
-        self.inbox.lent(id, driver);
-        Some(number)
+        Some((runtime, number))
     }
 
-    /// Lets the library's runtime watch the socket again. Poll the connection after this. Returns the waker
-    /// of the task elsewhere, which has nothing more to do.
-    fn take_back(&mut self) -> Option<Waker> {
-        self.inbox.returned();
+    /// Ends the loan. The library's runtime watches the socket again from its next poll. Returns the waker of
+    /// the task elsewhere, which has nothing more to do.
+    fn recall(&mut self, is_unsent: bool) -> Option<Waker> {
         let loan = self.place.loan.take()?;
-        // Without the socket the connection would end anyway. If the system refuses, the other runtime
-        // watches it, until it ends.
-        let _ = self.place.socket.as_ref()?.move_to(&self.place.home);
+        self.inbox.returned(is_unsent);
         loan.guest
     }
 }

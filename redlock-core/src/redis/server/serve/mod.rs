@@ -95,6 +95,7 @@ pub(super) struct Serve {
 }
 
 struct InFlight {
+    /// The moment when the driver took it, from which the wait for the answer is measured.
     since: Instant,
     purpose: Purpose,
 }
@@ -140,7 +141,7 @@ impl Serve {
             marker: server_check
                 .as_ref()
                 .and_then(|server_check| server_check.lock().marker_key()),
-            readers_tried: Arc::default(),
+            readers_tried: false,
         };
         let quarantine = server_check.as_ref().map(|_| {
             let detail = "connected; its restart check is under way";
@@ -225,8 +226,13 @@ impl Serve {
         } else {
             self.quiet_takes = 0;
         }
+        // Read by the driver: the caller's runtime may have a clock of its own, which a test has stopped.
+        let since = if taken.is_empty() {
+            self.heard
+        } else {
+            Instant::now()
+        };
         for Submission {
-            since,
             operation,
             reply,
             route,

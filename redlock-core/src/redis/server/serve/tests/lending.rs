@@ -1,5 +1,6 @@
 //! A connection that is lent to the runtime of its callers.
 
+use std::cell::RefCell;
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc;
@@ -18,8 +19,55 @@ const MANY: usize = 100;
 /// Looks at a lent connection are so far apart that none happens.
 const NO_LOOKS: Duration = Duration::from_secs(1_000_000);
 
+/// Called by the connection when it flushes without having written: behind a look into the inbox that
+/// found nothing.
+type Hook = Box<dyn FnMut(&Inbox) + Send>;
+
+/// A connection that calls a test in the middle of a poll.
+struct Hooked {
+    socket: Movable,
+    has_written: bool,
+    inbox: Arc<Inbox>,
+    hook: Arc<Mutex<Option<Hook>>>,
+}
+
+impl AsyncRead for Hooked {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.socket).poll_read(context, into)
+    }
+}
+
+impl AsyncWrite for Hooked {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.has_written = true;
+        Pin::new(&mut self.socket).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if !std::mem::take(&mut self.has_written)
+            && let Some(hook) = &mut *self.hook.lock()
+        {
+            hook(&self.inbox);
+        }
+        Pin::new(&mut self.socket).poll_flush(context)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
 struct Scene {
     io: IoThread,
+    hook: Arc<Mutex<Option<Hook>>>,
     inbox: Arc<Inbox>,
     serving: JoinHandle<ConnectionEnd>,
     /// While this is set, the server answers only when it is told to.
@@ -40,11 +88,19 @@ impl Scene {
         let (client, mut server) = UnixStream::pair().unwrap();
         client.set_nonblocking(true).unwrap();
         let its_inbox = Arc::clone(&inbox);
+        let hook = Arc::default();
+        let its_hook = Arc::clone(&hook);
         let serving = io.handle().spawn(async move {
             let client = tokio::net::UnixStream::from_std(client).unwrap();
             let socket = Movable::from(client);
+            let stream = Hooked {
+                socket: socket.clone(),
+                has_written: false,
+                inbox: Arc::clone(&its_inbox),
+                hook: its_hook,
+            };
             let connected = Connected {
-                stream: Box::new(socket.clone()),
+                stream: Box::new(stream),
                 socket: Some(socket),
                 dialect: Dialect::NamesHolder,
                 facts: Facts::of_role(false),
@@ -76,6 +132,7 @@ impl Scene {
         });
         Self {
             io,
+            hook,
             inbox,
             serving,
             holds,
@@ -94,8 +151,12 @@ impl Scene {
 
     /// Operations one after the other, by a caller in `runtime`.
     fn call(&self, runtime: &Runtime) {
+        self.call_times(runtime, MANY);
+    }
+
+    fn call_times(&self, runtime: &Runtime, times: usize) {
         runtime.block_on(async {
-            for _ in 0..MANY {
+            for _ in 0..times {
                 let round = self.submit();
                 round.decided().await;
                 assert_eq!(round.tally().granted, 1);
@@ -256,4 +317,77 @@ fn a_driver_that_is_dropped_ends_what_is_lent() {
     assert_eq!((round.tally().failed, release.tally().failed), (1, 1));
     assert!(scene.inbox.owes(Instant::now()), "the release");
     assert!(!scene.inbox.is_lent());
+}
+
+#[test]
+fn an_operation_that_comes_before_the_loan_does_not_wait_for_the_runtime() {
+    let runtime = current();
+    let scene = Scene::set(NO_LOOKS);
+    let io = scene.io.clone();
+    let (tell, told) = mpsc::channel();
+    *scene.hook.lock() = Some(Box::new(move |inbox| {
+        if inbox.is_loan_wanted() {
+            // The caller is on a thread without a runtime.
+            let submitted = std::thread::scope(|scope| {
+                let want = Want::Acquire { ttl: TTL, hint: 0 };
+                let io = &io;
+                scope.spawn(move || submit(inbox, io, want)).join()
+            });
+            let _ = tell.send(submitted.unwrap());
+        }
+    }));
+    let round = (0..MANY).find_map(|_| {
+        // Nothing runs in `runtime` between the operations.
+        let round = runtime.block_on(async { scene.submit() });
+        scene.is_served(&round);
+        told.try_recv().ok()
+    });
+    scene.is_served(&round.expect("a loan is wanted"));
+}
+
+#[test]
+fn a_runtime_that_left_operations_unsent_is_lent_to_less_often() {
+    let runtime = current();
+    let scene = Scene::lent_to(&runtime, Duration::from_millis(200));
+    // The runtime stands still before the task there sees it.
+    let round = runtime.block_on(async { scene.submit() });
+    scene.is_served(&round);
+    scene.call_times(&runtime, 24);
+    assert!(!scene.inbox.is_lent());
+    scene.call_times(&runtime, 24);
+    assert!(scene.inbox.is_lent());
+}
+
+#[test]
+fn a_runtime_that_ends_with_its_thread_takes_nothing_along() {
+    thread_local! {
+        static RUNTIME: RefCell<Option<Runtime>> = const { RefCell::new(None) };
+    }
+    let scene = Scene::set(NO_LOOKS);
+    let of_thread = move || {
+        let round = RUNTIME.with_borrow_mut(|mine| {
+            // What tokio keeps for the thread is made behind this, and ends before the runtime does.
+            let runtime = mine.insert(current());
+            scene.call(runtime);
+            assert!(scene.inbox.is_lent());
+            scene.received.try_iter().for_each(drop);
+            scene.in_flight(runtime)
+        });
+        (scene, round)
+    };
+    let (scene, round) = std::thread::spawn(of_thread).join().unwrap();
+    scene.tell.send(()).unwrap();
+    scene.is_served(&round);
+    assert!(!scene.serving.is_finished());
+}
+
+#[test]
+fn an_answer_is_overdue_by_the_time_of_the_library() {
+    let mut runtime = Builder::new_current_thread();
+    let runtime = runtime.enable_all().start_paused(true).build().unwrap();
+    let scene = Scene::set(Duration::from_millis(200));
+    runtime.block_on(tokio::time::advance(Duration::from_secs(3600)));
+    let _round = scene.in_flight(&runtime);
+    let overdue = async { tokio::time::timeout(TTL, scene.inbox.doubts().notified()).await };
+    scene.io.handle().block_on(overdue).expect("it is overdue");
 }
