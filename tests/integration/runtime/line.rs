@@ -153,8 +153,8 @@ async fn without_hand_overs_each_release_is_a_real_one() {
 async fn a_client_that_polls_has_a_lock_that_callers_of_this_process_want() {
     let (nodes, first) = start(3).await;
     drop(first);
-    // Nobody waits for its end: the other client comes.
-    let config = config(&nodes).reacquire_delay(Duration::from_secs(3600));
+    // The longest that is allowed. Nobody waits for its end: the other client comes.
+    let config = config(&nodes).reacquire_delay(Duration::from_secs(60));
     let redlock = Redlock::start(config).await.unwrap();
     let (first, directs_first) = stage();
     let (next, directs_next) = stage();
@@ -172,7 +172,9 @@ async fn a_client_that_polls_has_a_lock_that_callers_of_this_process_want() {
     }
     assert_eq!(nodes.lock_keys(), [b"r"]);
     nodes.iter().for_each(|node| assert!(node.del("r")));
-    directs_next.begun.await.unwrap();
+    // And not only at the end of the delay, or of the caller's time to wait.
+    let begun = tokio::time::timeout(SOON, directs_next.begun).await;
+    begun.expect("another client has had it").unwrap();
     directs_next.end.send(()).unwrap();
     waiting.await.unwrap().unwrap();
     nodes.assert_no_lock_keys(SOON).await;
