@@ -167,8 +167,8 @@ async fn a_client_that_polls_has_a_lock_that_callers_of_this_process_want() {
     holding.await.unwrap().unwrap();
     nodes.assert_no_lock_keys(SOON).await;
 
-    let taken = ["SET", "r", "another client's", "NX", "PX", "60000"];
-    let takes = |node: &RedisNode| node.command(taken) == redis::Value::Okay;
+    let command = ["SET", "r", "another client's", "NX", "PX", "60000"];
+    let takes = |node: &RedisNode| node.command(command) == redis::Value::Okay;
     assert!(nodes.iter().all(takes), "it is left free");
     assert_eq!(nodes.lock_keys(), [b"r"]);
     nodes.iter().for_each(|node| assert!(node.del("r")));
