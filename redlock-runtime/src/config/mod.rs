@@ -326,10 +326,10 @@ impl Config {
         self
     }
 
-    /// How long a released lock is left free for clients of other libraries, which poll: zero by default.
-    /// For the time of a [migration](crate::guide::reference::neighbours): with another value no lock is
-    /// handed over, and hot locks change hands that much less often. Locks with several permits are not left
-    /// free.
+    /// How long a released lock is left free for clients of other libraries, which poll: zero by default, and
+    /// a minute at most. For the time of a [migration](crate::guide::reference::neighbours): with another value
+    /// no lock is handed over, and hot locks change hands that much less often. Locks with several permits are
+    /// not left free.
     ///
     /// ```
     /// # use std::time::Duration;

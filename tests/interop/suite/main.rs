@@ -1,11 +1,13 @@
 //! Other clients of the same locks, as they come from their registries, beside this library.
 //!
 //! `scripts/test --neighbours` installs the clients and runs this. Each client has a module with the tests
-//! of [`each`] and of [`contention`]. [`written`] has what clients that are not run here write to a server.
+//! of [`each`] and of [`contention`]; two have a [`migration`]. [`written`] has what clients that are not run here write to a server.
 
 mod alone;
+mod asked;
 mod contention;
 mod each;
+mod migration;
 mod neighbours;
 mod ours;
 mod table;
@@ -107,4 +109,19 @@ of_several_servers! {
 of_one_server! {
     redis_py: RedisPy,
     python_redis_lock: PythonRedisLock,
+}
+
+/// The tests of a client that has a page of the guide on migrating from it.
+macro_rules! migrated_from {
+    ($($name:ident: $neighbour:ident,)*) => { mod migrates_without_overlap_from { $(
+        #[tokio::test]
+        async fn $name() {
+            crate::migration::without_overlap(crate::neighbours::Neighbour::$neighbour).await;
+        }
+    )* } };
+}
+
+migrated_from! {
+    node_redlock: NodeRedlock,
+    rslock: Rslock,
 }
