@@ -1,6 +1,6 @@
 //! A connected socket that one tokio runtime watches at a time.
 
-use std::io;
+use std::io::{self, IoSlice};
 #[cfg(unix)]
 use std::os::fd::AsFd as _;
 use std::pin::Pin;
@@ -107,6 +107,19 @@ impl AsyncWrite for Movable {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         self.0.lock().stream().poll_write(context, bytes)
+    }
+
+    // A handshake's messages go out in one write: between two, the server may refuse the first and close.
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        parts: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.0.lock().stream().poll_write_vectored(context, parts)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
     }
 
     fn poll_flush(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
