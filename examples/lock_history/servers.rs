@@ -31,7 +31,7 @@ pub(crate) enum Layout {
 pub(crate) struct Servers {
     program: String,
     dir: PathBuf,
-    /// The ones that callers ask. The first one is the one that faults are about.
+    /// The nodes that callers ask. Faults are about the first node.
     nodes: Vec<Server>,
     /// Of the first node.
     replica: Option<Server>,

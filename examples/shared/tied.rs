@@ -1,4 +1,4 @@
-//! Processes that end with the one that started them.
+//! Processes that end with their parent.
 
 use std::io;
 use std::os::unix::process::CommandExt as _;

@@ -22,7 +22,7 @@ pub(crate) async fn hammer(contender: &Contender, turn: &Turn) -> Log {
 async fn one(task: usize, contender: Contender, turn: Turn) -> Log {
     let mut log = Log::default();
     let kind = if turn.reads {
-        // At any moment there is a reader about to leave, and another one that has just come.
+        // At any moment a reader is about to leave, and another reader has just come.
         let share =
             u32::try_from(task).unwrap_or(0) * turn.hold / u32::try_from(turn.tasks).unwrap_or(1);
         tokio::time::sleep(share).await;

@@ -10,7 +10,7 @@ use crate::report::{End, Report};
 use crate::scene::{FULL, SHORT, Scene, order};
 use crate::servers::LOOK;
 
-/// After so many ttls a lock that is not free stays as it is.
+/// After this number of ttls, a lock that is not free stays as it is.
 const TTLS: u64 = 3;
 
 /// A is killed at each of its stops. Somebody else has to get the lock within some ttls.
@@ -56,7 +56,7 @@ async fn is_freed(scene: &Scene<'_>, order: Order<'_>) -> Result<bool, Box<dyn E
     }
 }
 
-/// Lets a caller begin and pass as many stops. Returns the one that it is at then; `None` if its
+/// Lets a caller begin and pass this number of stops. Returns the stop that it is at then; `None` if its
 /// attempt has ended before.
 async fn advance(
     caller: &mut Caller,

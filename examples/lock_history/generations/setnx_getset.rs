@@ -1,5 +1,5 @@
 //! The key never expires. Its value is the time, by the holder's clock, at which the lock may be taken
-//! over. `GETSET` decides which of several callers takes it over: the one that gets the old time.
+//! over. `GETSET` decides which of several callers takes it over: the caller that gets the old time.
 
 use redis::cmd;
 

@@ -225,7 +225,7 @@ impl Refused {
         asked.learn(self.acquisition(), self.claim.nodes.len())
     }
 
-    /// True if a node says that others go first, although nobody there excludes us.
+    /// True if a node says that others go first, although no holder there excludes us.
     pub(crate) fn is_behind_others(&self) -> bool {
         let answers = self.acquisition().answers();
         let mut holdings = answers.iter().flatten().filter_map(Answer::holding);

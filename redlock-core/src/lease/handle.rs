@@ -229,7 +229,7 @@ impl LeaseHandle {
 
     /// The reason why the lease is over, or `None` while it is valid.
     pub fn over(&self) -> Option<LeaseEnd> {
-        // The clock is read first: nobody who shares the lease waits for it.
+        // The clock is read before the mutex is taken: other holders of the lease do not wait for that read.
         let now = self.shared.now();
         self.over_at(&self.shared.state.lock(), now)
     }

@@ -143,7 +143,7 @@ impl Shared<'_> {
     fn refuse(&mut self, refusal: Holding) -> Answer {
         let keys = self.sharing.keys();
         let until = self.now.saturating_add(self.sharing.advice);
-        // The entry of a copy of this process keeps nobody out.
+        // The entry of a copy of this process excludes no caller.
         let is_copy = self.found() == Found::Readers && refusal.obstacle == Obstacle::Holder;
         if self.sharing.advice.is_zero() || is_copy {
             return Answer::Held(refusal);

@@ -1,4 +1,4 @@
-//! The kind of a lock: whom its holder excludes, and how many holders it has at a time.
+//! The kind of a lock: which other holders its holder excludes, and how many holders it has at a time.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ pub const MAX_PERMITS: u16 = 256;
 /// The most permits of one lease.
 pub const MAX_TAKE: u16 = 8;
 
-/// The kind of a lock: whom its holder excludes.
+/// The kind of a lock: which other holders its holder excludes.
 ///
 /// All kinds of one resource exclude each other by the same key, also locks of other clients that use
 /// `SET key value NX`. Of permits, this is the key of the first one.
@@ -23,7 +23,7 @@ pub enum Kind {
     Exclusive,
     /// The resource has a number of permits. Each lease takes one or several.
     Permits(Permits),
-    /// The holder shares the resource with other readers, and with nobody else. Readers that come while
+    /// The holder shares the resource with other readers only. Readers that come while
     /// a writer waits let the writer go first.
     Read,
     /// The holder is the only one. While it waits, no new reader goes in; when it leaves, the readers

@@ -12,7 +12,7 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 const FIRST_SPREAD: Duration = Duration::from_micros(500);
 const MOST_DIVIDED: u32 = 6;
 
-/// The longest pause of a caller in whose way nobody stands who holds the lock.
+/// The longest pause of a caller that no holder excludes.
 const OTHERS_GO_FIRST: Duration = Duration::from_millis(10);
 
 /// For how long nodes remember at least, and at most, that readers or a writer wait.
@@ -146,7 +146,7 @@ impl<'a> RetryBudget<'a> {
         ended.saturating_add(environment.jittered(spread.min(self.retry.delay)))
     }
 
-    /// The same if nobody holds the lock in a way that excludes the caller, but others go first: when they
+    /// The same if no holder excludes the caller, but others go first: when they
     /// have gone is told by no node.
     pub(crate) fn wakeups_count_behind_others(
         &self,

@@ -94,7 +94,7 @@ impl Lines {
 }
 
 impl Turn {
-    /// The lock came free from whoever was named by `refusal`. It is left free if that was a client of this
+    /// The holder that `refusal` names has released the lock. The lock is left free if that was a client of this
     /// library.
     pub(crate) fn came_free_from(&self, refusal: &Refusal) {
         let (left_free, keys) = (&self.lines.left_free, &self.line_key.keys);

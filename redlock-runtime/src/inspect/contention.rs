@@ -71,7 +71,7 @@ fn holder(site: Option<&'static Site>) -> Markup {
     }
 }
 
-/// Locks in the object style of which there is more to tell than that they are held.
+/// Locks in the object style that have more to tell than that they are held.
 pub(super) fn object_style(named: &[NamedReport], refused: &[Refusal]) -> Markup {
     html! {
         @if !named.is_empty() || !refused.is_empty() {

@@ -39,7 +39,7 @@ async fn refused(set: &NodeSet, request: &Request) -> (Obstacle, String) {
     (contended.holding.obstacle(), refused.to_string())
 }
 
-/// Takes locks of each kind on `set`, sees whom they keep out, has others wait for them, and releases
+/// Takes locks of each kind on `set`, sees which others they exclude, has others wait for them, and releases
 /// them.
 pub(crate) async fn each_kind_excludes_and_is_released(set: &NodeSet) {
     for fencing in [false, true] {

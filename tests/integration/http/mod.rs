@@ -206,7 +206,7 @@ async fn a_client_is_sent_away_for_as_long_as_the_work_takes_and_not_for_the_ttl
     assert!(measured < Duration::from_secs(5), "{measured:?}");
 }
 
-/// The function that holds the lock is measured, and the one that is refused is not.
+/// The function that holds the lock is measured, and the refused function is not.
 #[tokio::test]
 async fn a_client_that_a_holder_of_this_process_refuses_is_advised_by_the_holders_usual_time() {
     let scene = Scene::start(None).await;

@@ -61,7 +61,7 @@ async fn reads_below(day: u32) -> Result<(), LockError> {
     Ok(())
 }
 
-/// A call of this process that is below nobody.
+/// A call of this process without a holder above it.
 async fn outside(day: u32, mode: Mode) -> Result<Lease, LockError> {
     let registry = REGISTRY.with(Clone::clone);
     let lock = lock(format!("report:{day}")).mode(mode);
@@ -149,7 +149,7 @@ async fn readers_hold_it_together_and_a_writer_alone() {
     nodes.assert_no_lock_keys(SOON).await;
 }
 
-/// What a refused call is told is one sentence about the resource, also if nobody holds the lock.
+/// The error of a refused call is one sentence about the resource, also if the lock has no holder.
 #[tokio::test]
 async fn a_call_that_only_has_to_let_others_go_first_is_told_whom() {
     let (nodes, redlock) = start(3).await;

@@ -42,7 +42,7 @@ async fn permits_and_readers_that_were_replicated_live_on_after_a_failover() {
         .acquire(&set, &with(Kind::Read, "r"))
         .await
         .unwrap();
-    // The last one that was written.
+    // The last text that was written.
     group.until_replicated("r").await;
     group.fail_over().await;
     let master = group.master().await;

@@ -68,7 +68,7 @@ async fn a_readers_renewal_does_not_keep_dead_readers_alive() {
     alive.extend(TTL).await.unwrap();
     settle(&set).await;
     until_entries(&nodes, 1).await;
-    // The one that is alive is the last one, so the key goes with it.
+    // The live reader is the last reader, so its release deletes the key.
     assert_eq!(alive.release().await, Released::Confirmed);
     nodes.assert_no_keys(SOON).await;
 }

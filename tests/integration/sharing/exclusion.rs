@@ -1,4 +1,4 @@
-//! Who excludes whom, on one node and on three.
+//! Which clients exclude each other, on one node and on three.
 
 use redlock_core::error::{ExtendError, LeaseEnd};
 use redlock_core::lease::Released;

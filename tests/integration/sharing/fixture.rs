@@ -59,7 +59,7 @@ pub(super) fn entries(node: &RedisNode) -> Vec<String> {
         .expect("a sorted set")
 }
 
-/// Waits until each node has so many entries.
+/// Waits until each node has this number of entries.
 pub(super) async fn until_entries(nodes: &Nodes, count: usize) {
     eventually("entries", SOON, async || {
         let entries: Vec<_> = nodes.iter().map(entries).collect();

@@ -1,5 +1,5 @@
 //! This library as another process: `own_client CONFIG CALLERS` reads the configuration file, and obeys
-//! `contend KEY TTL MS JOURNAL` with so many callers, as `src/lib.rs` says.
+//! `contend KEY TTL MS JOURNAL` with this number of callers, as `src/lib.rs` says.
 
 use std::io::BufRead as _;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The protocol that the programs in `clients/` speak, each of which drives one client of a registry.
+//! The protocol that the programs in `clients/` speak. Each program drives one client of a registry.
 //!
 //! A program gets the nodes' URLs as arguments. It reads a command from each line of its input, and answers
 //! each with one line. It ends with its input.

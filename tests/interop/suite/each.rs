@@ -69,7 +69,7 @@ pub(crate) async fn exclude_each_other(neighbour: Neighbour, count: usize) {
         assert!(attempt(&mut theirs, &key), "nobody has it");
         everywhere(&nodes, &lock).await;
         let refused = ours.refused(&key, kind).await;
-        // Their values name nobody. The time is told by any server.
+        // Their values name no owner. Any server tells the remaining time.
         assert_eq!(refused.holding.owner(), None);
         assert_eq!(refused.holding.obstacle(), Obstacle::Holder);
         let left = refused.holding.remaining();
@@ -98,7 +98,7 @@ pub(crate) async fn exclude_each_other(neighbour: Neighbour, count: usize) {
     }
 }
 
-/// A client with one server, of which it has one of three: its lock is one vote against ours.
+/// A client of one server, which is one of our three nodes: its lock is one vote against ours.
 pub(crate) async fn counts_as_one_vote(neighbour: Neighbour) {
     let nodes = Nodes::start(3).await;
     let ours = Ours::on(&nodes, neighbour.prefix()).await;

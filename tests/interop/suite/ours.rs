@@ -21,7 +21,7 @@ pub(crate) struct Ours {
     _io: IoThread,
 }
 
-/// The kinds of a lock with one holder, and of one that readers share.
+/// The kinds of a lock with one holder, and the kind of a lock that readers share.
 pub(crate) fn kinds() -> [Kind; 4] {
     let one = Permits::new(1, 1).expect("one permit");
     [Kind::Exclusive, Kind::Permits(one), Kind::Read, Kind::Write]

@@ -131,7 +131,7 @@ async fn shedlock_with_a_least_time_overwrites_our_key() {
     let (key, prefix) = OF_SHEDLOCK;
     let (nodes, ours) = scene(prefix).await;
     let lease = ours.acquired(KEY, Kind::Exclusive).await;
-    // An unlock before `lockAtLeastFor` is over, and an extension: whoever has the key.
+    // An unlock before `lockAtLeastFor` is over, and an extension, change the key whichever client has it.
     let value = "ADDED:2026-11-23T03:00:00Z@web-7";
     nodes[0].command(["SET", key, value, "XX", "PX", "5000"]);
     assert_eq!(nodes.values_of(key), [Some(value.into())]);

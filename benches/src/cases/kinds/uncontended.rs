@@ -1,4 +1,4 @@
-//! A pair of each kind, while nobody waits.
+//! A pair of each kind, without waiting callers.
 
 use std::time::{Duration, Instant};
 
@@ -32,7 +32,7 @@ enum Way {
     Plain,
     Read,
     Write,
-    /// One of so many permits, of which so many are held by another client.
+    /// A lock with permits: how many there are, and how many another client holds.
     Permit(u16, u16),
 }
 

@@ -116,7 +116,7 @@ macro_rules! counted {
 /// `advice` ms.
 ///
 /// Unless they were `tried` on the same connection, it tries each command that the scripts of readers need,
-/// before it writes: a user without one of them would leave entries behind. Its first write is one that a
+/// before it writes: a user without one of them would leave entries behind. Its first write is a command that a
 /// server without memory refuses.
 pub(super) static ACQUIRE_READ: LazyLock<Script> = LazyLock::new(|| {
     Script::new(concat!(

@@ -17,7 +17,7 @@ use crate::faults::scene::{Network, until_served};
 
 const TTL: Duration = Duration::from_secs(600);
 
-/// Who holds the lock `r`, and leaves room for nobody whom it excludes.
+/// The holder of the lock `r`. No caller that it excludes may get in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Held {
     /// Two holders, with one of two permits each.
@@ -49,7 +49,7 @@ impl Held {
         })
     }
 
-    /// What nobody gets meanwhile.
+    /// The locks that must stay free of other holders meanwhile.
     fn excludes(self) -> Vec<Request> {
         let kinds = match self {
             Self::PermitEach | Self::BothPermits => vec![permits(1), permits(2)],

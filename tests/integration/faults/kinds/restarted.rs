@@ -23,7 +23,7 @@ async fn a_minority_restarted_empty_is_given_the_entries_back(n: usize) {
         }
         until_served(&set).await;
         assert_eq!(owners(&nodes[0]), [b""; 0], "{held:?}");
-        // The holder has a majority still, so nobody else gets one.
+        // The holder still has a majority, so no other client gets one.
         all_excluded_are_refused(held, &set, "a minority is empty").await;
         until_served(&set).await;
         eventually("the entries on every node", SOON, async || {

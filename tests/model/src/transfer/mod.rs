@@ -1,4 +1,4 @@
-//! A lock that is given away: whoever has the giver's ticket may take it over.
+//! A lock that is given away: a client with the giver's ticket may take it over.
 //!
 //! The attempt A is the giver. Its lease ends, and its keys stay for the rest of their ttl. A *claimer* is an
 //! attempt that has the ticket: a node grants it if the node's key holds A's token, and the key holds the
@@ -79,7 +79,7 @@ pub mod landmark {
     pub const CLAIMED: u32 = 1;
     /// Another attempt holds the lock behind a claimer.
     pub const OTHER_BEHIND: u32 = 2;
-    /// A claimer gave up behind another one that won.
+    /// A claimer gave up after another claimer won.
     pub const SPENT: u32 = 4;
     /// A node has the giver's key while a claimer holds the lock.
     pub const LEFT: u32 = 8;

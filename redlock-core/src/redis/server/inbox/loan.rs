@@ -18,7 +18,7 @@ pub(super) struct Loan {
     streak: Option<(Id, u32)>,
     /// The number of operations in a row after which the connection is lent.
     longest: u32,
-    /// The runtime that had so many in a row. The streak says whether it still has.
+    /// The runtime whose streak was long enough. The streak says whether it goes on.
     pub(super) wanted: Option<Handle>,
     /// The runtime that the connection is lent to, and the driver that lent it.
     lent: Option<(Id, Waker)>,
@@ -74,7 +74,7 @@ impl Loan {
         None
     }
 
-    /// The runtime that may still have the connection, of one that was wanted.
+    /// True if the connection may be lent to `runtime`: its streak goes on, and it watches sockets.
     pub(super) fn may_have(&self, runtime: &Handle) -> bool {
         self.streak.is_some_and(|(id, count)| {
             id == runtime.id() && count >= self.longest && self.refused != Some(id)

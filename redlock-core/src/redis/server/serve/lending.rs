@@ -164,7 +164,7 @@ impl Serving {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Left {
     Quiet,
-    /// Operations wait, and nobody looks.
+    /// Operations wait, and the other runtime does not poll its task.
     Unsent,
 }
 
