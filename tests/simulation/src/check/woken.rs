@@ -26,7 +26,7 @@ impl History {
             return;
         };
         let late = now.saturating_sub(free_since);
-        if late > LATEST && self.is_awake(inner, call) && inner.is_alone_told(call) {
+        if late > LATEST && self.is_awake(inner, call) {
             let text = format!("call {call} paused though the lock was free, for {late:?}");
             broken.push((Invariant::Unwoken, text));
         }
@@ -34,24 +34,17 @@ impl History {
 }
 
 impl Inner {
-    /// Whether what was told was told to `call`: another one of its line that is not polled still
-    /// hears of the same keys.
-    fn is_alone_told(&self, call: CallId) -> bool {
-        let line = self.queues.get(&self.calls[call].line);
-        let mut others = line.into_iter().flat_map(|line| &line.waiting);
-        others.all(|other| *other == call || self.calls[*other].stalled.is_zero())
-    }
-
     /// The time since which a majority of the nodes has reported that the lock is free, within the
-    /// present pause of `call`. Only nodes that voted in its last attempt count.
+    /// present pause of `call` and to its present watch. Reports to another caller of its line do not
+    /// count, nor reports to an earlier watch: each watch has its own reports, and any of them may be
+    /// lost. Only nodes that voted in its last attempt count.
     fn free_since(&self, call: CallId, now: Duration) -> Option<Duration> {
         let call = &self.calls[call];
         let attempt = &self.attempts[*call.attempts.last()?];
         // It was refused by the votes that were there, and pauses since.
         let paused_at = attempt.released_at?;
         attempt.held_at.filter(|held| *held < paused_at)?;
-        let reports = self.reports.get(&call.line)?;
-        let mut since: Vec<Duration> = (attempt.seats.iter().zip(reports))
+        let mut since: Vec<Duration> = (attempt.seats.iter().zip(&call.told.reports))
             .enumerate()
             .filter(|(seat, _)| attempt.voted & (1 << seat) != 0)
             .filter_map(|(_, (seat, report))| {

@@ -5,11 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use redlock_core::error::AcquireError;
-use redlock_core::node::{KeyReport, Remaining};
-use redlock_core::quorum::majority;
 use redlock_core::{Request, Resource};
 
-use super::{History, Inner, Invariant};
+use super::{History, Inner, Invariant, Told};
 use crate::clock::SkewedClock;
 use crate::world::{CallId, ProcessId};
 
@@ -33,6 +31,8 @@ pub(crate) struct Call {
     stalled_until: Duration,
     /// Its attempts so far.
     pub(crate) attempts: Vec<usize>,
+    /// What its present watch was told.
+    pub(crate) told: Told,
     /// How many of them may be owed to reports that the lock was free.
     pub(crate) woken: u32,
     /// How many other callers were in its line meanwhile.
@@ -56,16 +56,6 @@ pub(crate) struct Line {
     pub(crate) held: usize,
     /// The last lease that was left, when, and who stood in line then.
     pub(crate) left: Option<(usize, Duration, BTreeSet<CallId>)>,
-}
-
-/// What a node last said of keys to those who wait for them.
-#[derive(Clone, Copy)]
-pub(crate) struct Report {
-    pub(crate) at: Duration,
-    /// When it last saw them.
-    pub(crate) seen_at: Duration,
-    /// From when on they are free, on the common clock.
-    pub(crate) free_from: Option<Duration>,
 }
 
 impl History {
@@ -119,6 +109,7 @@ impl History {
             stalled: Duration::ZERO,
             stalled_until: Duration::ZERO,
             attempts: Vec::new(),
+            told: Told::default(),
             woken: 0,
             others: u32::try_from(line.waiting.len()).unwrap_or(u32::MAX),
             is_prompt: false,
@@ -229,46 +220,6 @@ impl History {
         coverage.cancelled_in_line += u64::from(!has_tried && !has_submitted && !is_alone);
     }
 
-    /// A node reports to a client on keys that a caller waits for.
-    pub fn reported(
-        &self,
-        process: ProcessId,
-        (seat, clock): (usize, &SkewedClock),
-        keys: &Resource,
-        key_report: KeyReport,
-    ) {
-        let at = self.world.now();
-        self.note(25, [process as u64, seat as u64], || {
-            format!("c{process} hears of {keys:?} on n{seat}: {key_report:?}")
-        });
-        let free_from = match key_report {
-            KeyReport::Free => Some(at),
-            KeyReport::Held(Remaining::Expires(left)) => {
-                Some(clock.common_time(clock.moment_at(at).saturating_add(left)))
-            }
-            _ => None,
-        };
-        let mut inner = self.lock();
-        inner.coverage.told += u64::from(key_report != KeyReport::Unknown);
-        inner.coverage.blinded += u64::from(key_report == KeyReport::Unknown);
-        let known = inner.reports.entry((process, keys.clone())).or_default();
-        known.resize(self.rules.nodes.max(seat + 1), None);
-        // What was seen of an expiry stands where the node sees no more.
-        let kept = known[seat].and_then(|known| known.free_from.filter(|from| *from > at));
-        let free_from = free_from.or(kept.filter(|_| key_report == KeyReport::Unknown));
-        let seen_before = known[seat].map_or(Duration::ZERO, |known| known.seen_at);
-        let seen_at = if key_report == KeyReport::Unknown {
-            seen_before
-        } else {
-            at
-        };
-        known[seat] = Some(Report {
-            at,
-            seen_at,
-            free_from,
-        });
-    }
-
     /// Records an event which shows that the caller with the turn uses it.
     pub(crate) fn stir(&self, id: &LineId) {
         let (now, paused) = (self.world.now(), self.world.paused_for(id.0));
@@ -335,27 +286,6 @@ impl Inner {
     /// The number of the call in the order in which calls came.
     pub(crate) fn came(&self, call: CallId) -> u64 {
         self.calls[call].came
-    }
-
-    /// True if a majority of the nodes has reported since `attempt` that it is free of the keys. Only
-    /// nodes that voted in `attempt` count.
-    fn was_reported_free(&self, call: CallId, attempt: usize, now: Duration) -> bool {
-        let attempt = &self.attempts[attempt];
-        let Some(reports) = self.reports.get(&self.calls[call].line) else {
-            return false;
-        };
-        // A client's clock and the common one are not the same to the nanosecond.
-        let by = now + Duration::from_millis(1);
-        let is_free = |report: &Report| {
-            report.at >= attempt.staked_at && report.free_from.is_some_and(|from| from <= by)
-        };
-        let seats = reports.iter().enumerate();
-        let free = seats
-            .filter(|(seat, report)| {
-                attempt.voted & (1 << seat) != 0 && report.as_ref().is_some_and(is_free)
-            })
-            .count();
-        free >= majority(attempt.seats.len())
     }
 }
 

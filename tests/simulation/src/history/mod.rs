@@ -6,6 +6,7 @@
 mod calls;
 mod invariant;
 mod record;
+mod reports;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,9 +18,10 @@ use redlock_core::node::Operation;
 use redlock_core::request::PermitSet;
 use redlock_core::{LeaseHandle, Resource};
 
-pub(crate) use calls::{Call, Line, LineId, Report, on_clock};
+pub(crate) use calls::{Call, Line, LineId, on_clock};
 pub use invariant::{Invariant, Violation};
 pub use record::{Served, SharedState};
+pub(crate) use reports::{Report, Told, Watching};
 
 use crate::check::{Chain, Promised};
 use crate::coverage::Coverage;

@@ -9,6 +9,7 @@ use parking_lot::MutexGuard;
 use redlock_core::node::{KeyReport, Watch};
 
 use super::Link;
+use crate::history::Watching;
 use crate::server::Listener;
 
 /// A pause that stands for the making of a connection.
@@ -19,10 +20,16 @@ const CONNECTS_IN: Duration = Duration::from_millis(1);
 pub(super) struct Watches {
     /// Goes up with each connection.
     connection: u64,
-    kept: BTreeMap<u64, Arc<Watch>>,
+    kept: BTreeMap<u64, Arc<Kept>>,
     next: u64,
     /// When the last report arrives: the next one is not earlier.
     last_at: Duration,
+}
+
+/// A watch, and the call that began it.
+struct Kept {
+    watch: Watch,
+    watching: Option<Watching>,
 }
 
 impl Link {
@@ -36,12 +43,14 @@ impl Link {
             return;
         }
         let keys = watch.keys().clone();
+        let watching = self.around.history.watches(self.server.seat);
         let (connection, number) = {
             let mut watches = self.watches();
-            watches.kept.retain(|_, watch| watch.is_wanted());
+            watches.kept.retain(|_, kept| kept.watch.is_wanted());
             watches.next += 1;
             let number = watches.next;
-            watches.kept.insert(number, Arc::new(watch));
+            let kept = Arc::new(Kept { watch, watching });
+            watches.kept.insert(number, kept);
             (watches.connection, number)
         };
         let delay = CONNECTS_IN + self.around.network.delay();
@@ -88,27 +97,28 @@ impl Link {
 
     fn wants_report(&self, connection: u64, number: u64) -> bool {
         let watches = self.watches();
-        let is_wanted = watches.kept.get(&number).is_some_and(|one| one.is_wanted());
-        is_wanted && watches.connection == connection
+        let kept = watches.kept.get(&number);
+        kept.is_some_and(|kept| kept.watch.is_wanted()) && watches.connection == connection
     }
 
     /// A report reaches the client.
     fn hear(&self, connection: u64, number: u64, key_report: KeyReport) {
-        let watch = {
+        let kept = {
             let watches = self.watches();
             let known = watches.kept.get(&number).cloned();
             known.filter(|_| watches.connection == connection)
         };
-        if let Some(watch) = watch {
-            self.report(&watch, key_report);
+        if let Some(kept) = kept {
+            self.report(&kept, key_report);
         }
     }
 
-    fn report(&self, watch: &Watch, key_report: KeyReport) {
+    fn report(&self, kept: &Kept, key_report: KeyReport) {
+        let Kept { watch, watching } = kept;
         if watch.is_wanted() && !self.world().has_ended() {
             let place = (self.server.seat, &*self.clock);
             let history = &self.around.history;
-            history.reported(self.process, place, watch.keys(), key_report);
+            history.reported((self.process, *watching), place, watch.keys(), key_report);
             watch.report(key_report);
         }
     }
@@ -125,8 +135,8 @@ impl Link {
             watches.connection += 1;
             std::mem::take(&mut watches.kept)
         };
-        for watch in kept.values() {
-            self.report(watch, KeyReport::Unknown);
+        for kept in kept.values() {
+            self.report(kept, KeyReport::Unknown);
         }
     }
 }
