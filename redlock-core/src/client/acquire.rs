@@ -312,7 +312,8 @@ impl ClientShared {
         // This future was not polled for so long that another caller took the turn.
         let line_key = turn.line_key().clone();
         let nodes = Arc::clone(&line_key.nodes);
-        drop(turn);
+        // The nodes need not report to a caller without the turn.
+        drop((turn, watch, refused));
         let arrival = Queued::arrive(&self.lines, line_key);
         self.wait(arrival, &nodes, budget).await
     }

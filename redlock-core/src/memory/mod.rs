@@ -188,6 +188,14 @@ impl MemoryNode {
         self.change(|store, _| store.delete_any(key));
     }
 
+    /// The number of watches that are wanted.
+    #[cfg(test)]
+    pub(crate) fn watches(&self) -> usize {
+        let state = self.shared.state.lock();
+        let wanted = state.watches.iter().filter(|watch| watch.is_wanted());
+        wanted.count()
+    }
+
     /// Serves `operation` and returns the answer. For simulations that deliver requests and answers
     /// themselves. Needs the feature `testing`.
     #[cfg(feature = "testing")]

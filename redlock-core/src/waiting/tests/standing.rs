@@ -179,9 +179,11 @@ fn one_who_has_its_turn_and_is_not_polled_loses_it() {
     );
     scene.clock.advance(MS);
     let lease = acquired(&mut curious);
-    // It stands in line again.
+    // It stands in line again, where it wants no reports of the nodes.
     scene.clock.advance(SECOND);
+    assert_eq!(scene.nodes[0].watches(), 1);
     assert!(is_waiting(&mut head));
+    assert_eq!(scene.nodes[0].watches(), 0);
     released(lease);
     scene.clock.advance(MS * 10);
     drop(acquired(&mut head));
