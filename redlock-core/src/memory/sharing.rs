@@ -121,6 +121,11 @@ impl Shared<'_> {
         {
             return Some(Holding::by(value));
         }
+        // Only a copy of this process has the same token. It is named before what else refuses: the release
+        // would take the copy's entry out.
+        if self.ends().is_some() {
+            return Some(Holding::by(self.token()));
+        }
         if self.sharing.is_reading() {
             let writer = self.value(self.sharing.keys().intent());
             if let Some(writer) = writer
@@ -128,8 +133,7 @@ impl Shared<'_> {
             {
                 return Some(Holding::advice(Obstacle::WaitingWriter, Some(writer)));
             }
-            // Only a copy of this process has the same token.
-            return self.ends().map(|_| Holding::by(self.token()));
+            return None;
         }
         let is_live = |readers: &Readers| readers.values().any(|ends| *ends > self.now);
         if value.is_some() && self.readers().is_some_and(is_live) {

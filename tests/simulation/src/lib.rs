@@ -11,6 +11,7 @@
 #![doc = include_str!("simulation.md")]
 
 mod check;
+mod copies;
 mod faults;
 mod leftover;
 mod vetting;

@@ -10,6 +10,7 @@ use redlock_core::{Node, NodeSet};
 
 use crate::client::SimulatedClient;
 use crate::clock::SkewedClock;
+use crate::copies::Copies;
 use crate::coverage::Coverage;
 use crate::faults::Breakable;
 use crate::history::{History, Invariant, Violation};
@@ -113,8 +114,11 @@ pub fn run(seed: u64, profile: Option<Profile>, is_traced: bool) -> Report {
     breakable.plan(&mut random);
     let until = world.now().saturating_add(settings.span);
     for server in breakable.servers.iter() {
-        let random = Random::new(!seed ^ server.seat as u64);
-        server.copy_clients(random, settings.copies, until);
+        server.copy_clients(Copies {
+            random: Random::new(!seed ^ server.seat as u64),
+            chance: settings.copies,
+            until,
+        });
     }
     world.set_pauses(settings.pauses);
     for client in &clients {

@@ -12,8 +12,8 @@ use redlock_core::restart_check::marker_key;
 use redlock_core::{MemoryNode, Resource};
 
 use crate::clock::SkewedClock;
+use crate::copies::Copies;
 use crate::history::{History, Served};
-use crate::random::Random;
 use crate::world::ProcessId;
 
 /// What a server that crashed finds on its disk.
@@ -74,15 +74,6 @@ pub struct Server {
     state: Mutex<State>,
     /// Goes up with each start: connections to an earlier one are gone.
     starts: AtomicU64,
-}
-
-/// Processes that are copies of the clients, and draw the same owner tokens.
-struct Copies {
-    random: Random,
-    /// How often, in 10 000 acquisitions of a free lock, a copy is quicker.
-    chance: u64,
-    /// When there are none any more.
-    until: Duration,
 }
 
 struct State {
@@ -297,40 +288,16 @@ impl Server {
             || self.is_reader(keys, token)
     }
 
-    /// Makes copies of the clients take free locks now and then, up to `until`, each with the token of
-    /// the attempt that comes just behind it.
-    pub fn copy_clients(&self, random: Random, chance: u64, until: Duration) {
-        self.lock().copies = Some(Copies {
-            random,
-            chance,
-            until,
-        });
+    /// Makes copies of the clients take free locks now and then.
+    pub(crate) fn copy_clients(&self, copies: Copies) {
+        self.lock().copies = Some(copies);
     }
 
     fn comes_a_copy(&self, operation: &Operation) {
-        let Want::Acquire { ttl, .. } = operation.want() else {
-            return;
-        };
-        let memory = self.memory();
-        let mut names = operation.keys().names();
-        if names.any(|name| memory.get(name).is_some()) {
-            return;
-        }
         let now = self.history.world.now();
-        let comes = self
-            .lock()
-            .copies
-            .as_mut()
-            .is_some_and(|copies| copies.until > now && copies.random.chance(copies.chance));
-        if comes && operation.sharing().is_some() {
-            // A reader's lock is an entry.
-            if let Answer::Granted { .. } = memory.serve(operation) {
-                self.history.copied(self.seat, operation);
-            }
-        } else if comes {
-            for name in operation.keys().names() {
-                memory.put(name, operation.token().as_bytes(), ttl);
-            }
+        let memory = self.memory();
+        let comes = |copies: &mut Copies| copies.comes_to(&memory, operation, now);
+        if self.lock().copies.as_mut().is_some_and(comes) {
             self.history.copied(self.seat, operation);
         }
     }

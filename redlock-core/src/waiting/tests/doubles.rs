@@ -1,6 +1,7 @@
 //! Two processes that draw the same random numbers, as copies of a running machine may.
 
 use super::*;
+use crate::model::kind::Kind;
 use crate::model::token::OwnerToken;
 
 /// A client of the same nodes that draws what the scene's own does.
@@ -15,8 +16,12 @@ fn double(scene: &Scene) -> Client {
 }
 
 fn refused_double(scene: &Scene) -> AcquireError {
+    refused_double_with(scene, once())
+}
+
+fn refused_double_with(scene: &Scene, request: Request) -> AcquireError {
     let (client, nodes) = (double(scene), Arc::clone(&scene.set));
-    let mut acquiring: Acquiring = Box::pin(async move { client.acquire(&nodes, &once()).await });
+    let mut acquiring: Acquiring = Box::pin(async move { client.acquire(&nodes, &request).await });
     refused(&mut acquiring)
 }
 
@@ -63,4 +68,29 @@ fn a_holder_leaves_anothers_keys_too_however_often_it_was_extended() {
         let left = [None, None, Some(token.as_bytes().to_vec())];
         assert_eq!(scene.values(), left);
     }
+}
+
+#[test]
+fn a_reader_that_a_waiting_writer_keeps_out_leaves_the_entry_of_a_copy() {
+    let scene = Scene::new();
+    let lease = scene.acquired(&once().kind(Kind::Read));
+    for node in &scene.nodes {
+        node.put(b"redlock:intent:{r}", b"a writer", SECOND * 60);
+    }
+    let entries = scene.values();
+    refused_double_with(&scene, once().kind(Kind::Read));
+    assert_eq!(scene.values(), entries, "they are the holder's");
+    released(lease);
+    assert!(scene.is_free());
+}
+
+#[test]
+fn a_writer_that_readers_keep_out_leaves_the_entry_of_a_copy() {
+    let scene = Scene::new();
+    let lease = scene.acquired(&once().kind(Kind::Read));
+    let entries = scene.values();
+    refused_double_with(&scene, once().kind(Kind::Write));
+    assert_eq!(scene.values(), entries, "they are the holder's");
+    released(lease);
+    assert!(scene.is_free());
 }
