@@ -10,7 +10,7 @@ use crate::node::operation::Want;
 use crate::node::sharing::{Sharing, SharingKeys};
 use crate::quorum::round::{Goal, Round};
 
-use super::Claim;
+use super::{Claim, Special};
 
 /// One attempt of a reader or a writer.
 #[derive(Clone, Debug)]
@@ -78,14 +78,21 @@ impl SharedClaim {
 }
 
 impl Claim {
+    pub(super) fn shared(&self) -> Option<&SharedClaim> {
+        match self.special.as_deref() {
+            Some(Special::Shared(shared)) => Some(shared),
+            _ => None,
+        }
+    }
+
     /// Whom the claim excludes now.
     pub(crate) fn kind(&self) -> Kind {
-        self.shared.as_ref().map_or(Kind::Exclusive, |it| it.kind())
+        self.shared().map_or(Kind::Exclusive, SharedClaim::kind)
     }
 
     /// Records that the attempt has won.
     pub(crate) fn has_won(&self) {
-        if let Some(shared) = &self.shared {
+        if let Some(shared) = self.shared() {
             shared.has_won();
         }
     }
@@ -94,7 +101,7 @@ impl Claim {
     /// writer's.
     pub(crate) fn downgrade(&self) -> Option<Arc<Round>> {
         let is_writer = self.kind() == Kind::Write;
-        if !is_writer || !self.shared.as_ref()?.begin_reading() {
+        if !is_writer || !self.shared()?.begin_reading() {
             return None;
         }
         let operation = Arc::new(self.operation(Want::Downgrade));

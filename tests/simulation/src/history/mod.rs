@@ -19,6 +19,7 @@ use redlock_core::{LeaseHandle, Resource};
 
 pub(crate) use calls::{Call, Line, LineId, Report, on_clock};
 pub use invariant::{Invariant, Violation};
+pub(crate) use record::taken_by;
 pub use record::{Served, SharedState};
 
 use crate::check::{Chain, Promised};
@@ -321,7 +322,7 @@ impl Inner {
         number
     }
 
-    fn number_of(&self, token: &[u8]) -> Option<usize> {
+    pub(crate) fn number_of(&self, token: &[u8]) -> Option<usize> {
         self.by_token.get(token).copied()
     }
 
