@@ -237,6 +237,8 @@ fn site(plan: &Plan, name: &TokenStream, private: &TokenStream) -> TokenStream {
     });
     let skips = (plan.if_locked == Some(IfLocked::Skip))
         .then(|| quote_spanned!(at_mixed_site=> .skip_if_locked()));
+    let several = matches!(&plan.resource, Resource::All(templates) if templates.len() > 1)
+        .then(|| quote_spanned!(at_mixed_site=> .several_names()));
     let at_call = plan.settings.expressions().map(|(key, _)| key.name());
     let at_call: Vec<_> = at_call.collect();
     let at_call =
@@ -251,7 +253,7 @@ fn site(plan: &Plan, name: &TokenStream, private: &TokenStream) -> TokenStream {
                 ::core::line!(),
                 ::core::column!(),
                 #resource,
-            ) #(#settings)* #skips #at_call;
+            ) #(#settings)* #skips #several #at_call;
             #private::inventory::submit! { #private::Registration(&__SITE) }
             &__SITE
         }

@@ -7,6 +7,7 @@ use std::panic::Location;
 use std::sync::OnceLock;
 
 use parking_lot::RwLock;
+use redlock_core::Resource;
 
 use crate::parameters::prelude::*;
 use crate::text::function_path;
@@ -49,6 +50,8 @@ pub struct Site {
     pub(crate) has_own_ttl: bool,
     /// True if `if_locked = "skip"` is set.
     pub(crate) skips: bool,
+    /// True if the resource is a list of several templates.
+    has_several_names: bool,
     pub(crate) options: LockOptions,
 }
 
@@ -85,6 +88,7 @@ impl Site {
             at_call: &[],
             has_own_ttl: false,
             skips: false,
+            has_several_names: false,
             options,
         }
     }
@@ -120,11 +124,20 @@ impl Site {
     }
 
     #[must_use]
+    pub const fn several_names(mut self) -> Self {
+        self.has_several_names = true;
+        self
+    }
+
+    #[must_use]
     pub const fn skip_if_locked(mut self) -> Self {
         self.skips = true;
         self
     }
 }
+
+/// What the macro writes between the templates of several names.
+const SEVERAL: &str = " + ";
 
 type Place = (&'static str, &'static str, u32, u32);
 
@@ -280,6 +293,16 @@ impl Site {
     /// ```
     pub fn preset_name(&self) -> Option<&'static str> {
         self.preset
+    }
+
+    /// The resource for a check before any call. The names are templates, and as many as a call has if the
+    /// attribute lists several.
+    pub(crate) fn sample_resource(&self) -> Resource {
+        if self.has_several_names {
+            Resource::all(self.resource.split(SEVERAL))
+        } else {
+            Resource::from("check")
+        }
     }
 
     /// The parameters that the attribute sets.

@@ -1,11 +1,14 @@
 //! A writer becomes a reader.
 
+use std::sync::Weak;
+
+use crate::env::caught::caught;
 use crate::error::{ExtendError, NodeReport, Unavailable};
 use crate::model::invalid::Invalid;
 use crate::node::Answer;
 use crate::quorum::majority;
 
-use super::LeaseHandle;
+use super::{LeaseHandle, ObserveDowngrade};
 
 impl LeaseHandle {
     /// Makes the lease of a writer that of a reader, without a moment in which another writer could have
@@ -40,6 +43,9 @@ impl LeaseHandle {
             shared.turn(&mut state)
         };
         drop(turn);
+        for observer in shared.claim.take_observers() {
+            self.tell_of_downgrade(&observer);
+        }
         let timeout = shared.context().node_timeout;
         round.settle(shared.clock(), timeout).await;
         let answers = round.answers_now(&shared.claim.nodes);
@@ -59,5 +65,22 @@ impl LeaseHandle {
             attempts: 1,
             waited: elapsed,
         }))
+    }
+
+    /// Tells `observer` once the lease of a writer becomes a reader's; at once if it has become one. It has no
+    /// effect on other leases.
+    pub fn observe_downgrade(&self, observer: Weak<dyn ObserveDowngrade>) {
+        if let Some(observer) = self.shared.claim.observe_downgrade(observer) {
+            self.tell_of_downgrade(&observer);
+        }
+    }
+
+    fn tell_of_downgrade(&self, observer: &Weak<dyn ObserveDowngrade>) {
+        if let Some(observer) = observer.upgrade() {
+            let held_for = self.held_for();
+            caught("an observer of downgrades", || {
+                observer.downgraded(held_for);
+            });
+        }
     }
 }

@@ -62,6 +62,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
+pub use crate::quorum::claim::sharing::ObserveDowngrade;
 pub use crate::quorum::fencing::FencingToken;
 pub use body::{BodyOutcome, OnLost};
 pub(crate) use handle::{Lease, LeaseHandle};

@@ -13,7 +13,7 @@ pub struct Reply {
 
 /// Receives the answers of the nodes, each at its own seat.
 pub(crate) trait Answers: Send + Sync {
-    /// Takes the answer of the node at `seat`. May wake the caller.
+    /// Takes the answer of the node at `seat`. May wake the caller, and submit to the node.
     fn answer(&self, seat: usize, answer: Answer);
 
     /// True if the release of the operation may have been sent to the nodes.
@@ -62,8 +62,8 @@ impl Reply {
         Self { to: Some(to), seat }
     }
 
-    /// Delivers the answer. Wakes the caller if the answer decides its round, so do not call it while
-    /// holding a mutex that the caller might need.
+    /// Delivers the answer. Wakes the caller if the answer decides its round, and may submit a release to the
+    /// same node. So do not call it while holding a mutex that the caller or a submission might need.
     pub fn answer(mut self, answer: Answer) {
         if let Some(to) = self.to.take() {
             to.answer(self.seat, answer);

@@ -201,12 +201,12 @@ impl Prepared {
             });
             acquiring.within(work).await
         };
+        let (site, telemetry) = (self.holder.site, &self.registry.shared.telemetry);
         let (holding, (core, place)) = match acquired {
-            Ok(Got::Anew(got)) => (acquiring.acquired(self.holder.site, &got.0), got),
-            Ok(Got::Joined(got)) => (acquiring.joined(self.holder.site, &got.0), got),
+            Ok(Got::Anew(got)) => (acquiring.acquired(telemetry, site, &got.0), got),
+            Ok(Got::Joined(got)) => (acquiring.joined(telemetry, site, &got.0), got),
             Err(error) => {
                 let error = self.named(error);
-                let (site, telemetry) = (self.holder.site, &self.registry.shared.telemetry);
                 let resource = &self.request.resource;
                 acquiring.refused(telemetry, site, resource, &self.nodes, &error);
                 record.refused(&error);
@@ -214,7 +214,6 @@ impl Prepared {
             }
         };
         let limits = Arc::clone(&self.registry.shared.limits);
-        let site = self.holder.site;
         let lease = Lease::new(core, place, limits, site, self.policies, holding);
         Ok(lease.recorded(record))
     }

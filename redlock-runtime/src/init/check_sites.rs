@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use redlock_core::Resource;
 use redlock_core::error::Invalid;
 use redlock_core::request::Kind;
 
@@ -75,7 +76,7 @@ pub(crate) fn check_presets(config: &Config, problems: &mut Vec<String>) {
             check_pools(config, &names, &mut refuse);
         }
         let options = preset.options.above(config.defaults);
-        if let Err(invalid) = check_request(config, options, false) {
+        if let Err(invalid) = check_request(config, options, false, "check".into()) {
             refuse(&invalid.to_string());
         }
     }
@@ -135,11 +136,16 @@ fn check_values(config: &Config, site: &Site, own: Option<&SiteConfig>) -> Resul
         options.max_hold = None;
         options.once_per = None;
     }
-    check_request(config, options, site.skips)
+    check_request(config, options, site.skips, site.sample_resource())
 }
 
-fn check_request(config: &Config, options: LockOptions, skips: bool) -> Result<(), Invalid> {
-    let request = options.decided(skips).request("check".into())?;
+fn check_request(
+    config: &Config,
+    options: LockOptions,
+    skips: bool,
+    resource: Resource,
+) -> Result<(), Invalid> {
+    let request = options.decided(skips).request(resource)?;
     LockLimits::of(config).check(&request)?;
     request.check()
 }

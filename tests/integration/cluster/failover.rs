@@ -17,7 +17,7 @@ use crate::cluster::fixture::{
 };
 
 /// No lease with this ttl ends during a test.
-const LONG: Duration = Duration::from_secs(600);
+pub(super) const LONG: Duration = Duration::from_secs(600);
 
 /// Callers that lock names of one master again and again.
 struct Load {
@@ -118,7 +118,7 @@ async fn lock_soon(set: &NodeSet, name: &str) -> Lease {
     .await
 }
 
-async fn extend_soon(lease: &Lease) {
+pub(super) async fn extend_soon(lease: &Lease) {
     eventually("an extension", SOON, async || {
         let extended = lease.extend(LONG).await;
         extended.map_err(|error| error.to_string())

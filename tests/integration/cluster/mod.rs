@@ -4,5 +4,6 @@ mod configuration;
 mod every_slot;
 mod failover;
 mod fixture;
+mod kinds;
 mod moving;
 mod tls;

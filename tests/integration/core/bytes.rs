@@ -18,13 +18,13 @@ const RELEASE: &str = "4bfe3dfc8e78539b9e0c7f3ce35804406678504b";
 const ACQUIRE_ALL: &str = "e197ccb37408378ddcad0bf1511ef1bd99a66039";
 
 /// A connection that is shown each command of a server's clients.
-struct Monitor<'a> {
+pub(crate) struct Monitor<'a> {
     node: &'a RedisNode,
     lines: BufReader<TcpStream>,
 }
 
 impl<'a> Monitor<'a> {
-    fn of(node: &'a RedisNode) -> Self {
+    pub(crate) fn of(node: &'a RedisNode) -> Self {
         let mut stream = TcpStream::connect(node.addr()).expect("a connection");
         stream.set_read_timeout(Some(SOON)).expect("a timeout");
         stream.write_all(b"MONITOR\r\n").expect("a command");
@@ -43,7 +43,12 @@ impl<'a> Monitor<'a> {
     }
 
     /// The commands with the key `key` until now, each as its words. Commands of scripts are none of a client.
-    fn commands_with(mut self, key: &str) -> Vec<Vec<String>> {
+    fn commands_with(self, key: &str) -> Vec<Vec<String>> {
+        self.commands_where(|word| word == key)
+    }
+
+    /// The same for commands with any key for which `is_wanted` is true.
+    pub(crate) fn commands_where(mut self, is_wanted: impl Fn(&str) -> bool) -> Vec<Vec<String>> {
         self.node.command(["ECHO", "the end"]);
         let mut commands = Vec::new();
         loop {
@@ -56,7 +61,7 @@ impl<'a> Monitor<'a> {
                 .split(' ')
                 .map(|word| word.trim_matches('"').to_owned());
             let words: Vec<_> = words.collect();
-            if !from.ends_with("lua") && words.iter().any(|word| word == key) {
+            if !from.ends_with("lua") && words.iter().any(|word| is_wanted(word)) {
                 commands.push(words);
             }
         }

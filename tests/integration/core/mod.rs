@@ -1,7 +1,7 @@
 //! The algorithm on real servers: what is on the nodes while a lease is held, and what is left
 //! when it is not.
 
-mod bytes;
+pub(crate) mod bytes;
 mod clock_reads;
 mod contention;
 mod epochs;

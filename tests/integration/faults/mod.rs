@@ -32,6 +32,6 @@ mod killed;
 mod kinds;
 mod load;
 mod restarted;
-mod scene;
+pub(crate) mod scene;
 mod slow;
 mod votes;

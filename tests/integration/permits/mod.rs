@@ -3,6 +3,7 @@
 mod elsewhere;
 mod faults;
 mod holders;
+mod late;
 
 use redlock_core::request::{Kind, Permits};
 use redlock_core::{Request, Resource};

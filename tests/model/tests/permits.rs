@@ -7,7 +7,8 @@ use redlock_model::verdict::{breaks, holds};
 
 #[test]
 fn two_permits_have_two_holders_at_most() {
-    let landmarks = landmark::ALL_HELD | landmark::SUCCESSION | landmark::LEFTOVER;
+    let landmarks =
+        landmark::ALL_HELD | landmark::SUCCESSION | landmark::LEFTOVER | landmark::LET_GO;
     holds(&Permits::<3, 3>::rules(2), 10_000, landmarks);
 }
 
@@ -69,4 +70,39 @@ fn several_permits_that_differ_from_node_to_node_let_too_many_in() {
         ..Permits::rules(4).taking(2)
     };
     breaks(&model, 12);
+}
+
+mod rest {
+    //! What an attempt did not win goes, once the node's answer is known or the lease is over.
+
+    use redlock_model::permits::rest::{Rest, landmark};
+    use redlock_model::verdict::{breaks, holds};
+
+    #[test]
+    fn no_key_is_left_but_those_of_the_lease() {
+        holds(&Rest::<3>::RULES, 1_000, landmark::ALL);
+        holds(&Rest::<5>::RULES, 10_000, landmark::ALL);
+    }
+
+    #[test]
+    fn a_late_answer_that_differs_has_to_be_answered_by_a_release() {
+        let found = breaks(&Rest::<3>::RULES.deaf(), 7);
+        assert!(found.violation.contains("keeps"), "{found}");
+    }
+
+    #[test]
+    fn a_lease_that_ends_early_has_to_release_all_permits_at_nodes_that_did_not_answer() {
+        breaks(&Rest::<3>::RULES.releasing_only_what_was_won(), 8);
+    }
+
+    #[test]
+    fn a_lease_that_is_left_to_expire_has_to_release_the_others() {
+        breaks(&Rest::<3>::RULES.leaving_all(), 7);
+    }
+
+    /// As a server of a Redis Cluster may redirect it at any time.
+    #[test]
+    fn an_acquisition_must_not_be_sent_again_behind_its_release() {
+        breaks(&Rest::<3>::RULES.redirected_at_any_time(), 3);
+    }
 }

@@ -211,6 +211,44 @@ async fn values_that_make_no_sense_together_are_refused_at_start() {
 }
 
 #[tokio::test]
+async fn permits_and_modes_of_several_names_are_refused_at_start() {
+    for (site, expected) in [
+        (
+            SiteConfig::new().permits(4),
+            "`permits` with several resources, `from:{from} + to:{to}`: all or none of several sets of \
+             permits cannot be taken at once; lock one of them, or leave `permits` out",
+        ),
+        (
+            SiteConfig::new().mode(Mode::Write),
+            "the resource `from:{from} + to:{to}` has several names, and readers and writers share one \
+             name only; lock the names without a `mode`, or what they have in common",
+        ),
+    ] {
+        let text = problem(of("overrides::shop::both", site)).await;
+        assert!(
+            text.starts_with("`overrides::shop::both` (tests/own_process/overrides/shop.rs:")
+                && text.ends_with(&format!("), overridden: {expected}")),
+            "{expected}\nis not in\n{text}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_override_that_suits_several_names_is_taken() {
+    let site = SiteConfig::new().ttl(seconds(5));
+    let redlock = Redlock::start(of("overrides::shop::both", site))
+        .await
+        .unwrap();
+    redlock
+        .registry()
+        .clone()
+        .scope(shop::both(1, 2))
+        .await
+        .unwrap();
+    redlock.shutdown().await;
+}
+
+#[tokio::test]
 async fn all_problems_are_told_at_once() {
     let config = of(
         "overrides::shop::charge",

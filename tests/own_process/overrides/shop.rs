@@ -44,6 +44,11 @@ pub(crate) async fn writes() -> Result<Option<Mode>, LockError> {
     Ok(lease.mode())
 }
 
+#[redlock(resource = ["from:{from}", "to:{to}"])]
+pub(crate) async fn both(from: u8, to: u8) -> Result<(), LockError> {
+    Ok(())
+}
+
 #[redlock(resource = "generic", guard = lease)]
 pub(crate) async fn generic<T: Send>(value: T) -> Result<bool, LockError> {
     drop(value);

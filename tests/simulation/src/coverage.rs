@@ -37,6 +37,8 @@ counts! {
     acquired_permits,
     /// Nodes that granted other permits than the majority.
     strayed,
+    /// … and told so once there was a lease.
+    strayed_late,
     /// … but whose lease was over when it was returned: the client stood still behind its last look
     /// at the clock.
     born_over,

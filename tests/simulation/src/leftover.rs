@@ -15,15 +15,29 @@ const NEXT_LOOK: Duration = Duration::from_millis(500);
 impl Link {
     /// The first release of a token was submitted: from here on its keys have to go, on all nodes.
     pub(crate) fn expect_gone(&self, release: &Arc<Operation>) {
-        let Want::Release { ttl } = release.want() else {
-            return;
-        };
-        if ttl <= FIRST_LOOK || !self.around.history.heeds_leftovers() {
-            return;
+        if self.heeds(release) {
+            for peer in self.peers.get().into_iter().flatten() {
+                look_after(peer, release, FIRST_LOOK);
+            }
         }
-        for peer in self.peers.get().into_iter().flatten() {
-            look_after(peer, release, FIRST_LOOK);
+    }
+
+    /// The same on this node alone.
+    pub(crate) fn expect_gone_here(&self, release: &Arc<Operation>) {
+        if self.heeds(release)
+            && let Some(me) = self.myself()
+        {
+            look_after(me, release, FIRST_LOOK);
         }
+    }
+
+    fn heeds(&self, release: &Operation) -> bool {
+        let is_long = matches!(release.want(), Want::Release { ttl } if ttl > FIRST_LOOK);
+        is_long && self.around.history.heeds_leftovers()
+    }
+
+    fn myself(&self) -> Option<&Weak<Self>> {
+        self.peers.get()?.get(self.server.seat)
     }
 
     fn look(&self, release: &Arc<Operation>) {
@@ -36,11 +50,7 @@ impl Link {
         }
         let is_still = world.is_paused(self.process) || history.is_stalled(self.process);
         if self.is_busy() || is_still {
-            if let Some(me) = self
-                .peers
-                .get()
-                .and_then(|peers| peers.get(self.server.seat))
-            {
+            if let Some(me) = self.myself() {
                 look_after(me, release, NEXT_LOOK);
             }
             return;

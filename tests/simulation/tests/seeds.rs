@@ -126,10 +126,11 @@ const SLEWED: [&str; 10] = [
     "probed",
 ];
 
-const PERMITS: [&str; 13] = [
+const PERMITS: [&str; 14] = [
     "acquired_permits",
     "acquired_fenced",
     "strayed",
+    "strayed_late",
     "contended",
     "cancelled",
     "cancelled_in_line",

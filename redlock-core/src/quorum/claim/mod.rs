@@ -2,6 +2,7 @@
 #![doc = include_str!("protocol.md")]
 
 mod acquisition;
+mod ending;
 mod permits;
 pub(crate) mod sharing;
 
@@ -12,13 +13,14 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use crate::env::caught::log;
 use crate::env::{Clock, Moment};
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
+use crate::node::NodeSet;
 use crate::node::operation::{Operation, Want};
-use crate::node::{Answer, NodeError, NodeErrorKind, NodeSet};
 use acquisition::Acquisition;
+use ending::ClaimEnd;
+use permits::{OtherPermits, PermitVotes};
 use sharing::{SharedAttempt, SharedClaim};
 
 use super::extension_proof::{ExtensionProof, ProofState, Voters};
@@ -34,11 +36,20 @@ pub(crate) struct Claim {
     pub(crate) token: OwnerToken,
     /// The keys of the fencing counters, if a fencing token is asked for.
     counters: Option<Box<Resource>>,
-    /// What a reader or a writer has besides.
-    shared: Option<Box<SharedClaim>>,
+    /// What the claim of another kind than a plain lock's has besides.
+    special: Option<Box<Special>>,
     /// The longest time in ms for which any node may keep the keys without hearing from us.
     longest_ttl: AtomicU64,
     state: Mutex<ClaimState>,
+}
+
+/// What a claim has that is not a plain lock's.
+enum Special {
+    Shared(SharedClaim),
+    /// The claim on all permits of an attempt, with the receiver of its votes.
+    AllPermits(Arc<PermitVotes>),
+    /// The claim on the permits that an attempt won.
+    WonPermits(OtherPermits),
 }
 
 struct ClaimState {
@@ -64,26 +75,10 @@ struct ClaimState {
     proof: Option<(Arc<Round>, u64)>,
 }
 
-fn anothers_perhaps() -> NodeError {
-    let detail = "its key may belong to another process that draws the same random numbers";
-    NodeError::unsent(NodeErrorKind::Server, detail)
-}
-
 /// An extension that was sent.
 pub(crate) struct Extension {
     pub(crate) round: Arc<Round>,
     voters: Voters,
-}
-
-/// The end of a claim.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum ClaimEnd {
-    /// The release was sent.
-    Released,
-    /// The keys are left to their ttl, or to a shortened one.
-    LeftToExpire,
-    /// A claim on some of the keys took its place.
-    Narrowed,
 }
 
 impl Claim {
@@ -114,7 +109,7 @@ impl Claim {
         let operation =
             Operation::new(keys.clone(), token.clone(), want).with_counters(counters.clone());
         let operation = operation.in_nodes_time(hint.is_of_nodes).after(giver);
-        let shared = shared.map(SharedClaim::new).map(Box::new);
+        let shared = shared.map(SharedClaim::new);
         let operation = operation.with_sharing(shared.as_ref().map(|it| it.part_of(want)));
         let acquisition = Round::start_with(
             nodes,
@@ -123,8 +118,8 @@ impl Claim {
             Some(in_time),
             |_| true,
         );
-        let mut claim = Self::sent(nodes, keys, token, ttl, &acquisition, counters);
-        claim.shared = shared;
+        let special = shared.map(Special::Shared);
+        let claim = Self::sent(nodes, keys, token, ttl, &acquisition, counters, special);
         (Arc::new(claim), acquisition)
     }
 
@@ -136,13 +131,14 @@ impl Claim {
         ttl: Duration,
         acquisition: &Arc<Round>,
         counters: Option<Resource>,
+        special: Option<Special>,
     ) -> Self {
         Self {
             nodes: Arc::clone(nodes),
             keys,
             token,
             counters: counters.map(Box::new),
-            shared: None,
+            special: special.map(Box::new),
             longest_ttl: AtomicU64::new(millis(ttl)),
             state: Mutex::new(ClaimState {
                 acquisition: Acquisition::Open(Arc::clone(acquisition)),
@@ -272,93 +268,9 @@ impl Claim {
         }
     }
 
-    /// Sends the release to every node that the acquisition may have reached, after the acquisition on
-    /// the same connection. The node's answer makes no difference. Only the first call sends it.
-    pub(crate) fn release(&self) -> Option<Arc<Round>> {
-        self.end(ClaimEnd::Released).then(|| self.send_release())
-    }
-
     /// The longest time for which any node may keep the keys without hearing from us.
     pub(crate) fn longest_ttl(&self) -> Duration {
         Duration::from_millis(self.longest_ttl.load(Ordering::Relaxed))
-    }
-
-    /// Limits the life of the keys to `ttl` on every node that the acquisition may have reached, and
-    /// leaves them to expire. Only the first end of a claim sends anything, and no release follows.
-    pub(crate) fn shorten(&self, ttl: Duration) -> Option<Arc<Round>> {
-        self.end(ClaimEnd::LeftToExpire).then(|| {
-            self.state.lock().shortened = NonZeroU64::new(millis(ttl));
-            self.send_end(Want::Shorten { ttl }, Goal::Majority)
-        })
-    }
-
-    /// Leaves the keys to their ttl: nothing is sent, now or later.
-    pub(crate) fn leave_to_expire(&self) {
-        self.end(ClaimEnd::LeftToExpire);
-    }
-
-    /// True if the claim had not ended before.
-    fn end(&self, ending: ClaimEnd) -> bool {
-        let mut state = self.state.lock();
-        // From here on the acquisition goes to no other server of a Redis Cluster.
-        state.acquisition.retract();
-        let is_first = state.ending.is_none();
-        state.ending.get_or_insert(ending);
-        is_first
-    }
-
-    fn send_release(&self) -> Arc<Round> {
-        let want = Want::Release {
-            ttl: self.longest_ttl(),
-        };
-        self.send_end(want, Goal::FreeOfUs)
-    }
-
-    fn send_end(&self, want: Want, goal: Goal) -> Arc<Round> {
-        self.send_to(self.operation(want), u64::MAX, goal)
-    }
-
-    /// Sends what ends the claim, or a part of it, to those of `wanted` that the acquisition may have
-    /// reached.
-    fn send_to(&self, operation: Operation, wanted: u64, goal: Goal) -> Arc<Round> {
-        let (seats, anothers) = {
-            let mut state = self.state.lock();
-            state.is_doubled |= state.acquisition.names(&self.token);
-            let acquisition = state.acquisition.seats();
-            let seats = (state.restored | acquisition.reached) & wanted;
-            // At a node that did not grant, our token may be the key of a copy of this process, which
-            // we must not delete.
-            let anothers = if state.is_doubled {
-                seats & !acquisition.took
-            } else {
-                0
-            };
-            (seats & !anothers, anothers)
-        };
-        let operation = Arc::new(operation);
-        let round = Round::new(self.nodes.len(), goal);
-        round.submit_or(&self.nodes, &operation, |seat| match bit(seat) {
-            at if seats & at != 0 => None,
-            at if anothers & at != 0 => Some(Answer::Failed(anothers_perhaps())),
-            _ => Some(Answer::Absent),
-        });
-        if anothers != 0 {
-            self.report_double();
-        }
-        round
-    }
-
-    fn report_double(&self) {
-        let token = self.token.short_id();
-        log!(
-            error,
-            resource = %self.keys,
-            token,
-            "a node already had the lock's keys with the token that was drawn for this attempt \
-             alone: another process draws the same random numbers, as copies of a running machine \
-             may. Keys that may be the other process's are left until their ttl; restart all copies \
-             but one",
-        );
     }
 
     fn operation(&self, want: Want) -> Operation {
@@ -366,7 +278,7 @@ impl Claim {
             Want::Confirm { .. } => self.counters.as_deref().cloned(),
             _ => None,
         };
-        let shared = self.shared.as_ref().map(|it| it.part_of(want));
+        let shared = self.shared().map(|it| it.part_of(want));
         Operation::new(self.keys.clone(), self.token.clone(), want)
             .with_counters(counters)
             .with_sharing(shared)
@@ -383,3 +295,6 @@ impl Drop for Claim {
 fn millis(ttl: Duration) -> u64 {
     u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests;

@@ -172,23 +172,23 @@ impl Round {
         operation: &SharedOperation,
         wanted: impl Fn(usize) -> bool,
     ) {
-        self.submit_or(nodes, operation, |seat| {
-            (!wanted(seat)).then_some(Answer::Absent)
+        self.submit_or(nodes, |seat| {
+            let asked = wanted(seat).then(|| Arc::clone(operation));
+            asked.ok_or(Answer::Absent)
         });
     }
 
-    /// The same. A seat for which `answer` returns an answer is not asked.
+    /// The same with an operation for each seat. A seat that has an answer instead is not asked.
     pub(crate) fn submit_or(
         self: &Arc<Self>,
         nodes: &[Arc<dyn Node>],
-        operation: &SharedOperation,
-        answer: impl Fn(usize) -> Option<Answer>,
+        operation: impl Fn(usize) -> Result<SharedOperation, Answer>,
     ) {
         for (seat, node) in nodes.iter().enumerate() {
             let reply = Reply::new(Arc::clone(self), seat);
-            match answer(seat) {
-                None => submit(&**node, Arc::clone(operation), reply),
-                Some(answer) => reply.answer(answer),
+            match operation(seat) {
+                Ok(operation) => submit(&**node, operation, reply),
+                Err(answer) => reply.answer(answer),
             }
         }
     }

@@ -15,8 +15,9 @@ use super::scripts::{Script, stands};
 /// as the holder: another process draws the same tokens.
 ///
 /// One `MGET` reads all keys, in a tenth of the time of as many `GET`; a user who may not run it has the
-/// `GET`. It does not tell a key that is no string from one that is not there: so each permit that is taken
-/// is looked at by itself. Behind these, a key that is no string is called free.
+/// `GET`. It does not tell a key that is no string from one that is not there: so a single permit is taken by
+/// `SET NX`, and each of several is looked at by itself first. Behind these, a key that is no string is called
+/// free.
 pub(super) static ACQUIRE_PERMITS: LazyLock<Script> = LazyLock::new(|| {
     Script::new(concat!(
         "if #KEYS == 0 then return 0 end \
@@ -40,25 +41,31 @@ pub(super) static ACQUIRE_PERMITS: LazyLock<Script> = LazyLock::new(|| {
              return {err = string.format('CLOCKAPART %.0f', now - hint)} \
            end \
          end \
-         local values = redis.pcall('MGET', unpack(KEYS, 1, n)) \
+         local values = redis.pcall('MGET', KEYS[count], unpack(KEYS, 1, n)) \
          if values.err then \
-           for i = 1, n do values[i] = redis.pcall('GET', KEYS[i]) end \
+           values[1] = redis.pcall('GET', KEYS[count]) \
+           for i = 1, n do values[i + 1] = redis.pcall('GET', KEYS[i]) end \
          end \
          local free, bits, found, own = {}, {}, 0, false \
          for i = 1, n do \
-           local held = values[i] \
-           if not held and found < take then held = redis.pcall('GET', KEYS[i]) end \
+           if values[i + 1] == ARGV[1] then own = redis.call('PTTL', KEYS[i]) break end \
+         end \
+         for i = 1, n do \
+           local held = values[i + 1] \
+           if not held and found < take and not own then \
+             if take > 1 then held = redis.pcall('GET', KEYS[i]) \
+             else held = not redis.call('SET', KEYS[i], ARGV[1], 'NX', 'PX', ARGV[2]) end \
+           end \
            if not held then \
              found = found + 1 \
              if found <= take then free[found] = i end \
              bits[i] = '1' \
            else \
-             if held == ARGV[1] and not own then own = redis.call('PTTL', KEYS[i]) end \
              bits[i] = '0' \
            end \
          end \
          bits = table.concat(bits) \
-         local record, other = redis.pcall('GET', KEYS[count]), false \
+         local record, other = values[1], false \
          local counted = type(record) == 'string' and string.match(record, '^%d+') \
          if counted ~= ARGV[3] then \
            if counted then other = record end \
@@ -68,7 +75,7 @@ pub(super) static ACQUIRE_PERMITS: LazyLock<Script> = LazyLock::new(|| {
          if found < take then \
            local least, value = -3, false \
            for i = 1, n do \
-             local held = values[i] \
+             local held = values[i + 1] \
              if type(held) == 'string' then \
                local left = redis.call('PTTL', KEYS[i]) \
                if least == -3 or left >= 0 and (least < 0 or left < least) then least, value = left, held end \
@@ -82,7 +89,9 @@ pub(super) static ACQUIRE_PERMITS: LazyLock<Script> = LazyLock::new(|| {
         "number = math.min(math.max(hint, now - window), now + window) \
            for i = 1, take do number = math.max(number, stands(KEYS[n + free[i]]) + 1) end \
          end \
-         for i = 1, take do redis.call('SET', KEYS[free[i]], ARGV[1], 'PX', ARGV[2]) end \
+         if take > 1 then \
+           for i = 1, take do redis.call('SET', KEYS[free[i]], ARGV[1], 'PX', ARGV[2]) end \
+         end \
          if fenced then \
            local life = tonumber(ARGV[6]) + math.max(0, math.ceil((number - now) / 1000)) \
            local digits, life = string.format('%.0f', number), string.format('%.0f', life) \

@@ -2,6 +2,7 @@
 //! resource, as the number of resources has no limit.
 
 mod describe;
+mod holding;
 mod kind;
 mod nodes;
 mod office;
@@ -20,12 +21,12 @@ use super::outcome::{AcquireOutcome, kind_of};
 use crate::error::LockError;
 use crate::site::{Registration, Site};
 
+pub(crate) use holding::{Holding, Waiting};
 use kind::PerKind;
 pub(crate) use nodes::{answers_of, sample_nodes};
 pub(crate) use office::InOffice;
 use per_recorder::PerRecorder;
 use site::SiteMetrics;
-pub(crate) use site::{Holding, Waiting};
 
 /// The recorder's name in the log, if it panics. It is foreign code, which runs in calls, in drops, and on
 /// the library's thread.

@@ -1,18 +1,16 @@
 //! What is counted of one site's calls.
 
-use std::sync::Arc;
-use std::time::Duration;
-
 use metrics::{Counter, Gauge, Histogram, counter, gauge, histogram};
-use redlock_core::env::caught;
 use redlock_core::error::{ExtendError, LeaseEnd};
 use redlock_core::lease::ObserveExtensions;
+use redlock_core::request::Kind;
 
 use super::super::outcome::AcquireOutcome;
 use super::describe::{
     ACQUISITIONS, EXTENSIONS, HELD, HOLD, LOST, SWALLOWED, UNCONFIRMED, WAIT, WAITING,
 };
-use super::{RECORDER, label};
+use super::kind::label_of;
+use super::label;
 use crate::site::Site;
 
 /// The outcomes of calls that ask the nodes. They are there as zeros from a site's first call on, so that
@@ -31,7 +29,7 @@ const OUTCOMES: [AcquireOutcome; 10] = [
 ];
 
 /// The reasons why a lease is over before its holder is done, as [`LeaseEnd::as_str`] has them.
-const REASONS: [&str; 7] = [
+pub(super) const REASONS: [&str; 7] = [
     "expired",
     "not_renewed",
     "max_hold",
@@ -45,19 +43,19 @@ const REASONS: [&str; 7] = [
 pub(super) struct SiteMetrics {
     label: String,
     /// The value of the label `kind`.
-    kind: &'static str,
+    pub(super) kind: &'static str,
     /// As `OUTCOMES`.
     acquisitions: [Counter; OUTCOMES.len()],
     /// As `REASONS`.
-    lost: [Counter; REASONS.len()],
+    pub(super) lost: [Counter; REASONS.len()],
     extended: Counter,
     extension_unavailable: Counter,
     extension_lost: Counter,
-    unconfirmed: Counter,
-    wait: Histogram,
-    waiting: Gauge,
-    hold: Histogram,
-    held: Gauge,
+    pub(super) unconfirmed: Counter,
+    pub(super) wait: Histogram,
+    pub(super) waiting: Gauge,
+    pub(super) hold: Histogram,
+    pub(super) held: Gauge,
 }
 
 fn acquisitions(label: &str, kind: &'static str, outcome: AcquireOutcome) -> Counter {
@@ -95,7 +93,12 @@ impl SiteMetrics {
         }
     }
 
-    fn count(&self, outcome: AcquireOutcome) {
+    /// True for locks with `mode = "write"`.
+    pub(super) fn is_of_writers(&self) -> bool {
+        self.kind == label_of(Kind::Write)
+    }
+
+    pub(super) fn count(&self, outcome: AcquireOutcome) {
         match OUTCOMES.iter().position(|it| *it == outcome) {
             Some(place) => self.acquisitions[place].increment(1),
             // Too rare to keep a handle for.
@@ -114,97 +117,5 @@ impl ObserveExtensions for SiteMetrics {
             Err(_) => &self.extension_lost,
         };
         counter.increment(1);
-    }
-}
-
-/// A waiting caller, counted until it has the lock, fails or is dropped.
-pub(crate) struct Waiting {
-    /// Until it ended, unless the recorder panicked.
-    site: Option<Arc<SiteMetrics>>,
-    is_ended: bool,
-}
-
-impl Waiting {
-    pub(super) fn begin(site: Option<Arc<SiteMetrics>>) -> Self {
-        let is_ended = false;
-        if let Some(site) = &site {
-            caught(RECORDER, || site.waiting.increment(1));
-        }
-        Self { site, is_ended }
-    }
-
-    pub(crate) fn acquired(&mut self, lease: &redlock_core::Lease) -> Holding {
-        if let Some(site) = &self.site {
-            caught(RECORDER, || site.wait.record(lease.waited()));
-        }
-        self.holding(AcquireOutcome::Acquired, lease, Duration::ZERO)
-    }
-
-    pub(crate) fn joined(&mut self, lease: &redlock_core::Lease) -> Holding {
-        // The lock was held before this call came.
-        self.holding(AcquireOutcome::Joined, lease, lease.held_for())
-    }
-
-    fn holding(
-        &mut self,
-        outcome: AcquireOutcome,
-        lease: &redlock_core::Lease,
-        before: Duration,
-    ) -> Holding {
-        let site = self.end(outcome);
-        if let Some(site) = &site {
-            caught(RECORDER, || site.held.increment(1));
-            lease.observe_extensions(Arc::clone(site) as _);
-        }
-        Holding { site, before }
-    }
-
-    pub(crate) fn ended(&mut self, outcome: AcquireOutcome) {
-        self.end(outcome);
-    }
-
-    pub(crate) fn is_ended(&self) -> bool {
-        self.is_ended
-    }
-
-    fn end(&mut self, outcome: AcquireOutcome) -> Option<Arc<SiteMetrics>> {
-        self.is_ended = true;
-        let site = self.site.take()?;
-        caught(RECORDER, || {
-            site.waiting.decrement(1);
-            site.count(outcome);
-        });
-        Some(site)
-    }
-}
-
-/// A held lease, counted until it ends.
-pub(crate) struct Holding {
-    site: Option<Arc<SiteMetrics>>,
-    /// The time for which other callers held the lease before.
-    before: Duration,
-}
-
-impl Holding {
-    /// Its holder is done; to be called before it is released.
-    pub(crate) fn ended(&self, lease: &redlock_core::Lease) {
-        let Some(site) = &self.site else { return };
-        caught(RECORDER, || {
-            site.held.decrement(1);
-            site.hold
-                .record(lease.held_for().saturating_sub(self.before));
-            let over = lease.over();
-            let reason = over.as_ref().map(LeaseEnd::as_str);
-            if let Some(place) = REASONS.iter().position(|it| Some(*it) == reason) {
-                site.lost[place].increment(1);
-            }
-        });
-    }
-
-    /// No majority confirmed the release in time.
-    pub(crate) fn unconfirmed(&self) {
-        if let Some(site) = &self.site {
-            caught(RECORDER, || site.unconfirmed.increment(1));
-        }
     }
 }

@@ -8,11 +8,13 @@
 //! A node may grant any free slot here. The order in which a node tries slots decides how often an
 //! attempt wins, and never who may hold, so the model leaves it open.
 //!
-//! Keys are timed: an attempt's keys go away only once its lease is over, by a release or by expiry.
+//! Keys are timed: an attempt's keys go away only once its lease is over, by a release or by expiry. The keys
+//! of slots that it did not win may go away at any time while it holds, or stay: [`rest`] shows that they go.
 //! What an extension, a restart or a lost key does to one slot is what [`crate::exclusion`] shows for
 //! one lock.
 
 mod property;
+pub mod rest;
 mod state;
 mod steps;
 
@@ -86,6 +88,8 @@ pub mod landmark {
     pub const SPLIT: u32 = 8;
     /// A node has a slot for an attempt that is over.
     pub const LEFTOVER: u32 = 16;
+    /// A node has given a slot to an attempt that another one, which holds, was granted there and did not win.
+    pub const LET_GO: u32 = 32;
 }
 
 impl<const NODES: usize, const ATTEMPTS: usize> Permits<NODES, ATTEMPTS> {

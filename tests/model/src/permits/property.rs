@@ -2,7 +2,7 @@
 
 use crate::attempts::{bits, has, name};
 
-use super::{Design, Permits, Phase, SLOTS, State, Vote, landmark};
+use super::{Column, Design, Permits, Phase, SLOTS, State, Vote, landmark};
 
 impl<const NODES: usize, const ATTEMPTS: usize> Permits<NODES, ATTEMPTS> {
     /// The permits held never exceed the largest number that one of their holders believes in.
@@ -44,6 +44,14 @@ impl<const NODES: usize, const ATTEMPTS: usize> Permits<NODES, ATTEMPTS> {
             let has_majority = (0..SLOTS).any(|slot| slot_votes(slot) > NODES / 2);
             if self.design == Design::Slots && is_everywhere && !has_majority {
                 seen |= landmark::SPLIT;
+            }
+            let is_let_go = |column: &Column<ATTEMPTS>| {
+                let lost = column.cells[a].answered & !column.cells[a].kept;
+                let mut others = (0..ATTEMPTS).filter(|b| *b != a);
+                others.any(|b| column.cells[b].kept & lost != 0)
+            };
+            if *phase == Phase::Held && state.columns.iter().any(is_let_go) {
+                seen |= landmark::LET_GO;
             }
             if *phase == Phase::Over && cells().any(|cell| cell.kept != 0) {
                 seen |= landmark::LEFTOVER;

@@ -90,6 +90,7 @@ pub enum Action {
     Hold(usize),
     End(usize),
     Vanish(usize, usize),
+    LetGo(usize, usize),
 }
 
 impl fmt::Display for Action {
@@ -103,6 +104,9 @@ impl fmt::Display for Action {
             Self::Hold(a) => write!(f, "{} holds", name(a)),
             Self::End(a) => write!(f, "{} is over", name(a)),
             Self::Vanish(a, n) => write!(f, "node {} forgets {}", n + 1, name(a)),
+            Self::LetGo(a, n) => {
+                write!(f, "node {} forgets what {} did not win", n + 1, name(a))
+            }
         }
     }
 }

@@ -43,11 +43,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Permits<NODES, ATTEMPTS> {
         let cells = || state.columns.iter().map(|column| &column.cells[a]);
         match self.design {
             Design::Slots if self.several == Several::MajorityOfEach => {
-                let is_won = |slot: &usize| {
-                    let granted = cells().filter(|cell| cell.answered >> slot & 1 == 1);
-                    granted.count() >= Self::MAJORITY
-                };
-                (0..SLOTS).filter(is_won).count() >= self.take
+                Self::won_slots(state, a).count_ones() as usize >= self.take
             }
             Design::Slots | Design::AnySlot | Design::CounterAtEachNode => {
                 granted(state, a) >= Self::MAJORITY
@@ -79,6 +75,24 @@ impl<const NODES: usize, const ATTEMPTS: usize> Permits<NODES, ATTEMPTS> {
             next.columns[n].cells[a].kept = 0;
             to(Action::Vanish(a, n), next);
         }
+        // The release of what was not won comes when it comes.
+        let kept = column.cells[a].kept;
+        let won = Self::won_slots(state, a);
+        if self.design == Design::Slots && phase == Phase::Held && kept & !won != 0 {
+            let mut next = *state;
+            next.columns[n].cells[a].kept &= won;
+            to(Action::LetGo(a, n), next);
+        }
+    }
+
+    /// The slots that a majority granted to `a`: a bit for each.
+    fn won_slots(state: &State<NODES, ATTEMPTS>, a: usize) -> u8 {
+        let cells = || state.columns.iter().map(|column| &column.cells[a]);
+        let is_won = |slot: usize| {
+            let granted = cells().filter(|cell| cell.answered >> slot & 1 == 1);
+            granted.count() >= Self::MAJORITY
+        };
+        bits(SLOTS, is_won)
     }
 
     fn acquire(

@@ -8,6 +8,7 @@ mod line;
 mod served;
 mod sharing;
 mod store;
+mod strayed;
 mod told;
 mod woken;
 

@@ -20,6 +20,7 @@ use redlock_core::{LeaseHandle, Resource};
 
 pub(crate) use calls::{Call, Line, LineId, on_clock};
 pub use invariant::{Invariant, Violation};
+pub(crate) use record::taken_by;
 pub use record::{Served, SharedState};
 pub(crate) use reports::{Report, Told, Watching};
 
@@ -323,7 +324,7 @@ impl Inner {
         number
     }
 
-    fn number_of(&self, token: &[u8]) -> Option<usize> {
+    pub(crate) fn number_of(&self, token: &[u8]) -> Option<usize> {
         self.by_token.get(token).copied()
     }
 

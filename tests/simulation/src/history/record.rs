@@ -353,7 +353,7 @@ fn brief(answer: &Answer) -> String {
 }
 
 /// The permits that a node granted.
-fn taken_by(answer: &Answer) -> PermitSet {
+pub(crate) fn taken_by(answer: &Answer) -> PermitSet {
     match answer {
         Answer::Granted {
             permits: Some(report),

@@ -354,8 +354,12 @@ impl Link {
             let seat = self.server.seat;
             let history = &self.around.history;
             history.answered(seat, &one.operation, &answer);
+            let strayed = history.strayed_late(&one.operation, &answer);
             reply.answer(answer);
             history.heard(seat, &one.operation);
+            if let Some(release) = strayed {
+                self.expect_gone_here(&release);
+            }
         }
     }
 

@@ -6,6 +6,7 @@ use crate::table::{Mutant, Patch};
 
 const VOTES: &str = "redlock-core/src/quorum/votes.rs";
 const CLAIM: &str = "redlock-core/src/quorum/claim/mod.rs";
+const CLAIM_END: &str = "redlock-core/src/quorum/claim/ending.rs";
 const CLAIM_OF_PERMITS: &str = "redlock-core/src/quorum/claim/permits.rs";
 const MEMORY: &str = "redlock-core/src/memory/permits.rs";
 const ORDER: &str = "redlock-core/src/node/permits.rs";
@@ -35,8 +36,8 @@ pub(crate) const PERMITS: &[Mutant] = &[
         name: "other-permits-not-released",
         patches: &[Patch {
             file: CLAIM_OF_PERMITS,
-            find: "if rest.names().len() > 0 {",
-            replace: "if rest.names().len() > 1_000 {",
+            find: "if seats & !granted != 0 {",
+            replace: "if seats & !granted != 0 && false {",
         }],
         profile: "permits",
         breaks: Invariant::Leftover,
@@ -45,8 +46,57 @@ pub(crate) const PERMITS: &[Mutant] = &[
         name: "other-permits-released-only-where-others-were-granted",
         patches: &[Patch {
             file: CLAIM_OF_PERMITS,
-            find: "!acquisition.granted_seats()",
-            replace: "acquisition.seats().took & !acquisition.granted_seats()",
+            find: "let granted = self.state.lock().acquisition.seats().granted;",
+            replace: "let granted = self.state.lock().acquisition.seats();
+        let granted = granted.granted | !granted.took;",
+        }],
+        profile: "permits",
+        breaks: Invariant::Leftover,
+    },
+    Mutant {
+        name: "a-late-answer-releases-no-permits",
+        patches: &[Patch {
+            file: CLAIM_OF_PERMITS,
+            find: "claim.release_others(bit(seat));",
+            replace: "let _ = claim;",
+        }],
+        profile: "permits",
+        breaks: Invariant::Leftover,
+    },
+    Mutant {
+        name: "a-late-answer-taken-for-what-was-won",
+        patches: &[Patch {
+            file: CLAIM_OF_PERMITS,
+            find: "claim.release_others(bit(seat));",
+            replace: "if let Some(Special::WonPermits(others)) = claim.special.as_deref() {
+                others.take(bit(seat));
+            }",
+        }],
+        profile: "permits",
+        breaks: Invariant::Leftover,
+    },
+    Mutant {
+        name: "a-lease-that-ends-early-releases-only-what-it-won",
+        patches: &[Patch {
+            file: CLAIM_END,
+            find: "Some((all, seats)) if seats & at != 0 => Arc::clone(all),",
+            replace: "Some((all, seats)) if seats & at != 0 && all.keys().names().len() == 0 => {
+                Arc::clone(all)
+            }",
+        }],
+        profile: "permits",
+        breaks: Invariant::Leftover,
+    },
+    Mutant {
+        name: "a-lease-left-to-expire-keeps-other-permits",
+        patches: &[Patch {
+            file: CLAIM_END,
+            find: "        if self.end(ClaimEnd::LeftToExpire) {
+            self.release_others(u64::MAX);
+        }",
+            replace: "        if self.end(ClaimEnd::LeftToExpire) {
+            self.unheard_release(Want::Release { ttl: self.longest_ttl() });
+        }",
         }],
         profile: "permits",
         breaks: Invariant::Leftover,

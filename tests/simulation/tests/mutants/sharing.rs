@@ -172,7 +172,7 @@ pub(crate) const SHARING: &[Mutant] = &[
         patches: &[
             Patch {
                 file: CLAIM,
-                find: "if !is_writer || !self.shared.as_ref()?.begin_reading() {",
+                find: "if !is_writer || !self.shared()?.begin_reading() {",
                 replace: "if !is_writer {",
             },
             Patch {
@@ -188,7 +188,7 @@ pub(crate) const SHARING: &[Mutant] = &[
                 find: "    /// Records that the attempt has won.
 ",
                 replace: "    pub(crate) fn has_become_a_reader(&self) {
-        if let Some(shared) = &self.shared {
+        if let Some(shared) = self.shared() {
             shared.begin_reading();
         }
     }

@@ -23,6 +23,7 @@ pub(crate) const SEEDS: u64 = 30_000;
 
 const ATTEMPT: &str = "redlock-core/src/client/attempt.rs";
 const CLAIM: &str = "redlock-core/src/quorum/claim/mod.rs";
+const CLAIM_END: &str = "redlock-core/src/quorum/claim/ending.rs";
 const EXTEND: &str = "redlock-core/src/lease/extend.rs";
 const HANDLE: &str = "redlock-core/src/lease/handle.rs";
 const RELEASE: &str = "redlock-core/src/lease/release.rs";
@@ -38,7 +39,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "a-copys-lock-released",
         patches: &[Patch {
-            file: CLAIM,
+            file: CLAIM_END,
             find: "let anothers = if state.is_doubled {",
             replace: "let anothers = if false {",
         }],
@@ -261,7 +262,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "keys-put-back-and-not-released",
         patches: &[Patch {
-            file: CLAIM,
+            file: CLAIM_END,
             find: "state.restored | acquisition.reached",
             replace: "acquisition.reached",
         }],
@@ -284,7 +285,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "stragglers-forgotten",
         patches: &[Patch {
-            file: CLAIM,
+            file: CLAIM_END,
             find: "state.restored | acquisition.reached",
             replace: "state.restored | acquisition.granted",
         }],
