@@ -44,7 +44,7 @@ mod ways;
 
 pub use cases::{
     allocations, compile_time, frozen, hand_over, hot_key, hot_key_processes, kinds, kinds_readers,
-    kinds_writer, renewal, shares, tuning, uncontended, wrapper, wrapper_allocations,
+    kinds_writer, leases, renewal, shares, tuning, uncontended, wrapper, wrapper_allocations,
 };
 pub use contended::work;
 pub use contender::{Contender, Fleet, Held, Kind, Ours, RawLoop, RedisLoop, Unlocked, Wait};
