@@ -105,7 +105,16 @@ impl Plan {
     pub fn for_mode(mode: Mode) -> Self {
         // A short run has as many rounds as a full one: the machine's moods last for seconds, and
         // many short turns meet each of them with every contender.
-        let [run, hot, held, shares, warm_up, renewal, leases_watched, connect_timeout] = match mode {
+        let [
+            run,
+            hot,
+            held,
+            shares,
+            warm_up,
+            renewal,
+            leases_watched,
+            connect_timeout,
+        ] = match mode {
             Mode::Smoke => [25, 25, 120, 120, 5, 50, 50, 100],
             Mode::Short => [50, 120, 160, 4_000, 15, 11_000, 22_000, 100],
             Mode::Full => [650, 1_200, 1_000, 8_000, 150, 60_000, 300_000, 500],

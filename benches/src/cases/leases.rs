@@ -132,17 +132,7 @@ pub fn leases(
 }
 
 async fn held(ours: &Ours, count: usize) -> Vec<Lease> {
-    let acquire = async |ours: Ours, from: usize| {
-        let mut leases = Vec::with_capacity(count.div_ceil(CALLERS));
-        for number in (from..count).step_by(CALLERS) {
-            let name = format!("bench:leases:{number}");
-            let mut request = Request::new(name).ttl(TTL);
-            request.renewal = Renewal::Unlimited;
-            leases.push(ours.acquire(&request).await);
-        }
-        leases
-    };
-    let callers = (0..CALLERS).map(|from| tokio::spawn(acquire(ours.clone(), from)));
+    let callers = (0..CALLERS).map(|from| tokio::spawn(held_from(ours.clone(), from, count)));
     let callers: Vec<_> = callers.collect();
     let mut leases = Vec::with_capacity(count);
     for caller in callers {
@@ -151,21 +141,30 @@ async fn held(ours: &Ours, count: usize) -> Vec<Lease> {
     leases
 }
 
-async fn released(leases: Vec<Lease>) {
-    let mut parts: Vec<Vec<Lease>> = (0..CALLERS).map(|_| Vec::new()).collect();
-    for (number, lease) in leases.into_iter().enumerate() {
-        parts[number % CALLERS].push(lease);
+/// The share of one of the callers.
+async fn held_from(ours: Ours, from: usize, count: usize) -> Vec<Lease> {
+    let mut leases = Vec::with_capacity(count.div_ceil(CALLERS));
+    for number in (from..count).step_by(CALLERS) {
+        let mut request = Request::new(format!("bench:leases:{number}")).ttl(TTL);
+        request.renewal = Renewal::Unlimited;
+        leases.push(ours.acquire(&request).await);
     }
-    let release = async |part: Vec<Lease>| {
-        for lease in part {
-            lease.release().await;
-        }
-    };
-    let callers: Vec<_> = parts
-        .into_iter()
-        .map(|part| tokio::spawn(release(part)))
-        .collect();
-    for caller in callers {
+    leases
+}
+
+async fn released(leases: Vec<Lease>) {
+    let mut shares: Vec<Vec<Lease>> = (0..CALLERS).map(|_| Vec::new()).collect();
+    for (number, lease) in leases.into_iter().enumerate() {
+        shares[number % CALLERS].push(lease);
+    }
+    let callers = shares.into_iter().map(|share| {
+        tokio::spawn(async {
+            for lease in share {
+                lease.release().await;
+            }
+        })
+    });
+    for caller in callers.collect::<Vec<_>>() {
         caller.await.expect("a caller that does not panic");
     }
 }

@@ -70,7 +70,7 @@ pub use release::Released;
 
 use crate::context::Context;
 use crate::env::caught::log;
-use crate::env::{Cause, Clock, Moment, Throttles};
+use crate::env::{Cause, Clock, Moment, Span, Throttles};
 use crate::error::{LeaseEnd, Unavailable};
 use crate::model::kind::Kind;
 use crate::model::resource::Resource;
@@ -122,11 +122,11 @@ pub(crate) struct LeaseShared {
     /// The kind that the request asked for.
     kind: Kind,
     /// The request's ttl.
-    pub(crate) ttl: Duration,
+    ttl: Span,
     pub(crate) clock_drift_factor: f64,
     pub(crate) acquired_at: Moment,
     /// The time that the first holder waited for the lock, and the number of its attempts.
-    waited: Duration,
+    waited: Span,
     attempts: u32,
     pub(crate) fencing_token: Option<FencingToken>,
     pub(crate) observer: OnceLock<Arc<dyn ObserveExtensions>>,
@@ -202,6 +202,10 @@ impl LeaseShared {
     pub(crate) fn pools(&self) -> String {
         let names: Vec<_> = self.claim.nodes.iter().map(|node| node.name()).collect();
         names.join(",")
+    }
+
+    fn ttl(&self) -> Duration {
+        self.ttl.duration()
     }
 
     fn context(&self) -> &Context {
