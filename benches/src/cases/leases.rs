@@ -106,9 +106,9 @@ pub fn leases(
         ];
         let [mut headings, mut row] = [const { [const { String::new() }; 12] }; 2];
         headings[0].clone_from(&case);
-        row[0] = Kind::Ours.name().to_owned();
+        Kind::Ours.name().clone_into(&mut row[0]);
         for (column, (name, value, decimals)) in (1..).zip(figures) {
-            headings[column] = name.to_owned();
+            name.clone_into(&mut headings[column]);
             row[column] = format!("{value:.decimals$}");
         }
         let mut table = Table::new(headings.each_ref().map(String::as_str));
@@ -117,11 +117,11 @@ pub fn leases(
             report.figure(&case, Kind::Ours.name(), name, &[value]);
         }
         report.count(count);
-        let mut line = |what: &str, most, found| {
+        let mut bound = |what: &str, most, found| {
             report.line(&mut table, &case, what, AtMost(most), found);
         };
-        line("bytes a lease", MOST_BYTES, bytes);
-        line("% of a core", MOST_PERCENT, percent);
+        bound("bytes a lease", MOST_BYTES, bytes);
+        bound("% of a core", MOST_PERCENT, percent);
         report.table(table);
         if lost > 0 {
             report.problem(format!("{case}: {lost} were lost"));

@@ -235,3 +235,19 @@ impl LeaseShared {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A process may have a million leases. Beside these, a lease has its name, its token, a line, and the
+    /// entry of its renewal.
+    #[cfg(target_pointer_width = "64")]
+    #[test]
+    fn a_lease_is_small() {
+        assert!(size_of::<LeaseShared>() <= 336);
+        assert!(size_of::<Claim>() <= 232);
+        assert!(size_of::<LineKey>() <= 40);
+        assert!(size_of::<Lease>() <= 48);
+    }
+}

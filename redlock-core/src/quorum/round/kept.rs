@@ -31,7 +31,7 @@ impl KeptVotes {
     /// All nodes have answered in `round`. Returns the round if it was kept here until now, to be dropped
     /// outside of the claim's mutex.
     pub(crate) fn complete(&mut self, round: &Round) -> Option<Self> {
-        let is_kept = matches!(self, Self::Open(open) if std::ptr::eq(&**open, round));
+        let is_kept = matches!(self, Self::Open(open) if std::ptr::eq(Arc::as_ptr(open), round));
         let complete = round.complete_votes().filter(|_| is_kept)?;
         Some(std::mem::replace(self, complete))
     }
