@@ -29,6 +29,8 @@ pub enum Group {
     WrapperAllocations,
     /// Leases that renew themselves.
     Renewal,
+    /// A million leases that renew themselves.
+    Leases,
     /// What annotated functions take to compile.
     CompileTime,
     /// Which retry delay serves `rslock` best.
@@ -37,7 +39,7 @@ pub enum Group {
 
 impl Group {
     /// All, in the order of the tables.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Uncontended,
         Self::Frozen,
         Self::HotKey,
@@ -51,6 +53,7 @@ impl Group {
         Self::Wrapper,
         Self::WrapperAllocations,
         Self::Renewal,
+        Self::Leases,
         Self::CompileTime,
         Self::Tuning,
     ];
@@ -71,6 +74,7 @@ impl Group {
             Self::Wrapper => "wrapper",
             Self::WrapperAllocations => "wrapper-allocations",
             Self::Renewal => "renewal",
+            Self::Leases => "leases",
             Self::CompileTime => "compile-time",
             Self::Tuning => "tuning",
         }
@@ -94,6 +98,7 @@ impl Group {
             Self::Wrapper => "A call under a lock on in-process nodes",
             Self::WrapperAllocations => "Allocations of a call under a lock on in-process nodes",
             Self::Renewal => "Leases that renew themselves, 3 nodes",
+            Self::Leases => "A million leases in one process, 3 nodes",
             Self::CompileTime => "What 300 functions take to compile",
             Self::Tuning => "Which retry delay serves rslock best, 3 nodes",
         }

@@ -20,6 +20,7 @@ pub(crate) mod timers;
 
 use std::fmt;
 use std::future::Future;
+use std::num::NonZeroU64;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -34,23 +35,24 @@ use timers::Timer;
 
 /// A point in time on one [`Clock`]: whole nanoseconds since an origin that only that clock knows. The
 /// largest value is some 584 years after the origin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Moment(u64);
+// One more than the nanoseconds, so that an `Option` of it is one word too.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Moment(NonZeroU64);
 
 impl Moment {
     /// The moment `since` after the clock's origin, or the largest value.
     pub const fn from_origin(since: Duration) -> Self {
-        Self(nanos(since))
+        Self(NonZeroU64::MIN.saturating_add(nanos(since)))
     }
 
     /// The time from the clock's origin to this moment.
     pub const fn since_origin(self) -> Duration {
-        Duration::from_nanos(self.0)
+        Duration::from_nanos(self.0.get() - 1)
     }
 
     /// The time from `earlier` to this moment; zero if `earlier` is not earlier.
     pub const fn saturating_since(self, earlier: Self) -> Duration {
-        Duration::from_nanos(self.0.saturating_sub(earlier.0))
+        Duration::from_nanos(self.0.get().saturating_sub(earlier.0.get()))
     }
 
     /// This moment plus `by`, or the largest value on overflow.
@@ -62,7 +64,30 @@ impl Moment {
     /// This moment minus `by`, or the origin on underflow.
     #[must_use]
     pub const fn saturating_sub(self, by: Duration) -> Self {
-        Self(self.0.saturating_sub(nanos(by)))
+        match NonZeroU64::new(self.0.get().saturating_sub(nanos(by))) {
+            Some(moment) => Self(moment),
+            None => Self(NonZeroU64::MIN),
+        }
+    }
+}
+
+impl fmt::Debug for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Moment").field(&self.since_origin()).finish()
+    }
+}
+
+/// A duration in one word: whole nanoseconds, or the largest value.
+#[derive(Clone, Copy)]
+pub(crate) struct Span(u64);
+
+impl Span {
+    pub(crate) const fn of(duration: Duration) -> Self {
+        Self(nanos(duration))
+    }
+
+    pub(crate) const fn duration(self) -> Duration {
+        Duration::from_nanos(self.0)
     }
 }
 

@@ -71,7 +71,7 @@ pub use release::Released;
 
 use crate::context::Context;
 use crate::env::caught::log;
-use crate::env::{Cause, Clock, Moment, Throttles};
+use crate::env::{Cause, Clock, Moment, Span, Throttles};
 use crate::error::{LeaseEnd, Unavailable};
 use crate::model::kind::Kind;
 use crate::model::resource::Resource;
@@ -123,11 +123,11 @@ pub(crate) struct LeaseShared {
     /// The kind that the request asked for.
     kind: Kind,
     /// The request's ttl.
-    pub(crate) ttl: Duration,
+    ttl: Span,
     pub(crate) clock_drift_factor: f64,
     pub(crate) acquired_at: Moment,
     /// The time that the first holder waited for the lock, and the number of its attempts.
-    waited: Duration,
+    waited: Span,
     attempts: u32,
     pub(crate) fencing_token: Option<FencingToken>,
     pub(crate) observer: OnceLock<Arc<dyn ObserveExtensions>>,
@@ -205,6 +205,10 @@ impl LeaseShared {
         names.join(",")
     }
 
+    fn ttl(&self) -> Duration {
+        self.ttl.duration()
+    }
+
     fn context(&self) -> &Context {
         &self.leases.context
     }
@@ -230,5 +234,21 @@ impl LeaseShared {
             None if state.renewals > 0 => LeaseEnd::StoodStill,
             None => state.max_hold.map_or(LeaseEnd::Expired, LeaseEnd::MaxHold),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A process may have a million leases. Beside these, a lease has its name, its token, a line, and the
+    /// entry of its renewal.
+    #[cfg(target_pointer_width = "64")]
+    #[test]
+    fn a_lease_is_small() {
+        assert!(size_of::<LeaseShared>() <= 336);
+        assert!(size_of::<Claim>() <= 232);
+        assert!(size_of::<LineKey>() <= 40);
+        assert!(size_of::<Lease>() <= 48);
     }
 }

@@ -68,8 +68,8 @@ pub struct Resource(Names);
 enum Names {
     /// The usual case, without a list around it.
     One(Arc<[u8]>),
-    /// Sorted, no duplicates, never exactly one.
-    Several(Arc<[Arc<[u8]>]>),
+    /// Sorted, no duplicates, never exactly one. A thin pointer: all of `Names` is as large as `One`.
+    Several(Arc<Vec<Arc<[u8]>>>),
 }
 
 impl Resource {
@@ -86,7 +86,7 @@ impl Resource {
         if let [only] = &names[..] {
             return Self(Names::One(Arc::clone(only)));
         }
-        Self(Names::Several(names.into()))
+        Self(Names::Several(Arc::new(names)))
     }
 
     /// The same without some of the names.
@@ -97,7 +97,7 @@ impl Resource {
         // They are in order still.
         match &rest[..] {
             [only] => Self(Names::One(Arc::clone(only))),
-            _ => Self(Names::Several(rest.into())),
+            _ => Self(Names::Several(Arc::new(rest))),
         }
     }
 

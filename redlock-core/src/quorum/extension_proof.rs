@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::majority;
+use super::round::kept::KeptVotes;
 use super::round::{Round, Seats, seats_in};
 
 /// The continuous seats of a claim, in addition to those of its acquisition.
@@ -22,7 +23,7 @@ pub(crate) struct ExtensionProof {
     restorations: u32,
     /// The extension that was judged last. Its late answers are read when the next extension begins, so
     /// that a node that is always slower than the majority is heard.
-    last: Option<Arc<Round>>,
+    last: Option<KeptVotes>,
 }
 
 /// Which seats count in one extension.
@@ -89,7 +90,7 @@ impl ExtensionProof {
         } else {
             ProofState::Open
         };
-        let before = self.last.replace(Arc::clone(round));
+        let before = self.last.replace(KeptVotes::of(round));
         let before = before.map_or(0, |before| before.gone_seats().0);
         self.absent = absent | before & !round.answered_seats();
         // A key that another extension put back meanwhile may have come after the beginning of this
@@ -103,6 +104,11 @@ impl ExtensionProof {
         self.promoted |= promoted;
         self.gone &= !promoted;
         (outcome, counts | promoted)
+    }
+
+    /// All nodes have answered in `round`. Returns what is left to drop, if it was judged last.
+    pub(crate) fn keep_votes_of(&mut self, round: &Round) -> Option<KeptVotes> {
+        self.last.as_mut()?.complete(round)
     }
 
     /// The seats where the key may be put back if the last extension was a proof: the key is gone

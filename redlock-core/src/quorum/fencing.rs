@@ -2,6 +2,7 @@
 #![doc = include_str!("fencing.md")]
 
 use std::fmt;
+use std::num::NonZeroU64;
 use std::time::Duration;
 
 use crate::env::micros;
@@ -20,22 +21,26 @@ use super::round::MOST_NODES;
 ///
 /// It is about the time in µs since 1970, so it fits an `i64` and the double of a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct FencingToken(u64);
+pub struct FencingToken(NonZeroU64);
 
 impl FencingToken {
+    /// Counters begin above zero.
     pub(crate) const fn new(counter: u64) -> Self {
-        Self(counter)
+        match NonZeroU64::new(counter) {
+            Some(counter) => Self(counter),
+            None => Self(NonZeroU64::MIN),
+        }
     }
 
     /// The number.
     pub const fn as_u64(self) -> u64 {
-        self.0
+        self.0.get()
     }
 
     /// The number, for databases whose integers are signed.
     pub const fn as_i64(self) -> i64 {
         // Counters come from scripts, whose numbers are exact only up to 2^53.
-        self.0.cast_signed()
+        self.as_u64().cast_signed()
     }
 }
 

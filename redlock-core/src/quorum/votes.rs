@@ -10,7 +10,7 @@ use super::round::{bit, seats_in};
 
 /// The number of seats that have room for the epoch of their grant. Further seats keep the whole
 /// answer.
-const INLINE_EPOCHS: usize = 5;
+pub(crate) const INLINE_EPOCHS: usize = 5;
 
 /// The answers by seat. A lease keeps the answers of a round while it lives, so the usual answers take
 /// no memory of their own.
@@ -30,7 +30,7 @@ pub(crate) struct Votes {
     /// The seats that did not serve the operation.
     pub(crate) failed: u64,
     /// The epochs of plain grants.
-    epochs: [u32; INLINE_EPOCHS],
+    pub(crate) epochs: [u32; INLINE_EPOCHS],
     /// Answers that are more than a bit and an epoch.
     details: Vec<(usize, Answer)>,
 }

@@ -27,8 +27,9 @@ pub(super) enum TurnStatus {
     Trying { due: Moment },
     /// The caller with the turn has the lock.
     Holding { until: Moment, token: OwnerToken },
-    /// The caller has left, and no other has come since.
-    Idle(Idle),
+    /// The caller has left, and no other has come since. Boxed: most lines have a holder, and few are kept
+    /// behind one.
+    Idle(Box<Idle>),
 }
 
 /// State of a line without callers.

@@ -199,7 +199,8 @@ impl Lines {
             }
             Entry::Occupied(mut occupied) => {
                 let line = occupied.get_mut();
-                if let TurnStatus::Idle(idle) = line.status {
+                if let TurnStatus::Idle(idle) = &line.status {
+                    let idle = **idle;
                     line.status = TurnStatus::Trying { due };
                     line.turn = ticket;
                     return Admission::Turn(ticket, idle.fairness, idle.rounds);
@@ -235,7 +236,8 @@ impl Lines {
                 lines.insert(line_key.clone(), Line::new(ticket, times.due));
                 return LinePoll::Turn(TurnHandoff::default());
             };
-            if let TurnStatus::Idle(idle) = line.status {
+            if let TurnStatus::Idle(idle) = &line.status {
+                let idle = **idle;
                 line.status = TurnStatus::Trying { due: times.due };
                 line.turn = ticket;
                 return LinePoll::Turn(TurnHandoff {
@@ -318,7 +320,7 @@ impl Lines {
                 IfNobodyWaits::Stay => return false,
                 IfNobodyWaits::Keep(idle) => {
                     line.turn = 0;
-                    line.status = TurnStatus::Idle(idle);
+                    line.status = TurnStatus::Idle(Box::new(idle));
                     let waiters = line.waiters.take();
                     ([None, None], waiters, state.keep_idle(idle.until, line_key))
                 }

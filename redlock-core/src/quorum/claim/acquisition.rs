@@ -12,14 +12,50 @@ pub(super) enum Acquisition {
     Open(Arc<Round>),
     /// All nodes have answered, and a later round is the proof that counts. A lease that is renewed for
     /// hours need not keep the votes.
-    Settled(Seats),
+    Settled(SmallSeats),
+}
+
+/// The [`Seats`] of at most eight nodes.
+#[derive(Clone, Copy)]
+pub(super) struct SmallSeats {
+    answered: u8,
+    granted: u8,
+    took: u8,
+    in_time: u8,
+    reached: u8,
+}
+
+impl SmallSeats {
+    /// `None` if there are more nodes.
+    fn of(seats: Seats, nodes: usize) -> Option<Self> {
+        let all = 1_u64.checked_shl(u32::try_from(nodes).ok()?)? - 1;
+        let small = |seats: u64| u8::try_from(seats & all).ok();
+        u8::try_from(all).ok()?;
+        Some(Self {
+            answered: small(seats.answered)?,
+            granted: small(seats.granted)?,
+            took: small(seats.took)?,
+            in_time: small(seats.in_time)?,
+            reached: small(seats.reached)?,
+        })
+    }
+
+    fn seats(self) -> Seats {
+        Seats {
+            answered: self.answered.into(),
+            granted: self.granted.into(),
+            took: self.took.into(),
+            in_time: self.in_time.into(),
+            reached: self.reached.into(),
+        }
+    }
 }
 
 impl Acquisition {
     pub(super) fn seats(&self) -> Seats {
         match self {
             Self::Open(round) => round.seats(),
-            Self::Settled(seats) => *seats,
+            Self::Settled(seats) => seats.seats(),
         }
     }
 
@@ -39,8 +75,9 @@ impl Acquisition {
     pub(super) fn settle(&mut self) {
         if let Self::Open(round) = self
             && round.is_complete()
+            && let Some(seats) = SmallSeats::of(round.seats(), round.tally().configured)
         {
-            *self = Self::Settled(round.seats());
+            *self = Self::Settled(seats);
         }
     }
 }

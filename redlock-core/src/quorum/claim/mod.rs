@@ -26,6 +26,7 @@ use sharing::{SharedAttempt, SharedClaim};
 use super::extension_proof::{ExtensionProof, ProofState, Voters};
 use super::fencing::Hint;
 use super::majority;
+use super::round::kept::KeptVotes;
 use super::round::{Goal, Round, bit, seats_in};
 
 /// One owner token on a set of nodes, from the sending of the acquisition to the sending of its
@@ -72,7 +73,7 @@ struct ClaimState {
     extension_proof: ExtensionProof,
     /// The last round in which a majority proved that the lock is ours, and the seats that the lease rests
     /// on by it: an extension, if there was one since the acquisition.
-    proof: Option<(Arc<Round>, u64)>,
+    proof: Option<(KeptVotes, u64)>,
 }
 
 /// An extension that was sent.
@@ -165,7 +166,7 @@ impl Claim {
     }
 
     /// Sends an extension to all nodes.
-    pub(crate) fn extend(&self, ttl: Duration) -> Extension {
+    pub(crate) fn extend(self: &Arc<Self>, ttl: Duration) -> Extension {
         self.longest_ttl.fetch_max(millis(ttl), Ordering::Relaxed);
         let voters = {
             let mut state = self.state.lock();
@@ -174,8 +175,8 @@ impl Claim {
             state.extension_proof.voters(acquisition)
         };
         let operation = Arc::new(self.operation(Want::Extend { ttl }));
-        let goal = Goal::MajorityOf(voters.continuous);
-        let round = Round::start(&self.nodes, &operation, goal, |_| true);
+        let round = Round::kept_by(self, Goal::MajorityOf(voters.continuous));
+        round.submit(&self.nodes, &operation, |_| true);
         let undone = {
             let mut state = self.state.lock();
             state.extending -= 1;
@@ -199,11 +200,23 @@ impl Claim {
         let (outcome, counted) =
             extension_proof.judge(acquisition, voters, self.nodes.len(), round, granted);
         if outcome == ProofState::Proved {
-            state.proof = Some((Arc::clone(round), counted));
+            state.proof = Some((KeptVotes::of(round), counted));
             state.is_doubled |= state.acquisition.names(&self.token);
             state.acquisition.settle();
         }
         outcome
+    }
+
+    /// All nodes have answered in `round`, an extension. The round is dropped, unless the extension was not
+    /// judged yet, or another one was meanwhile.
+    pub(crate) fn keep_votes_of(&self, round: &Round) {
+        // Dropped outside of the mutex.
+        let _rounds = {
+            let mut state = self.state.lock();
+            let proof = state.proof.as_mut();
+            let proof = proof.and_then(|(votes, _)| votes.complete(round));
+            (proof, state.extension_proof.keep_votes_of(round))
+        };
     }
 
     /// Puts the keys back where the last extensions found them gone: at a node that restarted, or that
@@ -259,7 +272,7 @@ impl Claim {
             (state.proof.clone(), state.acquisition.clone())
         };
         match (&proof, &acquisition) {
-            (Some((round, counted)), _) => round.vouching_seats(&self.nodes) & counted,
+            (Some((votes, counted)), _) => votes.vouching_seats(&self.nodes) & counted,
             (None, Acquisition::Open(round)) => {
                 round.vouching_seats(&self.nodes) & round.seats().in_time
             }

@@ -1,9 +1,12 @@
 //! One question to all nodes, and the votes that came back.
 
+pub(crate) mod kept;
+mod seats;
+
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -18,6 +21,9 @@ use crate::model::token::OwnerToken;
 use crate::node::operation::SharedOperation;
 use crate::node::{Answer, Answers, Node, NodeError, NodeErrorKind, PermitReport, Reply};
 
+pub(crate) use seats::{MOST_NODES, Seats, bit, seats_in};
+
+use super::claim::Claim;
 use super::votes::{Votes, is_current_grant};
 use super::{Tally, majority};
 
@@ -81,6 +87,8 @@ pub(crate) struct Round {
     in_time: Option<(Arc<dyn Clock>, Moment)>,
     /// See [`Round::retract`].
     is_retracted: AtomicBool,
+    /// The claim that keeps the votes, to be told once all nodes have answered.
+    keeper: Weak<Claim>,
 }
 
 struct RoundState {
@@ -101,20 +109,6 @@ impl RoundState {
     }
 }
 
-/// The votes of an acquisition by seat, as far as they matter after the attempt.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Seats {
-    pub(crate) answered: u64,
-    pub(crate) granted: u64,
-    /// The seats that set keys to our token: those that granted, also other permits than the majority.
-    pub(crate) took: u64,
-    /// The seats that granted in time, or before the lease was made.
-    pub(crate) in_time: u64,
-    /// The seats where a release has something to undo: all but those that the operation certainly
-    /// never reached.
-    pub(crate) reached: u64,
-}
-
 impl Round {
     pub(crate) fn new(nodes: usize, goal: Goal) -> Arc<Self> {
         Self::with_time(nodes, goal, None)
@@ -125,7 +119,22 @@ impl Round {
         goal: Goal,
         in_time: Option<(Arc<dyn Clock>, Moment)>,
     ) -> Arc<Self> {
-        Arc::new(Self {
+        Arc::new(Self::made(nodes, goal, in_time, Weak::new()))
+    }
+
+    /// A round whose votes `keeper` keeps.
+    pub(crate) fn kept_by(keeper: &Arc<Claim>, goal: Goal) -> Arc<Self> {
+        let nodes = keeper.nodes.len();
+        Arc::new(Self::made(nodes, goal, None, Arc::downgrade(keeper)))
+    }
+
+    fn made(
+        nodes: usize,
+        goal: Goal,
+        in_time: Option<(Arc<dyn Clock>, Moment)>,
+        keeper: Weak<Claim>,
+    ) -> Self {
+        Self {
             in_time,
             is_retracted: AtomicBool::new(false),
             state: Mutex::new(RoundState {
@@ -133,7 +142,8 @@ impl Round {
                 goal,
                 waiting: None,
             }),
-        })
+            keeper,
+        }
     }
 
     /// Sends `operation` to each node for which `wanted` is true. The other seats count as not holding
@@ -207,20 +217,21 @@ impl Round {
                 .in_time
                 .as_ref()
                 .is_some_and(|(clock, until)| clock.now() > *until);
-        let waiting = {
+        let (waiting, is_last) = {
             let mut state = self.state.lock();
             if !state.votes.record(seat, answer, is_late) {
                 return;
             }
-            if state.goal.is_met(&state.votes) {
-                state.waiting.take()
-            } else {
-                None
-            }
+            let is_met = state.goal.is_met(&state.votes);
+            let waiting = is_met.then(|| state.waiting.take()).flatten();
+            (waiting, state.votes.tally().pending() == 0)
         };
         // Outside of the mutex: a waker may run the caller at once.
         if let Some(waker) = waiting {
             wake(waker);
+        }
+        if is_last && let Some(keeper) = self.keeper.upgrade() {
+            keeper.keep_votes_of(self);
         }
     }
 
@@ -358,22 +369,6 @@ impl Answers for Round {
 /// are asked anyway.
 pub(crate) fn submit(node: &dyn Node, operation: SharedOperation, reply: Reply) {
     caught("a node", || node.submit(operation, reply));
-}
-
-/// The most nodes of a lock: a seat is a bit of a word.
-pub(crate) const MOST_NODES: usize = 64;
-
-/// A seat as a bit. A client refuses sets with more nodes than there are bits.
-pub(crate) fn bit(seat: usize) -> u64 {
-    u32::try_from(seat)
-        .ok()
-        .and_then(|seat| 1_u64.checked_shl(seat))
-        .unwrap_or(0)
-}
-
-/// The number of seats in a set.
-pub(crate) const fn seats_in(seats: u64) -> usize {
-    seats.count_ones() as usize
 }
 
 /// See [`Round::decided`].
