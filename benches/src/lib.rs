@@ -4,6 +4,7 @@
 //! cargo bench -p redlock-benches                       everything, in about sixteen minutes
 //! cargo bench -p redlock-benches -- --short            the same in about two minutes
 //! cargo bench -p redlock-benches -- hot-key            the groups whose name contains this
+//! cargo bench -p redlock-benches -- peers              other systems, as far as they are installed
 //! cargo bench -p redlock-benches --bench compile_time  what 300 annotated functions take to compile
 //! cargo bench -p redlock-benches -- --results DIR      the results go there
 //! cargo bench -p redlock-benches -- --tune             which retry delay serves rslock best
@@ -35,6 +36,7 @@ mod contended;
 mod contender;
 mod group;
 mod load;
+mod peers;
 mod plan;
 mod plot;
 mod report;
@@ -44,12 +46,13 @@ mod ways;
 
 pub use cases::{
     allocations, compile_time, frozen, hand_over, hot_key, hot_key_processes, kinds, kinds_readers,
-    kinds_writer, renewal, shares, tuning, uncontended, wrapper, wrapper_allocations,
+    kinds_writer, peers, renewal, shares, tuning, uncontended, wrapper, wrapper_allocations,
 };
 pub use contended::work;
 pub use contender::{Contender, Fleet, Held, Kind, Ours, RawLoop, RedisLoop, Unlocked, Wait};
 pub use group::Group;
 pub use load::{Load, Sample};
+pub use peers::{Locks, Program, program, serve, serve_on_redis};
 pub use plan::{Mode, Plan};
 pub use report::{Report, Suite};
 pub use stats::{Spread, percentile};
