@@ -21,6 +21,8 @@ pub enum Group {
     KindsReaders,
     /// A writer among readers.
     KindsWriter,
+    /// Beside other systems.
+    Peers,
     /// What a pair allocates.
     Allocations,
     /// What the attribute costs.
@@ -49,6 +51,7 @@ impl Group {
         Self::Kinds,
         Self::KindsReaders,
         Self::KindsWriter,
+        Self::Peers,
         Self::Allocations,
         Self::Wrapper,
         Self::WrapperAllocations,
@@ -70,6 +73,7 @@ impl Group {
             Self::Kinds => "kinds",
             Self::KindsReaders => "kinds-readers",
             Self::KindsWriter => "kinds-writer",
+            Self::Peers => "peers",
             Self::Allocations => "allocations",
             Self::Wrapper => "wrapper",
             Self::WrapperAllocations => "wrapper-allocations",
@@ -94,6 +98,7 @@ impl Group {
                 "64 readers of one resource, and 64 holders of distinct locks, 3 nodes"
             }
             Self::KindsWriter => "A writer among readers from 2 processes, 3 nodes",
+            Self::Peers => "Beside other systems",
             Self::Allocations => "Allocations of lock and release, 3 nodes",
             Self::Wrapper => "A call under a lock on in-process nodes",
             Self::WrapperAllocations => "Allocations of a call under a lock on in-process nodes",

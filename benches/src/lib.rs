@@ -4,6 +4,7 @@
 //! cargo bench -p redlock-benches                       everything, in about twenty-three minutes
 //! cargo bench -p redlock-benches -- --short            the same in about two and a half minutes
 //! cargo bench -p redlock-benches -- hot-key            the groups whose name contains this
+//! cargo bench -p redlock-benches -- peers              other systems, as far as they are installed
 //! cargo bench -p redlock-benches --bench compile_time  what 300 annotated functions take to compile
 //! cargo bench -p redlock-benches -- --leases 50000 leases  leases in one process, as many as that
 //! cargo bench -p redlock-benches -- --results DIR      the results go there
@@ -36,6 +37,7 @@ mod contended;
 mod contender;
 mod group;
 mod load;
+mod peers;
 mod plan;
 mod plot;
 mod report;
@@ -45,12 +47,14 @@ mod ways;
 
 pub use cases::{
     allocations, compile_time, frozen, hand_over, hot_key, hot_key_processes, kinds, kinds_readers,
-    kinds_writer, leases, renewal, shares, tuning, uncontended, wrapper, wrapper_allocations,
+    kinds_writer, leases, peers, renewal, shares, tuning, uncontended, wrapper,
+    wrapper_allocations,
 };
 pub use contended::work;
 pub use contender::{Contender, Fleet, Held, Kind, Ours, RawLoop, RedisLoop, Unlocked, Wait};
 pub use group::Group;
 pub use load::{Load, Sample};
+pub use peers::{Locks, Program, program, serve, serve_on_redis};
 pub use plan::{Mode, Plan};
 pub use report::{Report, Suite};
 pub use stats::{Spread, percentile};

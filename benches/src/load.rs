@@ -185,9 +185,10 @@ pub(crate) async fn keys_left(nodes: &Nodes) -> Vec<String> {
 }
 
 /// True for a key that no lock may leave: also for one beside the lock's key, as of a permit or of readers.
-/// Nodes remember how many permits there are.
+/// Nodes remember how many permits there are, and the last fencing token.
 fn is_of_a_lock(key: &str) -> bool {
-    key.contains(PREFIX) && !key.starts_with("redlock:permits:")
+    let remembered = ["redlock:permits:", "redlock:fence:"];
+    key.contains(PREFIX) && !remembered.iter().any(|prefix| key.starts_with(prefix))
 }
 
 impl Calls {

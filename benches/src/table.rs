@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 pub struct Table {
     rows: Vec<Vec<String>>,
     notes: Vec<String>,
+    /// True if all columns are to the left.
+    #[serde(default)]
+    is_text: bool,
 }
 
 impl Table {
@@ -18,7 +21,14 @@ impl Table {
         Self {
             rows: vec![headings.map(str::to_owned).to_vec()],
             notes: Vec::new(),
+            is_text: false,
         }
+    }
+
+    /// The same table, with texts in place of figures.
+    pub fn of_texts(mut self) -> Self {
+        self.is_text = true;
+        self
     }
 
     /// Adds a row.
@@ -38,7 +48,8 @@ impl Table {
             let cells: Vec<_> = row.iter().map(|cell| cell.replace('|', "\\|")).collect();
             let _ = writeln!(text, "| {} |", cells.join(" | "));
             if index == 0 {
-                let rest = "--:|".repeat(row.len().saturating_sub(1));
+                let column = if self.is_text { "---|" } else { "--:|" };
+                let rest = column.repeat(row.len().saturating_sub(1));
                 let _ = writeln!(text, "|---|{rest}");
             }
         }

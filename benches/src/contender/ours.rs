@@ -79,7 +79,7 @@ impl Ours {
         lease.expect("nobody else has it")
     }
 
-    async fn try_to_acquire(&self, request: &Request) -> Result<Lease, String> {
+    pub(crate) async fn try_to_acquire(&self, request: &Request) -> Result<Lease, String> {
         let lease = self.client.acquire(&self.nodes, request).await;
         lease.map_err(|error| format!("not acquired: {error}"))
     }

@@ -130,6 +130,11 @@ impl Report {
         self.tables.push(table);
     }
 
+    /// Keeps a table of texts, which is too wide for a terminal.
+    pub(crate) fn text(&mut self, table: Table) {
+        self.tables.push(table);
+    }
+
     /// Keeps a plot, to be written under this name.
     pub(crate) fn chart(&mut self, name: &str, chart: Chart) {
         self.charts.push((name.to_owned(), chart));

@@ -4,11 +4,13 @@
 """
 
 import asyncio
+import json
 import logging
 import math
 import os
 import random
 import sys
+import threading
 import time
 import uuid
 
@@ -148,6 +150,38 @@ def contend(client, key, ttl, ms, journal):
     return turns
 
 
+def measure(key, own, count, end):
+    """Each caller is a thread with a client of its own."""
+    while len(callers) < count:
+        callers.append(CLIENTS[sys.argv[1]](sys.argv[2:]))
+    calls, failures = [], []
+
+    def call(caller, client):
+        name = f"{key}:{caller}" if own else key
+        while (asked := time.monotonic_ns()) < end:
+            try:
+                client.acquire(name, 10_000, True)
+                acquired = time.monotonic_ns()
+                time.sleep(0)
+                releasing = time.monotonic_ns()
+                client.release()
+                calls.append((caller, asked, acquired, releasing, time.monotonic_ns()))
+            except Exception as error:
+                failures.append(f"{type(error).__name__}: {error}")
+                time.sleep(0.01)
+
+    threads = [threading.Thread(target=call, args=it) for it in enumerate(callers[:count])]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    first = failures[0] if failures else None
+    return json.dumps({"calls": calls, "failures": len(failures), "first_failure": first})
+
+
+callers = []
+
+
 def run(client, command, values):
     if command in ("try", "hold"):
         key, ttl = values
@@ -160,6 +194,9 @@ def run(client, command, values):
     elif command == "contend":
         key, ttl, ms, journal = values
         return contend(client, key, int(ttl), int(ms), journal)
+    elif command == "measure":
+        key, own, count, end = values
+        return measure(key, own == "own", int(count), int(end))
     else:
         raise ValueError(command)
     return ""

@@ -9,7 +9,7 @@ const { randomUUID } = require('node:crypto');
 const fs = require('node:fs');
 const path = require('node:path');
 const readline = require('node:readline');
-const { setTimeout: sleep } = require('node:timers/promises');
+const { setImmediate: turn, setTimeout: sleep } = require('node:timers/promises');
 
 const [modules, name, ...urls] = process.argv.slice(2);
 const load = createRequire(path.join(modules, 'here.js'));
@@ -18,6 +18,8 @@ const loaded = load(name);
 const Redlock = loaded.Redlock ?? loaded.default;
 
 const clients = urls.map((url) => new Redis(url));
+// A server that is down is a vote against, and no more.
+clients.forEach((client) => client.on('error', () => {}));
 const redlock = new Redlock(clients);
 const reason = (error) => `${error.name}: ${error.message}`.replaceAll('\n', ' ');
 let lock;
@@ -60,6 +62,30 @@ const commands = {
     }
     fs.closeSync(log);
     return String(turns);
+  },
+  async measure(key, own, count, end) {
+    const last = BigInt(end);
+    const now = () => process.hrtime.bigint();
+    const calls = [];
+    const failures = [];
+    const call = async (caller) => {
+      const name = own === 'own' ? `${key}:${caller}` : key;
+      for (let asked = now(); asked < last; asked = now()) {
+        try {
+          const held = await redlock.acquire([name], 10_000, { retryCount: -1 });
+          const acquired = now();
+          await turn();
+          const releasing = now();
+          await redlock.release(held);
+          calls.push([caller, asked, acquired, releasing, now()].map(Number));
+        } catch (error) {
+          failures.push(reason(error));
+          await sleep(10);
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: Number(count) }, (_, caller) => call(caller)));
+    return JSON.stringify({ calls, failures: failures.length, first_failure: failures[0] ?? null });
   },
 };
 

@@ -10,15 +10,20 @@
 //! | `extend TTL` | extends the lock that it got last |
 //! | `release` | releases it |
 //! | `contend KEY TTL MS JOURNAL` | for so many ms acquires the lock, writes `enter ID` and `leave ID` to the journal, and releases the lock |
+//! | `measure KEY OWN CALLERS END` | each of so many callers acquires the lock and releases it until END, waiting in its client's own way; with `own` each a lock of its own, whose name is `KEY:` and the caller's number |
 //!
-//! Times are in ms. The answer is `ok`, with the number of turns behind `contend`; or `refused`, with the
+//! END is a moment in ns on `CLOCK_MONOTONIC`. `measure` is for the benchmarks: its answer is `ok` and an object in
+//! JSON with the number of `failures`, the text of the `first_failure`, and `calls`. Each call is a list: the
+//! caller's number, and the moments when it asked, acquired, began to release and had released.
+//!
+//! Other times are in ms. The answer is `ok`, with the number of turns behind `contend`; or `refused`, with the
 //! client's reason. A program whose client asked and got no answer that it knows says `error`. A program that
 //! says nothing within [`PATIENCE`] fails the test.
 
 use std::fmt;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
@@ -90,14 +95,26 @@ impl Program {
     /// # Panics
     /// If there is none, or if the program says that something is wrong.
     pub fn answer(&mut self, longest: Duration) -> Answer {
-        let line = self.answers.recv_timeout(longest + PATIENCE);
-        let line = line.unwrap_or_else(|error| panic!("{}: no answer: {error}", self.name));
+        let answer = self.answer_within(longest + PATIENCE);
+        answer.unwrap_or_else(|| panic!("{}: no answer", self.name))
+    }
+
+    /// Waits for the answer to a command; `None` if there is none within this time.
+    ///
+    /// # Panics
+    /// If the program has ended, or if it says that something is wrong.
+    pub fn answer_within(&mut self, limit: Duration) -> Option<Answer> {
+        let line = match self.answers.recv_timeout(limit) {
+            Ok(line) => line,
+            Err(RecvTimeoutError::Timeout) => return None,
+            Err(RecvTimeoutError::Disconnected) => panic!("{}: it ended", self.name),
+        };
         let (word, rest) = line.split_once(' ').unwrap_or((&line, ""));
-        match word {
+        Some(match word {
             "ok" => Answer::Ok(rest.to_owned()),
             "refused" => Answer::Refused(rest.to_owned()),
             _ => panic!("{}: {line}", self.name),
-        }
+        })
     }
 
     /// Sends a command and waits for its answer.

@@ -1,0 +1,396 @@
+//! Lock and release beside other systems.
+
+use std::path::PathBuf;
+use std::thread;
+use std::time::Duration;
+
+use redlock_interop_tests::{Answer, Program};
+use redlock_tests::Nodes;
+use tokio::runtime::Runtime;
+
+use super::{Flavor, runtime};
+use crate::clock::now;
+use crate::contended::Window;
+use crate::contender::in_turn;
+use crate::load::{PREFIX, keys_left};
+use crate::peers::{Calls, Etcd, Outcome, PROMISES, Servers, System};
+use crate::plan::{Mode, Plan};
+use crate::report::{Named, Report};
+use crate::stats::{Spread, brief, micros, millis, whole};
+use crate::table::Table;
+
+struct Case {
+    name: &'static str,
+    processes: usize,
+    /// Of each process.
+    callers: usize,
+    /// True if each caller has a lock of its own.
+    own: bool,
+    /// True if a pair may take a second.
+    is_long: bool,
+}
+
+const ONE: Case = Case {
+    name: "1 caller",
+    processes: 1,
+    callers: 1,
+    own: true,
+    is_long: false,
+};
+const SIXTEEN: Case = Case {
+    name: "16 callers",
+    callers: 16,
+    ..ONE
+};
+const HOT: Case = Case {
+    name: "one hot lock, 2 processes × 8 callers",
+    processes: 2,
+    callers: 8,
+    own: false,
+    is_long: true,
+};
+const FROZEN: Case = Case {
+    name: "1 caller, a node hangs",
+    is_long: true,
+    ..ONE
+};
+const KILLED: Case = Case {
+    name: "1 caller, a node is dead",
+    ..ONE
+};
+const CASES: [Case; 5] = [ONE, SIXTEEN, HOT, FROZEN, KILLED];
+
+/// How many of [`CASES`] have all nodes.
+const HEALTHY: usize = 3;
+
+/// How long a program may take beyond its turn before it counts as one that hangs: more than the ttl of a lock
+/// that was left, and than etcd takes to give an entry up.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// Answered once a program has started.
+const START_UP: Case = Case { callers: 0, ..HOT };
+/// Connections, and what a program compiles at first.
+const WARM_UP: Case = Case {
+    processes: HOT.processes,
+    ..SIXTEEN
+};
+
+/// How long a program may take to start.
+const START: Duration = Duration::from_secs(60);
+
+/// Around the death of etcd's leader.
+const ELECTION: Duration = Duration::from_secs(4);
+
+/// The outcome of each round; `None` if a program did not answer.
+type Rounds = Vec<Option<Outcome>>;
+
+/// A system with its programs.
+struct Seat {
+    system: System,
+    /// Empty if it is not measured, or if one did not answer.
+    programs: Vec<Program>,
+    /// Why it is not measured.
+    not_run: Option<String>,
+}
+
+impl Seat {
+    fn start(plan: &Plan, system: System, servers: &Servers<'_>) -> Self {
+        let started = (0..HOT.processes).map(|_| servers.client(system)).collect();
+        let (programs, not_run) = match started {
+            Ok(programs) => (programs, None),
+            Err(why) => (Vec::new(), Some(why)),
+        };
+        let mut seat = Self {
+            system,
+            programs,
+            not_run,
+        };
+        for (case, run) in [(&START_UP, Duration::ZERO), (&WARM_UP, plan.run / 2)] {
+            seat.take(case, Window::after(Duration::ZERO, run), START);
+        }
+        seat
+    }
+
+    /// One turn; `None` if a program does not answer within `patience` behind its end.
+    fn take(&mut self, case: &Case, window: Window, patience: Duration) -> Option<Outcome> {
+        let name = self.system.name().replace([' ', ','], "");
+        let own = if case.own { "own" } else { "one" };
+        let order = format!(
+            "measure {PREFIX}{name} {own} {} {}",
+            case.callers, window.end
+        );
+        let programs = self.programs.get_mut(..case.processes)?;
+        for program in &mut *programs {
+            program.send(&order);
+        }
+        let limit = Duration::from_nanos(window.end.saturating_sub(now())) + patience;
+        let answers = programs
+            .iter_mut()
+            .map(|program| match program.answer_within(limit)? {
+                Answer::Ok(calls) => Some(serde_json::from_str(&calls).expect("calls")),
+                Answer::Refused(why) => panic!("{name}: {why}"),
+            });
+        let answers: Option<Vec<Calls>> = answers.collect();
+        if answers.is_none() {
+            // It would answer in the middle of another turn.
+            self.programs.clear();
+        }
+        Some(Outcome::of(answers?, window, !case.own))
+    }
+}
+
+/// Pairs of each system, side by side. `neighbours` is the folder of `tests/interop/install`.
+pub fn peers(plan: &Plan, nodes: &Nodes, neighbours: PathBuf, report: &mut Report) {
+    let runtime = runtime(Flavor::MultiThread);
+    let servers = runtime.block_on(Servers::start(nodes, neighbours));
+    let mut seats = System::ALL.map(|system| Seat::start(plan, system, &servers));
+    let mut notes = Vec::new();
+    let mut rounds = measure(plan, &CASES[..HEALTHY], &mut seats);
+    look_behind(&runtime, nodes, &mut notes, report);
+
+    start_again(plan, &mut seats, &servers);
+
+    // The last one, which is no first choice of any client.
+    nodes[2].freeze();
+    if let Ok(etcd) = &servers.etcd {
+        etcd.follower().freeze();
+    }
+    rounds.extend(measure(plan, &[FROZEN], &mut seats));
+    nodes[2].thaw();
+    if let Ok(etcd) = &servers.etcd {
+        etcd.thaw();
+    }
+    start_again(plan, &mut seats, &servers);
+
+    nodes[2].kill();
+    if let Ok(etcd) = &servers.etcd {
+        if plan.mode == Mode::Smoke {
+            etcd.follower().kill();
+        } else {
+            notes.extend(kill_leader(etcd, &mut seats[System::Etcd as usize]));
+        }
+    }
+    rounds.extend(measure(plan, &[KILLED], &mut seats));
+    print(&seats, &rounds, notes, report);
+}
+
+/// The programs that were ended because they did not answer.
+fn start_again(plan: &Plan, seats: &mut [Seat], servers: &Servers<'_>) {
+    for seat in seats {
+        if seat.programs.is_empty() {
+            *seat = Seat::start(plan, seat.system, servers);
+        }
+    }
+}
+
+/// Each system's turns in each of `cases`, side by side.
+fn measure(plan: &Plan, cases: &[Case], seats: &mut [Seat]) -> Vec<Vec<Rounds>> {
+    let mut rounds = vec![vec![Rounds::new(); seats.len()]; cases.len()];
+    for round in 0..plan.rounds {
+        for (case, rounds) in cases.iter().zip(&mut rounds) {
+            for place in in_turn(seats.len(), round) {
+                let run = if case.is_long {
+                    plan.held
+                } else {
+                    plan.run / 2
+                };
+                let window = Window::after(plan.warm_up + Duration::from_millis(2), run);
+                rounds[place].push(seats[place].take(case, window, PATIENCE));
+            }
+        }
+    }
+    rounds
+}
+
+/// Kills etcd's leader in the middle of a turn. The longest pair is the one that waited for another leader.
+fn kill_leader(etcd: &Etcd, seat: &mut Seat) -> Option<String> {
+    let leader = etcd.leader();
+    let killed = thread::scope(|scope| {
+        scope.spawn(|| {
+            thread::sleep(ELECTION / 4);
+            leader.kill();
+        });
+        seat.take(&ONE, Window::after(Duration::ZERO, ELECTION), PATIENCE)
+    })?;
+    let failed = killed.failures;
+    let longest = millis(killed.worst);
+    Some(format!(
+        "etcd: the dead member was the leader; the longest pair around its death took {longest:.0} ms, and {failed} failed"
+    ))
+}
+
+/// Notes the locks that are left on the nodes. Of ours there may be none.
+fn look_behind(runtime: &Runtime, nodes: &Nodes, notes: &mut Vec<String>, report: &mut Report) {
+    let left = runtime.block_on(keys_left(nodes));
+    if let Some(first) = left.first() {
+        let note = format!("{} locks were left on a node, first: {first}", left.len());
+        if left.iter().any(|key| key.starts_with("bench:redlock")) {
+            report.problem(note);
+        } else {
+            notes.push(note);
+        }
+    }
+}
+
+const FIGURES: [Named<Outcome>; 8] = [
+    ("pairs_per_second", |of| of.per_second),
+    ("p50_us", |of| micros(of.p50)),
+    ("p99_us", |of| micros(of.p99)),
+    ("worst_us", |of| micros(of.worst)),
+    ("hand_overs_per_second", |of| of.hand_overs),
+    ("wait_p99_ms", |of| millis(of.wait_p99)),
+    ("wait_worst_ms", |of| millis(of.wait_worst)),
+    ("failures", |of| whole(of.failures)),
+];
+
+type Figure = fn(&Outcome) -> f64;
+
+/// The median of a figure, as the tables show it.
+fn shown(rounds: &[Option<Outcome>], figure: Figure) -> String {
+    let answered = rounds.iter().flatten().map(figure);
+    Spread::of_any(answered).map_or_else(|| "–".to_owned(), |spread| brief(spread.median))
+}
+
+/// The ratios to ours, each within a round.
+fn against(rounds: &[Option<Outcome>], ours: &[Option<Outcome>], figure: Figure) -> String {
+    let both = rounds.iter().zip(ours);
+    let both =
+        both.filter_map(|(theirs, ours)| Some((figure(theirs.as_ref()?), figure(ours.as_ref()?))));
+    let ratios = both.filter(|(_, ours)| *ours > 0.0);
+    let spread = Spread::of_any(ratios.map(|(theirs, ours)| theirs / ours));
+    spread.map_or_else(|| "–".to_owned(), |spread| spread.to_string())
+}
+
+fn print(seats: &[Seat], rounds: &[Vec<Rounds>], notes: Vec<String>, report: &mut Report) {
+    let [one, sixteen, hot, frozen, killed] = rounds else {
+        unreachable!("a case of each");
+    };
+    for (case, rounds) in CASES.iter().zip(rounds) {
+        for (seat, rounds) in seats.iter().zip(rounds) {
+            note(case, seat.system, rounds, report);
+        }
+    }
+    report.text(promises());
+    let mut costs = Table::new([
+        "what it costs",
+        "1 caller: pairs/s",
+        "p50 µs",
+        "p99 µs",
+        "16 callers: pairs/s",
+        "p50 µs",
+        "p99 µs",
+        "hot lock: to another caller/s",
+        "p99 wait ms",
+        "worst ms",
+        "a node hangs: pairs/s",
+        "p99 µs",
+        "a node is dead: pairs/s",
+        "p99 µs",
+        "failed",
+    ]);
+    let mut ratios = Table::new([
+        "by redlock's, in the same round",
+        "1 caller: pairs/s",
+        "p50",
+        "16 callers: pairs/s",
+        "p50",
+        "hot lock: to another caller/s",
+        "p99 wait",
+    ]);
+    let rate: Figure = |of| of.per_second;
+    let [p50, p99]: [Figure; 2] = [|of| micros(of.p50), |of| micros(of.p99)];
+    let hand_overs: Figure = |of| of.hand_overs;
+    let wait: Figure = |of| millis(of.wait_p99);
+    for (place, seat) in seats.iter().enumerate() {
+        let name = seat.system.name();
+        if let Some(why) = &seat.not_run {
+            costs.note(format!("not run: {name}: {why}"));
+            continue;
+        }
+        let without = |rounds: &[Rounds], figure| {
+            if seat.system.has_one_server() {
+                "has one server".to_owned()
+            } else if rounds[place].iter().any(Option::is_none) {
+                "no answer".to_owned()
+            } else {
+                shown(&rounds[place], figure)
+            }
+        };
+        let failures = rounds.iter().flat_map(|of| of[place].iter().flatten());
+        let failures: usize = failures.map(|of| of.failures).sum();
+        costs.row(&[
+            name.to_owned(),
+            shown(&one[place], rate),
+            shown(&one[place], p50),
+            shown(&one[place], p99),
+            shown(&sixteen[place], rate),
+            shown(&sixteen[place], p50),
+            shown(&sixteen[place], p99),
+            shown(&hot[place], hand_overs),
+            shown(&hot[place], wait),
+            shown(&hot[place], |of| millis(of.wait_worst)),
+            without(frozen, rate),
+            without(frozen, p99),
+            without(killed, rate),
+            without(killed, p99),
+            failures.to_string(),
+        ]);
+        let by_ours = |rounds: &[Rounds], figure| against(&rounds[place], &rounds[0], figure);
+        ratios.row(&[
+            name.to_owned(),
+            by_ours(one, rate),
+            by_ours(one, p50),
+            by_ours(sixteen, rate),
+            by_ours(sixteen, p50),
+            by_ours(hot, hand_overs),
+            by_ours(hot, wait),
+        ]);
+    }
+    notes.into_iter().for_each(|note| costs.note(note));
+    report.table(costs);
+    report.table(ratios);
+}
+
+fn promises() -> Table {
+    let [excludes, dies, fencing, waiting, learns] = PROMISES;
+    let mut table = Table::new(["what it promises", excludes, dies, fencing, waiting, learns]);
+    for system in System::ALL {
+        let [excludes, dies, fencing, waiting, learns] = system.promises().map(str::to_owned);
+        let name = system.name().to_owned();
+        table.row(&[name, excludes, dies, fencing, waiting, learns]);
+    }
+    table.of_texts()
+}
+
+/// What no turn may have, and all figures.
+fn note(case: &Case, system: System, rounds: &Rounds, report: &mut Report) {
+    let (case, who) = (case.name, system.name());
+    let is_ours = matches!(system, System::Ours | System::Fenced);
+    let answered: Vec<_> = rounds.iter().flatten().collect();
+    for of in &answered {
+        report.count(of.pairs);
+        if let Some(overlap) = &of.overlap {
+            report.problem(format!("{case}, {who}: {overlap}"));
+        }
+        if let Some(first) = &of.first_failure {
+            let text = format!(
+                "{case}, {who}: {} pairs failed, first: {first}",
+                of.failures
+            );
+            if is_ours {
+                report.problem(text);
+            } else {
+                println!("  {text}");
+            }
+        }
+    }
+    if is_ours && answered.len() < rounds.len() {
+        report.problem(format!("{case}, {who}: no answer"));
+    }
+    if !answered.is_empty() {
+        for (name, figure) in FIGURES {
+            let values: Vec<f64> = answered.iter().map(|of| figure(of)).collect();
+            report.figure(case, who, name, &values);
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! Other systems' locks beside ours: each client is a program of its own, which obeys `measure` as
+//! `redlock-interop-tests` says.
+
+mod outcome;
+mod postgres;
+mod serve;
+mod system;
+
+mod etcd;
+
+pub(crate) use etcd::Etcd;
+pub(crate) use outcome::{Calls, Outcome};
+pub(crate) use postgres::Postgres;
+pub use serve::{Locks, Program, program, serve, serve_on_redis};
+pub(crate) use system::{PROMISES, Servers, System};
