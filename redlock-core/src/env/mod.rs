@@ -21,6 +21,7 @@ pub(crate) mod timers;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -63,6 +64,23 @@ impl Moment {
     #[must_use]
     pub const fn saturating_sub(self, by: Duration) -> Self {
         Self(self.0.saturating_sub(nanos(by)))
+    }
+}
+
+/// A [`Moment`] that one thread sets and others read.
+pub(crate) struct SharedMoment(AtomicU64);
+
+impl SharedMoment {
+    pub(crate) const fn new(moment: Moment) -> Self {
+        Self(AtomicU64::new(moment.0))
+    }
+
+    pub(crate) fn get(&self) -> Moment {
+        Moment(self.0.load(Ordering::Acquire))
+    }
+
+    pub(crate) fn set(&self, moment: Moment) {
+        self.0.store(moment.0, Ordering::Release);
     }
 }
 

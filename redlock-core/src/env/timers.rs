@@ -111,27 +111,32 @@ impl<K: AsRef<Timekeeper> + Unpin> Future for Timer<K> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let this = &mut *self;
         let keeper = this.keeper.as_ref();
-        if (keeper.now)() >= this.at {
+        // The first poll reads no clock, as nearly all timers are set for later. The task wakes the others at
+        // once.
+        if this.id.is_some() && (keeper.now)() >= this.at {
             return Poll::Ready(());
         }
         // Dropped outside of the mutex: it may be the last handle of its task.
         let mut replaced = None;
         let is_earlier = {
             let mut state = keeper.state.lock();
-            let id = *this.id.get_or_insert_with(|| {
-                state.next_id += 1;
-                state.next_id
-            });
             let waker = context.waker();
-            state
-                .sleepers
-                .entry((this.at, id))
-                .and_modify(|known| {
-                    if !known.will_wake(waker) {
-                        replaced = Some(std::mem::replace(known, waker.clone()));
-                    }
-                })
-                .or_insert_with(|| waker.clone());
+            let known = match this.id {
+                Some(id) => state.sleepers.get_mut(&(this.at, id)),
+                None => {
+                    state.next_id += 1;
+                    this.id = Some(state.next_id);
+                    None
+                }
+            };
+            match (known, this.id) {
+                (Some(known), _) if known.will_wake(waker) => {}
+                (Some(known), _) => replaced = Some(std::mem::replace(known, waker.clone())),
+                (None, id) => {
+                    let key = (this.at, id.unwrap_or_default());
+                    state.sleepers.insert(key, waker.clone());
+                }
+            }
             let is_earlier = state.looks_at.is_none_or(|looks_at| this.at < looks_at);
             if is_earlier {
                 state.looks_at = Some(this.at);
