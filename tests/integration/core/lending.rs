@@ -2,16 +2,19 @@
 //! runtime may delay the votes and the renewals of others, however it stands still or ends.
 
 use std::future::Future;
+use std::pin::Pin;
 use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
-use actix_web::rt::{Arbiter, System};
+use actix_web::rt::System;
 use redlock_core::lease::Released;
 use redlock_core::redis::RedisOptions;
 use redlock_core::request::Renewal;
 use redlock_core::{Client, Node, NodeSet, Request};
 use redlock_tests::{Authority, NodeOptions, Nodes, Proxy, eventually};
 use tokio::runtime::{Builder, Runtime};
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::task::LocalSet;
 
 use crate::core::fixture::{SOON, client, connect_with, once, patient, until_voting};
@@ -193,29 +196,50 @@ fn what_a_local_set_or_a_runtime_leaves_behind_is_released_under_tls() {
     leases_are_released(&current().block_on(Scene::with_tls()));
 }
 
-/// Runs `work` on a worker of actix.
-fn on<T: Send + 'static>(
-    worker: &Arbiter,
-    work: impl Future<Output = T> + Send + 'static,
-) -> mpsc::Receiver<T> {
-    let (tell, told) = mpsc::channel();
-    let is_running = worker.spawn(async move {
-        let _ = tell.send(work.await);
-    });
-    assert!(is_running);
-    told
+type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// A thread with a runtime of actix, as its servers have several.
+struct Worker {
+    work: UnboundedSender<Work>,
+    thread: JoinHandle<()>,
+}
+
+impl Worker {
+    fn start() -> Self {
+        let (work, mut works) = unbounded_channel::<Work>();
+        let thread = std::thread::spawn(move || {
+            System::new().block_on(async {
+                while let Some(work) = works.recv().await {
+                    work.await;
+                }
+            });
+        });
+        Self { work, thread }
+    }
+
+    /// What `work` returns, once it has run there.
+    fn run<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> mpsc::Receiver<T> {
+        let (tell, told) = mpsc::channel();
+        let work = Box::pin(async move {
+            let _ = tell.send(work.await);
+        });
+        assert!(self.work.send(work).is_ok());
+        told
+    }
 }
 
 #[test]
 fn workers_of_actix_take_turns_and_one_that_blocks_delays_no_other() {
     let Scene { nodes, set, .. } = current().block_on(Scene::plain());
     let client = client();
-    let _system = System::new();
-    let workers = [Arbiter::new(), Arbiter::new(), Arbiter::new()];
+    let workers = [Worker::start(), Worker::start(), Worker::start()];
     let names = ["a", "b", "c"];
     let call = |place: usize| {
         let warming_up = warm_up(client.clone(), set.clone(), names[place]);
-        on(&workers[place], warming_up)
+        workers[place].run(warming_up)
     };
     for place in [0, 1, 2, 1, 0] {
         call(place).recv_timeout(SOON * 3).expect("it has its turn");
@@ -227,7 +251,7 @@ fn workers_of_actix_take_turns_and_one_that_blocks_delays_no_other() {
     let (its_client, its_set) = (client.clone(), set.clone());
     let (open, opened) = mpsc::channel::<()>();
     let (tell, told) = mpsc::channel();
-    let blocked = on(&workers[0], async move {
+    let blocked = workers[0].run(async move {
         let lease = its_client.acquire(&its_set, &once("held")).await.unwrap();
         tell.send(()).unwrap();
         let _ = opened.recv();
@@ -240,9 +264,9 @@ fn workers_of_actix_take_turns_and_one_that_blocks_delays_no_other() {
     drop(open);
     assert_eq!(blocked.recv_timeout(SOON), Ok(Released::Confirmed));
     current().block_on(nodes.assert_no_keys(SOON));
-    for worker in workers {
-        worker.stop();
-        worker.join().unwrap();
+    for Worker { work, thread } in workers {
+        drop(work);
+        thread.join().unwrap();
     }
 }
 
