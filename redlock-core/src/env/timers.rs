@@ -121,21 +121,19 @@ impl<K: AsRef<Timekeeper> + Unpin> Future for Timer<K> {
         let is_earlier = {
             let mut state = keeper.state.lock();
             let waker = context.waker();
-            let known = match this.id {
-                Some(id) => state.sleepers.get_mut(&(this.at, id)),
-                None => {
+            if let Some(id) = this.id
+                && let Some(known) = state.sleepers.get_mut(&(this.at, id))
+            {
+                if !known.will_wake(waker) {
+                    replaced = Some(std::mem::replace(known, waker.clone()));
+                }
+            } else {
+                let id = this.id.unwrap_or_else(|| {
                     state.next_id += 1;
-                    this.id = Some(state.next_id);
-                    None
-                }
-            };
-            match (known, this.id) {
-                (Some(known), _) if known.will_wake(waker) => {}
-                (Some(known), _) => replaced = Some(std::mem::replace(known, waker.clone())),
-                (None, id) => {
-                    let key = (this.at, id.unwrap_or_default());
-                    state.sleepers.insert(key, waker.clone());
-                }
+                    state.next_id
+                });
+                this.id = Some(id);
+                state.sleepers.insert((this.at, id), waker.clone());
             }
             let is_earlier = state.looks_at.is_none_or(|looks_at| this.at < looks_at);
             if is_earlier {

@@ -85,8 +85,8 @@ mod tests {
     #[test]
     fn each_body_that_waits_is_woken_once_by_its_last_waker() {
         let mut watchers = Watchers::default();
-        let wakes: [Arc<Wakes>; 4] = Default::default();
-        let wakers = wakes.clone().map(Waker::from);
+        let counts: [Arc<Wakes>; 4] = Default::default();
+        let wakers = counts.clone().map(Waker::from);
         let mut ids = [None; 3];
         for (id, waker) in ids.iter_mut().zip(&wakers) {
             assert!(watchers.set(id, waker).is_none());
@@ -97,7 +97,7 @@ mod tests {
         assert!(watchers.remove(ids[2].unwrap()).is_some());
         assert!(watchers.remove(ids[2].unwrap()).is_none());
         watchers.take().wake();
-        let woken = wakes.each_ref().map(|it| it.0.load(Ordering::Relaxed));
+        let woken = counts.each_ref().map(|it| it.0.load(Ordering::Relaxed));
         assert_eq!(woken, [1, 0, 0, 1]);
 
         // A body that goes on waiting is there again.
@@ -105,7 +105,7 @@ mod tests {
         assert!(watchers.set(&mut ids[1], &wakers[1]).is_none());
         assert!(watchers.remove(ids[0].unwrap()).is_some());
         watchers.take().wake();
-        let woken = wakes.each_ref().map(|it| it.0.load(Ordering::Relaxed));
+        let woken = counts.each_ref().map(|it| it.0.load(Ordering::Relaxed));
         assert_eq!(woken, [1, 1, 0, 1]);
     }
 }

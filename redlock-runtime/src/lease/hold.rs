@@ -92,9 +92,9 @@ impl Lease {
             body(context)
         };
         let core = &self.core.handle.core;
-        let (ended, held) = ready!(core.poll_body(watch, context, poll));
-        if let Some(held) = held {
-            self.place.held.set(held);
+        let (ended, after) = ready!(core.poll_body(watch, context, poll));
+        if let Some(after) = after {
+            self.place.held.set(after);
         }
         Poll::Ready(self.end_hold(span, &ended))
     }

@@ -36,7 +36,8 @@ impl Scene {
             suspect_after: SUSPECT_AFTER,
             ..RedisOptions::default()
         };
-        let serving = home.block_on(async {
+        let serving = {
+            let _entered = home.enter();
             let socket = Movable::from(tokio::net::UnixStream::from_std(client).unwrap());
             let connected = Connected {
                 stream: Box::new(socket.clone()),
@@ -45,7 +46,7 @@ impl Scene {
                 facts: Facts::of_role(false),
             };
             Serving::new(Serve::new(connected, &inbox, &Arc::new(options), None))
-        });
+        };
         let mut scene = Self {
             io: IoThread::start().unwrap(),
             inbox,
