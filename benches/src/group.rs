@@ -41,7 +41,7 @@ pub enum Group {
 
 impl Group {
     /// All, in the order of the tables.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Uncontended,
         Self::Frozen,
         Self::HotKey,

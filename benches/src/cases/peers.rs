@@ -144,9 +144,9 @@ pub fn peers(plan: &Plan, nodes: &Nodes, neighbours: PathBuf, report: &mut Repor
     let runtime = runtime(Flavor::MultiThread);
     let servers = runtime.block_on(Servers::start(nodes, neighbours));
     let mut seats = System::ALL.map(|system| Seat::start(plan, system, &servers));
-    let mut notes = Vec::new();
+    let mut remarks = Vec::new();
     let mut rounds = measure(plan, &CASES[..HEALTHY], &mut seats);
-    look_behind(&runtime, nodes, &mut notes, report);
+    look_behind(&runtime, nodes, &mut remarks, report);
 
     start_again(plan, &mut seats, &servers);
 
@@ -167,11 +167,11 @@ pub fn peers(plan: &Plan, nodes: &Nodes, neighbours: PathBuf, report: &mut Repor
         if plan.mode == Mode::Smoke {
             etcd.follower().kill();
         } else {
-            notes.extend(kill_leader(etcd, &mut seats[System::Etcd as usize]));
+            remarks.extend(kill_leader(etcd, &mut seats[System::Etcd as usize]));
         }
     }
     rounds.extend(measure(plan, &[KILLED], &mut seats));
-    print(&seats, &rounds, notes, report);
+    print(&seats, &rounds, remarks, report);
 }
 
 /// The programs that were ended because they did not answer.
@@ -220,14 +220,14 @@ fn kill_leader(etcd: &Etcd, seat: &mut Seat) -> Option<String> {
 }
 
 /// Notes the locks that are left on the nodes. Of ours there may be none.
-fn look_behind(runtime: &Runtime, nodes: &Nodes, notes: &mut Vec<String>, report: &mut Report) {
+fn look_behind(runtime: &Runtime, nodes: &Nodes, remarks: &mut Vec<String>, report: &mut Report) {
     let left = runtime.block_on(keys_left(nodes));
     if let Some(first) = left.first() {
         let note = format!("{} locks were left on a node, first: {first}", left.len());
         if left.iter().any(|key| key.starts_with("bench:redlock")) {
             report.problem(note);
         } else {
-            notes.push(note);
+            remarks.push(note);
         }
     }
 }
@@ -261,7 +261,7 @@ fn against(rounds: &[Option<Outcome>], ours: &[Option<Outcome>], figure: Figure)
     spread.map_or_else(|| "–".to_owned(), |spread| spread.to_string())
 }
 
-fn print(seats: &[Seat], rounds: &[Vec<Rounds>], notes: Vec<String>, report: &mut Report) {
+fn print(seats: &[Seat], rounds: &[Vec<Rounds>], remarks: Vec<String>, report: &mut Report) {
     let [one, sixteen, hot, frozen, killed] = rounds else {
         unreachable!("a case of each");
     };
@@ -346,7 +346,7 @@ fn print(seats: &[Seat], rounds: &[Vec<Rounds>], notes: Vec<String>, report: &mu
             by_ours(hot, wait),
         ]);
     }
-    notes.into_iter().for_each(|note| costs.note(note));
+    remarks.into_iter().for_each(|note| costs.note(note));
     report.table(costs);
     report.table(ratios);
 }

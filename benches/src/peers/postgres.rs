@@ -63,8 +63,8 @@ impl Postgres {
                 "unix_socket_directories=",
             ],
         );
-        let none: [(&str, &str); 0] = [];
-        let server = Service::spawn_with_args(&words[0], &words[1..], none, "").await;
+        let variables: [(&str, &str); 0] = [];
+        let server = Service::spawn_with_args(&words[0], &words[1..], variables, "").await;
         eventually(
             "the server of PostgreSQL",
             Duration::from_secs(20),

@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use rand::rngs::SysRng;
 use rand::{Rng as _, TryRng as _};
-use tokio::runtime::Handle;
+use tokio::runtime::{Handle, TryCurrentError};
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use super::caught::unless_it_panics;
 use super::timers::{Timekeeper, Timer};
@@ -96,6 +97,10 @@ impl IoThread {
         &self.shared.handle
     }
 
+    pub(crate) fn time(&self) -> LibraryTime {
+        LibraryTime::of(Some(self.shared.handle.clone()))
+    }
+
     /// The production environment: the boot clock, the operating system's randomness, and this thread
     /// for background work.
     pub fn environment(&self) -> Environment {
@@ -108,6 +113,28 @@ impl IoThread {
             entropy: Arc::new(SystemEntropy),
             spawner: Arc::new(self.clone()),
         }
+    }
+}
+
+/// Tokio's time in the library's runtime, on any thread. A caller may run in a runtime whose clock a test has
+/// stopped or moved.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LibraryTime(Option<Handle>);
+
+impl LibraryTime {
+    /// Without a handle, the time is that of the calling thread.
+    pub(crate) const fn of(library: Option<Handle>) -> Self {
+        Self(library)
+    }
+
+    pub(crate) fn now(&self) -> Instant {
+        let is_ending = |error: TryCurrentError| error.is_thread_local_destroyed();
+        if Handle::try_current().is_err_and(is_ending) {
+            // No runtime can be entered at the end of a thread.
+            return Instant::from_std(std::time::Instant::now());
+        }
+        let _entered = self.0.as_ref().map(Handle::enter);
+        Instant::now()
     }
 }
 

@@ -22,6 +22,7 @@ use std::fmt;
 use std::future::Future;
 use std::num::NonZeroU64;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -88,6 +89,24 @@ impl Span {
 
     pub(crate) const fn duration(self) -> Duration {
         Duration::from_nanos(self.0)
+    }
+}
+
+/// A [`Moment`] that one thread sets and others read.
+pub(crate) struct SharedMoment(AtomicU64);
+
+impl SharedMoment {
+    pub(crate) const fn new(moment: Moment) -> Self {
+        Self(AtomicU64::new(moment.0.get()))
+    }
+
+    pub(crate) fn get(&self) -> Moment {
+        // Only moments are stored, and none of them is zero.
+        Moment(NonZeroU64::new(self.0.load(Ordering::Acquire)).unwrap_or(NonZeroU64::MIN))
+    }
+
+    pub(crate) fn set(&self, moment: Moment) {
+        self.0.store(moment.0.get(), Ordering::Release);
     }
 }
 

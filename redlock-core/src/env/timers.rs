@@ -111,27 +111,30 @@ impl<K: AsRef<Timekeeper> + Unpin> Future for Timer<K> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let this = &mut *self;
         let keeper = this.keeper.as_ref();
-        if (keeper.now)() >= this.at {
+        // The first poll reads no clock, as nearly all timers are set for later. The task wakes the others at
+        // once.
+        if this.id.is_some() && (keeper.now)() >= this.at {
             return Poll::Ready(());
         }
         // Dropped outside of the mutex: it may be the last handle of its task.
         let mut replaced = None;
         let is_earlier = {
             let mut state = keeper.state.lock();
-            let id = *this.id.get_or_insert_with(|| {
-                state.next_id += 1;
-                state.next_id
-            });
             let waker = context.waker();
-            state
-                .sleepers
-                .entry((this.at, id))
-                .and_modify(|known| {
-                    if !known.will_wake(waker) {
-                        replaced = Some(std::mem::replace(known, waker.clone()));
-                    }
-                })
-                .or_insert_with(|| waker.clone());
+            if let Some(id) = this.id
+                && let Some(known) = state.sleepers.get_mut(&(this.at, id))
+            {
+                if !known.will_wake(waker) {
+                    replaced = Some(std::mem::replace(known, waker.clone()));
+                }
+            } else {
+                let id = this.id.unwrap_or_else(|| {
+                    state.next_id += 1;
+                    state.next_id
+                });
+                this.id = Some(id);
+                state.sleepers.insert((this.at, id), waker.clone());
+            }
             let is_earlier = state.looks_at.is_none_or(|looks_at| this.at < looks_at);
             if is_earlier {
                 state.looks_at = Some(this.at);

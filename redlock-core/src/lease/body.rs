@@ -1,10 +1,11 @@
 //! Running a body under a lease.
 
 use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
-use crate::env::Moment;
+use crate::env::{Moment, Sleep};
 use crate::error::LeaseEnd;
 
 use super::{LeaseHandle, LeaseState};
@@ -31,6 +32,40 @@ pub enum BodyOutcome<T> {
     Cancelled(LeaseEnd),
 }
 
+/// Watches the lease of one body.
+#[derive(Debug)]
+pub struct BodyWatch {
+    on_lost: OnLost,
+    has_begun: bool,
+    /// True if the lock was granted in this very poll.
+    is_just_granted: bool,
+    /// The place of the body's waker in the lease, once the body has waited.
+    id: Option<u32>,
+    /// A deadline of the lease, at which the body is woken. An extension may have moved it since.
+    timer: Option<Sleep>,
+}
+
+impl BodyWatch {
+    /// For a body that has not begun.
+    pub const fn new(on_lost: OnLost) -> Self {
+        Self {
+            on_lost,
+            has_begun: false,
+            is_just_granted: false,
+            id: None,
+            timer: None,
+        }
+    }
+
+    /// For a body that begins in the poll in which its lock was granted. The clock was read behind the votes, and
+    /// is not read again before the body's first poll.
+    pub const fn of_granted(on_lost: OnLost) -> Self {
+        let mut watch = Self::new(on_lost);
+        watch.is_just_granted = true;
+        watch
+    }
+}
+
 impl LeaseHandle {
     /// Polls `body` while the lease is valid. The deadline is checked, on the client's clock, before
     /// every poll.
@@ -44,85 +79,111 @@ impl LeaseHandle {
         mut body: Pin<&mut F>,
         on_lost: OnLost,
     ) -> BodyOutcome<F::Output> {
-        // No body begins without its lock, even with `OnLost::Continue`.
-        if let Some(over) = self.over() {
-            return BodyOutcome::Cancelled(over);
-        }
-        let mut stopped = pin!(self.stopped(on_lost));
+        let mut watch = BodyWatch::new(on_lost);
         poll_fn(|context| {
             let poll = |context: &mut Context<'_>| body.as_mut().poll(context);
-            self.poll_body(on_lost, stopped.as_mut(), context, poll)
+            self.poll_body(&mut watch, context, poll)
+                .map(|(outcome, _)| outcome)
         })
         .await
     }
 
-    /// One poll of [`hold`](Self::hold), for a caller that keeps the body and `stopped`, the future
-    /// of the method of that name. The caller checks that the lease is valid before the first poll.
+    /// One poll of [`hold`](Self::hold), for a caller that keeps the body. Returns with the outcome the time
+    /// for which the lease was held, if the body has returned.
+    ///
+    /// If the body is dropped before its end, its task may be woken once more, at the end of the lease.
     pub fn poll_body<T>(
         &self,
-        on_lost: OnLost,
-        stopped: Pin<&mut impl Future<Output = LeaseEnd>>,
+        watch: &mut BodyWatch,
         context: &mut Context<'_>,
         poll: impl FnOnce(&mut Context<'_>) -> Poll<T>,
-    ) -> Poll<BodyOutcome<T>> {
-        if let Some(over) = self.stop_reason(on_lost) {
-            return Poll::Ready(BodyOutcome::Cancelled(over));
+    ) -> Poll<(BodyOutcome<T>, Option<Duration>)> {
+        // No body begins without its lock, even with `OnLost::Continue`.
+        let on_lost = if watch.has_begun {
+            watch.on_lost
+        } else {
+            OnLost::Cancel
+        };
+        let over = if std::mem::take(&mut watch.is_just_granted) {
+            self.recorded_end()
+        } else {
+            self.stop_reason(on_lost)
+        };
+        if let Some(over) = over {
+            self.forget(watch);
+            return Poll::Ready((BodyOutcome::Cancelled(over), None));
         }
+        watch.has_begun = true;
         if let Poll::Ready(output) = poll(context) {
-            return Poll::Ready(match self.over() {
+            self.forget(watch);
+            let now = self.shared.now();
+            let held = now.saturating_since(self.shared.acquired_at);
+            let outcome = match self.over_by(now) {
                 None => BodyOutcome::Done(output),
                 Some(over) => BodyOutcome::Late(output, over),
-            });
+            };
+            return Poll::Ready((outcome, Some(held)));
         }
-        // After the body: most bodies that never wait need no timer.
-        stopped.poll(context).map(BodyOutcome::Cancelled)
+        // After the body: bodies that never wait need no timer.
+        self.watch(watch, context)
+            .map(|over| (BodyOutcome::Cancelled(over), None))
     }
 
-    /// Waits until a body under the lease has to stop, and returns the reason.
-    ///
-    /// # Cancellation
-    /// Dropping the future has no effect.
-    pub async fn stopped(&self, on_lost: OnLost) -> LeaseEnd {
+    /// Has the body woken at the end of the lease. Returns the reason if the body has to stop already.
+    fn watch(&self, watch: &mut BodyWatch, context: &mut Context<'_>) -> Poll<LeaseEnd> {
         loop {
-            // Registered here: a change before the first poll of these futures counts too.
-            let mut changed = pin!(self.shared.changed.notified());
-            let (until, over) = self.watched(on_lost);
-            // A change before the registration would be missed otherwise.
+            let (until, over, _before) = {
+                let mut state = self.shared.state.lock();
+                // The waker goes in under the same mutex: no end is missed.
+                let before = state.watchers.set(&mut watch.id, context.waker());
+                let over = watch.on_lost.heeded(&state, self.over_in(&state));
+                (state.deadline, over, before)
+            };
             if let Some(over) = over {
-                return over;
+                self.forget(watch);
+                return Poll::Ready(over);
             }
-            let mut deadline =
-                (on_lost == OnLost::Cancel).then(|| self.shared.clock().sleep_until(until));
-            poll_fn(|context| {
-                let deadline = deadline.as_mut().map(Pin::new);
-                let is_due = deadline.is_some_and(|deadline| deadline.poll(context).is_ready())
-                    || changed.as_mut().poll(context).is_ready();
-                if is_due {
-                    Poll::Ready(())
-                } else {
-                    Poll::Pending
-                }
-            })
-            .await;
-            // Extended, lost or revoked: check again, with a new deadline.
-            if let Some(over) = self.stop_reason(on_lost) {
-                return over;
+            if watch.on_lost == OnLost::Continue {
+                return Poll::Pending;
+            }
+            // One that was set for an earlier deadline fires before it is needed.
+            let clock = self.shared.clock();
+            let sleep = watch.timer.get_or_insert_with(|| clock.sleep_until(until));
+            if Pin::new(sleep).poll(context).is_pending() {
+                return Poll::Pending;
+            }
+            watch.timer = None;
+            if let Some(over) = self.stop_reason(watch.on_lost) {
+                self.forget(watch);
+                return Poll::Ready(over);
             }
         }
     }
 
-    /// The end of the lease, and the reason why the body may not be polled any longer, if one was
-    /// recorded.
-    fn watched(&self, on_lost: OnLost) -> (Moment, Option<LeaseEnd>) {
-        let state = self.shared.state.lock();
-        let stop = on_lost.heeded(&state, self.over_in(&state));
-        (state.deadline, stop)
+    fn forget(&self, watch: &mut BodyWatch) {
+        watch.timer = None;
+        if let Some(id) = watch.id.take() {
+            // The waker is dropped outside of the mutex: it may be the last handle of its task.
+            let _waker = self.shared.state.lock().watchers.remove(id);
+        }
+    }
+
+    /// The reason why the lease is over, if it ended before its deadline.
+    fn recorded_end(&self) -> Option<LeaseEnd> {
+        if self.is_valid_at(Moment::from_origin(Duration::ZERO)) {
+            return None;
+        }
+        self.over_in(&self.shared.state.lock())
     }
 
     /// The reason why the body may not be polled any longer, if there is one.
     fn stop_reason(&self, on_lost: OnLost) -> Option<LeaseEnd> {
+        let now = self.shared.now();
+        if self.is_valid_at(now) {
+            return None;
+        }
         let state = self.shared.state.lock();
-        on_lost.heeded(&state, self.over_now(&state))
+        on_lost.heeded(&state, self.over_at(&state, now))
     }
 }
 

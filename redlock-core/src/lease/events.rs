@@ -71,21 +71,24 @@ impl LeaseHandle {
     /// stay until the holder releases them, so that no other caller gets the lock while the body still
     /// runs.
     pub fn revoke(&self) {
-        let _turn = {
+        let (_turn, watchers) = {
             let mut state = self.shared.state.lock();
             if state.generation != self.generation {
                 return;
             }
             // Also if the lease is over: a body may go on without it.
             state.is_revoked = true;
-            if self.over_now(&state).is_some() {
+            let turn = if self.over_now(&state).is_some() {
                 None
             } else {
                 state.over = Some(LeaseEnd::Revoked);
+                self.shared.renew_valid_until(&state);
                 self.shared.turn(&mut state)
-            }
+            };
+            (turn, state.watchers.take())
         };
         self.shared.changed.notify_waiters();
+        watchers.wake();
     }
 
     /// Ends the lease as an extension does that finds too many keys gone: `lost` says

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use crate::env::{Moment, Span};
+use crate::env::{Moment, SharedMoment, Span};
 use crate::error::LeaseEnd;
 use crate::model::kind::Kind;
 use crate::model::note::Note;
@@ -26,6 +26,7 @@ use crate::waiting::budget::RetryBudget;
 use super::events::third_left;
 use super::remember::Run;
 use super::renew::Renewed;
+use super::watchers::Watchers;
 use super::{FencingToken, LeasePlace, LeaseShared, LeaseState, Leases, ObserveExtensions};
 
 /// A held lock. Dropping it sends the release to every node. [`release`](Self::release) also waits
@@ -77,6 +78,7 @@ impl Lease {
             observer: OnceLock::new(),
             joined: AtomicUsize::new(1),
             is_left_to_expire: AtomicBool::new(false),
+            valid_until: SharedMoment::new(terms.deadline),
             state: Mutex::new(LeaseState {
                 generation: 0,
                 deadline: terms.deadline,
@@ -91,6 +93,7 @@ impl Lease {
                 max_hold: None,
                 extensions: 0,
                 line_ticket,
+                watchers: Watchers::default(),
             }),
             changed: Notify::new(),
         };
@@ -230,8 +233,21 @@ impl LeaseHandle {
     /// The reason why the lease is over, or `None` while it is valid.
     pub fn over(&self) -> Option<LeaseEnd> {
         // The clock is read before the mutex is taken: other holders of the lease do not wait for that read.
-        let now = self.shared.now();
+        self.over_by(self.shared.now())
+    }
+
+    /// The reason why the lease is over, or was by `now`.
+    pub(super) fn over_by(&self, now: Moment) -> Option<LeaseEnd> {
+        if self.is_valid_at(now) {
+            return None;
+        }
         self.over_at(&self.shared.state.lock(), now)
+    }
+
+    /// True if the lease is valid, and was not over by `now`. False says nothing: see the state. A lease of a
+    /// later generation does not exist, so a valid lease is the handle's.
+    pub(super) fn is_valid_at(&self, now: Moment) -> bool {
+        now < self.shared.valid_until.get()
     }
 
     /// True if the keys stay until their ttl, because a holder
@@ -268,15 +284,17 @@ impl LeaseHandle {
     /// end. The next in line may ask the nodes. A lease past its deadline has expired, whichever other
     /// end is noticed later, but it may still be revoked.
     pub(crate) fn lose(&self, over: LeaseEnd) {
-        let _turn = {
+        let (_turn, watchers) = {
             let mut state = self.shared.state.lock();
             if self.over_now(&state).is_some() {
                 return;
             }
             state.over = Some(over);
-            self.shared.turn(&mut state)
+            self.shared.renew_valid_until(&state);
+            (self.shared.turn(&mut state), state.watchers.take())
         };
         self.shared.changed.notify_waiters();
+        watchers.wake();
     }
 
     /// Moves the deadline forward, never back. The validity counts from `started`, when the extension
@@ -298,6 +316,7 @@ impl LeaseHandle {
             if deadline > state.deadline {
                 state.deadline = deadline;
                 state.expiring = third_left(started, deadline);
+                self.shared.renew_valid_until(&state);
                 if let Some(line_ticket) = &state.line_ticket {
                     let lines = &self.shared.leases.lines;
                     lines.prolong(&self.shared.line_key(), line_ticket, deadline);
@@ -313,7 +332,7 @@ impl LeaseHandle {
         self.over_at(state, self.shared.now())
     }
 
-    fn over_at(&self, state: &LeaseState, now: Moment) -> Option<LeaseEnd> {
+    pub(super) fn over_at(&self, state: &LeaseState, now: Moment) -> Option<LeaseEnd> {
         self.over_in(state).or_else(|| {
             let has_expired = now >= state.deadline;
             has_expired.then(|| self.shared.end_of_validity(state))

@@ -50,6 +50,7 @@ pub(crate) mod release;
 mod remember;
 pub(crate) mod renew;
 pub(crate) mod transfer;
+mod watchers;
 
 /// A lease: the lock in its holder's hands.
 #[doc = include_str!("protocol.md")]
@@ -64,14 +65,14 @@ use tokio::sync::Notify;
 
 pub use crate::quorum::claim::sharing::ObserveDowngrade;
 pub use crate::quorum::fencing::FencingToken;
-pub use body::{BodyOutcome, OnLost};
+pub use body::{BodyOutcome, BodyWatch, OnLost};
 pub(crate) use handle::{Lease, LeaseHandle};
 pub use observe::ObserveExtensions;
 pub use release::Released;
 
 use crate::context::Context;
 use crate::env::caught::log;
-use crate::env::{Cause, Clock, Moment, Span, Throttles};
+use crate::env::{Cause, Clock, Moment, SharedMoment, Span, Throttles};
 use crate::error::{LeaseEnd, Unavailable};
 use crate::model::kind::Kind;
 use crate::model::resource::Resource;
@@ -81,6 +82,7 @@ use extend::SentExtension;
 use place::HeldPermits;
 pub(crate) use place::LeasePlace;
 use renew::Renewals;
+use watchers::Watchers;
 
 /// The parts that all leases of a client share.
 pub(crate) struct Leases {
@@ -135,8 +137,11 @@ pub(crate) struct LeaseShared {
     pub(crate) joined: AtomicUsize,
     /// True if one of the holders was cut off and wants the keys to stay until their ttl.
     pub(crate) is_left_to_expire: AtomicBool,
+    /// The deadline, or the clock's origin once the lease is over: before this moment no one has to look into
+    /// `state` to know that the lease is valid. Written under its mutex.
+    valid_until: SharedMoment,
     state: Mutex<LeaseState>,
-    /// Tells the callers of `lost`, and holders that run a body, that `state` changed.
+    /// Tells the callers of `lost` and `expiring` that `state` changed.
     pub(crate) changed: Notify,
 }
 
@@ -164,6 +169,8 @@ pub(crate) struct LeaseState {
     /// The turn in this lease's line, until the lease is over. `None` for a lease that was claimed by a
     /// ticket: its holder stood in no line.
     pub(crate) line_ticket: Option<TurnTicket>,
+    /// The bodies that wait under the lease. They are woken when `over` or `is_revoked` is set.
+    pub(crate) watchers: Watchers,
 }
 
 /// An extension that no majority has granted.
@@ -219,6 +226,15 @@ impl LeaseShared {
 
     pub(crate) fn now(&self) -> Moment {
         self.clock().now()
+    }
+
+    /// Call it after each change of the end or of the deadline, under the mutex of `state`.
+    fn renew_valid_until(&self, state: &LeaseState) {
+        let until = match state.over {
+            None => state.deadline,
+            Some(_) => Moment::from_origin(Duration::ZERO),
+        };
+        self.valid_until.set(until);
     }
 
     pub(crate) fn deadline(&self) -> Moment {

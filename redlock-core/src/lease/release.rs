@@ -204,17 +204,19 @@ impl LeaseHandle {
         reason = "the first says whether, the second what was left"
     )]
     pub(super) fn begin_next_generation(&self, over: LeaseEnd) -> Option<Option<Turn>> {
-        let turn = {
+        let (turn, watchers) = {
             let mut state = self.shared.state.lock();
             if state.generation != self.generation {
                 return None;
             }
             state.generation += 1;
             state.over.get_or_insert(over);
-            self.shared.turn(&mut state)
+            self.shared.renew_valid_until(&state);
+            (self.shared.turn(&mut state), state.watchers.take())
         };
         // The renewal of the lease stops here, before the release is sent.
         self.shared.changed.notify_waiters();
+        watchers.wake();
         Some(turn)
     }
 }

@@ -5,13 +5,13 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use pin_project_lite::pin_project;
-use redlock_core::lease::{OnLost, Released};
+use redlock_core::lease::Released;
 
 use super::call::Slot;
 use super::run::PollBody;
 use crate::acquire::Prepared;
 use crate::error::LockError;
-use crate::lease::{Hold, Lease, LeaseEnd};
+use crate::lease::{Hold, Lease};
 use crate::telemetry::HoldSpan;
 
 /// A call whose parameters were checked.
@@ -75,28 +75,24 @@ pub(super) fn way<'a>(
     Box::pin(Way {
         step: Step::Acquiring { acquiring },
         held,
-        begin_hold: |lease: redlock_core::LeaseHandle, on_lost| async move {
-            lease.stopped(on_lost).await
-        },
         begin_release: redlock_core::Lease::release,
     })
 }
 
 pin_project! {
-    // `begin_hold` and `begin_release` are functions without captures: they take no space.
-    struct Way<'a, A, S, R, H, E> {
+    // `begin_release` is a function without captures: it takes no space.
+    struct Way<'a, A, R, E> {
         #[pin]
-        step: Step<A, S, R>,
+        step: Step<A, R>,
         // The place of the lease, unless it is `Under::own`.
         held: Option<&'a Slot>,
-        begin_hold: H,
         begin_release: E,
     }
 }
 
 pin_project! {
     #[project = StepProjection]
-    enum Step<A, S, R> {
+    enum Step<A, R> {
         Acquiring {
             #[pin]
             acquiring: A,
@@ -104,7 +100,7 @@ pin_project! {
         // One variant for the body and the release, so that the lease is not moved between them.
         Locked {
             #[pin]
-            phase: Phase<S, R>,
+            phase: Phase<R>,
             under: Under,
         },
     }
@@ -112,10 +108,9 @@ pin_project! {
 
 pin_project! {
     #[project = PhaseProjection]
-    enum Phase<S, R> {
+    enum Phase<R> {
         Holding {
-            #[pin]
-            hold: Hold<S>,
+            hold: Hold,
         },
         Releasing {
             // The release in progress; `None` if there is nothing to release.
@@ -136,12 +131,10 @@ struct Under {
     own: Option<Lease>,
 }
 
-impl<A, S, R, H, E> Steps for Way<'_, A, S, R, H, E>
+impl<A, R, E> Steps for Way<'_, A, R, E>
 where
-    H: Fn(redlock_core::LeaseHandle, OnLost) -> S,
     E: Fn(redlock_core::Lease) -> R,
     A: Future<Output = Result<Lease, LockError>>,
-    S: Future<Output = LeaseEnd>,
     R: Future<Output = Released>,
 {
     fn poll(
@@ -167,12 +160,10 @@ where
 }
 
 // Each step is a function of its own, so that the frames below the body are small.
-impl<A, S, R, H, E> Way<'_, A, S, R, H, E>
+impl<A, R, E> Way<'_, A, R, E>
 where
-    H: Fn(redlock_core::LeaseHandle, OnLost) -> S,
     E: Fn(redlock_core::Lease) -> R,
     A: Future<Output = Result<Lease, LockError>>,
-    S: Future<Output = LeaseEnd>,
     R: Future<Output = Released>,
 {
     fn poll_acquiring(
@@ -202,8 +193,7 @@ where
                 Some(slot) => slot.fill(lease),
                 None => own.insert(lease),
             };
-            let (core, on_lost) = lease.watched();
-            let hold = lease.begin_hold(span, (this.begin_hold)(core, on_lost));
+            let hold = lease.begin_granted(span);
             if hold.is_err() {
                 body.stop();
             }
@@ -274,12 +264,12 @@ impl Under {
     }
 
     /// Begins the release, if there is anything left to release.
-    fn release<S, R>(
+    fn release<R>(
         &self,
         held: Option<&Slot>,
         release: impl Fn(redlock_core::Lease) -> R,
         error: Option<LockError>,
-    ) -> Phase<S, R> {
+    ) -> Phase<R> {
         let core = {
             let _entered = self.span.span().enter();
             self.lease(held).take_for_release()

@@ -2,12 +2,11 @@
 //! locks: the caller keeps the body, and lends a way to poll it for each poll.
 
 use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, ready};
 
-use pin_project_lite::pin_project;
-use redlock_core::lease::{BodyOutcome, OnLost};
+use redlock_core::lease::{BodyOutcome, BodyWatch};
 
 use super::chain::Below;
 use super::{Lease, LeaseEnd};
@@ -17,25 +16,16 @@ use crate::telemetry::{HoldSpan, about, name_of};
 /// Polls the body and keeps its output.
 type PollBody<'a> = &'a mut dyn FnMut(&mut Context<'_>) -> Poll<()>;
 
-pin_project! {
-    /// A body under its lease.
-    pub(crate) struct Hold<S> {
-        below: Below,
-        // Completes when the body has to stop.
-        #[pin]
-        stopped: S,
-    }
+/// A body under its lease.
+pub(crate) struct Hold {
+    below: Below,
+    watch: BodyWatch,
 }
 
 impl Lease {
     /// The span of a body under the lease.
     pub(crate) fn span(&self) -> HoldSpan {
         HoldSpan::begin(self.site(), &self.core.handle.core)
-    }
-
-    /// What the future of [`begin_hold`](Self::begin_hold) needs.
-    pub(crate) fn watched(&self) -> (redlock_core::LeaseHandle, OnLost) {
-        (self.core.handle.core.clone(), self.on_lost)
     }
 
     /// Polls `body` while the lease is valid, inside of the caller's span.
@@ -45,24 +35,32 @@ impl Lease {
         span: &HoldSpan,
     ) -> Result<B::Output, LockError> {
         let mut output = None;
-        let mut hold = pin!(self.begin_hold(span, self.core.handle.core.stopped(self.on_lost))?);
+        let mut hold = self.begin_hold(span, BodyWatch::new(self.on_lost))?;
         poll_fn(|context| {
-            self.poll_hold(hold.as_mut(), span, context, &mut |context| {
+            let poll = &mut |context: &mut Context<'_>| {
                 body.as_mut()
                     .poll(context)
                     .map(|value| output = Some(value))
-            })
+            };
+            self.poll_hold(&mut hold, span, context, poll)
         })
         .await?;
         Ok(output.expect("the body has returned"))
     }
 
-    /// Begins to hold the lease for a body. `stopped` is the future of the core lease's method of that
-    /// name.
+    /// Begins to hold the lease for a body that is polled at once: the lock was granted in this poll.
+    ///
+    /// # Errors
+    /// As for [`begin_hold`](Self::begin_hold).
+    pub(crate) fn begin_granted(&self, span: &HoldSpan) -> Result<Hold, LockError> {
+        self.begin_hold(span, BodyWatch::of_granted(self.on_lost))
+    }
+
+    /// Begins to hold the lease for a body.
     ///
     /// # Errors
     /// [`Lost`](crate::error::LockErrorKind::Lost) if a shutdown is about to release the lease.
-    pub(crate) fn begin_hold<S>(&self, span: &HoldSpan, stopped: S) -> Result<Hold<S>, LockError> {
+    fn begin_hold(&self, span: &HoldSpan, watch: BodyWatch) -> Result<Hold, LockError> {
         if !self.place.set_has_body() {
             let over = LeaseEnd::Revoked;
             span.ended(
@@ -71,34 +69,33 @@ impl Lease {
             );
             return Err(self.core.handle.lost_error(over));
         }
-        let below = Below::new(self.handle());
-        Ok(Hold { below, stopped })
+        Ok(Hold {
+            below: Below::new(self.handle()),
+            watch,
+        })
     }
 
-    /// Polls the body of `hold`, inside of the caller's span. No body begins without its lock, whatever
-    /// `on_lost` says: before the first poll, the lease has to be valid.
-    pub(crate) fn poll_hold<S: Future<Output = LeaseEnd>>(
+    /// Polls the body of `hold`, inside of the caller's span.
+    pub(crate) fn poll_hold(
         &self,
-        hold: Pin<&mut Hold<S>>,
+        hold: &mut Hold,
         span: &HoldSpan,
         context: &mut Context<'_>,
         body: PollBody<'_>,
     ) -> Poll<Result<(), LockError>> {
-        let hold = hold.project();
-        let on_lost = if self.core.is_in_body.load(Ordering::Relaxed) {
-            self.on_lost
-        } else {
-            OnLost::Cancel
-        };
+        let Hold { below, watch } = hold;
         let poll = |context: &mut Context<'_>| {
             // At the first poll, and not before: if the lease is over by then, no body has begun.
             self.core.is_in_body.store(true, Ordering::Relaxed);
             self.core.is_done_in_time.store(false, Ordering::Relaxed);
-            let _entered = hold.below.enter();
+            let _entered = below.enter();
             body(context)
         };
-        let (core, stopped) = (&self.core.handle.core, hold.stopped);
-        let ended = ready!(core.poll_body(on_lost, stopped, context, poll));
+        let core = &self.core.handle.core;
+        let (ended, after) = ready!(core.poll_body(watch, context, poll));
+        if let Some(after) = after {
+            self.place.held.set(after);
+        }
         Poll::Ready(self.end_hold(span, &ended))
     }
 

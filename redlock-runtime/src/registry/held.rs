@@ -10,7 +10,7 @@ use redlock_core::{LeaseHandle, NodeSet, Resource};
 use tokio::sync::Notify;
 
 use super::held_lease::HeldLease;
-use super::hold_times::HoldTimes;
+use super::hold_times::{HoldTime, HoldTimes};
 use super::pools::names_of;
 use crate::error::{HolderHere, Holds};
 use crate::parameters::Mode;
@@ -71,6 +71,8 @@ pub(crate) struct HeldPlace {
     id: u64,
     /// True if a body was to run under the lease from the beginning.
     had_body: bool,
+    /// Until the last body has returned, if one has.
+    pub(crate) held: HoldTime,
 }
 
 impl HeldTable {
@@ -117,6 +119,7 @@ impl HeldTable {
             table: Arc::clone(self),
             id,
             had_body: has_body,
+            held: HoldTime::default(),
         })
     }
 
@@ -302,7 +305,7 @@ impl Drop for HeldPlace {
             // The time counts once the last lease that shared the lock is gone.
             let last = entry.as_ref().filter(|entry| entry.lease.holders() == 0);
             if let Some((site, lease)) = last.and_then(|it| Some((it.site?, &it.lease))) {
-                state.hold_times.record(site, lease.held_for());
+                state.hold_times.record(site, self.held.of(lease));
             }
             if let Some(entry) = entry.as_ref().filter(|_| state.is_closed) {
                 let departed = Departed {

@@ -3,8 +3,10 @@
 //! the time of its work.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use redlock_core::LeaseHandle;
 use redlock_core::node::Remaining;
 
 use crate::site::Site;
@@ -23,6 +25,28 @@ impl HoldTimes {
     /// The usual time; `None` if no holder is done yet.
     pub(crate) fn usual(&self, site: &'static Site) -> Option<Duration> {
         self.0.get(&site.address()).copied()
+    }
+}
+
+/// How long a lease was held until its body had returned. With it, no clock is read at the end of the lease.
+#[derive(Debug, Default)]
+pub(crate) struct HoldTime {
+    /// Nanoseconds; zero if no body has returned.
+    measured: AtomicU64,
+}
+
+impl HoldTime {
+    pub(crate) fn set(&self, held: Duration) {
+        let nanos = u64::try_from(held.as_nanos()).unwrap_or(u64::MAX);
+        self.measured.store(nanos, Ordering::Relaxed);
+    }
+
+    /// The time until now, if no body has returned.
+    pub(crate) fn of(&self, lease: &LeaseHandle) -> Duration {
+        match self.measured.load(Ordering::Relaxed) {
+            0 => lease.held_for(),
+            nanos => Duration::from_nanos(nanos),
+        }
     }
 }
 

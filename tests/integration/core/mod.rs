@@ -13,6 +13,7 @@ mod joining;
 pub(crate) mod kinds;
 mod late_grants;
 mod leases;
+mod lending;
 mod line;
 mod lone_caller;
 mod min_hold;

@@ -3,7 +3,7 @@
 mod clients;
 mod configuration;
 mod faults;
-mod fixture;
+pub(crate) mod fixture;
 mod rotation;
 mod trust;
 mod works;

@@ -218,7 +218,7 @@ impl ClusterShared {
         let guests = state.guests.iter().map(|(guest, _)| guest);
         let present = map.shards.iter().chain(guests);
         let present = present.map(|shard| shard.link.health());
-        NodeHealth::of_parts(present).and_past(self.metrics.health())
+        NodeHealth::of_parts(present).and_past(self.metrics.health(self.io.time().now()))
     }
 
     /// Hands a submission to the master of its slot.
@@ -240,7 +240,8 @@ impl ClusterShared {
     /// Answers an operation that was certainly not served. A release is sent again later.
     fn fail(&self, submission: Submission, error: NodeError) {
         self.metrics.failed(error.kind(), 1);
-        self.park(Owed::for_release(&submission.operation, submission.route));
+        let (operation, route) = (&submission.operation, submission.route);
+        self.park(Owed::for_release(operation, route, &self.io.time()));
         submission.reply.answer(Answer::Failed(error));
     }
 
@@ -272,7 +273,7 @@ impl ClusterShared {
 
     /// Hands releases that other masters did not receive to the present masters of their slots.
     fn deliver_all_owed(&self, owed: impl IntoIterator<Item = Owed>) {
-        let now = Instant::now();
+        let now = self.io.time().now();
         for Owed { operation, until } in owed {
             if until > now {
                 let route = Route {
@@ -312,7 +313,7 @@ impl ClusterShared {
         if let Some(shard) = self.map().shard_at(server) {
             return Some(Arc::clone(shard));
         }
-        let now = Instant::now();
+        let now = self.io.time().now();
         let mut state = self.state.lock();
         let mut guests = state.guests.iter_mut();
         if let Some((guest, since)) = guests.find(|(guest, _)| guest.server == *server) {

@@ -38,6 +38,7 @@ impl Link {
             Arc::clone(name),
             options.max_in_flight,
             part,
+            io.time(),
         ));
         // Made here and not in the driver's task, so that the checked set is complete once all its
         // nodes are started.

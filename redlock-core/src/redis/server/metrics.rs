@@ -198,8 +198,7 @@ impl NodeMetrics {
     }
 
     /// The figures known here. The other fields keep their defaults.
-    pub(in crate::redis) fn health(&self) -> NodeHealth {
-        let now = Instant::now();
+    pub(in crate::redis) fn health(&self, now: Instant) -> NodeHealth {
         let answers = self.answers();
         let state = self.state.lock();
         let last_error = state.last_error.as_ref();
@@ -261,13 +260,16 @@ mod tests {
     }
 
     fn latency(metrics: &NodeMetrics) -> Latency {
-        metrics.health().latency.expect("an answer has come")
+        metrics
+            .health(Instant::now())
+            .latency
+            .expect("an answer has come")
     }
 
     #[tokio::test(start_paused = true)]
     async fn latency_is_smoothed_and_the_longest_is_forgotten_after_two_windows() {
         let metrics = NodeMetrics::new();
-        assert!(metrics.health().latency.is_none());
+        assert!(metrics.health(Instant::now()).latency.is_none());
         let answer = |after| {
             metrics.heard(Instant::now());
             metrics.answered(after);
@@ -294,7 +296,7 @@ mod tests {
         assert_eq!(latency(&metrics).longest, None);
         answer(ms(2));
         assert_eq!(latency(&metrics).longest, Some(ms(2)));
-        assert_eq!(metrics.health().answers, 4);
+        assert_eq!(metrics.health(Instant::now()).answers, 4);
     }
 
     #[tokio::test(start_paused = true)]
@@ -307,7 +309,7 @@ mod tests {
             metrics.disconnected(&error);
             tokio::time::advance(ms(10)).await;
         }
-        let health = metrics.health();
+        let health = metrics.health(Instant::now());
         assert!(!health.is_connected && health.connections == 1);
         assert_eq!(health.since, Some(ms(30)));
         let last = health.last_error.unwrap();

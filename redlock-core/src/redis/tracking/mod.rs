@@ -102,7 +102,7 @@ impl KeyTracking {
 
     /// See [`Node::watch`](crate::Node::watch).
     pub(super) fn watch(self: &Arc<Self>, watch: Watch) {
-        let now = Instant::now();
+        let now = self.io.time().now();
         let (task, is_first) = {
             let mut state = self.state.lock();
             let is_refused = state.refused_until.is_some_and(|until| now < until);

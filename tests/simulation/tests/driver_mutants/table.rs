@@ -43,7 +43,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "a-release-under-way-is-forgotten",
         patches: &[Patch {
             file: ENDS,
-            find: "                    owed.extend(Owed::for_release(&operation, route));
+            find: "                    owed.extend(Owed::for_release(&operation, route, &self.inbox.time));
 ",
             replace: "                    let _ = (operation, route);
 ",
@@ -63,7 +63,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "a-release-without-a-connection-is-forgotten",
         patches: &[Patch {
             file: INBOX,
-            find: "            if let Some(owed) = Owed::for_release(operation, route) {
+            find: "            if let Some(owed) = Owed::for_release(operation, route, &self.time) {
                 state.owe(owed);
             }
             drop(state);
@@ -180,7 +180,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "a-refused-release-is-served",
         patches: &[Patch {
             file: ANSWERS,
-            find: "                    if let Some(owed) = Owed::for_release(&operation, route) {
+            find: "                    if let Some(owed) = Owed::for_release(&operation, route, &self.inbox.time) {
                         self.owe(owed, error);
                     }
 ",

@@ -79,11 +79,9 @@ pub(crate) const WAITING: &[Mutant] = &[
         name: "handed-over-though-lost",
         patches: &[Patch {
             file: HANDLE,
-            find: "            state.over = Some(over);
-            self.shared.turn(&mut state)
+            find: "            (self.shared.turn(&mut state), state.watchers.take())
         };",
-            replace: "            state.over = Some(over);
-            None::<crate::waiting::Turn>
+            replace: "            (None::<crate::waiting::Turn>, state.watchers.take())
         };",
         }],
         profile: "wild",

@@ -9,6 +9,8 @@ use tokio::runtime::{Handle, Id};
 const STREAK: u32 = 16;
 /// The most that the number doubles to. See [`Loan::returned`].
 const LONGEST_STREAK: u32 = 16_384;
+/// A loan is of use if it serves so many times the operations that it took to lend the connection.
+const OF_USE: u32 = 16;
 
 /// See the [module](self).
 pub(super) struct Loan {
@@ -22,6 +24,8 @@ pub(super) struct Loan {
     pub(super) wanted: Option<Handle>,
     /// The runtime that the connection is lent to, and the driver that lent it.
     lent: Option<(Id, Waker)>,
+    /// The number of operations that this runtime submitted since.
+    used: u32,
     pub(super) is_recalled: bool,
     /// A runtime that watches no sockets.
     refused: Option<Id>,
@@ -41,6 +45,7 @@ impl Loan {
             longest,
             wanted: None,
             lent: None,
+            used: 0,
             is_recalled: false,
             refused: None,
         }
@@ -52,6 +57,7 @@ impl Loan {
         let is_calm = std::mem::take(&mut self.is_calm);
         if let Some((id, driver)) = &self.lent {
             if self.is_recalled || Handle::try_current().is_ok_and(|handle| handle.id() == *id) {
+                self.used = self.used.saturating_add(1);
                 return None;
             }
             self.is_recalled = true;
@@ -83,6 +89,7 @@ impl Loan {
 
     pub(super) fn lent(&mut self, runtime: Id, driver: Waker) {
         self.lent = Some((runtime, driver));
+        self.used = 0;
         self.is_recalled = false;
     }
 
@@ -91,11 +98,14 @@ impl Loan {
         self.lent.is_some()
     }
 
-    /// Records that the driver serves the connection again. If the runtime left operations `unsent`, the next
-    /// streak must be twice as long: some programs drive a runtime for one call at a time, and then a release
-    /// would wait for the library's look. Returns what was recorded before, to be dropped without the mutex.
+    /// Records that the driver serves the connection again. If the runtime left operations `unsent` early in the
+    /// loan, the next streak must be twice as long: some programs drive a runtime for one call at a time, and then
+    /// a release would wait for the library's look. A loan of use halves the length: any runtime may stand still
+    /// for a moment. Returns what was recorded before, to be dropped without the mutex.
     pub(super) fn returned(&mut self, is_unsent: bool) -> Self {
-        let longest = if is_unsent {
+        let longest = if self.used >= OF_USE * self.longest {
+            (self.longest / 2).max(STREAK)
+        } else if is_unsent {
             (self.longest * 2).min(LONGEST_STREAK)
         } else {
             self.longest

@@ -17,9 +17,9 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
-use tokio::time::Instant;
 
 use crate::env::caught::caught;
+use crate::env::io_thread::LibraryTime;
 use crate::node::operation::{Operation, Want};
 use crate::node::{Answer, EpochListener, NodeError, NodeErrorKind, Reply};
 use crate::redis::connection::backoff::HasEnded;
@@ -47,16 +47,22 @@ pub(in crate::redis) struct Inbox {
     pub(in crate::redis) metrics: NodeMetrics,
     /// The server as a part of a Cluster, if it is one.
     part: Option<Part>,
+    pub(in crate::redis) time: LibraryTime,
 }
 
 impl Inbox {
     /// The inbox of a server outside of a Cluster.
     #[cfg(test)]
     pub(in crate::redis) fn new(name: Arc<str>, max_in_flight: usize) -> Self {
-        Self::of_part(name, max_in_flight, None)
+        Self::of_part(name, max_in_flight, None, LibraryTime::default())
     }
 
-    pub(super) fn of_part(name: Arc<str>, max_in_flight: usize, part: Option<Part>) -> Self {
+    pub(super) fn of_part(
+        name: Arc<str>,
+        max_in_flight: usize,
+        part: Option<Part>,
+        time: LibraryTime,
+    ) -> Self {
         let connecting = NodeError::unsent(NodeErrorKind::NotConnected, "not connected yet");
         Self {
             name,
@@ -74,6 +80,7 @@ impl Inbox {
                 end: None,
             }),
             part,
+            time,
             epoch: AtomicU32::new(0),
             listeners: Mutex::default(),
             metrics: NodeMetrics::new(),
@@ -114,7 +121,7 @@ impl Inbox {
             Gate::Closed(error) => Some(error.clone()),
         };
         if let Some(error) = refusal {
-            if let Some(owed) = Owed::for_release(operation, route) {
+            if let Some(owed) = Owed::for_release(operation, route, &self.time) {
                 state.owe(owed);
             }
             drop(state);
@@ -158,7 +165,7 @@ impl Inbox {
     /// Opens the gate of a new connection: the node votes from now on, unless it is in `quarantine`.
     /// Returns the releases that were owed before, which must be sent ahead of everything else.
     pub(super) fn open(&self, quarantine: Option<NodeError>) -> Vec<Owed> {
-        let now = Instant::now();
+        let now = self.time.now();
         self.metrics.connected(now);
         let owed = {
             let mut state = self.state.lock();
@@ -247,7 +254,10 @@ impl Inbox {
             }
             let queue = std::mem::take(&mut state.queue);
             for submission in &queue {
-                if let Some(owed) = Owed::for_release(&submission.operation, submission.route) {
+                let Submission {
+                    operation, route, ..
+                } = submission;
+                if let Some(owed) = Owed::for_release(operation, *route, &self.time) {
                     state.owe(owed);
                 }
             }

@@ -1,7 +1,5 @@
 //! The status and the figures of a node.
 
-use tokio::time::Instant;
-
 use crate::node::{NodeHealth, NodeStatus};
 
 use super::Inbox;
@@ -12,7 +10,7 @@ impl Inbox {
     /// errors.
     pub(in crate::redis) fn status(&self) -> NodeStatus {
         match &self.state.lock().gate {
-            Gate::Open => match self.metrics.refusals.reason(Instant::now()) {
+            Gate::Open => match self.metrics.refusals.reason(self.time.now()) {
                 None => NodeStatus::Voting,
                 Some(error) => NodeStatus::Abstaining(error),
             },
@@ -24,7 +22,7 @@ impl Inbox {
 
     /// The figures of the node, with the operations in flight.
     pub(in crate::redis) fn health(&self) -> NodeHealth {
-        let mut health = self.metrics.health();
+        let mut health = self.metrics.health(self.time.now());
         health.in_flight = self.state.lock().outstanding;
         health
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
+use crate::env::io_thread::LibraryTime;
 use crate::node::Reply;
 use crate::node::operation::{SharedOperation, Want};
 
@@ -52,8 +53,13 @@ pub(in crate::redis) struct Owed {
 }
 
 impl Owed {
-    /// `None` if `operation` is not a release: then nothing is owed.
-    pub(in crate::redis) fn for_release(operation: &SharedOperation, route: Route) -> Option<Self> {
+    /// `None` if `operation` is not a release: then nothing is owed. The ttl counts by the library's time, as
+    /// the node's driver does.
+    pub(in crate::redis) fn for_release(
+        operation: &SharedOperation,
+        route: Route,
+        time: &LibraryTime,
+    ) -> Option<Self> {
         let Want::Release { ttl } = operation.want() else {
             return None;
         };
@@ -64,7 +70,7 @@ impl Owed {
         // The ttl is below a year, but this library checks its sums of times itself.
         let until = match route.owed_until {
             Some(until) => until,
-            None => Instant::now().checked_add(ttl)?,
+            None => time.now().checked_add(ttl)?,
         };
         Some(Self {
             operation: Arc::clone(operation),

@@ -2,6 +2,8 @@
 
 use std::task::Waker;
 
+use tokio::time::Instant;
+
 use super::*;
 use crate::model::resource::Resource;
 use crate::model::token::TokenSource;
@@ -139,10 +141,8 @@ fn a_server_that_was_replaced_takes_nothing_and_keeps_nothing() {
     assert!(inbox.deliver(submission).is_err());
 
     // Releases that the driver leaves at its end can still be taken out.
-    inbox.close(
-        &error(),
-        vec![Owed::for_release(&release(), Route::default()).unwrap()],
-    );
+    let owed = Owed::for_release(&release(), Route::default(), &inbox.time);
+    inbox.close(&error(), vec![owed.unwrap()]);
     inbox.end();
     assert_eq!(inbox.take_owed(|_| true).len(), 1);
     inbox.open(None);
@@ -179,4 +179,53 @@ fn a_runtime_that_watches_no_sockets_is_asked_once() {
     );
     inbox.open(None);
     assert!(!lend_after_calls());
+}
+
+#[test]
+fn a_release_is_owed_by_the_time_of_the_library() {
+    let paused = || {
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        runtime.enable_time().start_paused(true).build().unwrap()
+    };
+    let (library, caller) = (paused(), paused());
+    let (hour, ttl) = (Duration::from_secs(3600), Duration::from_secs(60));
+    let inbox = || {
+        let time = LibraryTime::of(Some(library.handle().clone()));
+        Inbox::of_part("a".into(), 100, None, time)
+    };
+    let is_owed_for_the_ttl = |inbox: &Inbox| {
+        let now = library.block_on(async { Instant::now() });
+        assert!(inbox.owes(now), "kept");
+        assert!(!inbox.owes(now + ttl), "and dropped");
+    };
+    // A caller whose clock a test has moved.
+    caller.block_on(tokio::time::advance(hour));
+    let early = inbox();
+    caller.block_on(async { submit(&early, &release()) });
+    is_owed_for_the_ttl(&early);
+    // The clock of a caller stands still.
+    library.block_on(tokio::time::advance(2 * hour));
+    let late = inbox();
+    caller.block_on(async { submit(&late, &release()) });
+    is_owed_for_the_ttl(&late);
+    // A caller at the end of its thread, where no runtime can be entered.
+    let at_the_end = Arc::new(inbox());
+    let its = Arc::clone(&at_the_end);
+    std::thread::spawn(move || {
+        struct Releases(Arc<Inbox>);
+        impl Drop for Releases {
+            fn drop(&mut self) {
+                submit(&self.0, &release());
+            }
+        }
+        thread_local! {
+            static LAST: std::cell::RefCell<Option<Releases>> = const { std::cell::RefCell::new(None) };
+        }
+        LAST.set(Some(Releases(its)));
+        // What tokio keeps for the thread is made behind this, and ends before.
+        drop(tokio::runtime::Handle::try_current());
+    })
+    .join()
+    .unwrap();
+    assert_eq!(at_the_end.take_owed(|_| true).len(), 1);
 }

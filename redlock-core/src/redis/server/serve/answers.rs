@@ -127,7 +127,7 @@ impl Serve {
                 self.encoding.heard(&operation, &answer);
                 let answer = self.as_far_as_it_counts(&operation, answer);
                 if let Answer::Failed(error) = &answer {
-                    if let Some(owed) = Owed::for_release(&operation, route) {
+                    if let Some(owed) = Owed::for_release(&operation, route, &self.inbox.time) {
                         self.owe(owed, error);
                     }
                     self.inbox.metrics.failed(error.kind(), 1);

@@ -35,7 +35,7 @@ impl Serve {
                     reply,
                     route,
                 } => {
-                    owed.extend(Owed::for_release(&operation, route));
+                    owed.extend(Owed::for_release(&operation, route, &self.inbox.time));
                     replies.push(reply);
                 }
                 Purpose::Owed(still) => owed.push(still),

@@ -46,6 +46,8 @@ pub(super) struct Place {
     is_away: bool,
     /// The number of loans so far.
     loans: u64,
+    /// True if an answer is overdue elsewhere.
+    is_overdue: bool,
     /// How the connection ended elsewhere.
     end: Option<ConnectionEnd>,
 }
@@ -64,6 +66,7 @@ impl Place {
             loan: None,
             is_away: false,
             loans: 0,
+            is_overdue: false,
             end: None,
         }
     }
@@ -225,8 +228,17 @@ impl Serve {
                 return Poll::Ready(self.end(lost(describe(&error))));
             }
             self.place.is_away = false;
+            self.watch_later();
         }
         Pin::new(self).poll(context)
+    }
+
+    /// True if the connection is lent. Then an answer is not called overdue: it may be there, and the other
+    /// runtime may have polled the task before it looked at its sockets. The library takes the connection back
+    /// and judges.
+    pub(super) fn leaves_overdue(&mut self) -> bool {
+        self.place.is_overdue = self.place.loan.is_some();
+        self.place.is_overdue
     }
 
     /// Lends the connection to the runtime of its callers. Returns the number of the loan, whose [`Guest`]
@@ -267,6 +279,7 @@ impl Serve {
     /// the task elsewhere, which has nothing more to do.
     fn recall(&mut self, is_unsent: bool) -> Option<Waker> {
         let loan = self.place.loan.take()?;
+        self.place.is_overdue = false;
         self.inbox.returned(is_unsent);
         loan.guest
     }
@@ -300,7 +313,7 @@ impl Future for Guest {
         };
         let end = match polled {
             Some(Poll::Ready(end)) => Some(end),
-            Some(Poll::Pending) if serve.is_busy() => None,
+            Some(Poll::Pending) if serve.is_busy() || serve.place.is_overdue => None,
             Some(Poll::Pending) => {
                 if let Some(loan) = &mut serve.place.loan {
                     match &mut loan.guest {

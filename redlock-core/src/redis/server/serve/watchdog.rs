@@ -15,6 +15,9 @@ use crate::redis::protocol::command::HEARTBEAT;
 
 use super::{Purpose, Serve};
 
+/// The shortest time that timers of tokio tell apart.
+const A_MOMENT: Duration = Duration::from_millis(1);
+
 impl Serve {
     /// True if there is something to write.
     pub(super) fn watch(&mut self, context: &mut Context<'_>) -> Result<bool, NodeError> {
@@ -40,6 +43,10 @@ impl Serve {
                     has_work = true;
                     self.options.suspect_after
                 }),
+                Some(waited) if waited >= self.options.suspect_after && self.leaves_overdue() => {
+                    // The shortest pause.
+                    Duration::ZERO
+                }
                 Some(waited) if waited >= self.options.dead_after => {
                     return Err(overdue(waited));
                 }
@@ -62,11 +69,18 @@ impl Serve {
             let others = others.into_iter().flatten();
             let others = others.map(|at| at.saturating_duration_since(now));
             let next = others.fold(next, Duration::min);
-            self.watchdog
-                .as_mut()
-                .reset(now + next.max(Duration::from_millis(1)));
+            self.watchdog.as_mut().reset(now + next.max(A_MOMENT));
         }
         Ok(has_work)
+    }
+
+    /// The socket has just come to this runtime, which has not looked at it: an answer may be there already. The
+    /// runtime looks at its sockets before the timer fires.
+    pub(super) fn watch_later(&mut self) {
+        let soon = Instant::now() + A_MOMENT;
+        if self.watchdog.deadline() < soon {
+            self.watchdog.as_mut().reset(soon);
+        }
     }
 
     /// If the overdue answers have come, the node may vote again. A server that did not answer may have

@@ -356,6 +356,12 @@ fn a_runtime_that_left_operations_unsent_is_lent_to_less_often() {
     assert!(!scene.inbox.is_lent());
     scene.call_times(&runtime, 24);
     assert!(scene.inbox.is_lent());
+    // Any runtime stands still once in a long loan.
+    scene.call_times(&runtime, 6 * MANY);
+    let round = runtime.block_on(async { scene.submit() });
+    scene.is_served(&round);
+    scene.call_times(&runtime, 24);
+    assert!(scene.inbox.is_lent());
 }
 
 #[test]

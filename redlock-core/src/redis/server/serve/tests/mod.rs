@@ -351,6 +351,8 @@ async fn a_server_that_forgot_its_scripts_under_load_costs_one_look_at_what_is_u
 
 #[cfg(unix)]
 mod lending;
+#[cfg(unix)]
+mod moves;
 mod owed;
 mod refusals;
 mod restart_check;
