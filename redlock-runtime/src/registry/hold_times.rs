@@ -3,7 +3,7 @@
 //! the time of its work.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use redlock_core::LeaseHandle;
@@ -28,24 +28,25 @@ impl HoldTimes {
     }
 }
 
-/// How long a lease was held until its body had returned. With it, no clock is read at the end of the lease.
+/// How long a lease was held until its body had returned. With it, no clock is read at the end of the lease. It is
+/// a part of every lease, so it is small.
 #[derive(Debug, Default)]
 pub(crate) struct HoldTime {
-    /// Nanoseconds; zero if no body has returned.
-    measured: AtomicU64,
+    /// Microseconds; zero if no body has returned, or if they are too many.
+    measured: AtomicU32,
 }
 
 impl HoldTime {
     pub(crate) fn set(&self, held: Duration) {
-        let nanos = u64::try_from(held.as_nanos()).unwrap_or(u64::MAX);
-        self.measured.store(nanos, Ordering::Relaxed);
+        let micros = u32::try_from(held.as_micros().max(1)).unwrap_or(0);
+        self.measured.store(micros, Ordering::Relaxed);
     }
 
-    /// The time until now, if no body has returned.
+    /// The time until now, if it was not measured.
     pub(crate) fn of(&self, lease: &LeaseHandle) -> Duration {
         match self.measured.load(Ordering::Relaxed) {
             0 => lease.held_for(),
-            nanos => Duration::from_nanos(nanos),
+            micros => Duration::from_micros(micros.into()),
         }
     }
 }
