@@ -346,7 +346,9 @@ fn print(seats: &[Seat], rounds: &[Vec<Rounds>], remarks: Vec<String>, report: &
             by_ours(hot, wait),
         ]);
     }
-    remarks.into_iter().for_each(|note| costs.note(note));
+    for remark in remarks {
+        costs.note(remark);
+    }
     report.table(costs);
     report.table(ratios);
 }

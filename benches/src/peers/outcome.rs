@@ -13,6 +13,7 @@ pub(crate) type Call = (usize, Moment, Moment, Moment, Moment);
 
 /// What a program answers.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[expect(clippy::struct_field_names, reason = "the names in the programs' JSON")]
 pub(crate) struct Calls {
     pub(crate) calls: Vec<Call>,
     pub(crate) failures: usize,

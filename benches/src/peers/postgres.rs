@@ -1,4 +1,4 @@
-//! One server of PostgreSQL.
+//! One server of `PostgreSQL`.
 
 use std::ffi::OsString;
 use std::net::TcpStream;

@@ -248,14 +248,15 @@ fn dotted_placeholders_become_arguments_in_each_of_several_templates() {
                 let __call = Call::new(
                     {
                         static __SITE: Site = Site::new(
-                            || (),
-                            module_path!(),
-                            "f",
-                            file!(),
-                            line!(),
-                            column!(),
-                            "{self.id:08}/{order.lines.0}/{self.id}/{tenant} + tenant:{tenant}",
-                        );
+                                || (),
+                                module_path!(),
+                                "f",
+                                file!(),
+                                line!(),
+                                column!(),
+                                "{self.id:08}/{order.lines.0}/{self.id}/{tenant} + tenant:{tenant}",
+                            )
+                            .several_names();
                         submit! {
                             Registration(& __SITE)
                         }
