@@ -26,6 +26,7 @@ impl Table {
     }
 
     /// The same table, with texts in place of figures.
+    #[must_use]
     pub fn of_texts(mut self) -> Self {
         self.is_text = true;
         self

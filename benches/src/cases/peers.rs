@@ -13,7 +13,7 @@ use crate::clock::now;
 use crate::contended::Window;
 use crate::contender::in_turn;
 use crate::load::{PREFIX, keys_left};
-use crate::peers::{Calls, Outcome, PROMISES, Servers, System};
+use crate::peers::{Measured, Outcome, PROMISES, Servers, System};
 use crate::plan::{Mode, Plan};
 use crate::report::{Named, Report};
 use crate::stats::{Spread, brief, micros, millis, whole};
@@ -131,7 +131,7 @@ impl Seat {
                 Answer::Ok(calls) => Some(serde_json::from_str(&calls).expect("calls")),
                 Answer::Refused(why) => panic!("{name}: {why}"),
             });
-        let answers: Option<Vec<Calls>> = answers.collect();
+        let answers: Option<Vec<Measured>> = answers.collect();
         if answers.is_none() {
             // It would answer in the middle of another turn.
             self.programs.clear();
@@ -145,9 +145,9 @@ pub fn peers(plan: &Plan, nodes: &Nodes, neighbours: PathBuf, report: &mut Repor
     let runtime = runtime(Flavor::MultiThread);
     let servers = runtime.block_on(Servers::start(nodes, neighbours));
     let mut seats = System::ALL.map(|system| Seat::start(plan, system, &servers));
-    let mut notes = Vec::new();
+    let mut remarks = Vec::new();
     let mut rounds = measure(plan, &CASES[..HEALTHY], &mut seats, Some(&servers));
-    look_behind(&runtime, nodes, &mut notes, report);
+    look_behind(&runtime, nodes, &mut remarks, report);
 
     start_again(plan, &mut seats, &servers);
 
@@ -169,11 +169,11 @@ pub fn peers(plan: &Plan, nodes: &Nodes, neighbours: PathBuf, report: &mut Repor
             etcd.follower().kill();
         } else {
             let leader = runtime.block_on(etcd.leader());
-            notes.extend(kill_leader(leader, &mut seats[System::Etcd as usize]));
+            remarks.extend(kill_leader(leader, &mut seats[System::Etcd as usize]));
         }
     }
     rounds.extend(measure(plan, &[KILLED], &mut seats, None));
-    print(&seats, &rounds, notes, report);
+    print(&seats, &rounds, remarks, report);
 }
 
 /// The programs that were ended because they did not answer.
@@ -230,14 +230,14 @@ fn kill_leader(leader: &Service, seat: &mut Seat) -> Option<String> {
 }
 
 /// Notes the locks that are left on the nodes. Of ours there may be none.
-fn look_behind(runtime: &Runtime, nodes: &Nodes, notes: &mut Vec<String>, report: &mut Report) {
+fn look_behind(runtime: &Runtime, nodes: &Nodes, remarks: &mut Vec<String>, report: &mut Report) {
     let left = runtime.block_on(keys_left(nodes));
     if let Some(first) = left.first() {
         let note = format!("{} locks were left on a node, first: {first}", left.len());
         if left.iter().any(|key| key.starts_with("bench:redlock")) {
             report.problem(note);
         } else {
-            notes.push(note);
+            remarks.push(note);
         }
     }
 }
@@ -271,7 +271,7 @@ fn against(rounds: &[Option<Outcome>], ours: &[Option<Outcome>], figure: Figure)
     spread.map_or_else(|| "–".to_owned(), |spread| spread.to_string())
 }
 
-fn print(seats: &[Seat], rounds: &[Vec<Rounds>], notes: Vec<String>, report: &mut Report) {
+fn print(seats: &[Seat], rounds: &[Vec<Rounds>], remarks: Vec<String>, report: &mut Report) {
     let [one, sixteen, hot, frozen, killed] = rounds else {
         unreachable!("a case of each");
     };
@@ -367,7 +367,9 @@ fn print(seats: &[Seat], rounds: &[Vec<Rounds>], notes: Vec<String>, report: &mu
             by_ours(hot, wait),
         ]);
     }
-    notes.into_iter().for_each(|note| costs.note(note));
+    for remark in remarks {
+        costs.note(remark);
+    }
     report.table(costs);
     report.table(ratios);
 }
