@@ -1,4 +1,4 @@
-//! Lock and release beside other systems: other clients of Redis, etcd, and PostgreSQL. See the library's
+//! Lock and release beside other systems: other clients of Redis, etcd, and `PostgreSQL`. See the library's
 //! docs.
 
 mod etcd;

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use redlock_interop_tests::{Answer, Program};
-use redlock_tests::Nodes;
+use redlock_tests::{Nodes, Service};
 use tokio::runtime::Runtime;
 
 use super::{Flavor, runtime};
@@ -13,7 +13,7 @@ use crate::clock::now;
 use crate::contended::Window;
 use crate::contender::in_turn;
 use crate::load::{PREFIX, keys_left};
-use crate::peers::{Calls, Etcd, Outcome, PROMISES, Servers, System};
+use crate::peers::{Measured, Outcome, PROMISES, Servers, System};
 use crate::plan::{Mode, Plan};
 use crate::report::{Named, Report};
 use crate::stats::{Spread, brief, micros, millis, whole};
@@ -65,7 +65,7 @@ const HEALTHY: usize = 3;
 
 /// How long a program may take beyond its turn before it counts as one that hangs: more than the ttl of a lock
 /// that was left, and than etcd takes to give an entry up.
-const PATIENCE: Duration = Duration::from_secs(15);
+const PATIENCE: Duration = Duration::from_secs(12);
 
 /// Answered once a program has started.
 const START_UP: Case = Case { callers: 0, ..HOT };
@@ -116,8 +116,9 @@ impl Seat {
         let name = self.system.name().replace([' ', ','], "");
         let own = if case.own { "own" } else { "one" };
         let order = format!(
-            "measure {PREFIX}{name} {own} {} {}",
-            case.callers, window.end
+            // Whatever an ended program left is in no other turn.
+            "measure {PREFIX}{name}:{} {own} {} {}",
+            window.begin, case.callers, window.end
         );
         let programs = self.programs.get_mut(..case.processes)?;
         for program in &mut *programs {
@@ -130,7 +131,7 @@ impl Seat {
                 Answer::Ok(calls) => Some(serde_json::from_str(&calls).expect("calls")),
                 Answer::Refused(why) => panic!("{name}: {why}"),
             });
-        let answers: Option<Vec<Calls>> = answers.collect();
+        let answers: Option<Vec<Measured>> = answers.collect();
         if answers.is_none() {
             // It would answer in the middle of another turn.
             self.programs.clear();
@@ -145,7 +146,7 @@ pub fn peers(plan: &Plan, nodes: &Nodes, neighbours: PathBuf, report: &mut Repor
     let servers = runtime.block_on(Servers::start(nodes, neighbours));
     let mut seats = System::ALL.map(|system| Seat::start(plan, system, &servers));
     let mut remarks = Vec::new();
-    let mut rounds = measure(plan, &CASES[..HEALTHY], &mut seats);
+    let mut rounds = measure(plan, &CASES[..HEALTHY], &mut seats, Some(&servers));
     look_behind(&runtime, nodes, &mut remarks, report);
 
     start_again(plan, &mut seats, &servers);
@@ -155,7 +156,7 @@ pub fn peers(plan: &Plan, nodes: &Nodes, neighbours: PathBuf, report: &mut Repor
     if let Ok(etcd) = &servers.etcd {
         etcd.follower().freeze();
     }
-    rounds.extend(measure(plan, &[FROZEN], &mut seats));
+    rounds.extend(measure(plan, &[FROZEN], &mut seats, None));
     nodes[2].thaw();
     if let Ok(etcd) = &servers.etcd {
         etcd.thaw();
@@ -167,26 +168,36 @@ pub fn peers(plan: &Plan, nodes: &Nodes, neighbours: PathBuf, report: &mut Repor
         if plan.mode == Mode::Smoke {
             etcd.follower().kill();
         } else {
-            remarks.extend(kill_leader(etcd, &mut seats[System::Etcd as usize]));
+            let leader = runtime.block_on(etcd.leader());
+            remarks.extend(kill_leader(leader, &mut seats[System::Etcd as usize]));
         }
     }
-    rounds.extend(measure(plan, &[KILLED], &mut seats));
+    rounds.extend(measure(plan, &[KILLED], &mut seats, None));
     print(&seats, &rounds, remarks, report);
 }
 
 /// The programs that were ended because they did not answer.
 fn start_again(plan: &Plan, seats: &mut [Seat], servers: &Servers<'_>) {
     for seat in seats {
-        if seat.programs.is_empty() {
+        if seat.programs.is_empty() && seat.not_run.is_none() {
             *seat = Seat::start(plan, seat.system, servers);
         }
     }
 }
 
-/// Each system's turns in each of `cases`, side by side.
-fn measure(plan: &Plan, cases: &[Case], seats: &mut [Seat]) -> Vec<Vec<Rounds>> {
+/// Each system's turns in each of `cases`, side by side. With `servers`, a program that did not answer is there
+/// again in the next round.
+fn measure(
+    plan: &Plan,
+    cases: &[Case],
+    seats: &mut [Seat],
+    servers: Option<&Servers<'_>>,
+) -> Vec<Vec<Rounds>> {
     let mut rounds = vec![vec![Rounds::new(); seats.len()]; cases.len()];
     for round in 0..plan.rounds {
+        if let Some(servers) = servers {
+            start_again(plan, seats, servers);
+        }
         for (case, rounds) in cases.iter().zip(&mut rounds) {
             for place in in_turn(seats.len(), round) {
                 let run = if case.is_long {
@@ -203,8 +214,7 @@ fn measure(plan: &Plan, cases: &[Case], seats: &mut [Seat]) -> Vec<Vec<Rounds>> 
 }
 
 /// Kills etcd's leader in the middle of a turn. The longest pair is the one that waited for another leader.
-fn kill_leader(etcd: &Etcd, seat: &mut Seat) -> Option<String> {
-    let leader = etcd.leader();
+fn kill_leader(leader: &Service, seat: &mut Seat) -> Option<String> {
     let killed = thread::scope(|scope| {
         scope.spawn(|| {
             thread::sleep(ELECTION / 4);
@@ -310,7 +320,7 @@ fn print(seats: &[Seat], rounds: &[Vec<Rounds>], remarks: Vec<String>, report: &
         let without = |rounds: &[Rounds], figure| {
             if seat.system.has_one_server() {
                 "has one server".to_owned()
-            } else if rounds[place].iter().any(Option::is_none) {
+            } else if rounds[place].iter().all(Option::is_none) {
                 "no answer".to_owned()
             } else {
                 shown(&rounds[place], figure)
@@ -318,6 +328,17 @@ fn print(seats: &[Seat], rounds: &[Vec<Rounds>], remarks: Vec<String>, report: &
         };
         let failures = rounds.iter().flat_map(|of| of[place].iter().flatten());
         let failures: usize = failures.map(|of| of.failures).sum();
+        for (case, rounds) in CASES.iter().zip(rounds) {
+            let silent = rounds[place].iter().filter(|of| of.is_none()).count();
+            if silent > 0 {
+                let all = rounds[place].len();
+                costs.note(format!(
+                    "{name}, {}: in {silent} of {all} rounds no answer within {} s behind the turn, or none after that",
+                    case.name,
+                    PATIENCE.as_secs()
+                ));
+            }
+        }
         costs.row(&[
             name.to_owned(),
             shown(&one[place], rate),

@@ -77,10 +77,16 @@ impl Etcd {
         self.members.iter().for_each(Service::thaw);
     }
 
-    pub(crate) fn leader(&self) -> &Service {
-        let mut members = 0..self.members.len();
-        let leader = members.find(|&member| self.is_leader(member));
-        &self.members[leader.expect("a leader")]
+    /// The leader; waits for the end of an election. A member that was stopped may have begun one.
+    pub(crate) async fn leader(&self) -> &Service {
+        let within = Duration::from_secs(20);
+        eventually("a leader of etcd", within, || async {
+            let mut members = 0..self.members.len();
+            let leader = members.find(|&member| self.is_leader(member));
+            let leader = leader.map(|member| &self.members[member]);
+            leader.ok_or_else(|| "none".to_owned())
+        })
+        .await
     }
 }
 

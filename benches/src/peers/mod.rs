@@ -9,7 +9,7 @@ mod system;
 mod etcd;
 
 pub(crate) use etcd::Etcd;
-pub(crate) use outcome::{Calls, Outcome};
+pub(crate) use outcome::{Measured, Outcome};
 pub(crate) use postgres::Postgres;
 pub use serve::{Locks, Program, program, serve, serve_on_redis};
 pub(crate) use system::{PROMISES, Servers, System};

@@ -13,14 +13,13 @@ pub(crate) type Call = (usize, Moment, Moment, Moment, Moment);
 
 /// What a program answers.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[expect(clippy::struct_field_names, reason = "the names in the programs' JSON")]
-pub(crate) struct Calls {
+pub(crate) struct Measured {
     pub(crate) calls: Vec<Call>,
     pub(crate) failures: usize,
     pub(crate) first_failure: Option<String>,
 }
 
-impl Calls {
+impl Measured {
     pub(crate) fn add(&mut self, other: Self) {
         self.calls.extend(other.calls);
         self.failures += other.failures;
@@ -51,8 +50,8 @@ pub(crate) struct Outcome {
 
 impl Outcome {
     /// From the answers of all processes. `is_one_lock` is true if all callers want the same lock.
-    pub(crate) fn of(processes: Vec<Calls>, window: Window, is_one_lock: bool) -> Self {
-        let mut failures = Calls::default();
+    pub(crate) fn of(processes: Vec<Measured>, window: Window, is_one_lock: bool) -> Self {
+        let mut failures = Measured::default();
         let mut calls = Vec::new();
         for (process, mut answer) in processes.into_iter().enumerate() {
             let own = std::mem::take(&mut answer.calls);
@@ -120,12 +119,12 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     fn outcome(processes: &[&[Call]]) -> Outcome {
-        let answer = |calls: &&[Call]| Calls {
+        let answer = |calls: &&[Call]| Measured {
             calls: calls
                 .iter()
                 .map(|&(caller, a, b, c, d)| (caller, a * MS, b * MS, c * MS, d * MS))
                 .collect(),
-            ..Calls::default()
+            ..Measured::default()
         };
         let window = Window {
             begin: 10 * MS,

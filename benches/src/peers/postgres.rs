@@ -63,8 +63,8 @@ impl Postgres {
                 "unix_socket_directories=",
             ],
         );
-        let variables: [(&str, &str); 0] = [];
-        let server = Service::spawn_with_args(&words[0], &words[1..], variables, "").await;
+        let no_variables: [(&str, &str); 0] = [];
+        let server = Service::spawn_with_args(&words[0], &words[1..], no_variables, "").await;
         eventually(
             "the server of PostgreSQL",
             Duration::from_secs(20),

@@ -11,7 +11,7 @@ use redlock_core::Request;
 use redlock_core::request::{Kind as LockKind, RetryLimit};
 use tokio::runtime::Runtime;
 
-use super::Calls;
+use super::Measured;
 use crate::clock::{Moment, now};
 use crate::contender::{Contender, Held, Kind, Ours, keep};
 
@@ -100,7 +100,7 @@ pub fn serve(runtime: &Runtime, locks: impl Locks) {
                 runtime.spawn(call(Arc::clone(&locks), caller, key, end))
             })
             .collect();
-        let mut calls = Calls::default();
+        let mut calls = Measured::default();
         for caller in callers {
             calls.add(
                 runtime
@@ -113,8 +113,8 @@ pub fn serve(runtime: &Runtime, locks: impl Locks) {
     }
 }
 
-async fn call(locks: Arc<impl Locks>, caller: usize, key: String, end: Moment) -> Calls {
-    let mut calls = Calls::default();
+async fn call(locks: Arc<impl Locks>, caller: usize, key: String, end: Moment) -> Measured {
+    let mut calls = Measured::default();
     loop {
         let asked = now();
         if asked >= end {
