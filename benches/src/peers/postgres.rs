@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use redlock_tests::{RedisNode, Service, eventually};
 
-/// `nobody`: the server does not run as root.
+/// The user's id under which the server runs if the benchmark runs as root, as such a server refuses to run as root.
 const UNPRIVILEGED: u32 = 65_534;
 
 pub(crate) struct Postgres {
@@ -18,7 +18,7 @@ pub(crate) struct Postgres {
 }
 
 impl Postgres {
-    /// Starts a server with its defaults, the programs of which are in `programs`. Its files and its port
+    /// Starts a server with its defaults. Its programs are in `programs`. Its files and its port
     /// lie beside those of `node`.
     pub(crate) async fn start(programs: &Path, node: &RedisNode) -> Result<Self, String> {
         let directory = node.dir().join("postgres");

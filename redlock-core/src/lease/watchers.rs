@@ -15,7 +15,7 @@ pub(crate) struct Watchers {
 }
 
 impl Watchers {
-    /// Has `waker` woken, instead of the one that was there under `id`. Returns that one, to be dropped without
+    /// Has `waker` woken in place of the earlier waker under `id`. Returns the earlier waker, to be dropped without
     /// the lease's mutex.
     pub(super) fn set(&mut self, id: &mut Option<u32>, waker: &Waker) -> Option<Waker> {
         let known = id.and_then(|id| self.find(id));

@@ -58,7 +58,7 @@ impl Kinds {
         several.chain([&self.writer, &self.reads])
     }
 
-    /// The leases are extended, and nobody gets in whom they exclude.
+    /// Checks that the leases are extended, and that a caller that they exclude gets no lock.
     async fn hold(&self) {
         for lease in self.all() {
             extend_soon(lease).await;

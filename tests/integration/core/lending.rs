@@ -157,8 +157,8 @@ fn a_runtime_whose_workers_all_block_delays_nobody_under_tls() {
     others_are_served_and_the_lease_is_renewed(&scene, &multi(), block);
 }
 
-/// A lease is dropped in every way: where no runtime is, where nobody polls behind the drop, and behind the end of
-/// its runtime.
+/// Drops leases outside of any runtime, in a runtime that is not polled after the drop, and after the end of their
+/// runtime.
 fn leases_are_released(Scene { nodes, set, .. }: &Scene) {
     let client = &client();
     let main = current();

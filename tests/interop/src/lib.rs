@@ -10,7 +10,7 @@
 //! | `extend TTL` | extends the lock that it got last |
 //! | `release` | releases it |
 //! | `contend KEY TTL MS JOURNAL` | for so many ms acquires the lock, writes `enter ID` and `leave ID` to the journal, and releases the lock |
-//! | `measure KEY OWN CALLERS END` | each of so many callers acquires the lock and releases it until END, waiting in its client's own way; with `own` each a lock of its own, whose name is `KEY:` and the caller's number |
+//! | `measure KEY OWN CALLERS END` | each of CALLERS callers acquires the lock and releases it until END, waiting in its client's own way; with `own` each a lock of its own, whose name is `KEY:` and the caller's number |
 //!
 //! END is a moment in ns on `CLOCK_MONOTONIC`. `measure` is for the benchmarks: its answer is `ok` and an object in
 //! JSON with the number of `failures`, the text of the `first_failure`, and `calls`. Each call is a list: the

@@ -15,7 +15,7 @@ use super::scripts::{Script, stands};
 /// as the holder: another process draws the same tokens.
 ///
 /// One `MGET` reads all keys, in a tenth of the time of as many `GET`; a user who may not run it has the
-/// `GET`. It does not tell a key that is no string from one that is not there: so a single permit is taken by
+/// `GET`. `MGET` does not tell a key that is no string from a missing key: so a single permit is taken by
 /// `SET NX`, and each of several is looked at by itself first. Behind these, a key that is no string is called
 /// free.
 pub(super) static ACQUIRE_PERMITS: LazyLock<Script> = LazyLock::new(|| {

@@ -9,7 +9,7 @@ use tokio::runtime::{Handle, Id};
 const STREAK: u32 = 16;
 /// The most that the number doubles to. See [`Loan::returned`].
 const LONGEST_STREAK: u32 = 16_384;
-/// A loan is of use if it serves so many times the operations that it took to lend the connection.
+/// A loan is of use if it serves this many times as many operations as it took to lend the connection.
 const OF_USE: u32 = 16;
 
 /// See the [module](self).
