@@ -1,5 +1,7 @@
 //! A server: what it answers to which command.
 
+use std::slice::from_ref;
+
 use redlock_core::redis::scripts;
 
 use super::EPOCH_MICROS;
@@ -148,6 +150,9 @@ impl Town {
         if keys.is_empty() {
             return Reply::Int(1);
         }
+        if name == "extend-each" {
+            return self.extend_each(host, connection, keys, arguments);
+        }
         let kind = match name {
             "acquire-all" | "acquire-fenced" => Kind::Acquire,
             "confirm" => Kind::Confirm,
@@ -178,6 +183,35 @@ impl Town {
             }
         }
         self.operation(host, connection, kind, locks, counters, arguments)
+    }
+
+    /// Extends the locks that have the tokens behind the ttl, one key each.
+    fn extend_each(
+        &mut self,
+        host: &str,
+        connection: u64,
+        keys: Words<'_>,
+        arguments: Words<'_>,
+    ) -> Reply {
+        self.count("joined extensions");
+        let mut each = Vec::new();
+        for (key, token) in keys.iter().zip(&arguments[1..]) {
+            let this = &self.hosts[host].keys;
+            let is_ours = this.get(key) == Some(&token[..]) && this.left(key, self.now()) > 0;
+            let (key, terms) = (from_ref(key), [token.clone(), arguments[0].clone()]);
+            each.push(if is_ours { b'1' } else { b'0' });
+            if is_ours
+                && let Reply::Error(error) =
+                    self.operation(host, connection, Kind::Extend, key, &[], &terms)
+            {
+                return Reply::Error(error);
+            }
+        }
+        if each.contains(&b'0') {
+            self.count("extensions asked for again");
+            return Reply::Bulk(each);
+        }
+        Reply::Int(1)
     }
 
     /// The restart check's question.
