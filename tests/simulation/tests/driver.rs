@@ -28,7 +28,7 @@ const USUAL: [&str; 27] = [
     "served late",
     "served in vain",
     "noscript",
-    "joined extensions",
+    "batches of extensions",
     "extensions asked for again",
     "nomarker",
     "refused",

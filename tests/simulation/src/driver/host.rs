@@ -193,7 +193,7 @@ impl Town {
         keys: Words<'_>,
         arguments: Words<'_>,
     ) -> Reply {
-        self.count("joined extensions");
+        self.count("batches of extensions");
         let mut each = Vec::new();
         for (key, token) in keys.iter().zip(&arguments[1..]) {
             let this = &self.hosts[host].keys;

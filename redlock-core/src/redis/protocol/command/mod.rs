@@ -1,6 +1,6 @@
 //! The command or script for an operation, and the meaning of its reply.
 
-mod joined;
+mod batch;
 mod permits;
 mod sharing;
 
@@ -22,7 +22,7 @@ use super::scripts::{
 };
 use super::wire::{Digits, Value, pack};
 
-pub(in crate::redis) use joined::{MOST_JOINED, encode_joined, is_extended, joins};
+pub(in crate::redis) use batch::{MOST_IN_BATCH, batch_ttl, encode_batch, is_extended};
 
 /// The commands that the server supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

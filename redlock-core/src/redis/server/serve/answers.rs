@@ -57,8 +57,8 @@ impl Serve {
             Purpose::Operation { operation, .. } | Purpose::Owed(Owed { operation, .. }) => {
                 operation
             }
-            Purpose::Joined(_) => {
-                self.answer_joined(in_flight, value);
+            Purpose::Batch(_) => {
+                self.answer_batch(in_flight, value);
                 return Ok(());
             }
             Purpose::Heartbeat | Purpose::Asking => {
@@ -154,7 +154,7 @@ impl Serve {
                 }
                 self.tried(refusal.is_none());
             }
-            Purpose::Joined(_)
+            Purpose::Batch(_)
             | Purpose::Heartbeat
             | Purpose::Asking
             | Purpose::Check

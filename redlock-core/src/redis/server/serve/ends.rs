@@ -39,7 +39,9 @@ impl Serve {
                     owed.extend(Owed::for_release(&operation, route, &self.inbox.time));
                     replies.push(reply);
                 }
-                Purpose::Joined(joined) => replies.extend(joined.into_iter().map(|it| it.reply)),
+                Purpose::Batch(extensions) => {
+                    replies.extend(extensions.into_iter().map(|it| it.reply));
+                }
                 Purpose::Owed(still) => owed.push(still),
                 Purpose::Heartbeat
                 | Purpose::Asking

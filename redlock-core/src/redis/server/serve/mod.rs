@@ -1,8 +1,8 @@
 //! One connection, from its handshake to its end.
 
 mod answers;
+mod batches;
 mod ends;
-mod joined;
 mod lending;
 mod memory;
 mod overtaken;
@@ -31,7 +31,7 @@ use crate::redis::connection::transfer;
 use crate::redis::options::RedisOptions;
 use crate::redis::protocol::command::{Encoding, encoded};
 use crate::redis::protocol::wire::Received;
-use joined::{Joined, Joining};
+use batches::{Batch, Batched};
 use lending::Place;
 pub(super) use lending::Serving;
 use memory::Memory;
@@ -80,7 +80,7 @@ pub(super) struct Serve {
     probe_at: Option<Instant>,
     /// A buffer for new submissions, reused.
     taken: Vec<Submission>,
-    joining: Joining,
+    batch: Batch,
     /// The number of operations answered since the inbox was last told.
     answered: usize,
     is_suspect: bool,
@@ -111,7 +111,7 @@ enum Purpose {
         route: Route,
     },
     /// Callers wait for the answers to extensions that were sent in one call.
-    Joined(Vec<Joined>),
+    Batch(Vec<Batched>),
     /// An owed release: from before the connection, or answered with an error.
     Owed(Owed),
     /// Any answer shows that the connection is alive.
@@ -171,7 +171,7 @@ impl Serve {
             owed_retries: OwedRetries::new(),
             probe_at: None,
             taken: Vec::new(),
-            joining: Joining::default(),
+            batch: Batch::default(),
             answered: 0,
             is_suspect: false,
             is_over: false,
@@ -239,11 +239,11 @@ impl Serve {
             Instant::now()
         };
         for submission in taken.drain(..) {
-            if let Some(submission) = self.join(submission, since) {
+            if let Some(submission) = self.into_batch(submission, since) {
                 self.send(submission, since);
             }
         }
-        self.send_joined(since);
+        self.send_batch(since);
         self.taken = taken;
         found
     }

@@ -28,7 +28,7 @@ impl Serve {
                 redirected.owed(owed);
                 self.tried(true);
             }
-            Purpose::Joined(_)
+            Purpose::Batch(_)
             | Purpose::Heartbeat
             | Purpose::Asking
             | Purpose::Check

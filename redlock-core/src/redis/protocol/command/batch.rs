@@ -10,10 +10,10 @@ use super::millis;
 
 /// The most extensions in one call. A server serves nothing else meanwhile, and a call of 64 takes it some
 /// 60 µs. More of them save nothing.
-pub(in crate::redis) const MOST_JOINED: usize = 64;
+pub(in crate::redis) const MOST_IN_BATCH: usize = 64;
 
 /// The ttl of an extension that may be sent together with others of that ttl. `None` for any other operation.
-pub(in crate::redis) fn joins(operation: &Operation) -> Option<Duration> {
+pub(in crate::redis) fn batch_ttl(operation: &Operation) -> Option<Duration> {
     match operation.want() {
         Want::Extend { ttl }
             if operation.keys().names().len() == 1 && operation.sharing().is_none() =>
@@ -24,8 +24,8 @@ pub(in crate::redis) fn joins(operation: &Operation) -> Option<Duration> {
     }
 }
 
-/// The call that extends the locks of all `operations`, each of which [joins](joins) the others by `ttl`.
-pub(in crate::redis) fn encode_joined<'a>(
+/// The call that extends the locks of all `operations`, all of this `ttl`.
+pub(in crate::redis) fn encode_batch<'a>(
     operations: impl ExactSizeIterator<Item = &'a Operation> + Clone,
     ttl: Duration,
     with_text: bool,

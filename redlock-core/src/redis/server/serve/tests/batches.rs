@@ -1,7 +1,7 @@
 //! Extensions that are sent in one call.
 
 use super::*;
-use crate::redis::protocol::command::MOST_JOINED;
+use crate::redis::protocol::command::MOST_IN_BATCH;
 
 const TTL: Duration = Duration::from_secs(60);
 const EXTEND: Want = Want::Extend { ttl: TTL };
@@ -94,10 +94,10 @@ async fn neighbours_of_one_ttl_go_in_one_call() {
     }
     assert_eq!(scene.inbox.health().in_flight, 0);
 
-    let many = scene.extend(2 * MOST_JOINED + 2);
-    assert_eq!(scene.calls(), [MOST_JOINED, MOST_JOINED, 2]);
+    let many = scene.extend(2 * MOST_IN_BATCH + 2);
+    assert_eq!(scene.calls(), [MOST_IN_BATCH, MOST_IN_BATCH, 2]);
     scene.answer(&":1\r\n".repeat(3)).await;
-    assert_eq!(granted(&many), [1; 2 * MOST_JOINED + 2]);
+    assert_eq!(granted(&many), [1; 2 * MOST_IN_BATCH + 2]);
     assert_eq!(scene.inbox.health().in_flight, 0);
 }
 
