@@ -256,10 +256,8 @@ impl<'a> Campaign<'a> {
                     Some(Ok(lease)) => lease,
                     Some(Err(error)) => match error.kind() {
                         LockErrorKind::ShuttingDown => return Ok(None),
-                        // The line of this process is full, or the nodes had no answer.
-                        LockErrorKind::Contended(_)
-                        | LockErrorKind::Unavailable(_)
-                        | LockErrorKind::Lost(_) => {
+                        // The line of this process is full. Other refusals are waited out below.
+                        LockErrorKind::Contended(_) => {
                             self.stands_aside = true;
                             continue;
                         }
