@@ -222,3 +222,9 @@ pub(crate) fn stand_alone(
 pub(crate) fn ms_later(time: Duration) -> Range<Duration> {
     time..time + Duration::from_millis(10)
 }
+
+/// What `work` returns on tokio's paused clock, on which an hour takes no time.
+pub(crate) async fn ends<W: Future>(work: W) -> W::Output {
+    let ended = tokio::time::timeout(Duration::from_secs(3600), work).await;
+    ended.expect("it goes on")
+}

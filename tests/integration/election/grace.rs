@@ -9,7 +9,7 @@ use redlock_runtime::testing::TestLocks;
 use redlock_runtime::{Config, election};
 use tokio::time::{Instant, sleep};
 
-use super::fixture::{OFFICE, ms_later};
+use super::fixture::{OFFICE, ends, ms_later};
 
 const TTL: Duration = Duration::from_secs(10);
 
@@ -40,7 +40,7 @@ async fn goes_on(
         }
         sleep(LATER).await;
         ask(&term);
-        term.ending().await;
+        ends(term.ending()).await;
         assert!(!term.proceed().await);
         validity.set(term.lease().validity());
         let _end = End(Instant::now(), &lasted);
@@ -50,7 +50,7 @@ async fn goes_on(
         }
         returned.set(true);
     });
-    run.await.unwrap();
+    ends(run).await.unwrap();
     (lasted.get().unwrap(), validity.get(), !returned.get())
 }
 
@@ -86,7 +86,7 @@ async fn a_term_says_no_while_the_lease_that_is_not_renewed_is_still_valid() {
         let (began, validity) = (Instant::now(), term.lease().validity());
         sleep(validity / 2).await;
         assert!(term.proceed().await, "more than a third of it is left");
-        term.ending().await;
+        ends(term.ending()).await;
         assert!(
             ms_later(validity / 3 * 2).contains(&began.elapsed()),
             "{:?}",
@@ -97,7 +97,7 @@ async fn a_term_says_no_while_the_lease_that_is_not_renewed_is_still_valid() {
         said_no.set(true);
         election.resign();
     });
-    run.await.unwrap();
+    ends(run).await.unwrap();
     assert!(said_no.get(), "it was cut off");
 }
 
@@ -114,7 +114,7 @@ async fn a_term_is_asked_to_end_when_the_election_is_left_and_says_yes_until_the
             sleep(LATER).await;
             leaver.resign();
         });
-        term.ending().await;
+        ends(term.ending()).await;
         assert!(
             ms_later(LATER).contains(&began.elapsed()),
             "{:?}",
@@ -122,7 +122,7 @@ async fn a_term_is_asked_to_end_when_the_election_is_left_and_says_yes_until_the
         );
         assert!(!term.proceed().await);
     });
-    run.await.unwrap();
+    ends(run).await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -133,7 +133,7 @@ async fn l4_a_shutdown_asks_a_body_to_end_and_cuts_it_off_after_the_grace_period
         let (lasted, returned) = (Cell::new(None), Cell::new(false));
         let election = election(OFFICE).ttl(TTL * 60);
         let run = election.run(async |term| {
-            term.ending().await;
+            ends(term.ending()).await;
             assert!(!term.proceed().await);
             let _end = End(Instant::now(), &lasted);
             match rest {
@@ -146,7 +146,7 @@ async fn l4_a_shutdown_asks_a_body_to_end_and_cuts_it_off_after_the_grace_period
             sleep(LATER).await;
             locks.shutdown().await
         };
-        let (ran, _) = tokio::join!(run, shutdown);
+        let (ran, _) = ends(async { tokio::join!(run, shutdown) }).await;
         ran.unwrap();
         assert_eq!(returned.get(), rest.is_some());
         let lasted = lasted.get().unwrap();

@@ -10,7 +10,7 @@ use redlock_runtime::testing::TestLocks;
 use redlock_runtime::{LockError, election};
 use tokio::time::{Instant, sleep};
 
-use super::fixture::{OFFICE, end_of, ms_later, stand_alone};
+use super::fixture::{OFFICE, ends, ms_later, stand_alone};
 
 const DELAY: Duration = Duration::from_secs(3);
 
@@ -37,7 +37,7 @@ async fn pause_behind(body: impl AsyncFn(Term)) -> Duration {
             election.resign();
         }
     });
-    run.await.unwrap();
+    ends(run).await.unwrap();
     let times = times.into_inner();
     times[1] - times[0]
 }
@@ -70,6 +70,19 @@ async fn l3_a_candidate_that_lost_its_office_does_not_stand_aside() {
     });
     let lost = lost.await;
     assert!(ms_later(Duration::ZERO).contains(&lost), "{lost:?}");
+    // Nor does it if it has stood aside before.
+    let (standing, mut terms) = stand_alone(candidate());
+    ends(terms.recv()).await.unwrap().resign();
+    ends(terms.recv()).await.unwrap();
+    locks.lose(OFFICE);
+    let lost = Instant::now();
+    ends(terms.recv()).await.unwrap();
+    assert!(
+        ms_later(Duration::ZERO).contains(&lost.elapsed()),
+        "{:?}",
+        lost.elapsed()
+    );
+    standing.abort();
 }
 
 #[tokio::test(start_paused = true)]
@@ -82,7 +95,7 @@ async fn l3_a_candidate_goes_on_for_as_long_as_no_majority_answers() {
     assert!(terms.is_empty());
     locks.restore_all();
     let restored = Instant::now();
-    terms.recv().await.unwrap();
+    ends(terms.recv()).await.unwrap();
     assert!(restored.elapsed() <= DELAY, "{:?}", restored.elapsed());
     standing.abort();
 }
@@ -92,19 +105,19 @@ async fn l6_a_candidate_that_stands_aside_leaves_at_once_when_it_resigns() {
     let _locks = TestLocks::new();
     let election = candidate();
     let (standing, mut terms) = stand_alone(election.clone());
-    let term = terms.recv().await.unwrap();
+    let term = ends(terms.recv()).await.unwrap();
     term.resign();
     term.lease().lost().await;
     sleep(DELAY).await;
     election.resign();
     let resigned = Instant::now();
-    end_of(standing).await.unwrap();
+    ends(standing).await.unwrap().unwrap();
     assert!(
         ms_later(Duration::ZERO).contains(&resigned.elapsed()),
         "{:?}",
         resigned.elapsed()
     );
-    assert!(terms.recv().await.is_none(), "it was elected again");
+    assert!(ends(terms.recv()).await.is_none(), "it was elected again");
 }
 
 #[tokio::test(start_paused = true)]
@@ -119,7 +132,7 @@ async fn a_body_that_returns_an_error_ends_the_run_and_one_that_returns_ok_does_
             Err(Failed)
         }
     });
-    assert!(run.await.is_err());
+    assert!(ends(run).await.is_err());
     assert_eq!(terms.into_inner(), 3);
 }
 
