@@ -256,7 +256,8 @@ impl<'a> Campaign<'a> {
                     Some(Ok(lease)) => lease,
                     Some(Err(error)) => match error.kind() {
                         LockErrorKind::ShuttingDown => return Ok(None),
-                        // The line of this process is full. Other refusals are waited out below.
+                        // The line of this process is full. Holders and nodes without an answer are
+                        // no error of an acquisition that waits for ever.
                         LockErrorKind::Contended(_) => {
                             self.stands_aside = true;
                             continue;
