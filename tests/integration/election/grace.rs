@@ -13,6 +13,9 @@ use super::fixture::{OFFICE, ends, ms_later};
 
 const TTL: Duration = Duration::from_secs(10);
 
+/// More than the accuracy of the clock's timers.
+const NEAR: Duration = Duration::from_millis(20);
+
 /// A moment that is no multiple of the times between extensions.
 const LATER: Duration = Duration::from_secs(5);
 
@@ -71,7 +74,7 @@ async fn a_body_that_was_asked_to_end_has_the_validity_of_its_lease_and_no_more(
             "{lasted:?} of {validity:?}"
         );
     }
-    let nearly = |validity| Some(validity - Duration::from_millis(20));
+    let nearly = |validity: Duration| Some(validity.saturating_sub(NEAR));
     let (_, _, is_cut_off) = goes_on(candidate(), resign, nearly).await;
     assert!(!is_cut_off, "it had time left");
     locks.assert_all_free();
@@ -127,7 +130,7 @@ async fn a_term_is_asked_to_end_when_the_election_is_left_and_says_yes_until_the
 
 #[tokio::test(start_paused = true)]
 async fn l4_a_shutdown_asks_a_body_to_end_and_cuts_it_off_after_the_grace_period() {
-    for rest in [None, Some(TTL - Duration::from_millis(20))] {
+    for rest in [None, Some(TTL.saturating_sub(NEAR))] {
         let config = Config::new().max_ttl(TTL * 60).shutdown_grace(TTL);
         let locks = TestLocks::with_config(config);
         let (lasted, returned) = (Cell::new(None), Cell::new(false));
