@@ -256,9 +256,11 @@ impl<'a> Campaign<'a> {
                     Some(Ok(lease)) => lease,
                     Some(Err(error)) => match error.kind() {
                         LockErrorKind::ShuttingDown => return Ok(None),
-                        // The line of this process is full. Holders and nodes without an answer are
-                        // no error of an acquisition that waits for ever.
-                        LockErrorKind::Contended(_) => {
+                        // The line of this process is full. The others are no error of an acquisition that
+                        // waits for ever; if they come all the same, a candidate goes on.
+                        LockErrorKind::Contended(_)
+                        | LockErrorKind::Unavailable(_)
+                        | LockErrorKind::Lost(_) => {
                             self.stands_aside = true;
                             continue;
                         }
