@@ -77,7 +77,7 @@ impl RenewalsState {
 }
 
 /// A renewed lease. It is a handle: it holds no lock.
-struct RenewedLease {
+pub(super) struct RenewedLease {
     lease: LeaseHandle,
     terms: RenewalTerms,
     due: Moment,
