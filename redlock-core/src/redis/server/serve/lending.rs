@@ -46,6 +46,8 @@ pub(super) struct Place {
     loan: Option<Loan>,
     /// True if another runtime may still watch the socket.
     is_away: bool,
+    /// True if there were several callers at the last look into the inbox.
+    pub(super) is_busy: bool,
     /// How many times the task elsewhere has let the callers go first since it last served, and the number of
     /// operations that it saw in the inbox.
     yields: (u32, usize),
@@ -70,6 +72,7 @@ impl Place {
             home: Handle::current(),
             loan: None,
             is_away: false,
+            is_busy: false,
             yields: (0, 0),
             loans: 0,
             is_overdue: false,
@@ -251,7 +254,7 @@ impl Serve {
     /// was woken by the first one, and those are in the same queue of tasks. One write serves all of them. They go
     /// first once, and again while more operations come.
     fn lets_callers_go_first(&mut self) -> bool {
-        if !self.is_busy {
+        if !self.place.is_busy {
             return false;
         }
         let queued = self.inbox.queued();

@@ -82,8 +82,6 @@ pub(super) struct Serve {
     is_over: bool,
     /// See [`leave_a_replica`](Self::leave_a_replica).
     leaves_a_replica: bool,
-    /// True if there were several callers at the last look into the inbox.
-    is_busy: bool,
     /// The moment of the last bytes from the server.
     heard: Instant,
     /// Fires when the oldest answer may be overdue, or the connection idle. It is reset only when it
@@ -167,7 +165,6 @@ impl Serve {
             is_suspect: false,
             is_over: false,
             leaves_a_replica: false,
-            is_busy: false,
             heard: Instant::now(),
             watchdog: Box::pin(tokio::time::sleep(options.suspect_after)),
         };
@@ -211,7 +208,7 @@ impl Serve {
         let mut taken = std::mem::take(&mut self.taken);
         let answered = std::mem::take(&mut self.answered);
         let found = self.inbox.take(&mut taken, answered, context);
-        self.is_busy = self.in_flight.len().max(taken.len()) > QUIET;
+        self.place.is_busy = self.in_flight.len().max(taken.len()) > QUIET;
         // Read by the driver: the caller's runtime may have a clock of its own, which a test has stopped.
         let since = if taken.is_empty() {
             self.heard
