@@ -39,8 +39,12 @@ impl Town {
                     Role::Replica => "replica",
                     Role::Master | Role::Sentinel => "master",
                 };
-                let version = format!("{version}.0.0");
-                let mut hello = vec![Reply::text("server"), Reply::text("redis")];
+                let (server, version) = match version {
+                    9 => ("valkey", "9.0.0".to_owned()),
+                    8 => ("redis", "8.4.0".to_owned()),
+                    older => ("redis", format!("{older}.0.0")),
+                };
+                let mut hello = vec![Reply::text("server"), Reply::text(server)];
                 hello.extend([Reply::text("version"), Reply::text(version)]);
                 hello.extend([Reply::text("role"), Reply::text(role)]);
                 hello.extend([Reply::text("modules"), Reply::Array(Vec::new())]);
@@ -92,6 +96,10 @@ impl Town {
                     other => other,
                 }
             }
+            ["DELIFEQ", _, _] if version == 9 => self.compare_and_delete(host, connection, words),
+            ["DELEX", _, "IFEQ", _] if version == 8 => {
+                self.compare_and_delete(host, connection, words)
+            }
             ["EVAL" | "EVALSHA", ..] => self.script(host, connection, words),
             _ => unknown(),
         }
@@ -115,6 +123,33 @@ impl Town {
             host.run_id,
             u8::from(is_clustered),
         )
+    }
+
+    fn compare_and_delete(&mut self, host: &str, connection: u64, words: Words<'_>) -> Reply {
+        let (key, value) = (&words[1..2], &words[words.len() - 1..]);
+        let is_trial = key[0].ends_with(b"redlock:permissions");
+        if self.asked(connection).is_without {
+            self.count("sent in spite of the greeting");
+        }
+        if let Some(error) = self.hosts[host].lacks {
+            self.asked(connection).is_without |= is_trial;
+            self.asked(connection).is_asking = false;
+            self.count(if is_trial {
+                "lacking"
+            } else {
+                "lacking by now"
+            });
+            return Reply::Error(error.to_owned());
+        }
+        if is_trial {
+            let elsewhere = self.misplaced(host, slot_of(&key[0]), key, false);
+            return elsewhere.map_or(Reply::Int(0), Reply::Error);
+        }
+        self.count("compared and deleted");
+        match self.operation(host, connection, Kind::Release, key, &[], value) {
+            Reply::Int(-1) => Reply::Int(0),
+            other => other,
+        }
     }
 
     fn script(&mut self, host: &str, connection: u64, words: Words<'_>) -> Reply {

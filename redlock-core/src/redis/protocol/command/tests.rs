@@ -19,6 +19,7 @@ fn encoding(dialect: Dialect, marker: Option<&str>) -> Encoding {
         dialect,
         marker,
         readers_tried: false,
+        release: None,
     }
 }
 

@@ -282,6 +282,7 @@ fn connected(reader: impl AsyncRead + Send + Unpin + 'static, sink: &Arc<impl Si
         stream: Box::new(Halves(reader, Arc::clone(sink))),
         socket: None,
         dialect: Dialect::NamesHolder,
+        release: None,
         facts: Facts::of_role(false),
     }
 }
