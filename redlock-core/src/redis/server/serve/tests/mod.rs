@@ -356,4 +356,5 @@ mod lending;
 mod moves;
 mod owed;
 mod refusals;
+mod released;
 mod restart_check;
