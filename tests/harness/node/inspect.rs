@@ -89,6 +89,21 @@ impl RedisNode {
             .find_map(|(name, value)| (name == field).then(|| value.to_owned()))
     }
 
+    /// How often the server has served `command`, inside scripts too.
+    pub fn calls(&self, command: &str) -> u64 {
+        let stats = self.info(&format!("cmdstat_{command}"));
+        let calls = stats
+            .as_deref()
+            .and_then(|stats| stats.split(['=', ',']).nth(1));
+        calls.map_or(0, |calls| calls.parse().expect("a number"))
+    }
+
+    /// Whether the server has `command`.
+    pub fn has_command(&self, command: &str) -> bool {
+        let known: Vec<Value> = self.query(&[b"COMMAND", b"INFO", command.as_bytes()]);
+        known.iter().any(|command| *command != Value::Nil)
+    }
+
     /// Any command: `node.command(["CONFIG", "SET", "maxmemory", "1mb"])`.
     pub fn command<A: ToRedisArgs>(&self, words: impl IntoIterator<Item = A>) -> Value {
         self.try_command(words)

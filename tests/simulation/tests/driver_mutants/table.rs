@@ -19,6 +19,8 @@ const CONNECTION: &str = "redlock-core/src/redis/tracking/connection/mod.rs";
 const ANSWERS: &str = "redlock-core/src/redis/server/serve/answers.rs";
 const CLUSTER: &str = "redlock-core/src/redis/cluster/mod.rs";
 const KEYS: &str = "redlock-core/src/redis/tracking/keys.rs";
+const COMMAND: &str = "redlock-core/src/redis/protocol/command/release.rs";
+const HANDSHAKE: &str = "redlock-core/src/redis/connection/handshake.rs";
 const REFRESH: &str = "redlock-core/src/redis/cluster/refresh.rs";
 const SERVE: &str = "redlock-core/src/redis/server/serve/mod.rs";
 const WATCHDOG: &str = "redlock-core/src/redis/server/serve/watchdog.rs";
@@ -197,6 +199,54 @@ pub(crate) const MUTANTS: &[Mutant] = &[
                     self.inbox.metrics.record_error(error);
                 }
 ",
+            replace: "",
+        }],
+    },
+    Mutant {
+        name: "what-the-trial-refuses-is-sent",
+        patches: &[Patch {
+            file: HANDSHAKE,
+            find: "            release = None;
+",
+            replace: "",
+        }],
+    },
+    Mutant {
+        name: "a-release-by-a-refused-command-is-forgotten",
+        patches: &[Patch {
+            file: ANSWERS,
+            find: "            self.encoding.release = None;
+",
+            replace: "            self.encoding.release = None;
+            self.count(&in_flight);
+            let error = lost(\"its command is refused\");
+            if let Purpose::Operation { reply, .. } = in_flight.purpose {
+                self.answered += 1;
+                reply.answer(Answer::Failed(error));
+            }
+            return Ok(());
+",
+        }],
+    },
+    Mutant {
+        name: "a-refused-command-counts-as-a-release",
+        patches: &[Patch {
+            file: ANSWERS,
+            find: "            self.encoding.release = None;
+",
+            replace: "            self.encoding.release = None;
+            self.count(&in_flight);
+            self.tell(in_flight.purpose, &Value::Int(1));
+            return Ok(());
+",
+        }],
+    },
+    Mutant {
+        name: "only-the-first-key-is-released",
+        patches: &[Patch {
+            file: COMMAND,
+            find: "
+            && operation.keys().names().len() == 1",
             replace: "",
         }],
     },
