@@ -8,21 +8,10 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::core::fixture::{client, connect, once, settle};
 
-/// The commands that newer servers have, as far as `node` does.
-fn newer(node: &RedisNode) -> Option<&'static str> {
-    let commands = ["delifeq", "delex"];
-    commands
-        .into_iter()
-        .find(|command| node.has_command(command))
-}
-
 /// How often a script and a newer command were asked for.
 fn releases(node: &RedisNode) -> [u64; 2] {
-    let by_command = ["delifeq", "delex"].map(|command| node.calls(command));
-    [
-        node.calls("evalsha") + node.calls("eval"),
-        by_command.iter().sum(),
-    ]
+    let by_name = node.calls("evalsha");
+    [by_name + node.calls("eval"), node.scripts() - by_name]
 }
 
 /// Takes and releases a lock, and returns what its release was: the number of scripts, and of newer
@@ -49,7 +38,7 @@ async fn release(set: &NodeSet, nodes: &[&RedisNode], resource: impl Into<Resour
 async fn a_server_that_has_a_command_for_releases_gets_it_and_others_get_the_script() {
     let node = RedisNode::start().await;
     let set = connect([node.url()]).await;
-    let [plain, several] = if newer(&node).is_some() {
+    let [plain, several] = if node.compare_and_delete().is_some() {
         [[0, 1], [1, 0]]
     } else {
         [[1, 0], [1, 0]]
@@ -69,7 +58,7 @@ async fn each_server_of_a_cluster_is_released_from_by_what_it_has() {
     for place in 0..3 {
         let name = cluster.name_at(place, "r");
         let released = release(&set, &servers, &*name).await;
-        let is_newer = newer(servers[place]).is_some();
+        let is_newer = servers[place].compare_and_delete().is_some();
         assert_eq!(released, if is_newer { [0, 1] } else { [1, 0] });
     }
 }
@@ -78,7 +67,7 @@ async fn each_server_of_a_cluster_is_released_from_by_what_it_has() {
 async fn a_release_becomes_the_script_when_the_command_is_forbidden_and_the_command_at_the_next_connection()
  {
     let node = RedisNode::start().await;
-    let Some(command) = newer(&node) else {
+    let Some(command) = node.compare_and_delete() else {
         // Simulated servers show it, and the next test.
         return;
     };

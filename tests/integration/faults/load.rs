@@ -138,9 +138,7 @@ const BARRIER: u64 = 2;
 
 /// How many scripts ran, and commands in place of scripts.
 fn scripts_run(nodes: &redlock_tests::Nodes) -> Vec<u64> {
-    let commands = ["evalsha", "delifeq", "delex"];
-    let calls = |node: &RedisNode| commands.iter().map(|command| node.calls(command)).sum();
-    nodes.iter().map(calls).collect()
+    nodes.iter().map(RedisNode::scripts).collect()
 }
 
 async fn a_second_release_is_told_apart_and_asks_no_node(n: usize) {
