@@ -108,9 +108,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "sent-again-behind-its-release",
         patches: &[Patch {
             file: ANSWERS,
-            find: "        if is_noscript(value) && !self.is_overtaken(operation) {
+            find: "        if is_refused || is_noscript(value) && !self.is_overtaken(operation) {
 ",
-            replace: "        if is_noscript(value) {
+            replace: "        if is_refused || is_noscript(value) {
 ",
         }],
     },
