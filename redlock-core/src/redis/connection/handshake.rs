@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::node::NodeError;
 use crate::redis::address::{Login, Server};
-use crate::redis::protocol::command::{CompareAndDelete, Dialect, is_command_refused};
+use crate::redis::protocol::command::{CompareAndDelete, Dialect, is_command_allowed};
 use crate::redis::protocol::scripts::introductions;
 use crate::redis::protocol::wire::{Value, decode, pack};
 
@@ -112,7 +112,7 @@ async fn handshake(
     let mut release = hello.release;
     if let Some(command) = release {
         let answer = exchange(stream, &mut buffer, &command.trial(key_prefix), |_| ()).await?;
-        if answer.is_err_and(|error| is_command_refused(&Value::Error(error.as_bytes()))) {
+        if answer.is_err_and(|error| !is_command_allowed(error.as_bytes())) {
             release = None;
         }
     }

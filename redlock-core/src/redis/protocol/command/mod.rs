@@ -21,7 +21,7 @@ use super::scripts::{
     SHORTEN, SUCCEED, SUCCEED_FENCED,
 };
 use super::wire::{Digits, Value, pack};
-pub(in crate::redis) use release::{CompareAndDelete, is_command_refused};
+pub(in crate::redis) use release::{CompareAndDelete, is_command_allowed, is_command_refused};
 
 /// The commands that the server supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -53,13 +53,24 @@ impl Encoding {
     }
 }
 
-/// True if the answer to such a command says nothing of the script: the server, or a proxy, does not know
-/// the command, or the ACL forbids it. An ACL that forbids the key, and a server that serves nothing at
-/// present, refuse both.
+/// True if the error that a [trial](CompareAndDelete::trial) gets shows that the command is known and allowed:
+/// the key is another server's of the Cluster, or the ACL forbids the key. What is not understood shows
+/// nothing.
+pub(in crate::redis) fn is_command_allowed(error: &[u8]) -> bool {
+    error.starts_with(b"MOVED ")
+        || error.starts_with(b"NOPERM ") && says(error, b"permissions to access")
+}
+
+/// True if the answer to a release by such a command says nothing of the script: the server, or a proxy, does
+/// not know the command, or the ACL forbids it. An ACL that forbids the key, and a server that serves nothing
+/// at present, refuse both.
 pub(in crate::redis) fn is_command_refused(value: &Value<'_>) -> bool {
     let Value::Error(text) = value else {
         return false;
     };
-    let says = |words: &[u8]| text.windows(words.len()).any(|part| part == words);
-    !is_refusal(text) || text.starts_with(b"NOPERM") && says(b"permissions to run the")
+    !is_refusal(text) || text.starts_with(b"NOPERM") && says(text, b"permissions to run the")
+}
+
+fn says(text: &[u8], words: &[u8]) -> bool {
+    text.windows(words.len()).any(|part| part == words)
 }

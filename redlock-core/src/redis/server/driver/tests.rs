@@ -245,6 +245,13 @@ async fn a_release_is_the_command_that_the_greeting_has_found_allowed() {
             "-NOPERM No permissions to access a key\r\n",
             "DELIFEQ r ",
         ),
+        (
+            "valkey",
+            "9.1.2",
+            Some(delifeq),
+            "-DISABLED by the provider\r\n",
+            "EVALSHA ",
+        ),
         ("valkey", "9.1.2", Some(delifeq), forbidden, "EVALSHA "),
         (
             "redis",

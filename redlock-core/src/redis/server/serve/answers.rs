@@ -84,7 +84,8 @@ impl Serve {
             self.encoding.release = None;
         }
         if is_refused || is_noscript(value) && !self.is_overtaken(operation) {
-            // Nothing was run, so sending the script with its text runs it for the first time.
+            // The script was not run, so sending it with its text runs it for the first time. A command may have been
+            // run, if a proxy refused it: a release that is served twice does no harm.
             if let Purpose::Operation { route, .. } = &in_flight.purpose
                 && route.is_asking
             {
