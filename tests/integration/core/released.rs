@@ -64,8 +64,7 @@ async fn each_server_of_a_cluster_is_released_from_by_what_it_has() {
 }
 
 #[tokio::test]
-async fn a_release_becomes_the_script_when_the_command_is_forbidden_and_the_command_at_the_next_connection()
- {
+async fn a_release_is_the_script_on_a_connection_whose_command_is_forbidden() {
     let node = RedisNode::start().await;
     let Some(command) = node.compare_and_delete() else {
         // Simulated servers show it, and the next test.
