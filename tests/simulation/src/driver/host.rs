@@ -1,5 +1,7 @@
 //! A server: what it answers to which command.
 
+use std::slice::from_ref;
+
 use redlock_core::redis::scripts;
 
 use super::EPOCH_MICROS;
@@ -106,7 +108,7 @@ impl Town {
     }
 
     /// The connection that a command came by.
-    fn asked(&mut self, connection: u64) -> &mut Connection {
+    pub(super) fn asked(&mut self, connection: u64) -> &mut Connection {
         self.connections.get_mut(&connection).expect("it is there")
     }
 
@@ -123,33 +125,6 @@ impl Town {
             host.run_id,
             u8::from(is_clustered),
         )
-    }
-
-    fn compare_and_delete(&mut self, host: &str, connection: u64, words: Words<'_>) -> Reply {
-        let (key, value) = (&words[1..2], &words[words.len() - 1..]);
-        let is_trial = key[0].ends_with(b"redlock:permissions");
-        if self.asked(connection).is_without {
-            self.count("sent in spite of the greeting");
-        }
-        if let Some(error) = self.hosts[host].lacks {
-            self.asked(connection).is_without |= is_trial;
-            self.asked(connection).is_asking = false;
-            self.count(if is_trial {
-                "lacking"
-            } else {
-                "lacking by now"
-            });
-            return Reply::Error(error.to_owned());
-        }
-        if is_trial {
-            let elsewhere = self.misplaced(host, slot_of(&key[0]), key, false);
-            return elsewhere.map_or(Reply::Int(0), Reply::Error);
-        }
-        self.count("compared and deleted");
-        match self.operation(host, connection, Kind::Release, key, &[], value) {
-            Reply::Int(-1) => Reply::Int(0),
-            other => other,
-        }
     }
 
     fn script(&mut self, host: &str, connection: u64, words: Words<'_>) -> Reply {
@@ -183,6 +158,9 @@ impl Town {
         if keys.is_empty() {
             return Reply::Int(1);
         }
+        if name == "extend-each" {
+            return self.extend_each(host, connection, keys, arguments);
+        }
         let kind = match name {
             "acquire-all" | "acquire-fenced" => Kind::Acquire,
             "confirm" => Kind::Confirm,
@@ -213,6 +191,35 @@ impl Town {
             }
         }
         self.operation(host, connection, kind, locks, counters, arguments)
+    }
+
+    /// Extends the locks that have the tokens behind the ttl, one key each.
+    fn extend_each(
+        &mut self,
+        host: &str,
+        connection: u64,
+        keys: Words<'_>,
+        arguments: Words<'_>,
+    ) -> Reply {
+        self.count("batches of extensions");
+        let mut each = Vec::new();
+        for (key, token) in keys.iter().zip(&arguments[1..]) {
+            let this = &self.hosts[host].keys;
+            let is_ours = this.get(key) == Some(&token[..]) && this.left(key, self.now()) > 0;
+            let (key, terms) = (from_ref(key), [token.clone(), arguments[0].clone()]);
+            each.push(if is_ours { b'1' } else { b'0' });
+            if is_ours
+                && let Reply::Error(error) =
+                    self.operation(host, connection, Kind::Extend, key, &[], &terms)
+            {
+                return Reply::Error(error);
+            }
+        }
+        if each.contains(&b'0') {
+            self.count("extensions asked for again");
+            return Reply::Bulk(each);
+        }
+        Reply::Int(1)
     }
 
     /// The restart check's question.
@@ -254,7 +261,7 @@ impl Town {
     }
 
     /// Everything that is about locks, with the answer of a script.
-    fn operation(
+    pub(super) fn operation(
         &mut self,
         host: &str,
         connection: u64,

@@ -9,6 +9,7 @@ mod keys;
 mod locks;
 mod log;
 mod network;
+mod newer;
 mod places;
 mod raw;
 mod resp;

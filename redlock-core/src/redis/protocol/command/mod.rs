@@ -1,5 +1,6 @@
 //! The command or script for an operation, and the meaning of its reply.
 
+mod batch;
 mod permits;
 mod release;
 mod sharing;
@@ -22,6 +23,8 @@ use super::scripts::{
 };
 use super::wire::{Digits, Value, pack};
 pub(in crate::redis) use release::{CompareAndDelete, is_command_allowed, is_command_refused};
+
+pub(in crate::redis) use batch::{MOST_IN_BATCH, batch_ttl, encode_batch, is_extended};
 
 /// The commands that the server supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
