@@ -252,7 +252,7 @@ impl Serve {
             Instant::now()
         };
         for submission in taken.drain(..) {
-            if let Some(submission) = self.into_batch(submission, since) {
+            if let Some(submission) = self.keep_for_batch(submission, since) {
                 self.send(submission, since);
             }
         }
