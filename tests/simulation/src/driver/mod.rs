@@ -9,6 +9,7 @@ mod keys;
 mod locks;
 mod log;
 mod network;
+mod newer;
 mod places;
 mod raw;
 mod resp;
@@ -108,6 +109,9 @@ async fn play(seed: u64, is_traced: bool) -> Report {
     let mut town = town.lock().expect("no panic");
     if town.counts.contains_key("nonsense") {
         found.push("the driver sent what is no command".to_owned());
+    }
+    if town.counts.contains_key("sent in spite of the greeting") {
+        found.push("the driver sent a command that the greeting had found refused".to_owned());
     }
     let words = town.served.iter().map(ToString::to_string);
     let digest = words.fold(0, |digest, line| {

@@ -100,6 +100,7 @@ impl Serve {
         let InFlight {
             since,
             purpose: Purpose::Batch(extensions),
+            ..
         } = in_flight
         else {
             return;

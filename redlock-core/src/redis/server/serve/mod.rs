@@ -96,6 +96,8 @@ struct InFlight {
     /// The moment when the driver took it, from which the wait for the answer is measured.
     since: Instant,
     purpose: Purpose,
+    /// True if it is a release by a [command](Encoding::compare_and_delete) that not every server has.
+    is_command: bool,
 }
 
 enum Purpose {
@@ -142,6 +144,7 @@ impl Serve {
                 .as_ref()
                 .and_then(|server_check| server_check.lock().marker_key()),
             readers_tried: false,
+            release: connected.release,
         };
         let quarantine = server_check.as_ref().map(|_| {
             let detail = "connected; its restart check is under way";
@@ -206,7 +209,17 @@ impl Serve {
         if let Some(overtaken) = &mut self.overtaken {
             overtaken.sent(&purpose);
         }
-        self.in_flight.push_back(InFlight { since, purpose });
+        let is_command = match &purpose {
+            Purpose::Operation { operation, .. } | Purpose::Owed(Owed { operation, .. }) => {
+                self.encoding.compare_and_delete(operation).is_some()
+            }
+            _ => false,
+        };
+        self.in_flight.push_back(InFlight {
+            since,
+            purpose,
+            is_command,
+        });
     }
 
     /// Encodes the operations that callers submitted.

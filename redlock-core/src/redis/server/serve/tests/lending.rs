@@ -112,6 +112,7 @@ impl Scene {
                 stream: Box::new(stream),
                 socket: Some(socket),
                 dialect: Dialect::NamesHolder,
+                release: None,
                 facts: Facts::of_role(false),
             };
             let serve = Serve::new(connected, &its_inbox, &Arc::new(options), None);

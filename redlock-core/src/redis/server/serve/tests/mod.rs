@@ -282,6 +282,7 @@ fn connected(reader: impl AsyncRead + Send + Unpin + 'static, sink: &Arc<impl Si
         stream: Box::new(Halves(reader, Arc::clone(sink))),
         socket: None,
         dialect: Dialect::NamesHolder,
+        release: None,
         facts: Facts::of_role(false),
     }
 }
@@ -356,4 +357,5 @@ mod lending;
 mod moves;
 mod owed;
 mod refusals;
+mod released;
 mod restart_check;
