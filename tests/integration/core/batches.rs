@@ -9,7 +9,7 @@ use redlock_core::request::Renewal;
 use redlock_core::{Client, Lease, NodeSet};
 use redlock_tests::{Nodes, RedisNode, eventually};
 
-use crate::core::fixture::{SOON, connect, once, settle, start};
+use crate::core::fixture::{IO, SOON, connect, once, settle, start};
 use crate::core::renewal::patient;
 use crate::core::still_clock::StillClock;
 
@@ -17,16 +17,26 @@ use crate::core::still_clock::StillClock;
 const TTL: Duration = Duration::from_secs(60 * 60);
 const LEASES: usize = 200;
 
+/// Where renewals run. A connection that was lent to the test would be taken back by the first extension, and
+/// the test's thread might have sent some by themselves until then.
+async fn on_the_io_thread<T: Send + 'static>(does: impl Future<Output = T> + Send + 'static) -> T {
+    IO.handle().spawn(does).await.unwrap()
+}
+
 async fn acquired(client: &Client, set: &NodeSet) -> Vec<Lease> {
-    let mut leases = Vec::new();
-    for number in 0..LEASES {
-        let mut request = once(format!("r{number}")).ttl(TTL);
-        request.renewal = Renewal::Unlimited;
-        leases.push(client.acquire(set, &request).await.unwrap());
-    }
-    // A grant that is still out could make up for a node that has lost the key.
-    settle(set).await;
-    leases
+    let (client, set) = (client.clone(), set.clone());
+    on_the_io_thread(async move {
+        let mut leases = Vec::new();
+        for number in 0..LEASES {
+            let mut request = once(format!("r{number}")).ttl(TTL);
+            request.renewal = Renewal::Unlimited;
+            leases.push(client.acquire(&set, &request).await.unwrap());
+        }
+        // A grant that is still out could make up for a node that has lost the key.
+        settle(&set).await;
+        leases
+    })
+    .await
 }
 
 async fn until_renewed(leases: &[Lease], whole: Duration) {
@@ -74,7 +84,8 @@ async fn leases_that_are_due_together_take_a_node_few_calls() {
         let before: Vec<_> = nodes.iter().map(calls).collect();
         clock.advance(whole / 3);
         until_renewed(&leases, whole).await;
-        settle(&set).await;
+        let set = set.clone();
+        on_the_io_thread(async move { settle(&set).await }).await;
         let taken: Vec<_> = nodes
             .iter()
             .map(calls)
