@@ -130,8 +130,8 @@ async fn a_release_becomes_the_script_when_a_proxy_has_gone_to_an_older_server()
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("redis://{}", listener.local_addr().unwrap());
     let (addr, has_delifeq) = (node.addr(), node.has_command("delifeq"));
-    let sent = Arc::<AtomicU64>::default();
-    let counted = Arc::clone(&sent);
+    let commands = Arc::<AtomicU64>::default();
+    let counted = Arc::clone(&commands);
     tokio::spawn(async move {
         while let Ok((client, _)) = listener.accept().await {
             let counted = Arc::clone(&counted);
@@ -143,9 +143,9 @@ async fn a_release_becomes_the_script_when_a_proxy_has_gone_to_an_older_server()
     assert!(node.get("r").is_some());
     assert_eq!(lease.release().await, Released::Confirmed);
     assert_eq!(node.get("r"), None);
-    assert_eq!(sent.load(Ordering::SeqCst), 1, "a command");
+    assert_eq!(commands.load(Ordering::SeqCst), 1, "a command");
     for _ in 0..3 {
         assert_eq!(release(&set, &[&node], "r").await, [1, 0]);
     }
-    assert_eq!(sent.load(Ordering::SeqCst), 1, "its refusal is remembered");
+    assert_eq!(commands.load(Ordering::SeqCst), 1, "its refusal is remembered");
 }
