@@ -6,15 +6,18 @@ use redlock_core::node::{Answer, NodeErrorKind, Remaining};
 
 use super::log::{Did, Kind, Served};
 use super::raw::Asked;
-use super::town::Town;
+use super::town::{Shared, Town};
 
 /// What servers did for one submission.
 type Deeds<'a> = BTreeMap<(Kind, &'a [u8], &'a [u8], u64), Vec<&'a Served>>;
 
 /// Each submission was answered once, in time, and by its own answer.
 pub(super) fn answers(town: &mut Town, asked: &[Asked], longest: u64, found: &mut Vec<String>) {
-    for asked in asked {
+    let asked = || asked.iter().filter(|asked| !asked.is_dropped);
+    for asked in asked() {
         town.count(match &asked.answer {
+            Some((_, Answer::Granted { .. })) if !asked.numbers.is_empty() => "permits granted",
+            Some((_, Answer::Granted { .. })) if asked.kind == Kind::Downgrade => "downgraded",
             Some((_, Answer::Granted { .. })) => "granted",
             Some((_, Answer::Held(_))) => "held by another",
             Some((_, Answer::Failed(error))) if error.was_sent() => "failed when it was sent",
@@ -32,7 +35,7 @@ pub(super) fn answers(town: &mut Town, asked: &[Asked], longest: u64, found: &mu
         );
         deeds.entry(what).or_default().push(served);
     }
-    for asked in asked {
+    for asked in asked() {
         let what = (asked.kind, &asked.key[..], &asked.token[..], asked.number);
         let deeds = deeds.get(&what).map_or(&[][..], Vec::as_slice);
         if let Some(problem) = problem(asked, deeds, longest) {
@@ -60,8 +63,19 @@ fn problem(asked: &Asked, deeds: &[&Served], longest: u64) -> Option<&'static st
         .filter(|served| (asked.since..=at).contains(&served.at));
     let mut is_known = |is_it: &dyn Fn(&Did) -> bool| known.any(|served| is_it(&served.did));
     let is_true = match answer {
-        Answer::Granted { counter, .. } => is_known(&|did| *did == Did::Granted(*counter)),
-        Answer::Absent => is_known(&|did| matches!(did, Did::Absent | Did::Left(-2))),
+        Answer::Granted {
+            counter, permits, ..
+        } => is_known(&|did| match (did, permits) {
+            (Did::Granted(count), None) => count == counter,
+            (Did::Permits(count, places), Some(report)) => {
+                let numbers = places
+                    .iter()
+                    .map(|place| asked.numbers[usize::from(*place)]);
+                count == counter && report.taken == numbers.collect()
+            }
+            _ => false,
+        }),
+        Answer::Absent => is_known(&|did| *did == Did::Absent),
         Answer::Held(holding) => is_known(&|did| match (did, holding.remaining()) {
             (Did::Left(left), Remaining::Expires(for_)) => {
                 u128::try_from(*left) == Ok(for_.as_millis())
@@ -77,7 +91,7 @@ fn problem(asked: &Asked, deeds: &[&Served], longest: u64) -> Option<&'static st
             // A release may be owed, and served when there is a connection again.
             let is_done = deeds
                 .iter()
-                .any(|served| matches!(served.did, Did::Granted(_)));
+                .any(|served| matches!(served.did, Did::Granted(_) | Did::Permits(..)));
             if !error.was_sent() && is_done && asked.kind != Kind::Release {
                 return Some("said not to be sent, and done");
             }
@@ -109,5 +123,15 @@ pub(super) fn leftovers(town: &mut Town, released: &BTreeSet<Vec<u8>>, found: &m
         found.push(format!(
             "{key} was left on {host}, and servers did {deeds:#?}"
         ));
+    }
+}
+
+/// Once the longest ttl has passed, no lock is held and no reader has an entry.
+pub(super) fn all_gone(town: &Shared, found: &mut Vec<String>) {
+    let left = town.lock().expect("no panic").locks_left();
+    let name = |(host, key, _): &(String, Vec<u8>, _)| format!("{} on {host}", key.escape_ascii());
+    let left: Vec<_> = left.iter().map(name).collect();
+    if !left.is_empty() {
+        found.push(format!("behind their ttl there are {left:?}"));
     }
 }

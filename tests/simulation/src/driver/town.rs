@@ -2,13 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
+use redlock_core::MemoryNode;
+use redlock_core::env::{Clock, Moment};
+use tokio::runtime::{Handle, Id};
 use tokio::sync::Notify;
-use tokio::time::Instant;
 
 use crate::random::Random;
 
-use super::keys::Keys;
 use super::log::Served;
 use super::resp::Reply;
 use super::wire::Pipe;
@@ -17,7 +19,9 @@ use super::wire::Pipe;
 pub(super) type Shared = Arc<Mutex<Town>>;
 
 pub(super) struct Town {
-    began: Instant,
+    clock: Arc<dyn Clock>,
+    /// The library's runtime.
+    pub(super) home: Id,
     pub(super) random: Random,
     pub(super) hosts: BTreeMap<String, Host>,
     pub(super) groups: Vec<Group>,
@@ -37,7 +41,7 @@ pub(super) struct Host {
     pub(super) role: Role,
     /// The major one.
     pub(super) version: u32,
-    pub(super) keys: Keys,
+    pub(super) memory: MemoryNode,
     /// What it remembers of the scripts, by their hashes.
     pub(super) scripts: BTreeSet<String>,
     pub(super) run_id: u64,
@@ -48,9 +52,19 @@ pub(super) struct Host {
     pub(super) hangs_until: u64,
     /// It answers so to operations, until then.
     pub(super) trouble: Option<(&'static str, u64)>,
-    /// The connections to be told of a key.
-    pub(super) readers: BTreeMap<Vec<u8>, BTreeSet<u64>>,
+    /// The keys of which connections are to be told.
+    pub(super) tracked: BTreeMap<Vec<u8>, Tracked>,
 }
+
+/// What connections have read of a key, and which ones.
+#[derive(Default)]
+pub(super) struct Tracked {
+    seen: Option<Seen>,
+    readers: BTreeSet<u64>,
+}
+
+/// A key's value and its end.
+type Seen = (Vec<u8>, Moment);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
@@ -117,9 +131,10 @@ pub(super) struct Outbox {
 }
 
 impl Town {
-    pub(super) fn new(random: Random, is_traced: bool) -> Self {
+    pub(super) fn new(clock: Arc<dyn Clock>, random: Random, is_traced: bool) -> Self {
         Self {
-            began: Instant::now(),
+            clock,
+            home: Handle::current().id(),
             random,
             hosts: BTreeMap::new(),
             groups: Vec::new(),
@@ -134,7 +149,11 @@ impl Town {
 
     /// µs since the run began.
     pub(super) fn now(&self) -> u64 {
-        u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX)
+        let since = self
+            .clock
+            .now()
+            .saturating_since(Moment::from_origin(Duration::ZERO));
+        u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
     }
 
     pub(super) fn tell(&mut self, line: impl FnOnce() -> String) {
@@ -154,14 +173,14 @@ impl Town {
             group: self.groups.len(),
             role,
             version: self.random.pick(&[7, 7, 7, 6, 5]),
-            keys: Keys::default(),
+            memory: self.empty_memory(),
             scripts: BTreeSet::new(),
             run_id,
             is_up: true,
             successor: None,
             hangs_until: 0,
             trouble: None,
-            readers: BTreeMap::new(),
+            tracked: BTreeMap::new(),
         };
         self.hosts.insert(name.to_owned(), host);
     }
@@ -184,12 +203,39 @@ impl Town {
         }
     }
 
+    pub(super) fn empty_memory(&self) -> MemoryNode {
+        MemoryNode::new("simulated", Arc::clone(&self.clock))
+    }
+
+    fn seen(&self, host: &str, key: &[u8]) -> Option<Seen> {
+        let memory = &self.hosts[host].memory;
+        let ends = self.clock.now().saturating_add(memory.remaining(key)?);
+        Some((memory.get(key)?, ends))
+    }
+
+    /// `connection` has read `key` on `host`.
+    pub(super) fn track(&mut self, host: &str, key: &[u8], connection: u64) {
+        let seen = self.seen(host, key);
+        let host = self.hosts.get_mut(host).expect("a host");
+        let tracked = host.tracked.entry(key.to_vec()).or_default();
+        tracked.seen = seen;
+        tracked.readers.insert(connection);
+    }
+
+    /// Tells of the keys on `host` that are not what they were when they were read.
+    pub(super) fn tell_of_changes(&mut self, host: &str) {
+        let tracked = self.hosts[host].tracked.iter();
+        let changed = tracked.filter(|(key, tracked)| tracked.seen != self.seen(host, key));
+        let changed: Vec<_> = changed.map(|(key, _)| key.clone()).collect();
+        self.invalidate(host, &changed);
+    }
+
     /// Tells each connection that has read `keys` on `host` that they have changed.
     pub(super) fn invalidate(&mut self, host: &str, keys: &[Vec<u8>]) {
         let mut told = Vec::new();
         let host = self.hosts.get_mut(host).expect("a host");
         for key in keys {
-            for reader in host.readers.remove(key).into_iter().flatten() {
+            for reader in host.tracked.remove(key).unwrap_or_default().readers {
                 told.push((reader, key.clone()));
             }
         }
