@@ -26,7 +26,7 @@ enum Watched {
     Tcp(TcpStream),
     #[cfg(unix)]
     Unix(UnixStream),
-    #[cfg(feature = "simulation")]
+    #[cfg(all(unix, feature = "simulation"))]
     Simulated(crate::simulation::Socket),
 }
 
@@ -36,7 +36,7 @@ impl Watched {
             Self::Tcp(stream) => Pin::new(stream),
             #[cfg(unix)]
             Self::Unix(stream) => Pin::new(stream),
-            #[cfg(feature = "simulation")]
+            #[cfg(all(unix, feature = "simulation"))]
             Self::Simulated(socket) => Pin::new(socket),
         }
     }
@@ -53,7 +53,7 @@ impl Watched {
                 let same = stream.as_fd().try_clone_to_owned()?;
                 UnixStream::from_std(same.into()).map(Self::Unix)
             }
-            #[cfg(feature = "simulation")]
+            #[cfg(all(unix, feature = "simulation"))]
             Self::Simulated(socket) => {
                 socket.0.move_to(&Handle::current())?;
                 Ok(Self::Simulated(socket.clone()))

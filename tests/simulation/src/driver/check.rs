@@ -6,13 +6,14 @@ use redlock_core::node::{Answer, NodeErrorKind, Remaining};
 
 use super::log::{Did, Kind, Served};
 use super::raw::Asked;
-use super::town::{Shared, Town};
+use super::town::Shared;
 
 /// What servers did for one submission.
 type Deeds<'a> = BTreeMap<(Kind, &'a [u8], &'a [u8], u64), Vec<&'a Served>>;
 
 /// Each submission was answered once, in time, and by its own answer.
-pub(super) fn answers(town: &mut Town, asked: &[Asked], longest: u64, found: &mut Vec<String>) {
+pub(super) fn answers(town: &Shared, asked: &[Asked], longest: u64, found: &mut Vec<String>) {
+    let mut town = town.lock().expect("no panic");
     let asked = || asked.iter().filter(|asked| !asked.is_dropped);
     for asked in asked() {
         town.count(match &asked.answer {
@@ -104,7 +105,8 @@ fn problem(asked: &Asked, deeds: &[&Served], longest: u64) -> Option<&'static st
 
 /// No release is forgotten while its server answers. `released` are the tokens of all locks that are
 /// over by now.
-pub(super) fn leftovers(town: &mut Town, released: &BTreeSet<Vec<u8>>, found: &mut Vec<String>) {
+pub(super) fn leftovers(town: &Shared, released: &BTreeSet<Vec<u8>>, found: &mut Vec<String>) {
+    let mut town = town.lock().expect("no panic");
     let left = town.locks_left();
     for (host, key, token) in left {
         if !released.contains(&token) {

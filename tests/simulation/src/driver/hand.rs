@@ -144,7 +144,7 @@ impl Hand {
             .to_vec()
     }
 
-    /// What the acquisition came to: of permits, only those that are granted are held.
+    /// Takes the answer to the acquisition: only the permits that are granted are held.
     pub(super) fn granted(&mut self, answer: &Answer) {
         let Answer::Granted {
             permits: Some(report),

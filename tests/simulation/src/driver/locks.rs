@@ -24,7 +24,7 @@ pub(super) struct Table {
 #[derive(Clone, Default)]
 struct Leases {
     held: Vec<LeaseHandle>,
-    /// The highest fencing token of a lease, for each permit: of any lease, and of one that did not read.
+    /// For each permit, the highest fencing token of all leases, and that of all but readers.
     fences: BTreeMap<u16, (u64, u64)>,
 }
 
@@ -52,7 +52,7 @@ pub(super) const LONGEST_TTL: Duration = Duration::from_secs(101);
 /// The number of permits of a name that has permits.
 const PERMITS: u16 = 3;
 
-/// So many pairs, one behind the other, that connections are lent.
+/// The most pairs in a row: connections are lent after about half of them.
 const STREAK: u64 = 40;
 
 /// The permits of a lease. A plain lock counts as the holder of the first one.

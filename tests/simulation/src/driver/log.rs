@@ -45,7 +45,7 @@ pub(super) fn number_of(want: Want) -> u64 {
     }
 }
 
-/// What it came to.
+/// Its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Did {
     /// With what the counters stand at.

@@ -118,7 +118,14 @@ async fn play(mut random: Random, runtimes: Arc<Runtimes>, is_traced: bool) -> R
         runtimes,
         town: Arc::clone(&town),
     };
-    if random.chance(6000) {
+    let is_one_node = random.chance(6000);
+    callers.count(match (is_one_node, callers.is_lending) {
+        (true, false) => "runs on one node",
+        (true, true) => "runs on one node that lends",
+        (false, false) => "runs on three nodes",
+        (false, true) => "runs on three nodes that lend",
+    });
+    if is_one_node {
         one_node(&callers, &io, &mut random, &mut found).await;
     } else {
         locks(&callers, &io, &mut random, &mut found).await;
@@ -150,6 +157,10 @@ struct Callers {
 }
 
 impl Callers {
+    fn count(&self, what: &'static str) {
+        self.town.lock().expect("no panic").count(what);
+    }
+
     /// Where the next one is: mostly in one runtime with all others.
     fn next(&self, random: &mut Random) -> Whereabouts {
         let place = if random.chance(9000) {
@@ -256,17 +267,15 @@ async fn one_node(callers: &Callers, io: &IoThread, random: &mut Random, found: 
     let desk = Arc::into_inner(desk);
     drop(desk);
     sleep(Duration::from_secs(12)).await;
-    let mut town = town.lock().expect("no panic");
     // The oldest may have been sent once more behind others; and servers of a Cluster send each other
     // callers.
     let hops = if shape == Shape::Cluster { 12 } else { 2 };
-    check::answers(&mut town, &asked, hops * (dead_after + 10_000), found);
+    check::answers(town, &asked, hops * (dead_after + 10_000), found);
     let released = asked.iter().filter(|asked| asked.kind == Kind::Release);
     let released: BTreeSet<_> = released.map(|asked| asked.token.clone()).collect();
-    check::leftovers(&mut town, &released, found);
-    drop(town);
+    check::leftovers(town, &released, found);
     sleep(raw::LONGEST_TTL).await;
-    check::all_gone(&callers.town, found);
+    check::all_gone(town, found);
 }
 
 /// Locks over three nodes.
@@ -325,16 +334,14 @@ async fn locks(callers: &Callers, io: &IoThread, random: &mut Random, found: &mu
         }
     }
     sleep(RECOVERY).await;
-    let mut town = town.lock().expect("no panic");
-    let all: BTreeSet<_> = town
-        .served
-        .iter()
-        .map(|served| served.token.clone())
-        .collect();
-    check::leftovers(&mut town, &all, found);
-    drop(town);
+    let of_all = |town: &Town| {
+        let served = town.served.iter();
+        served.map(|served| served.token.clone()).collect()
+    };
+    let all: BTreeSet<_> = of_all(&town.lock().expect("no panic"));
+    check::leftovers(town, &all, found);
     sleep(locks::LONGEST_TTL).await;
-    check::all_gone(&callers.town, found);
+    check::all_gone(town, found);
     found.append(&mut table.found.lock().expect("no panic"));
 }
 

@@ -123,6 +123,9 @@ async fn serve(shared: Shared, id: u64, pipe: Arc<Pipe>) {
             }
         }
     }
+    if !input.is_empty() {
+        shared.lock().expect("no panic").count("half-written");
+    }
 }
 
 /// A server that hangs does so to everybody.

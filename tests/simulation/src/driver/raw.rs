@@ -136,7 +136,7 @@ impl Desk {
     }
 }
 
-/// So many calls, one behind the other, that the connection is lent.
+/// The most calls in a row: the connection is lent after about half of them.
 const STREAK: u64 = 40;
 
 /// Takes and releases locks one after another, with all that may come between.
@@ -249,8 +249,8 @@ impl Waiting {
     }
 }
 
-/// The last words before the end: what was submitted is still sent. Nobody waits for the answers, and
-/// no caller keeps the node.
+/// The last words before the end: what was submitted is still sent. No caller waits for the answers, or keeps
+/// the node.
 pub(super) async fn say_goodbye(desk: &Arc<Desk>, there: &Whereabouts, random: &mut Random) {
     let left = Hand::draw(random);
     for kind in [Kind::Acquire, Kind::Release] {

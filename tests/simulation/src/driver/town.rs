@@ -52,11 +52,11 @@ pub(super) struct Host {
     pub(super) hangs_until: u64,
     /// It answers so to operations, until then.
     pub(super) trouble: Option<(&'static str, u64)>,
-    /// The keys of which connections are to be told.
+    /// The keys that connections have read, and are to be told of.
     pub(super) tracked: BTreeMap<Vec<u8>, Tracked>,
 }
 
-/// What connections have read of a key, and which ones.
+/// A key as it was read last, and the connections that have read it.
 #[derive(Default)]
 pub(super) struct Tracked {
     seen: Option<Seen>,

@@ -167,7 +167,7 @@ impl Pipe {
         self.look_in(runtime, is_away);
     }
 
-    /// The server has read so many bytes that it has not served.
+    /// The server has read this number of bytes that it has not served.
     pub(super) fn is_unserved(&self, bytes: usize) {
         self.lock().unserved = bytes;
     }

@@ -21,6 +21,10 @@ const CLUSTER: &str = "redlock-core/src/redis/cluster/mod.rs";
 const KEYS: &str = "redlock-core/src/redis/tracking/keys.rs";
 const REFRESH: &str = "redlock-core/src/redis/cluster/refresh.rs";
 const SERVE: &str = "redlock-core/src/redis/server/serve/mod.rs";
+const COMMAND: &str = "redlock-core/src/redis/protocol/command/mod.rs";
+const LENDING: &str = "redlock-core/src/redis/server/serve/lending.rs";
+const LOAN: &str = "redlock-core/src/redis/server/inbox/loan.rs";
+const PERMITS: &str = "redlock-core/src/redis/protocol/command/permits.rs";
 const WATCHDOG: &str = "redlock-core/src/redis/server/serve/watchdog.rs";
 
 pub(crate) const MUTANTS: &[Mutant] = &[
@@ -198,6 +202,96 @@ pub(crate) const MUTANTS: &[Mutant] = &[
                 }
 ",
             replace: "",
+        }],
+    },
+    Mutant {
+        name: "permits-sent-again-behind-their-release",
+        patches: &[Patch {
+            file: ENDS,
+            find: "        if !want.is_acquisition() && !matches!(want, Want::Restore { .. }) {
+",
+            replace: "        if !matches!(want, Want::Acquire { .. } | Want::Restore { .. }) {
+",
+        }],
+    },
+    Mutant {
+        name: "permits-in-another-order",
+        patches: &[Patch {
+            file: PERMITS,
+            find: "    let free = permits.keys().iter().zip(*bits);
+",
+            replace: "    let free = permits.keys().iter().rev().zip(*bits);
+",
+        }],
+    },
+    Mutant {
+        name: "a-reader-is-released-as-a-plain-lock",
+        patches: &[Patch {
+            file: COMMAND,
+            find: "    if let Some(sharing) = operation.sharing() {
+        return sharing::script_call",
+            replace: "    let is_release = matches!(operation.want(), Want::Release { .. });
+    if let Some(sharing) = operation.sharing().filter(|_| !is_release) {
+        return sharing::script_call",
+        }],
+    },
+    Mutant {
+        name: "a-dropped-task-keeps-the-connection",
+        patches: &[Patch {
+            file: LENDING,
+            find: "            self.shared.give_back(serve, None);
+",
+            replace: "            drop(serve);
+",
+        }],
+    },
+    Mutant {
+        name: "a-return-loses-the-wake-up",
+        patches: &[Patch {
+            file: LENDING,
+            find: "            driver.wake();
+",
+            replace: "            drop(driver);
+",
+        }],
+    },
+    Mutant {
+        name: "another-runtime-waits-for-a-look",
+        patches: &[Patch {
+            file: LOAN,
+            find: "            return Some(driver.clone());
+",
+            replace: "            return None;
+",
+        }],
+    },
+    Mutant {
+        name: "a-runtime-that-stands-still-keeps-the-connection",
+        patches: &[Patch {
+            file: LENDING,
+            find: "                if self.quiet_looks == TICKS || !serve.in_flight.is_empty() {
+",
+            replace: "                if self.quiet_looks > 1000 * TICKS {
+",
+        },
+        Patch {
+            file: LENDING,
+            find: "                if serve.inbox.is_waited_for() {
+",
+            replace: "                if serve.inbox.is_waited_for() && self.quiet_looks > 1000 {
+",
+        }],
+    },
+    Mutant {
+        name: "a-connection-stays-in-the-other-runtime",
+        patches: &[Patch {
+            file: LENDING,
+            find: "        if self.place.is_away
+            && let Some(socket) = &self.place.socket
+",
+            replace: "        if self.place.loans == u64::MAX
+            && let Some(socket) = &self.place.socket
+",
         }],
     },
 ];
