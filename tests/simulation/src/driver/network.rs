@@ -90,7 +90,7 @@ async fn serve(shared: Shared, id: u64, pipe: Arc<Pipe>) {
     let mut input = Vec::new();
     while let Some(read) = pipe.read().await {
         input.extend(read);
-        pipe.is_unserved(input.len());
+        pipe.set_unserved(input.len());
         let latency = {
             let mut town = shared.lock().expect("no panic");
             match town.random.below(8) {
@@ -112,7 +112,7 @@ async fn serve(shared: Shared, id: u64, pipe: Arc<Pipe>) {
                 Ok(None) => break,
                 Ok(Some(words)) => {
                     town.serve(id, &words);
-                    pipe.is_unserved(input.len());
+                    pipe.set_unserved(input.len());
                 }
                 Err(problem) => {
                     let problem = format!("VIOLATION the driver sent nonsense: {problem}");

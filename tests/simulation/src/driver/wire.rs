@@ -168,7 +168,7 @@ impl Pipe {
     }
 
     /// The server has read this number of bytes that it has not served.
-    pub(super) fn is_unserved(&self, bytes: usize) {
+    pub(super) fn set_unserved(&self, bytes: usize) {
         self.lock().unserved = bytes;
     }
 

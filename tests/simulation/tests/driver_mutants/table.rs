@@ -25,6 +25,7 @@ const COMMAND: &str = "redlock-core/src/redis/protocol/command/mod.rs";
 const LENDING: &str = "redlock-core/src/redis/server/serve/lending.rs";
 const LOAN: &str = "redlock-core/src/redis/server/inbox/loan.rs";
 const PERMITS: &str = "redlock-core/src/redis/protocol/command/permits.rs";
+const SHARING: &str = "redlock-core/src/redis/protocol/command/sharing.rs";
 const WATCHDOG: &str = "redlock-core/src/redis/server/serve/watchdog.rs";
 
 pub(crate) const MUTANTS: &[Mutant] = &[
@@ -233,6 +234,26 @@ pub(crate) const MUTANTS: &[Mutant] = &[
             replace: "    let is_release = matches!(operation.want(), Want::Release { .. });
     if let Some(sharing) = operation.sharing().filter(|_| !is_release) {
         return sharing::script_call",
+        }],
+    },
+    Mutant {
+        name: "a-writer-goes-in-beside-readers",
+        patches: &[Patch {
+            file: SHARING,
+            find: "        Value::Bulk([b'r']) => Answer::Held(Holding::readers()),
+",
+            replace: "        Value::Bulk([b'r']) => Answer::GRANTED,
+",
+        }],
+    },
+    Mutant {
+        name: "permits-have-one-fencing-token",
+        patches: &[Patch {
+            file: PERMITS,
+            find: "            counter: permits.is_fenced().then(|| number.unsigned_abs()),
+",
+            replace: "            counter: permits.is_fenced().then_some(1),
+",
         }],
     },
     Mutant {
