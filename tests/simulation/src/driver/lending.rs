@@ -141,6 +141,8 @@ impl Runtimes {
     pub(super) fn close(&self) {
         let places = std::mem::take(&mut *self.places.lock().expect("no panic"));
         drop(places);
+        // The library's runtime, which it leads to, leads back to this.
+        drop(self.run.lock().expect("no panic").take());
     }
 
     /// A runtime stands still, or goes on.
