@@ -6,6 +6,7 @@ use redlock_core::node::{Answer, NodeErrorKind, Remaining};
 
 use super::log::{Did, Kind, Served};
 use super::raw::Asked;
+use super::slots::slot_of;
 use super::town::Shared;
 
 /// What servers did for one submission.
@@ -118,6 +119,23 @@ pub(super) fn leftovers(town: &Shared, released: &BTreeSet<Vec<u8>>, found: &mut
         let is_excused = of_token().any(|served| served.is_late || served.is_in_vain);
         if is_excused {
             town.count("left behind by a lost connection or server");
+            continue;
+        }
+        // An acquisition that hangs at a master may be served when its slot has left that master, and has come
+        // back; its release went by the map.
+        let is_of = |served: &&Served, kind| served.token == token && served.kind == kind;
+        let mut arrivals = town.arrivals.iter();
+        let came_back = arrivals.any(|(at, slot, to)| {
+            let before = |served: &Served| served.at <= *at && served.host != host;
+            let behind = |served: &Served| served.at >= *at && served.host == host;
+            let mut all = town.served.iter();
+            *slot == slot_of(&key)
+                && *to == host
+                && all.any(|served| is_of(&served, Kind::Release) && before(served))
+                && all.any(|served| is_of(&served, Kind::Acquire) && behind(served))
+        });
+        if came_back {
+            town.count("left behind by a slot that came back");
             continue;
         }
         let deeds: Vec<_> = of_token().map(ToString::to_string).collect();

@@ -198,10 +198,12 @@ impl Town {
     }
 
     fn own(&mut self, group: usize, slot: u16) {
+        let now = self.now();
         if let Group::Cluster(slots) = &mut self.groups[group] {
             let to = slots.moving.remove(&slot).expect("it moves");
             slots.moved.insert(slot, to);
             slots.epoch += 1;
+            self.arrivals.push((now, slot, slots.masters[to].clone()));
             self.count("slot moved");
         }
     }

@@ -28,6 +28,8 @@ pub(super) struct Town {
     pub(super) connections: BTreeMap<u64, Connection>,
     pub(super) made: u64,
     pub(super) served: Vec<Served>,
+    /// When slots of a Cluster came to a master: in µs, the slot, and the master.
+    pub(super) arrivals: Vec<(u64, u16, String)>,
     /// Nothing goes wrong any more.
     pub(super) is_calm: bool,
     pub(super) trace: Option<Vec<String>>,
@@ -141,6 +143,7 @@ impl Town {
             connections: BTreeMap::new(),
             made: 0,
             served: Vec::new(),
+            arrivals: Vec::new(),
             is_calm: true,
             trace: is_traced.then(Vec::new),
             counts: BTreeMap::new(),
