@@ -82,7 +82,7 @@
 //! # Configuration
 //! [`Config`] names the nodes and the [defaults](Config::defaults) of the parameters, in code, in
 //! `redlock.toml` and in the `REDLOCK_*` variables. [`LockOptions`](parameters::LockOptions) is the set of
-//! parameters as a value, and [`Config::site`] overrides them for one function. [`init`] checks every
+//! parameters as a value, and [`Config::site`] overrides them for one function. [`init()`] checks every
 //! annotated function of the program against the configuration, and starts the global registry.
 //!
 //! # Shutdown

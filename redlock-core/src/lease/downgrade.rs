@@ -69,6 +69,40 @@ impl LeaseHandle {
 
     /// Tells `observer` once the lease of a writer becomes a reader's; at once if it has become one. It has no
     /// effect on other leases.
+    ///
+    /// ```
+    /// use std::sync::{Arc, OnceLock, Weak};
+    /// use std::time::Duration;
+    /// use redlock_core::lease::ObserveDowngrade;
+    /// use redlock_core::request::Kind;
+    /// # use redlock_core::{Client, IoThread, MemoryNode, Node, NodeSet, Request};
+    ///
+    /// #[derive(Default)]
+    /// struct Wrote(OnceLock<Duration>);
+    /// impl ObserveDowngrade for Wrote {
+    ///     fn downgraded(&self, held_for: Duration) {
+    ///         self.0.get_or_init(|| held_for);
+    ///     }
+    /// }
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let io = IoThread::start()?;
+    /// # let environment = io.environment();
+    /// # let node = MemoryNode::new("a", environment.clock.clone());
+    /// # let nodes: NodeSet = [Arc::new(node) as Arc<dyn Node>].into();
+    /// # let client = Client::new(environment);
+    /// # io.handle().block_on(async {
+    /// let lease = client.acquire(&nodes, &Request::new("report").kind(Kind::Write)).await?;
+    /// let wrote = Arc::new(Wrote::default());
+    /// let observer: Weak<Wrote> = Arc::downgrade(&wrote);
+    /// lease.observe_downgrade(observer);
+    /// assert_eq!(wrote.0.get(), None);
+    /// lease.downgrade().await?;
+    /// assert!(wrote.0.get().is_some());
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn observe_downgrade(&self, observer: Weak<dyn ObserveDowngrade>) {
         if let Some(observer) = self.shared.claim.observe_downgrade(observer) {
             self.tell_of_downgrade(&observer);

@@ -256,7 +256,8 @@ impl<'a> Campaign<'a> {
                     Some(Ok(lease)) => lease,
                     Some(Err(error)) => match error.kind() {
                         LockErrorKind::ShuttingDown => return Ok(None),
-                        // The line of this process is full, or the nodes had no answer.
+                        // The line of this process is full. The others are no error of an acquisition that
+                        // waits for ever; if they come all the same, a candidate goes on.
                         LockErrorKind::Contended(_)
                         | LockErrorKind::Unavailable(_)
                         | LockErrorKind::Lost(_) => {

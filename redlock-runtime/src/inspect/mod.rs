@@ -16,7 +16,7 @@
 //! It answers from memory and asks no node.
 //!
 //! `axum_router` and `actix_scope` are for the features `axum` and `actix`. For another framework,
-//! serve the [`Document`]s that [`page()`], [`health`], [`held`] and [`sites`] make, with [`HEADERS`].
+//! serve the [`Document`]s that [`page()`], [`health`], [`held`] and [`sites()`] make, with [`HEADERS`].
 
 #[cfg(feature = "actix")]
 mod actix;

@@ -194,7 +194,7 @@ impl TestLocks {
     ///
     /// # Panics
     /// Outside of a tokio runtime, and if [`init`](crate::init()) would refuse the configuration.
-    /// The program's annotated functions are not checked against it: [`check_config`] does that.
+    /// The program's annotated functions are not checked against it: [`check_config()`] does that.
     #[track_caller]
     pub fn with_config(config: Config) -> Self {
         let Ok(runtime) = Handle::try_current() else {

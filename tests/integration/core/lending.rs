@@ -50,9 +50,9 @@ struct Scene {
 }
 
 impl Scene {
-    async fn plain() -> Self {
+    async fn plain(options: &RedisOptions) -> Self {
         let nodes = Nodes::start(3).await;
-        let set = connect_with(nodes.urls(), &looking()).await;
+        let set = connect_with(nodes.urls(), options).await;
         Self {
             nodes,
             set,
@@ -60,12 +60,13 @@ impl Scene {
         }
     }
 
-    async fn with_tls() -> Self {
+    async fn with_tls(options: &RedisOptions) -> Self {
         let authority = Authority::new();
         let nodes = Nodes::start_with(3, NodeOptions::default().tls(&authority)).await;
         let trusting = trusting(&authority);
         let urls = nodes.urls().into_iter();
-        let each: Vec<_> = urls.map(|url| node(&url, &trusting, looking())).collect();
+        let each = urls.map(|url| node(&url, &trusting, options.clone()));
+        let each: Vec<_> = each.collect();
         for node in &each {
             node.settled().await;
         }
@@ -104,7 +105,8 @@ fn block(runtime: &Runtime) -> Vec<mpsc::Sender<()>> {
     gates
 }
 
-/// All that holds `lease` stands still for two ttls, while others lock and release.
+/// All that holds `lease` stands still for two ttls, while others lock and release. Where the library looks at lent
+/// connections less often than that, only their operations make it take a connection back.
 fn others_are_served_and_the_lease_is_renewed(
     scene: &Scene,
     runtime: &Runtime,
@@ -141,19 +143,19 @@ fn others_are_served_and_the_lease_is_renewed(
 
 #[test]
 fn a_runtime_that_nobody_drives_delays_nobody() {
-    let scene = current().block_on(Scene::plain());
+    let scene = current().block_on(Scene::plain(&patient()));
     others_are_served_and_the_lease_is_renewed(&scene, &current(), |_| Vec::new());
 }
 
 #[test]
 fn a_runtime_whose_workers_all_block_delays_nobody() {
-    let scene = current().block_on(Scene::plain());
+    let scene = current().block_on(Scene::plain(&patient()));
     others_are_served_and_the_lease_is_renewed(&scene, &multi(), block);
 }
 
 #[test]
 fn a_runtime_whose_workers_all_block_delays_nobody_under_tls() {
-    let scene = current().block_on(Scene::with_tls());
+    let scene = current().block_on(Scene::with_tls(&patient()));
     others_are_served_and_the_lease_is_renewed(&scene, &multi(), block);
 }
 
@@ -188,12 +190,12 @@ fn leases_are_released(Scene { nodes, set, .. }: &Scene) {
 
 #[test]
 fn what_a_local_set_or_a_runtime_leaves_behind_is_released() {
-    leases_are_released(&current().block_on(Scene::plain()));
+    leases_are_released(&current().block_on(Scene::plain(&looking())));
 }
 
 #[test]
 fn what_a_local_set_or_a_runtime_leaves_behind_is_released_under_tls() {
-    leases_are_released(&current().block_on(Scene::with_tls()));
+    leases_are_released(&current().block_on(Scene::with_tls(&looking())));
 }
 
 type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -233,7 +235,7 @@ impl Worker {
 
 #[test]
 fn workers_of_actix_take_turns_and_one_that_blocks_delays_no_other() {
-    let Scene { nodes, set, .. } = current().block_on(Scene::plain());
+    let Scene { nodes, set, .. } = current().block_on(Scene::plain(&looking()));
     let client = client();
     let workers = [Worker::start(), Worker::start(), Worker::start()];
     let names = ["a", "b", "c"];

@@ -1,6 +1,7 @@
 //! Candidates over real servers, and a body that tells a test of its terms.
 
 use std::future::Future;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -199,4 +200,31 @@ pub(crate) async fn end_of<T>(task: JoinHandle<T>) -> T {
 /// `work` with the calls in it on the process' registry.
 pub(crate) async fn scoped<W: Future>(process: &Process, work: W) -> W::Output {
     registry(&process.redlock).scope(work).await
+}
+
+/// Stands on the registry of the test's kit, in a task of its own, with a body that ends when it is asked to.
+pub(crate) fn stand_alone(
+    election: Election,
+) -> (JoinHandle<Result<(), LockError>>, UnboundedReceiver<Term>) {
+    let (begun, terms) = unbounded_channel();
+    let standing = tokio::spawn(async move {
+        let body = async |term: Term| {
+            // The test may be over.
+            let _ = begun.send(term.clone());
+            term.ending().await;
+        };
+        election.run(body).await
+    });
+    (standing, terms)
+}
+
+/// What `time` is on tokio's clock, whose timers fire on full milliseconds.
+pub(crate) fn ms_later(time: Duration) -> Range<Duration> {
+    time..time + Duration::from_millis(10)
+}
+
+/// What `work` returns on tokio's paused clock, on which an hour takes no time.
+pub(crate) async fn ends<W: Future>(work: W) -> W::Output {
+    let ended = tokio::time::timeout(Duration::from_secs(3600), work).await;
+    ended.expect("it goes on")
 }

@@ -14,9 +14,13 @@
 //! | L10 | the documentation begins with what an election does not promise |
 
 mod fixture;
+mod grace;
+mod looks;
 mod observing;
 mod office;
+mod parameters;
 mod places;
 mod rotation;
 mod shutdown;
+mod standing;
 mod terms;

@@ -1,0 +1,161 @@
+//! How long a body has that is asked to end, on a clock that jumps to the next event.
+
+use std::cell::Cell;
+use std::future::pending;
+use std::time::Duration;
+
+use redlock_runtime::election::{Election, Term};
+use redlock_runtime::testing::TestLocks;
+use redlock_runtime::{Config, election};
+use tokio::time::{Instant, sleep};
+
+use super::fixture::{OFFICE, ends, ms_later};
+
+const TTL: Duration = Duration::from_secs(10);
+
+/// More than the accuracy of the clock's timers.
+const NEAR: Duration = Duration::from_millis(20);
+
+/// A moment that is no multiple of the times between extensions.
+const LATER: Duration = Duration::from_secs(5);
+
+/// Its drop is the body's end.
+struct End<'a>(Instant, &'a Cell<Option<Duration>>);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.1.set(Some(self.0.elapsed()));
+    }
+}
+
+/// Runs one term. Its body is asked to end after `LATER`, and goes on for `rest`, of the validity that it has
+/// then. Returns for how long it went on, that validity, and if it was cut off.
+async fn goes_on(
+    election: Election,
+    ask: impl Fn(&Term),
+    rest: impl Fn(Duration) -> Option<Duration>,
+) -> (Duration, Duration, bool) {
+    let (lasted, validity, returned) = (Cell::new(None), Cell::default(), Cell::new(false));
+    let run = election.run(async |term| {
+        if lasted.get().is_some() {
+            election.resign();
+            return;
+        }
+        sleep(LATER).await;
+        ask(&term);
+        ends(term.ending()).await;
+        assert!(!term.proceed().await);
+        validity.set(term.lease().validity());
+        let _end = End(Instant::now(), &lasted);
+        match rest(validity.get()) {
+            Some(rest) => sleep(rest).await,
+            None => pending().await,
+        }
+        returned.set(true);
+    });
+    ends(run).await.unwrap();
+    (lasted.get().unwrap(), validity.get(), !returned.get())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_was_asked_to_end_has_the_validity_of_its_lease_and_no_more() {
+    let locks = TestLocks::new();
+    let candidate = || election(OFFICE).ttl(TTL);
+    let (resign, wait) = (Term::resign as fn(&Term), (|_| ()) as fn(&Term));
+    for (candidate, ask) in [
+        (candidate(), resign),
+        (candidate().max_term(LATER), wait),
+        (candidate().max_term(LATER * 2), resign),
+    ] {
+        let (lasted, validity, is_cut_off) = goes_on(candidate.clone(), ask, |_| None).await;
+        assert!(validity > TTL / 2 && is_cut_off, "{validity:?}");
+        assert!(
+            ms_later(validity).contains(&lasted),
+            "{lasted:?} of {validity:?}"
+        );
+    }
+    let nearly = |validity: Duration| Some(validity.saturating_sub(NEAR));
+    let (_, _, is_cut_off) = goes_on(candidate(), resign, nearly).await;
+    assert!(!is_cut_off, "it had time left");
+    locks.assert_all_free();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_term_says_no_while_the_lease_that_is_not_renewed_is_still_valid() {
+    let locks = TestLocks::new();
+    let (election, said_no) = (election(OFFICE).ttl(TTL), Cell::new(false));
+    let run = election.run(async |term| {
+        locks.cut_all();
+        let (began, validity) = (Instant::now(), term.lease().validity());
+        sleep(validity / 2).await;
+        assert!(term.proceed().await, "more than a third of it is left");
+        ends(term.ending()).await;
+        assert!(
+            ms_later(validity / 3 * 2).contains(&began.elapsed()),
+            "{:?}",
+            began.elapsed()
+        );
+        assert!(!term.proceed().await);
+        assert!(term.lease().validity() > validity / 4);
+        said_no.set(true);
+        election.resign();
+    });
+    ends(run).await.unwrap();
+    assert!(said_no.get(), "it was cut off");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_term_is_asked_to_end_when_the_election_is_left_and_says_yes_until_then() {
+    let _locks = TestLocks::new();
+    let election = election(OFFICE).ttl(TTL).max_term(TTL * 100);
+    let run = election.run(async |term| {
+        sleep(TTL * 5).await;
+        assert!(term.proceed().await, "its lease was renewed");
+        let leaver = election.clone();
+        let began = Instant::now();
+        tokio::spawn(async move {
+            sleep(LATER).await;
+            leaver.resign();
+        });
+        ends(term.ending()).await;
+        assert!(
+            ms_later(LATER).contains(&began.elapsed()),
+            "{:?}",
+            began.elapsed()
+        );
+        assert!(!term.proceed().await);
+    });
+    ends(run).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn l4_a_shutdown_asks_a_body_to_end_and_cuts_it_off_after_the_grace_period() {
+    for rest in [None, Some(TTL.saturating_sub(NEAR))] {
+        let config = Config::new().max_ttl(TTL * 60).shutdown_grace(TTL);
+        let locks = TestLocks::with_config(config);
+        let (lasted, returned) = (Cell::new(None), Cell::new(false));
+        let election = election(OFFICE).ttl(TTL * 60);
+        let run = election.run(async |term| {
+            ends(term.ending()).await;
+            assert!(!term.proceed().await);
+            let _end = End(Instant::now(), &lasted);
+            match rest {
+                Some(rest) => sleep(rest).await,
+                None => pending().await,
+            }
+            returned.set(true);
+        });
+        let shutdown = async {
+            sleep(LATER).await;
+            locks.shutdown().await
+        };
+        let (ran, _) = ends(async { tokio::join!(run, shutdown) }).await;
+        ran.unwrap();
+        assert_eq!(returned.get(), rest.is_some());
+        let lasted = lasted.get().unwrap();
+        assert!(
+            ms_later(rest.unwrap_or(TTL)).contains(&lasted),
+            "{lasted:?}"
+        );
+    }
+}
