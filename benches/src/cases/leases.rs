@@ -29,6 +29,8 @@ const MOST_PERCENT: f64 = 20.0;
 /// What the nodes have used.
 struct OfNodes {
     cpu: f64,
+    /// In script calls, by the servers' own count, in µs.
+    in_scripts: f64,
     /// Of the first one.
     memory: f64,
 }
@@ -40,7 +42,15 @@ impl OfNodes {
             value.unwrap_or(0.0_f64)
         };
         let cpu = |node| figure(node, "used_cpu_user") + figure(node, "used_cpu_sys");
+        let of_script = |node: usize, command: &str| {
+            let stat = nodes[node].info(&format!("cmdstat_{command}"));
+            let stat = stat.unwrap_or_default();
+            let mut parts = stat.split(',').filter_map(|part| part.strip_prefix("usec="));
+            parts.next().and_then(|usec| usec.parse().ok()).unwrap_or(0.0_f64)
+        };
+        let in_scripts = |node| of_script(node, "evalsha") + of_script(node, "eval");
         Self {
+            in_scripts: (0..nodes.len()).map(in_scripts).sum(),
             cpu: (0..nodes.len()).map(cpu).sum(),
             memory: figure(0, "used_memory"),
         }
@@ -86,6 +96,8 @@ pub fn leases(
         let of_node = (end_of_nodes.memory - at_rest.memory) / whole(count);
         let server_us =
             1e6 * (end_of_nodes.cpu - of_nodes.cpu) / renewed.max(1.0) / whole(nodes.len());
+        let in_scripts = end_of_nodes.in_scripts - of_nodes.in_scripts;
+        let script_us = in_scripts / renewed.max(1.0) / whole(nodes.len());
         let lost = leases.iter().filter(|lease| lease.over().is_some()).count();
         let least = leases.iter().map(|lease| lease.validity()).min();
         let least = least.unwrap_or_default().as_secs_f64();
@@ -99,12 +111,13 @@ pub fn leases(
             ("renewals", renewed, 0),
             ("client µs a renewal", 1e6 * cpu / renewed.max(1.0), 1),
             ("µs of each server", server_us, 1),
+            ("of it in scripts", script_us, 2),
             ("bytes a key there", of_node, 0),
             ("least validity s", least, 1),
             ("acquired in s", acquired.as_secs_f64(), 0),
             ("watched s", watched, 0),
         ];
-        let [mut headings, mut row] = [const { [const { String::new() }; 12] }; 2];
+        let [mut headings, mut row] = [const { [const { String::new() }; 13] }; 2];
         headings[0].clone_from(&case);
         Kind::Ours.name().clone_into(&mut row[0]);
         for (column, (name, value, decimals)) in (1..).zip(figures) {

@@ -79,7 +79,7 @@ impl fmt::Debug for Moment {
 }
 
 /// A duration in one word: whole nanoseconds, or the largest value.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Span(u64);
 
 impl Span {

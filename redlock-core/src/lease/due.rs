@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::env::Moment;
+use crate::env::{Moment, Span};
 use crate::model::kind::Kind;
 use crate::model::request::drift;
 
@@ -21,10 +21,17 @@ pub(super) const EARLIEST: Duration = Duration::from_millis(20);
 /// How a lease is renewed.
 #[derive(Clone, Copy)]
 pub(super) struct RenewalTerms {
-    pub(super) ttl: Duration,
+    pub(super) ttl: Span,
     /// The time for which the lease is renewed, and the moment when it is over.
-    pub(super) max_hold: Duration,
+    pub(super) max_hold: Span,
     pub(super) end: Moment,
+}
+
+impl RenewalTerms {
+    /// How much earlier than due the lease may be renewed.
+    pub(super) fn earliness(&self) -> Duration {
+        EARLIEST.min(self.ttl.duration() / 30)
+    }
 }
 
 impl LeaseHandle {
@@ -42,14 +49,14 @@ impl LeaseHandle {
         &self,
         ttl: Duration,
         now: Moment,
-        is_under_way: bool,
+        is_under_way: impl FnOnce() -> bool,
     ) -> Option<Moment> {
         if self.kind() != Kind::Read || self.holders() < 2 {
             return None;
         }
         let soon = now.saturating_add(EARLIEST);
         let due = self.renewal_due(ttl);
-        if is_under_way {
+        if is_under_way() {
             return Some(due.max(soon.saturating_add(EARLIEST)));
         }
         (due > soon).then_some(due)

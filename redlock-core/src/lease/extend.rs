@@ -22,11 +22,10 @@ use super::{LeaseHandle, LeaseShared, Unproved};
 pub(crate) struct Extending {
     ttl: Duration,
     extension: Extension,
-    pub(crate) sent: SentExtension,
+    pub(crate) sent: Arc<SentExtension>,
 }
 
 /// What was sent for an extension, and until when the answers are waited for.
-#[derive(Clone)]
 pub(crate) struct SentExtension {
     round: Arc<Round>,
     started: Moment,
@@ -104,7 +103,7 @@ impl LeaseHandle {
         Ok(Extending {
             ttl,
             extension,
-            sent,
+            sent: Arc::new(sent),
         })
     }
 

@@ -25,7 +25,7 @@ use crate::waiting::budget::RetryBudget;
 
 use super::events::third_left;
 use super::remember::Run;
-use super::renew::Renewed;
+use super::renewals::Renewed;
 use super::watchers::Watchers;
 use super::{FencingToken, LeasePlace, LeaseShared, LeaseState, Leases, ObserveExtensions};
 

@@ -49,6 +49,7 @@ mod place;
 pub(crate) mod release;
 mod remember;
 pub(crate) mod renew;
+mod renewals;
 pub(crate) mod transfer;
 mod watchers;
 
@@ -81,7 +82,7 @@ use crate::waiting::{LineKey, Lines, Turn, TurnTicket};
 use extend::SentExtension;
 use place::HeldPermits;
 pub(crate) use place::LeasePlace;
-use renew::Renewals;
+use renewals::Renewals;
 use watchers::Watchers;
 
 /// The parts that all leases of a client share.
@@ -176,7 +177,7 @@ pub(crate) struct LeaseState {
 /// An extension that no majority has granted.
 pub(crate) enum Unproved {
     /// The renewal sent it. Its votes so far tell what is missing.
-    Sent(SentExtension),
+    Sent(Arc<SentExtension>),
     /// It was given up.
     GivenUp(Arc<Unavailable>),
     /// A renewal was due and did not run before the end of the validity.
@@ -262,7 +263,8 @@ mod tests {
     #[cfg(target_pointer_width = "64")]
     #[test]
     fn a_lease_is_small() {
-        assert!(size_of::<LeaseShared>() <= 400);
+        assert!(size_of::<LeaseShared>() <= 368);
+        assert!(size_of::<renewals::RenewedLease>() <= 56);
         assert!(size_of::<Claim>() <= 232);
         assert!(size_of::<LineKey>() <= 40);
         assert!(size_of::<Lease>() <= 48);

@@ -9,8 +9,9 @@ use crate::env::timers::wake;
 #[derive(Default)]
 pub(crate) struct Watchers {
     last_id: u32,
-    /// The id is zero if there is none.
-    first: (u32, Option<Waker>),
+    /// The id of `first`; zero if there never was one.
+    first_id: u32,
+    first: Option<Waker>,
     others: Vec<(u32, Waker)>,
 }
 
@@ -26,8 +27,9 @@ impl Watchers {
         // Zero is no id. One that comes again after four thousand million others is that of no live body.
         self.last_id = self.last_id.checked_add(1).unwrap_or(1);
         *id = Some(self.last_id);
-        if self.first.1.is_none() {
-            self.first = (self.last_id, Some(waker.clone()));
+        if self.first.is_none() {
+            self.first_id = self.last_id;
+            self.first = Some(waker.clone());
         } else {
             self.others.push((self.last_id, waker.clone()));
         }
@@ -35,8 +37,8 @@ impl Watchers {
     }
 
     fn find(&mut self, id: u32) -> Option<&mut Waker> {
-        if self.first.0 == id {
-            return self.first.1.as_mut();
+        if self.first_id == id {
+            return self.first.as_mut();
         }
         let mut others = self.others.iter_mut();
         others.find(|other| other.0 == id).map(|other| &mut other.1)
@@ -44,8 +46,8 @@ impl Watchers {
 
     /// Returns the waker, to be dropped without the lease's mutex.
     pub(super) fn remove(&mut self, id: u32) -> Option<Waker> {
-        if self.first.0 == id {
-            return self.first.1.take();
+        if self.first_id == id {
+            return self.first.take();
         }
         let place = self.others.iter().position(|other| other.0 == id)?;
         Some(self.others.swap_remove(place).1)
@@ -61,7 +63,7 @@ impl Watchers {
 
     pub(super) fn wake(self) {
         let others = self.others.into_iter().map(|(_, waker)| waker);
-        self.first.1.into_iter().chain(others).for_each(wake);
+        self.first.into_iter().chain(others).for_each(wake);
     }
 }
 

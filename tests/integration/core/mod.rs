@@ -1,6 +1,7 @@
 //! The algorithm on real servers: what is on the nodes while a lease is held, and what is left
 //! when it is not.
 
+mod batches;
 pub(crate) mod bytes;
 mod clock_reads;
 mod contention;

@@ -24,7 +24,7 @@ fn renewed(renewal: Renewal) -> Request {
     request
 }
 
-fn patient(clock: &StillClock) -> Client {
+pub(super) fn patient(clock: &StillClock) -> Client {
     Client::with_settings(
         clock.environment(),
         redlock_core::Settings::default()

@@ -186,6 +186,25 @@ pub(super) static EXTEND: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
+/// The extension of several locks, each with one key and a token of its own. 1: all are extended; a text: a `1`
+/// for each that is. A key is extended here only if it is a string that is ours, and has a ttl. The script needs
+/// Redis 7.0, and is not introduced: a server that does not know it has extended nothing.
+pub(super) static EXTEND_EACH: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(
+        "local held, extended, count = redis.call('MGET', unpack(KEYS)), {}, 0 \
+         for i = 1, #KEYS do \
+           extended[i] = 0 \
+           if held[i] == ARGV[i + 1] \
+             and (redis.call('PEXPIRE', KEYS[i], ARGV[1], 'GT') == 1 \
+               or redis.call('PTTL', KEYS[i]) > 0) then \
+             extended[i], count = 1, count + 1 \
+           end \
+         end \
+         if count == #KEYS then return 1 end \
+         return table.concat(extended)",
+    )
+});
+
 /// 1: the keys were ours, and are deleted; 0: another holder's; -1: none exists.
 pub(super) static RELEASE: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
@@ -318,6 +337,7 @@ pub fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
         ("acquire-fenced", ACQUIRE_FENCED.text),
         ("confirm", CONFIRM.text),
         ("extend", EXTEND.text),
+        ("extend-each", EXTEND_EACH.text),
         ("peek", PEEK),
         ("restore", RESTORE.text),
         ("shorten", SHORTEN.text),

@@ -1,5 +1,6 @@
 //! A server: what it answers to which command.
 
+use std::slice::from_ref;
 use std::time::Duration;
 
 use super::EPOCH_MICROS;
@@ -157,7 +158,39 @@ impl Town {
                 return Reply::Error("NOMARKER".to_owned());
             }
         }
+        if call.is_batch() {
+            return self.extend_each(host, connection, keys, arguments);
+        }
         self.operation(host, connection, &call)
+    }
+
+    /// Extends the locks that have the tokens behind the ttl, one key each.
+    fn extend_each(
+        &mut self,
+        host: &str,
+        connection: u64,
+        keys: Words<'_>,
+        arguments: Words<'_>,
+    ) -> Reply {
+        self.count("batches of extensions");
+        let mut each = Vec::new();
+        for (key, token) in keys.iter().zip(&arguments[1..]) {
+            let is_ours = self.hosts[host].memory.get(key).as_ref() == Some(token);
+            let terms = [token.clone(), arguments[0].clone()];
+            each.push(if is_ours { b'1' } else { b'0' });
+            if is_ours {
+                let call = Call::new("extend", from_ref(key), &terms);
+                let reply = self.operation(host, connection, &call);
+                if matches!(reply, Reply::Error(_)) {
+                    return reply;
+                }
+            }
+        }
+        if each.contains(&b'0') {
+            self.count("extensions asked for again");
+            return Reply::Bulk(each);
+        }
+        Reply::Int(1)
     }
 
     /// The restart check's question.

@@ -61,9 +61,35 @@ impl Desk {
         hand: &Hand,
         kind: Kind,
     ) -> (usize, JoinHandle<()>) {
+        // Each has another ttl, so that it is known among all that a server did.
         let index = self.asked.lock().expect("no panic").len();
-        // Each has another, so that it is known among all that a server did.
-        let ttl = TTL + Duration::from_millis(index as u64);
+        self.submit_numbered(there, hand, kind, index).await
+    }
+
+    /// Has the locks extended by one ttl, at once.
+    async fn extend_all(
+        self: &Arc<Self>,
+        there: &Whereabouts,
+        hands: &[Hand],
+    ) -> Vec<JoinHandle<()>> {
+        let index = self.asked.lock().expect("no panic").len();
+        let mut answers = Vec::new();
+        for hand in hands {
+            let extending = self.submit_numbered(there, hand, Kind::Extend, index);
+            answers.push(extending.await.1);
+        }
+        answers
+    }
+
+    async fn submit_numbered(
+        self: &Arc<Self>,
+        there: &Whereabouts,
+        hand: &Hand,
+        kind: Kind,
+        number: usize,
+    ) -> (usize, JoinHandle<()>) {
+        let index = self.asked.lock().expect("no panic").len();
+        let ttl = TTL + Duration::from_millis(number as u64);
         let hint = u64::try_from(self.clock.wall().as_micros()).unwrap_or(0);
         let hint = hint
             + if kind == Kind::Confirm {
@@ -180,8 +206,23 @@ pub(super) async fn call(desk: Arc<Desk>, there: Whereabouts, mut random: Random
                 answers.push(asked);
             }
         }
+        let mut others = Vec::new();
+        if !waits && random.chance(2000) {
+            for _ in 0..1 + random.below(4) {
+                let other = Hand::draw(&mut random);
+                answers.push(desk.submit(&there, &other, Kind::Acquire).await.1);
+                others.push(other);
+            }
+            answers.extend(desk.extend_all(&there, &others).await);
+        }
         let most = random.pick(&[1, 1, 2_000, 50_000, 400_000]);
         sleep(Duration::from_micros(random.below(most))).await;
+        if !others.is_empty() && random.chance(5000) {
+            answers.extend(desk.extend_all(&there, &others).await);
+        }
+        for other in others {
+            answers.push(desk.submit(&there, &other, Kind::Release).await.1);
+        }
         if random.chance(1500) {
             // It is released right ahead of the next one's acquisition of the same keys.
             before = Some(hand);

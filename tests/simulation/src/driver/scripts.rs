@@ -80,6 +80,11 @@ impl<'a> Call<'a> {
         self.is_shared() || self.name == "acquire-permits"
     }
 
+    /// True for the extension of several locks.
+    pub(super) fn is_batch(&self) -> bool {
+        self.name == "extend-each"
+    }
+
     fn is_shared(&self) -> bool {
         matches!(self.name, "acquire-read" | "acquire-write" | "downgrade")
             || self.name.ends_with("-shared")

@@ -17,6 +17,8 @@ const ENDS: &str = "redlock-core/src/redis/server/serve/ends.rs";
 const INBOX: &str = "redlock-core/src/redis/server/inbox/mod.rs";
 const CONNECTION: &str = "redlock-core/src/redis/tracking/connection/mod.rs";
 const ANSWERS: &str = "redlock-core/src/redis/server/serve/answers.rs";
+const BATCH: &str = "redlock-core/src/redis/protocol/command/batch.rs";
+const BATCHES: &str = "redlock-core/src/redis/server/serve/batches.rs";
 const CLUSTER: &str = "redlock-core/src/redis/cluster/mod.rs";
 const KEYS: &str = "redlock-core/src/redis/tracking/keys.rs";
 const REFRESH: &str = "redlock-core/src/redis/cluster/refresh.rs";
@@ -29,6 +31,36 @@ const SHARING: &str = "redlock-core/src/redis/protocol/command/sharing.rs";
 const WATCHDOG: &str = "redlock-core/src/redis/server/serve/watchdog.rs";
 
 pub(crate) const MUTANTS: &[Mutant] = &[
+    Mutant {
+        name: "a-batch-is-taken-as-granted",
+        patches: &[Patch {
+            file: BATCH,
+            find: "        Value::Bulk(each) => each.get(place) == Some(&b'1'),
+",
+            replace: "        Value::Bulk(each) => each.get(place).is_some(),
+",
+        }],
+    },
+    Mutant {
+        name: "a-batch-goes-behind-what-came-later",
+        patches: &[Patch {
+            file: BATCHES,
+            find: "        if ttl != Some(self.batch.ttl) || !has_room {
+",
+            replace: "        if !has_room {
+",
+        }],
+    },
+    Mutant {
+        name: "a-batch-under-way-is-forgotten",
+        patches: &[Patch {
+            file: ENDS,
+            find: "                    replies.extend(extensions.into_iter().map(|it| it.reply));
+",
+            replace: "                    drop(extensions);
+",
+        }],
+    },
     Mutant {
         name: "replies-one-off-after-a-reconnect",
         patches: &[Patch {

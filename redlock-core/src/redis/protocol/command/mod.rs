@@ -1,5 +1,6 @@
 //! The command or script for an operation, and the meaning of its reply.
 
+mod batch;
 mod permits;
 mod sharing;
 
@@ -20,6 +21,8 @@ use super::scripts::{
     SHORTEN, SUCCEED, SUCCEED_FENCED,
 };
 use super::wire::{Digits, Value, pack};
+
+pub(in crate::redis) use batch::{MOST_IN_BATCH, batch_ttl, encode_batch, is_extended};
 
 /// The commands that the server supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -57,6 +57,10 @@ impl Serve {
             Purpose::Operation { operation, .. } | Purpose::Owed(Owed { operation, .. }) => {
                 operation
             }
+            Purpose::Batch(_) => {
+                self.answer_batch(in_flight, value);
+                return Ok(());
+            }
             Purpose::Heartbeat | Purpose::Asking => {
                 self.count(&in_flight);
                 return Ok(());
@@ -150,7 +154,8 @@ impl Serve {
                 }
                 self.tried(refusal.is_none());
             }
-            Purpose::Heartbeat
+            Purpose::Batch(_)
+            | Purpose::Heartbeat
             | Purpose::Asking
             | Purpose::Check
             | Purpose::Memory
@@ -161,7 +166,11 @@ impl Serve {
     /// Counts the answer. Its latency ends when its bytes were read, so no clock is read for each
     /// answer.
     fn count(&self, in_flight: &InFlight) {
-        let after = self.heard.saturating_duration_since(in_flight.since);
+        self.count_since(in_flight.since);
+    }
+
+    pub(super) fn count_since(&self, since: Instant) {
+        let after = self.heard.saturating_duration_since(since);
         self.inbox.metrics.answered(after);
         if let Some(observer) = &self.options.answers {
             caught("an observer of answers", || observer.answered(after));

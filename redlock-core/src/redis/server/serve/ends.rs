@@ -8,11 +8,12 @@ use super::overtaken::Overtaken;
 use super::{Purpose, Serve};
 
 impl Serve {
-    /// True if the release of an operation that sets a key was sent already. If the operation were sent
-    /// again now, it would arrive after the release, and nothing would delete its keys.
+    /// True if the end of the lock was sent already: its release, or the shortening of its ttl. If an
+    /// operation that sets a key or its ttl were sent again now, it would arrive behind that, and nothing would
+    /// undo it.
     pub(super) fn is_overtaken(&mut self, operation: &SharedOperation) -> bool {
         let want = operation.want();
-        if !want.is_acquisition() && !matches!(want, Want::Restore { .. }) {
+        if !want.is_acquisition() && !matches!(want, Want::Restore { .. } | Want::Extend { .. }) {
             return false;
         }
         let in_flight = &self.in_flight;
@@ -37,6 +38,9 @@ impl Serve {
                 } => {
                     owed.extend(Owed::for_release(&operation, route, &self.inbox.time));
                     replies.push(reply);
+                }
+                Purpose::Batch(extensions) => {
+                    replies.extend(extensions.into_iter().map(|it| it.reply));
                 }
                 Purpose::Owed(still) => owed.push(still),
                 Purpose::Heartbeat

@@ -1,6 +1,7 @@
 //! One connection, from its handshake to its end.
 
 mod answers;
+mod batches;
 mod ends;
 mod lending;
 mod memory;
@@ -30,6 +31,7 @@ use crate::redis::connection::transfer;
 use crate::redis::options::RedisOptions;
 use crate::redis::protocol::command::{Encoding, encoded};
 use crate::redis::protocol::wire::Received;
+use batches::{Batch, Batched};
 use lending::Place;
 pub(super) use lending::Serving;
 use memory::Memory;
@@ -71,13 +73,14 @@ pub(super) struct Serve {
     input: Received,
     /// Unanswered operations, in the order in which the server answers.
     in_flight: VecDeque<InFlight>,
-    /// The tokens that the operations in flight undo. Kept while scripts are missing on the server.
+    /// The tokens of the locks that the operations in flight end. Kept while scripts are missing on the server.
     overtaken: Option<Overtaken>,
     owed_retries: OwedRetries,
     /// The moment of the next probe of a server that refuses.
     probe_at: Option<Instant>,
     /// A buffer for new submissions, reused.
     taken: Vec<Submission>,
+    batch: Batch,
     /// The number of operations answered since the inbox was last told.
     answered: usize,
     is_suspect: bool,
@@ -107,6 +110,8 @@ enum Purpose {
         reply: Reply,
         route: Route,
     },
+    /// Callers wait for the answers to extensions that were sent in one call.
+    Batch(Vec<Batched>),
     /// An owed release: from before the connection, or answered with an error.
     Owed(Owed),
     /// Any answer shows that the connection is alive.
@@ -166,6 +171,7 @@ impl Serve {
             owed_retries: OwedRetries::new(),
             probe_at: None,
             taken: Vec::new(),
+            batch: Batch::default(),
             answered: 0,
             is_suspect: false,
             is_over: false,
@@ -232,29 +238,36 @@ impl Serve {
         } else {
             Instant::now()
         };
-        for Submission {
+        for submission in taken.drain(..) {
+            if let Some(submission) = self.into_batch(submission, since) {
+                self.send(submission, since);
+            }
+        }
+        self.send_batch(since);
+        self.taken = taken;
+        found
+    }
+
+    fn send(&mut self, submission: Submission, since: Instant) {
+        let Submission {
             operation,
             reply,
             route,
-        } in taken.drain(..)
-        {
-            if route.is_asking {
-                self.ask_for_slot(since);
-            }
-            if route.is_barrier {
-                self.send_all_owed();
-            }
-            self.output
-                .extend_from_slice(encoded(&operation, &self.encoding));
-            let purpose = Purpose::Operation {
-                operation,
-                reply,
-                route,
-            };
-            self.push(since, purpose);
+        } = submission;
+        if route.is_asking {
+            self.ask_for_slot(since);
         }
-        self.taken = taken;
-        found
+        if route.is_barrier {
+            self.send_all_owed();
+        }
+        self.output
+            .extend_from_slice(encoded(&operation, &self.encoding));
+        let purpose = Purpose::Operation {
+            operation,
+            reply,
+            route,
+        };
+        self.push(since, purpose);
     }
 
     fn step(&mut self, context: &mut Context<'_>) -> Result<Poll<()>, NodeError> {

@@ -1,4 +1,4 @@
-//! The tokens that the operations in flight undo.
+//! The tokens of the locks that the operations in flight end.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use crate::node::operation::Want;
 use super::super::inbox::Owed;
 use super::Purpose;
 
-/// The tokens that operations in progress release. Some of these operations may have been answered
+/// The tokens of the locks that operations in progress end. Some of these operations may have been answered
 /// since. The set is made when a script turns out to be forgotten, and kept for as many answers as were
 /// missing then: a server that forgot its scripts under load costs two lookups for each operation.
 pub(super) struct Overtaken {
@@ -33,7 +33,10 @@ impl Overtaken {
         else {
             return;
         };
-        if matches!(operation.want(), Want::Release { .. }) {
+        if matches!(
+            operation.want(),
+            Want::Release { .. } | Want::Shorten { .. }
+        ) {
             self.tokens.insert(operation.token().clone());
         }
     }

@@ -28,7 +28,8 @@ impl Serve {
                 redirected.owed(owed);
                 self.tried(true);
             }
-            Purpose::Heartbeat
+            Purpose::Batch(_)
+            | Purpose::Heartbeat
             | Purpose::Asking
             | Purpose::Check
             | Purpose::Memory

@@ -349,6 +349,7 @@ async fn a_server_that_forgot_its_scripts_under_load_costs_one_look_at_what_is_u
     assert!(inbox.health().in_flight == 0 && serve.overtaken.is_none());
 }
 
+mod batches;
 #[cfg(unix)]
 mod lending;
 #[cfg(unix)]

@@ -1,0 +1,241 @@
+//! The leases of a client that extend themselves, by their due times.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use slab::Slab;
+use tokio::sync::Notify;
+
+use crate::env::{Moment, Span};
+use crate::model::request::{Renewal, Request};
+
+use super::due::{EARLIEST, RenewalTerms};
+use super::renew::run;
+use super::{Lease, LeaseHandle, Leases};
+
+/// The renewals of a client.
+#[derive(Default)]
+pub(crate) struct Renewals {
+    state: Mutex<RenewalsState>,
+    /// Tells the task of a lease that is due before its next look.
+    pub(super) sooner: Notify,
+}
+
+#[derive(Default)]
+struct RenewalsState {
+    entries: Slab<RenewedLease>,
+    /// The due time of each lease, except for leases that are being extended.
+    due: BTreeSet<(Moment, RenewalId)>,
+    last_number: u32,
+    is_running: bool,
+    /// The time of the task's next look.
+    looks_at: Option<Moment>,
+}
+
+/// A place among the entries, and a number that tells the lease from an earlier one in that place.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct RenewalId {
+    slot: u32,
+    number: u32,
+}
+
+impl RenewalsState {
+    fn insert(&mut self, mut entry: RenewedLease) -> RenewalId {
+        self.last_number = self.last_number.wrapping_add(1);
+        entry.number = self.last_number;
+        let due = entry.due;
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "no memory has room for that many leases"
+        )]
+        let id = RenewalId {
+            number: entry.number,
+            slot: self.entries.insert(entry) as u32,
+        };
+        self.due.insert((due, id));
+        id
+    }
+
+    fn get_mut(&mut self, id: RenewalId) -> Option<&mut RenewedLease> {
+        let entry = self.entries.get_mut(id.slot as usize)?;
+        (entry.number == id.number).then_some(entry)
+    }
+
+    /// Returns the entry, to be dropped outside of the mutex: its handle may be the last one of the lease.
+    fn remove(&mut self, id: RenewalId) -> Option<RenewedLease> {
+        self.get_mut(id)?;
+        let entry = self.entries.remove(id.slot as usize);
+        self.due.remove(&(entry.due, id));
+        if self.entries.is_empty() {
+            // Its memory, which may have been that of a million leases.
+            self.entries = Slab::new();
+        }
+        Some(entry)
+    }
+}
+
+/// A renewed lease. It is a handle: it holds no lock.
+pub(super) struct RenewedLease {
+    lease: LeaseHandle,
+    terms: RenewalTerms,
+    due: Moment,
+    number: u32,
+}
+
+impl RenewedLease {
+    fn new(lease: LeaseHandle, terms: RenewalTerms) -> Self {
+        lease.shared.state.lock().renewals += 1;
+        let due = lease.renewal_due(terms.ttl.duration());
+        Self {
+            lease,
+            terms,
+            due,
+            number: 0,
+        }
+    }
+}
+
+/// Never drop it under the mutex of the renewals.
+impl Drop for RenewedLease {
+    fn drop(&mut self) {
+        self.lease.shared.state.lock().renewals -= 1;
+    }
+}
+
+/// A holder's renewal. Dropping it ends the renewal.
+pub(crate) struct Renewed {
+    leases: Arc<Leases>,
+    id: RenewalId,
+}
+
+impl Drop for Renewed {
+    fn drop(&mut self) {
+        self.leases.renewals.forget(self.id);
+    }
+}
+
+impl Lease {
+    /// Starts the renewal that `request` asks for, counted from `began`. The renewal ends when this
+    /// holder leaves, before the release is sent, or when the lease is over.
+    pub(crate) fn renew(&mut self, request: &Request, began: Moment) {
+        let max_hold = match request.renewal {
+            Renewal::Never => return,
+            Renewal::For(held) => held,
+            Renewal::Unlimited => Duration::MAX,
+        };
+        let terms = RenewalTerms {
+            ttl: Span::of(request.ttl),
+            max_hold: Span::of(max_hold),
+            end: began.saturating_add(max_hold),
+        };
+        let entry = RenewedLease::new(self.handle(), terms);
+        self.renewed = Some(Renewals::add(&self.shared.leases, entry));
+    }
+}
+
+impl Renewals {
+    #[cfg(test)]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.state.lock().entries.is_empty()
+    }
+
+    fn add(leases: &Arc<Leases>, entry: RenewedLease) -> Renewed {
+        let renewals = &leases.renewals;
+        let (id, is_first, is_sooner) = {
+            let mut state = renewals.state.lock();
+            let due = entry.due;
+            let id = state.insert(entry);
+            let is_sooner = state.looks_at.is_none_or(|looks_at| due < looks_at);
+            (
+                id,
+                !std::mem::replace(&mut state.is_running, true),
+                is_sooner,
+            )
+        };
+        if is_first {
+            let task = run(Arc::clone(leases));
+            leases.context.environment.spawner.spawn(Box::pin(task));
+        } else if is_sooner {
+            renewals.sooner.notify_one();
+        }
+        Renewed {
+            leases: Arc::clone(leases),
+            id,
+        }
+    }
+
+    /// Takes up to `room` leases: those that are due, and those that may be renewed with them.
+    pub(super) fn take_due(
+        &self,
+        now: Moment,
+        room: usize,
+    ) -> Vec<(RenewalId, LeaseHandle, RenewalTerms)> {
+        let mut state = self.state.lock();
+        if state.due.first().is_none_or(|(due, _)| *due > now) {
+            return Vec::new();
+        }
+        let RenewalsState { entries, due, .. } = &mut *state;
+        let latest = now.saturating_add(EARLIEST);
+        let mut ready = Vec::new();
+        for (due, id) in due.iter().take(room).take_while(|(due, _)| *due <= latest) {
+            if let Some(entry) = entries.get(id.slot as usize)
+                && due.saturating_sub(entry.terms.earliness()) <= now
+            {
+                ready.push((*id, entry.lease.clone(), entry.terms));
+            }
+        }
+        for (id, ..) in &ready {
+            due.remove(&(entries[id.slot as usize].due, *id));
+        }
+        drop(state);
+        // Those of one ttl go to a node together.
+        ready.sort_by_key(|(_, _, terms)| terms.ttl);
+        ready
+    }
+
+    /// Puts a lease back, unless its holder has left.
+    pub(super) fn put_back(&self, id: RenewalId, due: Moment) {
+        let mut state = self.state.lock();
+        if let Some(entry) = state.get_mut(id) {
+            entry.due = due;
+            state.due.insert((due, id));
+        }
+    }
+
+    /// Sets the due time `again` for all leases whose extensions were given up.
+    pub(super) fn resume(&self, again: Moment) {
+        let mut state = self.state.lock();
+        let RenewalsState { entries, due, .. } = &mut *state;
+        #[expect(clippy::cast_possible_truncation, reason = "as it was inserted")]
+        for (slot, entry) in entries {
+            let (slot, number) = (slot as u32, entry.number);
+            let id = RenewalId { slot, number };
+            if !due.contains(&(entry.due, id)) {
+                entry.due = again;
+                due.insert((again, id));
+            }
+        }
+    }
+
+    /// Removes a lease that is no longer renewed.
+    pub(super) fn forget(&self, id: RenewalId) {
+        let entry = self.state.lock().remove(id);
+        drop(entry);
+    }
+
+    /// The next due time. `Err` if there are no leases left, and the task ends.
+    pub(super) fn next_due(&self, is_idle: bool, has_room: bool) -> Result<Option<Moment>, ()> {
+        let mut state = self.state.lock();
+        let next = state.due.first().map(|(due, _)| *due);
+        if next.is_none() && is_idle {
+            state.is_running = false;
+            state.looks_at = None;
+            return Err(());
+        }
+        let next = next.filter(|_| has_room);
+        state.looks_at = next;
+        Ok(next)
+    }
+}

@@ -1,0 +1,181 @@
+//! Extensions that are sent in one call.
+
+use super::*;
+use crate::redis::protocol::command::MOST_IN_BATCH;
+
+const TTL: Duration = Duration::from_secs(60);
+const EXTEND: Want = Want::Extend { ttl: TTL };
+
+struct Scene {
+    serve: Serve,
+    server: DuplexStream,
+    socket: Arc<Socket>,
+    inbox: Arc<Inbox>,
+    io: IoThread,
+}
+
+impl Scene {
+    fn set() -> Self {
+        let inbox = Arc::new(Inbox::new("a".into(), 10_000));
+        let options = Arc::new(RedisOptions::default());
+        let (server, reader) = tokio::io::duplex(1 << 16);
+        let socket = Arc::new(Socket::default());
+        let serve = Serve::new(connected(reader, &socket), &inbox, &options, None);
+        let mut scene = Self {
+            serve,
+            server,
+            socket,
+            inbox,
+            io: IoThread::start().unwrap(),
+        };
+        look(&mut scene.serve);
+        scene
+    }
+
+    fn token(&self) -> OwnerToken {
+        TokenSource::new().fresh(&*self.io.environment().entropy)
+    }
+
+    fn submit(&self, token: &OwnerToken, want: Want) -> Arc<Round> {
+        let keys = Resource::from(token.short_id());
+        submit_operation(&self.inbox, Operation::new(keys, token.clone(), want))
+    }
+
+    /// Submits extensions of locks of their own.
+    fn extend(&self, count: usize) -> Vec<(OwnerToken, Arc<Round>)> {
+        let token = || self.token();
+        let tokens = std::iter::repeat_with(token).take(count);
+        tokens
+            .map(|token| {
+                let round = self.submit(&token, EXTEND);
+                (token, round)
+            })
+            .collect()
+    }
+
+    /// The numbers of keys of the script calls that the driver writes.
+    fn calls(&mut self) -> Vec<usize> {
+        look(&mut self.serve);
+        let written = self.socket.take();
+        let words: Vec<_> = written.split("\r\n").collect();
+        let is_call = |at: &usize| matches!(words[*at], "EVALSHA" | "EVAL");
+        let calls = (0..words.len()).filter(is_call);
+        calls.map(|at| words[at + 4].parse().unwrap()).collect()
+    }
+
+    async fn answer(&mut self, reply: &str) {
+        answer(&mut self.serve, &mut self.server, reply).await;
+    }
+}
+
+fn granted(rounds: &[(OwnerToken, Arc<Round>)]) -> Vec<usize> {
+    let granted = rounds.iter().map(|(_, round)| round.tally().granted);
+    granted.collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn neighbours_of_one_ttl_go_in_one_call() {
+    let mut scene = Scene::set();
+    let first = scene.extend(3);
+    let two_keys = Operation::new(Resource::all(["a", "b"]), scene.token(), EXTEND);
+    let two_keys = submit_operation(&scene.inbox, two_keys);
+    let second = scene.extend(2);
+    let ttl = TTL / 2;
+    let other = scene.submit(&scene.token(), Want::Extend { ttl });
+    let release = scene.submit(&first[0].0, Want::Release { ttl });
+    let third = scene.extend(1);
+    assert_eq!(scene.calls(), [3, 2, 2, 1, 1, 1]);
+    scene.answer(&":1\r\n".repeat(6)).await;
+    for rounds in [first, second, third] {
+        assert!(granted(&rounds).iter().all(|granted| *granted == 1));
+    }
+    for round in [two_keys, other, release] {
+        assert_eq!(round.tally().granted, 1);
+    }
+    assert_eq!(scene.inbox.health().in_flight, 0);
+
+    let many = scene.extend(2 * MOST_IN_BATCH + 2);
+    assert_eq!(scene.calls(), [MOST_IN_BATCH, MOST_IN_BATCH, 2]);
+    scene.answer(&":1\r\n".repeat(3)).await;
+    assert_eq!(granted(&many), [1; 2 * MOST_IN_BATCH + 2]);
+    assert_eq!(scene.inbox.health().in_flight, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_call_did_not_extend_is_asked_for_by_itself() {
+    let mut scene = Scene::set();
+    let rounds = scene.extend(4);
+    assert_eq!(scene.calls(), [4]);
+    scene.answer("$4\r\n1010\r\n").await;
+    assert_eq!(granted(&rounds), [1, 0, 1, 0]);
+    assert_eq!(scene.calls(), [1, 1], "no answer is told yet");
+    scene.answer(":-1\r\n:1\r\n").await;
+    assert_eq!(granted(&rounds), [1, 0, 1, 1]);
+    assert_eq!(rounds[1].1.gone_seats(), (1, 0));
+    assert_eq!(scene.inbox.health().in_flight, 0);
+    scene.extend(2);
+    assert_eq!(scene.calls(), [2], "that was no error");
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_an_error_extensions_go_by_themselves_for_a_while() {
+    let mut scene = Scene::set();
+    let rounds = scene.extend(3);
+    assert_eq!(scene.calls(), [3]);
+    scene
+        .answer("-NOPERM User locker has no permissions to run the 'mget' command\r\n")
+        .await;
+    assert_eq!(scene.calls(), [1, 1, 1]);
+    scene.answer(&":1\r\n".repeat(3)).await;
+    assert_eq!(granted(&rounds), [1; 3]);
+    scene.extend(2);
+    assert_eq!(scene.calls(), [1, 1]);
+    scene.answer(&":1\r\n".repeat(2)).await;
+    tokio::time::advance(Duration::from_secs(601)).await;
+    look(&mut scene.serve);
+    scene.socket.take();
+    scene.answer("*2\r\n$1\r\n1\r\n$1\r\n1\r\n").await;
+    scene.extend(2);
+    assert_eq!(scene.calls(), [2]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_the_server_does_not_know_is_sent_with_its_text() {
+    let mut scene = Scene::set();
+    let rounds = scene.extend(3);
+    assert_eq!(scene.calls(), [3]);
+    scene.answer(FORGOTTEN).await;
+    assert_eq!(scene.calls(), [3]);
+    scene.answer(":1\r\n").await;
+    assert_eq!(granted(&rounds), [1; 3]);
+    assert_eq!(scene.inbox.health().in_flight, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_extension_is_sent_again_behind_the_end_of_its_lock() {
+    let mut scene = Scene::set();
+    let rounds = scene.extend(3);
+    scene.submit(&rounds[0].0, Want::Shorten { ttl: TTL });
+    scene.submit(&rounds[1].0, Want::Release { ttl: TTL });
+    assert_eq!(scene.calls(), [3, 1, 1]);
+    scene.answer("$3\r\n001\r\n").await;
+    assert_eq!(scene.calls(), [0; 0]);
+    assert!(rounds[0].1.tally().failed == 1 && rounds[1].1.tally().failed == 1);
+    scene.answer(":1\r\n:-1\r\n").await;
+    assert_eq!(scene.inbox.health().in_flight, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn extensions_of_a_connection_that_breaks_have_an_unknown_outcome() {
+    let mut scene = Scene::set();
+    let rounds = scene.extend(2);
+    assert_eq!(scene.calls(), [2]);
+    scene.serve.abandon();
+    for (_, round) in rounds {
+        assert!(
+            matches!(&round.answers()[..], [Some(Answer::Failed(error))] if error.was_sent()),
+            "{:?}",
+            round.answers()
+        );
+    }
+}

@@ -1,0 +1,146 @@
+//! Many leases that are renewed together: a node gets their extensions in few calls. The clock is the test's
+//! own.
+
+use std::time::Duration;
+
+use redlock_core::error::LeaseEnd;
+use redlock_core::lease::Released;
+use redlock_core::request::Renewal;
+use redlock_core::{Client, Lease, NodeSet};
+use redlock_tests::{Nodes, RedisNode, eventually};
+
+use crate::core::fixture::{SOON, connect, once, settle, start};
+use crate::core::renewal::patient;
+use crate::core::still_clock::StillClock;
+
+/// Longer than it takes any machine to acquire these locks one after the other.
+const TTL: Duration = Duration::from_secs(60 * 60);
+const LEASES: usize = 200;
+
+async fn acquired(client: &Client, set: &NodeSet) -> Vec<Lease> {
+    let mut leases = Vec::new();
+    for number in 0..LEASES {
+        let mut request = once(format!("r{number}")).ttl(TTL);
+        request.renewal = Renewal::Unlimited;
+        leases.push(client.acquire(set, &request).await.unwrap());
+    }
+    // A grant that is still out could make up for a node that has lost the key.
+    settle(set).await;
+    leases
+}
+
+async fn until_renewed(leases: &[Lease], whole: Duration) {
+    eventually("the new validities", SOON, || async {
+        let behind = leases.iter().filter(|lease| lease.validity() < whole);
+        match behind.count() {
+            0 => Ok(()),
+            behind => Err(format!("{behind} of {}", leases.len())),
+        }
+    })
+    .await;
+}
+
+/// The number of script calls that the server served, those with a text included.
+fn calls(node: &RedisNode) -> usize {
+    let calls = |command: &str| {
+        let stat = node.info(&format!("cmdstat_{command}"))?;
+        stat.split(',')
+            .next()?
+            .strip_prefix("calls=")?
+            .parse::<usize>()
+            .ok()
+    };
+    calls("evalsha").unwrap_or(0) + calls("eval").unwrap_or(0)
+}
+
+async fn released(leases: Vec<Lease>, nodes: &Nodes) {
+    for lease in leases {
+        assert_eq!(lease.release().await, Released::Confirmed);
+    }
+    nodes.assert_no_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn leases_that_are_due_together_take_a_node_few_calls() {
+    let (nodes, set) = start(3).await;
+    let clock = StillClock::default();
+    let leases = acquired(&patient(&clock), &set).await;
+    let whole = leases[0].validity();
+    // The node of an older connection may not know the script, and another client may have it forget it.
+    for (is_flushed, most) in [(false, 12), (true, 12), (false, 8)] {
+        if is_flushed {
+            nodes.iter().for_each(RedisNode::script_flush);
+        }
+        let before: Vec<_> = nodes.iter().map(calls).collect();
+        clock.advance(whole / 3);
+        until_renewed(&leases, whole).await;
+        settle(&set).await;
+        let taken: Vec<_> = nodes
+            .iter()
+            .map(calls)
+            .zip(before)
+            .map(|(now, before)| now - before)
+            .collect();
+        assert!(
+            taken.iter().all(|calls| (4..=most).contains(calls)),
+            "{taken:?} calls for {LEASES} leases"
+        );
+    }
+    released(leases, &nodes).await;
+}
+
+#[tokio::test]
+async fn of_leases_that_are_renewed_together_only_the_lost_ones_end() {
+    let (nodes, set) = start(3).await;
+    let clock = StillClock::default();
+    let mut leases = acquired(&patient(&clock), &set).await;
+    let whole = leases[0].validity();
+    // A majority has lost the keys of two, one of them to another holder. One node has lost the key of a third,
+    // and has another holder's for a fourth.
+    for node in nodes.iter().take(2) {
+        node.del("r7");
+        node.set("r8", "thief", Some(TTL));
+    }
+    nodes[0].del("r9");
+    nodes[0].del("r10");
+    nodes[0].set("r10", "thief", Some(TTL));
+    // A key that is ours, and lost its ttl, gets one again.
+    nodes[1].command(["PERSIST", "r11"]);
+    clock.advance(whole / 3);
+    for number in [8, 7] {
+        let lost = leases.remove(number);
+        assert_eq!(lost.lost().await, LeaseEnd::Taken(None));
+        lost.release().await;
+    }
+    until_renewed(&leases, whole).await;
+    assert!(leases.iter().all(|lease| lease.over().is_none()));
+    eventually("the ttl of the key", SOON, || async {
+        let left = nodes[1].pttl("r11").left();
+        left.map(|_| ()).ok_or_else(|| "none".to_owned())
+    })
+    .await;
+    for node in nodes.iter().take(2) {
+        assert_eq!(node.get("r8").as_deref(), Some(&b"thief"[..]));
+        node.del("r8");
+    }
+    nodes[0].del("r10");
+    released(leases, &nodes).await;
+}
+
+#[tokio::test]
+async fn a_user_without_mget_has_many_leases_renewed_all_the_same() {
+    let nodes = Nodes::start(1).await;
+    let user = "ACL SETUSER locker on >pw ~* resetchannels -@all +set +get +del +pexpire +pttl +evalsha +eval \
+                +time +info +hello +select +client";
+    nodes[0].command(user.split(' '));
+    let url = nodes[0].url().replace("redis://", "redis://locker:pw@");
+    let set = connect([url]).await;
+    let clock = StillClock::default();
+    let leases = acquired(&patient(&clock), &set).await;
+    let whole = leases[0].validity();
+    for _ in 0..2 {
+        clock.advance(whole / 3);
+        until_renewed(&leases, whole).await;
+    }
+    released(leases, &nodes).await;
+}
