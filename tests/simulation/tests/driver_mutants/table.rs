@@ -241,9 +241,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "permits-sent-again-behind-their-release",
         patches: &[Patch {
             file: ENDS,
-            find: "        if !want.is_acquisition() && !matches!(want, Want::Restore { .. }) {
+            find: "        if !want.is_acquisition() && !matches!(want, Want::Restore { .. } | Want::Extend { .. }) {
 ",
-            replace: "        if !matches!(want, Want::Acquire { .. } | Want::Restore { .. }) {
+            replace: "        if !matches!(want, Want::Acquire { .. } | Want::Restore { .. } | Want::Extend { .. }) {
 ",
         }],
     },
