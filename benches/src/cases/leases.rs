@@ -45,8 +45,13 @@ impl OfNodes {
         let of_script = |node: usize, command: &str| {
             let stat = nodes[node].info(&format!("cmdstat_{command}"));
             let stat = stat.unwrap_or_default();
-            let mut parts = stat.split(',').filter_map(|part| part.strip_prefix("usec="));
-            parts.next().and_then(|usec| usec.parse().ok()).unwrap_or(0.0_f64)
+            let mut parts = stat
+                .split(',')
+                .filter_map(|part| part.strip_prefix("usec="));
+            parts
+                .next()
+                .and_then(|usec| usec.parse().ok())
+                .unwrap_or(0.0_f64)
         };
         let in_scripts = |node| of_script(node, "evalsha") + of_script(node, "eval");
         Self {

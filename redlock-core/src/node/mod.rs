@@ -79,7 +79,8 @@ pub enum Answer {
         /// To an acquisition of permits: the permits that are ours now.
         permits: Option<Arc<PermitReport>>,
     },
-    /// A key holds another value than our token.
+    /// A key holds another value than our token. To a release, of a server that tells no difference: or it
+    /// is missing.
     Held(Holding),
     /// No key holds another token. To an extension, a confirmation or the acquisition of a successor: at
     /// least one key is missing. To another operation: no key exists.

@@ -31,17 +31,11 @@ async fn soon<F: Future>(future: F) -> F::Output {
 
 /// How many commands each server has served that have to do with locks.
 fn served(nodes: &Nodes) -> Vec<u64> {
-    let calls = |node: &RedisNode, command: &str| {
-        let stats = node.info(&format!("cmdstat_{command}"));
-        stats.map_or(0, |stats| {
-            let calls = stats
-                .split(',')
-                .find_map(|field| field.strip_prefix("calls="));
-            calls.unwrap().parse::<u64>().unwrap()
-        })
+    let commands = ["set", "del", "pttl"];
+    let count = |node: &RedisNode| {
+        let calls: u64 = commands.iter().map(|command| node.calls(command)).sum();
+        calls + node.scripts()
     };
-    let commands = ["set", "evalsha", "del", "pttl"];
-    let count = |node| commands.iter().map(|command| calls(node, command)).sum();
     nodes.iter().map(count).collect()
 }
 

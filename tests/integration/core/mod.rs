@@ -26,6 +26,7 @@ mod passwords;
 mod pauses;
 mod peek;
 mod put_back;
+mod released;
 mod renewal;
 mod servers;
 mod sets;

@@ -10,7 +10,6 @@ use redlock_core::node::{NodeErrorKind, NodeStatus};
 use redlock_core::request::RetryLimit;
 use redlock_core::restart_check::{CheckedSet, RestartCheck};
 use redlock_core::{Lease, NodeSet, Request};
-use redlock_tests::redis::Value;
 use redlock_tests::{Nodes, Proxy, eventually};
 
 use crate::core::fixture::{
@@ -104,22 +103,25 @@ impl Scene {
         }
     }
 
-    /// How often the nearer node was asked `command`.
-    fn asked(&self, command: &str) -> u64 {
-        let Value::BulkString(text) = self.nodes[0].command(["INFO", "commandstats"]) else {
-            panic!("some text");
-        };
-        let text = String::from_utf8(text).unwrap();
-        let name = format!("cmdstat_{command}:");
-        let line = text.lines().find(|line| line.starts_with(&name));
-        let calls = line.and_then(|line| line.split(['=', ',']).nth(1));
-        calls.map_or(0, |calls| calls.parse().unwrap())
+    /// How often the nearer node was asked for a release.
+    fn released(&self) -> u64 {
+        self.nodes[0].scripts()
     }
 
-    async fn until_asked(&self, command: &str, before: u64) {
-        eventually(command, SOON, || async {
-            let asked = self.asked(command);
-            (asked > before).then_some(()).ok_or(asked.to_string())
+    async fn until_released(&self, before: u64) {
+        eventually("a release", SOON, || async {
+            let released = self.released();
+            (released > before)
+                .then_some(())
+                .ok_or(released.to_string())
+        })
+        .await;
+    }
+
+    async fn until_looked_at(&self, before: u64) {
+        eventually("a look", SOON, || async {
+            let looked = self.nodes[0].calls("pttl");
+            (looked > before).then_some(()).ok_or(looked.to_string())
         })
         .await;
     }
@@ -136,15 +138,15 @@ async fn hand_overs_wake_up(absence: Absence) {
         // asks the nodes before, and the second node's answers are held back here.
         let waiter = client();
         let held = holder.acquire(&theirs, &insisting()).await.unwrap();
-        let (released, looked) = (scene.asked("evalsha"), scene.asked("pttl"));
+        let (released, looked) = (scene.released(), scene.nodes[0].calls("pttl"));
         scene.second.hold_to_client();
         let waiting = tokio::spawn({
             let ours = ours.clone();
             async move { waiter.acquire(&ours, &waiting()).await }
         });
         // The first node has refused it, which makes it impossible.
-        scene.until_asked("evalsha", released).await;
-        scene.until_asked("pttl", looked).await;
+        scene.until_released(released).await;
+        scene.until_looked_at(looked).await;
         scene.second.restore().await;
         held.release().await;
         let acquired = tokio::time::timeout(SOON, waiting).await;
@@ -175,13 +177,13 @@ async fn waiters_are_told_that_it_is_held(absence: Absence) {
     let ours = scene.process(scene.second.url()).await;
     scene.lose_the_third(&[&theirs, &ours]).await;
     let held = client().acquire(&theirs, &once("r")).await.unwrap();
-    let (released, waiter) = (scene.asked("evalsha"), client());
+    let (released, waiter) = (scene.released(), client());
     scene.second.hold_to_client();
     let first = tokio::spawn({
         let (waiter, ours) = (waiter.clone(), ours.clone());
         async move { waiter.acquire(&ours, &waiting()).await }
     });
-    scene.until_asked("evalsha", released).await;
+    scene.until_released(released).await;
 
     let mut short = once("r");
     short.retry.limit = RetryLimit::Wait(Duration::from_millis(100));
@@ -189,13 +191,13 @@ async fn waiters_are_told_that_it_is_held(absence: Absence) {
     let late: Vec<_> = (0..CALLERS)
         .map(|_| stand_in_line(&waiter, &ours, &short))
         .collect();
-    let released = scene.asked("evalsha");
+    let released = scene.released();
     let tries: Vec<_> = (0..CALLERS)
         .map(|_| stand_in_line(&waiter, &ours, &once("r")))
         .map(tokio::spawn)
         .collect();
     // The first caller has asked again for them, and the first node has refused it.
-    scene.until_asked("evalsha", released).await;
+    scene.until_released(released).await;
     scene.second.restore().await;
     for caller in tries {
         is_told_that_it_is_held(caller.await.unwrap(), absence);

@@ -21,14 +21,22 @@ async fn until_released(node: &RedisNode, key: &str) {
 #[tokio::test]
 async fn a_release_that_is_refused_is_repeated_once_the_server_takes_it() {
     let (nodes, set) = start(3).await;
+    let setting = ["CONFIG", "SET", "min-replicas-to-write"].map(str::to_owned);
+    let user = ["ACL", "SETUSER", "default"].map(str::to_owned);
+    let commands = [Some("del"), nodes[0].compare_and_delete()];
+    let rules = |sign| {
+        let rules = commands.iter().flatten();
+        rules.map(move |command| format!("{sign}{command}"))
+    };
+    let with = |command: &[String], words: Vec<String>| [command, &words].concat();
     let troubles = [
         (
-            ["CONFIG", "SET", "min-replicas-to-write", "1"],
-            ["CONFIG", "SET", "min-replicas-to-write", "0"],
+            with(&setting, vec!["1".to_owned()]),
+            with(&setting, vec!["0".to_owned()]),
         ),
         (
-            ["ACL", "SETUSER", "default", "-del"],
-            ["ACL", "SETUSER", "default", "+del"],
+            with(&user, rules("-").collect()),
+            with(&user, rules("+").collect()),
         ),
     ];
     for (trouble, mended) in troubles {
@@ -36,7 +44,7 @@ async fn a_release_that_is_refused_is_repeated_once_the_server_takes_it() {
         request.ttl = Duration::from_secs(10 * 60);
         let lease = client().acquire(&set, &request).await.unwrap();
         settle(&set).await;
-        nodes[0].command(trouble);
+        nodes[0].command(&trouble);
         assert_eq!(lease.release().await, Released::Confirmed);
         assert_eq!(client().flush(&set, SOON).await, ["a"], "{trouble:?}");
         assert!(nodes[0].get("r").is_some());

@@ -81,11 +81,18 @@ async fn a_pair_costs_each_node_one_acquisition_and_one_release() {
         settle(&set).await;
         for monitor in monitors {
             let commands = monitor.commands_where(|word| word == "r" || word.contains("{r}"));
-            let keys = commands.iter().map(|words| (&*words[0], &*words[2]));
-            let keys: Vec<_> = keys.collect();
+            let [acquire, release] = &commands[..] else {
+                panic!("{commands:?}");
+            };
             // The ten permits and the record of their number; and the permit that was won.
-            assert_eq!(keys, [("EVALSHA", "11"), ("EVALSHA", "1")]);
-            assert_eq!(commands[1][3], permit);
+            assert_eq!((&*acquire[0], &*acquire[2]), ("EVALSHA", "11"));
+            match nodes[0].compare_and_delete() {
+                Some(command) => {
+                    assert_eq!(release[0], command.to_uppercase());
+                    assert_eq!(release[1], permit);
+                }
+                None => assert_eq!(release[2..4], ["1", &permit]),
+            }
         }
     }
 }

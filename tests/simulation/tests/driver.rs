@@ -15,7 +15,7 @@ const MANY: u64 = 20_000;
 const LONGEST: Duration = Duration::from_secs(100);
 
 /// What some thousand seeds go through: a simulation that silently does nothing holds as well.
-const USUAL: [&str; 50] = [
+const USUAL: [&str; 54] = [
     "connected",
     "not connected",
     "locks",
@@ -44,6 +44,9 @@ const USUAL: [&str; 50] = [
     "hung",
     "restarted empty",
     "marker lost",
+    "compared and deleted",
+    "lacking",
+    "lacking by now",
     "noscript of a kind",
     "permits granted",
     "downgraded",
@@ -66,6 +69,7 @@ const USUAL: [&str; 50] = [
     "dropped within a loan",
     "watches no sockets",
     "probed loans",
+    "many callers within a loan",
 ];
 
 fn is_usual(counts: &BTreeMap<&'static str, u64>) -> bool {

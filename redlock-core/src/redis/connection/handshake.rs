@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::node::NodeError;
 use crate::redis::address::{Login, Server};
-use crate::redis::protocol::command::Dialect;
+use crate::redis::protocol::command::{CompareAndDelete, Dialect, is_command_allowed};
 use crate::redis::protocol::scripts::introductions;
 use crate::redis::protocol::wire::{Value, decode, pack};
 
@@ -22,6 +22,8 @@ pub(in crate::redis) struct Connected {
     /// The socket below, if another runtime can watch it.
     pub(in crate::redis) socket: Option<Movable>,
     pub(in crate::redis) dialect: Dialect,
+    /// The command that releases one key, if the server has one and its ACL allows it.
+    pub(in crate::redis) release: Option<CompareAndDelete>,
     /// What the server told of itself, if it was asked.
     pub(in crate::redis) facts: Facts,
 }
@@ -48,12 +50,14 @@ pub(in crate::redis) async fn connect(
 ) -> Result<Connected, NodeError> {
     let mut socket = Socket::open(server).await?;
     let stream = socket.stream();
-    let (dialect, facts) = handshake(stream, server, is_known, info_level, key_prefix).await?;
+    let (dialect, release, facts) =
+        handshake(stream, server, is_known, info_level, key_prefix).await?;
     let (stream, socket) = socket.lendable();
     Ok(Connected {
         stream,
         socket,
         dialect,
+        release,
         facts,
     })
 }
@@ -72,7 +76,7 @@ async fn handshake(
     is_known: bool,
     info_level: InfoLevel,
     key_prefix: &[u8],
-) -> Result<(Dialect, Facts), NodeError> {
+) -> Result<(Dialect, Option<CompareAndDelete>, Facts), NodeError> {
     let login = &server.login;
     let mut buffer = BytesMut::new();
     let hello = greet(stream, &mut buffer, login).await.map_err(|error| {
@@ -105,12 +109,19 @@ async fn handshake(
             .await?
             .map_err(refused)?;
     }
-    let dialect = if hello.version >= 7 {
+    let mut release = hello.release;
+    if let Some(command) = release {
+        let answer = exchange(stream, &mut buffer, &command.trial(key_prefix), |_| ()).await?;
+        if answer.is_err_and(|error| !is_command_allowed(error.as_bytes())) {
+            release = None;
+        }
+    }
+    let dialect = if hello.version.0 >= 7 {
         Dialect::NamesHolder
     } else {
         Dialect::Plain
     };
-    Ok((dialect, facts))
+    Ok((dialect, release, facts))
 }
 
 /// Logs in, and reads what a server tells of itself in its greeting.
@@ -193,29 +204,37 @@ pub(in crate::redis) fn pairs(value: &Value<'_>) -> Vec<(Vec<u8>, Vec<u8>)> {
 /// The reply to HELLO: a flat list of names and values.
 #[derive(Default)]
 pub(in crate::redis) struct Hello {
-    /// The major version.
-    version: u32,
+    /// The major and the minor version.
+    version: (u32, u32),
+    /// The command that releases one key, by name and version of the server.
+    release: Option<CompareAndDelete>,
     is_replica: bool,
 }
 
 impl Hello {
     fn read(value: &Value<'_>) -> Self {
         let mut hello = Self::default();
+        let mut server = Vec::new();
         for (name, value) in pairs(value) {
             match &name[..] {
-                b"version" => hello.version = major(&value),
+                b"server" => server = value,
+                b"version" => hello.version = version(&value),
                 b"role" => hello.is_replica = value != b"master",
                 _ => {}
             }
         }
+        hello.release = CompareAndDelete::of(&server, hello.version);
         hello
     }
 }
 
-fn major(version: &[u8]) -> u32 {
-    let major = version.split(|byte| *byte == b'.').next();
-    let major = major.and_then(|digits| std::str::from_utf8(digits).ok());
-    major.and_then(|digits| digits.parse().ok()).unwrap_or(0)
+fn version(text: &[u8]) -> (u32, u32) {
+    let mut numbers = text.split(|byte| *byte == b'.').map(|digits| {
+        let digits = std::str::from_utf8(digits).ok();
+        digits.and_then(|digits| digits.parse().ok()).unwrap_or(0)
+    });
+    let mut next = || numbers.next().unwrap_or(0);
+    (next(), next())
 }
 
 /// Sends one command and reads its reply. Returns the result of `read`, or the server's error text.

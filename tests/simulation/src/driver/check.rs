@@ -83,6 +83,8 @@ fn problem(asked: &Asked, deeds: &[&Served], longest: u64) -> Option<&'static st
                 u128::try_from(*left) == Ok(for_.as_millis())
             }
             (Did::Held(by), Remaining::Unknown) => is_named(by.as_deref(), holding.owner()),
+            // A command tells no difference.
+            (Did::Absent, Remaining::Unknown) => asked.kind == Kind::Release,
             _ => false,
         }),
         Answer::Failed(error) => {

@@ -40,8 +40,12 @@ impl Town {
                     Role::Replica => "replica",
                     Role::Master | Role::Sentinel => "master",
                 };
-                let version = format!("{version}.0.0");
-                let mut hello = vec![Reply::text("server"), Reply::text("redis")];
+                let (server, version) = match version {
+                    9 => ("valkey", "9.0.0".to_owned()),
+                    8 => ("redis", "8.4.0".to_owned()),
+                    older => ("redis", format!("{older}.0.0")),
+                };
+                let mut hello = vec![Reply::text("server"), Reply::text(server)];
                 hello.extend([Reply::text("version"), Reply::text(version)]);
                 hello.extend([Reply::text("role"), Reply::text(role)]);
                 hello.extend([Reply::text("modules"), Reply::Array(Vec::new())]);
@@ -94,13 +98,17 @@ impl Town {
                     other => other,
                 }
             }
+            ["DELIFEQ", _, _] if version == 9 => self.compare_and_delete(host, connection, words),
+            ["DELEX", _, "IFEQ", _] if version == 8 => {
+                self.compare_and_delete(host, connection, words)
+            }
             ["EVAL" | "EVALSHA", ..] => self.script(host, connection, words),
             _ => unknown(),
         }
     }
 
     /// The connection that a command came by.
-    fn asked(&mut self, connection: u64) -> &mut Connection {
+    pub(super) fn asked(&mut self, connection: u64) -> &mut Connection {
         self.connections.get_mut(&connection).expect("it is there")
     }
 
@@ -233,7 +241,7 @@ impl Town {
     }
 
     /// Everything that is about locks, with the answer of a script.
-    fn operation(&mut self, host: &str, connection: u64, call: &Call<'_>) -> Reply {
+    pub(super) fn operation(&mut self, host: &str, connection: u64, call: &Call<'_>) -> Reply {
         let operation = call.operation();
         let kind = Kind::of(operation.want());
         let now = self.now();

@@ -124,6 +124,11 @@ impl Runtimes {
             )
         };
         if is_ending {
+            // A runtime drops its tasks by their ids, which go on from run to run in a process. The drivers that they
+            // wake are to go on in one order. The last one has nothing else to wake it.
+            let lent = self.lent_to(runtime.handle().id());
+            let others = lent.iter().rev().skip(1).rev();
+            others.for_each(|pipe| pipe.wake_lender());
             let next = Place::new(true);
             self.places.lock().expect("no panic")[place] = next;
             drop(runtime);

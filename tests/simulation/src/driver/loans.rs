@@ -55,7 +55,7 @@ const AT_ONCE: Duration = Duration::from_millis(60);
 enum Fate {
     /// It ends with an answer outstanding.
     Ends,
-    /// It has many callers at once.
+    /// It has many callers at once, and keeps the connection.
     IsBusy,
     /// It stands still, and another one asks.
     IsInTheWay,
@@ -106,12 +106,20 @@ pub(super) async fn probe(
                     let _ = released.await;
                 }
                 Fate::IsBusy => {
+                    // An answer, so that the library's next look is no quiet one.
+                    desk.ask(there, &hand, Kind::Inspect).await;
+                    let was_lent = runtimes.is_lent_to(place);
                     let mut answers = Vec::new();
                     for _ in 0..6 {
                         answers.push(desk.submit(there, &hand, Kind::Inspect).await.1);
                     }
                     for answer in answers {
                         let _ = answer.await;
+                    }
+                    if was_lent {
+                        let mut town = town.lock().expect("no panic");
+                        town.count("many callers within a loan");
+                        return runtimes.is_lent_to(place);
                     }
                 }
                 Fate::IsInTheWay => {
@@ -123,13 +131,16 @@ pub(super) async fn probe(
                     desk.ask(there, &hand, Kind::Inspect).await;
                 }
             }
+            true
         };
         let answered = timeout(bound, asking).await;
         runtimes.stand_still(place, false);
-        if answered.is_err() {
-            let status = desk.node.status();
-            return Err(format!("{fate:?}: no answer within {bound:?}, {status:?}"));
-        }
+        let problem = match answered {
+            Ok(true) => continue,
+            Ok(false) => "taken back from a runtime that serves it".to_owned(),
+            Err(_) => format!("no answer within {bound:?}"),
+        };
+        return Err(format!("{fate:?}: {problem}, {:?}", desk.node.status()));
     }
     if random.chance(5000) && borrow(desk, there, &hand).await {
         // The last words come in a loan, which is not served.

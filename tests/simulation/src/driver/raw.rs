@@ -208,7 +208,7 @@ pub(super) async fn call(desk: Arc<Desk>, there: Whereabouts, mut random: Random
         }
         let mut others = Vec::new();
         if !waits && random.chance(2000) {
-            for _ in 0..1 + random.below(4) {
+            for _ in 0..=random.below(4) {
                 let other = Hand::draw(&mut random);
                 answers.push(desk.submit(&there, &other, Kind::Acquire).await.1);
                 others.push(other);

@@ -50,6 +50,8 @@ struct State {
     writer: Option<Waker>,
     /// The runtime that watches it, if that is not the library's.
     watcher: Option<Handle>,
+    /// Who waited for news when another runtime began to watch it.
+    lender: Option<Waker>,
     /// Its runtime has seen that there is something to read.
     is_seen: bool,
     /// The bytes that the server has read, and are no whole command yet, or not served.
@@ -76,6 +78,7 @@ impl Pipe {
                 reader: None,
                 writer: None,
                 watcher: None,
+                lender: None,
                 is_seen: true,
                 unserved: 0,
             }),
@@ -161,10 +164,23 @@ impl Pipe {
             let mut state = self.lock();
             state.watcher = is_away.then(|| runtime.clone());
             state.is_seen = false;
-            [state.reader.take(), state.writer.take()]
+            let reader = state.reader.take();
+            let (lender, reader) = if is_away {
+                (reader, None)
+            } else {
+                (None, reader)
+            };
+            let lender = std::mem::replace(&mut state.lender, lender);
+            [reader, lender, state.writer.take()]
         };
         drop(forgotten);
         self.look_in(runtime, is_away);
+    }
+
+    /// Wakes the one who let another runtime watch it.
+    pub(super) fn wake_lender(&self) {
+        let lender = self.lock().lender.take();
+        lender.into_iter().for_each(Waker::wake);
     }
 
     /// The server has read this number of bytes that it has not served.

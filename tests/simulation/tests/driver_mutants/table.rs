@@ -21,13 +21,10 @@ const BATCH: &str = "redlock-core/src/redis/protocol/command/batch.rs";
 const BATCHES: &str = "redlock-core/src/redis/server/serve/batches.rs";
 const CLUSTER: &str = "redlock-core/src/redis/cluster/mod.rs";
 const KEYS: &str = "redlock-core/src/redis/tracking/keys.rs";
+const RELEASE: &str = "redlock-core/src/redis/protocol/command/release.rs";
+const HANDSHAKE: &str = "redlock-core/src/redis/connection/handshake.rs";
 const REFRESH: &str = "redlock-core/src/redis/cluster/refresh.rs";
 const SERVE: &str = "redlock-core/src/redis/server/serve/mod.rs";
-const COMMAND: &str = "redlock-core/src/redis/protocol/command/mod.rs";
-const LENDING: &str = "redlock-core/src/redis/server/serve/lending.rs";
-const LOAN: &str = "redlock-core/src/redis/server/inbox/loan.rs";
-const PERMITS: &str = "redlock-core/src/redis/protocol/command/permits.rs";
-const SHARING: &str = "redlock-core/src/redis/protocol/command/sharing.rs";
 const WATCHDOG: &str = "redlock-core/src/redis/server/serve/watchdog.rs";
 
 pub(crate) const MUTANTS: &[Mutant] = &[
@@ -143,9 +140,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "sent-again-behind-its-release",
         patches: &[Patch {
             file: ANSWERS,
-            find: "        if is_noscript(value) && !self.is_overtaken(operation) {
+            find: "        if is_refused || is_noscript(value) && !self.is_overtaken(operation) {
 ",
-            replace: "        if is_noscript(value) {
+            replace: "        if is_refused || is_noscript(value) {
 ",
         }],
     },
@@ -238,113 +235,51 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         }],
     },
     Mutant {
-        name: "permits-sent-again-behind-their-release",
+        name: "what-the-trial-refuses-is-sent",
         patches: &[Patch {
-            file: ENDS,
-            find: "        if !want.is_acquisition() && !matches!(want, Want::Restore { .. } | Want::Extend { .. }) {
+            file: HANDSHAKE,
+            find: "            release = None;
 ",
-            replace: "        if !matches!(want, Want::Acquire { .. } | Want::Restore { .. } | Want::Extend { .. }) {
+            replace: "",
+        }],
+    },
+    Mutant {
+        name: "a-release-by-a-refused-command-is-forgotten",
+        patches: &[Patch {
+            file: ANSWERS,
+            find: "            self.encoding.release = None;
+",
+            replace: "            self.encoding.release = None;
+            self.count(&in_flight);
+            let error = lost(\"its command is refused\");
+            if let Purpose::Operation { reply, .. } = in_flight.purpose {
+                self.answered += 1;
+                reply.answer(Answer::Failed(error));
+            }
+            return Ok(());
 ",
         }],
     },
     Mutant {
-        name: "permits-in-another-order",
+        name: "a-refused-command-counts-as-a-release",
         patches: &[Patch {
-            file: PERMITS,
-            find: "    let free = permits.keys().iter().zip(*bits);
+            file: ANSWERS,
+            find: "            self.encoding.release = None;
 ",
-            replace: "    let free = permits.keys().iter().rev().zip(*bits);
+            replace: "            self.encoding.release = None;
+            self.count(&in_flight);
+            self.tell(in_flight.purpose, &Value::Int(1));
+            return Ok(());
 ",
         }],
     },
     Mutant {
-        name: "a-reader-is-released-as-a-plain-lock",
+        name: "only-the-first-key-is-released",
         patches: &[Patch {
-            file: COMMAND,
-            find: "    if let Some(sharing) = operation.sharing() {
-        return sharing::script_call",
-            replace: "    let is_release = matches!(operation.want(), Want::Release { .. });
-    if let Some(sharing) = operation.sharing().filter(|_| !is_release) {
-        return sharing::script_call",
-        }],
-    },
-    Mutant {
-        name: "a-writer-goes-in-beside-readers",
-        patches: &[Patch {
-            file: SHARING,
-            find: "        Value::Bulk([b'r']) => Answer::Held(Holding::readers()),
-",
-            replace: "        Value::Bulk([b'r']) => Answer::GRANTED,
-",
-        }],
-    },
-    Mutant {
-        name: "permits-have-one-fencing-token",
-        patches: &[Patch {
-            file: PERMITS,
-            find: "            counter: permits.is_fenced().then(|| number.unsigned_abs()),
-",
-            replace: "            counter: permits.is_fenced().then_some(1),
-",
-        }],
-    },
-    Mutant {
-        name: "a-dropped-task-keeps-the-connection",
-        patches: &[Patch {
-            file: LENDING,
-            find: "            self.shared.give_back(serve, None);
-",
-            replace: "            drop(serve);
-",
-        }],
-    },
-    Mutant {
-        name: "a-return-loses-the-wake-up",
-        patches: &[Patch {
-            file: LENDING,
-            find: "            driver.wake();
-",
-            replace: "            drop(driver);
-",
-        }],
-    },
-    Mutant {
-        name: "another-runtime-waits-for-a-look",
-        patches: &[Patch {
-            file: LOAN,
-            find: "            return Some(driver.clone());
-",
-            replace: "            return None;
-",
-        }],
-    },
-    Mutant {
-        name: "a-runtime-that-stands-still-keeps-the-connection",
-        patches: &[Patch {
-            file: LENDING,
-            find: "                if self.quiet_looks == TICKS || !serve.in_flight.is_empty() {
-",
-            replace: "                if self.quiet_looks > 1000 * TICKS {
-",
-        },
-        Patch {
-            file: LENDING,
-            find: "                if serve.inbox.is_waited_for() {
-",
-            replace: "                if serve.inbox.is_waited_for() && self.quiet_looks > 1000 {
-",
-        }],
-    },
-    Mutant {
-        name: "a-connection-stays-in-the-other-runtime",
-        patches: &[Patch {
-            file: LENDING,
-            find: "        if self.place.is_away
-            && let Some(socket) = &self.place.socket
-",
-            replace: "        if self.place.loans == u64::MAX
-            && let Some(socket) = &self.place.socket
-",
+            file: RELEASE,
+            find: "
+            && operation.keys().names().len() == 1",
+            replace: "",
         }],
     },
 ];

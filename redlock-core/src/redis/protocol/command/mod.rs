@@ -2,6 +2,7 @@
 
 mod batch;
 mod permits;
+mod release;
 mod sharing;
 
 use std::str::FromStr;
@@ -21,6 +22,7 @@ use super::scripts::{
     SHORTEN, SUCCEED, SUCCEED_FENCED,
 };
 use super::wire::{Digits, Value, pack};
+pub(in crate::redis) use release::{CompareAndDelete, is_command_allowed, is_command_refused};
 
 pub(in crate::redis) use batch::{MOST_IN_BATCH, batch_ttl, encode_batch, is_extended};
 
@@ -41,6 +43,8 @@ pub(in crate::redis) struct Encoding {
     pub(in crate::redis) marker: Option<Arc<[u8]>>,
     /// True once a reader was admitted on the connection: its user may run what the scripts of readers need.
     pub(in crate::redis) readers_tried: bool,
+    /// The command that releases one key; `None` for the script.
+    pub(in crate::redis) release: Option<CompareAndDelete>,
 }
 
 impl Encoding {
@@ -68,8 +72,8 @@ pub(in crate::redis) const HEARTBEAT: &[u8] = b"*1\r\n$4\r\nTIME\r\n";
 
 /// The bytes of `operation`, encoded once for all nodes with the same settings.
 pub(in crate::redis) fn encoded<'a>(operation: &'a Operation, encoding: &Encoding) -> &'a [u8] {
-    // Only acquisitions differ: that of a single key by dialect, a fenced one by the marker, and a reader's by
-    // what was tried.
+    // Only these differ: the acquisition of a single key by dialect, a fenced one by the marker, a reader's by
+    // what was tried, and the release of a single key by the server's command.
     let (is_fenced, is_marked) = (is_fenced(operation), encoding.marker.is_some());
     let form = match (operation.want(), encoding.dialect) {
         (Want::Acquire { .. }, _) if operation.sharing().is_some() => {
@@ -77,6 +81,11 @@ pub(in crate::redis) fn encoded<'a>(operation: &'a Operation, encoding: &Encodin
         }
         (want, _) if want.is_acquisition() && is_fenced && is_marked => 2,
         (Want::Acquire { .. }, Dialect::NamesHolder) if !is_fenced => 1,
+        (Want::Release { .. }, _) => match encoding.compare_and_delete(operation) {
+            None => 0,
+            Some(CompareAndDelete::DelIfEq) => 1,
+            Some(CompareAndDelete::DelEx) => 2,
+        },
         _ => 0,
     };
     operation.encoded(form, |operation| encode(operation, encoding))
@@ -110,7 +119,13 @@ fn encode(operation: &Operation, encoding: &Encoding) -> Vec<u8> {
         }
         Want::Recall => eval(RECALL, operation.keys(), &[]),
         Want::Peek => eval(PEEK, operation.keys(), &[]),
-        _ => script_call(operation, encoding, false),
+        _ => match encoding.compare_and_delete(operation) {
+            Some(command) => {
+                let key = keys.next().unwrap_or_default();
+                command.encode(key, operation.token().as_bytes())
+            }
+            None => script_call(operation, encoding, false),
+        },
     }
 }
 

@@ -154,6 +154,7 @@ mod tests {
             dialect: Dialect::NamesHolder,
             marker: Some(b"marker"[..].into()),
             readers_tried: false,
+            release: None,
         };
         let bytes = encoded(operation, &encoding);
         let Ok(Some((Value::Array(words), _))) = decode(bytes) else {
@@ -241,6 +242,7 @@ mod tests {
             dialect: Dialect::NamesHolder,
             marker: None,
             readers_tried: false,
+            release: None,
         };
         let fourth = |encoding: &Encoding, kind| {
             let operation = acquire(kind);

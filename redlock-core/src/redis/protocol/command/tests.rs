@@ -19,6 +19,7 @@ fn encoding(dialect: Dialect, marker: Option<&str>) -> Encoding {
         dialect,
         marker,
         readers_tried: false,
+        release: None,
     }
 }
 
@@ -320,3 +321,5 @@ fn a_successor_compares_the_givers_token_by_scripts_that_no_server_has_to_know()
     let answer = interpret(&plain, Dialect::NamesHolder, 0, &Value::Int(-1));
     assert!(matches!(answer, Answer::Failed(_)));
 }
+
+mod release;

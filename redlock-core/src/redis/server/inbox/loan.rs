@@ -4,8 +4,8 @@ use std::task::Waker;
 
 use tokio::runtime::{Handle, Id};
 
-/// The number of operations in a row, all from one runtime and each of them sent while no other was, after
-/// which the connection is lent to that runtime.
+/// The number of operations in a row, each of them the first behind a look of the driver that found none, and
+/// all from one runtime, after which the connection is lent to that runtime.
 const STREAK: u32 = 16;
 /// The most that the number doubles to. See [`Loan::returned`].
 const LONGEST_STREAK: u32 = 16_384;
@@ -14,9 +14,9 @@ const OF_USE: u32 = 16;
 
 /// See the [module](self).
 pub(super) struct Loan {
-    /// True if the driver found nothing to do at its last looks.
-    pub(super) is_calm: bool,
-    /// The runtime of the last operations that met a calm driver, and their number in a row.
+    /// True if the driver's last look found nothing, and no operation came since.
+    pub(super) is_idle: bool,
+    /// The runtime of the last operations that met an idle driver, and their number in a row.
     streak: Option<(Id, u32)>,
     /// The number of operations in a row after which the connection is lent.
     longest: u32,
@@ -40,7 +40,7 @@ impl Default for Loan {
 impl Loan {
     fn after(longest: u32) -> Self {
         Self {
-            is_calm: false,
+            is_idle: false,
             streak: None,
             longest,
             wanted: None,
@@ -54,7 +54,7 @@ impl Loan {
     /// Records that the current thread submits an operation. Returns the driver to wake, if the connection
     /// is lent to another runtime: its thread may stand still, and must not delay others.
     pub(super) fn used(&mut self) -> Option<Waker> {
-        let is_calm = std::mem::take(&mut self.is_calm);
+        let is_idle = std::mem::take(&mut self.is_idle);
         if let Some((id, driver)) = &self.lent {
             if self.is_recalled || Handle::try_current().is_ok_and(|handle| handle.id() == *id) {
                 self.used = self.used.saturating_add(1);
@@ -63,7 +63,7 @@ impl Loan {
             self.is_recalled = true;
             return Some(driver.clone());
         }
-        if !is_calm {
+        if !is_idle {
             return None;
         }
         let Ok(runtime) = Handle::try_current() else {

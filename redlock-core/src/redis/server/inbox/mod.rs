@@ -274,13 +274,11 @@ impl Inbox {
     }
 
     /// Moves the queue into `taken`, which is empty, and subtracts `answered` from the outstanding
-    /// operations. If the queue is empty, stores the waker. `is_calm` says that callers seem to come one at
-    /// a time.
+    /// operations. If the queue is empty, stores the waker.
     pub(in crate::redis) fn take(
         &self,
         taken: &mut Vec<Submission>,
         answered: usize,
-        is_calm: bool,
         context: &Context<'_>,
     ) -> Taken {
         let mut state = self.state.lock();
@@ -292,7 +290,7 @@ impl Inbox {
         if taken.is_empty() {
             state.driver = Some(context.waker().clone());
         }
-        state.loan.is_calm = is_calm && taken.is_empty();
+        state.loan.is_idle = taken.is_empty();
         if !taken.is_empty() {
             Taken::Some
         } else if state.end.is_some() {
@@ -318,9 +316,9 @@ impl Inbox {
         may_have.then_some(runtime)
     }
 
-    /// True if operations wait for the driver.
-    pub(super) fn is_waited_for(&self) -> bool {
-        !self.state.lock().queue.is_empty()
+    /// The number of operations that wait for the driver.
+    pub(super) fn queued(&self) -> usize {
+        self.state.lock().queue.len()
     }
 
     #[cfg(test)]

@@ -20,7 +20,7 @@ fn open() -> Inbox {
 fn look(inbox: &Inbox) -> (Taken, usize) {
     let mut taken = Vec::new();
     let context = Context::from_waker(Waker::noop());
-    let found = inbox.take(&mut taken, 0, false, &context);
+    let found = inbox.take(&mut taken, 0, &context);
     (found, taken.len())
 }
 
@@ -163,9 +163,9 @@ fn a_runtime_that_watches_no_sockets_is_asked_once() {
     let (release, context) = (release(), Context::from_waker(Waker::noop()));
     let lend_after_calls = || {
         for _ in 0..100 {
-            inbox.take(&mut Vec::new(), 1, true, &context);
+            inbox.take(&mut Vec::new(), 1, &context);
             submit(&inbox, &release);
-            inbox.take(&mut Vec::new(), 1, false, &context);
+            inbox.take(&mut Vec::new(), 1, &context);
         }
         inbox.lend(Waker::noop()).is_some()
     };

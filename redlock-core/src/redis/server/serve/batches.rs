@@ -49,7 +49,7 @@ fn operations(extensions: &[Batched]) -> impl ExactSizeIterator<Item = &Operatio
 impl Serve {
     /// Keeps an extension for the next call. Before any other operation, sends what was kept, and returns the
     /// submission.
-    pub(super) fn into_batch(
+    pub(super) fn keep_for_batch(
         &mut self,
         submission: Submission,
         since: Instant,
@@ -85,8 +85,9 @@ impl Serve {
             self.output.extend_from_slice(&call);
             self.push(since, Purpose::Batch(extensions));
         } else {
-            let alone = extensions.into_iter();
-            alone.for_each(|it| self.send_alone(it, since));
+            for alone in extensions {
+                self.send_alone(alone, since);
+            }
         }
     }
 
@@ -99,6 +100,7 @@ impl Serve {
         let InFlight {
             since,
             purpose: Purpose::Batch(extensions),
+            ..
         } = in_flight
         else {
             return;
@@ -134,7 +136,9 @@ impl Serve {
             self.output.extend_from_slice(&call);
             self.push(since, Purpose::Batch(again));
         } else {
-            again.into_iter().for_each(|it| self.send_alone(it, since));
+            for alone in again {
+                self.send_alone(alone, since);
+            }
         }
     }
 }

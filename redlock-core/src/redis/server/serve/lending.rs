@@ -1,11 +1,11 @@
-//! Serves few callers where they run.
+//! Serves callers where they run.
 //!
-//! The library's thread serves a connection. If its callers come one at a time, and all of them from one
-//! tokio runtime, the connection is lent to that runtime: a task there reads the answers, and no other
-//! thread has to be woken between an operation and its caller. The library's thread takes the connection back
+//! The library's thread serves a connection. If all of its callers are in one tokio runtime, the connection is
+//! lent to that runtime: a task there reads the answers, and no other thread has to be woken between an
+//! operation and its caller. The library's thread takes the connection back
 //!
 //! * at once if anybody else sends an operation: the runtime may stand still, and must not delay others;
-//! * if the callers become many, or the runtime ends;
+//! * if the runtime ends;
 //! * after [`TICKS`] looks without an answer, or the first of them with an operation unanswered or unsent.
 //!
 //! Only the library's thread changes which runtime watches the socket. A task that gives the connection back
@@ -32,6 +32,8 @@ use crate::node::NodeError;
 use crate::redis::connection::errors::{describe, lost, not_connected};
 use crate::redis::connection::movable::Movable;
 
+/// The most times in a row that the task elsewhere lets the callers go first.
+const MOST_YIELDS: u32 = 3;
 /// The number of the library's looks at a lent connection in a row that find no answer.
 const TICKS: u32 = 4;
 
@@ -44,6 +46,11 @@ pub(super) struct Place {
     loan: Option<Loan>,
     /// True if another runtime may still watch the socket.
     is_away: bool,
+    /// True if there were several callers at the last look into the inbox.
+    pub(super) is_busy: bool,
+    /// How many times the task elsewhere has let the callers go first since it last served, and the number of
+    /// operations that it saw in the inbox.
+    yields: (u32, usize),
     /// The number of loans so far.
     loans: u64,
     /// True if an answer is overdue elsewhere.
@@ -65,6 +72,8 @@ impl Place {
             home: Handle::current(),
             loan: None,
             is_away: false,
+            is_busy: false,
+            yields: (0, 0),
             loans: 0,
             is_overdue: false,
             end: None,
@@ -148,7 +157,7 @@ impl Serving {
         while self.look.as_mut().poll(context).is_ready() {
             if std::mem::replace(&mut self.heard, serve.heard) == serve.heard {
                 self.quiet_looks += 1;
-                if serve.inbox.is_waited_for() {
+                if serve.inbox.queued() > 0 {
                     return Some(Left::Unsent);
                 }
                 if self.quiet_looks == TICKS || !serve.in_flight.is_empty() {
@@ -241,6 +250,24 @@ impl Serve {
         self.place.is_overdue
     }
 
+    /// True if several callers share the connection, and others of them may be about to submit: the task elsewhere
+    /// was woken by the first one, and those are in the same queue of tasks. One write serves all of them. They go
+    /// first once, and again while more operations come.
+    fn lets_callers_go_first(&mut self) -> bool {
+        if !self.place.is_busy {
+            return false;
+        }
+        let queued = self.inbox.queued();
+        let (yields, before) = self.place.yields;
+        let is_wanted = yields < MOST_YIELDS && (yields == 0 || queued != before);
+        self.place.yields = if is_wanted {
+            (yields + 1, queued)
+        } else {
+            (0, 0)
+        };
+        is_wanted
+    }
+
     /// Lends the connection to the runtime of its callers. Returns the number of the loan, whose [`Guest`]
     /// must be spawned there.
     fn lend(&mut self, driver: &Waker) -> Option<(Handle, u64)> {
@@ -268,6 +295,7 @@ impl Serve {
             }
         }
         self.place.is_away = true;
+        self.place.yields = (0, 0);
         self.place.loans += 1;
         let number = self.place.loans;
         let guest = None;
@@ -305,6 +333,11 @@ impl Future for Guest {
         if self.is_over(&serve) {
             return Poll::Ready(());
         }
+        if serve.lets_callers_go_first() {
+            drop(serve);
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         let polled = {
             // Time is the library's, and not that of a runtime whose clock a test may have paused.
             let home = serve.place.home.clone();
@@ -313,7 +346,7 @@ impl Future for Guest {
         };
         let end = match polled {
             Some(Poll::Ready(end)) => Some(end),
-            Some(Poll::Pending) if serve.is_busy() || serve.place.is_overdue => None,
+            Some(Poll::Pending) if serve.place.is_overdue => None,
             Some(Poll::Pending) => {
                 if let Some(loan) = &mut serve.place.loan {
                     match &mut loan.guest {

@@ -41,12 +41,9 @@ use owed::OwedRetries;
 use super::inbox::{Inbox, Owed, Route, Submission, Taken};
 use super::restart_check::ServerCheck;
 
-/// The most operations in flight that count as quiet. A caller that continues at a majority leaves an
-/// operation or two unanswered on the slowest node.
+/// The most operations under way that a lone caller has: one that continues at a majority leaves an operation
+/// or two unanswered on the slowest node.
 const QUIET: usize = 2;
-/// The number of quiet looks after which callers are taken to come one at a time. A pause between two
-/// bursts is shorter; batches serve bursts better than a system call for each operation.
-const CALM: u32 = 8;
 
 /// Serves a connection until it breaks, or until the node was dropped and everything is answered. It is
 /// one task, holds no mutex across an await, and needs no task or channel for an operation.
@@ -88,8 +85,6 @@ pub(super) struct Serve {
     is_over: bool,
     /// See [`leave_a_replica`](Self::leave_a_replica).
     leaves_a_replica: bool,
-    /// The number of looks into the inbox in a row that were quiet.
-    quiet_takes: u32,
     /// The moment of the last bytes from the server.
     heard: Instant,
     /// Fires when the oldest answer may be overdue, or the connection idle. It is reset only when it
@@ -101,6 +96,8 @@ struct InFlight {
     /// The moment when the driver took it, from which the wait for the answer is measured.
     since: Instant,
     purpose: Purpose,
+    /// True if it is a release by a [command](Encoding::compare_and_delete) that not every server has.
+    is_command: bool,
 }
 
 enum Purpose {
@@ -147,6 +144,7 @@ impl Serve {
                 .as_ref()
                 .and_then(|server_check| server_check.lock().marker_key()),
             readers_tried: false,
+            release: connected.release,
         };
         let quarantine = server_check.as_ref().map(|_| {
             let detail = "connected; its restart check is under way";
@@ -176,7 +174,6 @@ impl Serve {
             is_suspect: false,
             is_over: false,
             leaves_a_replica: false,
-            quiet_takes: 0,
             heard: Instant::now(),
             watchdog: Box::pin(tokio::time::sleep(options.suspect_after)),
         };
@@ -204,11 +201,6 @@ impl Serve {
         }
     }
 
-    /// True if the last look into the inbox was not quiet.
-    fn is_busy(&self) -> bool {
-        self.quiet_takes == 0
-    }
-
     fn push(&mut self, since: Instant, purpose: Purpose) {
         let overdue = since + self.options.suspect_after;
         if self.watchdog.deadline() > overdue {
@@ -217,21 +209,25 @@ impl Serve {
         if let Some(overtaken) = &mut self.overtaken {
             overtaken.sent(&purpose);
         }
-        self.in_flight.push_back(InFlight { since, purpose });
+        let is_command = match &purpose {
+            Purpose::Operation { operation, .. } | Purpose::Owed(Owed { operation, .. }) => {
+                self.encoding.compare_and_delete(operation).is_some()
+            }
+            _ => false,
+        };
+        self.in_flight.push_back(InFlight {
+            since,
+            purpose,
+            is_command,
+        });
     }
 
     /// Encodes the operations that callers submitted.
     fn take(&mut self, context: &Context<'_>) -> Taken {
         let mut taken = std::mem::take(&mut self.taken);
         let answered = std::mem::take(&mut self.answered);
-        let is_quiet = self.output.is_empty() && self.in_flight.len() <= QUIET;
-        let is_calm = is_quiet && self.quiet_takes >= CALM;
-        let found = self.inbox.take(&mut taken, answered, is_calm, context);
-        if is_quiet && taken.len() <= QUIET {
-            self.quiet_takes = self.quiet_takes.saturating_add(1);
-        } else {
-            self.quiet_takes = 0;
-        }
+        let found = self.inbox.take(&mut taken, answered, context);
+        self.place.is_busy = self.in_flight.len().max(taken.len()) > QUIET;
         // Read by the driver: the caller's runtime may have a clock of its own, which a test has stopped.
         let since = if taken.is_empty() {
             self.heard
@@ -239,7 +235,7 @@ impl Serve {
             Instant::now()
         };
         for submission in taken.drain(..) {
-            if let Some(submission) = self.into_batch(submission, since) {
+            if let Some(submission) = self.keep_for_batch(submission, since) {
                 self.send(submission, since);
             }
         }

@@ -243,7 +243,7 @@ async fn what_the_connection_took_and_did_not_send_is_looked_after() {
     let secured = Arc::new(Secured::default());
     let connected = connected(reader, &secured);
     let mut serve = Serve::new(connected, &inbox, &options, None);
-    for _ in 0..2 * CALM {
+    for _ in 0..16 {
         look(&mut serve);
         let round = submit(&inbox, &io, Want::Acquire { ttl, hint: 0 });
         secured.is_full.store(true, Ordering::Relaxed);
@@ -282,6 +282,7 @@ fn connected(reader: impl AsyncRead + Send + Unpin + 'static, sink: &Arc<impl Si
         stream: Box::new(Halves(reader, Arc::clone(sink))),
         socket: None,
         dialect: Dialect::NamesHolder,
+        release: None,
         facts: Facts::of_role(false),
     }
 }
@@ -356,4 +357,5 @@ mod lending;
 mod moves;
 mod owed;
 mod refusals;
+mod released;
 mod restart_check;

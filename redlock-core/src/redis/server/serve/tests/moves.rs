@@ -43,6 +43,7 @@ impl Scene {
                 stream: Box::new(socket.clone()),
                 socket: Some(socket),
                 dialect: Dialect::NamesHolder,
+                release: None,
                 facts: Facts::of_role(false),
             };
             Serving::new(Serve::new(connected, &inbox, &Arc::new(options), None))
