@@ -13,6 +13,7 @@ use std::task::{Context, Poll};
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::runtime::Handle;
 
 use crate::env::process::simulated::set_prefix;
 
@@ -35,6 +36,16 @@ pub trait Wire: Send + Sync {
 
     /// See [`AsyncWrite::poll_write`].
     fn poll_write(&self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>>;
+
+    /// Lets `runtime` watch the connection, and the one before no more. Tasks that wait for the connection are
+    /// not woken.
+    ///
+    /// # Errors
+    /// As the system has them.
+    ///
+    /// # Panics
+    /// If that runtime watches no sockets.
+    fn move_to(&self, runtime: &Handle) -> io::Result<()>;
 }
 
 /// A simulated connection, in the place of the system's socket.

@@ -218,6 +218,13 @@ impl MemoryNode {
         copy
     }
 
+    /// Moves `key`, of any type, to another node with the same clock. Needs the feature `simulation`.
+    #[cfg(feature = "simulation")]
+    pub fn move_key(&self, key: &[u8], to: &Self) {
+        let moved = self.change(|store, _| store.take_key(key));
+        to.change(|store, _| store.put_key(key, moved));
+    }
+
     fn in_epoch(&self, answer: Answer) -> Answer {
         let epoch = self.epoch();
         match answer {

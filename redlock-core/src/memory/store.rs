@@ -332,6 +332,26 @@ impl Store {
         self.readers.remove(key);
     }
 
+    /// Takes a key of any type out.
+    #[cfg(feature = "simulation")]
+    pub(super) fn take_key(&mut self, key: &[u8]) -> (Option<StoredKey>, Option<Readers>) {
+        let entry = self.entries.get(key).cloned();
+        let readers = self.readers.get(key).cloned();
+        self.delete_any(key);
+        (entry, readers)
+    }
+
+    /// Puts what was taken out of another store.
+    #[cfg(feature = "simulation")]
+    pub(super) fn put_key(&mut self, key: &[u8], parts: (Option<StoredKey>, Option<Readers>)) {
+        let (entry, readers) = parts;
+        if let Some(entry) = entry {
+            self.put(key, &entry.value, entry.expires);
+        }
+        self.readers
+            .extend(readers.map(|readers| (Arc::from(key), readers)));
+    }
+
     pub(super) fn expire(&mut self, now: Moment) {
         self.expire_readers(now);
         while let Some((expires, _)) = self.expiries.first() {

@@ -43,6 +43,12 @@ impl OwnerToken {
         Self(self.0.iter().chain(note).copied().collect())
     }
 
+    /// The token that a simulated server received. Needs the feature `simulation`.
+    #[cfg(feature = "simulation")]
+    pub fn received(bytes: &[u8]) -> Self {
+        Self(bytes.into())
+    }
+
     /// The token that a ticket has, whose format was checked.
     pub(super) fn of_ticket(bytes: Vec<u8>) -> Self {
         Self(bytes.into())

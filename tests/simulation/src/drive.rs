@@ -4,7 +4,10 @@
 //! drive --seeds 1000000 [--from N] [--jobs N]
 //! drive --seed N [--trace]
 //! ```
+//!
+//! At the end it shows how often each thing happened.
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -58,6 +61,7 @@ fn main() -> ExitCode {
     let end = arguments.from.saturating_add(arguments.seeds);
     let is_over = AtomicBool::new(false);
     let failed = Mutex::new(None);
+    let counts = Mutex::new(BTreeMap::<&'static str, u64>::new());
     std::thread::scope(|scope| {
         for _ in 0..arguments.jobs {
             scope.spawn(|| {
@@ -68,6 +72,11 @@ fn main() -> ExitCode {
                     }
                     let report = run(seed, arguments.is_traced);
                     report.trace.iter().for_each(|line| println!("{line}"));
+                    if let Ok(mut counts) = counts.lock() {
+                        for (name, count) in &report.counts {
+                            *counts.entry(name).or_default() += count;
+                        }
+                    }
                     if !report.violations.is_empty()
                         && let Ok(mut failed) = failed.lock()
                     {
@@ -84,6 +93,9 @@ fn main() -> ExitCode {
     });
     match failed.into_inner() {
         Ok(None) => {
+            for (name, count) in counts.into_inner().unwrap_or_default() {
+                println!("{count:>9} {name}");
+            }
             println!("{} seeds from {} hold", arguments.seeds, arguments.from);
             ExitCode::SUCCESS
         }

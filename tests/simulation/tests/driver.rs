@@ -15,7 +15,7 @@ const MANY: u64 = 20_000;
 const LONGEST: Duration = Duration::from_secs(100);
 
 /// What some thousand seeds go through: a simulation that silently does nothing holds as well.
-const USUAL: [&str; 30] = [
+const USUAL: [&str; 54] = [
     "connected",
     "not connected",
     "locks",
@@ -40,12 +40,36 @@ const USUAL: [&str; 30] = [
     "broken",
     "silent",
     "garbage",
+    "half-written",
     "hung",
     "restarted empty",
     "marker lost",
     "compared and deleted",
     "lacking",
     "lacking by now",
+    "noscript of a kind",
+    "permits granted",
+    "downgraded",
+    "permits",
+    "readers",
+    "writers",
+    "refused permits",
+    "refused readers",
+    "refused writers",
+    "extended, of a kind",
+    "downgraded leases",
+    "not downgraded",
+    "lent",
+    "taken back",
+    "taken back with an answer outstanding",
+    "ended while it was lent",
+    "ended with a loan",
+    "ended with a loan and an answer outstanding",
+    "stood still with a loan",
+    "dropped within a loan",
+    "watches no sockets",
+    "probed loans",
+    "many callers within a loan",
 ];
 
 fn is_usual(counts: &BTreeMap<&'static str, u64>) -> bool {

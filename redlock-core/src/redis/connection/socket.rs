@@ -94,7 +94,7 @@ impl Socket {
                 return (stream, Some(socket));
             }
             #[cfg(feature = "simulation")]
-            Self::Simulated(_) => return (self.into_stream(), None),
+            Self::Simulated(socket) => Movable::from(socket),
         };
         (Box::new(socket.clone()), Some(socket))
     }

@@ -6,15 +6,20 @@ use redlock_core::node::{Answer, NodeErrorKind, Remaining};
 
 use super::log::{Did, Kind, Served};
 use super::raw::Asked;
-use super::town::Town;
+use super::slots::slot_of;
+use super::town::Shared;
 
 /// What servers did for one submission.
 type Deeds<'a> = BTreeMap<(Kind, &'a [u8], &'a [u8], u64), Vec<&'a Served>>;
 
 /// Each submission was answered once, in time, and by its own answer.
-pub(super) fn answers(town: &mut Town, asked: &[Asked], longest: u64, found: &mut Vec<String>) {
-    for asked in asked {
+pub(super) fn answers(town: &Shared, asked: &[Asked], longest: u64, found: &mut Vec<String>) {
+    let mut town = town.lock().expect("no panic");
+    let asked = || asked.iter().filter(|asked| !asked.is_dropped);
+    for asked in asked() {
         town.count(match &asked.answer {
+            Some((_, Answer::Granted { .. })) if !asked.numbers.is_empty() => "permits granted",
+            Some((_, Answer::Granted { .. })) if asked.kind == Kind::Downgrade => "downgraded",
             Some((_, Answer::Granted { .. })) => "granted",
             Some((_, Answer::Held(_))) => "held by another",
             Some((_, Answer::Failed(error))) if error.was_sent() => "failed when it was sent",
@@ -32,7 +37,7 @@ pub(super) fn answers(town: &mut Town, asked: &[Asked], longest: u64, found: &mu
         );
         deeds.entry(what).or_default().push(served);
     }
-    for asked in asked {
+    for asked in asked() {
         let what = (asked.kind, &asked.key[..], &asked.token[..], asked.number);
         let deeds = deeds.get(&what).map_or(&[][..], Vec::as_slice);
         if let Some(problem) = problem(asked, deeds, longest) {
@@ -60,8 +65,19 @@ fn problem(asked: &Asked, deeds: &[&Served], longest: u64) -> Option<&'static st
         .filter(|served| (asked.since..=at).contains(&served.at));
     let mut is_known = |is_it: &dyn Fn(&Did) -> bool| known.any(|served| is_it(&served.did));
     let is_true = match answer {
-        Answer::Granted { counter, .. } => is_known(&|did| *did == Did::Granted(*counter)),
-        Answer::Absent => is_known(&|did| matches!(did, Did::Absent | Did::Left(-2))),
+        Answer::Granted {
+            counter, permits, ..
+        } => is_known(&|did| match (did, permits) {
+            (Did::Granted(count), None) => count == counter,
+            (Did::Permits(count, places), Some(report)) => {
+                let numbers = places
+                    .iter()
+                    .map(|place| asked.numbers[usize::from(*place)]);
+                count == counter && report.taken == numbers.collect()
+            }
+            _ => false,
+        }),
+        Answer::Absent => is_known(&|did| *did == Did::Absent),
         Answer::Held(holding) => is_known(&|did| match (did, holding.remaining()) {
             (Did::Left(left), Remaining::Expires(for_)) => {
                 u128::try_from(*left) == Ok(for_.as_millis())
@@ -79,7 +95,7 @@ fn problem(asked: &Asked, deeds: &[&Served], longest: u64) -> Option<&'static st
             // A release may be owed, and served when there is a connection again.
             let is_done = deeds
                 .iter()
-                .any(|served| matches!(served.did, Did::Granted(_)));
+                .any(|served| matches!(served.did, Did::Granted(_) | Did::Permits(..)));
             if !error.was_sent() && is_done && asked.kind != Kind::Release {
                 return Some("said not to be sent, and done");
             }
@@ -92,7 +108,8 @@ fn problem(asked: &Asked, deeds: &[&Served], longest: u64) -> Option<&'static st
 
 /// No release is forgotten while its server answers. `released` are the tokens of all locks that are
 /// over by now.
-pub(super) fn leftovers(town: &mut Town, released: &BTreeSet<Vec<u8>>, found: &mut Vec<String>) {
+pub(super) fn leftovers(town: &Shared, released: &BTreeSet<Vec<u8>>, found: &mut Vec<String>) {
+    let mut town = town.lock().expect("no panic");
     let left = town.locks_left();
     for (host, key, token) in left {
         if !released.contains(&token) {
@@ -106,10 +123,37 @@ pub(super) fn leftovers(town: &mut Town, released: &BTreeSet<Vec<u8>>, found: &m
             town.count("left behind by a lost connection or server");
             continue;
         }
+        // An acquisition that hangs at a master may be served when its slot has left that master, and has come
+        // back; its release went by the map.
+        let is_of = |served: &&Served, kind| served.token == token && served.kind == kind;
+        let mut arrivals = town.arrivals.iter();
+        let came_back = arrivals.any(|(at, slot, to)| {
+            let before = |served: &Served| served.at <= *at && served.host != host;
+            let behind = |served: &Served| served.at >= *at && served.host == host;
+            let mut all = town.served.iter();
+            *slot == slot_of(&key)
+                && *to == host
+                && all.any(|served| is_of(&served, Kind::Release) && before(served))
+                && all.any(|served| is_of(&served, Kind::Acquire) && behind(served))
+        });
+        if came_back {
+            town.count("left behind by a slot that came back");
+            continue;
+        }
         let deeds: Vec<_> = of_token().map(ToString::to_string).collect();
         let key = key.escape_ascii();
         found.push(format!(
             "{key} was left on {host}, and servers did {deeds:#?}"
         ));
+    }
+}
+
+/// Once the longest ttl has passed, no lock is held and no reader has an entry.
+pub(super) fn all_gone(town: &Shared, found: &mut Vec<String>) {
+    let left = town.lock().expect("no panic").locks_left();
+    let name = |(host, key, _): &(String, Vec<u8>, _)| format!("{} on {host}", key.escape_ascii());
+    let left: Vec<_> = left.iter().map(name).collect();
+    if !left.is_empty() {
+        found.push(format!("behind their ttl there are {left:?}"));
     }
 }

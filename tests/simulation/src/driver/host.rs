@@ -1,27 +1,26 @@
 //! A server: what it answers to which command.
 
 use std::slice::from_ref;
-
-use redlock_core::redis::scripts;
+use std::time::Duration;
 
 use super::EPOCH_MICROS;
-use super::keys::Terms;
-use super::log::{Did, Kind, Served};
+use super::log::{Did, Kind, Served, number_of};
 use super::resp::Reply;
+use super::scripts::{Call, Words, sha_of};
 use super::slots::slot_of;
 use super::town::{Connection, Group, Role, Town};
 
-/// A command's words.
-type Words<'a> = &'a [Vec<u8>];
+/// Longer than any run.
+const FOREVER: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 impl Town {
     /// Serves a command that came by `connection`, and sends the answer.
     pub(super) fn serve(&mut self, connection: u64, words: Words<'_>) {
         let host = self.connections[&connection].host.clone();
-        let now = self.now();
-        let over = self.hosts.get_mut(&host).expect("a host").keys.expire(now);
-        self.invalidate(&host, &over);
+        // Keys that have expired are gone.
+        self.tell_of_changes(&host);
         let reply = self.reply(&host, connection, words);
+        self.tell_of_changes(&host);
         self.send(connection, &reply);
     }
 
@@ -83,14 +82,15 @@ impl Town {
             }
             ["SENTINEL", what, _] if role == Role::Sentinel => self.sentinel(host, what),
             ["CLUSTER", what] => self.cluster(host, what),
-            ["PTTL", _] => self.operation(host, connection, Kind::Inspect, &words[1..], &[], &[]),
+            ["PTTL", _] => self.operation(host, connection, &Call::new("pttl", &words[1..], &[])),
             ["SET", _, _, "NX", "PX", _] | ["SET", _, _, "NX", "PX", _, "GET"] => {
                 if words.len() == 7 && version < 7 {
                     return Reply::Error("ERR syntax error".to_owned());
                 }
                 let arguments = [words[2].clone(), words[5].clone()];
                 let (key, is_naming) = (&words[1..2], words.len() == 7);
-                let reply = self.operation(host, connection, Kind::Acquire, key, &[], &arguments);
+                let call = Call::new("set", key, &arguments);
+                let reply = self.operation(host, connection, &call);
                 match reply {
                     Reply::Int(1) if is_naming => Reply::Nil,
                     Reply::Int(1) => Reply::Ok,
@@ -131,17 +131,9 @@ impl Town {
         let is_text = words[0] == b"EVAL";
         let count = String::from_utf8_lossy(&words[2]).parse().unwrap_or(0);
         let (keys, arguments) = words[3..].split_at(count);
-        let script = scripts().find_map(|(name, text)| {
-            let sha = sha1_smol::Sha1::from(text).digest().to_string();
-            let is_it = if is_text {
-                text.as_bytes()
-            } else {
-                sha.as_bytes()
-            } == words[1];
-            is_it.then_some((name, sha))
-        });
+        let sha = sha_of(is_text, &words[1]);
         let this = self.hosts.get_mut(host).expect("a host");
-        let Some((name, sha)) = script else {
+        let Some(sha) = sha else {
             let is_permissions = words[1].windows(12).any(|part| part == b":permissions");
             return match (is_text, is_permissions) {
                 (false, _) => Reply::Error("NOSCRIPT No matching script.".to_owned()),
@@ -149,48 +141,35 @@ impl Town {
                 (true, false) => self.check(host, keys, arguments),
             };
         };
+        let call = (!keys.is_empty()).then(|| Call::of_script(&sha, keys, arguments));
         if is_text {
             this.scripts.insert(sha);
         } else if !this.scripts.contains(&sha) {
-            self.count("noscript");
+            let is_of_a_kind = call.is_some_and(|call| call.is_of_a_kind());
+            self.count(if is_of_a_kind {
+                "noscript of a kind"
+            } else {
+                "noscript"
+            });
             return Reply::Error("NOSCRIPT No matching script.".to_owned());
         }
-        if keys.is_empty() {
+        let Some(call) = call else {
             return Reply::Int(1);
-        }
-        if name == "extend-each" {
-            return self.extend_each(host, connection, keys, arguments);
-        }
-        let kind = match name {
-            "acquire-all" | "acquire-fenced" => Kind::Acquire,
-            "confirm" => Kind::Confirm,
-            "extend" => Kind::Extend,
-            "restore" => Kind::Restore,
-            "shorten" => Kind::Shorten,
-            "peek" => Kind::Inspect,
-            _ => Kind::Release,
         };
-        let is_counting = matches!(name, "acquire-fenced" | "confirm");
-        let locks = if is_counting {
-            keys.len() / 2
-        } else {
-            keys.len()
-        };
-        let (locks, counters) = keys.split_at(locks);
-        let (counters, marker) = counters.split_at(if is_counting { locks.len() } else { 0 });
-        if let Some(marker) = marker.first() {
+        if let Some(marker) = call.marker {
             let now = (self.now() + EPOCH_MICROS) / 1000;
-            let text = self.hosts[host]
-                .keys
-                .get(marker)
-                .map(String::from_utf8_lossy);
+            let text = self.hosts[host].memory.get(marker);
+            let text = text.and_then(|text| String::from_utf8(text).ok());
             let ends = text.and_then(|text| text.rsplit(' ').next()?.parse::<u64>().ok());
             if ends.is_none_or(|ends| ends > now) {
                 self.count("nomarker");
                 return Reply::Error("NOMARKER".to_owned());
             }
         }
-        self.operation(host, connection, kind, locks, counters, arguments)
+        if call.is_batch() {
+            return self.extend_each(host, connection, keys, arguments);
+        }
+        self.operation(host, connection, &call)
     }
 
     /// Extends the locks that have the tokens behind the ttl, one key each.
@@ -204,15 +183,15 @@ impl Town {
         self.count("batches of extensions");
         let mut each = Vec::new();
         for (key, token) in keys.iter().zip(&arguments[1..]) {
-            let this = &self.hosts[host].keys;
-            let is_ours = this.get(key) == Some(&token[..]) && this.left(key, self.now()) > 0;
-            let (key, terms) = (from_ref(key), [token.clone(), arguments[0].clone()]);
+            let is_ours = self.hosts[host].memory.get(key).as_ref() == Some(token);
+            let terms = [token.clone(), arguments[0].clone()];
             each.push(if is_ours { b'1' } else { b'0' });
-            if is_ours
-                && let Reply::Error(error) =
-                    self.operation(host, connection, Kind::Extend, key, &[], &terms)
-            {
-                return Reply::Error(error);
+            if is_ours {
+                let call = Call::new("extend", from_ref(key), &terms);
+                let reply = self.operation(host, connection, &call);
+                if matches!(reply, Reply::Error(_)) {
+                    return reply;
+                }
             }
         }
         if each.contains(&b'0') {
@@ -225,7 +204,7 @@ impl Town {
     /// The restart check's question.
     fn check(&mut self, host: &str, keys: Words<'_>, arguments: Words<'_>) -> Reply {
         let now = self.now();
-        let this = self.hosts.get_mut(host).expect("a host");
+        let this = &self.hosts[host];
         if this.role == Role::Replica {
             return Reply::Error(
                 "READONLY You can't write against a read only replica.".to_owned(),
@@ -233,8 +212,9 @@ impl Town {
         }
         // The second version is a second line, with a key of its own.
         let second = [&keys[0][..], b":2"].concat();
-        let more = this.keys.get(&second).map(|more| [b"\n", more].concat());
-        let mut marker = this.keys.get(&keys[0]).map(<[u8]>::to_vec);
+        let more = this.memory.get(&second);
+        let more = more.map(|more| [b"\n", &more[..]].concat());
+        let mut marker = this.memory.get(&keys[0]);
         if let (Some(marker), Some(more)) = (&mut marker, more) {
             marker.extend(more);
         }
@@ -245,10 +225,10 @@ impl Town {
             let not_after: u64 = String::from_utf8_lossy(not_after).parse().unwrap_or(0);
             if found == *expected && (now + EPOCH_MICROS) / 1000 <= not_after {
                 let mut lines = new.splitn(2, |byte| *byte == b'\n');
-                this.keys
-                    .set(&keys[0], lines.next().unwrap_or_default(), None);
+                let memory = &this.memory;
+                memory.put(&keys[0], lines.next().unwrap_or_default(), FOREVER);
                 if let Some(more) = lines.next() {
-                    this.keys.set(&second, more, None);
+                    memory.put(&second, more, FOREVER);
                 }
                 marker = Some(new.clone());
             }
@@ -261,28 +241,28 @@ impl Town {
     }
 
     /// Everything that is about locks, with the answer of a script.
-    pub(super) fn operation(
-        &mut self,
-        host: &str,
-        connection: u64,
-        kind: Kind,
-        locks: Words<'_>,
-        counters: Words<'_>,
-        arguments: Words<'_>,
-    ) -> Reply {
-        let terms = terms(kind, !counters.is_empty(), arguments);
+    pub(super) fn operation(&mut self, host: &str, connection: u64, call: &Call<'_>) -> Reply {
+        let operation = call.operation();
+        let kind = Kind::of(operation.want());
         let now = self.now();
         let is_asking = std::mem::take(&mut self.asked(connection).is_asking);
         let refusal = self
-            .misplaced(host, slot_of(&locks[0]), locks, is_asking)
+            .misplaced(host, slot_of(&call.keys[0]), call.keys, is_asking)
             .or_else(|| self.refusal(host, kind));
-        let this = self.hosts.get_mut(host).expect("a host");
-        let did = match refusal {
-            Some(error) => Did::Error(error),
-            None => this.keys.serve(kind, (locks, counters), &terms, now),
+        let this = &self.hosts[host];
+        let (is_in_vain, version) = (this.successor.is_some(), this.version);
+        let (did, reply) = match refusal {
+            Some(error) if version < 7 && error.starts_with("READONLY") => {
+                let text = format!("ERR Error running script: -{error}");
+                (Did::Error(error), Reply::Error(text))
+            }
+            Some(error) => (Did::Error(error.clone()), Reply::Error(error)),
+            None => {
+                let answer = this.memory.serve(&operation);
+                let did = call.did(&answer, &this.memory);
+                (did, call.reply(&answer, &this.memory))
+            }
         };
-        let first = this.keys.first(locks);
-        let (is_succeeded, version) = (this.successor.is_some(), this.version);
         let asked = &self.connections[&connection];
         let (is_late, is_tracking) = (asked.pipe.is_left(), asked.is_tracking);
         let served = Served {
@@ -290,39 +270,18 @@ impl Town {
             host: host.to_owned(),
             connection,
             is_late,
-            is_in_vain: is_succeeded,
+            is_in_vain,
             kind,
-            key: locks[0].clone(),
-            token: terms.token.to_vec(),
-            number: terms.number,
-            did: did.clone(),
+            key: call.keys[0].clone(),
+            token: operation.token().as_bytes().to_vec(),
+            number: number_of(operation.want()),
+            did,
         };
         self.note(served);
-        let is_changed = matches!(did, Did::Granted(_)) && kind != Kind::Confirm;
-        if is_changed {
-            self.invalidate(host, locks);
-        } else if kind == Kind::Inspect && is_tracking {
-            let this = self.hosts.get_mut(host).expect("a host");
-            this.readers
-                .entry(locks[0].clone())
-                .or_default()
-                .insert(connection);
+        if kind == Kind::Inspect && is_tracking {
+            self.track(host, &call.keys[0], connection);
         }
-        match (kind, did) {
-            (_, Did::Error(error)) if version < 7 && error.starts_with("READONLY") => {
-                Reply::Error(format!("ERR Error running script: -{error}"))
-            }
-            (_, Did::Error(error)) => Reply::Error(error),
-            (_, Did::Granted(Some(count))) => Reply::Int(i64::try_from(count).unwrap_or(i64::MAX)),
-            (_, Did::Granted(None)) => Reply::Int(1),
-            (Kind::Acquire, Did::Held(Some(by))) => Reply::Bulk(by),
-            (_, Did::Held(_)) => Reply::Int(0),
-            (_, Did::Absent) => Reply::Int(-1),
-            (_, Did::Left(left)) if locks.len() == 1 => Reply::Int(left),
-            (_, Did::Left(left)) => first.map_or(Reply::Nil, |(place, value)| {
-                Reply::Bulk([format!("{place} {left} ").as_bytes(), &value].concat())
-            }),
-        }
+        reply
     }
 
     /// Why the server does not do it, apart from whose slot it is.
@@ -360,25 +319,4 @@ fn time(now: u64) -> Reply {
     let now = now + EPOCH_MICROS;
     let (seconds, micros) = (now / 1_000_000, now % 1_000_000);
     Reply::texts(&[&seconds.to_string(), &micros.to_string()])
-}
-
-/// What the arguments of a script mean.
-fn terms(kind: Kind, is_fenced: bool, arguments: Words<'_>) -> Terms<'_> {
-    let number = |at: usize| {
-        let digits = arguments.get(at).map(|word| String::from_utf8_lossy(word));
-        digits.and_then(|digits| digits.parse().ok()).unwrap_or(0)
-    };
-    let mut terms = Terms {
-        token: arguments.first().map_or(&[], |token| &token[..]),
-        number: number(1),
-        ..Terms::default()
-    };
-    match (kind, is_fenced) {
-        (Kind::Acquire, true) => {
-            (terms.hint, terms.window, terms.counter_ttl) = (number(2), number(3), number(4));
-        }
-        (Kind::Confirm, _) => terms.counter_ttl = number(2),
-        _ => {}
-    }
-    terms
 }

@@ -1,32 +1,41 @@
-//! Locks over three nodes, by two processes.
+//! Locks of all kinds over three nodes, by two processes.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use redlock_core::error::AcquireError;
-use redlock_core::request::{Retry, RetryLimit};
-use redlock_core::{Client, LeaseHandle, NodeSet, Request, Resource};
+use redlock_core::request::{Kind, PermitSet, Permits, Retry, RetryLimit};
+use redlock_core::{Client, Lease, LeaseHandle, NodeSet, Request, Resource};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::random::Random;
 
+use super::lending::Whereabouts;
 use super::town::Shared;
 
-/// The held locks, and the violations that were found.
+/// The leases of each name, and the violations that were found.
 #[derive(Default)]
 pub(super) struct Table {
-    held: Mutex<BTreeMap<Vec<u8>, Vec<LeaseHandle>>>,
+    leases: Mutex<BTreeMap<Vec<u8>, Leases>>,
     pub(super) found: Mutex<Vec<String>>,
 }
 
-/// One process.
+#[derive(Clone, Default)]
+struct Leases {
+    held: Vec<LeaseHandle>,
+    /// For each permit, the highest fencing token of all leases, and that of all but readers.
+    fences: BTreeMap<u16, (u64, u64)>,
+}
+
+/// One caller of a process.
 #[derive(Clone)]
 pub(super) struct Process {
     pub(super) town: Shared,
     pub(super) client: Client,
     pub(super) nodes: NodeSet,
     pub(super) table: Arc<Table>,
+    pub(super) there: Whereabouts,
     /// Its nodes keep keys by slots.
     pub(super) is_clustered: bool,
 }
@@ -37,30 +46,89 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// What a call may take beyond what it waits: why it was refused, and timers that count in ms.
 const CONCLUSION: Duration = Duration::from_millis(250);
 
+/// Longer than any ttl.
+pub(super) const LONGEST_TTL: Duration = Duration::from_secs(101);
+
+/// The number of permits of a name that has permits.
+const PERMITS: u16 = 3;
+
+/// The most pairs in a row: connections are lent after about half of them.
+const STREAK: u64 = 40;
+
+/// The permits of a lease. A plain lock counts as the holder of the first one.
+fn permits_of(lease: &LeaseHandle) -> PermitSet {
+    let permits = lease.permits();
+    if permits.is_empty() {
+        PermitSet::below(1)
+    } else {
+        permits
+    }
+}
+
+/// Whether the two may not be held at one moment.
+fn exclude(one: &LeaseHandle, other: &LeaseHandle) -> bool {
+    let is_shared = one.kind() == Kind::Read && other.kind() == Kind::Read;
+    let others = permits_of(other);
+    !is_shared && permits_of(one).iter().any(|permit| others.contains(permit))
+}
+
 impl Table {
-    /// Puts a lease on the table. Nobody else's may be valid there.
-    fn enter(&self, names: &Resource, lease: &LeaseHandle) {
-        let mut held = self.held.lock().expect("no panic");
+    /// The fencing tokens of the leases so far.
+    fn fences(&self, name: &[u8]) -> BTreeMap<u16, (u64, u64)> {
+        let leases = self.leases.lock().expect("no panic");
+        leases
+            .get(name)
+            .map(|leases| leases.fences.clone())
+            .unwrap_or_default()
+    }
+
+    /// Puts a lease on the table. No lease that excludes it may be valid there, and its token is higher than
+    /// those `before` it.
+    fn enter(&self, names: &Resource, lease: &LeaseHandle, before: &BTreeMap<u16, (u64, u64)>) {
+        let mut all = self.leases.lock().expect("no panic");
+        let find = |problem| self.found.lock().expect("no panic").push(problem);
+        let is_valid = |lease: &LeaseHandle| !lease.validity().is_zero() && lease.over().is_none();
         for name in names.names() {
-            let leases = held.entry(name.to_vec()).or_default();
-            let is_valid =
-                |lease: &LeaseHandle| !lease.validity().is_zero() && lease.over().is_none();
-            leases.retain(is_valid);
-            if is_valid(lease) && !leases.is_empty() {
-                let name = name.escape_ascii();
-                let found = format!("two holders of {name}: {lease:?} and {leases:?}");
-                self.found.lock().expect("no panic").push(found);
+            let leases = all.entry(name.to_vec()).or_default();
+            leases.held.retain(is_valid);
+            let name = name.escape_ascii();
+            let other = leases.held.iter().find(|other| exclude(lease, other));
+            if let Some(other) = other.filter(|_| is_valid(lease)) {
+                find(format!("two holders of {name}: {lease:?} and {other:?}"));
             }
-            leases.push(lease.clone());
+            leases.held.push(lease.clone());
+            let permits = permits_of(lease);
+            let held = leases.held.iter().map(|held| permits_of(held).len());
+            if !lease.permits().is_empty() && held.sum::<usize>() > usize::from(PERMITS) {
+                find(format!("too many permits of {name}: {:?}", leases.held));
+            }
+            let Some(token) = lease.fencing_token() else {
+                continue;
+            };
+            let (token, is_reading) = (token.as_u64(), lease.kind() == Kind::Read);
+            for permit in permits.iter() {
+                let (any, alone) = before.get(&permit).copied().unwrap_or_default();
+                if token < alone || !is_reading && token <= any {
+                    find(format!("{name}: {token} behind {any}, {alone}: {lease:?}"));
+                }
+                let (any, alone) = leases.fences.entry(permit).or_default();
+                *any = token.max(*any);
+                if !is_reading {
+                    *alone = token.max(*alone);
+                }
+            }
         }
     }
 
-    /// Takes it off, before anything is released.
+    /// Takes it off, before anything is released. Readers may share a lease.
     fn leave(&self, names: &Resource, lease: &LeaseHandle) {
-        let mut held = self.held.lock().expect("no panic");
+        let mut all = self.leases.lock().expect("no panic");
         for name in names.names() {
-            let leases = held.entry(name.to_vec()).or_default();
-            leases.retain(|other| other.token_id() != lease.token_id());
+            let held = &mut all.entry(name.to_vec()).or_default().held;
+            let its = held
+                .iter()
+                .position(|other| other.token_id() == lease.token_id());
+            its.map(|its| held.remove(its));
         }
     }
 }
@@ -69,8 +137,26 @@ impl Process {
     /// Locks, holds and releases.
     pub(super) async fn run(self, mut random: Random) {
         while !self.town.lock().expect("no panic").is_calm {
+            if self.there.place.is_some() && random.chance(1500) {
+                self.hurry(&mut random).await;
+            }
             self.lock_once(&mut random).await;
             sleep(Duration::from_micros(random.below(60_000))).await;
+        }
+    }
+
+    /// Locks and releases, one pair behind the other, until a lock is refused.
+    async fn hurry(&self, random: &mut Random) {
+        let name = format!("{{c}}{}", random.below(3));
+        let mut request = Request::new(name.as_str());
+        request.kind = random.pick(&[Kind::Exclusive, Kind::Read, Kind::Write]);
+        request.retry.limit = RetryLimit::Count(1);
+        for _ in 0..random.below(STREAK) {
+            let acquiring = self.client.acquire(&self.nodes, &request);
+            let Ok(lease) = self.there.run(acquiring).await else {
+                return;
+            };
+            self.there.run(lease.release()).await;
         }
     }
 
@@ -81,7 +167,9 @@ impl Process {
             RetryLimit::Wait(wait) => wait,
             _ => PATIENCE,
         };
-        let acquiring = self.client.acquire(&self.nodes, &request);
+        let first = request.resource.names().next().unwrap_or_default();
+        let before = self.table.fences(first);
+        let acquiring = self.there.run(self.client.acquire(&self.nodes, &request));
         let cut = match random.below(8) {
             0 => Duration::from_micros(random.below(80_000)),
             _ => bound + CONCLUSION,
@@ -101,36 +189,82 @@ impl Process {
             Err(error) => {
                 let mut town = self.town.lock().expect("no panic");
                 town.tell(|| format!("refused {}: {error}", request.resource));
-                return town.count("refused locks");
+                return town.count(match request.kind {
+                    Kind::Permits(_) => "refused permits",
+                    Kind::Read => "refused readers",
+                    Kind::Write => "refused writers",
+                    _ => "refused locks",
+                });
             }
         };
         let handle = lease.handle();
         {
             let mut town = self.town.lock().expect("no panic");
-            town.tell(|| format!("holds {} by {}", request.resource, handle.token_id()));
-            town.count("locks");
+            let (kind, id) = (request.kind, handle.token_id());
+            town.tell(|| format!("holds {} by {id}: {kind:?}", request.resource));
+            town.count(match request.kind {
+                Kind::Permits(_) => "permits",
+                Kind::Read => "readers",
+                Kind::Write => "writers",
+                _ => "locks",
+            });
         }
-        self.table.enter(&request.resource, &handle);
+        self.table.enter(&request.resource, &handle, &before);
+        self.hold(lease, &request, random).await;
+    }
+
+    async fn hold(&self, lease: Lease, request: &Request, random: &mut Random) {
         let most = random.pick(&[1, 20_000, 20_000, 2_000_000]);
         sleep(Duration::from_micros(random.below(most))).await;
-        if random.chance(3000) && lease.extend(request.ttl).await.is_err() {
-            self.town.lock().expect("no panic").count("not extended");
+        if random.chance(3000) {
+            let extended = self.there.run(lease.extend(request.ttl)).await;
+            self.town
+                .lock()
+                .expect("no panic")
+                .count(match (request.kind, extended) {
+                    (_, Err(_)) => "not extended",
+                    (Kind::Exclusive, Ok(())) => "extended",
+                    (_, Ok(())) => "extended, of a kind",
+                });
         }
-        self.table.leave(&request.resource, &handle);
+        if request.kind == Kind::Write && random.chance(4000) {
+            let downgraded = self.there.run(lease.downgrade()).await;
+            let count = match downgraded {
+                Ok(()) => "downgraded leases",
+                Err(_) => "not downgraded",
+            };
+            self.town.lock().expect("no panic").count(count);
+            sleep(Duration::from_micros(random.below(50_000))).await;
+        }
+        self.table.leave(&request.resource, &lease.handle());
         if random.chance(5000) {
-            lease.release().await;
+            self.there.run(lease.release()).await;
         } else {
-            drop(lease);
+            self.there.there(|| drop(lease));
         }
     }
 
     fn request(&self, random: &mut Random) -> Request {
         let tag = random.pick(&["{a}", "{b}"]);
-        let mut request = if random.chance(3000) {
+        let (number, kind) = match random.below(10) {
+            0..3 => (1, Kind::Exclusive),
+            3..6 => {
+                let take = 1 + u16::from(random.chance(2000));
+                (
+                    3,
+                    Kind::Permits(Permits::new(PERMITS, take).expect("there are as many")),
+                )
+            }
+            6..8 => (4, Kind::Read),
+            8 => (4, Kind::Write),
+            _ => (random.pick(&[3, 4]), Kind::Exclusive),
+        };
+        let mut request = if number == 1 && random.chance(3000) {
             Request::new(Resource::all([format!("{tag}1"), format!("{tag}2")]))
         } else {
-            Request::new(format!("{tag}1").as_str())
+            Request::new(format!("{tag}{number}").as_str())
         };
+        request.kind = kind;
         // The short ones expire, and the long ones would stay.
         request.ttl = random.pick(&[300, 2_000, 100_000, 100_000].map(Duration::from_millis));
         request.fencing = !self.is_clustered && random.chance(3000);

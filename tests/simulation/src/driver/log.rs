@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use redlock_core::node::Want;
+
 /// What was asked of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
@@ -10,19 +12,50 @@ pub(super) enum Kind {
     Extend,
     Restore,
     Shorten,
+    Downgrade,
     Release,
     Inspect,
 }
 
-/// What it came to.
+impl Kind {
+    pub(super) fn of(want: Want) -> Self {
+        match want {
+            Want::Acquire { .. } | Want::AcquirePermits { .. } => Self::Acquire,
+            Want::Confirm { .. } => Self::Confirm,
+            Want::Extend { .. } => Self::Extend,
+            Want::Restore { .. } => Self::Restore,
+            Want::Shorten { .. } => Self::Shorten,
+            Want::Downgrade => Self::Downgrade,
+            Want::Release { .. } => Self::Release,
+            _ => Self::Inspect,
+        }
+    }
+}
+
+/// By what an operation is known among those with its token: its ttl in ms, or its counter.
+pub(super) fn number_of(want: Want) -> u64 {
+    match want {
+        Want::Acquire { ttl, .. }
+        | Want::AcquirePermits { ttl, .. }
+        | Want::Extend { ttl }
+        | Want::Restore { ttl }
+        | Want::Shorten { ttl } => u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX),
+        Want::Confirm { counter, .. } => counter,
+        _ => 0,
+    }
+}
+
+/// Its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Did {
     /// With what the counters stand at.
     Granted(Option<u64>),
+    /// The same, and the places of the permits.
+    Permits(Option<u64>, Vec<u16>),
     /// The holder, if the answer names it.
     Held(Option<Vec<u8>>),
     Absent,
-    /// `PTTL`'s answer.
+    /// Held, for as many ms.
     Left(i64),
     /// Nothing; the answer is this error.
     Error(String),

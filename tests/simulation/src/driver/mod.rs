@@ -4,8 +4,10 @@
 #![doc = include_str!("simulation.md")]
 
 mod check;
+mod hand;
 mod host;
-mod keys;
+mod lending;
+mod loans;
 mod locks;
 mod log;
 mod network;
@@ -13,7 +15,9 @@ mod newer;
 mod places;
 mod raw;
 mod resp;
+mod scripts;
 mod slots;
+mod time;
 mod town;
 mod trouble;
 mod wire;
@@ -22,19 +26,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use redlock_core::env::{Clock, Moment, Sleep, Spawn, Task};
 use redlock_core::redis::{RedisAddress, RedisOptions};
 use redlock_core::restart_check::{CheckedSet, RestartCheck};
 use redlock_core::{Client, Environment, IoThread, Node, NodeSet, RedisNode, simulation};
 use tokio::runtime::Handle;
-use tokio::time::{Instant, sleep};
+use tokio::task::JoinHandle;
+use tokio::time::sleep;
 
 use crate::random::{Random, SeededEntropy};
+use lending::{Runtimes, Whereabouts};
 use locks::{Process, Table};
 use log::Kind;
 use network::Streets;
 use places::Shape;
 use raw::{Desk, Waiting};
+use time::{Here, PausedClock};
 use town::{Shared, Town};
 use trouble::{Troubles, trouble};
 
@@ -66,14 +72,19 @@ pub struct Report {
 /// # Panics
 /// Where the system refuses a runtime.
 pub fn run(seed: u64, is_traced: bool) -> Report {
-    let runtime = tokio::runtime::Builder::new_current_thread()
+    let mut random = Random::new(seed);
+    let runtimes = Runtimes::new(&mut random);
+    let resting = Arc::clone(&runtimes);
+    let home = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
+        .on_thread_park(move || resting.at_rest())
         .build()
         .expect("a runtime");
-    let report = runtime.block_on(play(seed, is_traced));
+    let report = runtimes.drive(&home, play(random, Arc::clone(&runtimes), is_traced));
     // Whatever is still there ends within the simulation.
-    drop(runtime);
+    runtimes.close();
+    drop(home);
     simulation::leave();
     report
 }
@@ -86,25 +97,39 @@ pub fn again(seed: u64) -> String {
     )
 }
 
-async fn play(seed: u64, is_traced: bool) -> Report {
-    let mut random = Random::new(seed);
-    let town: Shared = Arc::new(Mutex::new(Town::new(random.fork(), is_traced)));
+async fn play(mut random: Random, runtimes: Arc<Runtimes>, is_traced: bool) -> Report {
+    let clock = Arc::new(PausedClock::new());
+    let town = Town::new(Arc::clone(&clock) as _, random.fork(), is_traced);
+    let town: Shared = Arc::new(Mutex::new(town));
     let streets = Streets {
         town: Arc::clone(&town),
+        runtimes: Arc::clone(&runtimes),
         chance: Mutex::new(random.fork()),
     };
     simulation::enter(Arc::new(streets));
     let environment = Environment {
-        clock: Arc::new(PausedClock(Instant::now())),
+        clock,
         entropy: Arc::new(SeededEntropy::new(random.fork())),
-        spawner: Arc::new(Here),
+        spawner: Arc::new(Here(Handle::current())),
     };
     let io = IoThread::simulated(Handle::current(), environment.clone());
     let mut found = Vec::new();
-    if random.chance(6000) {
-        one_node(&town, &io, &mut random, &mut found).await;
+    let callers = Callers {
+        is_lending: random.chance(6000),
+        runtimes,
+        town: Arc::clone(&town),
+    };
+    let is_one_node = random.chance(6000);
+    callers.count(match (is_one_node, callers.is_lending) {
+        (true, false) => "runs on one node",
+        (true, true) => "runs on one node that lends",
+        (false, false) => "runs on three nodes",
+        (false, true) => "runs on three nodes that lend",
+    });
+    if is_one_node {
+        one_node(&callers, &io, &mut random, &mut found).await;
     } else {
-        locks(&town, &io, &mut random, &mut found).await;
+        locks(&callers, &io, &mut random, &mut found).await;
     }
     let mut town = town.lock().expect("no panic");
     if town.counts.contains_key("nonsense") {
@@ -127,16 +152,62 @@ async fn play(seed: u64, is_traced: bool) -> Report {
     }
 }
 
+/// Where the callers of a run are.
+struct Callers {
+    town: Shared,
+    runtimes: Arc<Runtimes>,
+    /// In runtimes of their own, and not in the library's.
+    is_lending: bool,
+}
+
+impl Callers {
+    fn count(&self, what: &'static str) {
+        self.town.lock().expect("no panic").count(what);
+    }
+
+    /// Where the next one is: mostly in one runtime with all others.
+    fn next(&self, random: &mut Random) -> Whereabouts {
+        let place = if random.chance(9000) {
+            0
+        } else {
+            random.index(self.runtimes.count())
+        };
+        Whereabouts {
+            town: Arc::clone(&self.town),
+            runtimes: Arc::clone(&self.runtimes),
+            place: self.is_lending.then_some(place),
+        }
+    }
+
+    /// Lets things go wrong, and returns what ends that.
+    fn trouble(&self, random: &mut Random, troubles: Troubles) -> impl FnOnce() + use<> {
+        let (town, runtimes) = (Arc::clone(&self.town), Arc::clone(&self.runtimes));
+        town.lock().expect("no panic").is_calm = false;
+        let outside = trouble(Arc::clone(&town), random.fork(), troubles);
+        let within = loans::trouble(Arc::clone(&town), Arc::clone(&runtimes), random.fork());
+        let troubling = [tokio::spawn(outside), tokio::spawn(within)];
+        move || {
+            troubling.iter().for_each(JoinHandle::abort);
+            town.lock().expect("no panic").calm_down();
+            runtimes.calm_down();
+        }
+    }
+}
+
 fn options(random: &mut Random) -> RedisOptions {
     let mut options = RedisOptions::default();
-    options.dead_after = Duration::from_secs(random.pick(&[1, 2, 5]));
+    // It also says how often the library looks at what it has lent.
+    options.suspect_after = random.pick(&[options.suspect_after, Duration::from_secs(2)]);
+    let dead_after = Duration::from_secs(random.pick(&[1, 2, 5]));
+    options.dead_after = dead_after.max(options.suspect_after);
     options.heartbeat = Duration::from_secs(random.pick(&[1, 10]));
     options.max_in_flight = random.pick(&[2, 16_384, 16_384]);
     options
 }
 
 /// Single operations on one node.
-async fn one_node(town: &Shared, io: &IoThread, random: &mut Random, found: &mut Vec<String>) {
+async fn one_node(callers: &Callers, io: &IoThread, random: &mut Random, found: &mut Vec<String>) {
+    let town = &callers.town;
     let shape = random.pick(&[
         Shape::Server,
         Shape::Server,
@@ -150,6 +221,8 @@ async fn one_node(town: &Shared, io: &IoThread, random: &mut Random, found: &mut
     options.checked_set =
         is_checked.then(|| Arc::new(CheckedSet::new(RestartCheck::Standard, max_ttl, 1)));
     let dead_after = u64::try_from(options.dead_after.as_micros()).unwrap_or(u64::MAX);
+    let look = options.suspect_after / 16;
+    let there = callers.next(random);
     let node = RedisNode::start("node", address(&url), options, io);
     node.settled().await;
     let desk = Arc::new(Desk {
@@ -163,53 +236,55 @@ async fn one_node(town: &Shared, io: &IoThread, random: &mut Random, found: &mut
     let waiting = if shape == Shape::Cluster {
         None
     } else {
-        let begun = Waiting::begin(&desk, "{b}9", random).await;
+        let begun = Waiting::begin(&desk, &there, "{b}9", random).await;
         begun.map_err(|problem| found.push(problem)).ok()
     };
     let troubles = Troubles {
         goes_on: true,
         forgets: random.chance(5000),
     };
-    town.lock().expect("no panic").is_calm = false;
-    let troubling = tokio::spawn(trouble(Arc::clone(town), random.fork(), troubles));
-    let callers: Vec<_> = (0..=random.below(4))
-        .map(|_| tokio::spawn(raw::call(Arc::clone(&desk), random.fork())))
+    let calm_down = callers.trouble(random, troubles);
+    let calling: Vec<_> = (0..=random.below(4))
+        .map(|_| {
+            let there = callers.next(random);
+            tokio::spawn(raw::call(Arc::clone(&desk), there, random.fork()))
+        })
         .collect();
     sleep(TROUBLED).await;
-    troubling.abort();
-    town.lock().expect("no panic").calm_down();
-    for caller in callers {
+    calm_down();
+    for caller in calling {
         if let Err(error) = caller.await {
             found.push(format!("a caller panicked: {error}"));
         }
     }
     sleep(RECOVERY).await;
     if let Some(waiting) = waiting {
-        found.extend(waiting.end(&desk).await.err());
+        found.extend(waiting.end(&desk, &there).await.err());
     }
-    match Waiting::begin(&desk, "{b}0", random).await {
-        Ok(waiting) => found.extend(waiting.end(&desk).await.err()),
+    match Waiting::begin(&desk, &there, "{b}0", random).await {
+        Ok(waiting) => found.extend(waiting.end(&desk, &there).await.err()),
         Err(problem) => found.push(problem),
     }
-    raw::say_goodbye(&desk, random).await;
+    found.extend(loans::probe(&desk, &there, look, random).await.err());
+    raw::say_goodbye(&desk, &there, random).await;
     let asked = desk.asked.lock().expect("no panic").clone();
     let desk = Arc::into_inner(desk);
     drop(desk);
     sleep(Duration::from_secs(12)).await;
-    let mut town = town.lock().expect("no panic");
-    // The last question has no one left to be answered to.
-    let answered = &asked[..asked.len().saturating_sub(2)];
     // The oldest may have been sent once more behind others; and servers of a Cluster send each other
     // callers.
     let hops = if shape == Shape::Cluster { 12 } else { 2 };
-    check::answers(&mut town, answered, hops * (dead_after + 10_000), found);
+    check::answers(town, &asked, hops * (dead_after + 10_000), found);
     let released = asked.iter().filter(|asked| asked.kind == Kind::Release);
     let released: BTreeSet<_> = released.map(|asked| asked.token.clone()).collect();
-    check::leftovers(&mut town, &released, found);
+    check::leftovers(town, &released, found);
+    sleep(raw::LONGEST_TTL).await;
+    check::all_gone(town, found);
 }
 
 /// Locks over three nodes.
-async fn locks(town: &Shared, io: &IoThread, random: &mut Random, found: &mut Vec<String>) {
+async fn locks(callers: &Callers, io: &IoThread, random: &mut Random, found: &mut Vec<String>) {
+    let town = &callers.town;
     let shapes = [
         Shape::Server,
         Shape::Server,
@@ -240,6 +315,7 @@ async fn locks(town: &Shared, io: &IoThread, random: &mut Random, found: &mut Ve
             client: Client::new(io.environment()),
             nodes,
             table: Arc::clone(&table),
+            there: callers.next(random),
             is_clustered: shapes.contains(&Shape::Cluster),
         });
     }
@@ -247,60 +323,32 @@ async fn locks(town: &Shared, io: &IoThread, random: &mut Random, found: &mut Ve
         goes_on: false,
         forgets: false,
     };
-    town.lock().expect("no panic").is_calm = false;
-    let troubling = tokio::spawn(trouble(Arc::clone(town), random.fork(), troubles));
-    let mut callers = Vec::new();
+    let calm_down = callers.trouble(random, troubles);
+    let mut calling = Vec::new();
     for process in &processes {
         for _ in 0..=random.below(4) {
-            callers.push(tokio::spawn(process.clone().run(random.fork())));
+            calling.push(tokio::spawn(process.clone().run(random.fork())));
         }
     }
     sleep(TROUBLED).await;
-    troubling.abort();
-    town.lock().expect("no panic").calm_down();
-    for caller in callers {
+    calm_down();
+    for caller in calling {
         if let Err(error) = caller.await {
             found.push(format!("a caller panicked: {error}"));
         }
     }
     sleep(RECOVERY).await;
-    let mut town = town.lock().expect("no panic");
-    let all: BTreeSet<_> = town
-        .served
-        .iter()
-        .map(|served| served.token.clone())
-        .collect();
-    check::leftovers(&mut town, &all, found);
+    let of_all = |town: &Town| {
+        let served = town.served.iter();
+        served.map(|served| served.token.clone()).collect()
+    };
+    let all: BTreeSet<_> = of_all(&town.lock().expect("no panic"));
+    check::leftovers(town, &all, found);
+    sleep(locks::LONGEST_TTL).await;
+    check::all_gone(town, found);
     found.append(&mut table.found.lock().expect("no panic"));
 }
 
 fn address(url: &str) -> RedisAddress {
     RedisAddress::parse(url).expect("a URL")
-}
-
-/// Tokio's clock, with the servers' time.
-struct PausedClock(Instant);
-
-impl Clock for PausedClock {
-    fn now(&self) -> Moment {
-        Moment::from_origin(self.0.elapsed())
-    }
-
-    fn wall(&self) -> Duration {
-        Duration::from_micros(EPOCH_MICROS) + self.0.elapsed()
-    }
-
-    fn sleep_until(&self, at: Moment) -> Sleep {
-        let left = at.saturating_since(self.now());
-        Sleep::new(sleep(left))
-    }
-}
-
-/// Tasks of the same runtime.
-struct Here;
-
-impl Spawn for Here {
-    fn spawn(&self, task: Task) {
-        tokio::spawn(task);
-    }
 }

@@ -9,12 +9,14 @@ use tokio::time::sleep;
 
 use crate::random::Random;
 
+use super::lending::Runtimes;
 use super::resp::take_command;
 use super::town::{Connection, Outbox, Shared};
 use super::wire::{ClientEnd, End, Pipe};
 
 pub(super) struct Streets {
     pub(super) town: Shared,
+    pub(super) runtimes: Arc<Runtimes>,
     /// The driver's own choices.
     pub(super) chance: Mutex<Random>,
 }
@@ -22,6 +24,7 @@ pub(super) struct Streets {
 impl Network for Streets {
     fn connect(&self, server: &str) -> Connecting {
         let (town, server) = (Arc::clone(&self.town), server.to_owned());
+        let runtimes = Arc::clone(&self.runtimes);
         Box::pin(async move {
             let delay = {
                 let mut town = town.lock().expect("no panic");
@@ -33,8 +36,13 @@ impl Network for Streets {
                 Duration::from_micros(town.random.below(most))
             };
             sleep(delay).await;
-            let connected = connect(&town, &server);
-            connected.map(|pipe| Socket(Arc::new(ClientEnd(pipe))))
+            let pipe = connect(&town, &server)?;
+            let end = ClientEnd {
+                pipe,
+                town,
+                runtimes,
+            };
+            Ok(Socket(Arc::new(end)))
         })
     }
 
@@ -53,7 +61,7 @@ fn connect(shared: &Shared, server: &str) -> io::Result<Arc<Pipe>> {
     town.made += 1;
     let id = town.made;
     town.tell(|| format!("#{id} to {server}"));
-    let pipe = Pipe::new(town.random.fork());
+    let pipe = Pipe::new(town.random.fork(), id);
     let outbox = Arc::new(Outbox::default());
     let connection = Connection {
         host: server.to_owned(),
@@ -83,6 +91,7 @@ async fn serve(shared: Shared, id: u64, pipe: Arc<Pipe>) {
     let mut input = Vec::new();
     while let Some(read) = pipe.read().await {
         input.extend(read);
+        pipe.set_unserved(input.len());
         let latency = {
             let mut town = shared.lock().expect("no panic");
             match town.random.below(8) {
@@ -102,7 +111,10 @@ async fn serve(shared: Shared, id: u64, pipe: Arc<Pipe>) {
             }
             match take_command(&mut input) {
                 Ok(None) => break,
-                Ok(Some(words)) => town.serve(id, &words),
+                Ok(Some(words)) => {
+                    town.serve(id, &words);
+                    pipe.set_unserved(input.len());
+                }
                 Err(problem) => {
                     let problem = format!("VIOLATION the driver sent nonsense: {problem}");
                     town.tell(|| problem.clone());
@@ -111,6 +123,9 @@ async fn serve(shared: Shared, id: u64, pipe: Arc<Pipe>) {
                 }
             }
         }
+    }
+    if !input.is_empty() {
+        shared.lock().expect("no panic").count("half-written");
     }
 }
 

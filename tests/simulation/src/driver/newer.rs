@@ -1,7 +1,7 @@
 //! The commands of newer servers.
 
-use super::log::Kind;
 use super::resp::Reply;
+use super::scripts::{Call, Words};
 use super::slots::slot_of;
 use super::town::Town;
 
@@ -11,7 +11,7 @@ impl Town {
         &mut self,
         host: &str,
         connection: u64,
-        words: &[Vec<u8>],
+        words: Words<'_>,
     ) -> Reply {
         let (key, value) = (&words[1..2], &words[words.len() - 1..]);
         let is_trial = key[0].ends_with(b"redlock:permissions");
@@ -33,7 +33,7 @@ impl Town {
             return elsewhere.map_or(Reply::Int(0), Reply::Error);
         }
         self.count("compared and deleted");
-        match self.operation(host, connection, Kind::Release, key, &[], value) {
+        match self.operation(host, connection, &Call::new("release", key, value)) {
             Reply::Int(-1) => Reply::Int(0),
             other => other,
         }

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use redlock_core::node::READERS_MARKER;
+
 use super::resp::Reply;
 use super::slots::{place, slot_of};
-use super::town::{Group, Role, Slots, Town, Watched};
+use super::town::{Group, Host, Role, Slots, Town, Watched};
 
 /// What kind of node it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +14,26 @@ pub(super) enum Shape {
     Server,
     Sentinels,
     Cluster,
+}
+
+impl Host {
+    /// Whether there is a key of any type.
+    pub(super) fn has(&self, key: &[u8]) -> bool {
+        self.memory.get(key).is_some() || !self.memory.readers(key).is_empty()
+    }
+
+    /// The tokens that hold a lock by `key`.
+    fn holders(&self, key: &[u8]) -> Vec<Vec<u8>> {
+        if key.starts_with(b"redlock:readers:") {
+            let readers = self.memory.readers(key).into_iter();
+            return readers.map(|(token, _)| token).collect();
+        }
+        let is_other = key.starts_with(b"redlock:") && !key.starts_with(b"redlock:permit:");
+        let is_lock = !is_other && !key.starts_with(b"fence:");
+        let value = self.memory.get(key).filter(|_| is_lock);
+        let holder = value.filter(|value| value != READERS_MARKER);
+        holder.into_iter().collect()
+    }
 }
 
 impl Town {
@@ -68,22 +90,17 @@ impl Town {
         }
     }
 
-    /// The lock keys that are there, by the servers that they count on, with what is in them.
-    pub(super) fn locks_left(&mut self) -> Vec<(String, Vec<u8>, Vec<u8>)> {
-        let now = self.now();
+    /// The lock keys and the entries of readers that are there, by the servers that they count on, with their holders.
+    pub(super) fn locks_left(&self) -> Vec<(String, Vec<u8>, Vec<u8>)> {
         let mut left = Vec::new();
-        for host in self.hosts.values_mut() {
-            host.keys.expire(now);
-        }
         for (name, host) in self.hosts.iter().filter(|(name, _)| self.is_master(name)) {
-            for (key, value) in host.keys.all() {
+            for key in host.memory.keys() {
                 let is_here = match &self.groups[host.group] {
-                    Group::Cluster(slots) => slots.masters[slots.owner(slot_of(key))] == *name,
+                    Group::Cluster(slots) => slots.masters[slots.owner(slot_of(&key))] == *name,
                     _ => true,
                 };
-                let is_lock = !key.starts_with(b"redlock:") && !key.starts_with(b"fence:");
-                if is_here && is_lock {
-                    left.push((name.clone(), key.to_vec(), value.to_vec()));
+                for holder in host.holders(&key).into_iter().filter(|_| is_here) {
+                    left.push((name.clone(), key.clone(), holder));
                 }
             }
         }
@@ -93,9 +110,8 @@ impl Town {
     /// Makes another server of the group the master. If `goes_on`, the previous master still serves as
     /// one for a while.
     pub(super) fn fail_over(&mut self, group: usize, goes_on: bool) {
-        let spare = |(_, host): &(&String, &super::town::Host)| {
-            host.group == group && host.role == Role::Replica
-        };
+        let spare =
+            |(_, host): &(&String, &Host)| host.group == group && host.role == Role::Replica;
         let spare = self.hosts.iter().find(spare).map(|(name, _)| name.clone());
         let Some(new) = spare else { return };
         let old = match &mut self.groups[group] {
@@ -113,12 +129,12 @@ impl Town {
         };
         self.count("failed over");
         self.tell(|| format!("{new} in the place of {old}, which goes on: {goes_on}"));
-        let keys = self.hosts[&old].keys.clone();
+        let memory = self.hosts[&old].memory.fork();
         if !self.hosts[&new].is_up {
             self.restart(&new, true);
         }
         let host = self.hosts.get_mut(&new).expect("a host");
-        (host.keys, host.role, host.hangs_until) = (keys, Role::Master, 0);
+        (host.memory, host.role, host.hangs_until) = (memory, Role::Master, 0);
         if goes_on {
             self.hosts.get_mut(&old).expect("a host").successor = Some(new);
         } else {
@@ -130,7 +146,7 @@ impl Town {
     pub(super) fn demote(&mut self, name: &str) {
         let host = self.hosts.get_mut(name).expect("a host");
         (host.role, host.successor) = (Role::Replica, None);
-        let keys: Vec<_> = host.readers.keys().cloned().collect();
+        let keys: Vec<_> = host.tracked.keys().cloned().collect();
         self.invalidate(name, &keys);
     }
 
@@ -169,15 +185,10 @@ impl Town {
             }
             Some(to) => {
                 let (from, to) = (slots.masters[from].clone(), slots.masters[to].clone());
-                let mut source = std::mem::take(&mut self.hosts.get_mut(&from).expect("it").keys);
-                let key = source.all().find(|(key, _)| slot_of(key) == slot);
-                let key = key.map(|(key, _)| key.to_vec());
-                let target = self.hosts.get_mut(&to).expect("a host");
-                if let Some(key) = &key {
-                    target.keys.take_from(&mut source, |known| known == key);
-                }
-                self.hosts.get_mut(&from).expect("a host").keys = source;
-                if let Some(key) = key {
+                let source = &self.hosts[&from].memory;
+                let keys = source.keys().into_iter();
+                if let Some(key) = keys.into_iter().find(|key| slot_of(key) == slot) {
+                    source.move_key(&key, &self.hosts[&to].memory);
                     self.invalidate(&from, &[key]);
                 } else {
                     self.own(group, slot);
@@ -187,23 +198,25 @@ impl Town {
     }
 
     fn own(&mut self, group: usize, slot: u16) {
+        let now = self.now();
         if let Group::Cluster(slots) = &mut self.groups[group] {
             let to = slots.moving.remove(&slot).expect("it moves");
             slots.moved.insert(slot, to);
             slots.epoch += 1;
+            self.arrivals.push((now, slot, slots.masters[to].clone()));
             self.count("slot moved");
         }
     }
 
     /// A new process at the same address.
     pub(super) fn restart(&mut self, name: &str, keeps_keys: bool) {
-        let run_id = self.random.next();
+        let (run_id, empty) = (self.random.next(), self.empty_memory());
         let host = self.hosts.get_mut(name).expect("a host");
         (host.is_up, host.run_id, host.hangs_until) = (true, run_id, 0);
         host.scripts.clear();
-        host.readers.clear();
+        host.tracked.clear();
         if !keeps_keys {
-            host.keys = super::keys::Keys::default();
+            host.memory = empty;
         }
     }
 }

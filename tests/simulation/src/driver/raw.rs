@@ -6,15 +6,17 @@ use std::task::Poll;
 use std::time::Duration;
 
 use redlock_core::env::Clock;
-use redlock_core::node::{Answer, Operation, OwnerToken, Want};
+use redlock_core::node::Answer;
 use redlock_core::testing::{QuorumWatch, ask};
-use redlock_core::{Node, NodeSet, Resource};
+use redlock_core::{Node, NodeSet};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-use crate::random::{Random, SeededEntropy};
+use crate::random::Random;
 
-use super::log::Kind;
+use super::hand::Hand;
+use super::lending::Whereabouts;
+use super::log::{Kind, number_of};
 use super::places::Shape;
 use super::town::Shared;
 
@@ -25,8 +27,12 @@ pub(super) struct Asked {
     pub(super) key: Vec<u8>,
     pub(super) token: Vec<u8>,
     pub(super) number: u64,
+    /// The permits that were asked for, by their places.
+    pub(super) numbers: Vec<u16>,
     /// In µs.
     pub(super) since: u64,
+    /// Its caller does not wait for the answer.
+    pub(super) is_dropped: bool,
     pub(super) answer: Option<(u64, Answer)>,
 }
 
@@ -38,89 +44,61 @@ pub(super) struct Desk {
     pub(super) clock: Arc<dyn Clock>,
 }
 
-/// What a caller holds in its hands: a lock's keys and its token.
-struct Hand {
-    keys: Resource,
-    counters: Option<Resource>,
-    token: OwnerToken,
-}
-
-impl Hand {
-    fn draw(random: &mut Random) -> Self {
-        let tag = random.pick(&["{a}", "{b}", "{c}", "{d}"]);
-        let is_fenced = random.chance(3000);
-        let keys = match random.below(4) {
-            0 => Resource::all([format!("{tag}1"), format!("{tag}2")]),
-            1 => Resource::from(format!("{tag}2").as_str()),
-            _ => Resource::from(format!("{tag}1").as_str()),
-        };
-        let counters = keys.names().map(|name| [&b"fence:"[..], name].concat());
-        let counters = is_fenced.then(|| Resource::all(counters));
-        let owner = format!("simulated/{}", 1 + random.below(9));
-        let entropy = SeededEntropy::new(random.fork());
-        Self {
-            token: OwnerToken::draw(&owner, &entropy),
-            keys,
-            counters,
-        }
-    }
-}
-
 /// Longer than a run.
 const TTL: Duration = Duration::from_secs(300);
+
+/// Longer than any ttl: each operation has another one.
+pub(super) const LONGEST_TTL: Duration = Duration::from_secs(400);
 
 /// Far longer than any answer may take.
 const PATIENCE: Duration = Duration::from_secs(80);
 
 impl Desk {
-    /// Submits an operation now, and follows it to its answer.
-    async fn submit(self: &Arc<Self>, hand: &Hand, kind: Kind) -> JoinHandle<()> {
+    /// Submits an operation now, and follows it to its answer. Returns its place among all.
+    pub(super) async fn submit(
+        self: &Arc<Self>,
+        there: &Whereabouts,
+        hand: &Hand,
+        kind: Kind,
+    ) -> (usize, JoinHandle<()>) {
         // Each has another ttl, so that it is known among all that a server did.
         let index = self.asked.lock().expect("no panic").len();
-        self.submit_numbered(hand, kind, index).await
+        self.submit_numbered(there, hand, kind, index).await
     }
 
     /// Has the locks extended by one ttl, at once.
-    async fn extend_all(self: &Arc<Self>, hands: &[Hand]) -> Vec<JoinHandle<()>> {
+    async fn extend_all(
+        self: &Arc<Self>,
+        there: &Whereabouts,
+        hands: &[Hand],
+    ) -> Vec<JoinHandle<()>> {
         let index = self.asked.lock().expect("no panic").len();
         let mut answers = Vec::new();
         for hand in hands {
-            answers.push(self.submit_numbered(hand, Kind::Extend, index).await);
+            let extending = self.submit_numbered(there, hand, Kind::Extend, index);
+            answers.push(extending.await.1);
         }
         answers
     }
 
     async fn submit_numbered(
         self: &Arc<Self>,
+        there: &Whereabouts,
         hand: &Hand,
         kind: Kind,
         number: usize,
-    ) -> JoinHandle<()> {
+    ) -> (usize, JoinHandle<()>) {
         let index = self.asked.lock().expect("no panic").len();
         let ttl = TTL + Duration::from_millis(number as u64);
-        let number = u64::try_from(ttl.as_millis()).unwrap_or(0);
         let hint = u64::try_from(self.clock.wall().as_micros()).unwrap_or(0);
-        let want = match kind {
-            Kind::Acquire => Want::Acquire { ttl, hint },
-            Kind::Confirm => Want::Confirm {
-                counter: hint + index as u64,
-                ttl,
-            },
-            Kind::Extend => Want::Extend { ttl },
-            Kind::Restore => Want::Restore { ttl },
-            Kind::Shorten => Want::Shorten { ttl },
-            Kind::Release => Want::Release { ttl },
-            Kind::Inspect => Want::Inspect,
-        };
-        let number = match kind {
-            Kind::Confirm => hint + index as u64,
-            Kind::Release | Kind::Inspect => 0,
-            _ => number,
-        };
-        let counters = hand.counters.clone();
-        let counters = counters.filter(|_| matches!(kind, Kind::Acquire | Kind::Confirm));
-        let operation =
-            Operation::new(hand.keys.clone(), hand.token.clone(), want).with_counters(counters);
+        let hint = hint
+            + if kind == Kind::Confirm {
+                index as u64
+            } else {
+                0
+            };
+        let operation = hand.operation(kind, ttl, hint);
+        let number = number_of(operation.want());
         let is_tokenless = kind == Kind::Inspect;
         let since = {
             let mut town = self.town.lock().expect("no panic");
@@ -134,7 +112,8 @@ impl Desk {
         };
         self.asked.lock().expect("no panic").push(Asked {
             kind,
-            key: hand.keys.names().next().unwrap_or_default().to_vec(),
+            key: hand.first_key(operation.want()),
+            numbers: hand.numbers(),
             token: if is_tokenless {
                 Vec::new()
             } else {
@@ -142,14 +121,15 @@ impl Desk {
             },
             number,
             since,
+            is_dropped: false,
             answer: None,
         });
         let node = Arc::clone(&self.node);
-        let mut asking = Box::pin(async move { ask(&*node, operation).await });
+        let mut asking = Box::pin(there.run(async move { ask(&*node, operation).await }));
         // Submitted here and now, and not when the task is first polled.
         let first = poll_fn(|context| Poll::Ready(asking.as_mut().poll(context))).await;
         let desk = Arc::clone(self);
-        tokio::spawn(async move {
+        let following = tokio::spawn(async move {
             let answer = match first {
                 Poll::Ready(answer) => Some(answer),
                 Poll::Pending => timeout(PATIENCE, asking).await.ok(),
@@ -157,38 +137,69 @@ impl Desk {
             let now = desk.town.lock().expect("no panic").now();
             let mut asked = desk.asked.lock().expect("no panic");
             asked[index].answer = answer.map(|answer| (now, answer));
-        })
+        });
+        (index, following)
+    }
+
+    /// The same, and waits for the answer. `None` if there is none.
+    pub(super) async fn ask(
+        self: &Arc<Self>,
+        there: &Whereabouts,
+        hand: &Hand,
+        kind: Kind,
+    ) -> Option<Answer> {
+        let (index, following) = self.submit(there, hand, kind).await;
+        let _ = following.await;
+        let asked = self.asked.lock().expect("no panic");
+        asked[index].answer.clone().map(|(_, answer)| answer)
+    }
+
+    /// The same, for a caller that is dropped before the answer.
+    pub(super) async fn leave(self: &Arc<Self>, there: &Whereabouts, hand: &Hand, kind: Kind) {
+        let (index, following) = self.submit(there, hand, kind).await;
+        self.asked.lock().expect("no panic")[index].is_dropped = true;
+        following.abort();
     }
 }
 
+/// The most calls in a row: the connection is lent after about half of them.
+const STREAK: u64 = 40;
+
 /// Takes and releases locks one after another, with all that may come between.
-pub(super) async fn call(desk: Arc<Desk>, mut random: Random) {
+pub(super) async fn call(desk: Arc<Desk>, there: Whereabouts, mut random: Random) {
     let mut answers = Vec::new();
     let mut before: Option<Hand> = None;
     // In a Cluster, only a claim knows how to take back an acquisition that is on its way to another
     // server.
     let waits = desk.shape == Shape::Cluster;
     while !desk.town.lock().expect("no panic").is_calm {
+        if there.place.is_some() && random.chance(2000) {
+            let asked = Hand::draw(&mut random);
+            for _ in 0..random.below(STREAK) {
+                desk.ask(&there, &asked, Kind::Inspect).await;
+            }
+        }
         let mut hand = Hand::draw(&mut random);
         if let Some(before) = before.take() {
-            (hand.keys, hand.counters) = (before.keys.clone(), before.counters.clone());
-            answers.push(desk.submit(&before, Kind::Release).await);
+            hand = Hand::behind(&before, &mut random);
+            answers.push(desk.submit(&there, &before, Kind::Release).await.1);
         }
-        let acquired = desk.submit(&hand, Kind::Acquire).await;
-        if waits || random.chance(5000) {
-            let _ = acquired.await;
+        let is_left = !waits && random.chance(500);
+        if is_left {
+            desk.leave(&there, &hand, Kind::Acquire).await;
+        } else if waits || random.chance(5000) {
+            if let Some(answer) = desk.ask(&there, &hand, Kind::Acquire).await {
+                hand.granted(&answer);
+            }
         } else {
-            answers.push(acquired);
+            answers.push(desk.submit(&there, &hand, Kind::Acquire).await.1);
         }
-        for _ in 0..random.below(4) {
-            let fenced = [Kind::Confirm, Kind::Extend, Kind::Restore, Kind::Shorten];
-            let plain = [Kind::Extend, Kind::Inspect, Kind::Restore, Kind::Shorten];
-            let kinds = if hand.counters.is_some() {
-                fenced
-            } else {
-                plain
-            };
-            let asked = desk.submit(&hand, random.pick(&kinds)).await;
+        for _ in 0..if is_left { 0 } else { random.below(4) } {
+            let kind = random.pick(&hand.kinds());
+            let (_, asked) = desk.submit(&there, &hand, kind).await;
+            if kind == Kind::Downgrade {
+                hand.downgraded();
+            }
             if waits || random.chance(3000) {
                 let _ = asked.await;
             } else {
@@ -199,29 +210,29 @@ pub(super) async fn call(desk: Arc<Desk>, mut random: Random) {
         if !waits && random.chance(2000) {
             for _ in 0..=random.below(4) {
                 let other = Hand::draw(&mut random);
-                answers.push(desk.submit(&other, Kind::Acquire).await);
+                answers.push(desk.submit(&there, &other, Kind::Acquire).await.1);
                 others.push(other);
             }
-            answers.extend(desk.extend_all(&others).await);
+            answers.extend(desk.extend_all(&there, &others).await);
         }
         let most = random.pick(&[1, 1, 2_000, 50_000, 400_000]);
         sleep(Duration::from_micros(random.below(most))).await;
         if !others.is_empty() && random.chance(5000) {
-            answers.extend(desk.extend_all(&others).await);
+            answers.extend(desk.extend_all(&there, &others).await);
         }
         for other in others {
-            answers.push(desk.submit(&other, Kind::Release).await);
+            answers.push(desk.submit(&there, &other, Kind::Release).await.1);
         }
         if random.chance(1500) {
             // It is released right ahead of the next one's acquisition of the same keys.
             before = Some(hand);
         } else {
-            answers.push(desk.submit(&hand, Kind::Release).await);
+            answers.push(desk.submit(&there, &hand, Kind::Release).await.1);
         }
         sleep(Duration::from_micros(1 + random.below(100_000))).await;
     }
     if let Some(before) = before {
-        answers.push(desk.submit(&before, Kind::Release).await);
+        answers.push(desk.submit(&there, &before, Kind::Release).await.1);
     }
     for answer in answers {
         let _ = answer.await;
@@ -238,21 +249,13 @@ impl Waiting {
     /// To be called when all is well.
     pub(super) async fn begin(
         desk: &Arc<Desk>,
+        there: &Whereabouts,
         name: &str,
         random: &mut Random,
     ) -> Result<Self, String> {
-        let mut hand = Hand::draw(random);
-        (hand.keys, hand.counters) = (Resource::from(name), None);
-        let _ = desk.submit(&hand, Kind::Acquire).await.await;
-        let answer = {
-            let asked = desk.asked.lock().expect("no panic");
-            let of_hand = |asked: &&Asked| asked.token == hand.token.as_bytes();
-            asked
-                .iter()
-                .rfind(of_hand)
-                .and_then(|asked| asked.answer.clone())
-        };
-        let Some((_, Answer::Granted { .. })) = answer else {
+        let hand = Hand::plain(name, random);
+        let answer = desk.ask(there, &hand, Kind::Acquire).await;
+        let Some(Answer::Granted { .. }) = answer else {
             let status = desk.node.status();
             return Err(format!(
                 "a free lock is refused when all is well: {answer:?}, {status:?}"
@@ -265,10 +268,10 @@ impl Waiting {
 
     /// Whoever waits is told of a release, and neither before nor much later. To be called when all is
     /// well again.
-    pub(super) async fn end(self, desk: &Arc<Desk>) -> Result<(), String> {
+    pub(super) async fn end(self, desk: &Arc<Desk>, there: &Whereabouts) -> Result<(), String> {
         let key = self.hand.keys.names().next().unwrap_or_default();
         let (is_held, tells) = {
-            let mut town = desk.town.lock().expect("no panic");
+            let town = desk.town.lock().expect("no panic");
             let left = town.locks_left();
             let is_held = left.iter().any(|(_, name, _)| name == key);
             (is_held, town.hosts.values().all(|host| host.version > 5))
@@ -277,7 +280,7 @@ impl Waiting {
         if early.is_ok() && is_held {
             return Err("a lock that is held was seen to be free".to_owned());
         }
-        let released = desk.submit(&self.hand, Kind::Release).await;
+        let (_, released) = desk.submit(there, &self.hand, Kind::Release).await;
         let told = timeout(Duration::from_secs(1), self.watch.free()).await;
         let _ = released.await;
         if told.is_err() && tells {
@@ -287,11 +290,11 @@ impl Waiting {
     }
 }
 
-/// The last words before the end: what was submitted is still sent. Nobody waits for the answers, and
-/// no caller keeps the node.
-pub(super) async fn say_goodbye(desk: &Arc<Desk>, random: &mut Random) {
+/// The last words before the end: what was submitted is still sent. No caller waits for the answers, or keeps
+/// the node.
+pub(super) async fn say_goodbye(desk: &Arc<Desk>, there: &Whereabouts, random: &mut Random) {
     let left = Hand::draw(random);
     for kind in [Kind::Acquire, Kind::Release] {
-        desk.submit(&left, kind).await.abort();
+        desk.leave(there, &left, kind).await;
     }
 }

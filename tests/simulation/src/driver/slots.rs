@@ -92,7 +92,7 @@ impl Town {
             // It goes by what it knew.
             return None;
         }
-        let there = locks.iter().filter(|key| host.keys.get(key).is_some());
+        let there = locks.iter().filter(|key| host.has(key));
         let is_all = there.clone().count() == locks.len();
         let is_any = there.count() > 0;
         let is_here = slots.masters[owner] == name && host.role == Role::Master;

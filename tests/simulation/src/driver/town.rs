@@ -2,13 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
+use redlock_core::MemoryNode;
+use redlock_core::env::{Clock, Moment};
+use tokio::runtime::{Handle, Id};
 use tokio::sync::Notify;
-use tokio::time::Instant;
 
 use crate::random::Random;
 
-use super::keys::Keys;
 use super::log::Served;
 use super::resp::Reply;
 use super::wire::Pipe;
@@ -17,13 +19,17 @@ use super::wire::Pipe;
 pub(super) type Shared = Arc<Mutex<Town>>;
 
 pub(super) struct Town {
-    began: Instant,
+    clock: Arc<dyn Clock>,
+    /// The library's runtime.
+    pub(super) home: Id,
     pub(super) random: Random,
     pub(super) hosts: BTreeMap<String, Host>,
     pub(super) groups: Vec<Group>,
     pub(super) connections: BTreeMap<u64, Connection>,
     pub(super) made: u64,
     pub(super) served: Vec<Served>,
+    /// When slots of a Cluster came to a master: in µs, the slot, and the master.
+    pub(super) arrivals: Vec<(u64, u16, String)>,
     /// Nothing goes wrong any more.
     pub(super) is_calm: bool,
     pub(super) trace: Option<Vec<String>>,
@@ -37,7 +43,7 @@ pub(super) struct Host {
     pub(super) role: Role,
     /// The major one: up to 7 as Redis has it, 8 for Redis 8.4, and 9 for Valkey 9.0.
     pub(super) version: u32,
-    pub(super) keys: Keys,
+    pub(super) memory: MemoryNode,
     /// What it remembers of the scripts, by their hashes.
     pub(super) scripts: BTreeSet<String>,
     pub(super) run_id: u64,
@@ -50,9 +56,19 @@ pub(super) struct Host {
     pub(super) trouble: Option<(&'static str, u64)>,
     /// It answers so to a command that older servers do not have.
     pub(super) lacks: Option<&'static str>,
-    /// The connections to be told of a key.
-    pub(super) readers: BTreeMap<Vec<u8>, BTreeSet<u64>>,
+    /// The keys that connections have read, and are to be told of.
+    pub(super) tracked: BTreeMap<Vec<u8>, Tracked>,
 }
+
+/// A key as it was read last, and the connections that have read it.
+#[derive(Default)]
+pub(super) struct Tracked {
+    seen: Option<Seen>,
+    readers: BTreeSet<u64>,
+}
+
+/// A key's value and its end.
+type Seen = (Vec<u8>, Moment);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
@@ -121,15 +137,17 @@ pub(super) struct Outbox {
 }
 
 impl Town {
-    pub(super) fn new(random: Random, is_traced: bool) -> Self {
+    pub(super) fn new(clock: Arc<dyn Clock>, random: Random, is_traced: bool) -> Self {
         Self {
-            began: Instant::now(),
+            clock,
+            home: Handle::current().id(),
             random,
             hosts: BTreeMap::new(),
             groups: Vec::new(),
             connections: BTreeMap::new(),
             made: 0,
             served: Vec::new(),
+            arrivals: Vec::new(),
             is_calm: true,
             trace: is_traced.then(Vec::new),
             counts: BTreeMap::new(),
@@ -138,7 +156,11 @@ impl Town {
 
     /// µs since the run began.
     pub(super) fn now(&self) -> u64 {
-        u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX)
+        let since = self
+            .clock
+            .now()
+            .saturating_since(Moment::from_origin(Duration::ZERO));
+        u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
     }
 
     pub(super) fn tell(&mut self, line: impl FnOnce() -> String) {
@@ -158,7 +180,7 @@ impl Town {
             group: self.groups.len(),
             role,
             version: self.random.pick(&[9, 8, 9, 8, 7, 7, 6, 5]),
-            keys: Keys::default(),
+            memory: self.empty_memory(),
             scripts: BTreeSet::new(),
             run_id,
             is_up: true,
@@ -166,7 +188,7 @@ impl Town {
             hangs_until: 0,
             trouble: None,
             lacks: None,
-            readers: BTreeMap::new(),
+            tracked: BTreeMap::new(),
         };
         self.hosts.insert(name.to_owned(), host);
     }
@@ -189,12 +211,39 @@ impl Town {
         }
     }
 
+    pub(super) fn empty_memory(&self) -> MemoryNode {
+        MemoryNode::new("simulated", Arc::clone(&self.clock))
+    }
+
+    fn seen(&self, host: &str, key: &[u8]) -> Option<Seen> {
+        let memory = &self.hosts[host].memory;
+        let ends = self.clock.now().saturating_add(memory.remaining(key)?);
+        Some((memory.get(key)?, ends))
+    }
+
+    /// `connection` has read `key` on `host`.
+    pub(super) fn track(&mut self, host: &str, key: &[u8], connection: u64) {
+        let seen = self.seen(host, key);
+        let host = self.hosts.get_mut(host).expect("a host");
+        let tracked = host.tracked.entry(key.to_vec()).or_default();
+        tracked.seen = seen;
+        tracked.readers.insert(connection);
+    }
+
+    /// Tells of the keys on `host` that are not what they were when they were read.
+    pub(super) fn tell_of_changes(&mut self, host: &str) {
+        let tracked = self.hosts[host].tracked.iter();
+        let changed = tracked.filter(|(key, tracked)| tracked.seen != self.seen(host, key));
+        let changed: Vec<_> = changed.map(|(key, _)| key.clone()).collect();
+        self.invalidate(host, &changed);
+    }
+
     /// Tells each connection that has read `keys` on `host` that they have changed.
     pub(super) fn invalidate(&mut self, host: &str, keys: &[Vec<u8>]) {
         let mut told = Vec::new();
         let host = self.hosts.get_mut(host).expect("a host");
         for key in keys {
-            for reader in host.readers.remove(key).into_iter().flatten() {
+            for reader in host.tracked.remove(key).unwrap_or_default().readers {
                 told.push((reader, key.clone()));
             }
         }

@@ -184,8 +184,9 @@ impl Town {
 
     /// A server loses the restart check's marker and nothing else, under live connections.
     fn lose_marker(&mut self, host: &str) {
-        let keys = &mut self.hosts.get_mut(host).expect("a host").keys;
-        if keys.remove(&marker_key(b"")) {
+        let (memory, marker) = (&self.hosts[host].memory, marker_key(b""));
+        if memory.get(&marker).is_some() {
+            memory.delete(&marker);
             self.tell(|| format!("{host} loses its marker"));
             self.count("marker lost");
         }

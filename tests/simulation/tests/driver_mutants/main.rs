@@ -4,11 +4,15 @@
 
 #[path = "../mutants/copy.rs"]
 mod copy;
+mod kinds;
+mod loans;
 mod table;
 #[path = "../mutants/weave.rs"]
 mod weave;
 
 use copy::Copy;
+use kinds::KINDS;
+use loans::LOANS;
 use table::{MUTANTS, Mutant};
 
 /// What is built of the copy.
@@ -17,6 +21,10 @@ const FEATURES: &str = "driver";
 
 /// The seeds within which each mutant must be found: several times as many as the hardest one needs.
 const SEEDS: u64 = 500;
+
+fn all() -> impl Iterator<Item = &'static Mutant> {
+    MUTANTS.iter().chain(KINDS).chain(LOANS)
+}
 
 /// What the program is called with to catch any mutant.
 fn arguments(_mutant: &Mutant) -> Vec<String> {
@@ -28,7 +36,7 @@ mod in_small {
 
     #[test]
     fn every_patch_fits() {
-        let mutants: Vec<_> = MUTANTS.iter().collect();
+        let mutants: Vec<_> = all().collect();
         let made = Copy::make("driver-patches", &mutants);
         assert!(made.is_ok(), "{}", made.err().unwrap_or_default());
     }
@@ -43,7 +51,7 @@ mod in_full {
         let wanted = std::env::var("MUTANTS").unwrap_or_default();
         let wanted: Vec<_> = wanted.split(',').filter(|name| !name.is_empty()).collect();
         let is_wanted = |mutant: &&Mutant| wanted.is_empty() || wanted.contains(&mutant.name);
-        let mutants: Vec<_> = MUTANTS.iter().filter(is_wanted).collect();
+        let mutants: Vec<_> = all().filter(is_wanted).collect();
         assert!(!mutants.is_empty(), "MUTANTS names no mutant");
         let copy =
             Copy::make("driver-mutants", &mutants).unwrap_or_else(|misfits| panic!("{misfits}"));

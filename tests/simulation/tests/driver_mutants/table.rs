@@ -21,7 +21,7 @@ const BATCH: &str = "redlock-core/src/redis/protocol/command/batch.rs";
 const BATCHES: &str = "redlock-core/src/redis/server/serve/batches.rs";
 const CLUSTER: &str = "redlock-core/src/redis/cluster/mod.rs";
 const KEYS: &str = "redlock-core/src/redis/tracking/keys.rs";
-const COMMAND: &str = "redlock-core/src/redis/protocol/command/release.rs";
+const RELEASE: &str = "redlock-core/src/redis/protocol/command/release.rs";
 const HANDSHAKE: &str = "redlock-core/src/redis/connection/handshake.rs";
 const REFRESH: &str = "redlock-core/src/redis/cluster/refresh.rs";
 const SERVE: &str = "redlock-core/src/redis/server/serve/mod.rs";
@@ -276,7 +276,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "only-the-first-key-is-released",
         patches: &[Patch {
-            file: COMMAND,
+            file: RELEASE,
             find: "
             && operation.keys().names().len() == 1",
             replace: "",

@@ -1,0 +1,200 @@
+//! What a caller of single operations has in its hands: a lock of some kind, and its token.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use redlock_core::Resource;
+use redlock_core::node::{
+    Answer, Operation, OwnerToken, PermitKey, PermitOrder, Sharing, SharingKeys, Want,
+};
+use redlock_core::request::{Kind as LockKind, PermitSet};
+use redlock_core::testing::permit_keys;
+
+use crate::random::{Random, SeededEntropy};
+
+use super::log::Kind;
+
+/// For how long refused readers and writers are remembered.
+const ADVICE: Duration = Duration::from_millis(60);
+
+#[derive(Clone)]
+pub(super) struct Hand {
+    pub(super) keys: Resource,
+    counters: Option<Resource>,
+    pub(super) token: OwnerToken,
+    permits: Option<PermitOrder>,
+    sharing: Option<Sharing>,
+}
+
+impl Hand {
+    /// A plain lock on `keys`.
+    pub(super) fn plain(keys: impl Into<Resource>, random: &mut Random) -> Self {
+        let owner = format!("simulated/{}", 1 + random.below(9));
+        let entropy = SeededEntropy::new(random.fork());
+        Self {
+            token: OwnerToken::draw(&owner, &entropy),
+            keys: keys.into(),
+            counters: None,
+            permits: None,
+            sharing: None,
+        }
+    }
+
+    pub(super) fn draw(random: &mut Random) -> Self {
+        let tag = random.pick(&["{a}", "{b}", "{c}", "{d}"]);
+        let one = |number: u64| Resource::from(&*format!("{tag}{number}"));
+        let (kind, is_fenced) = (random.below(10), random.chance(3000));
+        let keys = match kind {
+            0..2 => Resource::all([format!("{tag}1"), format!("{tag}2")]),
+            2..4 => one(1 + random.below(4)),
+            4..6 => one(1),
+            6..8 => one(3),
+            _ => one(4),
+        };
+        let hand = Self::plain(keys, random);
+        match kind {
+            6..8 => hand.with_permits(is_fenced, random),
+            8.. => hand.shared(random),
+            _ => hand,
+        }
+        .fenced(is_fenced)
+    }
+
+    /// Another caller's hand for the same lock.
+    pub(super) fn behind(before: &Self, random: &mut Random) -> Self {
+        let mut hand = before.clone();
+        hand.token = Self::plain("", random).token;
+        if let Some(order) = &hand.permits {
+            hand.keys = Resource::all(order.keys().iter().map(|key| &key.key));
+            hand.counters = None;
+        }
+        hand
+    }
+
+    fn fenced(mut self, is_fenced: bool) -> Self {
+        if is_fenced && self.permits.is_none() {
+            self.counters = Some(Resource::all(self.keys.names().map(counter_of)));
+        }
+        self
+    }
+
+    fn with_permits(mut self, is_fenced: bool, random: &mut Random) -> Self {
+        let count = random.pick(&[3, 3, 3, 10]);
+        let mut numbers: Vec<u16> = (0..count).collect();
+        numbers.rotate_left(random.index(usize::from(count)));
+        let key = |permit| {
+            let key = permit_keys(&self.keys, b"", [permit].into_iter().collect());
+            let key = key.names().next().unwrap_or_default();
+            PermitKey {
+                permit,
+                key: key.into(),
+                counter: is_fenced.then(|| counter_of(key).into()),
+            }
+        };
+        let name = self.keys.names().next().unwrap_or_default();
+        let count_key = [b"redlock:permits::", name].concat();
+        let keys: Vec<_> = numbers.iter().map(|permit| key(*permit)).collect();
+        let take = 1 + u16::from(random.chance(3000));
+        self.permits = Some(PermitOrder::new(keys, take, count_key.into()));
+        self.keys = permit_keys(&self.keys, b"", PermitSet::below(count));
+        self
+    }
+
+    fn shared(mut self, random: &mut Random) -> Self {
+        let kind = random.pick(&[LockKind::Read, LockKind::Read, LockKind::Write]);
+        let sharing = Sharing::new(Arc::new(SharingKeys::beside(&self.keys, b"")), kind);
+        let is_patient = random.chance(5000);
+        let waits = is_patient && kind == LockKind::Write;
+        let intent = waits.then(|| Self::plain("", random).token);
+        let advice = if is_patient { ADVICE } else { Duration::ZERO };
+        self.sharing = Some(sharing.intent(intent).advice(advice).last(true));
+        self
+    }
+
+    /// What may be asked while it is held.
+    pub(super) fn kinds(&self) -> Vec<Kind> {
+        let mut kinds = vec![Kind::Extend, Kind::Inspect, Kind::Restore, Kind::Shorten];
+        if self.counters.is_some() {
+            kinds[1] = Kind::Confirm;
+        }
+        if self.is_writer() {
+            kinds.push(Kind::Downgrade);
+        }
+        kinds
+    }
+
+    fn is_writer(&self) -> bool {
+        let sharing = self.sharing.as_ref();
+        sharing.is_some_and(|sharing| sharing.kind() == LockKind::Write)
+    }
+
+    /// The numbers of the permits, by their places.
+    pub(super) fn numbers(&self) -> Vec<u16> {
+        let order = self.permits.iter().flat_map(PermitOrder::keys);
+        order.map(|key| key.permit).collect()
+    }
+
+    /// The first key that an acquisition names.
+    pub(super) fn first_key(&self, want: Want) -> Vec<u8> {
+        let first = self.permits.as_ref().and_then(|order| order.keys().first());
+        let first = first.filter(|_| want.is_acquisition());
+        let key = first.map(|key| &*key.key);
+        key.or_else(|| self.keys.names().next())
+            .unwrap_or_default()
+            .to_vec()
+    }
+
+    /// Takes the answer to the acquisition: only the permits that are granted are held.
+    pub(super) fn granted(&mut self, answer: &Answer) {
+        let Answer::Granted {
+            permits: Some(report),
+            ..
+        } = answer
+        else {
+            return;
+        };
+        let order = self.permits.iter().flat_map(PermitOrder::keys);
+        let taken = order.filter(|key| report.taken.contains(key.permit));
+        let taken: Vec<_> = taken.collect();
+        self.keys = Resource::all(taken.iter().map(|key| &key.key));
+        let counters: Option<Vec<_>> = taken.iter().map(|key| key.counter.clone()).collect();
+        self.counters = counters.map(Resource::all);
+    }
+
+    /// A writer becomes a reader.
+    pub(super) fn downgraded(&mut self) {
+        if let Some(sharing) = &self.sharing {
+            let keys = Arc::new(SharingKeys::beside(&self.keys, b""));
+            let is_same = sharing.keys() == &*keys;
+            assert!(is_same, "of one lock");
+            self.sharing = Some(Sharing::new(keys, LockKind::Read).last(true));
+        }
+    }
+
+    pub(super) fn operation(&self, kind: Kind, ttl: Duration, hint: u64) -> Operation {
+        let want = match kind {
+            Kind::Acquire if self.permits.is_some() => Want::AcquirePermits { ttl, hint },
+            Kind::Acquire => Want::Acquire { ttl, hint },
+            Kind::Confirm => Want::Confirm { counter: hint, ttl },
+            Kind::Extend => Want::Extend { ttl },
+            Kind::Restore => Want::Restore { ttl },
+            Kind::Shorten => Want::Shorten { ttl },
+            Kind::Downgrade => Want::Downgrade,
+            Kind::Release => Want::Release { ttl },
+            Kind::Inspect => Want::Inspect,
+        };
+        let counters = self.counters.clone();
+        let counters = counters.filter(|_| matches!(kind, Kind::Acquire | Kind::Confirm));
+        let operation = Operation::new(self.keys.clone(), self.token.clone(), want)
+            .with_counters(counters)
+            .with_sharing(self.sharing.clone());
+        match &self.permits {
+            Some(order) if kind == Kind::Acquire => operation.with_permits(order.clone()),
+            _ => operation,
+        }
+    }
+}
+
+fn counter_of(key: &[u8]) -> Vec<u8> {
+    [b"fence:", key].concat()
+}
