@@ -107,7 +107,7 @@ pub(crate) const PROOF: &[Mutant] = &[
         name: "a-renewal-that-failed-is-not-tried-again",
         patches: &[Patch {
             file: RENEW,
-            find: "            Some(lease.retry_due(one.terms.ttl, now))\n",
+            find: "            Some(lease.retry_due(ttl, now))\n",
             replace: "            None\n",
         }],
         profile: "faulty",
