@@ -109,6 +109,7 @@ impl Serve {
         if matches!(value, Value::Error(_)) && !is_unknown {
             self.batch.again_at = Some(self.heard + PAUSE);
         }
+        // The server has answered, so the wait for a second answer begins anew.
         let mut again = Vec::new();
         for (place, batched) in extensions.into_iter().enumerate() {
             if is_extended(value, place) {
@@ -134,10 +135,10 @@ impl Serve {
             let ttl = again.first().and_then(|it| batch_ttl(&it.operation));
             let call = encode_batch(operations(&again), ttl.unwrap_or_default(), true);
             self.output.extend_from_slice(&call);
-            self.push(since, Purpose::Batch(again));
+            self.push(self.heard, Purpose::Batch(again));
         } else {
             for alone in again {
-                self.send_alone(alone, since);
+                self.send_alone(alone, self.heard);
             }
         }
     }

@@ -152,6 +152,21 @@ async fn a_call_that_the_server_does_not_know_is_sent_with_its_text() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_server_that_is_asked_again_is_not_overdue() {
+    let part = RedisOptions::default().suspect_after * 3 / 4;
+    for reply in [FORGOTTEN, "$3\r\n110\r\n"] {
+        let mut scene = Scene::set();
+        scene.extend(3);
+        look(&mut scene.serve);
+        tokio::time::advance(part).await;
+        scene.answer(reply).await;
+        tokio::time::advance(part).await;
+        look(&mut scene.serve);
+        assert!(!scene.serve.is_suspect, "it has answered since");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn no_extension_is_sent_again_behind_the_end_of_its_lock() {
     let mut scene = Scene::set();
     let rounds = scene.extend(3);
