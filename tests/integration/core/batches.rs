@@ -10,7 +10,7 @@ use redlock_core::{Client, Lease, NodeSet};
 use redlock_tests::{Nodes, RedisNode, eventually};
 
 use crate::core::fixture::{IO, SOON, connect, once, settle, start};
-use crate::core::renewal::patient;
+use crate::core::renewal::{patient, until_renewed};
 use crate::core::still_clock::StillClock;
 
 /// Longer than it takes any machine to acquire these locks one after the other.
@@ -37,17 +37,6 @@ async fn acquired(client: &Client, set: &NodeSet) -> Vec<Lease> {
         leases
     })
     .await
-}
-
-async fn until_renewed(leases: &[Lease], whole: Duration) {
-    eventually("the new validities", SOON, || async {
-        let behind = leases.iter().filter(|lease| lease.validity() < whole);
-        match behind.count() {
-            0 => Ok(()),
-            behind => Err(format!("{behind} of {}", leases.len())),
-        }
-    })
-    .await;
 }
 
 /// The number of script calls that the server served, those with a text included.

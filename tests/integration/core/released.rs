@@ -147,5 +147,9 @@ async fn a_release_becomes_the_script_when_a_proxy_has_gone_to_an_older_server()
     for _ in 0..3 {
         assert_eq!(release(&set, &[&node], "r").await, [1, 0]);
     }
-    assert_eq!(commands.load(Ordering::SeqCst), 1, "its refusal is remembered");
+    assert_eq!(
+        commands.load(Ordering::SeqCst),
+        1,
+        "its refusal is remembered"
+    );
 }

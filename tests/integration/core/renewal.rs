@@ -8,7 +8,7 @@ use redlock_core::error::LeaseEnd;
 use redlock_core::lease::Released;
 use redlock_core::node::{NodeStatus, Operation, Reply, Want};
 use redlock_core::request::Renewal;
-use redlock_core::{Client, MemoryNode, Node, NodeSet, Request, Resource};
+use redlock_core::{Client, Lease, MemoryNode, Node, NodeSet, Request, Resource};
 use redlock_tests::{Nodes, RedisNode, eventually};
 
 use crate::core::fixture::{SOON, client, once, settle, start, until_voting};
@@ -51,6 +51,17 @@ async fn until_long(node: &RedisNode) {
         match node.pttl("r").left() {
             Some(left) if left > Duration::from_secs(40) => Ok(()),
             left => Err(format!("{left:?}")),
+        }
+    })
+    .await;
+}
+
+pub(super) async fn until_renewed(leases: &[Lease], whole: Duration) {
+    eventually("the new validities", SOON, || async {
+        let behind = leases.iter().filter(|lease| lease.validity() < whole);
+        match behind.count() {
+            0 => Ok(()),
+            behind => Err(format!("{behind} of {}", leases.len())),
         }
     })
     .await;
@@ -103,14 +114,7 @@ async fn a_thousand_leases_are_renewed_together_and_leave_one_by_one() {
                 assert_eq!(lease.release().await, Released::Confirmed);
             }
         }
-        eventually("the new validities", SOON, || async {
-            let behind = leases.iter().filter(|lease| lease.validity() < whole);
-            match behind.count() {
-                0 => Ok(()),
-                behind => Err(format!("{behind} of {}", leases.len())),
-            }
-        })
-        .await;
+        until_renewed(&leases, whole).await;
     }
     for lease in leases {
         assert_eq!(lease.release().await, Released::Confirmed);

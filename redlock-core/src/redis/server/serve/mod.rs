@@ -41,8 +41,8 @@ use owed::OwedRetries;
 use super::inbox::{Inbox, Owed, Route, Submission, Taken};
 use super::restart_check::ServerCheck;
 
-/// The most operations under way that a lone caller has: one that continues at a majority leaves an operation
-/// or two unanswered on the slowest node.
+/// The most operations that a lone caller has under way. If it continues at a majority, an operation or two
+/// stay unanswered on the slowest node.
 const QUIET: usize = 2;
 
 /// Serves a connection until it breaks, or until the node was dropped and everything is answered. It is
