@@ -341,7 +341,7 @@ impl Store {
         (entry, readers)
     }
 
-    /// Puts what was taken out of another store.
+    /// Puts the keys that were taken out of another store.
     #[cfg(feature = "simulation")]
     pub(super) fn put_key(&mut self, key: &[u8], parts: (Option<StoredKey>, Option<Readers>)) {
         let (entry, readers) = parts;

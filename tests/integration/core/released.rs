@@ -1,4 +1,4 @@
-//! What a release is on the wire: the command of a server that has one, and else the script.
+//! A release on the wire: the server's own command if it has one, otherwise the script.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ fn releases(node: &RedisNode) -> [u64; 2] {
     [by_name + node.calls("eval"), node.scripts() - by_name]
 }
 
-/// Takes and releases a lock, and returns what its release was: the number of scripts, and of newer
+/// Takes and releases a lock. Returns how its release was sent: the number of scripts, and of newer
 /// commands.
 async fn release(set: &NodeSet, nodes: &[&RedisNode], resource: impl Into<Resource>) -> [u64; 2] {
     let lease = client().acquire(set, &once(resource)).await.unwrap();
@@ -88,7 +88,7 @@ async fn a_release_is_the_script_on_a_connection_whose_command_is_forbidden() {
     assert_eq!(release(&allowed, &[&node], "r").await, [0, 1]);
 }
 
-/// Passes on what a connection says, but answers the greeting as a server that has a command for releases,
+/// Passes the bytes of a connection on, but answers the greeting as a server that has a command for releases,
 /// and the trial of that command. Counts the others in `sent`.
 async fn pretend(mut client: TcpStream, node: SocketAddr, has_delifeq: bool, sent: &AtomicU64) {
     let mut server = TcpStream::connect(node).await.unwrap();

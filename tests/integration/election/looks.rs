@@ -1,4 +1,4 @@
-//! What an observer makes of what the nodes say, on a clock that jumps to the next event.
+//! How an observer reads the answers of the nodes. The clock jumps to the next event.
 
 use std::time::Duration;
 

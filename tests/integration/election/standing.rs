@@ -1,4 +1,4 @@
-//! What a candidate does between its terms, on a clock that jumps to the next event.
+//! A candidate between its terms. The clock jumps to the next event.
 
 use std::cell::RefCell;
 use std::future::pending;

@@ -1,4 +1,4 @@
-//! What a caller of single operations has in its hands: a lock of some kind, and its token.
+//! The lock of a caller of single operations: its kind, its keys and its token.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -32,7 +32,7 @@ impl Kind {
     }
 }
 
-/// By what an operation is known among those with its token: its ttl in ms, or its counter.
+/// The number that tells an operation from others with its token: its ttl in ms, or its counter.
 pub(super) fn number_of(want: Want) -> u64 {
     match want {
         Want::Acquire { ttl, .. }

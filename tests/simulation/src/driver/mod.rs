@@ -196,7 +196,7 @@ impl Callers {
 
 fn options(random: &mut Random) -> RedisOptions {
     let mut options = RedisOptions::default();
-    // It also says how often the library looks at what it has lent.
+    // It also sets how often the library looks at a lent connection.
     options.suspect_after = random.pick(&[options.suspect_after, Duration::from_secs(2)]);
     let dead_after = Duration::from_secs(random.pick(&[1, 2, 5]));
     options.dead_after = dead_after.max(options.suspect_after);

@@ -38,7 +38,7 @@ const ERRORS: [&str; 5] = [
     "MISCONF Errors writing to the AOF file",
 ];
 
-/// What a server answers to a newer command: its ACL forbids it, or a proxy has gone to an older server.
+/// The error of a server for a newer command: its ACL forbids it, or a proxy has gone to an older server.
 const LACKING: [&str; 2] = [
     "NOPERM User locker has no permissions to run the 'del…' command",
     "ERR unknown command 'DEL…', with args beginning with: ",

@@ -84,7 +84,7 @@ impl Serve {
         };
         let is_refused = std::mem::take(&mut in_flight.is_command) && is_command_refused(value);
         if is_refused {
-            // The ACL has changed, or what is behind a proxy.
+            // The ACL has changed, or a proxy has another server behind it.
             self.encoding.release = None;
         }
         if is_refused || is_noscript(value) && !self.is_overtaken(operation) {

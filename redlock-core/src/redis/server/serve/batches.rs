@@ -47,7 +47,7 @@ fn operations(extensions: &[Batched]) -> impl ExactSizeIterator<Item = &Operatio
 }
 
 impl Serve {
-    /// Keeps an extension for the next call. Before any other operation, sends what was kept, and returns the
+    /// Keeps an extension for the next call. Before any other operation, sends the kept ones, and returns the
     /// submission.
     pub(super) fn keep_for_batch(
         &mut self,

@@ -1,4 +1,4 @@
-//! Releases of one key: what is sent to which server.
+//! Releases of one key: the command or script for each server.
 
 use super::*;
 
