@@ -10,8 +10,8 @@ use super::{NodeHealth, NodeStatus, NodeTime, Reply};
 ///
 /// # Contract
 /// * Each operation is atomic over all its keys.
-/// * Operations of one connection are served in the order in which they were submitted. A release after
-///   an acquisition undoes it, even if the acquisition's answer never came. An acquisition is never
+/// * Operations of one connection that have a key in common are served in the order in which they were
+///   submitted. A release after an acquisition undoes it, even if the acquisition's answer never came. An acquisition is never
 ///   sent again, unless the server certainly did not run it and its release was not submitted, which
 ///   [`Reply::is_retracted`] tells.
 /// * If a connection breaks, a release whose answer is missing is repeated on the next one, before

@@ -29,6 +29,8 @@ const USUAL: [&str; 54] = [
     "served in vain",
     "noscript",
     "batches of extensions",
+    "batches of releases",
+    "releases of what is gone in a batch",
     "extensions asked for again",
     "nomarker",
     "refused",

@@ -205,6 +205,25 @@ pub(super) static EXTEND_EACH: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
+/// The release of several locks, each with one key and a token of its own. 1: all are deleted; a text: for each
+/// a `1` if it is deleted, `0` if it is another holder's, and `-` if it is missing or no string. The script is not
+/// introduced: a server that does not know it has released nothing.
+pub(super) static RELEASE_EACH: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(
+        "local held, ours, answers = redis.call('MGET', unpack(KEYS)), {}, {} \
+         for i = 1, #KEYS do \
+           if held[i] == ARGV[i] then \
+             ours[#ours + 1], answers[i] = KEYS[i], '1' \
+           else \
+             answers[i] = held[i] and '0' or '-' \
+           end \
+         end \
+         if #ours > 0 then redis.call('DEL', unpack(ours)) end \
+         if #ours == #KEYS then return 1 end \
+         return table.concat(answers)",
+    )
+});
+
 /// 1: the keys were ours, and are deleted; 0: another holder's; -1: none exists.
 pub(super) static RELEASE: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
@@ -338,6 +357,7 @@ pub fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
         ("confirm", CONFIRM.text),
         ("extend", EXTEND.text),
         ("extend-each", EXTEND_EACH.text),
+        ("release-each", RELEASE_EACH.text),
         ("peek", PEEK),
         ("restore", RESTORE.text),
         ("shorten", SHORTEN.text),

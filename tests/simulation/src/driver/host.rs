@@ -166,10 +166,37 @@ impl Town {
                 return Reply::Error("NOMARKER".to_owned());
             }
         }
-        if call.is_batch() {
-            return self.extend_each(host, connection, keys, arguments);
+        match call.batch() {
+            Some("extend") => self.extend_each(host, connection, keys, arguments),
+            Some(_) => self.release_each(host, connection, keys, arguments),
+            None => self.operation(host, connection, &call),
         }
-        self.operation(host, connection, &call)
+    }
+
+    /// Releases the locks that have the tokens, one key each.
+    fn release_each(
+        &mut self,
+        host: &str,
+        connection: u64,
+        keys: Words<'_>,
+        tokens: Words<'_>,
+    ) -> Reply {
+        self.count("batches of releases");
+        let mut each = Vec::new();
+        for (key, token) in keys.iter().zip(tokens) {
+            let call = Call::new("release", from_ref(key), from_ref(token));
+            each.push(match self.operation(host, connection, &call) {
+                Reply::Int(1) => b'1',
+                Reply::Int(0) => b'0',
+                Reply::Int(_) => b'-',
+                error => return error,
+            });
+        }
+        if each.iter().all(|letter| *letter == b'1') {
+            return Reply::Int(1);
+        }
+        self.count("releases of what is gone in a batch");
+        Reply::Bulk(each)
     }
 
     /// Extends the locks that have the tokens behind the ttl, one key each.

@@ -25,6 +25,7 @@ const RELEASE: &str = "redlock-core/src/redis/protocol/command/release.rs";
 const HANDSHAKE: &str = "redlock-core/src/redis/connection/handshake.rs";
 const REFRESH: &str = "redlock-core/src/redis/cluster/refresh.rs";
 const SERVE: &str = "redlock-core/src/redis/server/serve/mod.rs";
+const OVERTAKEN: &str = "redlock-core/src/redis/server/serve/overtaken.rs";
 const WATCHDOG: &str = "redlock-core/src/redis/server/serve/watchdog.rs";
 
 pub(crate) const MUTANTS: &[Mutant] = &[
@@ -32,9 +33,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "a-batch-is-taken-as-granted",
         patches: &[Patch {
             file: BATCH,
-            find: "        Value::Bulk(each) => each.get(place) == Some(&b'1'),
+            find: "            Value::Bulk(letters) => *letters.get(place)?,
 ",
-            replace: "        Value::Bulk(each) => each.get(place).is_some(),
+            replace: "            Value::Bulk(_) => b'1',
 ",
         }],
     },
@@ -42,9 +43,15 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "a-batch-goes-behind-what-came-later",
         patches: &[Patch {
             file: BATCHES,
-            find: "        if ttl != Some(self.batch.ttl) || !has_room {
+            find: "        if each != self.batch.each || !has_room {
+            self.send_batch(since);
+            self.batch.each = each;
+        }
 ",
-            replace: "        if !has_room {
+            replace: "        if each.is_some() && each != self.batch.each || !has_room {
+            self.send_batch(since);
+            self.batch.each = each;
+        }
 ",
         }],
     },
@@ -52,10 +59,42 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "a-batch-under-way-is-forgotten",
         patches: &[Patch {
             file: ENDS,
-            find: "                    replies.extend(extensions.into_iter().map(|it| it.reply));
+            find: "                        replies.push(reply);
 ",
-            replace: "                    drop(extensions);
+            replace: "                        drop(reply);
 ",
+        }],
+    },
+    Mutant {
+        name: "releases-of-a-batch-under-way-are-forgotten",
+        patches: &[Patch {
+            file: ENDS,
+            find: "                        let route = Route::default();
+                        owed.extend(Owed::for_release(&operation, route, &self.inbox.time));
+",
+            replace: "                        let _ = (operation, Route::default());
+",
+        }],
+    },
+    Mutant {
+        name: "a-refused-batch-of-releases-counts-as-served",
+        patches: &[Patch {
+            file: BATCH,
+            find: "            _ => return None,
+        };
+",
+            replace: "            _ => b'-',
+        };
+",
+        }],
+    },
+    Mutant {
+        name: "sent-again-behind-its-release-in-a-batch",
+        patches: &[Patch {
+            file: OVERTAKEN,
+            find: "            Purpose::Batch(_, batched) => batched.iter().for_each(|it| self.add(&it.operation)),
+",
+            replace: "",
         }],
     },
     Mutant {

@@ -1,53 +1,87 @@
-//! Extensions of several locks in one call.
+//! Extensions of several locks, or releases of several locks, in one call.
 
 use std::time::Duration;
 
 use crate::node::operation::{Operation, Want};
+use crate::node::{Answer, Holding};
 
-use super::super::scripts::EXTEND_EACH;
+use super::super::scripts::{EXTEND_EACH, RELEASE_EACH};
 use super::super::wire::{Digits, Value, pack};
-use super::millis;
+use super::{Encoding, millis};
 
-/// The most extensions in one call. A server serves nothing else meanwhile, and a call of 64 takes it some
+/// The most locks in one call. A server serves nothing else meanwhile, and a call of 64 takes it some
 /// 60 µs. More of them save nothing.
 pub(in crate::redis) const MOST_IN_BATCH: usize = 64;
 
-/// The ttl of an extension that may be sent together with others of that ttl. `None` for any other operation.
-pub(in crate::redis) fn batch_ttl(operation: &Operation) -> Option<Duration> {
-    match operation.want() {
-        Want::Extend { ttl }
-            if operation.keys().names().len() == 1 && operation.sharing().is_none() =>
-        {
-            Some(ttl)
+/// What one call asks for several locks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::redis) enum Each {
+    Extend { ttl: Duration },
+    Release,
+}
+
+impl Each {
+    /// The call that `operation` may be sent in, together with others of it.
+    pub(in crate::redis) fn of(operation: &Operation, encoding: &Encoding) -> Option<Self> {
+        if operation.keys().names().len() != 1 || operation.sharing().is_some() {
+            return None;
         }
-        _ => None,
+        match operation.want() {
+            Want::Extend { ttl } => Some(Self::Extend { ttl }),
+            // The command costs the server less.
+            Want::Release { .. } if encoding.release.is_none() => Some(Self::Release),
+            _ => None,
+        }
     }
-}
 
-/// The call that extends the locks of all `operations`, all of this `ttl`.
-pub(in crate::redis) fn encode_batch<'a>(
-    operations: impl ExactSizeIterator<Item = &'a Operation> + Clone,
-    ttl: Duration,
-    with_text: bool,
-) -> Vec<u8> {
-    let (count, ttl) = (Digits::of(operations.len() as u64), millis(ttl));
-    let head: [&[u8]; 3] = if with_text {
-        [b"EVAL", EXTEND_EACH.text.as_bytes(), count.as_bytes()]
-    } else {
-        [b"EVALSHA", EXTEND_EACH.sha.as_bytes(), count.as_bytes()]
-    };
-    let keys = operations.clone().flat_map(|it| it.keys().names());
-    let tokens = operations.map(|it| it.token().as_bytes());
-    let words = head.into_iter().chain(keys).chain([ttl.as_bytes()]);
-    pack(words.chain(tokens))
-}
+    /// The call for the locks of all `operations`.
+    pub(in crate::redis) fn encode<'a>(
+        self,
+        operations: impl ExactSizeIterator<Item = &'a Operation> + Clone,
+        with_text: bool,
+    ) -> Vec<u8> {
+        let (script, ttl) = match self {
+            Self::Extend { ttl } => (&*EXTEND_EACH, Some(millis(ttl))),
+            Self::Release => (&*RELEASE_EACH, None),
+        };
+        let count = Digits::of(operations.len() as u64);
+        let head: [&[u8]; 3] = if with_text {
+            [b"EVAL", script.text.as_bytes(), count.as_bytes()]
+        } else {
+            [b"EVALSHA", script.sha.as_bytes(), count.as_bytes()]
+        };
+        let keys = operations.clone().flat_map(|it| it.keys().names());
+        let tokens = operations.map(|it| it.token().as_bytes());
+        let words = head.into_iter().chain(keys);
+        pack(
+            words
+                .chain(ttl.as_ref().map(Digits::as_bytes))
+                .chain(tokens),
+        )
+    }
 
-/// True if the extension at `place` was granted. Any other answer, also an error, says nothing of a lock:
-/// the lock is to be asked for by itself.
-pub(in crate::redis) fn is_extended(value: &Value<'_>, place: usize) -> bool {
-    match value {
-        Value::Int(1) => true,
-        Value::Bulk(each) => each.get(place) == Some(&b'1'),
-        _ => false,
+    /// The answer to the operation at `place`, from a node in `epoch`. `None` if `value` says nothing of the
+    /// lock: it is to be asked for by itself.
+    pub(in crate::redis) fn answer(
+        self,
+        value: &Value<'_>,
+        place: usize,
+        epoch: u32,
+    ) -> Option<Answer> {
+        let letter = match value {
+            Value::Int(1) => b'1',
+            Value::Bulk(letters) => *letters.get(place)?,
+            _ => return None,
+        };
+        match (letter, self) {
+            (b'1', _) => Some(Answer::Granted {
+                counter: None,
+                epoch,
+                permits: None,
+            }),
+            (b'0', Self::Release) => Some(Answer::Held(Holding::default())),
+            (b'-', Self::Release) => Some(Answer::Absent),
+            _ => None,
+        }
     }
 }

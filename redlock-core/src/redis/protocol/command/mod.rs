@@ -24,7 +24,7 @@ use super::scripts::{
 use super::wire::{Digits, Value, pack};
 pub(in crate::redis) use release::{CompareAndDelete, is_command_allowed, is_command_refused};
 
-pub(in crate::redis) use batch::{MOST_IN_BATCH, batch_ttl, encode_batch, is_extended};
+pub(in crate::redis) use batch::{Each, MOST_IN_BATCH};
 
 /// The commands that the server supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,6 +135,11 @@ fn eval(text: &str, keys: &Resource, arguments: &[&[u8]]) -> Vec<u8> {
     let head: [&[u8]; 3] = [b"EVAL", text.as_bytes(), count.as_bytes()];
     let words = head.into_iter().chain(keys.names());
     pack(words.chain(arguments.iter().copied()))
+}
+
+/// True if `operation` sets one key if it is free, and does nothing else.
+pub(in crate::redis) fn is_plain_acquisition(operation: &Operation) -> bool {
+    matches!(operation.want(), Want::Acquire { .. }) && !is_script(operation)
 }
 
 /// True if an acquisition needs a script: `SET NX` handles one key, no counter, and compares nothing.

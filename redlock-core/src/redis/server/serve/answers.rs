@@ -54,15 +54,15 @@ impl Serve {
             self.in_flight.push_front(in_flight);
             return Err(lost("the server is a replica now"));
         }
+        if let Purpose::Batch(each, batched) = in_flight.purpose {
+            self.answer_batch(each, batched, in_flight.since, value);
+            return Ok(());
+        }
         let operation = match &in_flight.purpose {
             Purpose::Operation { operation, .. } | Purpose::Owed(Owed { operation, .. }) => {
                 operation
             }
-            Purpose::Batch(_) => {
-                self.answer_batch(in_flight, value);
-                return Ok(());
-            }
-            Purpose::Heartbeat | Purpose::Asking => {
+            Purpose::Batch(..) | Purpose::Heartbeat | Purpose::Asking => {
                 self.count(&in_flight);
                 return Ok(());
             }
@@ -161,7 +161,7 @@ impl Serve {
                 }
                 self.tried(refusal.is_none());
             }
-            Purpose::Batch(_)
+            Purpose::Batch(..)
             | Purpose::Heartbeat
             | Purpose::Asking
             | Purpose::Check

@@ -1,9 +1,10 @@
-//! Extensions that are sent in one call.
+//! Extensions, and releases, that are sent in one call.
 //!
-//! A process that holds thousands of locks renews many of them at a time, and a script call of its own costs a
-//! server three times what a lock costs in a call for many. The driver sends extensions together that are neighbours in
-//! the inbox, so the order of the operations stays. Each extension is judged by itself: a lock that the call did
-//! not extend, for whatever reason, is asked for by itself, and that answer counts.
+//! A script call of its own costs a server three times what a lock costs in a call for many. A process that holds
+//! thousands of locks renews many of them at a time, and one that serves many callers releases some at a time. The
+//! driver sends extensions together that are neighbours in the inbox, and releases likewise, so the order of the
+//! operations stays. Each of them is judged by itself: a lock that the call did not extend, for whatever reason, is asked
+//! for by itself, and so is one of which it does not say whether it was released. Then that answer counts.
 
 use std::time::Duration;
 
@@ -12,27 +13,28 @@ use tokio::time::Instant;
 use crate::node::operation::{Operation, SharedOperation};
 use crate::node::{Answer, NodeError, NodeErrorKind, Reply};
 use crate::redis::protocol::command::{
-    Dialect, MOST_IN_BATCH, batch_ttl, encode_batch, is_extended, is_noscript,
+    Dialect, Each, MOST_IN_BATCH, is_noscript, is_plain_acquisition,
 };
 use crate::redis::protocol::wire::Value;
 
 use super::super::inbox::{Route, Submission};
-use super::{InFlight, Purpose, Serve};
+use super::{Purpose, Serve};
 
-/// The time for which extensions go by themselves after an error: the user may lack `MGET`, or a proxy may
+/// The time for which all operations go by themselves after an error: the user may lack `MGET`, or a proxy may
 /// have the keys on several servers.
 const PAUSE: Duration = Duration::from_secs(600);
 
 pub(super) struct Batched {
-    operation: SharedOperation,
+    pub(super) operation: SharedOperation,
     pub(super) reply: Reply,
 }
 
-/// The extensions that go in the next call.
+/// The operations that go in the next call.
 #[derive(Default)]
 pub(super) struct Batch {
-    extensions: Vec<Batched>,
-    ttl: Duration,
+    operations: Vec<Batched>,
+    /// What they want, if there are any.
+    each: Option<Each>,
     /// No call before this moment.
     again_at: Option<Instant>,
 }
@@ -42,32 +44,44 @@ fn overtaken() -> NodeError {
     NodeError::sent(NodeErrorKind::Server, detail)
 }
 
-fn operations(extensions: &[Batched]) -> impl ExactSizeIterator<Item = &Operation> + Clone {
-    extensions.iter().map(|it| &*it.operation)
+fn operations(batched: &[Batched]) -> impl ExactSizeIterator<Item = &Operation> + Clone {
+    batched.iter().map(|it| &*it.operation)
 }
 
 impl Serve {
-    /// Keeps an extension for the next call. Before any other operation, sends the kept ones, and returns the
-    /// submission.
+    /// Keeps an extension or a release for the next call. Before any other operation, sends the kept ones, and
+    /// returns the submission.
     pub(super) fn keep_for_batch(
         &mut self,
         submission: Submission,
         since: Instant,
     ) -> Option<Submission> {
-        let ttl = batch_ttl(&submission.operation).filter(|_| self.may_batch(since));
-        let has_room = self.batch.extensions.len() < MOST_IN_BATCH;
-        if ttl != Some(self.batch.ttl) || !has_room {
-            self.send_batch(since);
-        }
-        let Some(ttl) = ttl else {
+        let each = Each::of(&submission.operation, &self.encoding)
+            .filter(|_| !submission.route.is_barrier && self.may_batch(since));
+        if each.is_none() && self.goes_ahead(&submission.operation) {
             return Some(submission);
-        };
+        }
+        let has_room = self.batch.operations.len() < MOST_IN_BATCH;
+        if each != self.batch.each || !has_room {
+            self.send_batch(since);
+            self.batch.each = each;
+        }
+        if each.is_none() {
+            return Some(submission);
+        }
         let Submission {
             operation, reply, ..
         } = submission;
-        self.batch.ttl = ttl;
-        self.batch.extensions.push(Batched { operation, reply });
+        self.batch.operations.push(Batched { operation, reply });
         None
+    }
+
+    /// True if `operation` may be served before the releases that are kept: it acquires another key. Of many callers
+    /// some acquire while others release, so that few releases are neighbours.
+    fn goes_ahead(&self, operation: &Operation) -> bool {
+        self.batch.each == Some(Each::Release)
+            && is_plain_acquisition(operation)
+            && operations(&self.batch.operations).all(|it| it.keys() != operation.keys())
     }
 
     /// A Cluster's server has only some of the slots, and may give each of them away.
@@ -77,18 +91,23 @@ impl Serve {
             && self.batch.again_at.is_none_or(|at| at <= now)
     }
 
-    /// Sends the extensions that were kept.
+    /// Sends the operations that were kept.
     pub(super) fn send_batch(&mut self, since: Instant) {
-        let (extensions, ttl) = (std::mem::take(&mut self.batch.extensions), self.batch.ttl);
-        if extensions.len() > 1 {
-            let call = encode_batch(operations(&extensions), ttl, false);
-            self.output.extend_from_slice(&call);
-            self.push(since, Purpose::Batch(extensions));
-        } else {
-            for alone in extensions {
+        let each = self.batch.each.take();
+        if self.batch.operations.len() < 2 {
+            if let Some(alone) = self.batch.operations.pop() {
                 self.send_alone(alone, since);
             }
+        } else if let Some(each) = each {
+            let batched = std::mem::take(&mut self.batch.operations);
+            self.send_call(each, batched, since, false);
         }
+    }
+
+    fn send_call(&mut self, each: Each, batched: Vec<Batched>, since: Instant, with_text: bool) {
+        let call = each.encode(operations(&batched), with_text);
+        self.output.extend_from_slice(&call);
+        self.push(since, Purpose::Batch(each, batched));
     }
 
     fn send_alone(&mut self, batched: Batched, since: Instant) {
@@ -96,46 +115,40 @@ impl Serve {
         self.send(Submission::new(operation, reply, Route::default()), since);
     }
 
-    pub(super) fn answer_batch(&mut self, in_flight: InFlight, value: &Value<'_>) {
-        let InFlight {
-            since,
-            purpose: Purpose::Batch(extensions),
-            ..
-        } = in_flight
-        else {
-            return;
-        };
+    /// Answers the operations of a call, and sends those again that the call did not decide.
+    pub(super) fn answer_batch(
+        &mut self,
+        each: Each,
+        mut batched: Vec<Batched>,
+        since: Instant,
+        value: &Value<'_>,
+    ) {
         let is_unknown = is_noscript(value);
         if matches!(value, Value::Error(_)) && !is_unknown {
             self.batch.again_at = Some(self.heard + PAUSE);
         }
         // The server has answered, so the wait for a second answer begins anew.
         let mut again = Vec::new();
-        for (place, batched) in extensions.into_iter().enumerate() {
-            if is_extended(value, place) {
+        for (place, it) in batched.drain(..).enumerate() {
+            if let Some(answer) = each.answer(value, place, self.epoch) {
                 self.count_since(since);
                 self.answered += 1;
-                let granted = Answer::Granted {
-                    counter: None,
-                    epoch: self.epoch,
-                    permits: None,
-                };
-                let answer = self.as_far_as_it_counts(&batched.operation, granted);
-                batched.reply.answer(answer);
-            } else if self.is_overtaken(&batched.operation) {
+                let answer = self.as_far_as_it_counts(&it.operation, answer);
+                it.reply.answer(answer);
+            } else if self.is_overtaken(&it.operation) {
                 self.count_since(since);
                 self.answered += 1;
-                batched.reply.answer(Answer::Failed(overtaken()));
+                it.reply.answer(Answer::Failed(overtaken()));
             } else {
-                again.push(batched);
+                again.push(it);
             }
         }
+        if self.batch.operations.capacity() == 0 {
+            self.batch.operations = batched;
+        }
         if is_unknown && again.len() > 1 {
-            // Nothing was extended, so sending the call again with its text runs it for the first time.
-            let ttl = again.first().and_then(|it| batch_ttl(&it.operation));
-            let call = encode_batch(operations(&again), ttl.unwrap_or_default(), true);
-            self.output.extend_from_slice(&call);
-            self.push(self.heard, Purpose::Batch(again));
+            // Nothing was done, so sending the call again with its text runs it for the first time.
+            self.send_call(each, again, self.heard, true);
         } else {
             for alone in again {
                 self.send_alone(alone, self.heard);

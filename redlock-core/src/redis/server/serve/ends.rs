@@ -3,7 +3,8 @@
 use crate::node::operation::{SharedOperation, Want};
 use crate::node::{Answer, NodeError};
 
-use super::super::inbox::Owed;
+use super::super::inbox::{Owed, Route};
+use super::batches::Batched;
 use super::overtaken::Overtaken;
 use super::{Purpose, Serve};
 
@@ -39,8 +40,12 @@ impl Serve {
                     owed.extend(Owed::for_release(&operation, route, &self.inbox.time));
                     replies.push(reply);
                 }
-                Purpose::Batch(extensions) => {
-                    replies.extend(extensions.into_iter().map(|it| it.reply));
+                Purpose::Batch(_, batched) => {
+                    for Batched { operation, reply } in batched {
+                        let route = Route::default();
+                        owed.extend(Owed::for_release(&operation, route, &self.inbox.time));
+                        replies.push(reply);
+                    }
                 }
                 Purpose::Owed(still) => owed.push(still),
                 Purpose::Heartbeat

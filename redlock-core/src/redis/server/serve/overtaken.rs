@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::model::token::OwnerToken;
-use crate::node::operation::Want;
+use crate::node::operation::{Operation, Want};
 
 use super::super::inbox::Owed;
 use super::Purpose;
@@ -28,11 +28,16 @@ impl Overtaken {
 
     /// Adds an operation that is sent.
     pub(super) fn sent(&mut self, purpose: &Purpose) {
-        let (Purpose::Operation { operation, .. } | Purpose::Owed(Owed { operation, .. })) =
-            purpose
-        else {
-            return;
-        };
+        match purpose {
+            Purpose::Operation { operation, .. } | Purpose::Owed(Owed { operation, .. }) => {
+                self.add(operation);
+            }
+            Purpose::Batch(_, batched) => batched.iter().for_each(|it| self.add(&it.operation)),
+            _ => {}
+        }
+    }
+
+    fn add(&mut self, operation: &Operation) {
         if matches!(
             operation.want(),
             Want::Release { .. } | Want::Shorten { .. }

@@ -28,7 +28,7 @@ impl Serve {
                 redirected.owed(owed);
                 self.tried(true);
             }
-            Purpose::Batch(_)
+            Purpose::Batch(..)
             | Purpose::Heartbeat
             | Purpose::Asking
             | Purpose::Check

@@ -1,10 +1,12 @@
-//! Extensions that are sent in one call.
+//! Extensions, and releases, that are sent in one call.
 
 use super::*;
 use crate::redis::protocol::command::MOST_IN_BATCH;
 
 const TTL: Duration = Duration::from_secs(60);
 const EXTEND: Want = Want::Extend { ttl: TTL };
+const ACQUIRE: Want = Want::Acquire { ttl: TTL, hint: 0 };
+const RELEASE: Want = Want::Release { ttl: TTL };
 
 struct Scene {
     serve: Serve,
@@ -43,11 +45,20 @@ impl Scene {
 
     /// Submits extensions of locks of their own.
     fn extend(&self, count: usize) -> Vec<(OwnerToken, Arc<Round>)> {
+        self.submit_each(count, EXTEND)
+    }
+
+    /// Submits releases of locks of their own.
+    fn release(&self, count: usize) -> Vec<(OwnerToken, Arc<Round>)> {
+        self.submit_each(count, RELEASE)
+    }
+
+    fn submit_each(&self, count: usize, want: Want) -> Vec<(OwnerToken, Arc<Round>)> {
         let token = || self.token();
         let tokens = std::iter::repeat_with(token).take(count);
         tokens
             .map(|token| {
-                let round = self.submit(&token, EXTEND);
+                let round = self.submit(&token, want.clone());
                 (token, round)
             })
             .collect()
@@ -178,6 +189,108 @@ async fn no_extension_is_sent_again_behind_the_end_of_its_lock() {
     assert!(rounds[0].1.tally().failed == 1 && rounds[1].1.tally().failed == 1);
     scene.answer(":1\r\n:-1\r\n").await;
     assert_eq!(scene.inbox.health().in_flight, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn releases_that_are_neighbours_go_in_one_call() {
+    let mut scene = Scene::set();
+    let first = scene.release(3);
+    let extended = scene.extend(2);
+    let second = scene.release(2);
+    let two_keys = Operation::new(Resource::all(["a", "b"]), scene.token(), RELEASE);
+    let two_keys = submit_operation(&scene.inbox, two_keys);
+    let last = scene.release(1);
+    assert_eq!(scene.calls(), [3, 2, 2, 2, 1]);
+    scene.answer(":1\r\n:1\r\n$2\r\n0-\r\n:1\r\n:1\r\n").await;
+    assert_eq!(granted(&first), [1; 3]);
+    assert_eq!(granted(&extended), [1; 2]);
+    assert_eq!(granted(&second), [0; 2]);
+    assert!(matches!(
+        (&second[0].1.answers()[..], &second[1].1.answers()[..]),
+        ([Some(Answer::Held(_))], [Some(Answer::Absent)])
+    ));
+    assert_eq!((two_keys.tally().granted, granted(&last)), (1, vec![1]));
+    assert_eq!(scene.calls(), [0; 0], "all are answered");
+    assert_eq!(scene.inbox.health().in_flight, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_acquisition_goes_ahead_of_releases_of_other_keys_only() {
+    let mut scene = Scene::set();
+    let (mine, other) = (scene.token(), scene.token());
+    let named = |key: &str, want| Operation::new(Resource::from(key), scene.token(), want);
+    let both = || Operation::new(Resource::all(["a", "b"]), scene.token(), ACQUIRE);
+    let submit = |operation| submit_operation(&scene.inbox, operation);
+    scene.submit(&mine, RELEASE);
+    submit(named("free", ACQUIRE));
+    scene.submit(&other, RELEASE);
+    submit(both());
+    submit(named("last", RELEASE));
+    submit(named("last", ACQUIRE));
+    submit(named("last", RELEASE));
+    submit(named("end", Want::Inspect));
+    look(&mut scene.serve);
+    let written = scene.socket.take();
+    let (mine, other) = (mine.short_id(), other.short_id());
+    let order = ["free", &mine, &other, "a", "last", "last", "last", "end"];
+    let mut rest = &written[..];
+    for key in order {
+        let at = rest.find(&format!("\r\n{key}\r\n")).expect(key);
+        rest = &rest[at + key.len() + 2..];
+    }
+    assert_eq!(written.matches("\r\nSET\r\n").count(), 2);
+    assert!(rest.len() < 8, "nothing is behind the last one");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_barrier_is_in_no_call_with_what_it_is_behind() {
+    let mut scene = Scene::set();
+    scene.release(2);
+    let barrier = Operation::new(Resource::from("b"), scene.token(), RELEASE);
+    let round = Round::new(1, Goal::All);
+    let reply = Reply::new(Arc::clone(&round), 0);
+    let barrier = Submission::barrier(Arc::new(barrier), reply);
+    assert!(scene.inbox.deliver(barrier).is_ok());
+    scene.release(2);
+    assert_eq!(scene.calls(), [2, 1, 2]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn releases_of_a_call_that_failed_are_sent_by_themselves_and_owed_if_they_fail_too() {
+    let mut scene = Scene::set();
+    let rounds = scene.release(2);
+    assert_eq!(scene.calls(), [2]);
+    scene
+        .answer("-NOPERM User locker has no permissions to run the 'mget' command\r\n")
+        .await;
+    assert_eq!(scene.calls(), [1, 1]);
+    scene.answer(":1\r\n-OOM command not allowed\r\n").await;
+    assert_eq!(granted(&rounds), [1, 0]);
+    assert!(scene.inbox.owes(Instant::now()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn releases_of_a_connection_that_breaks_are_owed() {
+    let mut scene = Scene::set();
+    let rounds = scene.release(2);
+    assert_eq!(scene.calls(), [2]);
+    scene.serve.abandon();
+    for (_, round) in rounds {
+        assert_eq!(round.tally().failed, 1);
+    }
+    assert_eq!(scene.inbox.take_owed_batch(9, Instant::now()).len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_extension_is_sent_again_behind_a_call_that_ends_its_lock() {
+    let mut scene = Scene::set();
+    let rounds = scene.extend(2);
+    scene.submit(&rounds[0].0, RELEASE);
+    scene.submit(&rounds[1].0, RELEASE);
+    assert_eq!(scene.calls(), [2, 2]);
+    scene.answer(FORGOTTEN).await;
+    assert_eq!(scene.calls(), [0; 0]);
+    assert!(rounds.iter().all(|(_, round)| round.tally().failed == 1));
 }
 
 #[tokio::test(start_paused = true)]

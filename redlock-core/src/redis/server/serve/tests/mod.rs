@@ -305,7 +305,8 @@ async fn many_answers_are_read_at_once() {
     let mut serve = Serve::new(connected(counted, &socket), &inbox, &options, None);
     let operation = || {
         let token = TokenSource::new().fresh(&*io.environment().entropy);
-        Operation::new(Resource::from("r"), token, Want::Release { ttl })
+        // Of two keys, so that each is a call of its own.
+        Operation::new(Resource::all(["r", "s"]), token, Want::Release { ttl })
     };
     for _ in 0..ROUNDS {
         for _ in 0..OPERATIONS {
