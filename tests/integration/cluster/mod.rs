@@ -3,7 +3,7 @@
 mod configuration;
 mod every_slot;
 mod failover;
-mod fixture;
+pub(crate) mod fixture;
 mod kinds;
 mod moving;
 mod tls;

@@ -4,6 +4,7 @@
 mod batches;
 pub(crate) mod bytes;
 mod clock_reads;
+mod connections;
 mod contention;
 mod epochs;
 mod faults;

@@ -88,6 +88,23 @@ async fn a_release_is_the_script_on_a_connection_whose_command_is_forbidden() {
     assert_eq!(release(&allowed, &[&node], "r").await, [0, 1]);
 }
 
+#[tokio::test]
+async fn a_key_of_another_type_under_a_locks_name_changes_no_other_release() {
+    let node = RedisNode::start().await;
+    let set = connect([node.url()]).await;
+    let expected = if node.compare_and_delete().is_some() {
+        [0, 1]
+    } else {
+        [1, 0]
+    };
+    node.command(["HSET", "hash", "field", "value"]);
+    let refused = client().acquire(&set, &once("hash")).await;
+    assert!(refused.is_err());
+    settle(&set).await;
+    node.del("hash");
+    assert_eq!(release(&set, &[&node], "r").await, expected);
+}
+
 /// Passes the bytes of a connection on, but answers the greeting as a server that has a command for releases,
 /// and the trial of that command. Counts the others in `sent`.
 async fn pretend(mut client: TcpStream, node: SocketAddr, has_delifeq: bool, sent: &AtomicU64) {

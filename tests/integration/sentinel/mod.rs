@@ -2,7 +2,7 @@
 
 mod answers;
 mod failover;
-mod fixture;
+pub(crate) mod fixture;
 mod forgotten;
 mod kinds;
 mod load;

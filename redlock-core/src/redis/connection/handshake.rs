@@ -100,15 +100,7 @@ async fn handshake(
         Facts::of_role(hello.is_replica),
     )
     .await?;
-    for script in introductions(key_prefix) {
-        let refused = |error: String| {
-            let what = "the server does not run the scripts that a release needs";
-            rejected_as(&error, &format!("{what}: {error}"))
-        };
-        exchange(stream, &mut buffer, &script, |_| ())
-            .await?
-            .map_err(refused)?;
-    }
+    introduce(stream, &mut buffer, key_prefix).await?;
     let mut release = hello.release;
     if let Some(command) = release {
         let answer = exchange(stream, &mut buffer, &command.trial(key_prefix), |_| ()).await?;
@@ -155,7 +147,27 @@ pub(in crate::redis) async fn greet(
     }
 }
 
-/// Asks the server about itself. Facts that its ACL hides stay unknown.
+/// Makes the server remember the scripts.
+async fn introduce(
+    stream: &mut dyn Stream,
+    buffer: &mut BytesMut,
+    key_prefix: &[u8],
+) -> Result<(), NodeError> {
+    let scripts: Vec<_> = introductions(key_prefix).collect();
+    // All at once: with a round trip for each, a far server would take longer than `connect_timeout`, and so would
+    // one to which many processes connect at the same time.
+    ask(stream, buffer, &scripts.concat()).await?;
+    for _ in &scripts {
+        let refused = |error: String| {
+            let what = "the server does not run the scripts that a release needs";
+            rejected_as(&error, &format!("{what}: {error}"))
+        };
+        answer(stream, buffer, |_| ()).await?.map_err(refused)?;
+    }
+    Ok(())
+}
+
+/// Asks the server about itself, all at once. Facts that its ACL hides stay unknown.
 async fn inquire(
     stream: &mut dyn Stream,
     buffer: &mut BytesMut,
@@ -169,20 +181,25 @@ async fn inquire(
         Value::Bulk(text) => String::from_utf8_lossy(text).into_owned(),
         _ => String::new(),
     };
-    let info = pack([b"INFO".as_slice()].into_iter());
-    match exchange(stream, buffer, &info, text).await? {
+    let patterns: &[&[u8]] = match info_level {
+        InfoLevel::Persistence => &[b"append*", b"no-appendfsync-on-rewrite"],
+        _ => &[],
+    };
+    let mut questions = pack([b"INFO".as_slice()].into_iter());
+    for pattern in patterns {
+        questions.extend(pack([b"CONFIG".as_slice(), b"GET", pattern].into_iter()));
+    }
+    ask(stream, buffer, &questions).await?;
+    match answer(stream, buffer, text).await? {
         Ok(info) => facts.read_info(&info),
         Err(error) if error.starts_with("NOPERM") => {}
         Err(error) => return Err(rejected(&error)),
     }
-    if info_level == InfoLevel::Persistence {
-        for pattern in [b"append*".as_slice(), b"no-appendfsync-on-rewrite"] {
-            let get = pack([b"CONFIG".as_slice(), b"GET", pattern].into_iter());
-            // Hidden by the ACL, or renamed by a managed service: unknown in both cases.
-            if let Ok(settings) = exchange(stream, buffer, &get, pairs).await? {
-                for (name, value) in &settings {
-                    facts.read_config(name, value);
-                }
+    for _ in patterns {
+        // Hidden by the ACL, or renamed by a managed service: unknown in both cases.
+        if let Ok(settings) = answer(stream, buffer, pairs).await? {
+            for (name, value) in &settings {
+                facts.read_config(name, value);
             }
         }
     }
@@ -244,13 +261,32 @@ pub(in crate::redis) async fn exchange<T>(
     command: &[u8],
     read: impl Fn(&Value<'_>) -> T,
 ) -> Result<Result<T, String>, NodeError> {
-    if let Err(error) = send(stream, command).await {
-        // The reason for a closed connection may be readable: TLS servers send it first.
-        return Err(match stream.read_buf(buffer).await {
-            Err(reason) if reason.raw_os_error().is_none() => broken(&reason),
-            _ => broken(&error),
-        });
-    }
+    ask(stream, buffer, command).await?;
+    answer(stream, buffer, read).await
+}
+
+/// Sends one command or several, whose answers are read after this.
+async fn ask(
+    stream: &mut dyn Stream,
+    buffer: &mut BytesMut,
+    commands: &[u8],
+) -> Result<(), NodeError> {
+    let Err(error) = send(stream, commands).await else {
+        return Ok(());
+    };
+    // The reason for a closed connection may be readable: TLS servers send it first.
+    Err(match stream.read_buf(buffer).await {
+        Err(reason) if reason.raw_os_error().is_none() => broken(&reason),
+        _ => broken(&error),
+    })
+}
+
+/// Reads the reply to one command.
+async fn answer<T>(
+    stream: &mut dyn Stream,
+    buffer: &mut BytesMut,
+    read: impl Fn(&Value<'_>) -> T,
+) -> Result<Result<T, String>, NodeError> {
     loop {
         if let Some((value, length)) = decode(buffer).map_err(|_| not_redis(buffer))? {
             let result = match &value {

@@ -21,7 +21,7 @@ use crate::node::NodeError;
 use crate::node::watch::Watch;
 
 use super::address::{Endpoint, Login, RedisAddress, Server, Target};
-use super::connection::backoff::{FIRST_PAUSE, HasEnded, LONGEST_PAUSE, jittered};
+use super::connection::backoff::{Backoff, HasEnded, LONGEST_PAUSE};
 use super::connection::errors::not_connected;
 use super::connection::handshake::dial;
 use super::connection::socket::Stream;
@@ -255,7 +255,7 @@ impl TrackingTask {
         let tracking = Arc::clone(&self.tracking);
         let tracking = &*tracking;
         let mut tracked = TrackedKeys::new(tracking.io.environment().clock);
-        let mut pause = FIRST_PAUSE;
+        let mut backoff = Backoff::new();
         loop {
             let error = match tracking.connect().await {
                 Ok((stream, login)) => {
@@ -263,7 +263,7 @@ impl TrackingTask {
                         TrackingConnection::new(stream, &login, tracking, &mut tracked);
                     let ended = (&mut connection).await;
                     if connection.has_answered {
-                        pause = FIRST_PAUSE;
+                        backoff = Backoff::new();
                     }
                     match ended {
                         TrackingEnd::Dropped => return,
@@ -286,10 +286,9 @@ impl TrackingTask {
                 "not connected for key tracking; trying again",
             );
             tracked.forget_answers();
-            if self.has_ended_within(jittered(pause), &mut tracked).await {
+            if self.has_ended_within(backoff.next(), &mut tracked).await {
                 return;
             }
-            pause = (pause * 2).min(LONGEST_PAUSE);
             if !tracked.is_wanted() && self.may_leave() {
                 return;
             }

@@ -22,6 +22,7 @@ use super::scripts::{
     SHORTEN, SUCCEED, SUCCEED_FENCED,
 };
 use super::wire::{Digits, Value, pack};
+use release::is_of_another_type;
 pub(in crate::redis) use release::{CompareAndDelete, is_command_allowed, is_command_refused};
 
 pub(in crate::redis) use batch::{Each, MOST_IN_BATCH};
@@ -283,7 +284,7 @@ pub(in crate::redis) fn interpret(
             let ahead = ahead.and_then(|text| text.split(' ').nth(1)?.parse::<i64>().ok());
             Answer::Failed(clock_outlier(ahead.unwrap_or_default()))
         }
-        (_, Value::Error(text)) if text.starts_with(b"WRONGTYPE") => {
+        (_, Value::Error(text)) if is_of_another_type(text) => {
             Answer::Held(Holding::unknown(Remaining::NotALock))
         }
         (Want::Acquire { .. }, Value::Error(text)) if !is_script && is_refusal(text) => {

@@ -68,7 +68,14 @@ pub(in crate::redis) fn is_command_refused(value: &Value<'_>) -> bool {
     let Value::Error(text) = value else {
         return false;
     };
-    !is_refusal(text) || text.starts_with(b"NOPERM") && says(text, b"permissions to run the")
+    !(is_refusal(text) || is_of_another_type(text))
+        || text.starts_with(b"NOPERM") && says(text, b"permissions to run the")
+}
+
+/// True if the error says that the key exists and is not a string, so it is no lock of this library. `DELEX`
+/// has a text of its own for that.
+pub(super) fn is_of_another_type(text: &[u8]) -> bool {
+    text.starts_with(b"WRONGTYPE") || text.starts_with(b"ERR Key should be of string type")
 }
 
 fn says(text: &[u8], words: &[u8]) -> bool {

@@ -14,7 +14,7 @@ use crate::env::io_thread::IoThread;
 use crate::model::brief::Brief;
 use crate::node::{NodeError, NodeErrorKind};
 use crate::redis::address::{Endpoint, RedisAddress};
-use crate::redis::connection::backoff::{FIRST_PAUSE, HasEnded, LONGEST_PAUSE, jittered};
+use crate::redis::connection::backoff::{Backoff, HasEnded, LONGEST_PAUSE};
 use crate::redis::connection::errors::not_connected;
 use crate::redis::connection::handshake::{Connected, InfoLevel, connect};
 use crate::redis::options::RedisOptions;
@@ -61,7 +61,7 @@ impl Driver {
 
     /// Connects, serves, and connects again, until the node is dropped.
     async fn drive(&mut self) {
-        let mut pause = FIRST_PAUSE;
+        let mut backoff = Backoff::new();
         // The last logged reason for having no connection: a server that is down for a night gets one
         // line in the log, not one a second.
         let mut logged = String::new();
@@ -89,7 +89,7 @@ impl Driver {
                     self.unreachable();
                     if self.inbox.metrics.answers() != answers {
                         // The connection was of use, however short it was.
-                        pause = FIRST_PAUSE;
+                        backoff = Backoff::new();
                     }
                 }
                 Err(error) => {
@@ -98,10 +98,9 @@ impl Driver {
                     self.log(&error, &mut logged);
                 }
             }
-            if self.has_ended_within(jittered(pause)).await {
+            if self.has_ended_within(backoff.next()).await {
                 return;
             }
-            pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
 
