@@ -192,11 +192,11 @@ pub(super) static EXTEND: LazyLock<Script> = LazyLock::new(|| {
 /// end. The script needs Redis 7.0, and is not introduced: a server that does not know it has extended nothing.
 pub(super) static EXTEND_EACH: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
-        "local keys, call, all = KEYS, redis.call, true \
+        "local keys, words, call, all = KEYS, ARGV, redis.call, true \
          local held, time = call('MGET', unpack(keys)), call('TIME') \
-         local ends = string.format('%.0f', time[1] * 1000 + time[2] / 1000 + ARGV[1]) \
+         local ends = string.format('%.0f', time[1] * 1000 + time[2] / 1000 + words[1]) \
          for i = 1, #keys do \
-           if held[i] ~= ARGV[i + 1] \
+           if held[i] ~= words[i + 1] \
              or call('PEXPIREAT', keys[i], ends, 'GT') == 0 and call('PTTL', keys[i]) <= 0 then \
              held[i], all = false, false \
            end \
