@@ -8,8 +8,8 @@ use super::super::scripts::EXTEND_EACH;
 use super::super::wire::{Digits, Value, pack};
 use super::millis;
 
-/// The most extensions in one call. A server serves nothing else meanwhile, and a call of 64 takes it some
-/// 60 µs. More of them save nothing.
+/// The most extensions in one call. A server serves nothing else meanwhile, and a call of 64 takes it
+/// 50 to 80 µs. Twice as many take 2 % less each.
 pub(in crate::redis) const MOST_IN_BATCH: usize = 64;
 
 /// The ttl of an extension that may be sent together with others of that ttl. `None` for any other operation.
