@@ -127,12 +127,82 @@ async fn of_leases_that_are_renewed_together_only_the_lost_ones_end() {
     released(leases, &nodes).await;
 }
 
+/// The values of two keys at `node`, which are one text with those that two keys have now.
+fn shifted(node: &RedisNode, keys: [&str; 2]) -> [Vec<u8>; 2] {
+    let [mut first, mut second] = keys.map(|key| node.get(key).unwrap());
+    second.insert(0, first.pop().unwrap());
+    [first, second]
+}
+
 #[tokio::test]
-async fn a_user_without_mget_has_many_leases_renewed_all_the_same() {
+async fn a_call_extends_no_key_but_ours_and_shortens_none() {
+    const HALF: Duration = TTL.checked_div(2).unwrap();
+    let (nodes, set) = start(3).await;
+    let clock = StillClock::default();
+    let mut leases = acquired(&patient(&clock), &set).await;
+    let whole = leases[0].validity();
+    let mut foreign = Vec::new();
+    for node in nodes.iter().take(2) {
+        let [one, two] = shifted(node, ["r20", "r21"]);
+        let mut same_length = node.get("r22").unwrap();
+        same_length.reverse();
+        foreign = vec![
+            ("r20", one),
+            ("r21", two),
+            ("r22", same_length),
+            ("r23", b"thief".to_vec()),
+        ];
+        for (key, value) in &foreign {
+            node.set(key, value, Some(HALF));
+        }
+        node.del("r24");
+        node.del("r25");
+        node.command(["RPUSH", "r25", "thief"]);
+        node.command(["PEXPIRE", "r25", &HALF.as_millis().to_string()]);
+    }
+    for number in 26..LEASES {
+        let ttl = if number == 26 { 2 * TTL } else { HALF };
+        let ttl = ttl.as_millis().to_string();
+        nodes[0].command(["PEXPIRE", &format!("r{number}"), &ttl]);
+    }
+    clock.advance(whole / 3);
+    for lost in leases.drain(20..=25) {
+        let end = tokio::time::timeout(SOON, lost.lost()).await;
+        assert!(matches!(end, Ok(LeaseEnd::Taken(_))), "{lost:?}: {end:?}");
+    }
+    until_renewed(&leases, whole).await;
+    settle(&set).await;
+    let left = |node: usize, key: &str| nodes[node].pttl(key).left().unwrap();
+    for node in [0, 1] {
+        for (key, value) in &foreign {
+            assert_eq!(nodes[node].get(key).as_ref(), Some(value), "{key}");
+            assert!(left(node, key) <= HALF, "{key}");
+        }
+        assert!(left(node, "r25") <= HALF);
+    }
+    assert!(left(0, "r26") > TTL);
+    for number in 27..LEASES {
+        let left = left(0, &format!("r{number}"));
+        assert!(left > HALF && left <= TTL, "r{number}: {left:?}");
+    }
+    for node in nodes.iter().take(2) {
+        node.command(["DEL", "r20", "r21", "r22", "r23", "r25"]);
+    }
+    released(leases, &nodes).await;
+}
+
+#[tokio::test]
+async fn a_user_without_the_commands_of_a_call_has_many_leases_renewed_all_the_same() {
+    for more in ["", "+mget", "+pexpireat"] {
+        renewed_by_themselves(more).await;
+    }
+}
+
+async fn renewed_by_themselves(more: &str) {
     let nodes = Nodes::start(1).await;
     let user = "ACL SETUSER locker on >pw ~* resetchannels -@all +set +get +del +pexpire +pttl +evalsha +eval \
                 +time +info +hello +select +client";
-    nodes[0].command(user.split(' '));
+    nodes[0].command(user.split(' ').chain(more.split_whitespace()));
     let url = nodes[0].url().replace("redis://", "redis://locker:pw@");
     let set = connect([url]).await;
     let clock = StillClock::default();

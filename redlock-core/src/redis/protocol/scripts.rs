@@ -187,21 +187,23 @@ pub(super) static EXTEND: LazyLock<Script> = LazyLock::new(|| {
 });
 
 /// The extension of several locks, each with one key and a token of its own. 1: all are extended; a text: a `1`
-/// for each that is. A key is extended here only if it is a string that is ours, and has a ttl. The script needs
-/// Redis 7.0, and is not introduced: a server that does not know it has extended nothing.
+/// for each that is. A key is extended here only if it is a string that is ours, and has a ttl. Servers make a
+/// `PEXPIREAT` of each `PEXPIRE`, so the script counts the end once and asks for the former. `GT` keeps a later
+/// end. The script needs Redis 7.0, and is not introduced: a server that does not know it has extended nothing.
 pub(super) static EXTEND_EACH: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
-        "local held, extended, count = redis.call('MGET', unpack(KEYS)), {}, 0 \
-         for i = 1, #KEYS do \
-           extended[i] = 0 \
-           if held[i] == ARGV[i + 1] \
-             and (redis.call('PEXPIRE', KEYS[i], ARGV[1], 'GT') == 1 \
-               or redis.call('PTTL', KEYS[i]) > 0) then \
-             extended[i], count = 1, count + 1 \
+        "local keys, words, call, all = KEYS, ARGV, redis.call, true \
+         local held, time = call('MGET', unpack(keys)), call('TIME') \
+         local ends = string.format('%.0f', time[1] * 1000 + time[2] / 1000 + words[1]) \
+         for i = 1, #keys do \
+           if held[i] ~= words[i + 1] \
+             or call('PEXPIREAT', keys[i], ends, 'GT') == 0 and call('PTTL', keys[i]) <= 0 then \
+             held[i], all = false, false \
            end \
          end \
-         if count == #KEYS then return 1 end \
-         return table.concat(extended)",
+         if all then return 1 end \
+         for i = 1, #keys do held[i] = held[i] and 1 or 0 end \
+         return table.concat(held)",
     )
 });
 

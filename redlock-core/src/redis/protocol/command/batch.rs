@@ -9,8 +9,8 @@ use super::super::scripts::{EXTEND_EACH, RELEASE_EACH};
 use super::super::wire::{Digits, Value, pack};
 use super::{Encoding, millis};
 
-/// The most locks in one call. A server serves nothing else meanwhile, and a call of 64 takes it some
-/// 60 µs. More of them save nothing.
+/// The most locks in one call. A server serves nothing else meanwhile, and a call for 64 extensions takes it some
+/// 80 µs. Twice as many take 2 % less each.
 pub(in crate::redis) const MOST_IN_BATCH: usize = 64;
 
 /// What one call asks for several locks.

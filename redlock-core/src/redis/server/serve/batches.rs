@@ -20,8 +20,8 @@ use crate::redis::protocol::wire::Value;
 use super::super::inbox::{Route, Submission};
 use super::{Purpose, Serve};
 
-/// The time for which all operations go by themselves after an error: the user may lack `MGET`, or a proxy may
-/// have the keys on several servers.
+/// The time for which all operations go by themselves after an error: the user may lack `MGET` or `PEXPIREAT`, or
+/// a proxy may have the keys on several servers.
 const PAUSE: Duration = Duration::from_secs(600);
 
 pub(super) struct Batched {
