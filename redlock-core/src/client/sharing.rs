@@ -111,7 +111,7 @@ struct YoungState {
 /// A lease, and when it is no longer young.
 struct Young {
     shared: Weak<LeaseShared>,
-    generation: u64,
+    generation: u32,
     until: Moment,
 }
 

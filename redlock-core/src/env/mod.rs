@@ -12,6 +12,7 @@ pub(crate) mod cause;
 pub(crate) mod environment;
 pub(crate) mod io_thread;
 pub(crate) mod process;
+pub(crate) mod room;
 #[cfg(test)]
 pub(crate) mod still_clock;
 pub(crate) mod throttle;
@@ -79,16 +80,17 @@ impl fmt::Debug for Moment {
 }
 
 /// A duration in one word: whole nanoseconds, or the largest value.
+// One more than the nanoseconds, as for a `Moment`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Span(u64);
+pub(crate) struct Span(NonZeroU64);
 
 impl Span {
     pub(crate) const fn of(duration: Duration) -> Self {
-        Self(nanos(duration))
+        Self(NonZeroU64::MIN.saturating_add(nanos(duration)))
     }
 
     pub(crate) const fn duration(self) -> Duration {
-        Duration::from_nanos(self.0)
+        Duration::from_nanos(self.0.get() - 1)
     }
 }
 

@@ -1,12 +1,28 @@
 //! What a lease tells its holder: its end is near, or has come.
 
-use std::pin::pin;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::Poll;
 
 use crate::env::Moment;
-use crate::env::timeout::before;
 use crate::error::LeaseEnd;
 
-use super::LeaseHandle;
+use super::{LeaseHandle, LeaseState};
+
+/// A caller's place among the tasks that wait under a lease. Dropping it gives the place up.
+struct Watching<'a> {
+    lease: &'a LeaseHandle,
+    id: Option<u32>,
+}
+
+impl Drop for Watching<'_> {
+    fn drop(&mut self) {
+        if let Some(id) = self.id {
+            // The waker is dropped outside of the mutex: it may be the last handle of its task.
+            let _waker = self.lease.shared.state.lock().watchers.remove(id);
+        }
+    }
+}
 
 impl LeaseHandle {
     /// Waits until the lease is over, and returns the reason. Completes at once if the lease was
@@ -15,14 +31,8 @@ impl LeaseHandle {
     /// # Cancellation
     /// Dropping the future has no effect.
     pub async fn lost(&self) -> LeaseEnd {
-        loop {
-            let changed = self.shared.changed.notified();
-            if let Some(over) = self.over() {
-                return over;
-            }
-            let deadline = self.shared.deadline();
-            before(self.shared.context().clock(), deadline, pin!(changed)).await;
-        }
+        self.until(|state, now| self.over_at(state, now).ok_or(state.deadline))
+            .await
     }
 
     /// Waits until the lease is about to end, so that its holder can finish: less than a third of the
@@ -33,37 +43,65 @@ impl LeaseHandle {
     /// # Cancellation
     /// Dropping the future has no effect.
     pub async fn expiring(&self) {
-        loop {
-            let changed = self.shared.changed.notified();
-            let Some(expiring) = self.expires_soon_at() else {
-                return;
-            };
-            before(self.shared.clock(), expiring, pin!(changed)).await;
-        }
+        self.until(|state, now| self.expires_soon_at(state, now).map_or(Ok(()), Err))
+            .await;
     }
 
     /// True if [`expiring`](Self::expiring) would complete at once.
     pub fn is_expiring(&self) -> bool {
-        self.expires_soon_at().is_none()
+        let now = self.shared.now();
+        self.expires_soon_at(&self.shared.state.lock(), now)
+            .is_none()
     }
 
     /// The later moment at which the lease is about to end; `None` if it is now.
-    fn expires_soon_at(&self) -> Option<Moment> {
-        let expiring = {
-            let state = self.shared.state.lock();
-            if state.is_shutdown_announced || self.over_in(&state).is_some() {
-                return None;
-            }
-            state.expiring
+    fn expires_soon_at(&self, state: &LeaseState, now: Moment) -> Option<Moment> {
+        let is_soon = state.is_shutdown_announced || self.over_in(state).is_some();
+        (!is_soon && now < state.expiring).then_some(state.expiring)
+    }
+
+    /// Looks at the state until it is as wanted. `look` returns the moment of the next look otherwise. It
+    /// looks sooner if the tasks that wait are woken.
+    async fn until<T>(&self, look: impl Fn(&LeaseState, Moment) -> Result<T, Moment>) -> T {
+        let clock = self.shared.clock();
+        let mut watching = Watching {
+            lease: self,
+            id: None,
         };
-        (self.shared.now() < expiring).then_some(expiring)
+        let mut timer = None;
+        poll_fn(|context| {
+            loop {
+                let now = clock.now();
+                let (seen, _before) = {
+                    let mut state = self.shared.state.lock();
+                    // The waker goes in under the same mutex: no change is missed.
+                    let before = state.watchers.set(&mut watching.id, context.waker());
+                    (look(&state, now), before)
+                };
+                let again = match seen {
+                    Ok(found) => return Poll::Ready(found),
+                    Err(again) => again,
+                };
+                // A timer that was set for an earlier moment fires before it is needed.
+                let sleep = timer.get_or_insert_with(|| clock.sleep_until(again));
+                if Pin::new(sleep).poll(context).is_pending() {
+                    return Poll::Pending;
+                }
+                timer = None;
+            }
+        })
+        .await
     }
 
     /// Tells the callers of [`expiring`](Self::expiring) that the process is about to end. The lease
     /// stays valid.
     pub fn announce_shutdown(&self) {
-        self.shared.state.lock().is_shutdown_announced = true;
-        self.shared.changed.notify_waiters();
+        let watchers = {
+            let mut state = self.shared.state.lock();
+            state.is_shutdown_announced = true;
+            state.watchers.take()
+        };
+        watchers.wake();
     }
 
     /// Revokes the lease: a holder that runs a body under it cancels the body, also a body that goes on
@@ -87,7 +125,6 @@ impl LeaseHandle {
             };
             (turn, state.watchers.take())
         };
-        self.shared.changed.notify_waiters();
         watchers.wake();
     }
 

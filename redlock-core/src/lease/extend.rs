@@ -110,7 +110,8 @@ impl LeaseHandle {
     /// Concludes an extension by the votes so far.
     pub(crate) fn end_extension(&self, extending: &Extending) -> Result<(), ExtendError> {
         let outcome = self.count_extension(extending);
-        if let Some(observer) = self.shared.observer.get() {
+        let observer = self.shared.state.lock().observer.clone();
+        if let Some(observer) = observer {
             caught("an observer of extensions", || {
                 observer.extended(outcome.as_ref().copied());
             });

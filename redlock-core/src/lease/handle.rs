@@ -2,12 +2,11 @@
 
 use std::fmt;
 use std::ops::Deref;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
-use tokio::sync::Notify;
 
 use crate::env::{Moment, SharedMoment, Span};
 use crate::error::LeaseEnd;
@@ -25,7 +24,7 @@ use crate::waiting::budget::RetryBudget;
 
 use super::events::third_left;
 use super::remember::Run;
-use super::renewals::Renewed;
+use super::renewals::RenewalId;
 use super::watchers::Watchers;
 use super::{FencingToken, LeasePlace, LeaseShared, LeaseState, Leases, ObserveExtensions};
 
@@ -37,8 +36,8 @@ pub struct Lease {
     pub(crate) handle: LeaseHandle,
     /// True after `release`: this holder has left.
     pub(crate) has_left: bool,
-    /// The renewal that this holder asked for.
-    pub(crate) renewed: Option<Renewed>,
+    /// The renewal that this holder asked for. It ends when the holder leaves.
+    pub(crate) renewed: Option<RenewalId>,
     /// This holder's run, if its request has a period.
     pub(crate) run: Option<Box<Run>>,
 }
@@ -50,7 +49,7 @@ pub struct LeaseHandle {
     pub(crate) shared: Arc<LeaseShared>,
     /// The generation of the lease to which this handle belongs. A release or a hand-over begins the
     /// next generation, and handles of older generations have no effect.
-    pub(crate) generation: u64,
+    pub(crate) generation: u32,
 }
 
 impl Lease {
@@ -75,8 +74,7 @@ impl Lease {
             waited: Span::of(terms.granted_at.saturating_since(budget.began)),
             attempts: budget.attempts,
             fencing_token: terms.fencing_token,
-            observer: OnceLock::new(),
-            joined: AtomicUsize::new(1),
+            joined: AtomicU32::new(1),
             is_left_to_expire: AtomicBool::new(false),
             valid_until: SharedMoment::new(terms.deadline),
             state: Mutex::new(LeaseState {
@@ -93,9 +91,9 @@ impl Lease {
                 max_hold: None,
                 extensions: 0,
                 line_ticket,
+                observer: None,
                 watchers: Watchers::default(),
             }),
-            changed: Notify::new(),
         };
         let handle = LeaseHandle {
             shared: Arc::new(shared),
@@ -184,7 +182,7 @@ impl LeaseHandle {
     /// The number of holders that share the lock: the first one, and those that [joined](Self::join).
     /// Zero once all have left.
     pub fn holders(&self) -> usize {
-        self.shared.joined.load(Ordering::Acquire)
+        self.shared.joined.load(Ordering::Acquire) as usize
     }
 
     /// The number of callers of this client that stand in line for the lock.
@@ -227,7 +225,13 @@ impl LeaseHandle {
     /// Reports every further extension to `observer`, renewals included. A lock has one observer: a
     /// second call does nothing.
     pub fn observe_extensions(&self, observer: Arc<dyn ObserveExtensions>) {
-        let _ = self.shared.observer.set(observer);
+        let _second = {
+            let mut state = self.shared.state.lock();
+            match &state.observer {
+                None => state.observer.replace(observer),
+                Some(_) => Some(observer),
+            }
+        };
     }
 
     /// The reason why the lease is over, or `None` while it is valid.
@@ -293,7 +297,6 @@ impl LeaseHandle {
             self.shared.renew_valid_until(&state);
             (self.shared.turn(&mut state), state.watchers.take())
         };
-        self.shared.changed.notify_waiters();
         watchers.wake();
     }
 
@@ -303,27 +306,25 @@ impl LeaseHandle {
     /// # Errors
     /// The reason, if the lease is over.
     pub(crate) fn prolong(&self, started: Moment, deadline: Moment) -> Result<(), LeaseEnd> {
-        {
-            let mut state = self.shared.state.lock();
-            if let Some(over) = self.over_in(&state) {
-                return Err(over);
-            }
-            if self.shared.now() >= state.deadline {
-                return Err(self.shared.end_of_validity(&state));
-            }
-            state.unproved = None;
-            state.extensions = state.extensions.saturating_add(1);
-            if deadline > state.deadline {
-                state.deadline = deadline;
-                state.expiring = third_left(started, deadline);
-                self.shared.renew_valid_until(&state);
-                if let Some(line_ticket) = &state.line_ticket {
-                    let lines = &self.shared.leases.lines;
-                    lines.prolong(&self.shared.line_key(), line_ticket, deadline);
-                }
+        let mut state = self.shared.state.lock();
+        if let Some(over) = self.over_in(&state) {
+            return Err(over);
+        }
+        if self.shared.now() >= state.deadline {
+            return Err(self.shared.end_of_validity(&state));
+        }
+        state.unproved = None;
+        state.extensions = state.extensions.saturating_add(1);
+        if deadline > state.deadline {
+            state.deadline = deadline;
+            state.expiring = third_left(started, deadline);
+            self.shared.renew_valid_until(&state);
+            if let Some(line_ticket) = &state.line_ticket {
+                let lines = &self.shared.leases.lines;
+                lines.prolong(line_ticket, deadline);
             }
         }
-        self.shared.changed.notify_waiters();
+        // Tasks that wait have timers for the earlier moments: each of them looks again by then.
         Ok(())
     }
 

@@ -57,12 +57,11 @@ mod watchers;
 #[doc = include_str!("protocol.md")]
 mod protocol {}
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use tokio::sync::Notify;
 
 pub use crate::quorum::claim::sharing::ObserveDowngrade;
 pub use crate::quorum::fencing::FencingToken;
@@ -133,21 +132,18 @@ pub(crate) struct LeaseShared {
     waited: Span,
     attempts: u32,
     pub(crate) fencing_token: Option<FencingToken>,
-    pub(crate) observer: OnceLock<Arc<dyn ObserveExtensions>>,
     /// The number of [`Lease`]s that share the lock. The last one to leave releases it.
-    pub(crate) joined: AtomicUsize,
+    pub(crate) joined: AtomicU32,
     /// True if one of the holders was cut off and wants the keys to stay until their ttl.
     pub(crate) is_left_to_expire: AtomicBool,
     /// The deadline, or the clock's origin once the lease is over: before this moment no one has to look into
     /// `state` to know that the lease is valid. Written under its mutex.
     valid_until: SharedMoment,
     state: Mutex<LeaseState>,
-    /// Tells the callers of `lost` and `expiring` that `state` changed.
-    pub(crate) changed: Notify,
 }
 
 pub(crate) struct LeaseState {
-    pub(crate) generation: u64,
+    pub(crate) generation: u32,
     pub(crate) deadline: Moment,
     /// The moment when a third of the validity is left.
     pub(crate) expiring: Moment,
@@ -165,12 +161,14 @@ pub(crate) struct LeaseState {
     /// The number of renewals that are running.
     pub(crate) renewals: u32,
     /// The time for which the lease was renewed, once a renewal has ended because of it.
-    pub(crate) max_hold: Option<Duration>,
+    pub(crate) max_hold: Option<Span>,
     pub(crate) extensions: u32,
     /// The turn in this lease's line, until the lease is over. `None` for a lease that was claimed by a
     /// ticket: its holder stood in no line.
     pub(crate) line_ticket: Option<TurnTicket>,
-    /// The bodies that wait under the lease. They are woken when `over` or `is_revoked` is set.
+    pub(crate) observer: Option<Arc<dyn ObserveExtensions>>,
+    /// The tasks that wait under the lease. They are woken when `over`, `is_revoked` or `is_shutdown_announced`
+    /// is set.
     pub(crate) watchers: Watchers,
 }
 
@@ -249,7 +247,10 @@ impl LeaseShared {
             Some(Unproved::GivenUp(error)) => LeaseEnd::NotRenewed(Arc::clone(error)),
             Some(Unproved::NotSent) => LeaseEnd::StoodStill,
             None if state.renewals > 0 => LeaseEnd::StoodStill,
-            None => state.max_hold.map_or(LeaseEnd::Expired, LeaseEnd::MaxHold),
+            None => {
+                let max_hold = state.max_hold.map(Span::duration);
+                max_hold.map_or(LeaseEnd::Expired, LeaseEnd::MaxHold)
+            }
         }
     }
 }
@@ -263,10 +264,10 @@ mod tests {
     #[cfg(target_pointer_width = "64")]
     #[test]
     fn a_lease_is_small() {
-        assert!(size_of::<LeaseShared>() <= 368);
+        assert!(size_of::<LeaseShared>() <= 304);
         assert!(size_of::<renewals::RenewedLease>() <= 56);
-        assert!(size_of::<Claim>() <= 232);
+        assert!(size_of::<Claim>() <= 208);
         assert!(size_of::<LineKey>() <= 40);
-        assert!(size_of::<Lease>() <= 48);
+        assert!(size_of::<Lease>() <= 40);
     }
 }

@@ -83,9 +83,9 @@ impl Lease {
         if std::mem::replace(&mut self.has_left, true) {
             return None;
         }
-        let shared = &self.handle.shared;
         // The renewal stops before the release is sent.
-        drop(self.renewed.take());
+        self.stop_renewal();
+        let shared = &self.handle.shared;
         if shared.joined.fetch_sub(1, Ordering::AcqRel) > 1 {
             return None;
         }
@@ -215,7 +215,6 @@ impl LeaseHandle {
             (self.shared.turn(&mut state), state.watchers.take())
         };
         // The renewal of the lease stops here, before the release is sent.
-        self.shared.changed.notify_waiters();
         watchers.wake();
         Some(turn)
     }

@@ -141,7 +141,7 @@ fn begin(
     }
     if check_ttl(left, lease.shared.clock_drift_factor).is_err() {
         // The rest is too short for another validity.
-        lease.shared.state.lock().max_hold = Some(terms.max_hold.duration());
+        lease.shared.state.lock().max_hold = Some(terms.max_hold);
         return None;
     }
     let until = now.saturating_add(leases.context.node_timeout);
@@ -172,7 +172,7 @@ fn conclude(leases: &Leases, one: &InFlight, now: Moment) -> Option<Moment> {
     match lease.end_extension(&one.extending) {
         Ok(()) if one.is_last => {
             // The lease has its last validity.
-            lease.shared.state.lock().max_hold = Some(one.terms.max_hold.duration());
+            lease.shared.state.lock().max_hold = Some(one.terms.max_hold);
             None
         }
         Ok(()) => Some(lease.renewal_due(ttl)),

@@ -1,6 +1,7 @@
 //! The leases of a client that extend themselves, by their due times.
 
 use std::collections::BTreeSet;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use parking_lot::Mutex;
 use slab::Slab;
 use tokio::sync::Notify;
 
+use crate::env::room::{give_room_back, make_room};
 use crate::env::{Moment, Span};
 use crate::model::request::{Renewal, Request};
 
@@ -28,7 +30,7 @@ struct RenewalsState {
     entries: Slab<RenewedLease>,
     /// The due time of each lease, except for leases that are being extended.
     due: BTreeSet<(Moment, RenewalId)>,
-    last_number: u32,
+    last_number: Option<NonZeroU32>,
     is_running: bool,
     /// The time of the task's next look.
     looks_at: Option<Moment>,
@@ -36,15 +38,17 @@ struct RenewalsState {
 
 /// A place among the entries, and a number that tells the lease from an earlier one in that place.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct RenewalId {
+pub(crate) struct RenewalId {
     slot: u32,
-    number: u32,
+    number: NonZeroU32,
 }
 
 impl RenewalsState {
     fn insert(&mut self, mut entry: RenewedLease) -> RenewalId {
-        self.last_number = self.last_number.wrapping_add(1);
-        entry.number = self.last_number;
+        let number = self.last_number.and_then(|last| last.checked_add(1));
+        entry.number = number.unwrap_or(NonZeroU32::MIN);
+        self.last_number = Some(entry.number);
+        make_room(&mut self.entries);
         let due = entry.due;
         #[expect(
             clippy::cast_possible_truncation,
@@ -68,10 +72,7 @@ impl RenewalsState {
         self.get_mut(id)?;
         let entry = self.entries.remove(id.slot as usize);
         self.due.remove(&(entry.due, id));
-        if self.entries.is_empty() {
-            // Its memory, which may have been that of a million leases.
-            self.entries = Slab::new();
-        }
+        give_room_back(&mut self.entries);
         Some(entry)
     }
 }
@@ -81,7 +82,7 @@ pub(super) struct RenewedLease {
     lease: LeaseHandle,
     terms: RenewalTerms,
     due: Moment,
-    number: u32,
+    number: NonZeroU32,
 }
 
 impl RenewedLease {
@@ -92,7 +93,7 @@ impl RenewedLease {
             lease,
             terms,
             due,
-            number: 0,
+            number: NonZeroU32::MIN,
         }
     }
 }
@@ -101,18 +102,6 @@ impl RenewedLease {
 impl Drop for RenewedLease {
     fn drop(&mut self) {
         self.lease.shared.state.lock().renewals -= 1;
-    }
-}
-
-/// A holder's renewal. Dropping it ends the renewal.
-pub(crate) struct Renewed {
-    leases: Arc<Leases>,
-    id: RenewalId,
-}
-
-impl Drop for Renewed {
-    fn drop(&mut self) {
-        self.leases.renewals.forget(self.id);
     }
 }
 
@@ -131,7 +120,17 @@ impl Lease {
             end: began.saturating_add(max_hold),
         };
         let entry = RenewedLease::new(self.handle(), terms);
-        self.renewed = Some(Renewals::add(&self.shared.leases, entry));
+        let id = Renewals::add(&self.shared.leases, entry);
+        if let Some(earlier) = self.renewed.replace(id) {
+            self.shared.leases.renewals.forget(earlier);
+        }
+    }
+
+    /// Ends the renewal that this holder asked for.
+    pub(super) fn stop_renewal(&mut self) {
+        if let Some(id) = self.renewed.take() {
+            self.shared.leases.renewals.forget(id);
+        }
     }
 }
 
@@ -141,7 +140,7 @@ impl Renewals {
         self.state.lock().entries.is_empty()
     }
 
-    fn add(leases: &Arc<Leases>, entry: RenewedLease) -> Renewed {
+    fn add(leases: &Arc<Leases>, entry: RenewedLease) -> RenewalId {
         let renewals = &leases.renewals;
         let (id, is_first, is_sooner) = {
             let mut state = renewals.state.lock();
@@ -160,10 +159,7 @@ impl Renewals {
         } else if is_sooner {
             renewals.sooner.notify_one();
         }
-        Renewed {
-            leases: Arc::clone(leases),
-            id,
-        }
+        id
     }
 
     /// Takes up to `room` leases: those that are due, and those that may be renewed with them.

@@ -49,13 +49,13 @@ impl Lease {
             return Err(TransferError::Mode);
         }
         // The renewal stops before the lease is over.
-        drop(self.renewed.take());
+        self.stop_renewal();
         let shared = self.handle.shared.clone();
         let left = shared
             .joined
             .compare_exchange(1, 0, Ordering::AcqRel, Ordering::Acquire);
         if let Err(holders) = left {
-            return Err(TransferError::Shared(holders.saturating_sub(1)));
+            return Err(TransferError::Shared(holders.saturating_sub(1) as usize));
         }
         // Nobody joins any more. From here on this holder has left.
         self.has_left = true;

@@ -1,18 +1,23 @@
-//! The tasks of bodies that wait under a lease.
+//! The tasks that wait for the end of a lease, or for another change of it.
 
+use std::collections::BTreeMap;
 use std::task::Waker;
 
 use crate::env::timers::wake;
 
-/// The wakers of a lease's bodies. They are woken when the lease ends before a body does. A lease nearly always
-/// has one body: that one takes no allocation.
+/// The wakers of a lease's bodies, and of the callers of `lost` and `expiring`. A lease nearly always has one body
+/// and no such caller: the first waker takes no allocation.
 #[derive(Default)]
 pub(crate) struct Watchers {
     last_id: u32,
     /// The id of `first`; zero if there never was one.
     first_id: u32,
     first: Option<Waker>,
-    others: Vec<(u32, Waker)>,
+    #[expect(
+        clippy::box_collection,
+        reason = "most leases have none: one word in place of three"
+    )]
+    others: Option<Box<BTreeMap<u32, Waker>>>,
 }
 
 impl Watchers {
@@ -31,7 +36,8 @@ impl Watchers {
             self.first_id = self.last_id;
             self.first = Some(waker.clone());
         } else {
-            self.others.push((self.last_id, waker.clone()));
+            let others = self.others.get_or_insert_default();
+            others.insert(self.last_id, waker.clone());
         }
         None
     }
@@ -40,8 +46,7 @@ impl Watchers {
         if self.first_id == id {
             return self.first.as_mut();
         }
-        let mut others = self.others.iter_mut();
-        others.find(|other| other.0 == id).map(|other| &mut other.1)
+        self.others.as_mut()?.get_mut(&id)
     }
 
     /// Returns the waker, to be dropped without the lease's mutex.
@@ -49,8 +54,7 @@ impl Watchers {
         if self.first_id == id {
             return self.first.take();
         }
-        let place = self.others.iter().position(|other| other.0 == id)?;
-        Some(self.others.swap_remove(place).1)
+        self.others.as_mut()?.remove(&id)
     }
 
     /// Takes all of them out, to be woken without the lease's mutex.
@@ -62,7 +66,10 @@ impl Watchers {
     }
 
     pub(super) fn wake(self) {
-        let others = self.others.into_iter().map(|(_, waker)| waker);
+        let others = self
+            .others
+            .into_iter()
+            .flat_map(|others| others.into_values());
         self.first.into_iter().chain(others).for_each(wake);
     }
 }

@@ -17,13 +17,18 @@ pub(crate) struct ExtensionProof {
     /// Seats where the last extension that was judged found no key. If a seat had not answered it by
     /// then, the answer to the extension before counts.
     absent: u64,
-    /// The last time that keys were put back, with the seats.
-    restoration: Option<(Arc<Round>, u64)>,
-    /// How often keys were put back.
-    restorations: u32,
+    /// Boxed: keys are rarely put back, and there may be many leases.
+    restorations: Option<Box<Restorations>>,
     /// The extension that was judged last. Its late answers are read when the next extension begins, so
     /// that a node that is always slower than the majority is heard.
     last: Option<KeptVotes>,
+}
+
+/// The times that keys were put back: the last one with its seats, and the seats and the number of all.
+struct Restorations {
+    last: (Arc<Round>, u64),
+    seats: u64,
+    count: u32,
 }
 
 /// Which seats count in one extension.
@@ -56,15 +61,13 @@ impl ExtensionProof {
             self.gone |= absent | held;
             found = last.granted_seats();
         }
-        if let Some((round, seats)) = &self.restoration {
-            // A key that may still arrive there proves nothing.
-            found &= !(seats & !round.answered_seats());
-        }
+        // A key that may still arrive there proves nothing.
+        found &= !self.restoring();
         let continuous = (acquisition.in_time | self.promoted) & !self.gone;
         Voters {
             continuous,
             found: found & !continuous,
-            restorations: self.restorations,
+            restorations: self.restored_times(),
         }
     }
 
@@ -95,7 +98,7 @@ impl ExtensionProof {
         self.absent = absent | before & !round.answered_seats();
         // A key that another extension put back meanwhile may have come after the beginning of this
         // one.
-        let is_undisturbed = voters.restorations == self.restorations;
+        let is_undisturbed = voters.restorations == self.restored_times();
         let promoted = if is_undisturbed && outcome == ProofState::Proved {
             voters.found & !(absent | held)
         } else {
@@ -114,23 +117,36 @@ impl ExtensionProof {
     /// The seats where the key may be put back if the last extension was a proof: the key is gone
     /// there, and no other `SET` of ours may still arrive.
     pub(crate) fn restorable(&self, acquisition: Seats) -> u64 {
-        let under_way = self
-            .restoration
-            .as_ref()
-            .map_or(0, |(round, seats)| seats & !round.answered_seats());
-        if under_way == 0 {
-            self.absent & acquisition.answered
-        } else {
+        if self.restoring() != 0 {
             // A `SET` of ours is still under way, and there is only one at a time.
-            0
+            return 0;
         }
+        self.absent & acquisition.answered
     }
 
     pub(crate) fn restored(&mut self, round: Arc<Round>, seats: u64) {
         // The key was missing on these seats, so they are not continuous, even if the answer came late.
         self.gone |= seats;
-        self.restoration = Some((round, seats));
-        self.restorations = self.restorations.wrapping_add(1);
+        self.restorations = Some(Box::new(Restorations {
+            last: (round, seats),
+            seats: seats | self.restored_seats(),
+            count: self.restored_times().wrapping_add(1),
+        }));
+    }
+
+    /// The seats where keys were put back.
+    pub(crate) fn restored_seats(&self) -> u64 {
+        self.restorations.as_ref().map_or(0, |it| it.seats)
+    }
+
+    fn restored_times(&self) -> u32 {
+        self.restorations.as_ref().map_or(0, |it| it.count)
+    }
+
+    /// The seats where a key that was put back may still arrive.
+    fn restoring(&self) -> u64 {
+        let last = self.restorations.as_ref().map(|it| &it.last);
+        last.map_or(0, |(round, seats)| seats & !round.answered_seats())
     }
 }
 

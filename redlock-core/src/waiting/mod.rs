@@ -31,6 +31,7 @@ mod permits;
 mod queued;
 mod readers;
 pub(crate) mod refusal;
+mod table;
 #[cfg(test)]
 mod tests;
 mod turn;
@@ -46,8 +47,7 @@ pub(crate) mod wakeup;
 #[doc = include_str!("protocol.md")]
 mod protocol {}
 
-use std::collections::hash_map::Entry;
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
@@ -68,6 +68,7 @@ use fairness::Fairness;
 use handover::LeftClaim;
 use left_free::LeftFree;
 use line::{Idle, Line, PollTimes, TurnStatus, Wanted};
+use table::{LinePlace, LineTable};
 
 /// How many idle lines are remembered at most.
 const MOST_IDLE: usize = 1024;
@@ -90,21 +91,21 @@ pub(crate) struct Lines {
 
 #[derive(Default)]
 struct LinesState {
-    lines: HashMap<LineKey, Line>,
+    lines: LineTable,
     /// The number of callers in all lines.
     waiting: usize,
     /// The last ticket. None is used twice, so that a turn that was taken away is told from any later one.
     last_ticket: u64,
     /// Lines without callers, which are kept for a moment.
-    idle: VecDeque<(Moment, LineKey)>,
+    idle: VecDeque<(Moment, LinePlace)>,
 }
 
 /// The admission of a caller to a line.
 enum Admission {
     /// The caller has the turn, after a break of this number of rounds.
-    Turn(u64, Fairness, u32),
-    /// The caller stands in line.
-    Queued(u64),
+    Turn(TurnTicket, u32),
+    /// The caller stands in line, with this ticket.
+    Queued(LinePlace, u64),
     /// The line is full, with this number of callers.
     Full(usize),
 }
@@ -178,8 +179,9 @@ impl Lines {
 
     /// How many callers wait in the line of `line_key`.
     pub(crate) fn waiting_at(&self, line_key: &LineKey) -> usize {
-        let state = self.state.lock();
-        state.lines.get(line_key).map_or(0, Line::waiting)
+        let mut state = self.state.lock();
+        let found = state.lines.find(line_key);
+        found.map_or(0, |(_, line)| line.waiting())
     }
 
     /// Joins the line of `line_key`. `due` is the deadline of the caller's next step, if it gets the
@@ -192,35 +194,33 @@ impl Lines {
         state.last_ticket += 1;
         let ticket = state.last_ticket;
         let LinesState { lines, waiting, .. } = &mut *state;
-        match lines.entry(line_key.clone()) {
-            Entry::Vacant(vacant) => {
-                vacant.insert(Line::new(ticket, due));
-                Admission::Turn(ticket, Fairness::default(), 0)
-            }
-            Entry::Occupied(mut occupied) => {
-                let line = occupied.get_mut();
-                if let TurnStatus::Idle(idle) = &line.status {
-                    let idle = **idle;
-                    line.status = TurnStatus::Trying { due };
-                    line.turn = ticket;
-                    return Admission::Turn(ticket, idle.fairness, idle.rounds);
-                }
-                let standing = line.waiting();
-                if standing >= self.limits.a_line || *waiting >= self.limits.in_all {
-                    return Admission::Full(standing);
-                }
-                line.join(ticket);
-                *waiting += 1;
-                Admission::Queued(ticket)
-            }
+        let (place, line) = lines.find_or_insert(line_key, Line::new(ticket, due));
+        if line.turn == ticket {
+            let fairness = Fairness::default();
+            return Admission::Turn(TurnTicket::new(ticket, place, fairness), 0);
         }
+        if let TurnStatus::Idle(idle) = &line.status {
+            let idle = **idle;
+            line.status = TurnStatus::Trying { due };
+            line.turn = ticket;
+            return Admission::Turn(TurnTicket::new(ticket, place, idle.fairness), idle.rounds);
+        }
+        let standing = line.waiting();
+        if standing >= self.limits.a_line || *waiting >= self.limits.in_all {
+            return Admission::Full(standing);
+        }
+        line.join(ticket);
+        *waiting += 1;
+        Admission::Queued(place, ticket)
     }
 
     /// The answer for the caller with `ticket`. The caller is woken when the answer changes. If it
-    /// `wants` a verdict, it gets the nodes' answer to an attempt of another caller.
+    /// `wants` a verdict, it gets the nodes' answer to an attempt of another caller. The line is at `place`, unless
+    /// it was forgotten meanwhile: then `place` is set to that of the line which the caller is in now.
     fn look(
         &self,
         line_key: &LineKey,
+        place: &mut LinePlace,
         ticket: u64,
         waker: &Waker,
         wants: Option<Wanted>,
@@ -231,11 +231,12 @@ impl Lines {
         let (look, [head, next_waker]) = {
             let mut state = self.state.lock();
             let LinesState { lines, waiting, .. } = &mut *state;
-            let Some(line) = lines.get_mut(line_key) else {
+            let Some((found, line)) = lines.find_from(*place, line_key) else {
                 // The caller had lost the turn. The turn passed to another caller, which has left.
-                lines.insert(line_key.clone(), Line::new(ticket, times.due));
+                (*place, _) = lines.find_or_insert(line_key, Line::new(ticket, times.due));
                 return LinePoll::Turn(TurnHandoff::default());
             };
+            *place = found;
             if let TurnStatus::Idle(idle) = &line.status {
                 let idle = **idle;
                 line.status = TurnStatus::Trying { due: times.due };
@@ -258,11 +259,11 @@ impl Lines {
 
     /// A caller leaves the line. If it was given the turn just now, the handoff is returned, to be
     /// passed on.
-    fn leave(&self, line_key: &LineKey, ticket: u64) -> Option<TurnHandoff> {
+    fn leave(&self, line_key: &LineKey, place: LinePlace, ticket: u64) -> Option<TurnHandoff> {
         let _waker = {
             let mut state = self.state.lock();
             let LinesState { lines, waiting, .. } = &mut *state;
-            let line = lines.get_mut(line_key)?;
+            let (_, line) = lines.find_from(place, line_key)?;
             if line.turn == ticket {
                 return Some(line.take_handoff());
             }
@@ -277,30 +278,36 @@ impl Lines {
     /// Changes the line, unless the caller with `ticket` no longer has the turn.
     fn with_turn<T>(
         &self,
-        line_key: &LineKey,
-        ticket: u64,
+        line_ticket: &TurnTicket,
         change: impl FnOnce(&mut Line) -> T,
     ) -> Option<T> {
-        let change = |line: &mut Line| (line.turn == ticket).then(|| change(line));
-        self.with_line(line_key, change).flatten()
+        let mut state = self.state.lock();
+        let line = state.lines.with_turn(line_ticket.place, line_ticket.ticket);
+        line.map(change)
     }
 
     /// Changes the line, also for a caller without the turn. `None` if the line is gone.
-    fn with_line<T>(&self, line_key: &LineKey, change: impl FnOnce(&mut Line) -> T) -> Option<T> {
-        self.state.lock().lines.get_mut(line_key).map(change)
+    fn with_line<T>(
+        &self,
+        line_key: &LineKey,
+        place: LinePlace,
+        change: impl FnOnce(&mut Line) -> T,
+    ) -> Option<T> {
+        let mut state = self.state.lock();
+        let found = state.lines.find_from(place, line_key);
+        found.map(|(_, line)| change(line))
     }
 
     /// The lease of the caller with `ticket` is now valid until `until`.
-    pub(crate) fn prolong(&self, line_key: &LineKey, line_ticket: &TurnTicket, until: Moment) {
-        self.with_turn(line_key, line_ticket.ticket(), |line| line.prolong(until));
+    pub(crate) fn prolong(&self, line_ticket: &TurnTicket, until: Moment) {
+        self.with_turn(line_ticket, |line| line.prolong(until));
     }
 
     /// Passes the turn on, with the result of `handoff`, if a caller waits in line. If none waits,
     /// `if_nobody_waits` decides about the line. Returns false if the turn stays where it is.
     fn pass(
         &self,
-        line_key: &LineKey,
-        ticket: u64,
+        line_ticket: &TurnTicket,
         due: Moment,
         if_nobody_waits: IfNobodyWaits,
         handoff: impl FnOnce() -> TurnHandoff,
@@ -309,7 +316,8 @@ impl Lines {
         let ([next, _head], _waiters, _forgotten) = {
             let mut state = self.state.lock();
             let LinesState { lines, waiting, .. } = &mut *state;
-            let Some(line) = lines.get_mut(line_key).filter(|line| line.turn == ticket) else {
+            let TurnTicket { place, ticket, .. } = *line_ticket;
+            let Some(line) = lines.with_turn(place, ticket) else {
                 return false;
             };
             match if_nobody_waits {
@@ -322,16 +330,9 @@ impl Lines {
                     line.turn = 0;
                     line.status = TurnStatus::Idle(Box::new(idle));
                     let waiters = line.waiters.take();
-                    ([None, None], waiters, state.keep_idle(idle.until, line_key))
+                    ([None, None], waiters, state.keep_idle(idle.until, place))
                 }
-                IfNobodyWaits::Forget => {
-                    let forgotten = lines.remove_entry(line_key);
-                    (
-                        [None, None],
-                        None,
-                        forgotten.map(|(key, line)| (key, Some(line))),
-                    )
-                }
+                IfNobodyWaits::Forget => ([None, None], None, lines.remove(place)),
             }
         };
         if let Some(next) = next {
@@ -350,17 +351,17 @@ impl Lines {
 impl LinesState {
     /// Keeps a line without callers for a moment. Returns the line that is forgotten to make room for
     /// it, if there is one. The caller drops it once the lines are unlocked.
-    fn keep_idle(&mut self, until: Moment, line_key: &LineKey) -> Option<(LineKey, Option<Line>)> {
+    fn keep_idle(&mut self, until: Moment, place: LinePlace) -> Option<(LineKey, Line)> {
         let forgotten = if self.idle.len() == MOST_IDLE {
             self.forget_first_idle()
         } else {
             None
         };
-        self.idle.push_back((until, line_key.clone()));
+        self.idle.push_back((until, place));
         forgotten
     }
 
-    fn forget_idle(&mut self, now: Moment) -> Vec<(LineKey, Option<Line>)> {
+    fn forget_idle(&mut self, now: Moment) -> Vec<(LineKey, Line)> {
         let mut forgotten = Vec::new();
         while self.idle.front().is_some_and(|(until, _)| *until <= now) {
             forgotten.extend(self.forget_first_idle());
@@ -368,14 +369,11 @@ impl LinesState {
         forgotten
     }
 
-    /// Returns the key of the line even if the line stays or is gone: the key may hold the last of a node.
-    fn forget_first_idle(&mut self) -> Option<(LineKey, Option<Line>)> {
-        let (until, line_key) = self.idle.pop_front()?;
-        // The line may be in use again.
-        let is_idle =
-            |line: &Line| matches!(&line.status, TurnStatus::Idle(idle) if idle.until == until);
-        let is_idle = self.lines.get(&line_key).is_some_and(is_idle);
-        let line = is_idle.then(|| self.lines.remove(&line_key)).flatten();
-        Some((line_key, line))
+    fn forget_first_idle(&mut self) -> Option<(LineKey, Line)> {
+        let (until, place) = self.idle.pop_front()?;
+        // The line may be in use again, or its place may.
+        let line = self.lines.at(place)?;
+        let is_idle = matches!(&line.status, TurnStatus::Idle(idle) if idle.until == until);
+        is_idle.then(|| self.lines.remove(place)).flatten()
     }
 }

@@ -9,12 +9,14 @@ use crate::env::{Moment, Sleep};
 
 use super::budget::RetryBudget;
 use super::line::{PollTimes, Wanted};
-use super::{Admission, LastKnown, LineKey, LinePoll, Lines, Turn, TurnHandoff};
+use super::table::LinePlace;
+use super::{Admission, LastKnown, LineKey, LinePoll, Lines, Turn, TurnHandoff, TurnTicket};
 
 /// A caller's place in a line. Dropping it leaves at once.
 pub(crate) struct Queued {
     lines: Arc<Lines>,
     line_key: LineKey,
+    place: LinePlace,
     /// Zero once its turn has come.
     ticket: u64,
     arrived: Moment,
@@ -43,12 +45,13 @@ impl Queued {
         let now = lines.context.now();
         let due = now.saturating_add(lines.context.node_timeout.saturating_add(lines.grace()));
         match lines.enter(&line_key, now, due) {
-            Admission::Turn(ticket, fairness, rounds) => {
-                Arrival::Turn(Turn::new(lines, line_key, ticket, fairness), rounds)
+            Admission::Turn(line_ticket, rounds) => {
+                Arrival::Turn(Turn::of(lines, line_key, line_ticket), rounds)
             }
-            Admission::Queued(ticket) => Arrival::Queued(Self {
+            Admission::Queued(place, ticket) => Arrival::Queued(Self {
                 lines: Arc::clone(lines),
                 line_key,
+                place,
                 ticket,
                 arrived: now,
             }),
@@ -101,7 +104,7 @@ impl Queued {
         .await
     }
 
-    fn look(&self, context: &Context<'_>, wants: Option<Wanted>, now: Moment) -> LinePoll {
+    fn look(&mut self, context: &Context<'_>, wants: Option<Wanted>, now: Moment) -> LinePoll {
         let lines = &self.lines;
         let times = PollTimes {
             now,
@@ -109,7 +112,8 @@ impl Queued {
             retry_due: now.saturating_add(lines.context.node_timeout),
         };
         let waker = context.waker();
-        lines.look(&self.line_key, self.ticket, waker, wants, times)
+        let (key, place, ticket) = (&self.line_key, &mut self.place, self.ticket);
+        lines.look(key, place, ticket, waker, wants, times)
     }
 
     fn sleep(
@@ -136,7 +140,8 @@ impl Queued {
 
     fn turn(&mut self, handoff: &TurnHandoff) -> Turn {
         let ticket = std::mem::replace(&mut self.ticket, 0);
-        Turn::new(&self.lines, self.line_key.clone(), ticket, handoff.fairness)
+        let line_ticket = TurnTicket::new(ticket, self.place, handoff.fairness);
+        Turn::of(&self.lines, self.line_key.clone(), line_ticket)
     }
 }
 
@@ -145,7 +150,7 @@ impl Drop for Queued {
         if self.ticket == 0 {
             return;
         }
-        if let Some(handoff) = self.lines.leave(&self.line_key, self.ticket) {
+        if let Some(handoff) = self.lines.leave(&self.line_key, self.place, self.ticket) {
             // The caller had the turn: it goes to the next one, with its handoff.
             let mut turn = self.turn(&handoff);
             turn.decline(handoff);

@@ -17,6 +17,7 @@ use super::fairness::{Fairness, mark};
 use super::handover::LeftClaim;
 use super::line::{Idle, IsWanted, Line};
 use super::refusal::Refusal;
+use super::table::LinePlace;
 use super::{IfNobodyWaits, LineKey, Lines, TurnHandoff};
 
 /// The right to talk to the nodes for a line. Dropping it passes it on.
@@ -31,21 +32,13 @@ pub(crate) struct Turn {
 /// A turn without the key of its line, which the lease knows: what a lease keeps of its turn.
 pub(crate) struct TurnTicket {
     /// Zero once it was passed on.
-    ticket: u64,
+    pub(super) ticket: u64,
+    pub(super) place: LinePlace,
     fairness: Fairness,
 }
 
 impl Turn {
-    pub(super) fn new(
-        lines: &Arc<Lines>,
-        line_key: LineKey,
-        ticket: u64,
-        fairness: Fairness,
-    ) -> Self {
-        Self::of(lines, line_key, TurnTicket { ticket, fairness })
-    }
-
-    /// The turn that a lease in the line of `line_key` has kept.
+    /// The turn with `line_ticket` in the line of `line_key`.
     pub(crate) fn of(lines: &Arc<Lines>, line_key: LineKey, line_ticket: TurnTicket) -> Self {
         let lines = Arc::clone(lines);
         Self {
@@ -63,7 +56,7 @@ impl Turn {
     /// `None` if the turn was taken away.
     pub(super) fn change<T>(&self, change: impl FnOnce(&mut Line) -> T) -> Option<T> {
         let lines = &self.lines;
-        lines.with_turn(&self.line_key, self.line_ticket.ticket, change)
+        lines.with_turn(&self.line_ticket, change)
     }
 
     /// Records that the nodes are asked now, for `timeout` at most. False if the turn was taken away.
@@ -89,7 +82,8 @@ impl Turn {
         }
         let refusal = Arc::clone(refusal);
         let refused = |line: &mut Line| line.refused(refusal);
-        if let Some((concerned, _forgotten)) = self.lines.with_line(&self.line_key, refused) {
+        let (lines, place) = (&self.lines, self.line_ticket.place);
+        if let Some((concerned, _forgotten)) = lines.with_line(&self.line_key, place, refused) {
             concerned.into_iter().for_each(wake);
         }
     }
@@ -220,11 +214,10 @@ impl Turn {
         if_nobody_waits: IfNobodyWaits,
         handoff: impl FnOnce() -> TurnHandoff,
     ) {
-        let ticket = self.line_ticket.ticket;
-        if ticket != 0 {
-            let lines = &self.lines;
+        if self.line_ticket.ticket != 0 {
+            let (lines, line_ticket) = (&self.lines, &self.line_ticket);
             let due = lines.due_from(now, lines.context.node_timeout);
-            let is_passed = lines.pass(&self.line_key, ticket, due, if_nobody_waits, handoff);
+            let is_passed = lines.pass(line_ticket, due, if_nobody_waits, handoff);
             if is_passed || !matches!(if_nobody_waits, IfNobodyWaits::Stay) {
                 self.line_ticket.ticket = 0;
             }
@@ -245,7 +238,11 @@ impl Drop for Turn {
 }
 
 impl TurnTicket {
-    pub(super) fn ticket(&self) -> u64 {
-        self.ticket
+    pub(super) fn new(ticket: u64, place: LinePlace, fairness: Fairness) -> Self {
+        Self {
+            ticket,
+            place,
+            fairness,
+        }
     }
 }

@@ -1,5 +1,8 @@
 //! A lease from acquisition to release.
 
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
 use redlock_core::Resource;
@@ -268,4 +271,26 @@ async fn who_took_the_lock_is_told_if_a_node_names_it() {
         over.to_string().starts_with("taken by web-7/3121: "),
         "{over}"
     );
+}
+
+#[tokio::test]
+async fn a_caller_that_no_longer_waits_for_the_end_leaves_no_waker_behind() {
+    struct Idle;
+
+    impl Wake for Idle {
+        fn wake(self: Arc<Self>) {}
+    }
+
+    let (_nodes, set) = start(1).await;
+    let lease = client().acquire(&set, &once("r")).await.unwrap();
+    let task = Arc::new(Idle);
+    let waker = Waker::from(Arc::clone(&task));
+    let mut context = Context::from_waker(&waker);
+    {
+        let (mut lost, mut expiring) = (pin!(lease.lost()), pin!(lease.expiring()));
+        assert!(lost.as_mut().poll(&mut context).is_pending());
+        assert!(expiring.as_mut().poll(&mut context).is_pending());
+        assert!(Arc::strong_count(&task) >= 4, "both are to be woken");
+    }
+    assert_eq!(Arc::strong_count(&task), 2, "the test and its waker");
 }

@@ -93,7 +93,8 @@ impl Claim {
             let mut state = self.state.lock();
             state.is_doubled |= state.acquisition.names(&self.token);
             let acquisition = state.acquisition.seats();
-            let seats = (state.restored | acquisition.reached) & wanted;
+            // The acquisition may never have reached a node where the key was put back.
+            let seats = (state.extension_proof.restored_seats() | acquisition.reached) & wanted;
             // At a node that did not grant, our token may be the key of a copy of this process, which
             // we must not delete.
             let anothers = if state.is_doubled {

@@ -65,8 +65,6 @@ struct ClaimState {
     /// The number of callers that are putting keys back. If the release was sent meanwhile, the last of
     /// these callers removes the keys again.
     restoring: u32,
-    /// The seats where keys were put back. The acquisition may never have reached them.
-    restored: u64,
     /// True if a refusal named our own token: another process draws the same tokens.
     is_doubled: bool,
     /// The nodes that an extension may count.
@@ -147,7 +145,6 @@ impl Claim {
                 extending: 0,
                 shortened: None,
                 restoring: 0,
-                restored: 0,
                 is_doubled: false,
                 extension_proof: ExtensionProof::default(),
                 proof: None,
@@ -233,7 +230,6 @@ impl Claim {
             }
             state.extension_proof.restored(Arc::clone(&round), seats);
             state.restoring += 1;
-            state.restored |= seats;
             seats
         };
         let operation = Arc::new(self.operation(Want::Restore { ttl }));

@@ -175,8 +175,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         patches: &[
             Patch {
                 file: TRANSFER,
-                find: "        drop(self.renewed.take());\n",
-                replace: "        std::mem::forget(self.renewed.take());\n",
+                find: "        self.stop_renewal();\n",
+                replace: "",
             },
             Patch {
                 file: TRANSFER,
@@ -230,9 +230,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "extension-of-a-lease-that-is-over",
         patches: &[Patch {
             file: HANDLE,
-            find: "            if self.shared.now() >= state.deadline {
-                return Err(self.shared.end_of_validity(&state));
-            }
+            find: "        if self.shared.now() >= state.deadline {
+            return Err(self.shared.end_of_validity(&state));
+        }
 ",
             replace: "",
         }],
@@ -263,7 +263,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "keys-put-back-and-not-released",
         patches: &[Patch {
             file: CLAIM_END,
-            find: "state.restored | acquisition.reached",
+            find: "state.extension_proof.restored_seats() | acquisition.reached",
             replace: "acquisition.reached",
         }],
         profile: "faulty",
@@ -286,8 +286,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "stragglers-forgotten",
         patches: &[Patch {
             file: CLAIM_END,
-            find: "state.restored | acquisition.reached",
-            replace: "state.restored | acquisition.granted",
+            find: "state.extension_proof.restored_seats() | acquisition.reached",
+            replace: "state.extension_proof.restored_seats() | acquisition.granted",
         }],
         profile: "faulty",
         breaks: Invariant::Leftover,
