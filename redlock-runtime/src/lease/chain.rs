@@ -12,7 +12,14 @@ use redlock_core::Resource;
 use super::LeaseHandle;
 
 thread_local! {
-    static CURRENT: RefCell<Option<Arc<Link>>> = const { RefCell::new(None) };
+    static CURRENT: RefCell<Option<Innermost>> = const { RefCell::new(None) };
+}
+
+/// A link in the place of the running code.
+enum Innermost {
+    /// Of a body that has not asked for it. Most bodies call nothing that locks: those allocate no link.
+    Own(Link),
+    Shared(Arc<Link>),
 }
 
 /// One held lease, and the outer ones.
@@ -37,7 +44,15 @@ impl Drop for Link {
 pub(crate) fn current() -> Option<Arc<Link>> {
     // At the end of the thread there is no chain.
     CURRENT
-        .try_with(|current| current.borrow().clone())
+        .try_with(|current| {
+            let mut current = current.borrow_mut();
+            let link = match current.take()? {
+                Innermost::Own(link) => Arc::new(link),
+                Innermost::Shared(link) => link,
+            };
+            *current = Some(Innermost::Shared(Arc::clone(&link)));
+            Some(link)
+        })
         .ok()
         .flatten()
 }
@@ -151,14 +166,14 @@ impl fmt::Display for Above {
 /// The place of one body in the call chain.
 pub(crate) struct Below {
     /// Not while the body is polled: then it is the current one.
-    link: Option<Arc<Link>>,
+    link: Option<Innermost>,
 }
 
 impl Below {
     pub(crate) fn new(lease: LeaseHandle) -> Self {
         let above = current();
         Self {
-            link: Some(Arc::new(Link { lease, above })),
+            link: Some(Innermost::Own(Link { lease, above })),
         }
     }
 
@@ -171,7 +186,7 @@ impl Below {
 
 /// Exchanges a link for the current one, and both back at its drop, also when the body panics.
 #[must_use]
-pub(crate) struct Entered<'a>(&'a mut Option<Arc<Link>>);
+pub(crate) struct Entered<'a>(&'a mut Option<Innermost>);
 
 impl Drop for Entered<'_> {
     fn drop(&mut self) {
@@ -179,7 +194,7 @@ impl Drop for Entered<'_> {
     }
 }
 
-fn exchange(link: &mut Option<Arc<Link>>) {
+fn exchange(link: &mut Option<Innermost>) {
     // During the thread's end there is no current one.
     let _ = CURRENT.try_with(|current| std::mem::swap(&mut *current.borrow_mut(), link));
 }
