@@ -58,7 +58,7 @@ impl Scene {
         let tokens = std::iter::repeat_with(token).take(count);
         tokens
             .map(|token| {
-                let round = self.submit(&token, want.clone());
+                let round = self.submit(&token, want);
                 (token, round)
             })
             .collect()
@@ -232,7 +232,7 @@ async fn an_acquisition_goes_ahead_of_releases_of_other_keys_only() {
     look(&mut scene.serve);
     let written = scene.socket.take();
     let (mine, other) = (mine.short_id(), other.short_id());
-    let order = ["free", &mine, &other, "a", "last", "last", "last", "end"];
+    let order = ["free", mine, other, "a", "last", "last", "last", "end"];
     let mut rest = &written[..];
     for key in order {
         let at = rest.find(&format!("\r\n{key}\r\n")).expect(key);
