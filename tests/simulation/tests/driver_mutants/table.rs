@@ -40,7 +40,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         }],
     },
     Mutant {
-        name: "a-batch-goes-behind-what-came-later",
+        name: "a-release-joins-a-batch-of-extensions",
         patches: &[Patch {
             file: BATCHES,
             find: "        if each != self.batch.each || !has_room {
@@ -48,7 +48,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
             self.batch.each = each;
         }
 ",
-            replace: "        if each.is_some() && each != self.batch.each || !has_room {
+            replace: "        if each.is_none() || self.batch.each.is_none() || !has_room {
             self.send_batch(since);
             self.batch.each = each;
         }
@@ -116,9 +116,11 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "a-release-under-way-is-forgotten",
         patches: &[Patch {
             file: ENDS,
-            find: "                    owed.extend(Owed::for_release(&operation, route, &self.inbox.time));
+            find: "                } => {
+                    owed.extend(Owed::for_release(&operation, route, &self.inbox.time));
 ",
-            replace: "                    let _ = (operation, route);
+            replace: "                } => {
+                    let _ = (operation, route);
 ",
         }],
     },
