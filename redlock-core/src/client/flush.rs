@@ -14,20 +14,16 @@ use crate::quorum::round::{Goal, MOST_NODES, Round};
 
 use super::Client;
 
-/// One more than the times that an operation is sent again on a connection.
-const BARRIERS: usize = 4;
-
 impl Client {
     /// Waits until every node has served all operations that were submitted before this call, for at
     /// most `timeout`. Returns the names of the nodes that did not.
     ///
     /// A connection answers its operations in order, so an operation without effect serves as a
     /// barrier: the release of a key that was never locked, which reaches also a node that votes no.
-    /// Several barriers are needed: an operation that a barrier finds answered with `NOSCRIPT`, with the
-    /// refusal of a newer command, or with a redirection of a Cluster, is sent again after it. A release in a call for
-    /// many is sent again up to three times: with the text of the call, by itself, and with the text of that. Before
-    /// each barrier, releases that a node answered with errors are tried once more. A node that still does not serve
-    /// them is among the returned names.
+    /// Two barriers are needed: an operation that the first barrier finds answered with `NOSCRIPT`, with the
+    /// refusal of a newer command, or with a redirection of a Cluster, is sent again after it. Before each barrier, releases that a
+    /// node answered with errors are tried once more. A node that still does not serve them is among
+    /// the returned names.
     ///
     /// # Cancellation
     /// Dropping the future has no effect on the nodes.
@@ -43,12 +39,7 @@ impl Client {
             .iter()
             .map(|node| {
                 Box::pin(async move {
-                    for _ in 0..BARRIERS {
-                        if !serves(&**node, barrier()).await {
-                            return false;
-                        }
-                    }
-                    true
+                    serves(&**node, barrier()).await && serves(&**node, barrier()).await
                 })
             })
             .collect();

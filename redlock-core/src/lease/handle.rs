@@ -317,7 +317,7 @@ impl LeaseHandle {
         state.extensions = state.extensions.saturating_add(1);
         if deadline > state.deadline {
             state.deadline = deadline;
-            state.expiring = third_left(started, deadline);
+            state.expiring = state.expiring.max(third_left(started, deadline));
             self.shared.renew_valid_until(&state);
             if let Some(line_ticket) = &state.line_ticket {
                 let lines = &self.shared.leases.lines;

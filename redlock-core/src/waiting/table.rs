@@ -90,9 +90,11 @@ impl<S: BuildHasher> LineTable<S> {
         self.lines.get_mut(place.at()).map(|(_, line)| line)
     }
 
-    /// The line at `place`, if the turn there has `ticket`. No ticket is used twice: it is the same line.
+    /// The line at `place`, if the turn there has `ticket`. No turn has the ticket of an earlier one, so that line
+    /// gave it out. 0 is no ticket.
     pub(super) fn with_turn(&mut self, place: LinePlace, ticket: u64) -> Option<&mut Line> {
-        self.at(place).filter(|line| line.turn == ticket)
+        self.at(place)
+            .filter(|line| ticket != 0 && line.turn == ticket)
     }
 
     /// The line of `key`, which is `new` if there was none, and its place.

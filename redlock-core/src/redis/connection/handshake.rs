@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use crate::node::NodeError;
 use crate::redis::address::{Login, Server};
 use crate::redis::protocol::command::{CompareAndDelete, Dialect, is_command_allowed};
-use crate::redis::protocol::scripts::introductions;
+use crate::redis::protocol::scripts::{introductions, release_each_trial};
 use crate::redis::protocol::wire::{Value, decode, pack};
 
 use super::errors::{CLOSED, GARBLED, broken, not_connected, rejected, rejected_as};
@@ -24,6 +24,8 @@ pub(in crate::redis) struct Connected {
     pub(in crate::redis) dialect: Dialect,
     /// The command that releases one key, if the server has one and its ACL allows it.
     pub(in crate::redis) release: Option<CompareAndDelete>,
+    /// True if the server's ACL allows the script of several releases.
+    pub(in crate::redis) release_each: bool,
     /// What the server told of itself, if it was asked.
     pub(in crate::redis) facts: Facts,
 }
@@ -50,7 +52,7 @@ pub(in crate::redis) async fn connect(
 ) -> Result<Connected, NodeError> {
     let mut socket = Socket::open(server).await?;
     let stream = socket.stream();
-    let (dialect, release, facts) =
+    let (dialect, release, release_each, facts) =
         handshake(stream, server, is_known, info_level, key_prefix).await?;
     let (stream, socket) = socket.lendable();
     Ok(Connected {
@@ -58,6 +60,7 @@ pub(in crate::redis) async fn connect(
         socket,
         dialect,
         release,
+        release_each,
         facts,
     })
 }
@@ -76,7 +79,7 @@ async fn handshake(
     is_known: bool,
     info_level: InfoLevel,
     key_prefix: &[u8],
-) -> Result<(Dialect, Option<CompareAndDelete>, Facts), NodeError> {
+) -> Result<(Dialect, Option<CompareAndDelete>, bool, Facts), NodeError> {
     let login = &server.login;
     let mut buffer = BytesMut::new();
     let hello = greet(stream, &mut buffer, login).await.map_err(|error| {
@@ -100,7 +103,7 @@ async fn handshake(
         Facts::of_role(hello.is_replica),
     )
     .await?;
-    introduce(stream, &mut buffer, key_prefix).await?;
+    let release_each = introduce(stream, &mut buffer, key_prefix).await?;
     let mut release = hello.release;
     if let Some(command) = release {
         let answer = exchange(stream, &mut buffer, &command.trial(key_prefix), |_| ()).await?;
@@ -113,7 +116,7 @@ async fn handshake(
     } else {
         Dialect::Plain
     };
-    Ok((dialect, release, facts))
+    Ok((dialect, release, release_each, facts))
 }
 
 /// Logs in, and reads what a server tells of itself in its greeting.
@@ -147,16 +150,18 @@ pub(in crate::redis) async fn greet(
     }
 }
 
-/// Makes the server remember the scripts.
+/// Makes the server remember the scripts. True if it runs that of several releases.
 async fn introduce(
     stream: &mut dyn Stream,
     buffer: &mut BytesMut,
     key_prefix: &[u8],
-) -> Result<(), NodeError> {
+) -> Result<bool, NodeError> {
     let scripts: Vec<_> = introductions(key_prefix).collect();
     // All at once: with a round trip for each, a far server would take longer than `connect_timeout`, and so would
     // one to which many processes connect at the same time.
-    ask(stream, buffer, &scripts.concat()).await?;
+    let trial = release_each_trial(key_prefix);
+    ask(stream, buffer, &[trial, scripts.concat()].concat()).await?;
+    let release_each = answer(stream, buffer, |_| ()).await?.is_ok();
     for _ in &scripts {
         let refused = |error: String| {
             let what = "the server does not run the scripts that a release needs";
@@ -164,7 +169,7 @@ async fn introduce(
         };
         answer(stream, buffer, |_| ()).await?.map_err(refused)?;
     }
-    Ok(())
+    Ok(release_each)
 }
 
 /// Asks the server about itself, all at once. Facts that its ACL hides stay unknown.

@@ -208,8 +208,7 @@ pub(super) static EXTEND_EACH: LazyLock<Script> = LazyLock::new(|| {
 });
 
 /// The release of several locks, each with one key and a token of its own. 1: all are deleted; a text: for each
-/// a `1` if it is deleted, `0` if it is another holder's, and `-` if it is missing or no string. The script is not
-/// introduced: a server that does not know it has released nothing.
+/// a `1` if it is deleted, `0` if it is another holder's, and `-` if it is missing or no string.
 pub(super) static RELEASE_EACH: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "local held, ours, answers = redis.call('MGET', unpack(KEYS)), {}, {} \
@@ -225,6 +224,14 @@ pub(super) static RELEASE_EACH: LazyLock<Script> = LazyLock::new(|| {
          return table.concat(answers)",
     )
 });
+
+/// The script of several releases, for a key that never exists. An error says that the server's ACL forbids `MGET`.
+/// Then each release is a call of its own: one that was refused would be sent again behind later acquisitions.
+pub(in crate::redis) fn release_each_trial(key_prefix: &[u8]) -> Vec<u8> {
+    let key = [key_prefix, b"redlock:permissions"].concat();
+    let words: [&[u8]; 5] = [b"EVAL", RELEASE_EACH.text.as_bytes(), b"1", &key, b""];
+    pack(words.into_iter())
+}
 
 /// 1: the keys were ours, and are deleted; 0: another holder's; -1: none exists.
 pub(super) static RELEASE: LazyLock<Script> = LazyLock::new(|| {

@@ -156,6 +156,9 @@ impl Town {
         let Some(call) = call else {
             return Reply::Int(1);
         };
+        if keys[0].ends_with(b"redlock:permissions") {
+            return Reply::text("-");
+        }
         if let Some(marker) = call.marker {
             let now = (self.now() + EPOCH_MICROS) / 1000;
             let text = self.hosts[host].memory.get(marker);

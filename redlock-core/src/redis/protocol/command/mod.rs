@@ -25,7 +25,7 @@ use super::wire::{Digits, Value, pack};
 use release::is_of_another_type;
 pub(in crate::redis) use release::{CompareAndDelete, is_command_allowed, is_command_refused};
 
-pub(in crate::redis) use batch::{Each, MOST_IN_BATCH};
+pub(in crate::redis) use batch::{Each, MOST_IN_BATCH, is_call_refused};
 
 /// The commands that the server supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +46,8 @@ pub(in crate::redis) struct Encoding {
     pub(in crate::redis) readers_tried: bool,
     /// The command that releases one key; `None` for the script.
     pub(in crate::redis) release: Option<CompareAndDelete>,
+    /// True if the script of several releases may be called.
+    pub(in crate::redis) release_each: bool,
 }
 
 impl Encoding {

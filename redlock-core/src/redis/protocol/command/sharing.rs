@@ -155,6 +155,7 @@ mod tests {
             marker: Some(b"marker"[..].into()),
             readers_tried: false,
             release: None,
+            release_each: false,
         };
         let bytes = encoded(operation, &encoding);
         let Ok(Some((Value::Array(words), _))) = decode(bytes) else {
@@ -243,6 +244,7 @@ mod tests {
             marker: None,
             readers_tried: false,
             release: None,
+            release_each: false,
         };
         let fourth = |encoding: &Encoding, kind| {
             let operation = acquire(kind);

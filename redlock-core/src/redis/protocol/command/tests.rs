@@ -20,6 +20,7 @@ fn encoding(dialect: Dialect, marker: Option<&str>) -> Encoding {
         marker,
         readers_tried: false,
         release: None,
+        release_each: true,
     }
 }
 

@@ -19,6 +19,8 @@ use crate::redis::connection::backoff::SPREAD;
 use crate::redis::protocol::wire::{Value, decode};
 use crate::restart_check::{CheckedSet, RestartCheck};
 
+mod trials;
+
 const STEP: Duration = Duration::from_millis(5);
 /// An answer to `TIME`.
 const TIME: &str = "*2\r\n$4\r\n5000\r\n$1\r\n0\r\n";
@@ -276,69 +278,6 @@ async fn a_server_that_was_connected_to_in_plain_text_does_not_want_tls() {
     let reason = until(&inbox, false).await;
     assert_eq!(reason, crate::redis::connection::errors::CLOSED);
     driver.abort();
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_release_is_the_command_that_the_greeting_has_found_allowed() {
-    let io = IoThread::start().unwrap();
-    let (delifeq, delex) = (
-        "DELIFEQ redlock:permissions ",
-        "DELEX redlock:permissions IFEQ ",
-    );
-    let forbidden = "-NOPERM User x has no permissions to run the 'delifeq' command\r\n";
-    for (place, (server, version, trial, answer, released_by)) in [
-        ("valkey", "9.0.0", Some(delifeq), ":0\r\n", "DELIFEQ r "),
-        ("redis", "8.4.0", Some(delex), ":0\r\n", "DELEX r IFEQ "),
-        (
-            "valkey",
-            "9.1.2",
-            Some(delifeq),
-            "-MOVED 1 a:1\r\n",
-            "DELIFEQ r ",
-        ),
-        (
-            "valkey",
-            "9.1.2",
-            Some(delifeq),
-            "-NOPERM No permissions to access a key\r\n",
-            "DELIFEQ r ",
-        ),
-        (
-            "valkey",
-            "9.1.2",
-            Some(delifeq),
-            "-DISABLED by the provider\r\n",
-            "EVALSHA ",
-        ),
-        ("valkey", "9.1.2", Some(delifeq), forbidden, "EVALSHA "),
-        (
-            "redis",
-            "8.6.3",
-            Some(delex),
-            "-ERR unknown command 'DELEX'\r\n",
-            "EVALSHA ",
-        ),
-        ("valkey", "8.1.0", None, "", "EVALSHA "),
-        ("redis", "8.2.1", None, "", "EVALSHA "),
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        let at = Server::start(&format!("trial-{place}"));
-        let (driver, inbox) = at.driver(&io);
-        // It is owed, and goes first.
-        inbox.submit(release(&io), Reply::to_nobody());
-        let driver = tokio::spawn(driver.run());
-        let mut peer = at.accept().await;
-        peer.shake_hands_as(server, version).await;
-        if let Some(trial) = trial {
-            assert_eq!(peer.command().await, trial);
-            peer.answer(answer).await;
-        }
-        let sent = peer.command().await;
-        assert!(sent.starts_with(released_by), "{server} {version}: {sent}");
-        driver.abort();
-    }
 }
 
 /// A clock that panics once, when the test says so.

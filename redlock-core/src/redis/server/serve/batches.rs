@@ -4,7 +4,7 @@
 //! thousands of locks renews many of them at a time, and one that serves many callers releases some at a time. The
 //! driver sends extensions together that are neighbours in the inbox, and releases likewise, so the order of the
 //! operations stays. Each of them is judged by itself: a lock that the call did not extend, for whatever reason, is asked
-//! for by itself, and so is one of which it does not say whether it was released. Then that answer counts.
+//! for by itself. A release whose result the call does not name is sent again by itself.
 
 use std::time::Duration;
 
@@ -13,15 +13,16 @@ use tokio::time::Instant;
 use crate::node::operation::{Operation, SharedOperation};
 use crate::node::{Answer, NodeError, NodeErrorKind, Reply};
 use crate::redis::protocol::command::{
-    Dialect, Each, MOST_IN_BATCH, is_noscript, is_plain_acquisition,
+    Dialect, Each, MOST_IN_BATCH, encode_with_text, is_call_refused, is_noscript,
+    is_plain_acquisition,
 };
 use crate::redis::protocol::wire::Value;
 
 use super::super::inbox::{Route, Submission};
 use super::{Purpose, Serve};
 
-/// The time for which all operations go by themselves after an error: the user may lack `MGET` or `PEXPIREAT`, or
-/// a proxy may have the keys on several servers.
+/// The time for which extensions go by themselves after an error: the user may lack `MGET` or `PEXPIREAT`, or a
+/// proxy may have the keys on several servers.
 const PAUSE: Duration = Duration::from_secs(600);
 
 pub(super) struct Batched {
@@ -35,8 +36,10 @@ pub(super) struct Batch {
     operations: Vec<Batched>,
     /// What they want, if there are any.
     each: Option<Each>,
-    /// No call before this moment.
+    /// No call of extensions before this moment.
     again_at: Option<Instant>,
+    /// True if the server has forgotten the script of releases: the next call has its text.
+    is_unknown: bool,
 }
 
 fn overtaken() -> NodeError {
@@ -57,7 +60,7 @@ impl Serve {
         since: Instant,
     ) -> Option<Submission> {
         let each = Each::of(&submission.operation, &self.encoding)
-            .filter(|_| !submission.route.is_barrier && self.may_batch(since));
+            .filter(|each| !submission.route.is_barrier && self.may_batch(*each, since));
         if each.is_none() && self.goes_ahead(&submission.operation) {
             return Some(submission);
         }
@@ -76,8 +79,8 @@ impl Serve {
         None
     }
 
-    /// True if `operation` may be served before the releases that are kept: it acquires another key. Of many callers
-    /// some acquire while others release, so that few releases are neighbours.
+    /// True if `operation` may be served before the releases that are kept: it acquires another key. Without this rule
+    /// few releases would be neighbours, as of many callers some acquire while others release.
     fn goes_ahead(&self, operation: &Operation) -> bool {
         self.batch.each == Some(Each::Release)
             && is_plain_acquisition(operation)
@@ -85,10 +88,9 @@ impl Serve {
     }
 
     /// A Cluster's server has only some of the slots, and may give each of them away.
-    fn may_batch(&self, now: Instant) -> bool {
-        self.encoding.dialect == Dialect::NamesHolder
-            && self.inbox.part().is_none()
-            && self.batch.again_at.is_none_or(|at| at <= now)
+    fn may_batch(&self, each: Each, now: Instant) -> bool {
+        let is_paused = each != Each::Release && self.batch.again_at.is_some_and(|at| at > now);
+        self.encoding.dialect == Dialect::NamesHolder && self.inbox.part().is_none() && !is_paused
     }
 
     /// Sends the operations that were kept.
@@ -100,7 +102,8 @@ impl Serve {
             }
         } else if let Some(each) = each {
             let batched = std::mem::take(&mut self.batch.operations);
-            self.send_call(each, batched, since, false);
+            let is_unknown = each == Each::Release && std::mem::take(&mut self.batch.is_unknown);
+            self.send_call(each, batched, since, is_unknown);
         }
     }
 
@@ -124,8 +127,14 @@ impl Serve {
         value: &Value<'_>,
     ) {
         let is_unknown = is_noscript(value);
-        if matches!(value, Value::Error(_)) && !is_unknown {
-            self.batch.again_at = Some(self.heard + PAUSE);
+        match each {
+            Each::Release if is_call_refused(value) => {
+                self.encoding.release_each = false;
+            }
+            Each::Extend { .. } if matches!(value, Value::Error(_)) && !is_unknown => {
+                self.batch.again_at = Some(self.heard + PAUSE);
+            }
+            _ => {}
         }
         // The server has answered, so the wait for a second answer begins anew.
         let mut again = Vec::new();
@@ -146,13 +155,40 @@ impl Serve {
         if self.batch.operations.capacity() == 0 {
             self.batch.operations = batched;
         }
-        if is_unknown && again.len() > 1 {
+        match each {
             // Nothing was done, so sending the call again with its text runs it for the first time.
-            self.send_call(each, again, self.heard, true);
-        } else {
-            for alone in again {
-                self.send_alone(alone, self.heard);
+            Each::Extend { .. } if is_unknown && again.len() > 1 => {
+                self.send_call(each, again, self.heard, true);
+            }
+            Each::Extend { .. } => {
+                for alone in again {
+                    self.send_alone(alone, self.heard);
+                }
+            }
+            Each::Release => {
+                self.batch.is_unknown |= is_unknown;
+                for alone in again {
+                    self.release_for_certain(alone);
+                }
             }
         }
+    }
+
+    /// Sends a release again, with its text: a barrier may be on its way, and the next one is behind this release.
+    fn release_for_certain(&mut self, batched: Batched) {
+        let Batched { operation, reply } = batched;
+        self.output
+            .extend_from_slice(&encode_with_text(&operation, &self.encoding));
+        let purpose = Purpose::Operation {
+            operation,
+            reply,
+            route: Route::default(),
+        };
+        self.push(self.heard, purpose);
+    }
+
+    /// The operations that were kept, and are given up.
+    pub(super) fn give_up_kept(&mut self) -> Vec<Batched> {
+        std::mem::take(&mut self.batch.operations)
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::node::operation::{SharedOperation, Want};
 use crate::node::{Answer, NodeError};
+use crate::redis::protocol::command::Each;
 
 use super::super::inbox::{Owed, Route};
 use super::batches::Batched;
@@ -30,8 +31,11 @@ impl Serve {
         self.is_over = true;
         let mut owed = Vec::new();
         let mut replies = Vec::new();
-        for in_flight in self.in_flight.drain(..) {
-            match in_flight.purpose {
+        let kept = self.give_up_kept();
+        let kept = (!kept.is_empty()).then(|| Purpose::Batch(Each::Release, kept));
+        let in_flight = self.in_flight.drain(..).map(|it| it.purpose);
+        for purpose in in_flight.chain(kept) {
+            match purpose {
                 Purpose::Operation {
                     operation,
                     reply,

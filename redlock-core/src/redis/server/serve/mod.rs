@@ -145,6 +145,7 @@ impl Serve {
                 .and_then(|server_check| server_check.lock().marker_key()),
             readers_tried: false,
             release: connected.release,
+            release_each: connected.release_each,
         };
         let quarantine = server_check.as_ref().map(|_| {
             let detail = "connected; its restart check is under way";

@@ -280,6 +280,41 @@ async fn releases_of_a_call_that_failed_are_sent_by_themselves_and_owed_if_they_
     scene.answer(":1\r\n-OOM command not allowed\r\n").await;
     assert_eq!(granted(&rounds), [1, 0]);
     assert!(scene.inbox.owes(Instant::now()));
+    tokio::time::advance(Duration::from_secs(601)).await;
+    scene.release(2);
+    assert_eq!(scene.calls()[..2], [1, 1], "no call on this connection");
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_an_error_that_refuses_each_release_calls_go_on() {
+    let mut scene = Scene::set();
+    scene.release(2);
+    assert_eq!(scene.calls(), [2]);
+    scene.answer("-BUSY a script is running\r\n").await;
+    assert_eq!(scene.calls(), [1, 1]);
+    scene.release(2);
+    assert_eq!(scene.calls(), [2]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_forgotten_call_of_releases_is_sent_again_once_with_texts() {
+    let mut scene = Scene::set();
+    let rounds = scene.release(2);
+    assert_eq!(scene.calls(), [2]);
+    scene.answer(FORGOTTEN).await;
+    look(&mut scene.serve);
+    let written = scene.socket.take();
+    assert_eq!(written.matches("\r\nEVAL\r\n").count(), 2, "{written}");
+    scene.answer(&":1\r\n".repeat(2)).await;
+    assert_eq!(granted(&rounds), [1; 2]);
+    for command in ["EVAL", "EVALSHA"] {
+        scene.release(2);
+        look(&mut scene.serve);
+        let written = scene.socket.take();
+        assert!(written.contains(&format!("\r\n{command}\r\n")), "{written}");
+        scene.answer(":1\r\n").await;
+    }
+    assert_eq!(scene.inbox.health().in_flight, 0);
 }
 
 #[tokio::test(start_paused = true)]

@@ -113,6 +113,7 @@ impl Scene {
                 socket: Some(socket),
                 dialect: Dialect::NamesHolder,
                 release: None,
+                release_each: true,
                 facts: Facts::of_role(false),
             };
             let serve = Serve::new(connected, &its_inbox, &Arc::new(options), None);

@@ -283,6 +283,7 @@ fn connected(reader: impl AsyncRead + Send + Unpin + 'static, sink: &Arc<impl Si
         socket: None,
         dialect: Dialect::NamesHolder,
         release: None,
+        release_each: true,
         facts: Facts::of_role(false),
     }
 }

@@ -44,6 +44,7 @@ impl Scene {
                 socket: Some(socket),
                 dialect: Dialect::NamesHolder,
                 release: None,
+                release_each: true,
                 facts: Facts::of_role(false),
             };
             Serving::new(Serve::new(connected, &inbox, &Arc::new(options), None))

@@ -19,7 +19,7 @@ fn barrier(inbox: &Inbox, io: &IoThread) -> Arc<Round> {
 }
 
 fn releases(sent: &str) -> usize {
-    sent.matches("EVALSHA").count()
+    sent.matches("\r\nEVAL").count()
 }
 
 /// Moves the clock until releases are sent. Returns the bytes, and the time that passed.
