@@ -9,7 +9,7 @@ use redlock_core::request::Renewal;
 use redlock_core::{Client, Lease, NodeSet};
 use redlock_tests::{Nodes, RedisNode, eventually};
 
-use crate::core::fixture::{IO, SOON, connect, once, settle, start};
+use crate::core::fixture::{IO, SOON, client, connect, once, settle, start};
 use crate::core::renewal::{patient, until_renewed};
 use crate::core::still_clock::StillClock;
 
@@ -199,12 +199,7 @@ async fn a_user_without_the_commands_of_a_call_has_many_leases_renewed_all_the_s
 }
 
 async fn renewed_by_themselves(more: &str) {
-    let nodes = Nodes::start(1).await;
-    let user = "ACL SETUSER locker on >pw ~* resetchannels -@all +set +get +del +pexpire +pttl +evalsha +eval \
-                +time +info +hello +select +client";
-    nodes[0].command(user.split(' ').chain(more.split_whitespace()));
-    let url = nodes[0].url().replace("redis://", "redis://locker:pw@");
-    let set = connect([url]).await;
+    let (nodes, set) = start_with_a_user_who_may(more).await;
     let clock = StillClock::default();
     let leases = acquired(&patient(&clock), &set).await;
     let whole = leases[0].validity();
@@ -213,4 +208,51 @@ async fn renewed_by_themselves(more: &str) {
         until_renewed(&leases, whole).await;
     }
     released(leases, &nodes).await;
+}
+
+/// The node's user has the commands that every lock needs, and these.
+async fn start_with_a_user_who_may(more: &str) -> (Nodes, NodeSet) {
+    let nodes = Nodes::start(1).await;
+    let user = "ACL SETUSER locker on >pw ~* resetchannels -@all +set +get +del +pexpire +pttl +evalsha +eval \
+                +time +info +hello +select +client";
+    nodes[0].command(user.split(' ').chain(more.split_whitespace()));
+    let url = nodes[0].url().replace("redis://", "redis://locker:pw@");
+    let set = connect([url]).await;
+    (nodes, set)
+}
+
+#[tokio::test]
+async fn locks_that_were_released_in_one_call_are_free_for_what_comes_behind() {
+    for more in ["", "+mget"] {
+        let (nodes, set) = start_with_a_user_who_may(more).await;
+        let client = client();
+        on_the_io_thread(async move {
+            // No other client has called a script on this server.
+            let a = client.acquire(&set, &once("a")).await.unwrap();
+            let b = client.acquire(&set, &once("b")).await.unwrap();
+            drop((a, b));
+            let again = client.acquire(&set, &once("a")).await;
+            again.unwrap_or_else(|error| panic!("with {more:?}: {error}"));
+        })
+        .await;
+        nodes.assert_no_keys(SOON).await;
+    }
+}
+
+#[tokio::test]
+async fn locks_that_are_released_together_take_a_node_few_calls() {
+    let (nodes, set) = start(3).await;
+    let leases = acquired(&patient(&StillClock::default()), &set).await;
+    let before: Vec<_> = nodes.iter().map(calls).collect();
+    let after = set.clone();
+    on_the_io_thread(async move {
+        drop(leases);
+        settle(&after).await;
+    })
+    .await;
+    for (node, before) in nodes.iter().zip(before) {
+        let taken = calls(node) - before;
+        assert!((4..=8).contains(&taken), "{taken} calls for {LEASES} locks");
+    }
+    nodes.assert_no_keys(SOON).await;
 }
