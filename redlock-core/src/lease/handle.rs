@@ -324,7 +324,7 @@ impl LeaseHandle {
                 lines.prolong(line_ticket, deadline);
             }
         }
-        // Tasks that wait have timers for the earlier moments: each of them looks again by then.
+        // Both moments only move later. A task that waits has a timer for the earlier moment, and looks again then.
         Ok(())
     }
 

@@ -140,7 +140,7 @@ impl<S: BuildHasher> LineTable<S> {
     }
 }
 
-/// Spreads a hash over the 64 bits of which a table takes the lowest and the highest ones.
+/// Spreads a hash over 64 bits. A table uses the lowest and the highest of them.
 #[derive(Default)]
 struct Spread(u64);
 

@@ -116,7 +116,7 @@ async fn until_seen(onlookers: &mut [Onlooker], flags: &[&str]) {
     .await;
 }
 
-/// Waits until each server has been asked to tell of so many keys.
+/// Waits until each server tracks this number of keys.
 async fn until_tracked(onlookers: &mut [Onlooker], keys: u64) {
     eventually("the keys to be tracked", SOON, || {
         let all = onlookers.iter_mut();

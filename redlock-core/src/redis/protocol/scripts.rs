@@ -226,7 +226,8 @@ pub(super) static RELEASE_EACH: LazyLock<Script> = LazyLock::new(|| {
 });
 
 /// The script of several releases, for a key that never exists. An error says that the server's ACL forbids `MGET`.
-/// Then each release is a call of its own: one that was refused would be sent again behind later acquisitions.
+/// Then each release is a call of its own: a release that is refused in its call is sent again behind later
+/// acquisitions.
 pub(in crate::redis) fn release_each_trial(key_prefix: &[u8]) -> Vec<u8> {
     let key = [key_prefix, b"redlock:permissions"].concat();
     let words: [&[u8]; 5] = [b"EVAL", RELEASE_EACH.text.as_bytes(), b"1", &key, b""];

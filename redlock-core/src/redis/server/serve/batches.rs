@@ -1,7 +1,7 @@
 //! Extensions, and releases, that are sent in one call.
 //!
 //! A script call of its own costs a server three times what a lock costs in a call for many. A process that holds
-//! thousands of locks renews many of them at a time, and one that serves many callers releases some at a time. The
+//! thousands of locks renews many of them at a time, and a process with many callers releases some at a time. The
 //! driver sends extensions together that are neighbours in the inbox, and releases likewise, so the order of the
 //! operations stays. Each of them is judged by itself: a lock that the call did not extend, for whatever reason, is asked
 //! for by itself. A release whose result the call does not name is sent again by itself.
