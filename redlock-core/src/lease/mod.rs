@@ -258,6 +258,7 @@ impl LeaseShared {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Client, IoThread, MemoryNode, Node, NodeSet, Request};
 
     /// A process may have a million leases. Beside these, a lease has its name, its token, a line, and the
     /// entry of its renewal.
@@ -269,5 +270,26 @@ mod tests {
         assert!(size_of::<Claim>() <= 208);
         assert!(size_of::<LineKey>() <= 40);
         assert!(size_of::<Lease>() <= 40);
+    }
+
+    #[test]
+    fn the_moment_of_expiring_only_moves_later() {
+        let io = IoThread::start().unwrap();
+        let environment = io.environment();
+        let node = MemoryNode::new("a", Arc::clone(&environment.clock));
+        let nodes: NodeSet = [Arc::new(node) as Arc<dyn Node>].into();
+        let client = Client::new(environment);
+        let request = Request::new("r");
+        let lease = io.handle().block_on(client.acquire(&nodes, &request));
+        let lease = lease.unwrap();
+        let now = lease.shared.now();
+        let after = |millis| now.saturating_add(Duration::from_millis(millis));
+        let expiring = || lease.shared.state.lock().expiring;
+        // The extension that began first is counted last.
+        lease.prolong(after(5_000), after(60_000)).unwrap();
+        let before = expiring();
+        lease.prolong(after(1_000), after(60_100)).unwrap();
+        assert_eq!(lease.shared.state.lock().deadline, after(60_100));
+        assert_eq!(expiring(), before);
     }
 }

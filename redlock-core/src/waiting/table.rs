@@ -51,7 +51,7 @@ impl<S: Default> Default for LineTable<S> {
 }
 
 impl<S: BuildHasher> LineTable<S> {
-    /// The hash is drawn anew for each client: names that come from outside cannot be chosen to be alike.
+    /// Each client has a hash of its own: names from outside cannot be chosen to have the same hash.
     fn hash(&self, key: &LineKey) -> u32 {
         let [a, b, c, d, ..] = self.alike.hasher().hash_one(key).to_le_bytes();
         u32::from_le_bytes([a, b, c, d])

@@ -127,7 +127,7 @@ async fn of_leases_that_are_renewed_together_only_the_lost_ones_end() {
     released(leases, &nodes).await;
 }
 
-/// The values of two keys at `node`, which are one text with those that two keys have now.
+/// Other values for two keys at `node`. Joined, they are the same text as the present values joined.
 fn shifted(node: &RedisNode, keys: [&str; 2]) -> [Vec<u8>; 2] {
     let [mut first, mut second] = keys.map(|key| node.get(key).unwrap());
     second.insert(0, first.pop().unwrap());

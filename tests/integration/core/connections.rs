@@ -261,7 +261,7 @@ async fn the_same_to_each_master_of_a_cluster() {
     options.watch_idle = Duration::from_millis(20);
     let set = cluster::connect_with(&servers.url(), options).await;
     cluster::until_voting(&set).await;
-    // A short one that asked for the layout may still be there.
+    // A connection that asked for the layout may not have closed yet.
     until_seen(&mut onlookers, &[OPERATIONS]).await;
     let client = client();
     // A hundred names have slots of each master.
@@ -285,7 +285,7 @@ async fn one_to_each_sentinel_besides() {
     let set = sentinel::voting(group.url(), sentinel::calm()).await;
     let client = client();
     let leases = soon(call(&client, &set, names("lock", 100)).join_all()).await;
-    // A short one that asked for the master may still be there.
+    // A connection that asked for the master may not have closed yet.
     until_seen(&mut sentinels, &[SUBSCRIPTION]).await;
     until_seen(&mut master, &[OPERATIONS]).await;
 

@@ -12,8 +12,8 @@ pub(in crate::redis) const FIRST_PAUSE: Duration = Duration::from_millis(20);
 /// The client notices within this time that a server is back.
 pub(in crate::redis) const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// The longest first pause before another attempt to connect. Many processes that lost their connections at the same
-/// moment come back spread over this time. All at once they would overflow the server's queue of connections (511),
-/// and those that find no place there are let in a second later.
+/// moment come back spread over this time. All at once they would overflow the server's queue of connections (511).
+/// A connection that finds the queue full is tried again by the host, a second later.
 pub(in crate::redis) const SPREAD: Duration = Duration::from_millis(100);
 
 /// True if the node was dropped.

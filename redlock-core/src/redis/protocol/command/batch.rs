@@ -14,7 +14,7 @@ use super::{Encoding, is_command_refused, millis};
 pub(in crate::redis) const MOST_IN_BATCH: usize = 64;
 
 /// True if later releases must not go in such a call: the ACL has changed, or a proxy has another server behind it, or
-/// the keys on several servers. Other errors refuse single releases alike.
+/// the keys on several servers. Any other error refuses a single release too.
 pub(in crate::redis) fn is_call_refused(value: &Value<'_>) -> bool {
     let is_crossing = |text: &[u8]| text.starts_with(b"CROSSSLOT");
     is_command_refused(value) || matches!(value, Value::Error(text) if is_crossing(text))

@@ -2,9 +2,11 @@
 //!
 //! A script call of its own costs a server three times what a lock costs in a call for many. A process that holds
 //! thousands of locks renews many of them at a time, and a process with many callers releases some at a time. The
-//! driver sends extensions together that are neighbours in the inbox, and releases likewise, so the order of the
-//! operations stays. Each of them is judged by itself: a lock that the call did not extend, for whatever reason, is asked
-//! for by itself. A release whose result the call does not name is sent again by itself.
+//! driver sends extensions together that are neighbours in the inbox. It does the same with releases, and writes
+//! acquisitions of other keys ahead of them. So operations that have a key in common keep their order.
+//!
+//! Each lock is judged by itself. A lock that the call did not extend is asked for by itself. A release whose result the
+//! call does not name is sent again by itself.
 
 use std::time::Duration;
 
@@ -187,8 +189,10 @@ impl Serve {
         self.push(self.heard, purpose);
     }
 
-    /// The operations that were kept, and are given up.
-    pub(super) fn give_up_kept(&mut self) -> Vec<Batched> {
-        std::mem::take(&mut self.batch.operations)
+    /// Takes out the call that would be sent next: the driver may have panicked between keeping and sending.
+    pub(super) fn take_kept(&mut self) -> Option<Purpose> {
+        let each = self.batch.each.take()?;
+        let kept = std::mem::take(&mut self.batch.operations);
+        Some(Purpose::Batch(each, kept))
     }
 }

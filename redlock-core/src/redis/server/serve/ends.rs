@@ -2,7 +2,6 @@
 
 use crate::node::operation::{SharedOperation, Want};
 use crate::node::{Answer, NodeError};
-use crate::redis::protocol::command::Each;
 
 use super::super::inbox::{Owed, Route};
 use super::batches::Batched;
@@ -31,8 +30,7 @@ impl Serve {
         self.is_over = true;
         let mut owed = Vec::new();
         let mut replies = Vec::new();
-        let kept = self.give_up_kept();
-        let kept = (!kept.is_empty()).then(|| Purpose::Batch(Each::Release, kept));
+        let kept = self.take_kept();
         let in_flight = self.in_flight.drain(..).map(|it| it.purpose);
         for purpose in in_flight.chain(kept) {
             match purpose {

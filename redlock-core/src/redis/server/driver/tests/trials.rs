@@ -1,4 +1,4 @@
-//! What the greeting tries, and what is sent by its results.
+//! The commands that the greeting tries, and the commands that releases are sent as by the results.
 
 use super::*;
 

@@ -330,6 +330,20 @@ async fn releases_of_a_connection_that_breaks_are_owed() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn releases_that_are_kept_for_the_next_call_are_owed_if_the_connection_breaks() {
+    let mut scene = Scene::set();
+    let operation = Operation::new(Resource::from("r"), scene.token(), RELEASE);
+    let round = Round::new(1, Goal::All);
+    let reply = Reply::new(Arc::clone(&round), 0);
+    let submission = Submission::new(Arc::new(operation), reply, Route::default());
+    let now = Instant::now();
+    assert!(scene.serve.keep_for_batch(submission, now).is_none());
+    scene.serve.abandon();
+    assert_eq!(round.tally().failed, 1);
+    assert_eq!(scene.inbox.take_owed_batch(9, now).len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn no_extension_is_sent_again_behind_a_call_that_ends_its_lock() {
     let mut scene = Scene::set();
     let rounds = scene.extend(2);
