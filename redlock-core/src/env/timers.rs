@@ -2,16 +2,19 @@
 //!
 //! Nearly every timer is dropped before it fires, as the answer that it bounds arrives first. Each
 //! timer of tokio that is set from another thread would wake the thread that owns it. Here one task
-//! sleeps until the earliest moment, and a later timer costs only an entry in a map.
+//! sleeps until the earliest moment, and wakes what is due. A timer for a moment behind that look is
+//! not put in order before it: most are dropped by then.
 
 use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};
+use std::num::NonZeroU64;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use slab::Slab;
 use tokio::sync::Notify;
 
 use super::Moment;
@@ -20,6 +23,9 @@ use super::caught::caught;
 /// The longest sleep of the task while any timer is set. The task's own timer stops while the host is
 /// suspended, but the moments of the timers do not.
 const LONGEST_NAP: Duration = Duration::from_secs(1);
+
+/// The most timers that wait for the task's look to be put in order. The look holds the mutex meanwhile.
+const MOST_UNSORTED: usize = 1024;
 
 /// Reads the clock of the moments.
 type Now = fn() -> Moment;
@@ -32,17 +38,82 @@ pub(crate) struct Timekeeper {
 }
 
 struct TimersState {
-    sleepers: BTreeMap<(Moment, u64), Waker>,
-    next_id: u64,
-    /// The time of the task's next look; `None` while no timer is set.
+    sorted: BTreeMap<(Moment, NonZeroU64), Waker>,
+    /// Timers that were set since the last look, for moments behind the next one.
+    unsorted: Slab<Unsorted>,
+    last_number: u64,
+    /// The latest time of the task's next look; `None` while no timer is set.
     looks_at: Option<Moment>,
+}
+
+struct Unsorted {
+    at: Moment,
+    number: NonZeroU64,
+    waker: Waker,
+}
+
+/// The place of a timer, and a number that no other timer has.
+#[derive(Clone, Copy)]
+struct TimerId {
+    number: NonZeroU64,
+    /// Among the unsorted ones, unless the task has put it in order.
+    slot: u32,
+}
+
+impl TimersState {
+    /// Returns true if the task has to be told, as it would look too late.
+    fn insert(&mut self, at: Moment, waker: Waker) -> (TimerId, bool) {
+        self.last_number += 1;
+        let number = NonZeroU64::new(self.last_number).unwrap_or(NonZeroU64::MIN);
+        let is_later = self.looks_at.is_some_and(|looks_at| looks_at <= at);
+        if is_later && self.unsorted.len() < MOST_UNSORTED {
+            let slot = self.unsorted.insert(Unsorted { at, number, waker });
+            #[expect(clippy::cast_possible_truncation, reason = "there are few")]
+            let slot = slot as u32;
+            return (TimerId { number, slot }, false);
+        }
+        self.sorted.insert((at, number), waker);
+        if !is_later {
+            self.looks_at = Some(at);
+        }
+        let slot = u32::MAX;
+        (TimerId { number, slot }, !is_later)
+    }
+
+    fn waker(&mut self, at: Moment, id: TimerId) -> Option<&mut Waker> {
+        match self.unsorted.get_mut(id.slot as usize) {
+            Some(timer) if timer.number == id.number => Some(&mut timer.waker),
+            _ => self.sorted.get_mut(&(at, id.number)),
+        }
+    }
+
+    fn remove(&mut self, at: Moment, id: TimerId) -> Option<Waker> {
+        match self.unsorted.get(id.slot as usize) {
+            Some(timer) if timer.number == id.number => {
+                Some(self.unsorted.remove(id.slot as usize).waker)
+            }
+            _ => self.sorted.remove(&(at, id.number)),
+        }
+    }
+
+    /// Puts all timers in order. Returns those that are due, and sets the time of the next look.
+    fn look(&mut self, now: Moment) -> BTreeMap<(Moment, NonZeroU64), Waker> {
+        for timer in self.unsorted.drain() {
+            self.sorted.insert((timer.at, timer.number), timer.waker);
+        }
+        let later = self.sorted.split_off(&(now, NonZeroU64::MAX));
+        let due = std::mem::replace(&mut self.sorted, later);
+        self.looks_at = self.sorted.keys().next().map(|(at, _)| *at);
+        due
+    }
 }
 
 impl Timekeeper {
     pub(crate) fn new(now: Now) -> Arc<Self> {
         let state = TimersState {
-            sleepers: BTreeMap::new(),
-            next_id: 0,
+            sorted: BTreeMap::new(),
+            unsorted: Slab::new(),
+            last_number: 0,
             looks_at: None,
         };
         Arc::new(Self {
@@ -58,10 +129,7 @@ impl Timekeeper {
             let now = (self.now)();
             let (due, next) = {
                 let mut state = self.state.lock();
-                let later = state.sleepers.split_off(&(now, u64::MAX));
-                let due = std::mem::replace(&mut state.sleepers, later);
-                state.looks_at = state.sleepers.keys().next().map(|(at, _)| *at);
-                (due, state.looks_at)
+                (state.look(now), state.looks_at)
             };
             // Outside of the mutex: a waker may run any code.
             due.into_values().for_each(wake);
@@ -89,13 +157,13 @@ pub(crate) fn wake(waker: Waker) {
     caught("a waker", || waker.wake());
 }
 
-/// Completes at its moment. Dropping it removes it from the map. It holds the timekeeper through `K`,
+/// Completes at its moment. Dropping it removes it from the timekeeper. It holds the timekeeper through `K`,
 /// so that all that the timer needs lives as long as the timer.
 pub(crate) struct Timer<K: AsRef<Timekeeper>> {
     keeper: K,
     at: Moment,
-    /// Its id in the map, once it is there.
-    id: Option<u64>,
+    /// Once it is set.
+    id: Option<TimerId>,
 }
 
 impl<K: AsRef<Timekeeper>> Timer<K> {
@@ -121,25 +189,17 @@ impl<K: AsRef<Timekeeper> + Unpin> Future for Timer<K> {
         let is_earlier = {
             let mut state = keeper.state.lock();
             let waker = context.waker();
-            if let Some(id) = this.id
-                && let Some(known) = state.sleepers.get_mut(&(this.at, id))
-            {
+            let known = this.id.and_then(|id| state.waker(this.at, id));
+            if let Some(known) = known {
                 if !known.will_wake(waker) {
                     replaced = Some(std::mem::replace(known, waker.clone()));
                 }
+                false
             } else {
-                let id = this.id.unwrap_or_else(|| {
-                    state.next_id += 1;
-                    state.next_id
-                });
+                let (id, is_earlier) = state.insert(this.at, waker.clone());
                 this.id = Some(id);
-                state.sleepers.insert((this.at, id), waker.clone());
+                is_earlier
             }
-            let is_earlier = state.looks_at.is_none_or(|looks_at| this.at < looks_at);
-            if is_earlier {
-                state.looks_at = Some(this.at);
-            }
-            is_earlier
         };
         drop(replaced);
         if is_earlier {
@@ -154,7 +214,7 @@ impl<K: AsRef<Timekeeper>> Drop for Timer<K> {
         if let Some(id) = self.id {
             // The waker is dropped outside of the mutex: it may be the last handle of its task.
             let keeper = self.keeper.as_ref();
-            let _waker = keeper.state.lock().sleepers.remove(&(self.at, id));
+            let _waker = keeper.state.lock().remove(self.at, id);
         }
     }
 }
@@ -194,17 +254,53 @@ mod tests {
         assert_eq!(heard, [0, 10, 20, 30, 40]);
     }
 
-    #[test]
-    fn a_timer_that_is_dropped_is_forgotten() {
-        let keeper = Timekeeper::new(|| Moment::from_origin(Duration::ZERO));
-        let at = Moment::from_origin(Duration::from_secs(1));
-        let mut timer = Box::pin(Timer::new(Arc::clone(&keeper), at));
+    const fn second(second: u64) -> Moment {
+        Moment::from_origin(Duration::from_secs(second))
+    }
+
+    fn set(keeper: &Arc<Timekeeper>, at: Moment) -> Pin<Box<Timer<Arc<Timekeeper>>>> {
+        let mut timer = Box::pin(Timer::new(Arc::clone(keeper), at));
         let mut context = Context::from_waker(Waker::noop());
         for _ in 0..3 {
             assert!(timer.as_mut().poll(&mut context).is_pending());
         }
-        assert_eq!(keeper.state.lock().sleepers.len(), 1);
-        drop(timer);
-        assert!(keeper.state.lock().sleepers.is_empty());
+        timer
+    }
+
+    /// The numbers of timers in order, and of those that are not.
+    fn kept(keeper: &Timekeeper) -> (usize, usize) {
+        let state = keeper.state.lock();
+        (state.sorted.len(), state.unsorted.len())
+    }
+
+    #[test]
+    fn a_timer_that_is_dropped_is_forgotten() {
+        let keeper = Timekeeper::new(|| second(0));
+        let first = set(&keeper, second(1));
+        let dropped_late = set(&keeper, second(3));
+        let dropped_soon = set(&keeper, second(2));
+        assert_eq!(kept(&keeper), (1, 2));
+        drop(dropped_soon);
+        assert_eq!(kept(&keeper), (1, 1));
+        assert!(keeper.state.lock().look(second(0)).is_empty());
+        assert_eq!(kept(&keeper), (2, 0));
+        // It takes the place that the other one had before it was put in order.
+        let last = set(&keeper, second(4));
+        drop(dropped_late);
+        assert_eq!(kept(&keeper), (1, 1));
+        drop((first, last));
+        assert_eq!(kept(&keeper), (0, 0));
+    }
+
+    #[test]
+    fn a_look_puts_few_timers_in_order() {
+        let keeper = Timekeeper::new(|| second(0));
+        let timers: Vec<_> = (0..=MOST_UNSORTED + 7)
+            .map(|_| set(&keeper, second(1)))
+            .collect();
+        assert_eq!(kept(&keeper), (8, MOST_UNSORTED));
+        assert_eq!(keeper.state.lock().look(second(1)).len(), timers.len());
+        drop(timers);
+        assert_eq!(kept(&keeper), (0, 0));
     }
 }

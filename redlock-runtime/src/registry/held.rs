@@ -305,7 +305,7 @@ impl Drop for HeldPlace {
             // The time counts once the last lease that shared the lock is gone.
             let last = entry.as_ref().filter(|entry| entry.lease.holders() == 0);
             if let Some((site, lease)) = last.and_then(|it| Some((it.site?, &it.lease))) {
-                state.hold_times.record(site, self.held.of(lease));
+                state.hold_times.record(site, self.held.micros_of(lease));
             }
             if let Some(entry) = entry.as_ref().filter(|_| state.is_closed) {
                 let departed = Departed {

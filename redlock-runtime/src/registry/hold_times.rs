@@ -11,20 +11,22 @@ use redlock_core::node::Remaining;
 
 use crate::site::Site;
 
-/// An average for each function, by the address of its site.
+/// An average for each function in microseconds, by the address of its site.
 #[derive(Debug, Default)]
-pub(crate) struct HoldTimes(BTreeMap<usize, Duration>);
+pub(crate) struct HoldTimes(BTreeMap<usize, u64>);
 
 impl HoldTimes {
     /// A holder is done. A moving average with a weight of one eighth for each holder.
-    pub(crate) fn record(&mut self, site: &'static Site, held: Duration) {
+    pub(crate) fn record(&mut self, site: &'static Site, held_micros: u32) {
+        let held = u64::from(held_micros);
         let average = self.0.entry(site.address()).or_insert(held);
         *average = (*average * 7 + held) / 8;
     }
 
     /// The usual time; `None` if no holder is done yet.
     pub(crate) fn usual(&self, site: &'static Site) -> Option<Duration> {
-        self.0.get(&site.address()).copied()
+        let average = self.0.get(&site.address())?;
+        Some(Duration::from_micros(*average))
     }
 }
 
@@ -32,23 +34,27 @@ impl HoldTimes {
 /// a part of every lease, so it is small.
 #[derive(Debug, Default)]
 pub(crate) struct HoldTime {
-    /// Microseconds; zero if no body has returned, or if they are too many.
+    /// Microseconds; zero if no body has returned.
     measured: AtomicU32,
 }
 
 impl HoldTime {
     pub(crate) fn set(&self, held: Duration) {
-        let micros = u32::try_from(held.as_micros().max(1)).unwrap_or(0);
-        self.measured.store(micros, Ordering::Relaxed);
+        self.measured.store(micros(held), Ordering::Relaxed);
     }
 
-    /// The time until now, if it was not measured.
-    pub(crate) fn of(&self, lease: &LeaseHandle) -> Duration {
+    /// The microseconds until now, if the time was not measured.
+    pub(crate) fn micros_of(&self, lease: &LeaseHandle) -> u32 {
         match self.measured.load(Ordering::Relaxed) {
-            0 => lease.held_for(),
-            micros => Duration::from_micros(micros.into()),
+            0 => micros(lease.held_for()),
+            measured => measured,
         }
     }
+}
+
+/// At least one, and at most an hour and eleven minutes: the usual time of a longer one is no advice to wait for it.
+fn micros(held: Duration) -> u32 {
+    u32::try_from(held.as_micros().max(1)).unwrap_or(u32::MAX)
 }
 
 /// The time after which a lock is likely free, by the `usual` time of its function, the `ttl` with
@@ -83,10 +89,10 @@ mod tests {
         static OTHER: Site = Site::new(|| (), "module", "other", "file", 2, 1, "r");
         let mut times = HoldTimes::default();
         assert_eq!(times.usual(&ONE), None);
-        times.record(&ONE, ms(300));
+        times.record(&ONE, 300_000);
         assert_eq!(times.usual(&ONE), Some(ms(300)));
         for _ in 0..50 {
-            times.record(&ONE, ms(800));
+            times.record(&ONE, 800_000);
         }
         let usual = times.usual(&ONE).unwrap();
         assert!((ms(790)..=ms(800)).contains(&usual), "{usual:?}");
