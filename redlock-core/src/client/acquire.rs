@@ -219,7 +219,8 @@ impl ClientShared {
             next = Some(due);
             let LineKey { keys, nodes, .. } = turn.line_key();
             let watch = QuorumWatch::begin(&environment.clock, nodes, keys, seats);
-            if !turn.pause(due, pin!(watch.free())).await {
+            let free = pin!(watch.free());
+            if !turn.pause_looking(due, || watch.is_blind(), free).await {
                 return;
             }
             rounds = turn.comes_free(due);
@@ -299,7 +300,8 @@ impl ClientShared {
                 environment.clock.sleep_until(wakeups_count_from).await;
                 watch.free().await;
             });
-            turn.pause(next, free).await
+            let is_blind = || refused.is_blind(watch.as_ref());
+            turn.pause_looking(next, is_blind, free).await
         };
         if came_free {
             turn.came_free_from(&refused.refusal);

@@ -252,6 +252,11 @@ impl Refused {
         })
     }
 
+    /// True if too few nodes would tell the caller with this `watch` when to ask again.
+    pub(super) fn is_blind(&self, watch: Option<&FreeWatch>) -> bool {
+        self.is_behind_others() || watch.is_none_or(FreeWatch::is_blind)
+    }
+
     /// True if the votes are split so that no client has the lock and none can have won it. Waits for
     /// the votes that this needs, within the attempt's timeout.
     pub(crate) async fn is_split(&self) -> bool {

@@ -37,7 +37,7 @@ pub(crate) struct ClientShared {
     pub(crate) context: Arc<Context>,
     pub(crate) lines: Arc<Lines>,
     pub(crate) leases: Arc<Leases>,
-    reads: sharing::YoungReads,
+    reads: Arc<sharing::YoungReads>,
 }
 
 /// The settings of a client.
@@ -125,7 +125,7 @@ impl Client {
             context,
             lines,
             leases: Arc::new(leases),
-            reads: sharing::YoungReads::default(),
+            reads: Arc::default(),
         };
         Self {
             shared: Arc::new(shared),

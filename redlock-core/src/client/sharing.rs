@@ -8,7 +8,8 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use crate::context::Context;
-use crate::env::Moment;
+use crate::env::sweep::{Keeps, sweep};
+use crate::env::{Environment, Moment};
 use crate::lease::{Lease, LeaseHandle, LeasePlace, LeaseShared};
 use crate::model::kind::Kind;
 use crate::model::request::Request;
@@ -106,6 +107,8 @@ struct YoungState {
     leases: HashMap<LineKey, Young>,
     /// When a lease of the line is no longer young. A line may have had several since.
     until: VecDeque<(Moment, LineKey)>,
+    /// True if a sweep is under way.
+    is_swept: bool,
 }
 
 /// A lease, and when it is no longer young.
@@ -141,32 +144,64 @@ impl YoungReads {
     }
 
     /// Remembers a lease that was acquired just now.
-    pub(super) fn opened(&self, longest: Duration, line_key: &LineKey, lease: &Lease) {
+    pub(super) fn opened(
+        self: &Arc<Self>,
+        environment: &Environment,
+        longest: Duration,
+        line_key: &LineKey,
+        lease: &Lease,
+    ) {
         if longest.is_zero() {
             return;
         }
         let now = lease.shared.now();
-        // Dropped outside of the mutex: they may hold the last of a node.
-        let mut forgotten = Vec::new();
-        let mut state = self.state.lock();
-        while state.until.front().is_some_and(|(until, _)| *until <= now) {
-            let Some((_, line_key)) = state.until.pop_front() else {
-                break;
-            };
-            let young = state.leases.get(&line_key);
-            let is_young = young.is_some_and(|young| young.until > now);
-            let lease = (!is_young).then(|| state.leases.remove_entry(&line_key));
-            forgotten.push((line_key, lease));
-        }
         let until = now.saturating_add(longest);
         let young = Young {
             shared: Arc::downgrade(&lease.shared),
             generation: lease.handle.generation,
             until,
         };
-        state.leases.insert(line_key.clone(), young);
-        state.until.push_back((until, line_key.clone()));
-        drop(state);
+        let sweeps = {
+            // Dropped outside of the mutex: they may hold the last of a node.
+            let _forgotten;
+            let mut state = self.state.lock();
+            _forgotten = state.forget(now);
+            state.leases.insert(line_key.clone(), young);
+            state.until.push_back((until, line_key.clone()));
+            !std::mem::replace(&mut state.is_swept, true)
+        };
+        if sweeps {
+            sweep(environment, self);
+        }
+    }
+}
+
+impl YoungState {
+    /// Forgets leases that are no longer young. Returns what the caller drops once the state is unlocked.
+    fn forget(&mut self, now: Moment) -> Vec<(LineKey, Option<(LineKey, Young)>)> {
+        let mut forgotten = Vec::new();
+        while self.until.front().is_some_and(|(until, _)| *until <= now) {
+            let Some((_, line_key)) = self.until.pop_front() else {
+                break;
+            };
+            let young = self.leases.get(&line_key);
+            let is_young = young.is_some_and(|young| young.until > now);
+            let lease = (!is_young).then(|| self.leases.remove_entry(&line_key));
+            forgotten.push((line_key, lease.flatten()));
+        }
+        forgotten
+    }
+}
+
+/// A young lease is kept under its line, which has the nodes.
+impl Keeps for YoungReads {
+    fn forget(&self, now: Moment) -> bool {
+        // Dropped outside of the mutex: they may hold the last of a node.
+        let _forgotten;
+        let mut state = self.state.lock();
+        _forgotten = state.forget(now);
+        state.is_swept = !state.until.is_empty();
+        state.is_swept
     }
 }
 
@@ -187,7 +222,9 @@ impl ClientShared {
         let place = LeasePlace::Passed;
         let lease = Lease::new(&self.leases, claim, request, budget, terms, place);
         let longest = self.lines.longest_share();
-        self.reads.opened(longest, turn.line_key(), &lease);
+        let environment = &self.context.environment;
+        self.reads
+            .opened(environment, longest, turn.line_key(), &lease);
         // The turn goes to the next reader at once, and not when the lease ends.
         drop(turn);
         lease

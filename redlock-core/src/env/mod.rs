@@ -15,6 +15,7 @@ pub(crate) mod process;
 pub(crate) mod room;
 #[cfg(test)]
 pub(crate) mod still_clock;
+pub(crate) mod sweep;
 pub(crate) mod throttle;
 pub(crate) mod timeout;
 pub(crate) mod timers;

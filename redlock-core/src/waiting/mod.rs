@@ -24,6 +24,7 @@
 pub(crate) mod budget;
 mod fairness;
 pub(crate) mod handover;
+mod idle;
 pub(crate) mod left_free;
 mod line;
 mod line_key;
@@ -63,15 +64,13 @@ pub use wakeup::changes::ChangeWatch;
 
 use crate::context::Context;
 use crate::env::Moment;
+use crate::env::sweep::sweep;
 use crate::env::timers::wake;
 use fairness::Fairness;
 use handover::LeftClaim;
 use left_free::LeftFree;
 use line::{Idle, Line, PollTimes, TurnStatus, Wanted};
 use table::{LinePlace, LineTable};
-
-/// How many idle lines are remembered at most.
-const MOST_IDLE: usize = 1024;
 
 /// How many callers may stand in line.
 #[derive(Clone, Copy, Debug)]
@@ -98,6 +97,8 @@ struct LinesState {
     last_ticket: u64,
     /// Lines without callers, which are kept for a moment.
     idle: VecDeque<(Moment, LinePlace)>,
+    /// True if a sweep of the idle lines is under way.
+    is_swept: bool,
 }
 
 /// The admission of a caller to a line.
@@ -306,12 +307,13 @@ impl Lines {
     /// Passes the turn on, with the result of `handoff`, if a caller waits in line. If none waits,
     /// `if_nobody_waits` decides about the line. Returns false if the turn stays where it is.
     fn pass(
-        &self,
+        self: &Arc<Self>,
         line_ticket: &TurnTicket,
         due: Moment,
         if_nobody_waits: IfNobodyWaits,
         handoff: impl FnOnce() -> TurnHandoff,
     ) -> bool {
+        let mut sweeps = false;
         // A forgotten line is dropped outside of the mutex.
         let ([next, _head], _waiters, _forgotten) = {
             let mut state = self.state.lock();
@@ -330,6 +332,7 @@ impl Lines {
                     line.turn = 0;
                     line.status = TurnStatus::Idle(Box::new(idle));
                     let waiters = line.waiters.take();
+                    sweeps = !std::mem::replace(&mut state.is_swept, true);
                     ([None, None], waiters, state.keep_idle(idle.until, place))
                 }
                 IfNobodyWaits::Forget => ([None, None], None, lines.remove(place)),
@@ -338,6 +341,9 @@ impl Lines {
         if let Some(next) = next {
             wake(next);
         }
+        if sweeps {
+            sweep(&self.context.environment, self);
+        }
         true
     }
 
@@ -345,35 +351,5 @@ impl Lines {
     #[cfg(test)]
     fn known(&self) -> usize {
         self.state.lock().lines.len()
-    }
-}
-
-impl LinesState {
-    /// Keeps a line without callers for a moment. Returns the line that is forgotten to make room for
-    /// it, if there is one. The caller drops it once the lines are unlocked.
-    fn keep_idle(&mut self, until: Moment, place: LinePlace) -> Option<(LineKey, Line)> {
-        let forgotten = if self.idle.len() == MOST_IDLE {
-            self.forget_first_idle()
-        } else {
-            None
-        };
-        self.idle.push_back((until, place));
-        forgotten
-    }
-
-    fn forget_idle(&mut self, now: Moment) -> Vec<(LineKey, Line)> {
-        let mut forgotten = Vec::new();
-        while self.idle.front().is_some_and(|(until, _)| *until <= now) {
-            forgotten.extend(self.forget_first_idle());
-        }
-        forgotten
-    }
-
-    fn forget_first_idle(&mut self) -> Option<(LineKey, Line)> {
-        let (until, place) = self.idle.pop_front()?;
-        // The line may be in use again, or its place may.
-        let line = self.lines.at(place)?;
-        let is_idle = matches!(&line.status, TurnStatus::Idle(idle) if idle.until == until);
-        is_idle.then(|| self.lines.remove(place)).flatten()
     }
 }

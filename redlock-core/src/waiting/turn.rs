@@ -20,6 +20,9 @@ use super::refusal::Refusal;
 use super::table::LinePlace;
 use super::{IfNobodyWaits, LineKey, Lines, TurnHandoff};
 
+/// The longest time until the first look in a pause. It doubles with each look at which the caller is blind.
+const FIRST_LOOK: Duration = Duration::from_secs(1);
+
 /// The right to talk to the nodes for a line. Dropping it passes it on.
 pub(crate) struct Turn {
     pub(super) lines: Arc<Lines>,
@@ -27,6 +30,8 @@ pub(crate) struct Turn {
     line_ticket: TurnTicket,
     /// The rounds of a break that are left for the next caller, if this one leaves.
     rounds: u32,
+    /// The looks in a row at which the caller found that too few nodes would tell it of a release.
+    blind_looks: u32,
 }
 
 /// A turn without the key of its line, which the lease knows: what a lease keeps of its turn.
@@ -46,6 +51,7 @@ impl Turn {
             line_key,
             line_ticket,
             rounds: 0,
+            blind_looks: 0,
         }
     }
 
@@ -136,6 +142,50 @@ impl Turn {
         });
         let clock = self.lines.context.clock();
         before(clock, until, wanted).await.unwrap_or(false)
+    }
+
+    /// The same, but the caller looks now and then whether it `is_blind`. If it is, the pause is over.
+    /// "Long pauses" in the module's documentation says why.
+    pub(crate) async fn pause_looking<F>(
+        &mut self,
+        until: Moment,
+        is_blind: impl Fn() -> bool,
+        mut free: Pin<&mut F>,
+    ) -> bool
+    where
+        F: Future<Output = ()>,
+    {
+        loop {
+            let look = self.next_look(until);
+            if self.pause(look, free.as_mut()).await {
+                self.blind_looks = 0;
+                return true;
+            }
+            if self.lines.context.now() < look {
+                return false;
+            }
+            let is_blind = is_blind();
+            self.blind_looks = if is_blind {
+                self.blind_looks.saturating_add(1)
+            } else {
+                0
+            };
+            if is_blind || look == until {
+                return false;
+            }
+        }
+    }
+
+    /// The moment of the next look in a pause that lasts until `until`.
+    fn next_look(&self, until: Moment) -> Moment {
+        let environment = &self.lines.context.environment;
+        let doubled = 1_u32.checked_shl(self.blind_looks).unwrap_or(u32::MAX);
+        let longest = FIRST_LOOK.saturating_mul(doubled);
+        let now = environment.now();
+        if until <= now.saturating_add(longest) {
+            return until;
+        }
+        now.saturating_add(environment.jittered(longest))
     }
 
     /// Records that the lock was acquired on these terms. The lease keeps the returned ticket.

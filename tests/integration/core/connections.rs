@@ -5,7 +5,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use redlock_core::redis::RedisOptions;
-use redlock_core::request::RetryLimit;
+use redlock_core::request::{Kind, RetryLimit};
 use redlock_core::{Client, Lease, NodeSet, Request};
 use redlock_tests::redis::{self, Connection, FromRedisValue};
 use redlock_tests::{Nodes, RedisCluster, RedisNode, SentinelGroup, eventually};
@@ -13,6 +13,7 @@ use tokio::task::JoinSet;
 
 use crate::cluster::fixture as cluster;
 use crate::core::fixture::{SOON, client, connect, connect_with, once, patient, settle};
+use crate::core::still_clock::StillClock;
 use crate::sentinel::fixture as sentinel;
 
 const AN_HOUR: Duration = Duration::from_secs(60 * 60);
@@ -216,6 +217,25 @@ async fn one_for_operations_whatever_the_number_of_locks_tasks_and_threads() {
     until_seen(&mut onlookers, &[OPERATIONS]).await;
     drop((client, set));
     until_seen(&mut onlookers, &[]).await;
+}
+
+/// A client keeps what it knows of a lock for a moment after its release. It must not keep the nodes for longer.
+#[tokio::test]
+async fn none_a_moment_after_the_nodes_were_dropped_though_the_client_stays() {
+    let nodes = Nodes::start(3).await;
+    let mut onlookers = Onlooker::of_all(&nodes);
+    let clock = StillClock::default();
+    let client = Client::new(clock.environment());
+    for kind in [Kind::Exclusive, Kind::Read, Kind::Write] {
+        let set = connect(nodes.urls()).await;
+        let lease = client.acquire(&set, &once("r").kind(kind)).await.unwrap();
+        clock.advance(Duration::from_millis(20));
+        lease.release().await;
+        drop(set);
+        clock.advance(Duration::from_secs(2));
+        until_seen(&mut onlookers, &[]).await;
+    }
+    drop(client);
 }
 
 #[tokio::test]

@@ -3,18 +3,20 @@
 //! is the wake-up.
 
 use std::sync::Arc;
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use redlock_core::error::AcquireError;
 use redlock_core::node::{NodeErrorKind, NodeStatus};
 use redlock_core::request::RetryLimit;
 use redlock_core::restart_check::{CheckedSet, RestartCheck};
-use redlock_core::{Lease, NodeSet, Request};
-use redlock_tests::{Nodes, Proxy, eventually};
+use redlock_core::{Client, Lease, NodeSet, Request};
+use redlock_tests::{Nodes, Proxy, RedisNode, eventually};
 
 use crate::core::fixture::{
-    SOON, client, connect_each, once, patient, stand_in_line, until_voting,
+    SOON, client, connect_each, once, patient, stand_in_line, start, until_voting,
 };
+use crate::core::still_clock::StillClock;
 
 const ROUNDS: usize = 10;
 /// Of each kind, in one line.
@@ -230,4 +232,23 @@ async fn those_who_wait_are_told_of_the_holder_behind_a_frozen_node() {
 #[tokio::test]
 async fn those_who_wait_are_told_of_the_holder_behind_a_quarantined_node() {
     waiters_are_told_that_it_is_held(Absence::Quarantined).await;
+}
+
+/// No node answers the attempt in time, so none is watched, and none will tell of a release.
+#[tokio::test]
+async fn nodes_that_were_frozen_in_an_attempt_are_asked_again_soon() {
+    let (nodes, set) = start(3).await;
+    let clock = StillClock::default();
+    let waiter = Client::new(clock.environment());
+    nodes.iter().for_each(RedisNode::freeze);
+    let mut waits = stand_in_line(&waiter, &set, &waiting());
+    // The attempt fails when its time is over.
+    clock.advance(Duration::from_millis(50));
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(waits.as_mut().poll(&mut context).is_pending());
+    nodes.iter().for_each(RedisNode::thaw);
+    assert!(waits.as_mut().poll(&mut context).is_pending());
+    clock.advance(Duration::from_secs(1));
+    let acquired = tokio::time::timeout(SOON, waits).await;
+    acquired.expect("no attempt").unwrap().release().await;
 }

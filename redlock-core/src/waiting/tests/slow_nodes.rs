@@ -31,6 +31,12 @@ impl Slow {
         self.hesitates.store(true, Relaxed);
     }
 
+    /// From here on it answers at once again.
+    pub(super) fn answer_at_once(&self) {
+        use std::sync::atomic::Ordering::Relaxed;
+        self.hesitates.store(false, Relaxed);
+    }
+
     /// From here on it votes no.
     pub(super) fn abstain(&self) {
         use std::sync::atomic::Ordering::Relaxed;

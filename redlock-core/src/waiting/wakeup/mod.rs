@@ -17,7 +17,7 @@ use crate::model::resource::Resource;
 use crate::node::watch::{KeyReport, Sightings, Watch};
 use crate::node::{NodeSet, Remaining};
 use crate::quorum::majority;
-use crate::quorum::round::{Round, bit};
+use crate::quorum::round::{Round, bit, seats_in};
 pub(crate) use permits::FreeWatch;
 
 /// The nodes' reports on the keys. Each node writes at its own seat. One caller waits for the reports.
@@ -34,6 +34,8 @@ struct Reports {
 struct WatchState {
     /// The moment from which each seat holds no key; `None` if it is not known.
     free_from: Box<[Option<Moment>]>,
+    /// The seats whose last report says how the keys are.
+    seeing: u64,
     /// The moment at which the waiting caller looks by itself; `None` if it does not.
     looks_at: Option<Moment>,
     waiting: Option<Waker>,
@@ -63,6 +65,11 @@ impl Sightings for Reports {
     fn record(&self, seat: usize, key_report: KeyReport) -> Option<Waker> {
         let (now, counted) = (self.clock.now(), self.counted());
         let mut state = self.state.lock();
+        if key_report == KeyReport::Unknown {
+            state.seeing &= !bit(seat);
+        } else {
+            state.seeing |= bit(seat);
+        }
         let known = state.free_from.get_mut(seat)?;
         *known = match key_report {
             KeyReport::Free => Some(now),
@@ -130,6 +137,7 @@ impl QuorumWatch {
             refusal,
             state: Mutex::new(WatchState {
                 free_from: vec![None; nodes.len()].into(),
+                seeing: 0,
                 looks_at: None,
                 waiting: None,
             }),
@@ -155,6 +163,13 @@ impl QuorumWatch {
             timer: None,
         }
         .await;
+    }
+
+    /// True if too few nodes would tell now that they hold no key.
+    pub(crate) fn is_blind(&self) -> bool {
+        let counted = self.reports.counted();
+        let state = self.reports.state.lock();
+        seats_in(state.seeing & counted) < majority(state.free_from.len())
     }
 
     /// The moment at which [`free`](Self::free) completes, by the reports so far.

@@ -23,6 +23,14 @@ impl FreeWatch {
         }
     }
 
+    /// True if too few nodes would tell now that the lock, or one of the permits, is free.
+    pub(crate) fn is_blind(&self) -> bool {
+        match self {
+            Self::One(watch) => watch.is_blind(),
+            Self::Permits { each, .. } => each.iter().any(QuorumWatch::is_blind),
+        }
+    }
+
     /// Completes when an attempt may win: see [`QuorumWatch::free`].
     pub(crate) async fn free(&self) {
         let (each, take) = match self {

@@ -323,4 +323,5 @@ fn a_successor_compares_the_givers_token_by_scripts_that_no_server_has_to_know()
     assert!(matches!(answer, Answer::Failed(_)));
 }
 
+mod batch;
 mod release;

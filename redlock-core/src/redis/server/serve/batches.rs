@@ -23,8 +23,8 @@ use crate::redis::protocol::wire::Value;
 use super::super::inbox::{Route, Submission};
 use super::{Purpose, Serve};
 
-/// The time for which extensions go by themselves after an error: the user may lack `MGET` or `PEXPIREAT`, or a
-/// proxy may have the keys on several servers.
+/// The time for which extensions go by themselves after a call was refused as such: the user may lack `MGET` or
+/// `PEXPIREAT`, or a proxy may have the keys on several servers.
 const PAUSE: Duration = Duration::from_secs(600);
 
 pub(super) struct Batched {
@@ -129,14 +129,11 @@ impl Serve {
         value: &Value<'_>,
     ) {
         let is_unknown = is_noscript(value);
-        match each {
-            Each::Release if is_call_refused(value) => {
-                self.encoding.release_each = false;
+        if is_call_refused(value) {
+            match each {
+                Each::Release => self.encoding.release_each = false,
+                Each::Extend { .. } => self.batch.again_at = Some(self.heard + PAUSE),
             }
-            Each::Extend { .. } if matches!(value, Value::Error(_)) && !is_unknown => {
-                self.batch.again_at = Some(self.heard + PAUSE);
-            }
-            _ => {}
         }
         // The server has answered, so the wait for a second answer begins anew.
         let mut again = Vec::new();

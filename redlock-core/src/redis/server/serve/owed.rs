@@ -111,9 +111,10 @@ impl Serve {
         }
     }
 
-    /// The answer to a barrier: an error if a release is still owed.
+    /// The answer to a barrier: an error if a release is still owed. An owed release that is under way now was sent
+    /// again behind the barrier.
     pub(super) fn is_all_served(&self) -> Result<(), NodeError> {
-        if self.inbox.owes(Instant::now()) {
+        if self.owed_retries.under_way > 0 || self.inbox.owes(Instant::now()) {
             let detail = "it answered releases with errors; they are sent again until their ttl";
             return Err(NodeError::sent(NodeErrorKind::Server, detail));
         }

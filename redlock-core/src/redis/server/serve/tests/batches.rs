@@ -129,7 +129,7 @@ async fn what_a_call_did_not_extend_is_asked_for_by_itself() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn after_an_error_extensions_go_by_themselves_for_a_while() {
+async fn after_a_call_that_was_refused_as_such_extensions_go_by_themselves_for_a_while() {
     let mut scene = Scene::set();
     let rounds = scene.extend(3);
     assert_eq!(scene.calls(), [3]);
@@ -148,6 +148,25 @@ async fn after_an_error_extensions_go_by_themselves_for_a_while() {
     scene.answer("*2\r\n$1\r\n1\r\n$1\r\n1\r\n").await;
     scene.extend(2);
     assert_eq!(scene.calls(), [2]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_an_error_that_refuses_each_extension_calls_go_on() {
+    for error in [
+        "BUSY Redis is busy running a script.",
+        "READONLY You can't write against a read only replica.",
+        "ERR Error running script (call to f_0): @user_script:1: @user_script: 1: -OOM command not allowed",
+    ] {
+        let mut scene = Scene::set();
+        let rounds = scene.extend(3);
+        assert_eq!(scene.calls(), [3]);
+        scene.answer(&format!("-{error}\r\n")).await;
+        assert_eq!(scene.calls(), [1, 1, 1]);
+        scene.answer(&":1\r\n".repeat(3)).await;
+        assert_eq!(granted(&rounds), [1; 3]);
+        scene.extend(2);
+        assert_eq!(scene.calls(), [2], "{error}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

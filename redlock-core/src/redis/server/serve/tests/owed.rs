@@ -163,6 +163,44 @@ async fn a_barrier_fails_while_a_release_is_owed_which_is_tried_ahead_of_it() {
     );
 }
 
+/// The release goes again behind the barrier, and its answer is not known yet.
+#[tokio::test(start_paused = true)]
+async fn a_barrier_fails_if_a_release_goes_again_behind_it() {
+    let io = IoThread::start().unwrap();
+    let again = [
+        // The script was flushed.
+        (1, FORGOTTEN.to_owned()),
+        // One of two was served, so the other is tried again at once.
+        (2, format!("{REFUSED}:1\r\n")),
+    ];
+    for (owed, answers) in again {
+        let inbox = Arc::new(Inbox::new("a".into(), 100));
+        let options = Arc::new(crate::redis::RedisOptions::default());
+        let (mut server, reader) = tokio::io::duplex(1 << 16);
+        let socket = Arc::new(Socket::default());
+        let mut serve = Serve::new(connected(reader, &socket), &inbox, &options, None);
+        for _ in 0..owed {
+            submit_operation(&inbox, release(&io));
+            look(&mut serve);
+            answer(&mut serve, &mut server, REFUSED).await;
+        }
+        socket.take();
+
+        let refused = barrier(&inbox, &io);
+        look(&mut serve);
+        assert_eq!(releases(&socket.take()), owed + 1);
+        answer(&mut serve, &mut server, &format!("{answers}:-1\r\n")).await;
+        assert_eq!(releases(&socket.take()), 1, "one goes again");
+        assert_eq!(refused.tally().failed, 1);
+
+        let passed = barrier(&inbox, &io);
+        look(&mut serve);
+        assert_eq!(releases(&socket.take()), 1);
+        answer(&mut serve, &mut server, ":1\r\n:-1\r\n").await;
+        assert_eq!(passed.answers(), [Some(Answer::Absent)]);
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_is_owed_outlives_the_connection() {
     let io = IoThread::start().unwrap();
