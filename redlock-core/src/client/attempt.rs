@@ -252,7 +252,7 @@ impl Refused {
         })
     }
 
-    /// True if too few nodes would tell the caller with this `watch` when to ask again.
+    /// True if too few nodes would tell the caller, which has this `watch`, when it may win.
     pub(super) fn is_blind(&self, watch: Option<&FreeWatch>) -> bool {
         self.is_behind_others() || watch.is_none_or(FreeWatch::is_blind)
     }

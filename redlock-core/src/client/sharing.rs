@@ -193,7 +193,7 @@ impl YoungState {
     }
 }
 
-/// A young lease is kept under its line, which has the nodes.
+/// Each young lease is kept under the key of its line, which keeps nodes alive.
 impl Keeps for YoungReads {
     fn forget(&self, now: Moment) -> bool {
         // Dropped outside of the mutex: they may hold the last of a node.

@@ -2,8 +2,8 @@
 //!
 //! Nearly every timer is dropped before it fires, as the answer that it bounds arrives first. Each
 //! timer of tokio that is set from another thread would wake the thread that owns it. Here one task
-//! sleeps until the earliest moment, and wakes what is due. A timer for a moment behind that look is
-//! not put in order before it: most are dropped by then.
+//! sleeps until the earliest moment, looks at the timers, and wakes what is due. A timer that is later
+//! than the task's next look is put in order only at that look: most are dropped before.
 
 use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};
@@ -24,7 +24,7 @@ use super::caught::caught;
 /// suspended, but the moments of the timers do not.
 const LONGEST_NAP: Duration = Duration::from_secs(1);
 
-/// The most timers that wait for the task's look to be put in order. The look holds the mutex meanwhile.
+/// The most timers that are left for the task's look to put in order. The look holds the mutex while it does so.
 const MOST_UNSORTED: usize = 1024;
 
 /// Reads the clock of the moments.
@@ -39,10 +39,10 @@ pub(crate) struct Timekeeper {
 
 struct TimersState {
     sorted: BTreeMap<(Moment, NonZeroU64), Waker>,
-    /// Timers that were set since the last look, for moments behind the next one.
+    /// Timers that were set since the last look and are not due before the next one.
     unsorted: Slab<Unsorted>,
     last_number: u64,
-    /// The latest time of the task's next look; `None` while no timer is set.
+    /// The task looks at this time or earlier. `None` while no timer is set.
     looks_at: Option<Moment>,
 }
 
@@ -52,11 +52,13 @@ struct Unsorted {
     waker: Waker,
 }
 
-/// The place of a timer, and a number that no other timer has.
+/// Names a timer, wherever it is kept.
 #[derive(Clone, Copy)]
 struct TimerId {
+    /// No other timer has this number.
     number: NonZeroU64,
-    /// Among the unsorted ones, unless the task has put it in order.
+    /// Where the timer was among the unsorted ones when it was set. If another number is there, the timer is sorted
+    /// or has fired.
     slot: u32,
 }
 

@@ -45,8 +45,8 @@ pub trait Node: Send + Sync + 'static {
 
     /// Reports to `watch` on its keys while the watch is wanted: whether they exist, their remaining
     /// time, and each change by any client. Returns at once, never blocks, and may be called from any
-    /// thread. A waiting caller also retries by itself at intervals, so a late, missing or wrong report
-    /// costs only time. The default reports that nothing is known.
+    /// thread. A waiting caller also retries by itself, sooner if too few nodes have reported, so a late,
+    /// missing or wrong report costs only time. The default reports that nothing is known.
     fn watch(&self, watch: Watch) {
         watch.report(KeyReport::Unknown);
     }

@@ -40,7 +40,7 @@ impl LinesState {
     }
 }
 
-/// A line has the nodes of its key.
+/// The key of an idle line keeps nodes alive.
 impl Keeps for Lines {
     fn forget(&self, now: Moment) -> bool {
         // Dropped outside of the mutex: it may hold the last reference to a node.

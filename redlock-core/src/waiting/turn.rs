@@ -20,7 +20,7 @@ use super::refusal::Refusal;
 use super::table::LinePlace;
 use super::{IfNobodyWaits, LineKey, Lines, TurnHandoff};
 
-/// The longest time until the first look in a pause. It doubles with each look at which the caller is blind.
+/// The longest time until the next look in a pause. It doubles with each look in a row at which the caller is blind.
 const FIRST_LOOK: Duration = Duration::from_secs(1);
 
 /// The right to talk to the nodes for a line. Dropping it passes it on.
@@ -144,8 +144,8 @@ impl Turn {
         before(clock, until, wanted).await.unwrap_or(false)
     }
 
-    /// The same, but the caller looks now and then whether it `is_blind`. If it is, the pause is over.
-    /// "Long pauses" in the module's documentation says why.
+    /// Like [`pause`](Self::pause), but now and then the caller looks whether it `is_blind`. If it is, the pause ends
+    /// early. "Long pauses" in the module's documentation says why.
     pub(crate) async fn pause_looking<F>(
         &mut self,
         until: Moment,

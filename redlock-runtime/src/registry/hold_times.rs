@@ -52,7 +52,7 @@ impl HoldTime {
     }
 }
 
-/// At least one, and at most an hour and eleven minutes: the usual time of a longer one is no advice to wait for it.
+/// At least 1, and at most `u32::MAX`, which is 71 minutes: a longer time counts as 71 minutes.
 fn micros(held: Duration) -> u32 {
     u32::try_from(held.as_micros().max(1)).unwrap_or(u32::MAX)
 }

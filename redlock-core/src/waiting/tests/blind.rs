@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicU32;
 use super::one_node_less::ABSENCES;
 use super::slow_nodes::{Slow, serve};
 use super::*;
-use crate::model::kind::Kind;
-use crate::node::operation::{Operation, Want};
+use crate::model::kind::{Kind, Permits};
+use crate::node::operation::Operation;
 use crate::node::watch::Watch;
 use crate::node::{NodeStatus, Reply};
 
@@ -164,7 +164,7 @@ impl Node for Untold {
 
     fn submit(&self, operation: Arc<Operation>, reply: Reply) {
         use std::sync::atomic::Ordering::Relaxed;
-        let is_attempt = matches!(operation.want(), Want::Acquire { .. });
+        let is_attempt = operation.want().is_acquisition();
         self.attempts.fetch_add(is_attempt.into(), Relaxed);
         self.node.submit(operation, reply);
     }
@@ -338,4 +338,20 @@ fn a_caller_that_meets_another_process_in_its_break_looks_too() {
     );
     scene.free_elsewhere();
     drop(acquired_within(SOON, &scene, &mut next));
+}
+
+#[test]
+fn a_caller_that_no_node_tells_of_permits_looks_too() {
+    let scene = Scene::new();
+    let (_nodes, set, attempts) = untold(&scene);
+    let request = patient().kind(Kind::Permits(Permits::new(2, 1).unwrap()));
+    let holders = [0, 1].map(|_| acquired(&mut scene.acquire_on(&set, &request)));
+    let other = Client::new(scene.client.shared.context.environment.clone());
+    let (nodes, asks) = (Arc::clone(&set), request.clone());
+    let mut waits: Acquiring = Box::pin(async move { other.acquire(&nodes, &asks).await });
+    waits_for(SECOND * 4, &scene, &mut waits);
+    // Those of the holders, the first one, one within 1 s, and one within 2 s of it.
+    assert!((5..=6).contains(&made(&attempts)), "{}", made(&attempts));
+    drop(holders);
+    drop(acquired_within(SECOND * 5, &scene, &mut waits));
 }

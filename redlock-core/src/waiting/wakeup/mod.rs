@@ -34,7 +34,7 @@ struct Reports {
 struct WatchState {
     /// The moment from which each seat holds no key; `None` if it is not known.
     free_from: Box<[Option<Moment>]>,
-    /// The seats whose last report says how the keys are.
+    /// The seats whose last report says whether the keys exist.
     seeing: u64,
     /// The moment at which the waiting caller looks by itself; `None` if it does not.
     looks_at: Option<Moment>,
@@ -165,7 +165,7 @@ impl QuorumWatch {
         .await;
     }
 
-    /// True if too few nodes would tell now that they hold no key.
+    /// True if fewer nodes than a majority would tell of a release now.
     pub(crate) fn is_blind(&self) -> bool {
         let counted = self.reports.counted();
         let state = self.reports.state.lock();

@@ -23,7 +23,7 @@ impl FreeWatch {
         }
     }
 
-    /// True if too few nodes would tell now that the lock, or one of the permits, is free.
+    /// True if fewer nodes than a majority would tell of the lock's release now, or of the release of any one permit.
     pub(crate) fn is_blind(&self) -> bool {
         match self {
             Self::One(watch) => watch.is_blind(),

@@ -13,9 +13,9 @@ use super::{Encoding, is_command_refused, millis};
 /// 80 µs. Twice as many take 2 % less each.
 pub(in crate::redis) const MOST_IN_BATCH: usize = 64;
 
-/// True if the error refuses the call as such: the ACL has changed, or a proxy has another server behind it, or
-/// the keys on several servers. Any other error would refuse an operation by itself, too, and says nothing of later
-/// calls.
+/// True if the error refuses the call because it is such a call, so later ones would be refused too: the ACL has
+/// changed, or a proxy has another server behind it, or the keys on several servers. Any other error would also refuse
+/// an operation that is sent by itself, and says nothing of later calls.
 pub(in crate::redis) fn is_call_refused(value: &Value<'_>) -> bool {
     let Value::Error(text) = value else {
         return false;

@@ -111,8 +111,8 @@ impl Serve {
         }
     }
 
-    /// The answer to a barrier: an error if a release is still owed. An owed release that is under way now was sent
-    /// again behind the barrier.
+    /// The answer to a barrier: an error if a release is still owed. If an owed release is under way now, it was sent
+    /// again behind the barrier, as answers come in order.
     pub(super) fn is_all_served(&self) -> Result<(), NodeError> {
         if self.owed_retries.under_way > 0 || self.inbox.owes(Instant::now()) {
             let detail = "it answered releases with errors; they are sent again until their ttl";
