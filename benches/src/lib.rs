@@ -31,6 +31,7 @@
 // A benchmark reports what it cannot do by panicking: a `# Panics` section says nothing.
 #![allow(clippy::missing_panics_doc)]
 
+mod affinity;
 mod cases;
 mod clock;
 mod contended;

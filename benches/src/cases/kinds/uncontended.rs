@@ -8,6 +8,7 @@ use redlock_tests::Nodes;
 use tokio::runtime::Runtime;
 
 use super::CONNECT_TIMEOUT;
+use crate::affinity::OneCore;
 use crate::cases::{Flavor, runtime};
 use crate::clock::cpu_time;
 use crate::contender::{Ours, in_turn};
@@ -93,8 +94,11 @@ type Rounds = [Vec<Sample>; Way::ALL.len()];
 
 /// One caller's pairs of each kind, over one node and over three.
 pub fn kinds(plan: &Plan, nodes: &Nodes, report: &mut Report) {
-    let runtime = runtime(Flavor::MultiThread);
     for count in NODES {
+        // A lone caller and its only server wait for each other. On one core nothing depends on where the host has
+        // them run.
+        let _one_core = (count == 1).then(|| OneCore::take(nodes[0].pid()));
+        let runtime = runtime(Flavor::MultiThread);
         let urls = &nodes.urls()[..count];
         let ours = runtime.block_on(Ours::connect(urls, CONNECT_TIMEOUT));
         let held = runtime.block_on(take_permits(urls));
