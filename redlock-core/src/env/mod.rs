@@ -16,6 +16,8 @@ pub(crate) mod room;
 #[cfg(test)]
 pub(crate) mod still_clock;
 pub(crate) mod sweep;
+#[cfg(test)]
+mod tasks;
 pub(crate) mod throttle;
 pub(crate) mod timeout;
 pub(crate) mod timers;

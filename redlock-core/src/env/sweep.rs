@@ -38,25 +38,11 @@ pub(crate) fn sweep<T: Keeps>(environment: &Environment, kept: &Arc<T>) {
 
 #[cfg(test)]
 mod tests {
-    use std::pin::Pin;
-    use std::task::{Context, Waker};
-
     use parking_lot::Mutex;
 
     use super::*;
-    use crate::IoThread;
-    use crate::env::still_clock::{StillClock, still_clock};
-    use crate::env::{Spawn, Task};
-
-    /// Runs the tasks when the test says so.
-    #[derive(Default)]
-    struct Tasks(Mutex<Vec<Task>>);
-
-    impl Spawn for Tasks {
-        fn spawn(&self, task: Task) {
-            self.0.lock().push(task);
-        }
-    }
+    use crate::env::still_clock::StillClock;
+    use crate::env::tasks::{Tasks, by_hand};
 
     const NOTHING: fn() = || {};
 
@@ -82,13 +68,7 @@ mod tests {
 
     impl Scene {
         fn swept(sweeps: &[fn()]) -> Self {
-            let (clock, as_clock) = still_clock();
-            let tasks = Arc::new(Tasks::default());
-            let environment = Environment {
-                clock: as_clock,
-                spawner: Arc::clone(&tasks) as _,
-                ..IoThread::start().unwrap().environment()
-            };
+            let (clock, tasks, environment) = by_hand();
             let kept = Arc::new(Kept(Mutex::new(sweeps.to_vec())));
             sweep(&environment, &kept);
             Self { clock, tasks, kept }
@@ -97,10 +77,8 @@ mod tests {
         /// Lets a second pass. True if there is a task still.
         fn goes_on(&self) -> bool {
             self.clock.advance(EVERY);
-            let mut context = Context::from_waker(Waker::noop());
-            let mut tasks = self.tasks.0.lock();
-            tasks.retain_mut(|task| Pin::new(task).poll(&mut context).is_pending());
-            !tasks.is_empty()
+            self.tasks.poll();
+            self.tasks.count() > 0
         }
     }
 

@@ -182,36 +182,9 @@ impl fmt::Debug for Throttles {
 
 #[cfg(test)]
 mod tests {
-    use std::pin::Pin;
-    use std::task::{Context, Waker};
-
     use super::*;
-    use crate::IoThread;
-    use crate::env::Task;
-    use crate::env::still_clock::{StillClock, still_clock};
-
-    /// Runs the tasks when the test says so.
-    #[derive(Default)]
-    struct Tasks(Mutex<Vec<Task>>);
-
-    impl Spawn for Tasks {
-        fn spawn(&self, task: Task) {
-            self.0.lock().push(task);
-        }
-    }
-
-    impl Tasks {
-        fn poll(&self) {
-            let mut context = Context::from_waker(Waker::noop());
-            let mut tasks = std::mem::take(&mut *self.0.lock());
-            tasks.retain_mut(|task| Pin::new(task).poll(&mut context).is_pending());
-            self.0.lock().append(&mut tasks);
-        }
-
-        fn count(&self) -> usize {
-            self.0.lock().len()
-        }
-    }
+    use crate::env::still_clock::StillClock;
+    use crate::env::tasks::{Tasks, by_hand};
 
     type Told = Arc<Mutex<Vec<(Option<&'static str>, u64)>>>;
 
@@ -225,13 +198,8 @@ mod tests {
 
     impl Scene {
         fn new() -> Self {
-            let (clock, as_clock) = still_clock();
-            let (tasks, told) = (Arc::new(Tasks::default()), Told::default());
-            let environment = Environment {
-                clock: as_clock,
-                spawner: Arc::clone(&tasks) as _,
-                ..IoThread::start().unwrap().environment()
-            };
+            let (clock, tasks, environment) = by_hand();
+            let told = Told::default();
             let telling = Arc::clone(&told);
             let throttles = Throttles::new(&environment, move |cause, held_back| {
                 telling.lock().push((cause.about.site, held_back));
@@ -341,8 +309,7 @@ mod tests {
         let scene = Scene::new();
         scene.pass("a");
         assert_eq!(scene.pass("a"), None);
-        let dropped = std::mem::take(&mut *scene.tasks.0.lock());
-        drop(dropped);
+        drop(scene.tasks.take());
         assert_eq!(scene.pass("a"), None);
         scene.advance(1000);
         assert_eq!(scene.told(), [(Some("a"), 2)]);
