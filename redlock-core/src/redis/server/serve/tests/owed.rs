@@ -18,6 +18,16 @@ fn barrier(inbox: &Inbox, io: &IoThread) -> Arc<Round> {
     round
 }
 
+/// A connection, the server at its end, and what is written to it.
+fn served() -> (Arc<Inbox>, tokio::io::DuplexStream, Arc<Socket>, Serve) {
+    let inbox = Arc::new(Inbox::new("a".into(), 100));
+    let options = Arc::new(crate::redis::RedisOptions::default());
+    let (server, reader) = tokio::io::duplex(1 << 20);
+    let socket = Arc::new(Socket::default());
+    let serve = Serve::new(connected(reader, &socket), &inbox, &options, None);
+    (inbox, server, socket, serve)
+}
+
 fn releases(sent: &str) -> usize {
     sent.matches("\r\nEVAL").count()
 }
@@ -39,11 +49,7 @@ async fn sent_next(serve: &mut Serve, socket: &Socket) -> (String, Duration) {
 #[tokio::test(start_paused = true)]
 async fn a_release_that_is_answered_with_an_error_is_tried_again_until_it_is_served() {
     let io = IoThread::start().unwrap();
-    let inbox = Arc::new(Inbox::new("a".into(), 100));
-    let options = Arc::new(crate::redis::RedisOptions::default());
-    let (mut server, reader) = tokio::io::duplex(1 << 16);
-    let socket = Arc::new(Socket::default());
-    let mut serve = Serve::new(connected(reader, &socket), &inbox, &options, None);
+    let (inbox, mut server, socket, mut serve) = served();
     let round = submit_operation(&inbox, release(&io));
     look(&mut serve);
     let first = socket.take();
@@ -84,11 +90,7 @@ async fn a_release_that_is_answered_with_an_error_is_tried_again_until_it_is_ser
 async fn a_server_that_takes_no_releases_is_asked_about_a_few_of_them_a_pause() {
     const RELEASES: usize = 1000;
     let io = IoThread::start().unwrap();
-    let inbox = Arc::new(Inbox::new("a".into(), 100));
-    let options = Arc::new(crate::redis::RedisOptions::default());
-    let (mut server, reader) = tokio::io::duplex(1 << 20);
-    let socket = Arc::new(Socket::default());
-    let mut serve = Serve::new(connected(reader, &socket), &inbox, &options, None);
+    let (inbox, mut server, socket, mut serve) = served();
     for _ in 0..RELEASES {
         submit_operation(&inbox, release(&io));
     }
@@ -136,11 +138,7 @@ async fn a_server_that_takes_no_releases_is_asked_about_a_few_of_them_a_pause() 
 #[tokio::test(start_paused = true)]
 async fn a_barrier_fails_while_a_release_is_owed_which_is_tried_ahead_of_it() {
     let io = IoThread::start().unwrap();
-    let inbox = Arc::new(Inbox::new("a".into(), 100));
-    let options = Arc::new(crate::redis::RedisOptions::default());
-    let (mut server, reader) = tokio::io::duplex(1 << 16);
-    let socket = Arc::new(Socket::default());
-    let mut serve = Serve::new(connected(reader, &socket), &inbox, &options, None);
+    let (inbox, mut server, socket, mut serve) = served();
     let error = "-NOPERM No permissions to access a key\r\n";
     submit_operation(&inbox, release(&io));
     look(&mut serve);
@@ -174,11 +172,7 @@ async fn a_barrier_fails_if_a_release_goes_again_behind_it() {
         (2, format!("{REFUSED}:1\r\n")),
     ];
     for (owed, answers) in again {
-        let inbox = Arc::new(Inbox::new("a".into(), 100));
-        let options = Arc::new(crate::redis::RedisOptions::default());
-        let (mut server, reader) = tokio::io::duplex(1 << 16);
-        let socket = Arc::new(Socket::default());
-        let mut serve = Serve::new(connected(reader, &socket), &inbox, &options, None);
+        let (inbox, mut server, socket, mut serve) = served();
         for _ in 0..owed {
             submit_operation(&inbox, release(&io));
             look(&mut serve);
