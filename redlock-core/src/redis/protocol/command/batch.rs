@@ -17,21 +17,8 @@ pub(in crate::redis) const MOST_IN_BATCH: usize = 64;
 /// changed, or a proxy has another server behind it, or the keys on several servers. Any other error would also refuse
 /// an operation that is sent by itself, and says nothing of later calls.
 pub(in crate::redis) fn is_call_refused(value: &Value<'_>) -> bool {
-    let Value::Error(text) = value else {
-        return false;
-    };
-    let cause = cause(text);
-    is_command_refused(&Value::Error(cause)) || cause.starts_with(b"CROSSSLOT")
-}
-
-/// The error that ended a script. Before 7.0 it is inside of the script's own: `ERR Error running script (call to
-/// f_…): @user_script: 1: -OOM command not allowed …`.
-fn cause(text: &[u8]) -> &[u8] {
-    let inside = b": -";
-    let is_of_script = text.starts_with(b"ERR Error running script");
-    let mut parts = text.windows(inside.len());
-    let at = parts.position(|part| is_of_script && part == inside);
-    at.map_or(text, |at| &text[at + inside.len()..])
+    let is_crossing = |text: &[u8]| text.starts_with(b"CROSSSLOT");
+    is_command_refused(value) || matches!(value, Value::Error(text) if is_crossing(text))
 }
 
 /// What one call asks for several locks.

@@ -155,7 +155,7 @@ async fn after_an_error_that_refuses_each_extension_calls_go_on() {
     for error in [
         "BUSY Redis is busy running a script.",
         "READONLY You can't write against a read only replica.",
-        "ERR Error running script (call to f_0): @user_script:1: @user_script: 1: -OOM command not allowed",
+        "OOM command not allowed when used memory > 'maxmemory'. script: f_0, on @user_script:1.",
     ] {
         let mut scene = Scene::set();
         let rounds = scene.extend(3);
