@@ -200,12 +200,12 @@ impl NodeError {
     }
 }
 
-/// True if the server's ACL does not allow the user what was asked for. Before 7.0 the error of a script
-/// contains the cause.
+/// True if the server's ACL does not allow the user what was asked for. Redis 7.0 has
+/// no code for that in the error of a script.
 fn is_denial(text: &[u8]) -> bool {
-    const INSIDE: [&[u8]; 2] = [b"-NOPERM ", b"can't run this command or subcommand"];
-    let contains = |part: &[u8]| text.windows(part.len()).any(|window| window == part);
-    text.starts_with(b"NOPERM") || text.starts_with(b"NOAUTH") || INSIDE.into_iter().any(contains)
+    const OF_A_SCRIPT: &[u8] = b"can't run this command or subcommand";
+    let mut parts = text.windows(OF_A_SCRIPT.len());
+    text.starts_with(b"NOPERM") || text.starts_with(b"NOAUTH") || parts.any(|it| it == OF_A_SCRIPT)
 }
 
 impl fmt::Display for NodeError {
@@ -238,7 +238,6 @@ mod tests {
         for text in [
             "NOPERM User locker has no permissions to run the 'set' command",
             "NOAUTH Authentication required.",
-            "ERR Error running script (call to f_1): @user_script:1: -NOPERM No permissions",
             "ERR The user executing the script can't run this command or subcommand script: f_1",
         ] {
             assert_eq!(kind(text), NodeErrorKind::Denied, "{text}");

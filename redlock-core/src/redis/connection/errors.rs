@@ -28,17 +28,8 @@ pub(in crate::redis) fn rejected(answer: &str) -> NodeError {
 
 /// The same, with more words than those of the server.
 pub(super) fn rejected_as(answer: &str, detail: &str) -> NodeError {
-    // Servers before 6.0 have no code for the last two.
-    const DENIALS: [&str; 5] = [
-        "WRONGPASS",
-        "NOAUTH",
-        "NOPERM",
-        "ERR invalid password",
-        "ERR Client sent AUTH",
-    ];
-    // `ERR AUTH <password> called without any password configured for the default user`
-    let has_no_password = answer.starts_with("ERR AUTH");
-    if has_no_password || DENIALS.iter().any(|code| answer.starts_with(code)) {
+    const DENIALS: [&str; 3] = ["WRONGPASS", "NOAUTH", "NOPERM"];
+    if DENIALS.iter().any(|code| answer.starts_with(code)) {
         return NodeError::unsent(NodeErrorKind::Denied, detail);
     }
     not_connected(detail)

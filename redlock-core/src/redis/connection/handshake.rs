@@ -5,23 +5,23 @@ use std::io;
 use bytes::{Buf as _, BytesMut};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
+use crate::model::resource::Shown;
 use crate::node::NodeError;
 use crate::redis::address::{Login, Server};
-use crate::redis::protocol::command::{CompareAndDelete, Dialect, is_command_allowed};
+use crate::redis::protocol::command::{CompareAndDelete, is_command_allowed};
 use crate::redis::protocol::scripts::{introductions, release_each_trial};
 use crate::redis::protocol::wire::{Value, decode, pack};
 
 use super::errors::{CLOSED, GARBLED, broken, not_connected, rejected, rejected_as};
 use super::movable::Movable;
 use super::socket::{Socket, Stream};
-use super::vetting::Facts;
+use super::vetting::{Facts, too_old, vet_version};
 
 /// A connection after login, with the server's facts.
 pub(in crate::redis) struct Connected {
     pub(in crate::redis) stream: Box<dyn Stream>,
     /// The socket below, if another runtime can watch it.
     pub(in crate::redis) socket: Option<Movable>,
-    pub(in crate::redis) dialect: Dialect,
     /// The command that releases one key, if the server has one and its ACL allows it.
     pub(in crate::redis) release: Option<CompareAndDelete>,
     /// True if the server's ACL allows the script of several releases.
@@ -40,7 +40,7 @@ pub(in crate::redis) enum InfoLevel {
     Persistence,
 }
 
-/// Connects, logs in and reads the server's version. `is_known` says that a connection to the server
+/// Connects, logs in and checks the server's version. `is_known` says that a connection to the server
 /// was made in this way before.
 ///
 /// Dropping the future closes the socket.
@@ -52,13 +52,12 @@ pub(in crate::redis) async fn connect(
 ) -> Result<Connected, NodeError> {
     let mut socket = Socket::open(server).await?;
     let stream = socket.stream();
-    let (dialect, release, release_each, facts) =
+    let (release, release_each, facts) =
         handshake(stream, server, is_known, info_level, key_prefix).await?;
     let (stream, socket) = socket.lendable();
     Ok(Connected {
         stream,
         socket,
-        dialect,
         release,
         release_each,
         facts,
@@ -79,7 +78,7 @@ async fn handshake(
     is_known: bool,
     info_level: InfoLevel,
     key_prefix: &[u8],
-) -> Result<(Dialect, Option<CompareAndDelete>, bool, Facts), NodeError> {
+) -> Result<(Option<CompareAndDelete>, bool, Facts), NodeError> {
     let login = &server.login;
     let mut buffer = BytesMut::new();
     let hello = greet(stream, &mut buffer, login).await.map_err(|error| {
@@ -89,6 +88,7 @@ async fn handshake(
             perhaps_tls(error, server)
         }
     })?;
+    vet_version(&hello.version)?;
     if login.db != 0 {
         let db = login.db.to_string();
         let select = [b"SELECT".as_slice(), db.as_bytes()];
@@ -111,12 +111,7 @@ async fn handshake(
             release = None;
         }
     }
-    let dialect = if hello.version.0 >= 7 {
-        Dialect::NamesHolder
-    } else {
-        Dialect::Plain
-    };
-    Ok((dialect, release, release_each, facts))
+    Ok((release, release_each, facts))
 }
 
 /// Logs in, and reads what a server tells of itself in its greeting.
@@ -136,16 +131,7 @@ pub(in crate::redis) async fn greet(
     }
     match exchange(stream, buffer, &pack(hello.into_iter()), Hello::read).await? {
         Ok(hello) => Ok(hello),
-        // Redis before 6.0 has no HELLO: log in the old way, and expect nothing newer.
-        Err(error) if error.starts_with("ERR unknown command") || error.starts_with("NOPROTO") => {
-            if let Some(password) = password {
-                let old = [b"AUTH".as_slice(), password.as_bytes()];
-                exchange(stream, buffer, &pack(old.into_iter()), |_| ())
-                    .await?
-                    .map_err(|error| rejected(&error))?;
-            }
-            Ok(Hello::default())
-        }
+        Err(error) if error.starts_with("ERR unknown command") => Err(too_old("before 6.0")),
         Err(error) => Err(rejected(&error)),
     }
 }
@@ -224,10 +210,8 @@ pub(in crate::redis) fn pairs(value: &Value<'_>) -> Vec<(Vec<u8>, Vec<u8>)> {
 }
 
 /// The reply to HELLO: a flat list of names and values.
-#[derive(Default)]
 pub(in crate::redis) struct Hello {
-    /// The major and the minor version.
-    version: (u32, u32),
+    version: String,
     /// The command that releases one key, by name and version of the server.
     release: Option<CompareAndDelete>,
     is_replica: bool,
@@ -235,17 +219,21 @@ pub(in crate::redis) struct Hello {
 
 impl Hello {
     fn read(value: &Value<'_>) -> Self {
-        let mut hello = Self::default();
+        let mut hello = Self {
+            version: "unknown".to_owned(),
+            release: None,
+            is_replica: false,
+        };
         let mut server = Vec::new();
         for (name, value) in pairs(value) {
             match &name[..] {
                 b"server" => server = value,
-                b"version" => hello.version = version(&value),
+                b"version" => hello.version = Shown(&value).to_string(),
                 b"role" => hello.is_replica = value != b"master",
                 _ => {}
             }
         }
-        hello.release = CompareAndDelete::of(&server, hello.version);
+        hello.release = CompareAndDelete::of(&server, version(hello.version.as_bytes()));
         hello
     }
 }

@@ -237,6 +237,25 @@ impl Judgement {
     }
 }
 
+/// Refuses a server without `SET … NX … GET`, whatever the [`Vetting`]. A Valkey began with the version 7.2.
+pub(super) fn vet_version(version: &str) -> Result<(), NodeError> {
+    let major = version
+        .split('.')
+        .next()
+        .and_then(|major| major.parse().ok());
+    match major {
+        Some(7..) => Ok(()),
+        _ => Err(too_old(version)),
+    }
+}
+
+/// The error for a server of this version.
+pub(super) fn too_old(version: &str) -> NodeError {
+    refused(format!(
+        "the server's version is {version}; locks need Redis 7.0 or later, or Valkey"
+    ))
+}
+
 pub(in crate::redis) fn refused(detail: impl Into<Arc<str>>) -> NodeError {
     NodeError::unsent(NodeErrorKind::Refused, detail)
 }
@@ -264,6 +283,19 @@ mod tests {
                 refused.to_string().contains("write redis+cluster://"),
                 "{refused}"
             );
+        }
+    }
+
+    #[test]
+    fn a_server_before_7_0_is_refused_with_its_version() {
+        for version in ["7.0.0", "7.2.4", "8.4.1", "10.0.0", "255.255.255"] {
+            vet_version(version).unwrap();
+        }
+        for version in ["6.2.14", "5.0.7", "70x", ""] {
+            let refused = vet_version(version).unwrap_err();
+            assert_eq!(refused.kind(), NodeErrorKind::Refused);
+            let text = format!("version is {version}; locks need Redis 7.0 or later, or Valkey");
+            assert!(refused.to_string().contains(&text), "{refused}");
         }
     }
 

@@ -189,7 +189,7 @@ pub(super) static EXTEND: LazyLock<Script> = LazyLock::new(|| {
 /// The extension of several locks, each with one key and a token of its own. 1: all are extended; a text: a `1`
 /// for each that is. A key is extended here only if it is a string that is ours, and has a ttl. Servers make a
 /// `PEXPIREAT` of each `PEXPIRE`, so the script counts the end once and asks for the former. `GT` keeps a later
-/// end. The script needs Redis 7.0, and is not introduced: a server that does not know it has extended nothing.
+/// end. The script is not introduced: a server that does not know it has extended nothing.
 pub(super) static EXTEND_EACH: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "local keys, words, call, all = KEYS, ARGV, redis.call, true \
@@ -295,8 +295,8 @@ pub(super) const PEEK: &str = "for i = 1, #KEYS do \
 /// The commands that the user may not run, tested on a key that never exists, under the prefix in ARGV
 /// (a key in KEYS would have to be in a slot of the Cluster node). Without this test only a lock would
 /// show it: without DEL, all works until a release leaves the key. An error that the user may not touch
-/// this key is no answer, nor is an error of another kind. Redis up to 7.0 words the error differently
-/// from later versions and Valkey.
+/// this key is no answer, nor is an error of another kind. Redis 7.0 words the error differently from
+/// later versions and Valkey.
 static PERMISSIONS: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "local key, missing = ARGV[1] .. 'redlock:permissions', '' \

@@ -32,9 +32,7 @@ impl Town {
             .map(|word| String::from_utf8_lossy(word))
             .collect();
         let text: Vec<&str> = text.iter().map(|word| &**word).collect();
-        let unknown = || Reply::Error(format!("ERR unknown command '{}'", text[0]));
         match &text[..] {
-            ["HELLO", ..] if version < 6 => unknown(),
             ["HELLO", protocol, ..] => {
                 let role = match role {
                     Role::Replica => "replica",
@@ -43,7 +41,7 @@ impl Town {
                 let (server, version) = match version {
                     9 => ("valkey", "9.0.0".to_owned()),
                     8 => ("redis", "8.4.0".to_owned()),
-                    older => ("redis", format!("{older}.0.0")),
+                    _ => ("redis", "7.0.0".to_owned()),
                 };
                 let mut hello = vec![Reply::text("server"), Reply::text(server)];
                 hello.extend([Reply::text("version"), Reply::text(version)]);
@@ -55,7 +53,7 @@ impl Town {
                     Reply::Array(hello)
                 }
             }
-            ["CLIENT", "TRACKING", "ON"] if version >= 6 => {
+            ["CLIENT", "TRACKING", "ON"] => {
                 self.asked(connection).is_tracking = true;
                 Reply::Ok
             }
@@ -83,18 +81,11 @@ impl Town {
             ["SENTINEL", what, _] if role == Role::Sentinel => self.sentinel(host, what),
             ["CLUSTER", what] => self.cluster(host, what),
             ["PTTL", _] => self.operation(host, connection, &Call::new("pttl", &words[1..], &[])),
-            ["SET", _, _, "NX", "PX", _] | ["SET", _, _, "NX", "PX", _, "GET"] => {
-                if words.len() == 7 && version < 7 {
-                    return Reply::Error("ERR syntax error".to_owned());
-                }
+            ["SET", _, _, "NX", "PX", _, "GET"] => {
                 let arguments = [words[2].clone(), words[5].clone()];
-                let (key, is_naming) = (&words[1..2], words.len() == 7);
-                let call = Call::new("set", key, &arguments);
-                let reply = self.operation(host, connection, &call);
-                match reply {
-                    Reply::Int(1) if is_naming => Reply::Nil,
-                    Reply::Int(1) => Reply::Ok,
-                    Reply::Bulk(_) if !is_naming => Reply::Nil,
+                let call = Call::new("set", &words[1..2], &arguments);
+                match self.operation(host, connection, &call) {
+                    Reply::Int(1) => Reply::Nil,
                     other => other,
                 }
             }
@@ -103,7 +94,7 @@ impl Town {
                 self.compare_and_delete(host, connection, words)
             }
             ["EVAL" | "EVALSHA", ..] => self.script(host, connection, words),
-            _ => unknown(),
+            _ => Reply::Error(format!("ERR unknown command '{}'", text[0])),
         }
     }
 
@@ -280,18 +271,13 @@ impl Town {
             .misplaced(host, slot_of(&call.keys[0]), call.keys, is_asking)
             .or_else(|| self.refusal(host, kind));
         let this = &self.hosts[host];
-        let (is_in_vain, version) = (this.successor.is_some(), this.version);
-        let (did, reply) = match refusal {
-            Some(error) if version < 7 && error.starts_with("READONLY") => {
-                let text = format!("ERR Error running script: -{error}");
-                (Did::Error(error), Reply::Error(text))
-            }
-            Some(error) => (Did::Error(error.clone()), Reply::Error(error)),
-            None => {
-                let answer = this.memory.serve(&operation);
-                let did = call.did(&answer, &this.memory);
-                (did, call.reply(&answer, &this.memory))
-            }
+        let is_in_vain = this.successor.is_some();
+        let (did, reply) = if let Some(error) = refusal {
+            (Did::Error(error.clone()), Reply::Error(error))
+        } else {
+            let answer = this.memory.serve(&operation);
+            let did = call.did(&answer, &this.memory);
+            (did, call.reply(&answer, &this.memory))
         };
         let asked = &self.connections[&connection];
         let (is_late, is_tracking) = (asked.pipe.is_left(), asked.is_tracking);

@@ -41,7 +41,7 @@ pub(super) struct Host {
     /// Its index in `groups`.
     pub(super) group: usize,
     pub(super) role: Role,
-    /// The major one: up to 7 as Redis has it, 8 for Redis 8.4, and 9 for Valkey 9.0.
+    /// The major one: 7 and 8 for Redis 7.0 and 8.4, and 9 for Valkey 9.0.
     pub(super) version: u32,
     pub(super) memory: MemoryNode,
     /// What it remembers of the scripts, by their hashes.
@@ -179,7 +179,7 @@ impl Town {
         let host = Host {
             group: self.groups.len(),
             role,
-            version: self.random.pick(&[9, 8, 9, 8, 7, 7, 6, 5]),
+            version: self.random.pick(&[9, 8, 7, 7]),
             memory: self.empty_memory(),
             scripts: BTreeSet::new(),
             run_id,

@@ -27,18 +27,8 @@ pub(in crate::redis) use release::{CompareAndDelete, is_command_allowed, is_comm
 
 pub(in crate::redis) use batch::{Each, MOST_IN_BATCH, is_call_refused};
 
-/// The commands that the server supports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::redis) enum Dialect {
-    /// Before Redis 7.0: the refusal of a SET NX does not name the holder.
-    Plain,
-    /// `SET … NX … GET` returns the holder's value with a refusal, at the same cost.
-    NamesHolder,
-}
-
 /// The settings that decide how an operation is encoded.
 pub(in crate::redis) struct Encoding {
-    pub(in crate::redis) dialect: Dialect,
     /// The key of the node's marker, if a fenced acquisition has to check it. It is the same for all
     /// nodes of one client.
     pub(in crate::redis) marker: Option<Arc<[u8]>>,
@@ -75,16 +65,15 @@ pub(in crate::redis) const HEARTBEAT: &[u8] = b"*1\r\n$4\r\nTIME\r\n";
 
 /// The bytes of `operation`, encoded once for all nodes with the same settings.
 pub(in crate::redis) fn encoded<'a>(operation: &'a Operation, encoding: &Encoding) -> &'a [u8] {
-    // Only these differ: the acquisition of a single key by dialect, a fenced one by the marker, a reader's by
-    // what was tried, and the release of a single key by the server's command.
+    // Only these differ: a fenced acquisition by the marker, a reader's by what was tried, and the release of a
+    // single key by the server's command.
     let (is_fenced, is_marked) = (is_fenced(operation), encoding.marker.is_some());
-    let form = match (operation.want(), encoding.dialect) {
-        (Want::Acquire { .. }, _) if operation.sharing().is_some() => {
+    let form = match operation.want() {
+        Want::Acquire { .. } if operation.sharing().is_some() => {
             2 * usize::from(is_fenced && is_marked) + usize::from(encoding.has_tried(operation))
         }
-        (want, _) if want.is_acquisition() && is_fenced && is_marked => 2,
-        (Want::Acquire { .. }, Dialect::NamesHolder) if !is_fenced => 1,
-        (Want::Release { .. }, _) => match encoding.compare_and_delete(operation) {
+        want if want.is_acquisition() && is_fenced && is_marked => 2,
+        Want::Release { .. } => match encoding.compare_and_delete(operation) {
             None => 0,
             Some(CompareAndDelete::DelIfEq) => 1,
             Some(CompareAndDelete::DelEx) => 2,
@@ -107,12 +96,9 @@ fn encode(operation: &Operation, encoding: &Encoding) -> Vec<u8> {
             let ttl = millis(ttl);
             let key = keys.next().unwrap_or_default();
             let token = operation.token().as_bytes();
+            // With GET, a refusal has the holder's value.
             let words: [&[u8]; 7] = [b"SET", key, token, b"NX", b"PX", ttl.as_bytes(), b"GET"];
-            let count = match encoding.dialect {
-                Dialect::Plain => 6,
-                Dialect::NamesHolder => 7,
-            };
-            pack(words.into_iter().take(count))
+            pack(words.into_iter())
         }
         Want::Inspect if keys.len() > 1 => eval(PEEK, operation.keys(), &[]),
         Want::Inspect => pack([b"PTTL", keys.next().unwrap_or_default()].into_iter()),
@@ -250,25 +236,13 @@ pub(in crate::redis) fn is_clock_outlier(value: &Value<'_>) -> bool {
     matches!(value, Value::Error(text) if text.starts_with(b"CLOCKAPART"))
 }
 
-/// True if the server answered that it is a replica, and wrote nothing. Before 7.0 the error of a
-/// script contains the cause.
+/// True if the server answered that it is a replica, and wrote nothing.
 pub(in crate::redis) fn is_of_replica(value: &Value<'_>) -> bool {
-    let Value::Error(text) = value else {
-        return false;
-    };
-    let inside = b"-READONLY ";
-    text.starts_with(b"READONLY")
-        || text.starts_with(b"MASTERDOWN")
-        || text.windows(inside.len()).any(|part| part == inside)
+    matches!(value, Value::Error(text) if text.starts_with(b"READONLY") || text.starts_with(b"MASTERDOWN"))
 }
 
 /// The meaning of `value` as the answer to `operation`, from a node in `epoch`.
-pub(in crate::redis) fn interpret(
-    operation: &Operation,
-    dialect: Dialect,
-    epoch: u32,
-    value: &Value<'_>,
-) -> Answer {
+pub(in crate::redis) fn interpret(operation: &Operation, epoch: u32, value: &Value<'_>) -> Answer {
     let granted = |counter| Answer::Granted {
         counter,
         epoch,
@@ -312,12 +286,8 @@ pub(in crate::redis) fn interpret(
             granted(Some(count.unsigned_abs()))
         }
         (Want::Acquire { .. }, Value::Int(1)) if is_script => granted(None),
-        (Want::Acquire { .. }, Value::Simple(b"OK")) if !is_script => granted(None),
-        (Want::Acquire { .. }, Value::Nil) if !is_script => match dialect {
-            // With GET, nil means that the key did not exist: granted.
-            Dialect::NamesHolder => granted(None),
-            Dialect::Plain => Answer::Held(Holding::default()),
-        },
+        // The key did not exist.
+        (Want::Acquire { .. }, Value::Nil) if !is_script => granted(None),
         (Want::Inspect, Value::Int(-2))
         | (Want::Inspect | Want::Recall | Want::Peek, Value::Nil) => Answer::Absent,
         (Want::Inspect, Value::Int(-1)) => Answer::Held(Holding::unknown(Remaining::Never)),

@@ -136,7 +136,7 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use super::super::{Dialect, encoded};
+    use super::super::encoded;
     use super::*;
     use crate::IoThread;
     use crate::model::kind::Kind;
@@ -151,7 +151,6 @@ mod tests {
 
     fn words(operation: &Operation) -> Vec<String> {
         let encoding = Encoding {
-            dialect: Dialect::NamesHolder,
             marker: Some(b"marker"[..].into()),
             readers_tried: false,
             release: None,
@@ -240,7 +239,6 @@ mod tests {
         let ttl = Duration::from_secs(30);
         let acquire = |kind| operation(&token, kind, Want::Acquire { ttl, hint: 7 });
         let mut encoding = Encoding {
-            dialect: Dialect::NamesHolder,
             marker: None,
             readers_tried: false,
             release: None,

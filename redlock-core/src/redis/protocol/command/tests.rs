@@ -13,10 +13,9 @@ fn fresh_token() -> OwnerToken {
     TokenSource::new().fresh(&*io.environment().entropy)
 }
 
-fn encoding(dialect: Dialect, marker: Option<&str>) -> Encoding {
+fn encoding(marker: Option<&str>) -> Encoding {
     let marker = marker.map(|key| key.as_bytes().into());
     Encoding {
-        dialect,
         marker,
         readers_tried: false,
         release: None,
@@ -48,16 +47,10 @@ fn text(token: &OwnerToken) -> &str {
 #[test]
 fn one_key_is_set_where_it_is_missing_and_several_by_a_script() {
     let token = fresh_token();
-    let newer = encoding(Dialect::NamesHolder, None);
-    let set = ["SET", "r", text(&token), "NX", "PX", "30000", "GET"];
-    assert_eq!(words(encoded(&acquisition(&["r"], &token), &newer)), set);
-
-    let older = encoding(Dialect::Plain, Some("marker"));
-    assert_eq!(
-        words(encoded(&acquisition(&["r"], &token), &older)),
-        set[..6]
-    );
-    for encoding in [newer, older] {
+    for encoding in [encoding(None), encoding(Some("marker"))] {
+        let one = acquisition(&["r"], &token);
+        let set = ["SET", "r", text(&token), "NX", "PX", "30000", "GET"];
+        assert_eq!(words(encoded(&one, &encoding)), set);
         let several = acquisition(&["a", "b"], &token);
         let sha = &*ACQUIRE_ALL.sha;
         let script = ["EVALSHA", sha, "2", "a", "b", text(&token), "30000"];
@@ -69,7 +62,7 @@ fn one_key_is_set_where_it_is_missing_and_several_by_a_script() {
 #[test]
 fn a_release_of_many_keys_has_a_script_of_its_own() {
     let token = fresh_token();
-    let encoding = encoding(Dialect::NamesHolder, None);
+    let encoding = encoding(None);
     for (count, script) in [(1, &*RELEASE), (8, &RELEASE), (9, &RELEASE_MANY)] {
         let keys = Resource::all((0..count).map(|key| key.to_string()));
         let release = Operation::new(keys, token.clone(), Want::Release { ttl: TTL });
@@ -84,7 +77,7 @@ fn a_fenced_acquisition_says_the_same_with_the_scripts_text() {
     let token = fresh_token();
     let counters = Resource::all(["c:a", "c:b"]);
     let fenced = || acquisition(&["a", "b"], &token).with_counters(Some(counters.clone()));
-    let encoding = encoding(Dialect::NamesHolder, Some("marker"));
+    let encoding = encoding(Some("marker"));
     let (window, idle) = (HINT_WINDOW.as_micros(), COUNTER_IDLE.as_millis());
     let (window, idle) = (window.to_string(), idle.to_string());
     let keys = ["5", "a", "b", "c:a", "c:b", "marker"];
@@ -112,7 +105,7 @@ fn a_node_whose_clock_is_apart_says_how_far_and_grants_nothing() {
         (&b"CLOCKAPART 86400000000"[..], "1 d ahead of"),
         (b"CLOCKAPART -90000000", "1 min 30 s behind"),
     ] {
-        let answer = interpret(&fenced, Dialect::NamesHolder, 3, &Value::Error(text));
+        let answer = interpret(&fenced, 3, &Value::Error(text));
         let Answer::Failed(error) = answer else {
             panic!("{answer:?}");
         };
@@ -128,7 +121,7 @@ fn a_node_whose_clock_is_apart_says_how_far_and_grants_nothing() {
 fn what_a_script_that_acquires_answers() {
     let token = fresh_token();
     let several = acquisition(&["a", "b"], &token);
-    let interpret = |value: Value<'_>| interpret(&several, Dialect::NamesHolder, 3, &value);
+    let interpret = |value: Value<'_>| interpret(&several, 3, &value);
     let (counter, epoch) = (None, 3);
     assert_eq!(
         interpret(Value::Int(1)),
@@ -152,7 +145,7 @@ fn what_a_script_that_acquires_answers() {
         "{forgot:?}"
     );
     let fenced = acquisition(&["r"], &token).with_counters(Some("c".into()));
-    let answer = super::interpret(&fenced, Dialect::NamesHolder, 3, &Value::Int(9));
+    let answer = super::interpret(&fenced, 3, &Value::Int(9));
     let counter = Some(9);
     assert_eq!(
         answer,
@@ -169,7 +162,7 @@ fn a_set_that_was_refused_leaves_nothing_to_undo_and_a_script_may() {
     let token = fresh_token();
     let was_sent = |names: &[&str], error: &[u8]| {
         let operation = acquisition(names, &token);
-        match interpret(&operation, Dialect::NamesHolder, 0, &Value::Error(error)) {
+        match interpret(&operation, 0, &Value::Error(error)) {
             Answer::Failed(error) => error.was_sent(),
             other => panic!("{other:?}"),
         }
@@ -196,14 +189,14 @@ fn a_run_is_remembered_and_recalled_by_scripts_that_no_server_has_to_know() {
     );
     let keys = Resource::all(["once:a", "once:b"]);
     let operation = |want| Operation::new(keys.clone(), token.clone(), want);
-    let encoding = encoding(Dialect::NamesHolder, Some("marker"));
+    let encoding = encoding(Some("marker"));
 
     let began = 1_795_316_400_012;
     let remember = operation(Want::Remember { began, ttl: TTL });
     let record = "web-7/3121 2026-11-22T03:00:00.012Z";
     let call = ["EVAL", REMEMBER, "2", "once:a", "once:b", record, "30000"];
     assert_eq!(words(encoded(&remember, &encoding)), call);
-    let said = |operation, value| interpret(operation, Dialect::NamesHolder, 0, &value);
+    let said = |operation, value| interpret(operation, 0, &value);
     assert_eq!(said(&remember, Value::Int(1)), Answer::GRANTED);
 
     let recall = operation(Want::Recall);
@@ -226,13 +219,13 @@ fn a_run_is_remembered_and_recalled_by_scripts_that_no_server_has_to_know() {
 fn a_look_answers_the_first_key_that_exists() {
     let keys = Resource::all(["a", "b"]);
     let peek = Operation::new(keys, fresh_token(), Want::Peek);
-    let encoding = encoding(Dialect::NamesHolder, Some("marker"));
+    let encoding = encoding(Some("marker"));
     assert_eq!(
         words(encoded(&peek, &encoding)),
         ["EVAL", PEEK, "2", "a", "b"]
     );
 
-    let said = |value| interpret(&peek, Dialect::NamesHolder, 0, &value);
+    let said = |value| interpret(&peek, 0, &value);
     let held = |value: &str, remaining| {
         let mut holding = Holding::by(value);
         (holding.place, holding.remaining) = (Some(1), remaining);
@@ -252,11 +245,9 @@ fn a_look_answers_the_first_key_that_exists() {
 #[test]
 fn of_one_key_the_time_is_asked_for_and_of_several_which_one_exists() {
     let token = fresh_token();
-    let encoding = encoding(Dialect::NamesHolder, Some("marker"));
+    let encoding = encoding(Some("marker"));
     let inspect = |keys| Operation::new(keys, token.clone(), Want::Inspect);
-    let said = |operation: &Operation, value: Value<'_>| {
-        interpret(operation, Dialect::NamesHolder, 0, &value)
-    };
+    let said = |operation: &Operation, value: Value<'_>| interpret(operation, 0, &value);
 
     let one = inspect("r".into());
     assert_eq!(words(encoded(&one, &encoding)), ["PTTL", "r"]);
@@ -287,7 +278,7 @@ fn of_one_key_the_time_is_asked_for_and_of_several_which_one_exists() {
 #[test]
 fn a_successor_compares_the_givers_token_by_scripts_that_no_server_has_to_know() {
     let (token, giver) = (fresh_token(), fresh_token());
-    let encoding = encoding(Dialect::NamesHolder, Some("marker"));
+    let encoding = encoding(Some("marker"));
     let one = acquisition(&["r"], &token).after(Some(giver.clone()));
     let call = [
         "EVAL",
@@ -308,7 +299,7 @@ fn a_successor_compares_the_givers_token_by_scripts_that_no_server_has_to_know()
     assert_eq!(sent.last().map(String::as_str), Some(text(&giver)));
 
     for (operation, granted) in [(&one, Value::Int(1)), (&fenced, Value::Int(9))] {
-        let said = |value| interpret(operation, Dialect::NamesHolder, 0, &value);
+        let said = |value| interpret(operation, 0, &value);
         assert!(matches!(said(granted), Answer::Granted { .. }));
         assert_eq!(said(Value::Int(-1)), Answer::Absent);
         let held = Answer::Held(Holding::by("another"));
@@ -319,7 +310,7 @@ fn a_successor_compares_the_givers_token_by_scripts_that_no_server_has_to_know()
     }
     // An acquisition without a giver has other answers.
     let plain = acquisition(&["a", "b"], &token);
-    let answer = interpret(&plain, Dialect::NamesHolder, 0, &Value::Int(-1));
+    let answer = interpret(&plain, 0, &Value::Int(-1));
     assert!(matches!(answer, Answer::Failed(_)));
 }
 

@@ -257,6 +257,32 @@ async fn a_connection_takes_four_round_trips_before_it_votes() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_server_that_is_too_old_does_not_vote_and_says_which_version_it_has() {
+    let io = IoThread::start().unwrap();
+    let unknown = "-ERR unknown command 'HELLO', with args beginning with: '2'\r\n";
+    for (place, (answer, version)) in [
+        (greet("HELLO", "redis", "6.2.14"), "6.2.14"),
+        ("*0\r\n".to_owned(), "unknown"),
+        (unknown.to_owned(), "before 6.0"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let server = Server::start(&format!("old-{place}"));
+        let (driver, inbox) = server.driver(&io);
+        let driver = tokio::spawn(driver.run());
+        let mut peer = server.accept().await;
+        peer.command().await;
+        peer.answer(&answer).await;
+        let _next = server.accept().await;
+        let reason = until(&inbox, false).await;
+        let expected = format!("version is {version}; locks need Redis 7.0");
+        assert!(reason.contains(&expected), "{reason}");
+        driver.abort();
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_server_that_was_connected_to_in_plain_text_does_not_want_tls() {
     let io = IoThread::start().unwrap();
     let server = Server::start("plain");

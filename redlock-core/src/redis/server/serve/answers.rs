@@ -120,7 +120,6 @@ impl Serve {
 
     /// Delivers the answer to the caller. The answer to an owed release goes to the retries.
     fn tell(&mut self, purpose: Purpose, value: &Value<'_>) {
-        let dialect = self.encoding.dialect;
         match purpose {
             Purpose::Operation {
                 operation,
@@ -134,7 +133,7 @@ impl Serve {
                 if is_clock_outlier(value) {
                     self.look_at_clock();
                 }
-                let answer = interpret(&operation, dialect, self.epoch, value);
+                let answer = interpret(&operation, self.epoch, value);
                 self.encoding.heard(&operation, &answer);
                 let answer = self.as_far_as_it_counts(&operation, answer);
                 if let Answer::Failed(error) = &answer {
@@ -150,7 +149,7 @@ impl Serve {
                 reply.answer(answer);
             }
             Purpose::Owed(owed) => {
-                let answer = interpret(&owed.operation, dialect, self.epoch, value);
+                let answer = interpret(&owed.operation, self.epoch, value);
                 let refusal = match answer {
                     Answer::Failed(error) => Some(error),
                     _ => None,

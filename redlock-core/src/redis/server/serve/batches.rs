@@ -15,8 +15,7 @@ use tokio::time::Instant;
 use crate::node::operation::{Operation, SharedOperation};
 use crate::node::{Answer, NodeError, NodeErrorKind, Reply};
 use crate::redis::protocol::command::{
-    Dialect, Each, MOST_IN_BATCH, encode_with_text, is_call_refused, is_noscript,
-    is_plain_acquisition,
+    Each, MOST_IN_BATCH, encode_with_text, is_call_refused, is_noscript, is_plain_acquisition,
 };
 use crate::redis::protocol::wire::Value;
 
@@ -92,7 +91,7 @@ impl Serve {
     /// A Cluster's server has only some of the slots, and may give each of them away.
     fn may_batch(&self, each: Each, now: Instant) -> bool {
         let is_paused = each != Each::Release && self.batch.again_at.is_some_and(|at| at > now);
-        self.encoding.dialect == Dialect::NamesHolder && self.inbox.part().is_none() && !is_paused
+        self.inbox.part().is_none() && !is_paused
     }
 
     /// Sends the operations that were kept.

@@ -139,7 +139,6 @@ impl Serve {
         server_check: Option<&Arc<Mutex<ServerCheck>>>,
     ) -> Self {
         let encoding = Encoding {
-            dialect: connected.dialect,
             marker: server_check
                 .as_ref()
                 .and_then(|server_check| server_check.lock().marker_key()),

@@ -22,7 +22,7 @@ fn a_release_of_one_key_is_the_command_of_a_server_that_has_one() {
         (Some(DelEx), &["DELEX", "r", "IFEQ", text(&token)]),
         (None, &["EVALSHA", &RELEASE.sha, "1", "r", text(&token)]),
     ] {
-        let mut encoding = encoding(Dialect::NamesHolder, Some("marker"));
+        let mut encoding = encoding(Some("marker"));
         encoding.release = command;
         assert_eq!(words(encoded(&one, &encoding)), call);
         for other in [
@@ -36,7 +36,7 @@ fn a_release_of_one_key_is_the_command_of_a_server_that_has_one() {
             ["EVAL", RELEASE.text]
         );
     }
-    let said = |value| interpret(&one, Dialect::NamesHolder, 0, &value);
+    let said = |value| interpret(&one, 0, &value);
     assert_eq!(said(Value::Int(1)), Answer::GRANTED);
     let errors = [WRONG_TYPE, NO_STRING].map(|text| Value::Error(text.as_bytes()));
     for not_ours in errors.into_iter().chain([Value::Int(0)]) {

@@ -17,7 +17,6 @@ use crate::node::operation::{Operation, Want};
 use crate::node::{Answer, NodeStatus};
 use crate::quorum::round::{Goal, Round};
 use crate::redis::connection::vetting::Facts;
-use crate::redis::protocol::command::Dialect;
 use crate::restart_check::{CheckedSet, RestartCheck};
 
 /// Accepts every write.
@@ -281,7 +280,6 @@ fn connected(reader: impl AsyncRead + Send + Unpin + 'static, sink: &Arc<impl Si
     Connected {
         stream: Box::new(Halves(reader, Arc::clone(sink))),
         socket: None,
-        dialect: Dialect::NamesHolder,
         release: None,
         release_each: true,
         facts: Facts::of_role(false),
