@@ -100,7 +100,6 @@ parameters! {
     IfLocked "if_locked": Kind::Own, r#"if_locked = "skip""#;
     Guard "guard": Kind::Own, "guard = lease";
     Note "note": Kind::Own, r#"note = "job {id}""#;
-    Preset "preset": Kind::Text, r#"preset = "payment""#;
     Name "name": Kind::Text, r#"name = "charge""#;
     Crate "crate": Kind::Own, "crate = ::redlock_runtime";
 }

@@ -41,11 +41,10 @@ pub(crate) fn check_permits(
         _ => {}
     }
     let Some(permits) = args.get(Key::Permits) else {
-        // A preset may have the other one. Beside a `mode` it has to go.
+        // Beside a `mode` it has to go.
         if let Some(take) = args.get(Key::Take)
             && !args.attempted(Key::Permits)
             && !args.attempted(Key::Mode)
-            && args.get(Key::Preset).is_none()
         {
             errors.under(
                 take,

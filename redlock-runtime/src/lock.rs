@@ -1,6 +1,5 @@
 //! The object style: a lock without an attribute.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
 use std::panic::Location;
@@ -56,7 +55,6 @@ pub fn lock(resource: impl Into<Resource>) -> Lock {
         resource: resource.into(),
         name: None,
         pools: PoolNames::Default,
-        preset: None,
         options: LockOptions::NONE,
         note: None,
     }
@@ -79,7 +77,6 @@ pub struct Lock {
     resource: Resource,
     name: Option<&'static Site>,
     pools: PoolNames,
-    preset: Option<Cow<'static, str>>,
     options: LockOptions,
     note: Option<Note>,
 }
@@ -154,29 +151,6 @@ impl Lock {
         self
     }
 
-    /// Takes parameters and pools from a preset of the [configuration](crate::Config::preset). It is below
-    /// what is said here, whether before or after, and above the defaults. If the preset is not configured,
-    /// the acquisition is refused, as `Invalid`.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # use redlock_runtime::parameters::LockOptions;
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let config = config.preset("payment", LockOptions::new().fencing(true));
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// // redlock.toml: [presets.payment]
-    /// //               fencing = true
-    /// let lease = redlock_runtime::lock("order:42").preset("payment").acquire().await?;
-    /// assert!(lease.fencing_token().is_some());
-    /// # lease.release().await;
-    /// # Ok(()) }
-    /// ```
-    pub fn preset(mut self, name: impl Into<Cow<'static, str>>) -> Self {
-        self.preset = Some(name.into());
-        self
-    }
-
     /// Sets the parameters that `options` set. The others stay as they are.
     ///
     /// ```
@@ -224,8 +198,7 @@ impl Lock {
 
     /// What a majority of the lock's nodes says of it: it is free, or who holds it, or there is no
     /// majority. It only reads: neither the holder nor those who wait notice. Of this lock's setters, only
-    /// [`pools`](Self::pools), [`preset`](Self::preset) and [`name`](Self::name) matter, which say on which
-    /// nodes the lock is.
+    /// [`pools`](Self::pools) and [`name`](Self::name) matter, which say on which nodes the lock is.
     ///
     /// The answer is true of a moment that has passed when it arrives. It is for people, dashboards and
     /// logs: a lock that is free may be another's before the next line. If the resource has
@@ -300,7 +273,6 @@ impl Lock {
             },
             resource: self.resource,
             pools: self.pools,
-            preset: self.preset,
             options: self.options,
             note: self.note,
         }

@@ -42,7 +42,6 @@ pub struct Site {
     column: u32,
     resource: &'static str,
     name: Option<&'static str>,
-    preset: Option<&'static str>,
     pools: Option<&'static [&'static str]>,
     /// The parameters whose values are expressions. Only the call knows these values.
     at_call: &'static [&'static str],
@@ -72,7 +71,7 @@ impl Site {
         column: u32,
         resource: &'static str,
     ) -> Self {
-        let (name, preset, pools, options) = (None, None, None, LockOptions::NONE);
+        let (name, pools, options) = (None, None, LockOptions::NONE);
         Self {
             item: type_name::<F>,
             path: OnceLock::new(),
@@ -83,7 +82,6 @@ impl Site {
             column,
             resource,
             name,
-            preset,
             pools,
             at_call: &[],
             has_own_ttl: false,
@@ -96,12 +94,6 @@ impl Site {
     #[must_use]
     pub const fn name(mut self, name: &'static str) -> Self {
         self.name = Some(name);
-        self
-    }
-
-    #[must_use]
-    pub const fn preset(mut self, name: &'static str) -> Self {
-        self.preset = Some(name);
         self
     }
 
@@ -282,19 +274,6 @@ impl Site {
 }
 
 impl Site {
-    /// The preset that the attribute names: a table of the configuration.
-    ///
-    /// ```
-    /// # #[redlock_runtime::redlock(resource = "shelf:{id}", retry_count = 0)]
-    /// # async fn tidy(id: u32) -> Result<(), redlock_runtime::LockError> { Ok(()) }
-    /// # let sites = redlock_runtime::registry::sites();
-    /// # let site = sites.iter().find(|site| site.site_name().ends_with("::tidy")).unwrap();
-    /// assert_eq!(site.preset_name(), None);
-    /// ```
-    pub fn preset_name(&self) -> Option<&'static str> {
-        self.preset
-    }
-
     /// The resource for a check before any call. The names are templates, and as many as a call has if the
     /// attribute lists several.
     pub(crate) fn sample_resource(&self) -> Resource {

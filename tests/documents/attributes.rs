@@ -2,19 +2,18 @@
 
 use std::fmt::Write as _;
 
-use redlock_runtime::{Config, Redlock};
+use redlock_runtime::{Config, LockError, Redlock, redlock};
 
 use crate::markdown::line_of;
 use crate::{assert_none, pages};
 
-/// Parameters that a preset does not have, and so has nothing against.
-const OF_THE_ATTRIBUTE: [&str; 8] = [
+/// Parameters that an override cannot have.
+const OF_THE_ATTRIBUTE: [&str; 7] = [
     "resource",
     "pools",
     "if_locked",
     "guard",
     "note",
-    "preset",
     "name",
     "crate",
 ];
@@ -38,9 +37,15 @@ fn init_takes_every_attribute_of_the_documents() {
     assert_none(&wrong);
 }
 
-/// What `init` has against an attribute whose values are those of a preset.
+#[redlock(resource = "documented", name = "documented")]
+#[allow(dead_code, reason = "only its override is checked")]
+async fn documented() -> Result<(), LockError> {
+    Ok(())
+}
+
+/// What `init` has against an attribute whose values are those of an override.
 async fn refusal(attribute: &str) -> Result<(), String> {
-    let mut text = "[pools.a]\nurl = \"memory://a\"\n[presets.documented]\n".to_owned();
+    let mut text = "[pools.a]\nurl = \"memory://a\"\n[sites.documented]\n".to_owned();
     for (key, value) in parameters(attribute) {
         // The values of expressions are known at the call only.
         let is_literal = value.starts_with(|c: char| c.is_ascii_digit() || c == '"');

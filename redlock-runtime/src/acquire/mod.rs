@@ -4,7 +4,6 @@ mod ask;
 mod look;
 mod reentrancy;
 
-use std::borrow::Cow;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -33,8 +32,6 @@ pub(crate) struct Wanted {
     pub(crate) holder: Holder,
     pub(crate) resource: Resource,
     pub(crate) pools: PoolNames,
-    /// The preset that the attribute, or the lock, names.
-    pub(crate) preset: Option<Cow<'static, str>>,
     pub(crate) options: LockOptions,
     pub(crate) note: Option<Note>,
 }
@@ -125,15 +122,12 @@ impl Wanted {
         error
     }
 
-    /// The nodes of the lock: the override's, the lock's own, the preset's, or the default ones.
+    /// The nodes of the lock: the override's, the lock's own, or the default ones.
     fn nodes(&self, registry: &Registry) -> Result<NodeSet, LockErrorKind> {
         let shared = &*registry.shared;
         let over = shared.overrides.of(self.holder.site);
-        let preset = shared.presets.named(self.preset.as_deref())?;
-        let of_preset = preset.and_then(|preset| preset.nodes.as_ref());
         match (over.and_then(|over| over.nodes.as_ref()), &self.pools) {
             (Some(nodes), _) => Ok(Arc::clone(nodes)),
-            (None, PoolNames::Default) => Ok(Arc::clone(of_preset.unwrap_or(&shared.default_set))),
             (None, names) => registry.node_set(names),
         }
     }
@@ -146,12 +140,7 @@ impl Wanted {
             None => self.options,
         };
         let skips = self.holder.site.is_some_and(|site| site.skips);
-        let preset = shared.presets.named(self.preset.as_deref())?;
-        let below = match preset {
-            Some(preset) => preset.options.above(shared.defaults),
-            None => shared.defaults,
-        };
-        let parameters = own.above(below).decided(skips);
+        let parameters = own.above(shared.defaults).decided(skips);
         let mut request = parameters
             .request(self.resource.clone())
             .map_err(LockErrorKind::Invalid)?;

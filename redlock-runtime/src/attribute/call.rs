@@ -1,6 +1,5 @@
 //! The type that the attribute's expansion calls.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
 use std::sync::OnceLock;
@@ -35,7 +34,6 @@ impl Call {
             },
             resource: resource.into(),
             pools: pools.map_or(PoolNames::Default, PoolNames::Static),
-            preset: site.preset_name().map(Cow::Borrowed),
             options: site.own_options(),
             note: None,
         };

@@ -14,7 +14,6 @@ impl fmt::Debug for Config {
             restart_check,
             default_pools,
             defaults,
-            presets,
             sites,
             key_prefix,
             max_ttl,
@@ -33,7 +32,6 @@ impl fmt::Debug for Config {
             .field("restart_check", restart_check)
             .field("default_pools", &default_pools.as_deref().map(Names))
             .field("defaults", defaults)
-            .field("presets", &NamedMap(presets))
             .field("sites", sites)
             .field("key_prefix", &Name(key_prefix))
             .field("max_ttl", max_ttl)

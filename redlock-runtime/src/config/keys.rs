@@ -9,7 +9,7 @@ use super::layer::{OF_A_SITE, PARAMETERS};
 use crate::text::{Name, did_you_mean};
 
 /// A key that only the attribute can set: it is part of the function's meaning, or of its type.
-const OF_THE_ATTRIBUTE: [&str; 6] = ["resource", "preset", "if_locked", "guard", "name", "crate"];
+const OF_THE_ATTRIBUTE: [&str; 5] = ["resource", "if_locked", "guard", "name", "crate"];
 
 /// The keys of a pool, in `[pools.…]`.
 pub(super) const OF_A_POOL: [&str; 7] = [
@@ -34,7 +34,7 @@ pub(super) enum Section {
 }
 
 /// All keys, section by section.
-pub(super) const SECTIONS: [(Section, &[&str]); 8] = [
+pub(super) const SECTIONS: [(Section, &[&str]); 7] = [
     (
         Section::Top,
         &[
@@ -48,7 +48,6 @@ pub(super) const SECTIONS: [(Section, &[&str]); 8] = [
     ),
     (Section::Each("pools"), &OF_A_POOL),
     (Section::Table("defaults"), PARAMETERS),
-    (Section::Each("presets"), OF_A_SITE),
     (Section::Each("sites"), OF_A_SITE),
     (
         Section::Table("waiting"),
@@ -64,8 +63,8 @@ pub(super) const SECTIONS: [(Section, &[&str]); 8] = [
     (Section::Table("http"), &["contended_status"]),
 ];
 
-/// The tables with the parameters of some locks.
-const OF_LOCKS: [Section; 2] = [Section::Each("presets"), Section::Each("sites")];
+/// The tables with the parameters of locks.
+const OF_LOCKS: [Section; 2] = [Section::Table("defaults"), Section::Each("sites")];
 
 impl Section {
     /// The variable that says the same as `key` here.
@@ -75,7 +74,6 @@ impl Section {
             Self::Top => format!("REDLOCK_{key}"),
             Self::Table(name) => format!("REDLOCK_{}_{key}", name.to_ascii_uppercase()),
             Self::Each("pools") => format!("REDLOCK_POOLS_<NAME>_{key}"),
-            Self::Each("presets") => format!("REDLOCK_PRESETS_<PRESET>_{key}"),
             Self::Each(_) => format!("REDLOCK_SITES_<SITE>_{key}"),
         }
     }
@@ -192,7 +190,7 @@ impl Unknown<'_> {
         if !table.is_empty() {
             let _ = write!(text, " in {table}");
         }
-        let is_of_locks = *section == Section::Table("defaults") || OF_LOCKS.contains(section);
+        let is_of_locks = OF_LOCKS.contains(section);
         if *section == Section::Table("defaults") && *key == "pools" {
             text.push_str(
                 "; the pools of a lock that names none are `default_pools`, above the tables",
@@ -214,7 +212,7 @@ impl Unknown<'_> {
 
 /// What other libraries call a key of this section, and what it is called here.
 fn meant_by(key: &str, section: Section) -> Option<&'static str> {
-    let is_of_locks = [Section::Table("defaults"), Section::Each("sites")].contains(&section);
+    let is_of_locks = OF_LOCKS.contains(&section);
     Some(match key {
         "timeout" if is_of_locks => {
             "`wait`, how long a caller waits for the lock, or `ttl`, how long the lock lives"
@@ -239,7 +237,7 @@ fn elsewhere(key: &str, section: Section) -> Option<String> {
     let mut homes = SECTIONS
         .iter()
         .filter(|(it, keys)| *it != section && keys.contains(&key));
-    let (home, _) = homes.find(|(it, _)| !OF_LOCKS.contains(it))?;
+    let (home, _) = homes.find(|(it, _)| *it != Section::Each("sites"))?;
     Some(match home {
         Section::Top => "above all tables".to_owned(),
         Section::Table(name) => format!("in `[{name}]`"),

@@ -19,7 +19,7 @@ macro_rules! layer {
         /// The keys of a single function, in `[sites."…"]`.
         pub(super) const OF_A_SITE: &[&str] = &["pools", $( stringify!($name) ),+];
 
-        /// `[defaults]`, or one of `[presets]` or `[sites]`. `keys.rs` refuses `pools` in `[defaults]`.
+        /// `[defaults]`, or one of `[sites]`. `keys.rs` refuses `pools` in `[defaults]`.
         #[derive(Debug, Default, Deserialize)]
         #[serde(default, deny_unknown_fields)]
         pub(super) struct Layer {

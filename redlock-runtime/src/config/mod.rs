@@ -54,7 +54,6 @@ pub struct Config {
     pub(crate) restart_check: Option<RestartCheck>,
     pub(crate) default_pools: Option<Vec<String>>,
     pub(crate) defaults: LockOptions,
-    pub(crate) presets: BTreeMap<String, SiteConfig>,
     pub(crate) sites: SiteConfigs,
     pub(crate) key_prefix: String,
     pub(crate) max_ttl: Duration,
@@ -90,7 +89,6 @@ impl Config {
             restart_check: None,
             default_pools: None,
             defaults: LockOptions::NONE,
-            presets: BTreeMap::new(),
             sites: SiteConfigs::default(),
             key_prefix: String::new(),
             max_ttl: Duration::from_secs(5 * 60),
@@ -190,8 +188,7 @@ impl Config {
             .map(|(name, value)| (name.into(), value.into()));
         let mut read = env::read(variables).map_err(ConfigError)?;
         let pools: BTreeSet<_> = self.pools.keys().chain(self.pool_settings.keys()).collect();
-        let presets = self.presets.keys();
-        env::reach(&mut read, pools.into_iter(), presets).map_err(ConfigError)?;
+        env::reach(&mut read, pools.into_iter()).map_err(ConfigError)?;
         Ok(read.over(self))
     }
 

@@ -1,4 +1,4 @@
-//! What the configuration says of single functions, and of presets.
+//! What the configuration says of single functions.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,9 +7,8 @@ use super::Config;
 use crate::parameters::prelude::*;
 use crate::text::{NamedMap, Names};
 
-/// The parameters and the pools of some locks: of one annotated function, above its attribute
-/// ([`Config::site`]), or of a preset, below the attributes that name it
-/// ([`Config::preset`]). A parameter that is left out keeps its value.
+/// The parameters and the pools of one annotated function, above its attribute ([`Config::site`]). A
+/// parameter that is left out keeps its value.
 ///
 /// `resource`, `if_locked` and `guard` have no override, as they are part of the function's
 /// meaning.
@@ -66,32 +65,6 @@ impl SiteConfig {
 for_each_parameter!(setters!(SiteConfig));
 
 impl Config {
-    /// Adds a preset: parameters and pools under a name, for all locks that name it with
-    /// `preset = "payment"` in the attribute or with [`Lock::preset`](crate::Lock::preset). A preset is
-    /// below what the attribute, or the lock itself, says, and above the defaults. Variables win over it.
-    /// A parameter that an earlier call set and `preset` leaves out keeps its value.
-    ///
-    /// `init` refuses a preset that no lock could have. It also refuses a function that names a preset
-    /// which is not configured.
-    ///
-    /// # Example: all that concerns payments
-    /// ```
-    /// use std::time::Duration;
-    /// use redlock_runtime::parameters::LockOptions;
-    /// use redlock_runtime::Config;
-    ///
-    /// let payment = LockOptions::new().ttl(Duration::from_secs(10)).fencing(true);
-    /// let config = Config::new()
-    ///     .pool("a", "redis://10.0.0.1:6379")
-    ///     .preset("payment", payment);
-    /// # assert!(!format!("{config:?}").is_empty());
-    /// ```
-    #[must_use]
-    pub fn preset(mut self, name: impl Into<String>, preset: impl Into<SiteConfig>) -> Self {
-        put(&mut self.presets, name.into(), preset.into());
-        self
-    }
-
     /// What is said of one annotated function, above its attribute, by the site's name: what the
     /// attribute's `name` says, or the function's path. Variables win over it.
     ///

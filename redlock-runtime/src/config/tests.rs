@@ -38,7 +38,7 @@ fn of_file(section: Section, key: &str) -> Config {
     let table = match section {
         Section::Top => String::new(),
         Section::Table(name) => format!("[{name}]"),
-        Section::Each(name @ ("pools" | "presets")) => format!("[{name}.a]"),
+        Section::Each("pools") => "[pools.a]".to_owned(),
         Section::Each(name) => format!("[{name}.\"A::B\"]"),
     };
     // A pool of the file has a URL.
@@ -53,8 +53,7 @@ fn of_file(section: Section, key: &str) -> Config {
 fn of_variable(section: Section, key: &str) -> Config {
     let (_, value) = sample(key);
     let of_all = section.variable(key);
-    let name = of_all.replace("<NAME>", "A").replace("<PRESET>", "A");
-    let name = name.replace("<SITE>", "A__B");
+    let name = of_all.replace("<NAME>", "A").replace("<SITE>", "A__B");
     let mut variables = vec![(name, value)];
     if section == Section::Each("pools") && key != "url" {
         variables.push(("REDLOCK_POOLS_A_URL".to_owned(), "redis://h:7"));
@@ -130,7 +129,6 @@ fn documented() -> BTreeSet<(String, String)> {
             let section = match &*section {
                 "" => String::new(),
                 it if it.starts_with("[pools.") => "[pools.<>]".to_owned(),
-                it if it.starts_with("[presets.") => "[presets.<>]".to_owned(),
                 it if it.starts_with("[sites.") => "[sites.<>]".to_owned(),
                 it => it.to_owned(),
             };

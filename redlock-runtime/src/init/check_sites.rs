@@ -2,14 +2,12 @@
 
 use std::time::Duration;
 
-use redlock_core::Resource;
 use redlock_core::error::Invalid;
 use redlock_core::request::Kind;
 
 use crate::config::{Config, SiteConfig};
 use crate::parameters::LockOptions;
 use crate::registry::limits::LockLimits;
-use crate::registry::presets;
 use crate::site::{Site, sites};
 use crate::text::Name;
 
@@ -50,14 +48,6 @@ pub(crate) fn check_sites(config: &Config, overridden: &[Overridden], problems: 
                 "{site}: `name` is empty; give it a name, or leave `name` out"
             ));
         }
-        if let Some(name) = site.preset_name()
-            && !config.presets.contains_key(name)
-        {
-            problems.push(format!(
-                "{site}: {}",
-                presets::unknown(name, &config.presets)
-            ));
-        }
         if own.is_none()
             && let Err(invalid) = check_values(config, site, None)
         {
@@ -65,21 +55,6 @@ pub(crate) fn check_sites(config: &Config, overridden: &[Overridden], problems: 
         }
     }
     warn_of_split_templates(config, &sites, overridden);
-}
-
-/// What there is against the presets: each has to be of use by itself.
-pub(crate) fn check_presets(config: &Config, problems: &mut Vec<String>) {
-    for (name, preset) in &config.presets {
-        let mut refuse = |why: &str| problems.push(format!("the preset `{}`: {why}", Name(name)));
-        if let Some(names) = &preset.pools {
-            let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            check_pools(config, &names, &mut refuse);
-        }
-        let options = preset.options.above(config.defaults);
-        if let Err(invalid) = check_request(config, options, false, "check".into()) {
-            refuse(&invalid.to_string());
-        }
-    }
 }
 
 /// What there is against the pools of a function. The macro checks strings only, and no constants.
@@ -120,8 +95,7 @@ fn override_of<'a>(overridden: &'a [Overridden], site: &Site) -> Option<&'a Site
 /// The values of `site` that are known before a call.
 fn options_of(config: &Config, site: &Site, own: Option<&SiteConfig>) -> LockOptions {
     let own = own.map_or(LockOptions::NONE, |own| own.options);
-    let preset = preset_of(config, site).map_or(LockOptions::NONE, |preset| preset.options);
-    own.above(site.options).above(preset).above(config.defaults)
+    own.above(site.options).above(config.defaults)
 }
 
 /// The values that a call of `site` will have, if they are known before the call.
@@ -136,35 +110,21 @@ fn check_values(config: &Config, site: &Site, own: Option<&SiteConfig>) -> Resul
         options.max_hold = None;
         options.once_per = None;
     }
-    check_request(config, options, site.skips, site.sample_resource())
-}
-
-fn check_request(
-    config: &Config,
-    options: LockOptions,
-    skips: bool,
-    resource: Resource,
-) -> Result<(), Invalid> {
-    let request = options.decided(skips).request(resource)?;
+    let request = options
+        .decided(site.skips)
+        .request(site.sample_resource())?;
     LockLimits::of(config).check(&request)?;
     request.check()
-}
-
-fn preset_of<'a>(config: &'a Config, site: &Site) -> Option<&'a SiteConfig> {
-    config.presets.get(site.preset_name()?)
 }
 
 /// Two functions that lock the same template on different pools do not exclude each other.
 fn warn_of_split_templates(config: &Config, sites: &[&Site], overridden: &[Overridden]) {
     let pools_of = |site: &Site| -> Vec<String> {
         let own = override_of(overridden, site).and_then(|own| own.pools.clone());
-        let preset = || preset_of(config, site).and_then(|preset| preset.pools.clone());
         let defaults = || config.default_pools.clone();
         let mut names = own.unwrap_or_else(|| match site.pool_names() {
             Some(names) => names.iter().map(|&name| name.to_owned()).collect(),
-            None => preset()
-                .or_else(defaults)
-                .unwrap_or_else(|| config.pools.keys().cloned().collect()),
+            None => defaults().unwrap_or_else(|| config.pools.keys().cloned().collect()),
         });
         names.sort_unstable();
         names

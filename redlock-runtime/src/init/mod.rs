@@ -25,7 +25,7 @@ use crate::registry::pools::Pool;
 use crate::registry::{Parts, Registry, scope};
 use crate::telemetry;
 use check_config::check_config;
-use check_sites::{check_overridden, check_presets, check_sites};
+use check_sites::{check_overridden, check_sites};
 use overrides::{Overridden, resolve};
 
 /// The running registry. Keep it in `main`: dropping it shuts down.
@@ -64,7 +64,7 @@ pub struct Redlock {
 /// # Errors
 /// [`InitError`] with every problem: no pools, a URL that makes no sense, two pools that are one
 /// node, a server that a lock cannot rely on (see [`Config::vetting`]), default values outside the limits,
-/// a function that names a pool or a preset which is not configured, or a ttl above `max_ttl`, an override
+/// a function that names a pool which is not configured, or a ttl above `max_ttl`, an override
 /// that fits no function or several, default pools that deny the login if the others are no majority, and
 /// a registry that is running already.
 ///
@@ -274,7 +274,6 @@ impl Plan {
 
     fn of(config: &Config, problems: &mut Vec<String>) -> Self {
         let addresses = check_config(config, problems);
-        check_presets(config, problems);
         let overridden = resolve(config, problems);
         check_overridden(config, &overridden, problems);
         Self {
@@ -303,7 +302,6 @@ pub(crate) fn parts(
         pools,
         default_pools: config.default_pools.clone(),
         defaults: config.defaults,
-        presets: config.presets.clone(),
         overriding: overridden.iter().map(Overridden::overriding).collect(),
         locks: LockLimits::of(config),
         http: config.http,

@@ -320,12 +320,6 @@ fn site_row(report: &SiteReport) -> Markup {
                     small { "runs once in " (Brief(period)) }
                 }
                 @if report.parameters.fencing { small { "with a fencing token" } }
-                @if let Some(preset) = site.preset_name() {
-                    small {
-                        "preset " (preset)
-                        @if !report.from_preset.is_empty() { ": " (report.from_preset.join(", ")) }
-                    }
-                }
                 @if !report.overridden.is_empty() {
                     small { (report.overridden.join(", ")) " by the configuration" }
                 }

@@ -95,9 +95,6 @@ struct SiteEntry {
     /// The last run of a function with a period, as far as this process knows.
     last_run: Option<RunEntry>,
     parameters: BTreeMap<Cow<'static, str>, Value>,
-    preset: Option<&'static str>,
-    /// The parameters that come from the preset.
-    from_preset: Vec<&'static str>,
     /// What the configuration says for this function alone.
     overridden: Vec<&'static str>,
     /// The parameters that each call has a value of its own for.
@@ -160,8 +157,6 @@ impl From<SiteReport> for SiteEntry {
             skipped,
             last_run: report.last_run.map(RunEntry::from),
             parameters,
-            preset: site.preset_name(),
-            from_preset: report.from_preset,
             overridden: report.overridden,
             at_call: report.at_call,
         }

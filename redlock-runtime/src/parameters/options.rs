@@ -16,8 +16,7 @@ macro_rules! options {
         ///
         /// A parameter that is not set comes from the layer below. From the top these are the
         /// configuration's `[sites."…"]`, the attribute or the calls on a [`Lock`], the
-        /// [preset](crate::Config::preset) that they name, the configuration's `[defaults]`, and the
-        /// built-in values, which each setter names.
+        /// configuration's `[defaults]`, and the built-in values, which each setter names.
         ///
         /// # Example: locks that wait by default, and a lock that does not
         /// ```

@@ -37,9 +37,6 @@ pub struct SiteReport {
     pub parameters: SiteParameters,
     /// The parameters that the configuration overrides for this function, `pools` included.
     pub overridden: Vec<&'static str>,
-    /// The parameters whose values are those of the [preset](Site::preset_name) that the attribute names,
-    /// `pools` included.
-    pub from_preset: Vec<&'static str>,
     /// The parameters that are expressions in the attribute. Each call has its own values, and the
     /// values in `parameters` have no effect.
     pub at_call: Vec<&'static str>,
@@ -273,14 +270,11 @@ impl Registry {
         let over = self.shared.overrides.of(Some(site));
         let overriding = over.map_or(LockOptions::NONE, |over| over.options);
         let own = overriding.above(site.own_options());
-        let preset = site.preset_name();
-        let preset = preset.and_then(|name| self.shared.presets.get(name));
         let nodes = over.and_then(|over| over.nodes.as_ref());
-        let of_preset = preset.and_then(|preset| preset.nodes.as_ref());
         let pools = match (nodes, site.pool_names()) {
             (Some(nodes), _) => names_of(nodes),
             (None, Some(names)) => names.iter().map(|&name| name.to_owned()).collect(),
-            (None, None) => names_of(of_preset.unwrap_or(&self.shared.default_set)),
+            (None, None) => names_of(&self.shared.default_set),
         };
         let mut overridden = overriding.names();
         // An override is above what the call says.
@@ -290,28 +284,14 @@ impl Registry {
         };
         let at_call = site.names_at_call().iter().copied().filter(is_at_call);
         let at_call = at_call.collect();
-        let preset = preset.map_or(LockOptions::NONE, |preset| preset.options);
-        let (above, said) = (own.names(), site.names_at_call());
-        let is_hidden = |name: &str| {
-            let mut answers = LockOptions::answers(name);
-            answers.any(|name| above.contains(&name) || said.contains(&name))
-        };
-        let mut from_preset = preset.names();
-        from_preset.retain(|name| !is_hidden(name));
         if nodes.is_some() {
             overridden.push("pools");
-        } else if site.pool_names().is_none() && of_preset.is_some() {
-            from_preset.push("pools");
         }
         SiteReport {
             site,
             pools,
-            parameters: own
-                .above(preset)
-                .above(self.shared.defaults)
-                .decided(site.skips),
+            parameters: own.above(self.shared.defaults).decided(site.skips),
             overridden,
-            from_preset,
             at_call,
             held,
             refused: self.shared.telemetry.refusals.of(Some(site)),

@@ -11,7 +11,6 @@ pub(crate) mod kept;
 pub(crate) mod limits;
 pub(crate) mod overrides;
 pub(crate) mod pools;
-pub(crate) mod presets;
 pub(crate) mod record;
 pub(crate) mod scope;
 pub(crate) mod shutdown;
@@ -25,7 +24,6 @@ use std::time::Duration;
 
 use redlock_core::{Client, Environment, NodeSet, Resource, Settings};
 
-use crate::config::SiteConfig;
 use crate::error::{HolderHere, HttpSettings};
 use crate::parameters::LockOptions;
 use crate::telemetry::Telemetry;
@@ -46,7 +44,6 @@ use kept::KeptTable;
 use limits::{LockLimits, RegistryLimits};
 use overrides::{Overrides, Overriding};
 use pools::{Pool, set_of};
-use presets::Presets;
 use record::Recorder;
 use shutdown::Shutdown;
 
@@ -78,7 +75,6 @@ pub(crate) struct RegistryShared {
     pub(crate) known_sets: Vec<(Vec<String>, NodeSet)>,
     pub(crate) default_set: NodeSet,
     pub(crate) defaults: LockOptions,
-    pub(crate) presets: Presets,
     pub(crate) overrides: Overrides,
     pub(crate) limits: Arc<RegistryLimits>,
     pub(crate) held: Arc<HeldTable>,
@@ -96,7 +92,6 @@ pub(crate) struct Parts {
     /// The pools of a lock that names none; `None` means all.
     pub(crate) default_pools: Option<Vec<String>>,
     pub(crate) defaults: LockOptions,
-    pub(crate) presets: BTreeMap<String, SiteConfig>,
     pub(crate) overriding: Vec<Overriding>,
     pub(crate) locks: LockLimits,
     pub(crate) http: HttpSettings,
@@ -140,7 +135,6 @@ impl Registry {
             let own = || set_of(&pools, names.iter().map(String::as_str)).ok();
             known.map(|(_, set)| Arc::clone(set)).or_else(own)
         };
-        let presets = Presets::new(parts.presets, nodes);
         let overrides = Overrides::new(parts.overriding, nodes);
         let shared = RegistryShared {
             environment,
@@ -149,7 +143,6 @@ impl Registry {
             known_sets,
             default_set,
             defaults: parts.defaults,
-            presets,
             overrides,
             limits: Arc::new(limits),
             held: Arc::default(),

@@ -8,8 +8,8 @@ use redlock_core::{MemoryNode, Resource};
 
 use super::TestLocks;
 use super::acquisition::covers;
-use crate::config::{Config, PoolUrl, SiteConfig};
-use crate::site::{Site, sites};
+use crate::config::{Config, PoolUrl};
+use crate::site::sites;
 use crate::text::spelled;
 
 impl TestLocks {
@@ -185,12 +185,6 @@ pub(super) fn in_memory(mut config: Config) -> Config {
     }
     for (name, url) in &mut config.pools {
         *url = PoolUrl::new(format!("memory://{name}"));
-    }
-    // A test without the service's configuration has its functions, with the presets that they name.
-    if config.presets.is_empty() {
-        let names = sites().into_iter().filter_map(Site::preset_name);
-        let presets = names.map(|name| (name.to_owned(), SiteConfig::new()));
-        config.presets = presets.collect();
     }
     // A test program has some of the service's functions. Settings of the others have no effect
     // here.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use redlock_runtime::error::LockErrorKind;
-use redlock_runtime::parameters::{LockOptions, MAX_NOTE_BYTES};
+use redlock_runtime::parameters::MAX_NOTE_BYTES;
 use redlock_runtime::peek::{LockStatus, Remaining};
 use redlock_runtime::{LockError, Redlock, current, lock, locked, redlock};
 use redlock_tests::{drop_after, eventually};
@@ -163,10 +163,9 @@ async fn a_look_tells_the_holder_from_any_registry() {
 }
 
 #[tokio::test]
-async fn a_look_goes_to_the_pools_that_the_lock_or_its_preset_names() {
+async fn a_look_goes_to_the_pools_that_the_lock_names() {
     let (nodes, _) = start(3).await;
-    let config = config(&nodes).preset("small", LockOptions::new());
-    let redlock = Redlock::start(config).await.unwrap();
+    let redlock = Redlock::start(config(&nodes)).await.unwrap();
     let _entered = redlock.registry().enter();
     nodes[0].set("r", "by hand", Some(SOON));
     let held = lock("r").pools(["a"]).peek().await.unwrap();
@@ -175,18 +174,17 @@ async fn a_look_goes_to_the_pools_that_the_lock_or_its_preset_names() {
         Some((None, 1))
     );
     assert!(lock("r").pools(["b"]).peek().await.unwrap().is_free());
-    assert!(lock("r").preset("small").peek().await.unwrap().is_free());
 
     let unknown = lock("r").pools(["z"]).peek().await.unwrap_err();
     assert!(
         matches!(unknown.kind(), LockErrorKind::UnknownPool { .. }),
         "{unknown}"
     );
-    let no_preset = lock("r").preset("none").peek().await.unwrap_err();
     let invalid = lock("").peek().await.unwrap_err();
-    for error in [no_preset, invalid] {
-        assert!(matches!(error.kind(), LockErrorKind::Invalid(_)), "{error}");
-    }
+    assert!(
+        matches!(invalid.kind(), LockErrorKind::Invalid(_)),
+        "{invalid}"
+    );
 }
 
 #[tokio::test]

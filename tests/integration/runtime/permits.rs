@@ -153,26 +153,12 @@ async fn a_call_below_a_holder_shares_its_permit_or_is_told_why_not() {
 }
 
 #[tokio::test]
-async fn a_preset_has_them_and_the_defaults_may_not() {
+async fn the_defaults_may_not_have_them() {
     let nodes = start_nodes(1).await;
-    let preset = redlock_runtime::config::SiteConfig::new()
-        .permits(3)
-        .take(2);
-    let config = config(&nodes).preset("pairs", preset);
-    let of_all = config.clone().defaults(LockOptions::new().permits(5));
+    let of_all = config(&nodes).defaults(LockOptions::new().permits(5));
     let refused = Redlock::start(of_all).await.unwrap_err().to_string();
     assert!(
         refused.contains("every lock of the service have several holders"),
-        "{refused}"
-    );
-    let redlock = Redlock::start(config).await.unwrap();
-    let on =
-        |lock: redlock_runtime::Lock| registry(&redlock).scope(async move { lock.acquire().await });
-    let pair = on(lock("s").preset("pairs")).await.unwrap();
-    assert_eq!(pair.permits().count(), 2);
-    let refused = on(lock("s").preset("pairs")).await.unwrap_err().to_string();
-    assert!(
-        refused.contains("fewer than 2 of 3 permits are free"),
         "{refused}"
     );
 }

@@ -41,67 +41,49 @@ pub(super) fn read(variables: impl Iterator<Item = (OsString, OsString)>) -> Res
             .to_owned(),
         );
     }
-    for (section, named) in [("SITES", &file.spelled_sites), ("PRESETS", &file.presets)] {
-        for (name, layer) in named {
-            if layer.contradicts_itself() {
-                let name = name.to_ascii_uppercase();
-                let about = format!("REDLOCK_{section}_{}", Name(&name));
-                return Err(format!(
-                    "{about}_WAIT and {about}_RETRY_COUNT answer the same question; set one"
-                ));
-            }
+    for (name, layer) in &file.spelled_sites {
+        if layer.contradicts_itself() {
+            let about = format!("REDLOCK_SITES_{}", Name(name));
+            return Err(format!(
+                "{about}_WAIT and {about}_RETRY_COUNT answer the same question; set one"
+            ));
         }
     }
     Ok(file)
 }
 
-/// Gives what the variables say of pools and presets the names that these have: in a variable there is one
-/// way to spell several names.
+/// Gives what the variables say of pools the names that the pools have: in a variable there is one way to
+/// spell several names.
 ///
 /// # Errors
 /// If a variable fits two pools.
 pub(super) fn reach<'a>(
     file: &mut File,
     pools: impl Iterator<Item = &'a String>,
-    presets: impl Iterator<Item = &'a String>,
 ) -> Result<(), String> {
-    let are_said = |it: &str| file.pools.contains_key(it) || file.pool_settings.contains_key(it);
-    for (spelling, name) in by_spelling("pools", pools, are_said)? {
-        renamed(&mut file.pools, &spelling, name);
-        renamed(&mut file.pool_settings, &spelling, name);
-    }
-    let are_said = |it: &str| file.presets.contains_key(it);
-    for (spelling, name) in by_spelling("presets", presets, are_said)? {
-        renamed(&mut file.presets, &spelling, name);
-    }
-    Ok(())
-}
-
-/// The names of a section, by the spelling that variables have for them.
-fn by_spelling<'a>(
-    section: &str,
-    names: impl Iterator<Item = &'a String>,
-    are_said: impl Fn(&str) -> bool,
-) -> Result<BTreeMap<String, &'a str>, String> {
     let mut by_spelling: BTreeMap<String, &str> = BTreeMap::new();
-    for name in names {
+    for name in pools {
         let spelling = name.to_ascii_lowercase().replace('-', "_");
-        let is_said = are_said(&spelling);
+        let is_said =
+            file.pools.contains_key(&spelling) || file.pool_settings.contains_key(&spelling);
         let variable = spelling.to_ascii_uppercase();
         if let Some(other) = by_spelling.insert(spelling, name)
             && is_said
         {
             return Err(format!(
-                "`REDLOCK_{}_{}_…` fits the {section} `{}` and `{}`; give one of them a name that \
+                "`REDLOCK_POOLS_{}_…` fits the pools `{}` and `{}`; give one of them a name that \
                  differs in more than case, `-` and `_`",
-                section.to_ascii_uppercase(),
                 Name(&variable),
                 Name(other),
                 Name(name),
             ));
         }
     }
-    Ok(by_spelling)
+    for (spelling, name) in by_spelling {
+        renamed(&mut file.pools, &spelling, name);
+        renamed(&mut file.pool_settings, &spelling, name);
+    }
+    Ok(())
 }
 
 fn renamed<T>(map: &mut BTreeMap<String, T>, spelling: &str, name: &str) {
@@ -148,12 +130,6 @@ fn set(file: &mut File, name: &str, value: &str) -> Result<(), String> {
                     return Err(unknown_of("SITES_", rest, OF_A_SITE));
                 };
                 let layer = file.spelled_sites.entry(site.to_owned()).or_default();
-                layer.set(key, value)?;
-            } else if let Some(rest) = rest.strip_prefix("PRESETS_") {
-                let Some((preset, key)) = split(rest, OF_A_SITE) else {
-                    return Err(unknown_of("PRESETS_", rest, OF_A_SITE));
-                };
-                let layer = file.presets.entry(preset.to_ascii_lowercase()).or_default();
                 layer.set(key, value)?;
             } else if let Some(rest) = rest.strip_prefix("POOLS_") {
                 let Some((pool, key)) = split(rest, &OF_A_POOL) else {

@@ -11,7 +11,7 @@ use toml::de::DeTable;
 
 use super::layer::Layer;
 use super::pool::{PoolSettings, PoolUrl};
-use super::{Config, SiteConfig, keys};
+use super::{Config, keys};
 use crate::parameters::given;
 
 /// The settings of one source. `None` leaves a setting to the source below.
@@ -32,7 +32,6 @@ pub(super) struct File {
     #[serde(deserialize_with = "given")]
     pub(super) connect_timeout: Option<Duration>,
     pub(super) defaults: Layer,
-    pub(super) presets: BTreeMap<String, Layer>,
     pub(super) sites: BTreeMap<String, Layer>,
     /// Settings of sites from variables, by the site's name as the variable has it.
     #[serde(skip)]
@@ -151,9 +150,8 @@ impl File {
         })?;
         let defaults = (["defaults", "wait"], &file.defaults);
         let mut layers = vec![defaults];
-        for (section, named) in [("presets", &file.presets), ("sites", &file.sites)] {
-            layers.extend(named.iter().map(|(name, layer)| ([section, name], layer)));
-        }
+        let sites = file.sites.iter();
+        layers.extend(sites.map(|(name, layer)| (["sites", name], layer)));
         for (at, layer) in layers {
             if layer.contradicts_itself() {
                 let place = match at {
@@ -223,9 +221,6 @@ impl File {
             self.http.contended_status,
         );
         config.defaults = self.defaults.options().above(config.defaults);
-        for (name, layer) in self.presets {
-            config = config.preset(name, SiteConfig::from(layer));
-        }
         for (name, layer) in self.sites {
             config.sites.add(name, layer.into());
         }
