@@ -12,7 +12,6 @@ pub(crate) mod cause;
 pub(crate) mod environment;
 pub(crate) mod io_thread;
 pub(crate) mod process;
-pub(crate) mod room;
 #[cfg(test)]
 pub(crate) mod still_clock;
 pub(crate) mod sweep;

@@ -38,10 +38,7 @@ impl LeaseHandle {
             )));
         };
         // A writer that stands in line asks the nodes from now on, which then tell readers that it waits.
-        let turn = {
-            let mut state = shared.state.lock();
-            shared.turn(&mut state)
-        };
+        let turn = shared.state.lock().turn.take();
         drop(turn);
         for observer in shared.claim.take_observers() {
             self.tell_of_downgrade(&observer);

@@ -121,7 +121,7 @@ impl LeaseHandle {
             } else {
                 state.over = Some(LeaseEnd::Revoked);
                 self.shared.renew_valid_until(&state);
-                self.shared.turn(&mut state)
+                state.turn.take()
             };
             (turn, state.watchers.take())
         };

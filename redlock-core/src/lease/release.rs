@@ -212,7 +212,7 @@ impl LeaseHandle {
             state.generation += 1;
             state.over.get_or_insert(over);
             self.shared.renew_valid_until(&state);
-            (self.shared.turn(&mut state), state.watchers.take())
+            (state.turn.take(), state.watchers.take())
         };
         // The renewal of the lease stops here, before the release is sent.
         watchers.wake();

@@ -1,15 +1,12 @@
 //! The leases of a client that extend themselves, by their due times.
 
-use std::collections::BTreeSet;
-use std::num::NonZeroU32;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use slab::Slab;
 use tokio::sync::Notify;
 
-use crate::env::room::{give_room_back, make_room};
 use crate::env::{Moment, Span};
 use crate::model::request::{Renewal, Request};
 
@@ -27,74 +24,31 @@ pub(crate) struct Renewals {
 
 #[derive(Default)]
 struct RenewalsState {
-    entries: Slab<RenewedLease>,
+    leases: HashMap<RenewalId, RenewedLease>,
     /// The due time of each lease, except for leases that are being extended.
     due: BTreeSet<(Moment, RenewalId)>,
-    last_number: Option<NonZeroU32>,
+    last_id: u64,
     is_running: bool,
     /// The time of the task's next look.
     looks_at: Option<Moment>,
 }
 
-/// A place among the entries, and a number that tells the lease from an earlier one in that place.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct RenewalId {
-    slot: u32,
-    number: NonZeroU32,
-}
-
-impl RenewalsState {
-    fn insert(&mut self, mut entry: RenewedLease) -> RenewalId {
-        let number = self.last_number.and_then(|last| last.checked_add(1));
-        entry.number = number.unwrap_or(NonZeroU32::MIN);
-        self.last_number = Some(entry.number);
-        make_room(&mut self.entries);
-        let due = entry.due;
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "no memory has room for that many leases"
-        )]
-        let id = RenewalId {
-            number: entry.number,
-            slot: self.entries.insert(entry) as u32,
-        };
-        self.due.insert((due, id));
-        id
-    }
-
-    fn get_mut(&mut self, id: RenewalId) -> Option<&mut RenewedLease> {
-        let entry = self.entries.get_mut(id.slot as usize)?;
-        (entry.number == id.number).then_some(entry)
-    }
-
-    /// Returns the entry, to be dropped outside of the mutex: its handle may be the last one of the lease.
-    fn remove(&mut self, id: RenewalId) -> Option<RenewedLease> {
-        self.get_mut(id)?;
-        let entry = self.entries.remove(id.slot as usize);
-        self.due.remove(&(entry.due, id));
-        give_room_back(&mut self.entries);
-        Some(entry)
-    }
-}
+/// The number of a renewal. No other renewal of the client has it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct RenewalId(u64);
 
 /// A renewed lease. It is a handle: it holds no lock.
 pub(super) struct RenewedLease {
     lease: LeaseHandle,
     terms: RenewalTerms,
     due: Moment,
-    number: NonZeroU32,
 }
 
 impl RenewedLease {
     fn new(lease: LeaseHandle, terms: RenewalTerms) -> Self {
         lease.shared.state.lock().renewals += 1;
         let due = lease.renewal_due(terms.ttl.duration());
-        Self {
-            lease,
-            terms,
-            due,
-            number: NonZeroU32::MIN,
-        }
+        Self { lease, terms, due }
     }
 }
 
@@ -137,15 +91,17 @@ impl Lease {
 impl Renewals {
     #[cfg(test)]
     pub(crate) fn is_empty(&self) -> bool {
-        self.state.lock().entries.is_empty()
+        self.state.lock().leases.is_empty()
     }
 
     fn add(leases: &Arc<Leases>, entry: RenewedLease) -> RenewalId {
         let renewals = &leases.renewals;
         let (id, is_first, is_sooner) = {
             let mut state = renewals.state.lock();
-            let due = entry.due;
-            let id = state.insert(entry);
+            state.last_id += 1;
+            let (id, due) = (RenewalId(state.last_id), entry.due);
+            state.due.insert((due, id));
+            state.leases.insert(id, entry);
             let is_sooner = state.looks_at.is_none_or(|looks_at| due < looks_at);
             (
                 id,
@@ -172,18 +128,18 @@ impl Renewals {
         if state.due.first().is_none_or(|(due, _)| *due > now) {
             return Vec::new();
         }
-        let RenewalsState { entries, due, .. } = &mut *state;
+        let RenewalsState { leases, due, .. } = &mut *state;
         let latest = now.saturating_add(EARLIEST);
         let mut ready = Vec::new();
         for (due, id) in due.iter().take(room).take_while(|(due, _)| *due <= latest) {
-            if let Some(entry) = entries.get(id.slot as usize)
+            if let Some(entry) = leases.get(id)
                 && due.saturating_sub(entry.terms.earliness()) <= now
             {
                 ready.push((*id, entry.lease.clone(), entry.terms));
             }
         }
         for (id, ..) in &ready {
-            due.remove(&(entries[id.slot as usize].due, *id));
+            due.remove(&(leases[id].due, *id));
         }
         drop(state);
         // Those of one ttl go to a node together.
@@ -194,7 +150,7 @@ impl Renewals {
     /// Puts a lease back, unless its holder has left.
     pub(super) fn put_back(&self, id: RenewalId, due: Moment) {
         let mut state = self.state.lock();
-        if let Some(entry) = state.get_mut(id) {
+        if let Some(entry) = state.leases.get_mut(&id) {
             entry.due = due;
             state.due.insert((due, id));
         }
@@ -203,22 +159,26 @@ impl Renewals {
     /// Sets the due time `again` for all leases whose extensions were given up.
     pub(super) fn resume(&self, again: Moment) {
         let mut state = self.state.lock();
-        let RenewalsState { entries, due, .. } = &mut *state;
-        #[expect(clippy::cast_possible_truncation, reason = "as it was inserted")]
-        for (slot, entry) in entries {
-            let (slot, number) = (slot as u32, entry.number);
-            let id = RenewalId { slot, number };
-            if !due.contains(&(entry.due, id)) {
+        let RenewalsState { leases, due, .. } = &mut *state;
+        for (id, entry) in leases {
+            if !due.contains(&(entry.due, *id)) {
                 entry.due = again;
-                due.insert((again, id));
+                due.insert((again, *id));
             }
         }
     }
 
     /// Removes a lease that is no longer renewed.
     pub(super) fn forget(&self, id: RenewalId) {
-        let entry = self.state.lock().remove(id);
-        drop(entry);
+        // Dropped outside of the mutex: its handle may be the last one of the lease.
+        let _entry = {
+            let mut state = self.state.lock();
+            let entry = state.leases.remove(&id);
+            if let Some(entry) = &entry {
+                state.due.remove(&(entry.due, id));
+            }
+            entry
+        };
     }
 
     /// The next due time. `Err` if there are no leases left, and the task ends.

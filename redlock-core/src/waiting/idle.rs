@@ -4,39 +4,24 @@ use crate::env::Moment;
 use crate::env::sweep::Keeps;
 
 use super::line::{Line, TurnStatus};
-use super::table::LinePlace;
 use super::{LineKey, Lines, LinesState};
 
-/// How many idle lines are remembered at most.
-pub(super) const MOST_IDLE: usize = 1024;
-
 impl LinesState {
-    /// Keeps a line without callers for a moment. Returns the line that is forgotten to make room for
-    /// it, if there is one. The caller drops it once the lines are unlocked.
-    pub(super) fn keep_idle(&mut self, until: Moment, place: LinePlace) -> Option<(LineKey, Line)> {
-        let forgotten = if self.idle.len() == MOST_IDLE {
-            self.forget_first_idle()
-        } else {
-            None
-        };
-        self.idle.push_back((until, place));
-        forgotten
-    }
-
-    pub(super) fn forget_idle(&mut self, now: Moment) -> Vec<(LineKey, Line)> {
+    /// Forgets the lines whose moment has passed. Returns what the caller drops once the lines are unlocked.
+    pub(super) fn forget_idle(&mut self, now: Moment) -> Vec<(LineKey, Option<(LineKey, Line)>)> {
         let mut forgotten = Vec::new();
         while self.idle.front().is_some_and(|(until, _)| *until <= now) {
-            forgotten.extend(self.forget_first_idle());
+            let Some((until, key)) = self.idle.pop_front() else {
+                break;
+            };
+            // The line may be in use again.
+            let is_idle =
+                |line: &Line| matches!(&line.status, TurnStatus::Idle(idle) if idle.until == until);
+            let is_idle = self.lines.get(&key).is_some_and(is_idle);
+            let line = is_idle.then(|| self.lines.remove_entry(&key)).flatten();
+            forgotten.push((key, line));
         }
         forgotten
-    }
-
-    fn forget_first_idle(&mut self) -> Option<(LineKey, Line)> {
-        let (until, place) = self.idle.pop_front()?;
-        // The line may be in use again, or its place may.
-        let line = self.lines.at(place)?;
-        let is_idle = matches!(&line.status, TurnStatus::Idle(idle) if idle.until == until);
-        is_idle.then(|| self.lines.remove(place)).flatten()
     }
 }
 

@@ -27,9 +27,8 @@ pub(super) enum TurnStatus {
     Trying { due: Moment },
     /// The caller with the turn has the lock.
     Holding { until: Moment, token: OwnerToken },
-    /// The caller has left, and no other has come since. Boxed: most lines have a holder, and few are kept
-    /// behind one.
-    Idle(Box<Idle>),
+    /// The caller has left, and no other has come since.
+    Idle(Idle),
 }
 
 /// State of a line without callers.
@@ -110,6 +109,23 @@ impl Line {
             status: TurnStatus::Trying { due },
             waiters: None,
         }
+    }
+
+    /// Gives the turn to the caller with `ticket` if the line is idle.
+    pub(super) fn take_idle(&mut self, ticket: u64, due: Moment) -> Option<TurnHandoff> {
+        let TurnStatus::Idle(Idle {
+            rounds, fairness, ..
+        }) = self.status
+        else {
+            return None;
+        };
+        self.turn = ticket;
+        self.status = TurnStatus::Trying { due };
+        Some(TurnHandoff {
+            left_claim: None,
+            fairness,
+            rounds,
+        })
     }
 
     pub(super) fn waiters(&mut self) -> &mut Waiters {

@@ -32,7 +32,6 @@ mod permits;
 mod queued;
 mod readers;
 pub(crate) mod refusal;
-mod table;
 #[cfg(test)]
 mod tests;
 mod turn;
@@ -48,7 +47,7 @@ pub(crate) mod wakeup;
 #[doc = include_str!("protocol.md")]
 mod protocol {}
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
@@ -59,7 +58,7 @@ pub use handover::Handover;
 pub(crate) use line::LastKnown;
 pub(crate) use line_key::LineKey;
 pub(crate) use queued::{Arrival, Queued, WaitEnd};
-pub(crate) use turn::{Turn, TurnTicket};
+pub(crate) use turn::Turn;
 pub use wakeup::changes::ChangeWatch;
 
 use crate::context::Context;
@@ -70,7 +69,6 @@ use fairness::Fairness;
 use handover::LeftClaim;
 use left_free::LeftFree;
 use line::{Idle, Line, PollTimes, TurnStatus, Wanted};
-use table::{LinePlace, LineTable};
 
 /// How many callers may stand in line.
 #[derive(Clone, Copy, Debug)]
@@ -90,23 +88,23 @@ pub(crate) struct Lines {
 
 #[derive(Default)]
 struct LinesState {
-    lines: LineTable,
+    lines: HashMap<LineKey, Line>,
     /// The number of callers in all lines.
     waiting: usize,
     /// The last ticket. None is used twice, so that a turn that was taken away is told from any later one.
     last_ticket: u64,
-    /// Lines without callers, which are kept for a moment.
-    idle: VecDeque<(Moment, LinePlace)>,
+    /// Lines without callers, which are kept until these moments.
+    idle: VecDeque<(Moment, LineKey)>,
     /// True if a sweep of the idle lines is under way.
     is_swept: bool,
 }
 
 /// The admission of a caller to a line.
 enum Admission {
-    /// The caller has the turn, after a break of this number of rounds.
-    Turn(TurnTicket, u32),
+    /// The caller has the turn with this ticket, and what the line remembers.
+    Turn(u64, TurnHandoff),
     /// The caller stands in line, with this ticket.
-    Queued(LinePlace, u64),
+    Queued(u64),
     /// The line is full, with this number of callers.
     Full(usize),
 }
@@ -139,6 +137,14 @@ enum IfNobodyWaits {
     /// The line is kept for a moment.
     Keep(Idle),
     Forget,
+}
+
+impl LinesState {
+    /// The line, if the caller with `ticket` has the turn. A turn that was passed on has the ticket 0.
+    fn with_turn(&mut self, line_key: &LineKey, ticket: u64) -> Option<&mut Line> {
+        let line = self.lines.get_mut(line_key);
+        line.filter(|line| ticket != 0 && line.turn == ticket)
+    }
 }
 
 impl Lines {
@@ -180,9 +186,8 @@ impl Lines {
 
     /// How many callers wait in the line of `line_key`.
     pub(crate) fn waiting_at(&self, line_key: &LineKey) -> usize {
-        let mut state = self.state.lock();
-        let found = state.lines.find(line_key);
-        found.map_or(0, |(_, line)| line.waiting())
+        let state = self.state.lock();
+        state.lines.get(line_key).map_or(0, Line::waiting)
     }
 
     /// Joins the line of `line_key`. `due` is the deadline of the caller's next step, if it gets the
@@ -195,16 +200,13 @@ impl Lines {
         state.last_ticket += 1;
         let ticket = state.last_ticket;
         let LinesState { lines, waiting, .. } = &mut *state;
-        let (place, line) = lines.find_or_insert(line_key, Line::new(ticket, due));
+        let new = || Line::new(ticket, due);
+        let line = lines.entry(line_key.clone()).or_insert_with(new);
         if line.turn == ticket {
-            let fairness = Fairness::default();
-            return Admission::Turn(TurnTicket::new(ticket, place, fairness), 0);
+            return Admission::Turn(ticket, TurnHandoff::default());
         }
-        if let TurnStatus::Idle(idle) = &line.status {
-            let idle = **idle;
-            line.status = TurnStatus::Trying { due };
-            line.turn = ticket;
-            return Admission::Turn(TurnTicket::new(ticket, place, idle.fairness), idle.rounds);
+        if let Some(handoff) = line.take_idle(ticket, due) {
+            return Admission::Turn(ticket, handoff);
         }
         let standing = line.waiting();
         if standing >= self.limits.a_line || *waiting >= self.limits.in_all {
@@ -212,16 +214,14 @@ impl Lines {
         }
         line.join(ticket);
         *waiting += 1;
-        Admission::Queued(place, ticket)
+        Admission::Queued(ticket)
     }
 
     /// The answer for the caller with `ticket`. The caller is woken when the answer changes. If it
-    /// `wants` a verdict, it gets the nodes' answer to an attempt of another caller. The line is at `place`, unless
-    /// it was forgotten meanwhile: then `place` is set to that of the line which the caller is in now.
+    /// `wants` a verdict, it gets the nodes' answer to an attempt of another caller.
     fn look(
         &self,
         line_key: &LineKey,
-        place: &mut LinePlace,
         ticket: u64,
         waker: &Waker,
         wants: Option<Wanted>,
@@ -232,21 +232,13 @@ impl Lines {
         let (look, [head, next_waker]) = {
             let mut state = self.state.lock();
             let LinesState { lines, waiting, .. } = &mut *state;
-            let Some((found, line)) = lines.find_from(*place, line_key) else {
+            let Some(line) = lines.get_mut(line_key) else {
                 // The caller had lost the turn. The turn passed to another caller, which has left.
-                (*place, _) = lines.find_or_insert(line_key, Line::new(ticket, times.due));
+                lines.insert(line_key.clone(), Line::new(ticket, times.due));
                 return LinePoll::Turn(TurnHandoff::default());
             };
-            *place = found;
-            if let TurnStatus::Idle(idle) = &line.status {
-                let idle = **idle;
-                line.status = TurnStatus::Trying { due: times.due };
-                line.turn = ticket;
-                return LinePoll::Turn(TurnHandoff {
-                    left_claim: None,
-                    fairness: idle.fairness,
-                    rounds: idle.rounds,
-                });
+            if let Some(handoff) = line.take_idle(ticket, times.due) {
+                return LinePoll::Turn(handoff);
             }
             let standing = line.waiting();
             let looked = line.look(ticket, [&mut own, &mut left], wants, times);
@@ -260,11 +252,11 @@ impl Lines {
 
     /// A caller leaves the line. If it was given the turn just now, the handoff is returned, to be
     /// passed on.
-    fn leave(&self, line_key: &LineKey, place: LinePlace, ticket: u64) -> Option<TurnHandoff> {
+    fn leave(&self, line_key: &LineKey, ticket: u64) -> Option<TurnHandoff> {
         let _waker = {
             let mut state = self.state.lock();
             let LinesState { lines, waiting, .. } = &mut *state;
-            let (_, line) = lines.find_from(place, line_key)?;
+            let line = lines.get_mut(line_key)?;
             if line.turn == ticket {
                 return Some(line.take_handoff());
             }
@@ -279,36 +271,25 @@ impl Lines {
     /// Changes the line, unless the caller with `ticket` no longer has the turn.
     fn with_turn<T>(
         &self,
-        line_ticket: &TurnTicket,
+        line_key: &LineKey,
+        ticket: u64,
         change: impl FnOnce(&mut Line) -> T,
     ) -> Option<T> {
         let mut state = self.state.lock();
-        let line = state.lines.with_turn(line_ticket.place, line_ticket.ticket);
-        line.map(change)
+        state.with_turn(line_key, ticket).map(change)
     }
 
     /// Changes the line, also for a caller without the turn. `None` if the line is gone.
-    fn with_line<T>(
-        &self,
-        line_key: &LineKey,
-        place: LinePlace,
-        change: impl FnOnce(&mut Line) -> T,
-    ) -> Option<T> {
+    fn with_line<T>(&self, line_key: &LineKey, change: impl FnOnce(&mut Line) -> T) -> Option<T> {
         let mut state = self.state.lock();
-        let found = state.lines.find_from(place, line_key);
-        found.map(|(_, line)| change(line))
-    }
-
-    /// The lease of the caller with `ticket` is now valid until `until`.
-    pub(crate) fn prolong(&self, line_ticket: &TurnTicket, until: Moment) {
-        self.with_turn(line_ticket, |line| line.prolong(until));
+        state.lines.get_mut(line_key).map(change)
     }
 
     /// Passes the turn on, with the result of `handoff`, if a caller waits in line. If none waits,
     /// `if_nobody_waits` decides about the line. Returns false if the turn stays where it is.
     fn pass(
         self: &Arc<Self>,
-        line_ticket: &TurnTicket,
+        (line_key, ticket): (&LineKey, u64),
         due: Moment,
         if_nobody_waits: IfNobodyWaits,
         handoff: impl FnOnce() -> TurnHandoff,
@@ -317,25 +298,25 @@ impl Lines {
         // A forgotten line is dropped outside of the mutex.
         let ([next, _head], _waiters, _forgotten) = {
             let mut state = self.state.lock();
-            let LinesState { lines, waiting, .. } = &mut *state;
-            let TurnTicket { place, ticket, .. } = *line_ticket;
-            let Some(line) = lines.with_turn(place, ticket) else {
+            let Some(line) = state.with_turn(line_key, ticket) else {
                 return false;
             };
             match if_nobody_waits {
                 _ if line.waiting() > 0 => {
-                    *waiting -= 1;
-                    (line.pass(due, handoff()), None, None)
+                    let wakers = line.pass(due, handoff());
+                    state.waiting -= 1;
+                    (wakers, None, None)
                 }
                 IfNobodyWaits::Stay => return false,
                 IfNobodyWaits::Keep(idle) => {
                     line.turn = 0;
-                    line.status = TurnStatus::Idle(Box::new(idle));
+                    line.status = TurnStatus::Idle(idle);
                     let waiters = line.waiters.take();
                     sweeps = !std::mem::replace(&mut state.is_swept, true);
-                    ([None, None], waiters, state.keep_idle(idle.until, place))
+                    state.idle.push_back((idle.until, line_key.clone()));
+                    ([None, None], waiters, None)
                 }
-                IfNobodyWaits::Forget => ([None, None], None, lines.remove(place)),
+                IfNobodyWaits::Forget => ([None, None], None, state.lines.remove_entry(line_key)),
             }
         };
         if let Some(next) = next {

@@ -14,8 +14,8 @@ impl Lines {
     pub(crate) fn permits_released(&self, line_key: &LineKey, permits: PermitSet) {
         let head = {
             let mut state = self.state.lock();
-            let found = state.lines.find(line_key);
-            found.and_then(|(_, line)| line.permits_released(permits))
+            let line = state.lines.get_mut(line_key);
+            line.and_then(|line| line.permits_released(permits))
         };
         if let Some(head) = head {
             wake(head);

@@ -9,14 +9,12 @@ use crate::env::{Moment, Sleep};
 
 use super::budget::RetryBudget;
 use super::line::{PollTimes, Wanted};
-use super::table::LinePlace;
-use super::{Admission, LastKnown, LineKey, LinePoll, Lines, Turn, TurnHandoff, TurnTicket};
+use super::{Admission, LastKnown, LineKey, LinePoll, Lines, Turn, TurnHandoff};
 
 /// A caller's place in a line. Dropping it leaves at once.
 pub(crate) struct Queued {
     lines: Arc<Lines>,
     line_key: LineKey,
-    place: LinePlace,
     /// Zero once its turn has come.
     ticket: u64,
     arrived: Moment,
@@ -45,13 +43,18 @@ impl Queued {
         let now = lines.context.now();
         let due = now.saturating_add(lines.context.node_timeout.saturating_add(lines.grace()));
         match lines.enter(&line_key, now, due) {
-            Admission::Turn(line_ticket, rounds) => {
-                Arrival::Turn(Turn::of(lines, line_key, line_ticket), rounds)
+            Admission::Turn(
+                ticket,
+                TurnHandoff {
+                    fairness, rounds, ..
+                },
+            ) => {
+                let lines = Arc::clone(lines);
+                Arrival::Turn(Turn::new(lines, line_key, ticket, fairness), rounds)
             }
-            Admission::Queued(place, ticket) => Arrival::Queued(Self {
+            Admission::Queued(ticket) => Arrival::Queued(Self {
                 lines: Arc::clone(lines),
                 line_key,
-                place,
                 ticket,
                 arrived: now,
             }),
@@ -104,16 +107,14 @@ impl Queued {
         .await
     }
 
-    fn look(&mut self, context: &Context<'_>, wants: Option<Wanted>, now: Moment) -> LinePoll {
+    fn look(&self, context: &Context<'_>, wants: Option<Wanted>, now: Moment) -> LinePoll {
         let lines = &self.lines;
         let times = PollTimes {
             now,
             due: now.saturating_add(lines.context.node_timeout.saturating_add(lines.grace())),
             retry_due: now.saturating_add(lines.context.node_timeout),
         };
-        let waker = context.waker();
-        let (key, place, ticket) = (&self.line_key, &mut self.place, self.ticket);
-        lines.look(key, place, ticket, waker, wants, times)
+        lines.look(&self.line_key, self.ticket, context.waker(), wants, times)
     }
 
     fn sleep(
@@ -140,8 +141,8 @@ impl Queued {
 
     fn turn(&mut self, handoff: &TurnHandoff) -> Turn {
         let ticket = std::mem::replace(&mut self.ticket, 0);
-        let line_ticket = TurnTicket::new(ticket, self.place, handoff.fairness);
-        Turn::of(&self.lines, self.line_key.clone(), line_ticket)
+        let lines = Arc::clone(&self.lines);
+        Turn::new(lines, self.line_key.clone(), ticket, handoff.fairness)
     }
 }
 
@@ -150,7 +151,7 @@ impl Drop for Queued {
         if self.ticket == 0 {
             return;
         }
-        if let Some(handoff) = self.lines.leave(&self.line_key, self.place, self.ticket) {
+        if let Some(handoff) = self.lines.leave(&self.line_key, self.ticket) {
             // The caller had the turn: it goes to the next one, with its handoff.
             let mut turn = self.turn(&handoff);
             turn.decline(handoff);

@@ -17,8 +17,8 @@ impl Lines {
 
     /// True if a caller in the line of `line_key` tries to acquire the lock, or has it.
     pub(crate) fn is_in_use(&self, line_key: &LineKey) -> bool {
-        let mut state = self.state.lock();
-        let found = state.lines.find(line_key);
-        found.is_some_and(|(_, line)| !matches!(line.status, TurnStatus::Idle(_)))
+        let state = self.state.lock();
+        let line = state.lines.get(line_key);
+        line.is_some_and(|line| !matches!(line.status, TurnStatus::Idle(_)))
     }
 }

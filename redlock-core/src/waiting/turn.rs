@@ -17,7 +17,6 @@ use super::fairness::{Fairness, mark};
 use super::handover::LeftClaim;
 use super::line::{Idle, IsWanted, Line};
 use super::refusal::Refusal;
-use super::table::LinePlace;
 use super::{IfNobodyWaits, LineKey, Lines, TurnHandoff};
 
 /// The longest time until the next look in a pause. It doubles with each look in a row at which the caller is blind.
@@ -27,29 +26,28 @@ const FIRST_LOOK: Duration = Duration::from_secs(1);
 pub(crate) struct Turn {
     pub(super) lines: Arc<Lines>,
     pub(super) line_key: LineKey,
-    line_ticket: TurnTicket,
+    /// Zero once the turn was passed on.
+    ticket: u64,
+    fairness: Fairness,
     /// The rounds of a break that are left for the next caller, if this one leaves.
     rounds: u32,
     /// The looks in a row at which the caller found that too few nodes would tell it of a release.
     blind_looks: u32,
 }
 
-/// A turn without the key of its line, which the lease knows: what a lease keeps of its turn.
-pub(crate) struct TurnTicket {
-    /// Zero once it was passed on.
-    pub(super) ticket: u64,
-    pub(super) place: LinePlace,
-    fairness: Fairness,
-}
-
 impl Turn {
-    /// The turn with `line_ticket` in the line of `line_key`.
-    pub(crate) fn of(lines: &Arc<Lines>, line_key: LineKey, line_ticket: TurnTicket) -> Self {
-        let lines = Arc::clone(lines);
+    /// The turn with `ticket` in the line of `line_key`.
+    pub(super) fn new(
+        lines: Arc<Lines>,
+        line_key: LineKey,
+        ticket: u64,
+        fairness: Fairness,
+    ) -> Self {
         Self {
             lines,
             line_key,
-            line_ticket,
+            ticket,
+            fairness,
             rounds: 0,
             blind_looks: 0,
         }
@@ -61,8 +59,7 @@ impl Turn {
 
     /// `None` if the turn was taken away.
     pub(super) fn change<T>(&self, change: impl FnOnce(&mut Line) -> T) -> Option<T> {
-        let lines = &self.lines;
-        lines.with_turn(&self.line_ticket, change)
+        self.lines.with_turn(&self.line_key, self.ticket, change)
     }
 
     /// Records that the nodes are asked now, for `timeout` at most. False if the turn was taken away.
@@ -84,24 +81,23 @@ impl Turn {
     pub(crate) fn refused(&mut self, refusal: &Arc<Refusal>) {
         if let Some(holding) = refusal.held_by() {
             let who = holding.owner().map(mark);
-            self.line_ticket.fairness.met_rivals(who);
+            self.fairness.met_rivals(who);
         }
         let refusal = Arc::clone(refusal);
         let refused = |line: &mut Line| line.refused(refusal);
-        let (lines, place) = (&self.lines, self.line_ticket.place);
-        if let Some((concerned, _forgotten)) = lines.with_line(&self.line_key, place, refused) {
+        if let Some((concerned, _forgotten)) = self.lines.with_line(&self.line_key, refused) {
             concerned.into_iter().for_each(wake);
         }
     }
 
     /// Says that others have the lock, who came in a break.
     pub(crate) fn met_rivals(&mut self) {
-        self.line_ticket.fairness.met_rivals(None);
+        self.fairness.met_rivals(None);
     }
 
     /// Says that no other process came in a break.
     pub(crate) fn nobody_came(&mut self) {
-        self.line_ticket.fairness.nobody_came();
+        self.fairness.nobody_came();
     }
 
     /// Records that the lock of another process has come free. Returns the length of a break for
@@ -111,7 +107,7 @@ impl Turn {
             // Readers exclude no reader of another process.
             return 0;
         }
-        let rounds = self.line_ticket.fairness.comes_free();
+        let rounds = self.fairness.comes_free();
         if due <= self.lines.context.now() {
             return 0;
         }
@@ -188,26 +184,26 @@ impl Turn {
         now.saturating_add(environment.jittered(longest))
     }
 
-    /// Records that the lock was acquired on these terms. The lease keeps the returned ticket.
-    pub(crate) fn hold(mut self, terms: &Terms, token: &OwnerToken) -> TurnTicket {
+    /// Records that the lock was acquired on these terms. The lease keeps the turn.
+    pub(crate) fn hold(mut self, terms: &Terms, token: &OwnerToken) -> Self {
         let (until, token) = (terms.deadline, token.clone());
         let concerned = self.change(|line| line.hold(until, token));
         concerned.into_iter().flatten().for_each(wake);
-        let fairness = &mut self.line_ticket.fairness;
         let took = terms.granted_at.saturating_since(terms.acquired_at);
-        fairness.holds(self.lines.context.now(), took);
-        let ticket = std::mem::replace(&mut self.line_ticket.ticket, 0);
-        TurnTicket {
-            ticket,
-            ..self.line_ticket
-        }
+        self.fairness.holds(self.lines.context.now(), took);
+        self
+    }
+
+    /// Records that the lease is valid until `until` now.
+    pub(crate) fn prolong(&self, until: Moment) {
+        self.change(|line| line.prolong(until));
     }
 
     /// The lease ends, and was not lost: the next caller in line gets the left claim, unless other
     /// processes must have their chance now. Returns the claim if no caller gets it: it is to be
     /// released, and then the turn to be [ended](Self::end).
     pub(crate) fn hand_over(&mut self, left_claim: LeftClaim) -> Option<LeftClaim> {
-        let fairness = self.line_ticket.fairness;
+        let fairness = self.fairness;
         let now = self.lines.context.now();
         if fairness.must_yield(&self.lines.handover, now) {
             return Some(left_claim);
@@ -223,7 +219,7 @@ impl Turn {
 
     /// The lease was released. Whoever is next lets others go first.
     pub(crate) fn end(mut self) {
-        let fairness = self.line_ticket.fairness;
+        let fairness = self.fairness;
         let now = self.lines.context.now();
         self.lines.left_free.released(&self.line_key.keys, now);
         let alone = fairness.is_alone(&self.lines.handover, now);
@@ -252,7 +248,7 @@ impl Turn {
 
     fn pass(&mut self, if_nobody_waits: IfNobodyWaits, handoff: impl FnOnce() -> TurnHandoff) {
         // A turn that was passed on reads no clock.
-        if self.line_ticket.ticket != 0 {
+        if self.ticket != 0 {
             let now = self.lines.context.now();
             self.pass_at(now, if_nobody_waits, handoff);
         }
@@ -264,12 +260,12 @@ impl Turn {
         if_nobody_waits: IfNobodyWaits,
         handoff: impl FnOnce() -> TurnHandoff,
     ) {
-        if self.line_ticket.ticket != 0 {
-            let (lines, line_ticket) = (&self.lines, &self.line_ticket);
+        if self.ticket != 0 {
+            let (lines, of) = (&self.lines, (&self.line_key, self.ticket));
             let due = lines.due_from(now, lines.context.node_timeout);
-            let is_passed = lines.pass(line_ticket, due, if_nobody_waits, handoff);
+            let is_passed = lines.pass(of, due, if_nobody_waits, handoff);
             if is_passed || !matches!(if_nobody_waits, IfNobodyWaits::Stay) {
-                self.line_ticket.ticket = 0;
+                self.ticket = 0;
             }
         }
     }
@@ -277,22 +273,12 @@ impl Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        let fairness = self.line_ticket.fairness.reset();
+        let fairness = self.fairness.reset();
         let rounds = self.rounds;
         self.pass(IfNobodyWaits::Forget, || TurnHandoff {
             left_claim: None,
             fairness,
             rounds,
         });
-    }
-}
-
-impl TurnTicket {
-    pub(super) fn new(ticket: u64, place: LinePlace, fairness: Fairness) -> Self {
-        Self {
-            ticket,
-            place,
-            fairness,
-        }
     }
 }

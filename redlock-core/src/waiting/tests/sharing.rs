@@ -64,17 +64,3 @@ fn a_place_that_was_kept_for_a_moment_is_forgotten() {
     let _other = scene.acquired(&other);
     assert_eq!(scene.client.shared.lines.known(), 1, "the other one's");
 }
-
-#[test]
-fn places_that_are_kept_for_a_moment_are_bounded() {
-    let scene = Scene::new();
-    let requests =
-        (0..super::super::idle::MOST_IDLE + 10).map(|n| Request::new(n.to_string().as_str()));
-    let leases: Vec<_> = requests.map(|request| scene.acquired(&request)).collect();
-    scene.clock.advance(MS * 2);
-    drop(leases);
-    assert_eq!(
-        scene.client.shared.lines.known(),
-        super::super::idle::MOST_IDLE
-    );
-}

@@ -79,7 +79,7 @@ pub(crate) const WAITING: &[Mutant] = &[
         name: "handed-over-though-lost",
         patches: &[Patch {
             file: HANDLE,
-            find: "            (self.shared.turn(&mut state), state.watchers.take())
+            find: "            (state.turn.take(), state.watchers.take())
         };",
             replace: "            (None::<crate::waiting::Turn>, state.watchers.take())
         };",
