@@ -159,12 +159,9 @@ impl Spawn for IoThread {
 struct SystemEntropy;
 
 impl Entropy for SystemEntropy {
-    /// The bytes come from the kernel each time. A generator in the process's memory would be copied
-    /// with it, and two processes from one snapshot of a machine would draw the same owner tokens.
     fn fill(&self, bytes: &mut [u8]) {
         if SysRng.try_fill_bytes(bytes).is_err() {
-            // No kernel in use fails here. A token of this generator, which a copy of the process may
-            // draw too, is better than a panic.
+            // No kernel in use fails here. A token of this generator is better than a panic.
             rand::rng().fill_bytes(bytes);
         }
     }

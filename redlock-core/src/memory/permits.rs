@@ -34,9 +34,6 @@ impl Store {
             free: free.map(|key| key.permit).collect(),
             other_count: self.count_permits(operation, order, now.saturating_add(counter_ttl(ttl))),
         };
-        if let Some(refusal) = self.permits_held(operation, order, now) {
-            return Answer::Held(refusal.with_permits(report));
-        }
         let Some(taken) = order.granted_of(&report.free) else {
             let holding = self.first_to_expire(order, now);
             return Answer::Held(holding.with_permits(report));
@@ -71,23 +68,6 @@ impl Store {
         let record = order.count_record(operation.token());
         self.put(order.count_key(), &record, expires);
         known
-    }
-
-    /// The refusal if a permit is under this very token: another process draws the same ones.
-    fn permits_held(
-        &self,
-        operation: &Operation,
-        order: &PermitOrder,
-        now: Moment,
-    ) -> Option<Holding> {
-        let entries = order
-            .keys()
-            .iter()
-            .filter_map(|key| self.entries.get(&key.key));
-        let mut ours = entries.filter(|entry| *entry.value == *operation.token().as_bytes());
-        let entry = ours.next()?;
-        let left = Remaining::Expires(entry.expires.saturating_since(now));
-        Some(Holding::by(&entry.value).for_time(left))
     }
 
     fn first_to_expire(&self, order: &PermitOrder, now: Moment) -> Holding {

@@ -121,11 +121,6 @@ impl Shared<'_> {
         {
             return Some(Holding::by(value));
         }
-        // Only a copy of this process has the same token. It is named before what else refuses: the release
-        // would take the copy's entry out.
-        if self.ends().is_some() {
-            return Some(Holding::by(self.token()));
-        }
         if self.sharing.is_reading() {
             let writer = self.value(self.sharing.keys().intent());
             if let Some(writer) = writer
@@ -147,9 +142,7 @@ impl Shared<'_> {
     fn refuse(&mut self, refusal: Holding) -> Answer {
         let keys = self.sharing.keys();
         let until = self.now.saturating_add(self.sharing.advice);
-        // The entry of a copy of this process excludes no caller.
-        let is_copy = self.found() == Found::Readers && refusal.obstacle == Obstacle::Holder;
-        if self.sharing.advice.is_zero() || is_copy {
+        if self.sharing.advice.is_zero() {
             return Answer::Held(refusal);
         }
         if self.sharing.is_reading() {

@@ -195,15 +195,6 @@ impl Votes {
             .fold(0, |seats, (seat, _)| seats | bit(seat))
     }
 
-    /// True if a seat answered that the key is held under `token`.
-    pub(crate) fn names(&self, token: &[u8]) -> bool {
-        let mut holdings = self.details.iter().filter_map(|(_, answer)| match answer {
-            Answer::Held(holding) => holding.value.as_deref(),
-            _ => None,
-        });
-        self.held != 0 && holdings.any(|value| value == token)
-    }
-
     /// The largest number of seats at which the keys hold one value. Keys without a value are no lock, and
     /// count as one value.
     pub(crate) fn held_alike(&self) -> usize {

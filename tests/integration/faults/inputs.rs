@@ -68,9 +68,6 @@ async fn a_name_given_several_times_is_one_key(n: usize) {
 
 /// The configuration refuses such a list. Even if a program makes one itself, one server is no
 /// majority.
-///
-/// A refusal names the attempt's own token here, as if a copy of this process drew the same one. So the
-/// attempt removes the key only if it has heard of the grant by then. Otherwise the key expires.
 async fn a_server_that_is_listed_several_times_grants_once(n: usize) {
     let nodes = Nodes::start(n).await;
     let mut urls = nodes.urls();

@@ -2,7 +2,7 @@
 //! before the lease is over that it stands for.
 
 use redlock_model::exclusion::{
-    Exclusion, Extension, Network, Owner, Promise, RestartCheck, Restoring, landmark as reached,
+    Exclusion, Extension, Network, Promise, RestartCheck, Restoring, landmark as reached,
 };
 use redlock_model::verdict::holds;
 
@@ -107,20 +107,6 @@ fn an_extension_that_makes_keys_again_excludes_as_long_as_none_is_lost() {
         ..THREE
     };
     holds(&model, 1_700_000, BASE | reached::EXTENDED);
-}
-
-/// Two copies of a running machine may draw the same owner token. See `exclusion_unsafe.rs`.
-#[test]
-fn two_processes_with_one_token_exclude_each_other_and_leave_each_others_keys() {
-    let owner = Owner::Cloned;
-    holds(&Exclusion { owner, ..THREE }, 1_000, BASE);
-    let model = Exclusion {
-        owner,
-        promise: Promise::NothingLeft,
-        network: Network::InOrder,
-        ..THREE
-    };
-    holds(&model, 1_000, reached::ALL_OVER);
 }
 
 /// Nothing has to expire for that. A restored key is no exception.

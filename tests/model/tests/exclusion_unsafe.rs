@@ -50,12 +50,6 @@ fn a_late_release_of_the_attempt_before_undoes_a_retry_with_the_same_token() {
 }
 
 #[test]
-fn a_refused_one_releases_the_lock_of_a_process_that_draws_the_same_token() {
-    let owner = Owner::ClonedUnheeded;
-    breaks(&Exclusion { owner, ..THREE }, 14);
-}
-
-#[test]
 fn an_extension_by_set_takes_what_another_was_granted() {
     let extension = Extension::Overwrite;
     breaks(

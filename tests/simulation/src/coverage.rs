@@ -155,8 +155,6 @@ counts! {
     apart,
     /// Keys that an operator deleted.
     deleted,
-    /// Locks that a copy of a process took with the token of the process.
-    copied,
     /// Writes that the store took.
     written,
     /// Writes that the store refused for their fencing token.

@@ -11,7 +11,6 @@
 #![doc = include_str!("simulation.md")]
 
 mod check;
-mod copies;
 mod faults;
 mod leftover;
 mod vetting;

@@ -156,9 +156,6 @@ pub struct Settings {
     pub fast: usize,
     /// By how much, in parts of a million.
     pub slew: i64,
-    /// Acquisitions of a free lock in 10 000 that find a copy of their process to be quicker, with the
-    /// same owner token.
-    pub copies: u64,
 }
 
 /// How callers of one process meet.
@@ -292,12 +289,6 @@ impl Settings {
                 lost: random.pick(&[0, 0, 2000, 10_000]),
                 wrong: random.pick(&[0, 0, 500]),
                 late: random.pick(&[0, 1, 50]),
-            },
-            // Nothing else is drawn differently for it.
-            copies: if is_calm || permits.is_some() {
-                0
-            } else {
-                random.clone().pick(&[0, 0, 0, 500])
             },
         }
     }

@@ -10,7 +10,6 @@ use redlock_core::{Node, NodeSet};
 
 use crate::client::SimulatedClient;
 use crate::clock::SkewedClock;
-use crate::copies::Copies;
 use crate::coverage::Coverage;
 use crate::faults::Breakable;
 use crate::history::{History, Invariant, Violation};
@@ -112,14 +111,6 @@ pub fn run(seed: u64, profile: Option<Profile>, is_traced: bool) -> Report {
     world.run(BOOTS_WITHIN, is_open);
     network.set_weather(settings.weather);
     breakable.plan(&mut random);
-    let until = world.now().saturating_add(settings.span);
-    for server in breakable.servers.iter() {
-        server.copy_clients(Copies {
-            random: Random::new(!seed ^ server.seat as u64),
-            chance: settings.copies,
-            until,
-        });
-    }
     world.set_pauses(settings.pauses);
     for client in &clients {
         for _ in 0..settings.workers {

@@ -12,7 +12,6 @@ use redlock_core::restart_check::marker_key;
 use redlock_core::{MemoryNode, Resource};
 
 use crate::clock::SkewedClock;
-use crate::copies::Copies;
 use crate::history::{History, Served};
 use crate::world::ProcessId;
 
@@ -78,7 +77,6 @@ pub struct Server {
 
 struct State {
     memory: MemoryNode,
-    copies: Option<Copies>,
     /// Those who want to know what becomes of keys.
     lookouts: Vec<Lookout>,
     saved: Option<MemoryNode>,
@@ -117,7 +115,6 @@ impl Server {
             history: Arc::clone(history),
             state: Mutex::new(State {
                 memory,
-                copies: None,
                 lookouts: Vec::new(),
                 saved: None,
                 is_up: true,
@@ -288,27 +285,12 @@ impl Server {
             || self.is_reader(keys, token)
     }
 
-    /// Makes copies of the clients take free locks now and then.
-    pub(crate) fn copy_clients(&self, copies: Copies) {
-        self.lock().copies = Some(copies);
-    }
-
-    fn comes_a_copy(&self, operation: &Operation) {
-        let now = self.history.world.now();
-        let memory = self.memory();
-        let comes = |copies: &mut Copies| copies.comes_to(&memory, operation, now);
-        if self.lock().copies.as_mut().is_some_and(comes) {
-            self.history.copied(self.seat, operation);
-        }
-    }
-
     /// Serves an operation of `process`. `is_late` where its connection was given up before.
     pub fn serve(&self, process: ProcessId, is_late: bool, operation: &Arc<Operation>) -> Answer {
         if let Some(refusal) = self.refusal(operation) {
             self.history.count(|coverage| coverage.errors += 1);
             return refusal;
         }
-        self.comes_a_copy(operation);
         let memory = self.memory();
         let values = || -> Vec<Option<Vec<u8>>> {
             operation

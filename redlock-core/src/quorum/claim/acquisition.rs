@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::model::token::OwnerToken;
 use crate::quorum::round::{Round, Seats};
 
 /// The votes of the acquisition.
@@ -20,7 +19,6 @@ pub(super) enum Acquisition {
 pub(super) struct SmallSeats {
     answered: u8,
     granted: u8,
-    took: u8,
     in_time: u8,
     reached: u8,
 }
@@ -34,7 +32,6 @@ impl SmallSeats {
         Some(Self {
             answered: small(seats.answered)?,
             granted: small(seats.granted)?,
-            took: small(seats.took)?,
             in_time: small(seats.in_time)?,
             reached: small(seats.reached)?,
         })
@@ -44,7 +41,6 @@ impl SmallSeats {
         Seats {
             answered: self.answered.into(),
             granted: self.granted.into(),
-            took: self.took.into(),
             in_time: self.in_time.into(),
             reached: self.reached.into(),
         }
@@ -65,11 +61,6 @@ impl Acquisition {
             // Every node has answered, so no operation is on its way.
             Self::Settled(_) => {}
         }
-    }
-
-    /// True if a refusal named `own`, while the votes are kept.
-    pub(super) fn names(&self, own: &OwnerToken) -> bool {
-        matches!(self, Self::Open(round) if round.names(own))
     }
 
     pub(super) fn settle(&mut self) {

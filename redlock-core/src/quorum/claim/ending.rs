@@ -4,9 +4,7 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::env::caught::log;
 use crate::node::operation::{SharedOperation, Want};
-use crate::node::{Answer, NodeError, NodeErrorKind};
 use crate::quorum::round::{Goal, Round, bit};
 
 use super::{Claim, millis};
@@ -20,11 +18,6 @@ pub(super) enum ClaimEnd {
     LeftToExpire,
     /// A claim on some of the keys took its place.
     Narrowed,
-}
-
-fn anothers_perhaps() -> NodeError {
-    let detail = "its key may belong to another process that draws the same random numbers";
-    NodeError::unsent(NodeErrorKind::Server, detail)
 }
 
 impl Claim {
@@ -89,43 +82,16 @@ impl Claim {
         goal: Goal,
         operation: impl Fn(u64) -> SharedOperation,
     ) -> Arc<Round> {
-        let (seats, anothers) = {
-            let mut state = self.state.lock();
-            state.is_doubled |= state.acquisition.names(&self.token);
-            let acquisition = state.acquisition.seats();
+        let seats = {
+            let state = self.state.lock();
             // The acquisition may never have reached a node where the key was put back.
-            let seats = (state.extension_proof.restored_seats() | acquisition.reached) & wanted;
-            // At a node that did not grant, our token may be the key of a copy of this process, which
-            // we must not delete.
-            let anothers = if state.is_doubled {
-                seats & !acquisition.took
-            } else {
-                0
-            };
-            (seats & !anothers, anothers)
+            (state.extension_proof.restored_seats() | state.acquisition.seats().reached) & wanted
         };
         let round = Round::new(self.nodes.len(), goal);
-        round.submit_or(&self.nodes, |seat| match bit(seat) {
-            at if seats & at != 0 => Ok(operation(at)),
-            at if anothers & at != 0 => Err(Answer::Failed(anothers_perhaps())),
-            _ => Err(Answer::Absent),
+        round.submit_each(&self.nodes, |seat| {
+            let at = bit(seat);
+            (seats & at != 0).then(|| operation(at))
         });
-        if anothers != 0 {
-            self.report_double();
-        }
         round
-    }
-
-    fn report_double(&self) {
-        let token = self.token.short_id();
-        log!(
-            error,
-            resource = %self.keys,
-            token,
-            "a node already had the lock's keys with the token that was drawn for this attempt \
-             alone: another process draws the same random numbers, as copies of a running machine \
-             may. Keys that may be the other process's are left until their ttl; restart all copies \
-             but one",
-        );
     }
 }

@@ -1,5 +1,4 @@
 //! The keys of one attempt on the nodes, and their removal.
-#![doc = include_str!("protocol.md")]
 
 mod acquisition;
 mod ending;
@@ -65,8 +64,6 @@ struct ClaimState {
     /// The number of callers that are putting keys back. If the release was sent meanwhile, the last of
     /// these callers removes the keys again.
     restoring: u32,
-    /// True if a refusal named our own token: another process draws the same tokens.
-    is_doubled: bool,
     /// The nodes that an extension may count.
     extension_proof: ExtensionProof,
     /// The last round in which a majority proved that the lock is ours, and the seats that the lease rests
@@ -145,7 +142,6 @@ impl Claim {
                 extending: 0,
                 shortened: None,
                 restoring: 0,
-                is_doubled: false,
                 extension_proof: ExtensionProof::default(),
                 proof: None,
             }),
@@ -198,7 +194,6 @@ impl Claim {
             extension_proof.judge(acquisition, voters, self.nodes.len(), round, granted);
         if outcome == ProofState::Proved {
             state.proof = Some((KeptVotes::of(round), counted));
-            state.is_doubled |= state.acquisition.names(&self.token);
             state.acquisition.settle();
         }
         outcome

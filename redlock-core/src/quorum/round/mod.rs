@@ -17,7 +17,6 @@ use crate::env::timeout::before;
 use crate::env::timers::wake;
 use crate::env::{Clock, Moment};
 use crate::model::permits::PermitSet;
-use crate::model::token::OwnerToken;
 use crate::node::operation::SharedOperation;
 use crate::node::{Answer, Answers, Node, NodeError, NodeErrorKind, PermitReport, Reply};
 
@@ -182,23 +181,21 @@ impl Round {
         operation: &SharedOperation,
         wanted: impl Fn(usize) -> bool,
     ) {
-        self.submit_or(nodes, |seat| {
-            let asked = wanted(seat).then(|| Arc::clone(operation));
-            asked.ok_or(Answer::Absent)
-        });
+        self.submit_each(nodes, |seat| wanted(seat).then(|| Arc::clone(operation)));
     }
 
-    /// The same with an operation for each seat. A seat that has an answer instead is not asked.
-    pub(crate) fn submit_or(
+    /// The same with an operation for each seat. A seat that has none is not asked, and counts as not
+    /// holding our key.
+    pub(crate) fn submit_each(
         self: &Arc<Self>,
         nodes: &[Arc<dyn Node>],
-        operation: impl Fn(usize) -> Result<SharedOperation, Answer>,
+        operation: impl Fn(usize) -> Option<SharedOperation>,
     ) {
         for (seat, node) in nodes.iter().enumerate() {
             let reply = Reply::new(Arc::clone(self), seat);
             match operation(seat) {
-                Ok(operation) => submit(&**node, operation, reply),
-                Err(answer) => reply.answer(answer),
+                Some(operation) => submit(&**node, operation, reply),
+                None => reply.answer(Answer::Absent),
             }
         }
     }
@@ -302,7 +299,6 @@ impl Round {
         Seats {
             answered: votes.answered(),
             granted: votes.granted,
-            took: votes.granted | votes.strayed,
             in_time: votes.granted & !votes.late,
             reached: votes.reached(),
         }
@@ -311,11 +307,6 @@ impl Round {
     /// The permits of the granting seats, and what all seats say of permits.
     pub(crate) fn permits(&self) -> (Option<PermitSet>, Vec<Arc<PermitReport>>) {
         self.state.lock().votes.permits_and_reports()
-    }
-
-    /// True if a seat answered that the key is held under `token`.
-    pub(crate) fn names(&self, token: &OwnerToken) -> bool {
-        self.state.lock().votes.names(token.as_bytes())
     }
 
     /// True if every seat has answered.

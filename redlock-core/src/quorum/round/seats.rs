@@ -21,8 +21,6 @@ pub(crate) const fn seats_in(seats: u64) -> usize {
 pub(crate) struct Seats {
     pub(crate) answered: u64,
     pub(crate) granted: u64,
-    /// The seats that set keys to our token: those that granted, also other permits than the majority.
-    pub(crate) took: u64,
     /// The seats that granted in time, or before the lease was made.
     pub(crate) in_time: u64,
     /// The seats where a release has something to undo: all but those that the operation certainly

@@ -11,8 +11,7 @@ use super::scripts::{Script, stands};
 ///
 /// The answer is a list: 1 if they are taken, else 0; for each key `1` if it was free, else `0`, as one text;
 /// the number of the counters, or the remaining ms of the key that expires first (-1: never, -3: no string);
-/// that key's value; and the record if it says another number. A key that already has the token is answered
-/// as the holder: another process draws the same tokens.
+/// that key's value; and the record if it says another number.
 ///
 /// One `MGET` reads all keys, in a tenth of the time of as many `GET`; a user who may not run it has the
 /// `GET`. `MGET` does not tell a key that is no string from a missing key: so a single permit is taken by
@@ -46,13 +45,10 @@ pub(super) static ACQUIRE_PERMITS: LazyLock<Script> = LazyLock::new(|| {
            values[1] = redis.pcall('GET', KEYS[count]) \
            for i = 1, n do values[i + 1] = redis.pcall('GET', KEYS[i]) end \
          end \
-         local free, bits, found, own = {}, {}, 0, false \
-         for i = 1, n do \
-           if values[i + 1] == ARGV[1] then own = redis.call('PTTL', KEYS[i]) break end \
-         end \
+         local free, bits, found = {}, {}, 0 \
          for i = 1, n do \
            local held = values[i + 1] \
-           if not held and found < take and not own then \
+           if not held and found < take then \
              if take > 1 then held = redis.pcall('GET', KEYS[i]) \
              else held = not redis.call('SET', KEYS[i], ARGV[1], 'NX', 'PX', ARGV[2]) end \
            end \
@@ -71,7 +67,6 @@ pub(super) static ACQUIRE_PERMITS: LazyLock<Script> = LazyLock::new(|| {
            if counted then other = record end \
            redis.call('SET', KEYS[count], ARGV[5], 'PX', ARGV[6]) \
          end \
-         if own then return {0, bits, own, ARGV[1], other} end \
          if found < take then \
            local least, value = -3, false \
            for i = 1, n do \

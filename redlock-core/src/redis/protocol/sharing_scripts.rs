@@ -115,9 +115,6 @@ macro_rules! counted {
 /// another holder's; `i` and an id: a writer waits; 0: the key is no string. A refusal is remembered for
 /// `advice` ms.
 ///
-/// An entry under the token is named before anything else that refuses: only a copy of the process has the
-/// token, and the attempt's release would take the copy's entry out. Such a refusal is not remembered.
-///
 /// Unless they were `tried` on the same connection, it tries each command that the scripts of readers need,
 /// before it writes: a user without one of them would leave entries behind. Its first write is a command that a
 /// server without memory refuses.
@@ -125,11 +122,9 @@ pub(super) static ACQUIRE_READ: LazyLock<Script> = LazyLock::new(|| {
     Script::new(concat!(
         begun!(),
         marked!(),
-        "local why, own \
+        "local why \
          if held and held ~= marker then why = '=' .. held \
          else \
-           own = redis.pcall('ZSCORE', KEYS[2], ARGV[1]) \
-           if held and type(own) == 'string' and tonumber(own) > now then return '=' .. ARGV[1] end \
            local intent = redis.pcall('GET', KEYS[3]) \
            if type(intent) == 'string' and not says(KEYS[4], 'turn') then why = 'i' .. intent end \
          end \
@@ -153,8 +148,7 @@ pub(super) static ACQUIRE_READ: LazyLock<Script> = LazyLock::new(|| {
              end \
              if why then return answer end \
            end \
-         end \
-         if type(own) == 'table' then return own end ",
+         end ",
         counted!("0"),
         "local ends, life = now + ARGV[2], ARGV[2] \
          if held then \
@@ -185,9 +179,6 @@ pub(super) static ACQUIRE_WRITE: LazyLock<Script> = LazyLock::new(|| {
            if held then \
              redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', digits(now)) \
              if redis.call('ZRANGE', KEYS[2], 0, 0)[1] then why = 'r' end \
-             if why and type(redis.pcall('ZSCORE', KEYS[2], ARGV[1])) == 'string' then \
-               return '=' .. ARGV[1] \
-             end \
            end \
            if not why and says(KEYS[4], 'turn') then why = 't' end \
          end \

@@ -1,7 +1,6 @@
 //! Lines over in-process nodes, which answer at once, with every future polled by hand.
 
 mod blind;
-mod doubles;
 mod handing_over;
 mod late_grants;
 mod left_free;

@@ -47,26 +47,6 @@ fn a_lease_on_permits_is_extended_and_its_lost_keys_are_put_back() {
 }
 
 #[test]
-fn a_refusal_that_names_our_own_token_releases_nothing_of_anothers() {
-    let scene = Scene::new();
-    let lease = scene.acquired(&one_of(4));
-    let held = scene.permits_at(0);
-    let environment = Environment {
-        clock: Arc::clone(&scene.client.shared.context.environment.clock),
-        entropy: Arc::new(Counting(1.into())),
-        spawner: Arc::new(Nowhere),
-    };
-    let double = Client::with_settings(environment, Settings::default());
-    let nodes = Arc::clone(&scene.set);
-    let mut acquiring: Acquiring =
-        Box::pin(async move { double.acquire(&nodes, &one_of(4)).await });
-    refused(&mut acquiring);
-    assert_eq!(scene.permits_at(0), held, "they are the holder's");
-    drop(lease);
-    assert!(scene.no_permit_is_held());
-}
-
-#[test]
 fn an_acquisition_of_permits_that_names_none_is_refused() {
     let scene = Scene::new();
     let entropy = Counting(9.into());

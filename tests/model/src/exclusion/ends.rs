@@ -13,18 +13,11 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
     /// The deadline, a failure, or the end of the body.
     pub(super) fn end(&self, state: &State<NODES, ATTEMPTS>, a: usize, to: &mut impl Take<Self>) {
         let failed = state.attempts[a].phase == Phase::Trying;
-        let answers = state.columns.iter().map(|column| column.cells[a].acquire);
-        if self.owner.is_cloned() && answers.clone().any(|one| one == Acquire::Underway) {
-            return;
-        }
-        let is_heeded = self.owner == Owner::Cloned;
-        let is_doubled = is_heeded && answers.clone().any(|one| one == Acquire::Doubled);
         let mut next = self.ended(state, a);
         if self.release_matters() {
             for column in &mut next.columns {
                 let cell = &mut column.cells[a];
                 cell.release |= match self.release {
-                    _ if is_doubled => cell.acquire == Acquire::Granted,
                     Release::NotAfterFailure => !failed,
                     Release::OnlyWhereGranted => cell.acquire == Acquire::Granted,
                     Release::Compare | Release::PlainDelete | Release::UnderTheBody => true,
@@ -63,7 +56,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
     /// A release in time does what an expiry does, which may come as soon as the lease is over.
     pub(super) fn release_matters(&self) -> bool {
         self.promise == Promise::NothingLeft
-            || self.owner.is_shared()
+            || self.owner == Owner::EachClient
             || matches!(self.release, Release::PlainDelete | Release::UnderTheBody)
     }
 
@@ -86,7 +79,8 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
 
     /// Whether the key at a node has the token of `a`.
     pub(super) fn holds_token_of(&self, column: &Column<ATTEMPTS>, a: usize) -> bool {
-        let is_shared = self.owner.is_shared() && a < 2 && (column.is_of(0) || column.is_of(1));
+        let is_one_token = self.owner == Owner::EachClient;
+        let is_shared = is_one_token && a < 2 && (column.is_of(0) || column.is_of(1));
         is_shared || column.is_of(a)
     }
 
@@ -115,10 +109,6 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
         if may_vanish && self.promise != Promise::NothingLeft {
             let mut next = *state;
             next.columns[n].clear();
-            if self.owner.is_cloned() {
-                // A release is not under way for as long as its key lives.
-                next.columns[n].cells[owner].release = false;
-            }
             to(Action::Vanish(owner, n), next);
         }
         if state.restarts < self.restarts {

@@ -136,26 +136,6 @@ pub enum Owner {
     EachAttempt,
     /// Unsafe: B is the retry of A, with the same token.
     EachClient,
-    /// The rule for two processes that draw the same random numbers: A and B have one token. If the
-    /// other's key refused a client, the client sends its release only to nodes that granted. Neither
-    /// client ends before all nodes have answered: while an answer is outstanding, the owner of that
-    /// node's key is unknown. A release does not arrive after its key has expired, because the
-    /// other's key may be there then.
-    Cloned,
-    /// Unsafe: the same, and the release goes everywhere.
-    ClonedUnheeded,
-}
-
-impl Owner {
-    /// Whether A and B have one token.
-    const fn is_shared(self) -> bool {
-        !matches!(self, Self::EachAttempt)
-    }
-
-    /// Whether they are of two processes.
-    const fn is_cloned(self) -> bool {
-        matches!(self, Self::Cloned | Self::ClonedUnheeded)
-    }
 }
 
 /// What an extension does at a node.

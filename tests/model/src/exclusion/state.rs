@@ -82,8 +82,6 @@ pub enum Acquire {
     Underway,
     /// Somebody else's key was there.
     Refused,
-    /// Somebody else's key was there, with the attempt's own token.
-    Doubled,
     /// Granted, and the attempt may know.
     Granted,
 }

@@ -149,16 +149,8 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
         let mut next = *state;
         if column.key != 0 || column.waits() {
             // Otherwise it is as good as lost.
-            if self.network == Network::InOrder
-                || self.restoring == Restoring::OneAtATime
-                || self.owner.is_cloned()
-            {
-                let is_doubled = self.owner.is_cloned() && self.holds_token_of(column, a);
-                next.columns[n].cells[a].acquire = if is_doubled {
-                    Acquire::Doubled
-                } else {
-                    Acquire::Refused
-                };
+            if self.network == Network::InOrder || self.restoring == Restoring::OneAtATime {
+                next.columns[n].cells[a].acquire = Acquire::Refused;
                 to(Action::Refuse(a, n), next);
             }
             return;

@@ -282,8 +282,6 @@ impl History {
             let attempts = inner.attempts.iter().enumerate();
             let mut unreleased = attempts.filter(|(number, attempt)| {
                 let was_served = attempt.seats.iter().any(|seat| seat.asked > 0);
-                // What may be a copy's is left to its ttl.
-                let was_served = was_served && attempt.doubled.is_none();
                 let has_ended = attempt.released_at.is_some() || attempt.is_shortened;
                 was_served && !has_ended && !was_left(*number)
             });

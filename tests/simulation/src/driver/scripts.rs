@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use redlock_core::node::{
     Answer, Holding, Obstacle, Operation, OwnerToken, PermitKey, PermitOrder, PermitReport,
-    READERS_MARKER, Remaining, Sharing, SharingKeys, Want,
+    Remaining, Sharing, SharingKeys, Want,
 };
 use redlock_core::redis::scripts;
 use redlock_core::request::Kind as LockKind;
@@ -232,12 +232,6 @@ impl<'a> Call<'a> {
         let mut values = self.locks().iter().filter_map(|key| memory.get(key));
         match holding.obstacle() {
             Obstacle::WaitingWriter => memory.get(&self.keys[2]),
-            Obstacle::Holder if self.is_shared() => values.next().map(|value| {
-                // The entry of a copy of the process.
-                let is_entry = value == READERS_MARKER;
-                let token = || self.word(0).to_vec();
-                if is_entry { token() } else { value }
-            }),
             _ if self.name == "extend" => values.find(|value| value != self.word(0)),
             _ => values.next(),
         }

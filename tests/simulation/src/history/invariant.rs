@@ -22,9 +22,6 @@ pub enum Invariant {
     StoreOrder,
     /// A release removed a key that was not its own.
     ForeignRelease,
-    /// A release went where it was not granted, though a copy of the process was known to have the same
-    /// token.
-    Trampled,
     /// An operation changed a key, or lowered a counter, that it must not touch.
     ForeignChange,
     /// A reader's entry was made, moved or removed by an operation that must not touch it, or the key lives

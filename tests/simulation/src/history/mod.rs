@@ -79,10 +79,6 @@ pub(crate) struct Attempt {
     pub(crate) majority_held_at: Option<Duration>,
     /// It was refused, and so its line was told.
     pub(crate) is_told: bool,
-    /// Those that granted.
-    knows_granted: u64,
-    /// For how long its process had stood still when it heard that a copy of it has its token.
-    pub(crate) doubled: Option<Duration>,
     /// The times at which grants reached the client, and the permits that were granted.
     pub(crate) votes: Vec<(Duration, PermitSet)>,
     /// The permits that it did not win, once their release was sent.
@@ -111,7 +107,6 @@ pub(crate) struct Extension {
 
 /// What one node did for one attempt.
 #[derive(Clone, Copy, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact by itself")]
 pub(crate) struct Seat {
     pub(crate) asked: u32,
     /// The place of the grant among all that happened.
@@ -128,8 +123,6 @@ pub(crate) struct Seat {
     pub(crate) heard_at: Option<Duration>,
     /// The place at which a key was last put back here.
     pub(crate) restored: Option<u64>,
-    /// A copy of the process has the same token here.
-    is_copied: bool,
     /// The node's epoch in which it last said yes.
     pub(crate) epoch: Option<u32>,
 }
@@ -281,20 +274,6 @@ impl History {
         }
     }
 
-    /// A copy of a process took a lock just before `operation` came.
-    pub fn copied(&self, seat: usize, operation: &Operation) {
-        self.note(7, [seat as u64, 0], || {
-            let id = operation.token().short_id();
-            format!("     n{seat} grants {id} to a copy")
-        });
-        let mut inner = self.lock();
-        inner.coverage.copied += 1;
-        if let Some(attempt) = inner.known(operation.token().as_bytes()) {
-            attempt.seats[seat].is_copied = true;
-            attempt.seats[seat].is_excused = true;
-        }
-    }
-
     /// Whether keys of `token` may be at `seat` for a moment more, although it was released.
     pub fn may_linger(&self, seat: usize, token: &[u8]) -> bool {
         let mut inner = self.lock();
@@ -308,7 +287,7 @@ impl History {
         let mut inner = self.lock();
         inner
             .known(token)
-            .is_none_or(|attempt| attempt.seats[seat].is_excused || attempt.doubled.is_some())
+            .is_none_or(|attempt| attempt.seats[seat].is_excused)
     }
 }
 

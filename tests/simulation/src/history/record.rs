@@ -62,8 +62,6 @@ impl Attempt {
             knows_held: 0,
             majority_held_at: None,
             is_told: false,
-            knows_granted: 0,
-            doubled: None,
             votes: Vec::new(),
             rest: None,
             permits: None,
@@ -122,15 +120,6 @@ impl History {
                 attempt.permits = Some((operation.keys().clone(), permits.take().into()));
             }
             let is_rest = attempt.is_rest(operation.keys());
-            if matches!(want, Want::Release { .. } | Want::Shorten { .. })
-                && attempt.knows_granted >> seat & 1 == 0
-                // Otherwise it was sent while the client heard of it.
-                && attempt.doubled == Some(self.world.paused_for(process))
-            {
-                let text =
-                    format!("c{process} has n{seat} drop {id}, which a copy of it may hold there");
-                broken = Some((Invariant::Trampled, text));
-            }
             match want {
                 Want::Release { .. } if is_rest => {
                     is_first_release = attempt.rest.replace(operation.keys().clone()).is_none();
@@ -211,7 +200,6 @@ impl History {
         let Some(attempt) = inner.known(operation.token().as_bytes()) else {
             return;
         };
-        let paused = self.world.paused_for(attempt.process);
         if want.is_acquisition() && matches!(answer, Answer::Granted { .. } | Answer::Held(_)) {
             attempt.voted |= 1 << seat;
             if matches!(answer, Answer::Held(_)) {
@@ -222,11 +210,6 @@ impl History {
                 {
                     attempt.majority_held_at.get_or_insert(now);
                 }
-            }
-            if is_granted(answer) {
-                attempt.knows_granted |= 1 << seat;
-            } else if attempt.seats[seat].is_copied {
-                attempt.doubled.get_or_insert(paused);
             }
         }
         if !is_granted(answer) {

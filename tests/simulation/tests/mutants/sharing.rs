@@ -219,18 +219,4 @@ pub(crate) const SHARING: &[Mutant] = &[
         profile: "sharing",
         breaks: Invariant::Exclusion,
     },
-    Mutant {
-        name: "an-intent-hides-the-entry-of-a-copy",
-        patches: &[Patch {
-            file: MEMORY,
-            find: "        if self.ends().is_some() {
-            return Some(Holding::by(self.token()));",
-            replace: "        let intent = self.value(self.sharing.keys().intent());
-        let is_behind = self.sharing.is_reading() && intent.is_some();
-        if self.ends().is_some() && (!is_behind || self.is_readers_turn()) {
-            return Some(Holding::by(self.token()));",
-        }],
-        profile: "sharing",
-        breaks: Invariant::Trampled,
-    },
 ];

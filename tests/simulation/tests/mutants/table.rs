@@ -37,16 +37,6 @@ const OWED: &str = "tests/simulation/src/link/owed.rs";
 
 pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
-        name: "a-copys-lock-released",
-        patches: &[Patch {
-            file: CLAIM_END,
-            find: "let anothers = if state.is_doubled {",
-            replace: "let anothers = if false {",
-        }],
-        profile: "faulty",
-        breaks: Invariant::Trampled,
-    },
-    Mutant {
         name: "quorum-of-half",
         patches: &[Patch {
             file: QUORUM,
