@@ -20,9 +20,8 @@ impl Client {
     ///
     /// A connection answers its operations in order, so an operation without effect serves as a
     /// barrier: the release of a key that was never locked, which reaches also a node that votes no.
-    /// Two barriers are needed: an operation that the first barrier finds answered with `NOSCRIPT`, with the
-    /// refusal of a newer command, or with a redirection of a Cluster, is sent again after it. Before each
-    /// barrier, releases that a node answered with errors are tried once more. A node that still does not
+    /// Two barriers are needed: an operation that the first barrier finds answered with `NOSCRIPT` or
+    /// with a redirection of a Cluster is sent again after it. Before each barrier, releases that a node answered with errors are tried once more. A node that still does not
     /// serve them is among the returned names.
     ///
     /// # Cancellation

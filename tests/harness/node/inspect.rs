@@ -8,9 +8,6 @@ use std::time::Duration;
 /// node that does not answer, and is long enough for a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The commands that delete a key if it has a value: of Valkey, and of Redis.
-const NEWER: [&str; 2] = ["delifeq", "delex"];
-
 /// The answer to `PTTL`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pttl {
@@ -99,23 +96,6 @@ impl RedisNode {
             .as_deref()
             .and_then(|stats| stats.split(['=', ',']).nth(1));
         calls.map_or(0, |calls| calls.parse().expect("a number"))
-    }
-
-    /// Whether the server has `command`.
-    pub fn has_command(&self, command: &str) -> bool {
-        let known: Vec<Value> = self.query(&[b"COMMAND", b"INFO", command.as_bytes()]);
-        known.iter().any(|command| *command != Value::Nil)
-    }
-
-    /// The command that deletes a key if it has a value, of newer servers only.
-    pub fn compare_and_delete(&self) -> Option<&'static str> {
-        NEWER.into_iter().find(|command| self.has_command(command))
-    }
-
-    /// How many scripts it ran by their names, and newer commands in place of one.
-    pub fn scripts(&self) -> u64 {
-        let newer: u64 = NEWER.iter().map(|command| self.calls(command)).sum();
-        self.calls("evalsha") + newer
     }
 
     /// Any command: `node.command(["CONFIG", "SET", "maxmemory", "1mb"])`.

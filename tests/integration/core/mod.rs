@@ -27,7 +27,6 @@ mod passwords;
 mod pauses;
 mod peek;
 mod put_back;
-mod released;
 mod renewal;
 mod servers;
 mod sets;

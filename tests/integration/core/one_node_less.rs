@@ -107,7 +107,7 @@ impl Scene {
 
     /// How often the nearer node was asked for a release.
     fn released(&self) -> u64 {
-        self.nodes[0].scripts()
+        self.nodes[0].calls("evalsha")
     }
 
     async fn until_released(&self, before: u64) {

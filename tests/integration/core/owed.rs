@@ -21,34 +21,19 @@ async fn until_released(node: &RedisNode, key: &str) {
 #[tokio::test]
 async fn a_release_that_is_refused_is_repeated_once_the_server_takes_it() {
     let (nodes, set) = start(3).await;
-    let setting = ["CONFIG", "SET", "min-replicas-to-write"].map(str::to_owned);
-    let user = ["ACL", "SETUSER", "default"].map(str::to_owned);
-    let commands = [Some("del"), nodes[0].compare_and_delete()];
-    let rules = |sign| {
-        let rules = commands.iter().flatten();
-        rules.map(move |command| format!("{sign}{command}"))
-    };
-    let with = |command: &[String], words: Vec<String>| [command, &words].concat();
-    let troubles = [
-        (
-            with(&setting, vec!["1".to_owned()]),
-            with(&setting, vec!["0".to_owned()]),
-        ),
-        (
-            with(&user, rules("-").collect()),
-            with(&user, rules("+").collect()),
-        ),
-    ];
-    for (trouble, mended) in troubles {
+    let setting = ["CONFIG", "SET", "min-replicas-to-write"];
+    let user = ["ACL", "SETUSER", "default"];
+    for ([first, second, third], trouble, mended) in [(setting, "1", "0"), (user, "-del", "+del")] {
+        let with = |last| [first, second, third, last];
         let mut request = once("r");
         request.ttl = Duration::from_secs(10 * 60);
         let lease = client().acquire(&set, &request).await.unwrap();
         settle(&set).await;
-        nodes[0].command(&trouble);
+        nodes[0].command(with(trouble));
         assert_eq!(lease.release().await, Released::Confirmed);
         assert_eq!(client().flush(&set, SOON).await, ["a"], "{trouble:?}");
         assert!(nodes[0].get("r").is_some());
-        nodes[0].command(mended);
+        nodes[0].command(with(mended));
         until_released(&nodes[0], "r").await;
         settle(&set).await;
     }

@@ -7,7 +7,7 @@ use redlock_core::restart_check::Marker;
 use redlock_tests::{RedisNode, eventually};
 
 use crate::restart_check::fixture::{SOON, Set, client, marker, once};
-use crate::restart_check::rules::{documented, known};
+use crate::restart_check::rules::documented;
 
 fn url_of_user(node: &RedisNode, rules: &[&str]) -> String {
     let user = [
@@ -62,7 +62,7 @@ async fn a_user_with_the_documented_rules_takes_permits() {
 #[tokio::test]
 async fn a_user_that_may_not_keep_the_marker_is_refused_with_the_fix() {
     let node = RedisNode::start().await;
-    let rules = [&["~shop:*"], &known(&node, documented().concat())[..]].concat();
+    let rules = [&["~shop:*"], &documented().concat()[..]].concat();
     let set = Set::standard([url_of_user(&node, &rules)]).await;
     let reason = set.until(0, Refused).await;
     assert!(
@@ -85,7 +85,7 @@ async fn until_held(node: &RedisNode, is_held: impl Fn(&str) -> bool) {
 #[tokio::test]
 async fn what_was_sent_to_a_node_that_is_refused_meanwhile_is_undone() {
     let node = RedisNode::start().await;
-    let rules = [&["~*"], &known(&node, documented().concat())[..]].concat();
+    let rules = [&["~*"], &documented().concat()[..]].concat();
     let set = Set::attentive([url_of_user(&node, &rules)]).await;
     set.until_voting(0).await;
     // From now on the server lets scripts wait, and with the next check everything behind it on its

@@ -8,7 +8,6 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use crate::model::resource::Shown;
 use crate::node::NodeError;
 use crate::redis::address::{Login, Server};
-use crate::redis::protocol::command::{CompareAndDelete, is_command_allowed};
 use crate::redis::protocol::scripts::{introductions, release_each_trial};
 use crate::redis::protocol::wire::{Value, decode, pack};
 
@@ -22,8 +21,6 @@ pub(in crate::redis) struct Connected {
     pub(in crate::redis) stream: Box<dyn Stream>,
     /// The socket below, if another runtime can watch it.
     pub(in crate::redis) socket: Option<Movable>,
-    /// The command that releases one key, if the server has one and its ACL allows it.
-    pub(in crate::redis) release: Option<CompareAndDelete>,
     /// True if the server's ACL allows the script of several releases.
     pub(in crate::redis) release_each: bool,
     /// What the server told of itself, if it was asked.
@@ -52,13 +49,11 @@ pub(in crate::redis) async fn connect(
 ) -> Result<Connected, NodeError> {
     let mut socket = Socket::open(server).await?;
     let stream = socket.stream();
-    let (release, release_each, facts) =
-        handshake(stream, server, is_known, info_level, key_prefix).await?;
+    let (release_each, facts) = handshake(stream, server, is_known, info_level, key_prefix).await?;
     let (stream, socket) = socket.lendable();
     Ok(Connected {
         stream,
         socket,
-        release,
         release_each,
         facts,
     })
@@ -78,7 +73,7 @@ async fn handshake(
     is_known: bool,
     info_level: InfoLevel,
     key_prefix: &[u8],
-) -> Result<(Option<CompareAndDelete>, bool, Facts), NodeError> {
+) -> Result<(bool, Facts), NodeError> {
     let login = &server.login;
     let mut buffer = BytesMut::new();
     let hello = greet(stream, &mut buffer, login).await.map_err(|error| {
@@ -104,14 +99,7 @@ async fn handshake(
     )
     .await?;
     let release_each = introduce(stream, &mut buffer, key_prefix).await?;
-    let mut release = hello.release;
-    if let Some(command) = release {
-        let answer = exchange(stream, &mut buffer, &command.trial(key_prefix), |_| ()).await?;
-        if answer.is_err_and(|error| !is_command_allowed(error.as_bytes())) {
-            release = None;
-        }
-    }
-    Ok((release, release_each, facts))
+    Ok((release_each, facts))
 }
 
 /// Logs in, and reads what a server tells of itself in its greeting.
@@ -212,8 +200,6 @@ pub(in crate::redis) fn pairs(value: &Value<'_>) -> Vec<(Vec<u8>, Vec<u8>)> {
 /// The reply to HELLO: a flat list of names and values.
 pub(in crate::redis) struct Hello {
     version: String,
-    /// The command that releases one key, by name and version of the server.
-    release: Option<CompareAndDelete>,
     is_replica: bool,
 }
 
@@ -221,30 +207,17 @@ impl Hello {
     fn read(value: &Value<'_>) -> Self {
         let mut hello = Self {
             version: "unknown".to_owned(),
-            release: None,
             is_replica: false,
         };
-        let mut server = Vec::new();
         for (name, value) in pairs(value) {
             match &name[..] {
-                b"server" => server = value,
                 b"version" => hello.version = Shown(&value).to_string(),
                 b"role" => hello.is_replica = value != b"master",
                 _ => {}
             }
         }
-        hello.release = CompareAndDelete::of(&server, version(hello.version.as_bytes()));
         hello
     }
-}
-
-fn version(text: &[u8]) -> (u32, u32) {
-    let mut numbers = text.split(|byte| *byte == b'.').map(|digits| {
-        let digits = std::str::from_utf8(digits).ok();
-        digits.and_then(|digits| digits.parse().ok()).unwrap_or(0)
-    });
-    let mut next = || numbers.next().unwrap_or(0);
-    (next(), next())
 }
 
 /// Sends one command and reads its reply. Returns the result of `read`, or the server's error text.

@@ -26,7 +26,7 @@ impl Town {
 
     fn reply(&mut self, host: &str, connection: u64, words: Words<'_>) -> Reply {
         let this = &self.hosts[host];
-        let (version, role, now) = (this.version, this.role, self.now());
+        let (role, now) = (this.role, self.now());
         let text: Vec<_> = words
             .iter()
             .map(|word| String::from_utf8_lossy(word))
@@ -38,13 +38,8 @@ impl Town {
                     Role::Replica => "replica",
                     Role::Master | Role::Sentinel => "master",
                 };
-                let (server, version) = match version {
-                    9 => ("valkey", "9.0.0".to_owned()),
-                    8 => ("redis", "8.4.0".to_owned()),
-                    _ => ("redis", "7.0.0".to_owned()),
-                };
-                let mut hello = vec![Reply::text("server"), Reply::text(server)];
-                hello.extend([Reply::text("version"), Reply::text(version)]);
+                let mut hello = vec![Reply::text("server"), Reply::text("redis")];
+                hello.extend([Reply::text("version"), Reply::text("7.0.0")]);
                 hello.extend([Reply::text("role"), Reply::text(role)]);
                 hello.extend([Reply::text("modules"), Reply::Array(Vec::new())]);
                 if *protocol == "3" {
@@ -88,10 +83,6 @@ impl Town {
                     Reply::Int(1) => Reply::Nil,
                     other => other,
                 }
-            }
-            ["DELIFEQ", _, _] if version == 9 => self.compare_and_delete(host, connection, words),
-            ["DELEX", _, "IFEQ", _] if version == 8 => {
-                self.compare_and_delete(host, connection, words)
             }
             ["EVAL" | "EVALSHA", ..] => self.script(host, connection, words),
             _ => Reply::Error(format!("ERR unknown command '{}'", text[0])),

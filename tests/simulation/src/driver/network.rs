@@ -70,7 +70,6 @@ fn connect(shared: &Shared, server: &str) -> io::Result<Arc<Pipe>> {
         is_tracking: false,
         is_asking: false,
         is_subscribed: false,
-        is_without: false,
         is_cut: false,
     };
     town.connections.insert(id, connection);

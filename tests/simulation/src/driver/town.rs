@@ -41,8 +41,6 @@ pub(super) struct Host {
     /// Its index in `groups`.
     pub(super) group: usize,
     pub(super) role: Role,
-    /// The major one: 7 and 8 for Redis 7.0 and 8.4, and 9 for Valkey 9.0.
-    pub(super) version: u32,
     pub(super) memory: MemoryNode,
     /// What it remembers of the scripts, by their hashes.
     pub(super) scripts: BTreeSet<String>,
@@ -54,8 +52,6 @@ pub(super) struct Host {
     pub(super) hangs_until: u64,
     /// It answers so to operations, until then.
     pub(super) trouble: Option<(&'static str, u64)>,
-    /// It answers so to a command that older servers do not have.
-    pub(super) lacks: Option<&'static str>,
     /// The keys that connections have read, and are to be told of.
     pub(super) tracked: BTreeMap<Vec<u8>, Tracked>,
 }
@@ -123,8 +119,6 @@ pub(super) struct Connection {
     pub(super) is_tracking: bool,
     pub(super) is_asking: bool,
     pub(super) is_subscribed: bool,
-    /// The greeting has found that the server lacks a command.
-    pub(super) is_without: bool,
     /// The server hears nothing more of it.
     pub(super) is_cut: bool,
 }
@@ -179,7 +173,6 @@ impl Town {
         let host = Host {
             group: self.groups.len(),
             role,
-            version: self.random.pick(&[9, 8, 7, 7]),
             memory: self.empty_memory(),
             scripts: BTreeSet::new(),
             run_id,
@@ -187,7 +180,6 @@ impl Town {
             successor: None,
             hangs_until: 0,
             trouble: None,
-            lacks: None,
             tracked: BTreeMap::new(),
         };
         self.hosts.insert(name.to_owned(), host);

@@ -38,12 +38,6 @@ const ERRORS: [&str; 5] = [
     "MISCONF Errors writing to the AOF file",
 ];
 
-/// The error of a server for a newer command: its ACL forbids it, or a proxy has gone to an older server.
-const LACKING: [&str; 2] = [
-    "NOPERM User locker has no permissions to run the 'del…' command",
-    "ERR unknown command 'DEL…', with args beginning with: ",
-];
-
 /// Lets things go wrong, until it is dropped.
 pub(super) async fn trouble(shared: Shared, mut random: Random, troubles: Troubles) {
     loop {
@@ -60,7 +54,7 @@ fn happen(shared: &Shared, random: &mut Random, troubles: Troubles) {
     let connection =
         (!connections.is_empty()).then(|| connections[random.index(connections.len())]);
     let now = town.now();
-    match (random.below(17), connection) {
+    match (random.below(16), connection) {
         (0..4, Some(connection)) => {
             let end = random.pick(&[End::Closed, End::Reset]);
             let is_heard = random.chance(5000);
@@ -104,13 +98,6 @@ fn happen(shared: &Shared, random: &mut Random, troubles: Troubles) {
             let until = now + random.below(500_000);
             town.tell(|| format!("{host} answers {error:.8} until {until}"));
             town.hosts.get_mut(&host).expect("a host").trouble = Some((error, until));
-        }
-        (16, _) => {
-            let host = town.hosts.get_mut(&host).expect("a host");
-            host.lacks = match host.lacks {
-                None => Some(random.pick(&LACKING)),
-                Some(_) => None,
-            };
         }
         (12, _) if town.hosts[&host].is_up => {
             let span = Duration::from_micros(random.below(2_000_000));
@@ -195,10 +182,7 @@ impl Town {
     /// Something else stands before the answers that are on their way, or in the first of them.
     fn garble(&mut self, connection: u64, garbage: &[u8]) {
         let now = self.now();
-        let garbled = self.connections.get_mut(&connection).expect("it is there");
-        // It may be the answer that says so.
-        garbled.is_without = false;
-        let outbox = Arc::clone(&garbled.outbox);
+        let outbox = Arc::clone(&self.connections[&connection].outbox);
         let mut queue = outbox.queue.lock().expect("no panic");
         let place = self.random.below(2);
         match queue.front_mut() {

@@ -21,8 +21,6 @@ const BATCH: &str = "redlock-core/src/redis/protocol/command/batch.rs";
 const BATCHES: &str = "redlock-core/src/redis/server/serve/batches.rs";
 const CLUSTER: &str = "redlock-core/src/redis/cluster/mod.rs";
 const KEYS: &str = "redlock-core/src/redis/tracking/keys.rs";
-const RELEASE: &str = "redlock-core/src/redis/protocol/command/release.rs";
-const HANDSHAKE: &str = "redlock-core/src/redis/connection/handshake.rs";
 const REFRESH: &str = "redlock-core/src/redis/cluster/refresh.rs";
 const SERVE: &str = "redlock-core/src/redis/server/serve/mod.rs";
 const OVERTAKEN: &str = "redlock-core/src/redis/server/serve/overtaken.rs";
@@ -181,9 +179,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "sent-again-behind-its-release",
         patches: &[Patch {
             file: ANSWERS,
-            find: "        if is_refused || is_noscript(value) && !self.is_overtaken(operation) {
+            find: "        if is_noscript(value) && !self.is_overtaken(operation) {
 ",
-            replace: "        if is_refused || is_noscript(value) {
+            replace: "        if is_noscript(value) {
 ",
         }],
     },
@@ -272,54 +270,6 @@ pub(crate) const MUTANTS: &[Mutant] = &[
                     self.inbox.metrics.record_error(error);
                 }
 ",
-            replace: "",
-        }],
-    },
-    Mutant {
-        name: "what-the-trial-refuses-is-sent",
-        patches: &[Patch {
-            file: HANDSHAKE,
-            find: "            release = None;
-",
-            replace: "",
-        }],
-    },
-    Mutant {
-        name: "a-release-by-a-refused-command-is-forgotten",
-        patches: &[Patch {
-            file: ANSWERS,
-            find: "            self.encoding.release = None;
-",
-            replace: "            self.encoding.release = None;
-            self.count(&in_flight);
-            let error = lost(\"its command is refused\");
-            if let Purpose::Operation { reply, .. } = in_flight.purpose {
-                self.answered += 1;
-                reply.answer(Answer::Failed(error));
-            }
-            return Ok(());
-",
-        }],
-    },
-    Mutant {
-        name: "a-refused-command-counts-as-a-release",
-        patches: &[Patch {
-            file: ANSWERS,
-            find: "            self.encoding.release = None;
-",
-            replace: "            self.encoding.release = None;
-            self.count(&in_flight);
-            self.tell(in_flight.purpose, &Value::Int(1));
-            return Ok(());
-",
-        }],
-    },
-    Mutant {
-        name: "only-the-first-key-is-released",
-        patches: &[Patch {
-            file: RELEASE,
-            find: "
-            && operation.keys().names().len() == 1",
             replace: "",
         }],
     },

@@ -2,7 +2,6 @@
 
 mod batch;
 mod permits;
-mod release;
 mod sharing;
 
 use std::str::FromStr;
@@ -22,8 +21,6 @@ use super::scripts::{
     SHORTEN, SUCCEED, SUCCEED_FENCED,
 };
 use super::wire::{Digits, Value, pack};
-use release::is_of_another_type;
-pub(in crate::redis) use release::{CompareAndDelete, is_command_allowed, is_command_refused};
 
 pub(in crate::redis) use batch::{Each, MOST_IN_BATCH, is_call_refused};
 
@@ -34,8 +31,6 @@ pub(in crate::redis) struct Encoding {
     pub(in crate::redis) marker: Option<Arc<[u8]>>,
     /// True once a reader was admitted on the connection: its user may run what the scripts of readers need.
     pub(in crate::redis) readers_tried: bool,
-    /// The command that releases one key; `None` for the script.
-    pub(in crate::redis) release: Option<CompareAndDelete>,
     /// True if the script of several releases may be called.
     pub(in crate::redis) release_each: bool,
 }
@@ -65,19 +60,13 @@ pub(in crate::redis) const HEARTBEAT: &[u8] = b"*1\r\n$4\r\nTIME\r\n";
 
 /// The bytes of `operation`, encoded once for all nodes with the same settings.
 pub(in crate::redis) fn encoded<'a>(operation: &'a Operation, encoding: &Encoding) -> &'a [u8] {
-    // Only these differ: a fenced acquisition by the marker, a reader's by what was tried, and the release of a
-    // single key by the server's command.
+    // Only these differ: a fenced acquisition by the marker, and a reader's by what was tried.
     let (is_fenced, is_marked) = (is_fenced(operation), encoding.marker.is_some());
     let form = match operation.want() {
         Want::Acquire { .. } if operation.sharing().is_some() => {
             2 * usize::from(is_fenced && is_marked) + usize::from(encoding.has_tried(operation))
         }
         want if want.is_acquisition() && is_fenced && is_marked => 2,
-        Want::Release { .. } => match encoding.compare_and_delete(operation) {
-            None => 0,
-            Some(CompareAndDelete::DelIfEq) => 1,
-            Some(CompareAndDelete::DelEx) => 2,
-        },
         _ => 0,
     };
     operation.encoded(form, |operation| encode(operation, encoding))
@@ -108,13 +97,7 @@ fn encode(operation: &Operation, encoding: &Encoding) -> Vec<u8> {
         }
         Want::Recall => eval(RECALL, operation.keys(), &[]),
         Want::Peek => eval(PEEK, operation.keys(), &[]),
-        _ => match encoding.compare_and_delete(operation) {
-            Some(command) => {
-                let key = keys.next().unwrap_or_default();
-                command.encode(key, operation.token().as_bytes())
-            }
-            None => script_call(operation, encoding, false),
-        },
+        _ => script_call(operation, encoding, false),
     }
 }
 
@@ -260,7 +243,7 @@ pub(in crate::redis) fn interpret(operation: &Operation, epoch: u32, value: &Val
             let ahead = ahead.and_then(|text| text.split(' ').nth(1)?.parse::<i64>().ok());
             Answer::Failed(clock_outlier(ahead.unwrap_or_default()))
         }
-        (_, Value::Error(text)) if is_of_another_type(text) => {
+        (_, Value::Error(text)) if text.starts_with(b"WRONGTYPE") => {
             Answer::Held(Holding::unknown(Remaining::NotALock))
         }
         (Want::Acquire { .. }, Value::Error(text)) if !is_script && is_refusal(text) => {

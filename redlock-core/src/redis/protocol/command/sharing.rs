@@ -153,7 +153,6 @@ mod tests {
         let encoding = Encoding {
             marker: Some(b"marker"[..].into()),
             readers_tried: false,
-            release: None,
             release_each: false,
         };
         let bytes = encoded(operation, &encoding);
@@ -241,7 +240,6 @@ mod tests {
         let mut encoding = Encoding {
             marker: None,
             readers_tried: false,
-            release: None,
             release_each: false,
         };
         let fourth = |encoding: &Encoding, kind| {

@@ -18,7 +18,6 @@ fn encoding(marker: Option<&str>) -> Encoding {
     Encoding {
         marker,
         readers_tried: false,
-        release: None,
         release_each: true,
     }
 }
@@ -315,4 +314,3 @@ fn a_successor_compares_the_givers_token_by_scripts_that_no_server_has_to_know()
 }
 
 mod batch;
-mod release;

@@ -19,8 +19,6 @@ use crate::redis::connection::backoff::SPREAD;
 use crate::redis::protocol::wire::{Value, decode};
 use crate::restart_check::{CheckedSet, RestartCheck};
 
-mod trials;
-
 const STEP: Duration = Duration::from_millis(5);
 /// An answer to `TIME`.
 const TIME: &str = "*2\r\n$4\r\n5000\r\n$1\r\n0\r\n";
@@ -147,15 +145,11 @@ impl Peer {
         self.stream.write_all(reply.as_bytes()).await.unwrap();
     }
 
-    async fn shake_hands(&mut self) {
-        self.shake_hands_as("redis", "7.0.0").await;
-    }
-
     /// Answers the greeting and the scripts. The last command calls a script that is known by then.
-    async fn shake_hands_as(&mut self, server: &str, version: &str) {
+    async fn shake_hands(&mut self) {
         loop {
             let command = self.command().await;
-            self.answer(&greet(&command, server, version)).await;
+            self.answer(&greet(&command, "7.0.0")).await;
             if command.starts_with("EVALSHA") {
                 return;
             }
@@ -164,11 +158,11 @@ impl Peer {
 }
 
 /// The answer to a command of the greeting.
-fn greet(command: &str, server: &str, version: &str) -> String {
+fn greet(command: &str, version: &str) -> String {
     let text = |text: &str| format!("${}\r\n{text}\r\n", text.len());
     match command.split(' ').next() {
         Some("HELLO") => {
-            let hello = ["server", server, "version", version].map(text).concat();
+            let hello = ["server", "redis", "version", version].map(text).concat();
             format!("*4\r\n{hello}")
         }
         Some("INFO" | "CONFIG") => "-NOPERM this user has no permissions\r\n".to_owned(),
@@ -245,7 +239,7 @@ async fn a_connection_takes_four_round_trips_before_it_votes() {
     while round_trips.len() < 4 {
         let mut commands = peer.unanswered().await;
         for command in &commands {
-            peer.answer(&greet(command, "redis", "7.0.0")).await;
+            peer.answer(&greet(command, "7.0.0")).await;
         }
         commands.dedup();
         round_trips.push(commands.join(" "));
@@ -261,7 +255,7 @@ async fn a_server_that_is_too_old_does_not_vote_and_says_which_version_it_has() 
     let io = IoThread::start().unwrap();
     let unknown = "-ERR unknown command 'HELLO', with args beginning with: '2'\r\n";
     for (place, (answer, version)) in [
-        (greet("HELLO", "redis", "6.2.14"), "6.2.14"),
+        (greet("HELLO", "6.2.14"), "6.2.14"),
         ("*0\r\n".to_owned(), "unknown"),
         (unknown.to_owned(), "before 6.0"),
     ]
@@ -304,6 +298,36 @@ async fn a_server_that_was_connected_to_in_plain_text_does_not_want_tls() {
     let reason = until(&inbox, false).await;
     assert_eq!(reason, crate::redis::connection::errors::CLOSED);
     driver.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn releases_go_in_one_call_only_if_the_greeting_has_found_it_allowed() {
+    let io = IoThread::start().unwrap();
+    for (place, is_allowed) in [true, false].into_iter().enumerate() {
+        let at = Server::start(&format!("calls-{place}"));
+        let (driver, inbox) = at.driver(&io);
+        let driver = tokio::spawn(driver.run());
+        let mut peer = at.accept().await;
+        loop {
+            let command = peer.command().await;
+            if command.starts_with("EVAL local held, ours") && !is_allowed {
+                peer.answer("-NOPERM no permissions to run the 'mget' command\r\n")
+                    .await;
+                continue;
+            }
+            peer.answer(&greet(&command, "7.0.0")).await;
+            if command.starts_with("EVALSHA") {
+                break;
+            }
+        }
+        until(&inbox, true).await;
+        inbox.submit(release(&io), Reply::to_nobody());
+        inbox.submit(release(&io), Reply::to_nobody());
+        let sent = peer.command().await;
+        let keys = if is_allowed { " 2 r r " } else { " 1 r " };
+        assert!(sent.contains(keys), "{sent}");
+        driver.abort();
+    }
 }
 
 /// A clock that panics once, when the test says so.

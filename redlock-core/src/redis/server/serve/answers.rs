@@ -10,8 +10,7 @@ use crate::node::{Answer, NodeError};
 use crate::redis::connection::errors::{garbled, lost};
 use crate::redis::connection::transfer;
 use crate::redis::protocol::command::{
-    encode_with_text, interpret, is_clock_outlier, is_command_refused, is_marker_gone, is_noscript,
-    is_of_replica,
+    encode_with_text, interpret, is_clock_outlier, is_marker_gone, is_noscript, is_of_replica,
 };
 use crate::redis::protocol::wire::Value;
 
@@ -47,7 +46,7 @@ impl Serve {
         Ok(())
     }
 
-    fn answer(&mut self, mut in_flight: InFlight, value: &Value<'_>) -> Result<(), NodeError> {
+    fn answer(&mut self, in_flight: InFlight, value: &Value<'_>) -> Result<(), NodeError> {
         if self.leaves_a_replica && is_of_replica(value) {
             // The server did not serve the operation. If it is a release, it is owed to the next
             // master.
@@ -82,14 +81,8 @@ impl Serve {
                 return Ok(());
             }
         };
-        let is_refused = std::mem::take(&mut in_flight.is_command) && is_command_refused(value);
-        if is_refused {
-            // The ACL has changed, or a proxy has another server behind it.
-            self.encoding.release = None;
-        }
-        if is_refused || is_noscript(value) && !self.is_overtaken(operation) {
-            // The script was not run, so sending it with its text runs it for the first time. A command may have been
-            // run, if a proxy refused it: a release that is served twice does no harm.
+        if is_noscript(value) && !self.is_overtaken(operation) {
+            // The script was not run, so sending it with its text runs it for the first time.
             if let Purpose::Operation { route, .. } = &in_flight.purpose
                 && route.is_asking
             {

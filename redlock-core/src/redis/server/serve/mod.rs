@@ -96,8 +96,6 @@ struct InFlight {
     /// The moment when the driver took it, from which the wait for the answer is measured.
     since: Instant,
     purpose: Purpose,
-    /// True if it is a release by a [command](Encoding::compare_and_delete) that not every server has.
-    is_command: bool,
 }
 
 enum Purpose {
@@ -143,7 +141,6 @@ impl Serve {
                 .as_ref()
                 .and_then(|server_check| server_check.lock().marker_key()),
             readers_tried: false,
-            release: connected.release,
             release_each: connected.release_each,
         };
         let quarantine = server_check.as_ref().map(|_| {
@@ -209,17 +206,7 @@ impl Serve {
         if let Some(overtaken) = &mut self.overtaken {
             overtaken.sent(&purpose);
         }
-        let is_command = match &purpose {
-            Purpose::Operation { operation, .. } | Purpose::Owed(Owed { operation, .. }) => {
-                self.encoding.compare_and_delete(operation).is_some()
-            }
-            _ => false,
-        };
-        self.in_flight.push_back(InFlight {
-            since,
-            purpose,
-            is_command,
-        });
+        self.in_flight.push_back(InFlight { since, purpose });
     }
 
     /// Encodes the operations that callers submitted.

@@ -111,7 +111,6 @@ impl Scene {
             let connected = Connected {
                 stream: Box::new(stream),
                 socket: Some(socket),
-                release: None,
                 release_each: true,
                 facts: Facts::of_role(false),
             };

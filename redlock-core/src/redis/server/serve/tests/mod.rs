@@ -280,7 +280,6 @@ fn connected(reader: impl AsyncRead + Send + Unpin + 'static, sink: &Arc<impl Si
     Connected {
         stream: Box::new(Halves(reader, Arc::clone(sink))),
         socket: None,
-        release: None,
         release_each: true,
         facts: Facts::of_role(false),
     }
@@ -357,5 +356,4 @@ mod lending;
 mod moves;
 mod owed;
 mod refusals;
-mod released;
 mod restart_check;

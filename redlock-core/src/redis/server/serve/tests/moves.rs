@@ -42,7 +42,6 @@ impl Scene {
             let connected = Connected {
                 stream: Box::new(socket.clone()),
                 socket: Some(socket),
-                release: None,
                 release_each: true,
                 facts: Facts::of_role(false),
             };
