@@ -152,11 +152,6 @@ impl Site {
             Box::leak(Box::new(site))
         })
     }
-
-    /// The sites of all names that this process has used so far, in the order of the names.
-    pub(crate) fn all_named() -> Vec<&'static Self> {
-        NAMED.read().values().copied().collect()
-    }
 }
 
 impl Site {

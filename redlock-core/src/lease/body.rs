@@ -83,13 +83,11 @@ impl LeaseHandle {
         poll_fn(|context| {
             let poll = |context: &mut Context<'_>| body.as_mut().poll(context);
             self.poll_body(&mut watch, context, poll)
-                .map(|(outcome, _)| outcome)
         })
         .await
     }
 
-    /// One poll of [`hold`](Self::hold), for a caller that keeps the body. Returns with the outcome the time
-    /// for which the lease was held, if the body has returned.
+    /// One poll of [`hold`](Self::hold), for a caller that keeps the body.
     ///
     /// If the body is dropped before its end, its task may be woken once more, at the end of the lease.
     pub fn poll_body<T>(
@@ -97,7 +95,7 @@ impl LeaseHandle {
         watch: &mut BodyWatch,
         context: &mut Context<'_>,
         poll: impl FnOnce(&mut Context<'_>) -> Poll<T>,
-    ) -> Poll<(BodyOutcome<T>, Option<Duration>)> {
+    ) -> Poll<BodyOutcome<T>> {
         // No body begins without its lock, even with `OnLost::Continue`.
         let on_lost = if watch.has_begun {
             watch.on_lost
@@ -111,22 +109,18 @@ impl LeaseHandle {
         };
         if let Some(over) = over {
             self.forget(watch);
-            return Poll::Ready((BodyOutcome::Cancelled(over), None));
+            return Poll::Ready(BodyOutcome::Cancelled(over));
         }
         watch.has_begun = true;
         if let Poll::Ready(output) = poll(context) {
             self.forget(watch);
-            let now = self.shared.now();
-            let held = now.saturating_since(self.shared.acquired_at);
-            let outcome = match self.over_by(now) {
+            return Poll::Ready(match self.over() {
                 None => BodyOutcome::Done(output),
                 Some(over) => BodyOutcome::Late(output, over),
-            };
-            return Poll::Ready((outcome, Some(held)));
+            });
         }
         // After the body: bodies that never wait need no timer.
-        self.watch(watch, context)
-            .map(|over| (BodyOutcome::Cancelled(over), None))
+        self.watch(watch, context).map(BodyOutcome::Cancelled)
     }
 
     /// Has the body woken at the end of the lease. Returns the reason if the body has to stop already.

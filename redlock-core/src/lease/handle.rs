@@ -237,11 +237,7 @@ impl LeaseHandle {
     /// The reason why the lease is over, or `None` while it is valid.
     pub fn over(&self) -> Option<LeaseEnd> {
         // The clock is read before the mutex is taken: other holders of the lease do not wait for that read.
-        self.over_by(self.shared.now())
-    }
-
-    /// The reason why the lease is over, or was by `now`.
-    pub(super) fn over_by(&self, now: Moment) -> Option<LeaseEnd> {
+        let now = self.shared.now();
         if self.is_valid_at(now) {
             return None;
         }

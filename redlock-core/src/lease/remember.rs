@@ -38,35 +38,32 @@ impl Run {
 impl Lease {
     /// Has every node remember that this holder's run ended well: callers with a
     /// [`once_per`](Request::once_per) are refused until nine tenths of this holder's own period have
-    /// passed since the run began. Call it before the release, which the nodes serve after it. Returns
-    /// for how much longer they are to remember it.
+    /// passed since the run began. Call it before the release, which the nodes serve after it.
     ///
-    /// Does nothing and returns `None` if that time has passed already; if the lease is over, as another
+    /// Does nothing if that time has passed already; if the lease is over, as another
     /// process may have run meanwhile; and if the request has no period.
     ///
     /// The run of a lease begins with the attempt that won; that of a [joined](crate::LeaseHandle::join)
     /// lease, when it is [covered](Self::cover).
-    pub fn remember_run(&mut self) -> Option<Duration> {
-        let run = self.run.as_mut()?;
+    pub fn remember_run(&mut self) {
+        let Some(run) = &mut self.run else { return };
         let shared = &self.handle.shared;
         let ago = shared.now().saturating_since(run.began);
         // A node counts whole milliseconds.
         let left = remembered_for(run.period).saturating_sub(ago).as_millis();
         if left == 0 || self.handle.over().is_some() {
-            return None;
+            return;
         }
         let began = shared.clock().wall().saturating_sub(ago).as_millis();
-        let left = Duration::from_millis(u64::try_from(left).unwrap_or(u64::MAX));
         let want = Want::Remember {
             began: u64::try_from(began).unwrap_or(u64::MAX),
-            ttl: left,
+            ttl: Duration::from_millis(u64::try_from(left).unwrap_or(u64::MAX)),
         };
         let keys = run_keys(&shared.claim.keys, &shared.context().key_prefix);
         let operation = Arc::new(Operation::new(keys, shared.claim.token.clone(), want));
         let nodes = &shared.claim.nodes;
         let round = Round::start(nodes, &operation, Goal::Majority, |_| true);
         run.remembered = Some(round);
-        Some(left)
     }
 
     /// Waits until a majority remembers the run, for at most the node timeout, and logs if it does not:

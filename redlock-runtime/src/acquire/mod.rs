@@ -8,17 +8,15 @@ use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::Duration;
 
 use redlock_core::lease::{OnLost, Released};
 use redlock_core::request::Note;
 use redlock_core::{NodeSet, Request, Resource};
 
-use crate::error::{HolderHere, LockError, LockErrorKind, Subject};
+use crate::error::{LockError, LockErrorKind, Subject};
 use crate::lease::{Lease, chain};
 use crate::parameters::{LockOptions, OnCancel};
 use crate::registry::held::{HeldPlace, Holder};
-use crate::registry::hold_times::free_after;
 use crate::registry::pools::set_of;
 use crate::registry::record::Record;
 use crate::registry::{Registry, scope};
@@ -217,8 +215,7 @@ impl Prepared {
                 || contended.holding.owner().is_none_or(|owner| owner == registry.owner()));
         let holder = || registry.holder_of(&self.request.resource, &self.nodes);
         let holder = is_here.then(holder).flatten();
-        let after = self.free_after(&error, holder.as_ref());
-        error.free_after(after).held_here(holder)
+        error.held_here(holder)
     }
 
     /// Tells the recorder and the spans that an acquisition begins. A function of its own, because a
@@ -317,22 +314,6 @@ impl Prepared {
             core.recheck();
         }
         Ok((core, place))
-    }
-
-    /// The time after which a lock that another caller holds is likely free, if that was measured.
-    fn free_after(&self, error: &LockError, here: Option<&HolderHere>) -> Option<Duration> {
-        let LockErrorKind::Contended(contended) = error.kind() else {
-            return None;
-        };
-        // The key stays for `min_hold`, and not for as long as the work takes.
-        if !self.request.min_hold.is_zero() || here.is_some_and(HolderHere::is_done) {
-            return None;
-        }
-        let remaining = contended.holding.remaining();
-        let usual = |site| self.registry.shared.held.usual_hold(site);
-        let of_holder = here.and_then(|it| it.free_after(usual(it.site?)?, remaining));
-        let of_site = || free_after(usual(self.holder.site?)?, self.request.ttl, remaining);
-        of_holder.or_else(of_site)
     }
 
     fn fail(&self, kind: LockErrorKind) -> Result<HeldLock, LockError> {

@@ -6,9 +6,6 @@ use redlock_core::node::Remaining;
 
 use super::{LockError, LockErrorKind};
 
-/// A client is told to come back within this, however long the holder may take.
-const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(30);
-
 /// The advice if nothing tells when the lock is free.
 const SOON: Duration = Duration::from_secs(1);
 
@@ -90,10 +87,9 @@ impl LockError {
         }
     }
 
-    /// The time after which a retry makes sense; `None` if a retry cannot help. Of a lock that another
-    /// caller holds: when the holder is likely done, by what this process measured of the function that
-    /// holds it here, or else of the refused one; but no longer than its key lives, and at most 30 s. Of a
-    /// job that ran already: the rest of its period. Otherwise a second.
+    /// The time after which a retry makes sense; `None` if a retry cannot help. If another caller holds the
+    /// lock: the remaining ttl of its key when the call was refused. If a job ran already: the rest of its
+    /// period. Otherwise, and if the remaining time is not known, a second.
     ///
     /// The responses of the features `axum` and `actix` have it as `Retry-After`, in whole seconds.
     ///
@@ -108,14 +104,10 @@ impl LockError {
     /// ```
     pub fn retry_after(&self) -> Option<Duration> {
         match self.kind() {
-            LockErrorKind::Contended(contended) => {
-                let left = match contended.holding.remaining() {
-                    Remaining::Expires(left) => left,
-                    _ => SOON,
-                };
-                let after = self.inner.free_after.unwrap_or(left);
-                Some(after.min(LONGEST_RETRY_AFTER))
-            }
+            LockErrorKind::Contended(contended) => match contended.holding.remaining() {
+                Remaining::Expires(left) => Some(left),
+                _ => Some(SOON),
+            },
             LockErrorKind::AlreadyRun(run) => Some(run.next_in),
             LockErrorKind::Unavailable(_)
             | LockErrorKind::Lost(_)

@@ -1,7 +1,6 @@
 //! What a registry adds to the error of a call.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use redlock_core::env::Throttles;
 
@@ -37,13 +36,5 @@ impl LockError {
     /// The throttles of the registry that the call found.
     pub(crate) fn throttles(&self) -> Option<&Throttles> {
         self.inner.throttles.as_ref()
-    }
-
-    /// The same error, with the time after which the lock is likely free.
-    pub(crate) fn free_after(mut self, after: Option<Duration>) -> Self {
-        if let Some(inner) = Arc::get_mut(&mut self.inner) {
-            inner.free_after = after;
-        }
-        self
     }
 }

@@ -6,9 +6,8 @@ use std::time::Duration;
 
 use redlock_core::Resource;
 use redlock_core::error::Brief;
-use redlock_core::node::{Obstacle, Remaining};
 
-use super::{LockError, LockErrorKind};
+use super::LockError;
 use crate::site::Site;
 
 /// A holder in the process of a refused call, as the error names it.
@@ -39,37 +38,9 @@ impl LockError {
         }
         self
     }
-
-    /// The holder that the refused call met, in a few words.
-    pub(crate) fn refused_by(&self) -> String {
-        match (&self.inner.holder, self.kind()) {
-            (Some(holder), _) => holder.name(),
-            (None, LockErrorKind::Contended(it)) if it.waiters > 0 => "a full line".to_owned(),
-            (None, LockErrorKind::Contended(it)) => match it.holding.obstacle() {
-                // Nobody of them is named.
-                Obstacle::Readers | Obstacle::ReadersTurn => "readers".to_owned(),
-                _ => it.holding.owner().unwrap_or("another client").to_owned(),
-            },
-            (None, _) => "nobody".to_owned(),
-        }
-    }
 }
 
 impl HolderHere {
-    /// True if a finished call left the keys, which stay until they expire.
-    pub(crate) const fn is_done(&self) -> bool {
-        matches!(self.how, Holds::Kept(_))
-    }
-
-    /// The time after which the holder is likely done, by the `usual` time of its function. A holder that
-    /// took longer than usual so far is expected to take as long again.
-    pub(crate) fn free_after(&self, usual: Duration, remaining: Remaining) -> Option<Duration> {
-        match (self.how, remaining) {
-            (Holds::For(so_far), Remaining::Expires(left)) => Some(usual.max(so_far).min(left)),
-            _ => None,
-        }
-    }
-
     /// The holder in a few words.
     pub(crate) fn name(&self) -> String {
         match self.site {

@@ -9,7 +9,6 @@ mod start;
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use redlock_core::Resource;
 use redlock_core::env::Throttles;
@@ -55,8 +54,6 @@ struct Inner {
     http: HttpSettings,
     /// Of the same registry.
     throttles: Option<Throttles>,
-    /// The time after which the lock is likely free, by measured holds.
-    free_after: Option<Duration>,
     /// The holder, if the call was refused because of a holder in this process.
     holder: Option<HolderHere>,
 }
@@ -123,7 +120,6 @@ impl LockError {
                 site: None,
                 http: HttpSettings::default(),
                 throttles: None,
-                free_after: None,
                 holder: None,
             }),
         }

@@ -14,7 +14,6 @@ use crate::health::PoolHealth;
 use crate::registry::HeldLease;
 use crate::registry::Registry;
 use crate::registry::kept::KeptKeys;
-use crate::telemetry::Loss;
 
 pub(super) fn document(status: u16, of: &impl Serialize) -> Document {
     // Strings, numbers and maps with names: nothing of it can fail.
@@ -173,21 +172,8 @@ pub(super) struct HeldDocument {
     held: Vec<Lease>,
     /// What finished calls left on the nodes on purpose.
     kept: Vec<Kept>,
-    /// The last leases that were over before their holders were done, the last one first.
-    lost: Vec<Lost>,
     /// The elections in which this process stands.
     elections: Vec<ElectionEntry>,
-}
-
-#[derive(Serialize)]
-struct Lost {
-    /// A text for readers, as in [`Lease`].
-    resource: String,
-    site: Option<&'static str>,
-    /// A word, as in the metrics.
-    reason: &'static str,
-    text: String,
-    ago_ms: u64,
 }
 
 #[derive(Serialize)]
@@ -226,25 +212,11 @@ impl HeldDocument {
     pub(super) fn of(registry: &Registry) -> Self {
         let held = registry.held().into_iter().map(Lease::from).collect();
         let kept = registry.kept().into_iter().map(Kept::from).collect();
-        let lost = registry.lost().into_iter().map(Lost::from).collect();
         let elections = registry.elections().into_iter();
         Self {
             held,
             kept,
-            lost,
             elections: elections.map(ElectionEntry::from).collect(),
-        }
-    }
-}
-
-impl From<Loss> for Lost {
-    fn from(loss: Loss) -> Self {
-        Self {
-            resource: loss.resource.to_string(),
-            site: loss.site.map(crate::site::Site::site_name),
-            reason: loss.reason.as_str(),
-            text: loss.reason.to_string(),
-            ago_ms: ms(loss.ago),
         }
     }
 }

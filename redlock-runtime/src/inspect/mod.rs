@@ -5,8 +5,8 @@
 //! |---|---|
 //! | `/` | one page with all of it. `?live` loads itself anew every 5 s |
 //! | `/health` | each pool, as JSON. The status is 200 where [`Registry::is_ready`]: a majority of the default pools votes, and no shutdown has begun. 503 otherwise |
-//! | `/held` | each lease that is held, the keys that finished calls left on purpose, the last leases that were lost, and the elections in which this process stands, as JSON |
-//! | `/sites` | each annotated function with its parameters, the holders that refused its calls in the last minutes, and its last run in a period, as JSON; the same of the names in the object style |
+//! | `/held` | each lease that is held, the keys that finished calls left on purpose, and the elections in which this process stands, as JSON |
+//! | `/sites` | each annotated function with its parameters, as JSON |
 //!
 //! `/health` is no liveness probe: restarting a process does not bring its nodes back. As a readiness probe
 //! it takes all processes away at once when too few nodes vote, with the routes that lock nothing.
@@ -22,9 +22,9 @@
 mod actix;
 #[cfg(feature = "axum")]
 mod axum;
-mod contention;
 mod elections;
 mod json;
+mod kept;
 mod page;
 mod sites;
 mod text;

@@ -5,8 +5,8 @@ use std::time::SystemTime;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use redlock_core::node::{NodeHealth, NodeStatus};
 
-use super::contention::{last_run, left_behind, losses, object_style, refusals};
 use super::elections::elections;
+use super::kept::left_behind;
 use super::text::{Brief, Millis, Offset, lives, tries, when};
 use crate::health::PoolHealth;
 use crate::registry::HeldLease;
@@ -48,10 +48,8 @@ pub(super) fn render(registry: &Registry, path: &str, is_live: bool) -> String {
                 (pools(&registry.health()))
                 (leases(&held, registry.waiting()))
                 (left_behind(&registry.kept()))
-                (losses(&registry.lost()))
                 (elections(&registry.elections()))
                 (sites(&registry.sites()))
-                (object_style(&registry.named(), &registry.refused()))
             }
         }
     };
@@ -304,8 +302,6 @@ fn site_row(report: &SiteReport) -> Markup {
             td data-label="Function" {
                 (function(site))
                 small { (site.file()) ":" (site.line()) }
-                @if let Some(run) = &report.last_run { (last_run(run)) }
-                (refusals(&report.refused, report.parameters.skips))
             }
             td data-label="Locks" {
                 code { (site.resource_template()) }

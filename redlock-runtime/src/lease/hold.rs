@@ -87,15 +87,11 @@ impl Lease {
         let poll = |context: &mut Context<'_>| {
             // At the first poll, and not before: if the lease is over by then, no body has begun.
             self.core.is_in_body.store(true, Ordering::Relaxed);
-            self.core.is_done_in_time.store(false, Ordering::Relaxed);
             let _entered = below.enter();
             body(context)
         };
         let core = &self.core.handle.core;
-        let (ended, after) = ready!(core.poll_body(watch, context, poll));
-        if let Some(after) = after {
-            self.place.held.set(after);
-        }
+        let ended = ready!(core.poll_body(watch, context, poll));
         Poll::Ready(self.end_hold(span, &ended))
     }
 
@@ -104,7 +100,6 @@ impl Lease {
         match outcome {
             BodyOutcome::Done(()) => {
                 self.core.is_in_body.store(false, Ordering::Relaxed);
-                self.core.is_done_in_time.store(true, Ordering::Relaxed);
                 Ok(())
             }
             BodyOutcome::Late((), over) => {

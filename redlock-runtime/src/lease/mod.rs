@@ -64,8 +64,6 @@ struct CoreLease {
     on_cancel: OnCancel,
     /// A body has begun and not returned.
     is_in_body: AtomicBool,
-    /// The last body has returned while the lease was valid.
-    is_done_in_time: AtomicBool,
     /// The run under the lease has ended well.
     has_ended_well: AtomicBool,
     holding: Holding,
@@ -80,14 +78,7 @@ impl CoreLease {
         let is_cut_off = self.is_in_body.load(Ordering::Relaxed);
         self.holding.ended(&core);
         self.record.ends(|| core.over(), is_cut_off);
-        let limits = &self.handle.limits;
-        // The clock is not read again behind a body that was done in time.
-        if !self.is_done_in_time.load(Ordering::Relaxed) {
-            limits
-                .losses
-                .record(self.handle.site, core.resource(), core.over().as_ref());
-        }
-        let kept = &limits.kept;
+        let kept = &self.handle.limits.kept;
         let keeps = |core: &redlock_core::Lease, parameter| {
             kept.add(core.handle(), self.handle.site, parameter);
         };
@@ -105,12 +96,7 @@ impl CoreLease {
             return None;
         }
         if self.has_ended_well.load(Ordering::Relaxed) {
-            let left = core.remember_run();
-            if let (Some(site), Some(left)) = (self.handle.site, left) {
-                limits
-                    .runs
-                    .ran(site, core.resource(), core.held_since(), left);
-            }
+            core.remember_run();
         }
         if core.is_within_min_hold() {
             keeps(&core, "min_hold");
@@ -124,11 +110,8 @@ impl CoreLease {
     fn take_for_transfer(&self) -> Option<redlock_core::Lease> {
         let core = self.core.lock().take()?;
         self.holding.ended(&core);
-        let limits = &self.handle.limits;
-        limits
-            .losses
-            .record(self.handle.site, core.resource(), core.over().as_ref());
-        limits.kept.add(core.handle(), self.handle.site, "transfer");
+        let kept = &self.handle.limits.kept;
+        kept.add(core.handle(), self.handle.site, "transfer");
         Some(core)
     }
 }
@@ -158,7 +141,6 @@ impl Lease {
                 core: Mutex::new(Some(core)),
                 on_cancel,
                 is_in_body: AtomicBool::new(false),
-                is_done_in_time: AtomicBool::new(false),
                 has_ended_well: AtomicBool::new(false),
                 holding,
                 record: Record::default(),

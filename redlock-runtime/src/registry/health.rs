@@ -12,7 +12,6 @@ use super::Registry;
 use super::held::HeldEntry;
 use super::pools::names_of;
 use crate::site::{Site, sites};
-use crate::telemetry::{JobRun, Refusal};
 
 /// An annotated function, as a registry runs it.
 ///
@@ -42,36 +41,6 @@ pub struct SiteReport {
     pub at_call: Vec<&'static str>,
     /// The number of leases that calls of this function hold now.
     pub held: usize,
-    /// Its calls that were refused in the last minutes because of another holder, by holder. The last
-    /// ones come first. With `if_locked = "skip"` these are the calls that were skipped.
-    pub refused: Vec<Refusal>,
-    /// Its last run, if it has a period (`once_per`) and this process knows of a run.
-    pub last_run: Option<JobRun>,
-}
-
-/// The locks of one [name](crate::Lock::name) in the object style.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-/// # let redlock = redlock_runtime::Redlock::start(config).await?;
-/// # let _entered = redlock.registry().enter();
-/// for report in redlock.registry().named() {
-///     println!("{}: {} holders refused it", report.site, report.refused.len());
-/// }
-/// # Ok(()) }
-/// ```
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct NamedReport {
-    /// The name, and the place in the source that gives it.
-    pub site: &'static Site,
-    /// The number of leases that are held now.
-    pub held: usize,
-    /// As [`SiteReport::refused`].
-    pub refused: Vec<Refusal>,
-    /// As [`SiteReport::last_run`].
-    pub last_run: Option<JobRun>,
 }
 
 impl Registry {
@@ -214,57 +183,6 @@ impl Registry {
         reports.collect()
     }
 
-    /// The [names](crate::Lock::name) of the object style whose locks were refused in the last minutes
-    /// because of another holder, or have a last run in a period (`once_per`).
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// use std::time::Duration;
-    ///
-    /// let hourly = redlock_runtime::lock("report").name("report").once_per(Duration::from_secs(3600));
-    /// hourly.run(|_lease| async {}).await?;
-    /// let named = redlock.registry().named();
-    /// assert_eq!(named[0].site.site_name(), "report");
-    /// assert!(named[0].last_run.is_some());
-    /// # Ok(()) }
-    /// ```
-    pub fn named(&self) -> Vec<NamedReport> {
-        let held = self.shared.held.entries();
-        let telemetry = &self.shared.telemetry;
-        let reports = Site::all_named().into_iter().map(|site| NamedReport {
-            site,
-            held: held_by(&held, site),
-            refused: telemetry.refusals.of(Some(site)),
-            last_run: telemetry.runs.of(site),
-        });
-        // Another registry of this process may have used the name.
-        reports
-            .filter(|it| !it.refused.is_empty() || it.last_run.is_some())
-            .collect()
-    }
-
-    /// The calls in the object style, without a name, that were refused in the last minutes because of
-    /// another holder, by holder. Those of annotated functions are in their [`SiteReport`], and those of
-    /// names in their [`NamedReport`].
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let _held = redlock_runtime::lock("order:42").acquire().await?;
-    /// assert!(redlock_runtime::lock("order:42").retry_count(0).acquire().await.is_err());
-    /// let refused = redlock.registry().refused();
-    /// assert_eq!(refused[0].count, 1);
-    /// # Ok(()) }
-    /// ```
-    pub fn refused(&self) -> Vec<Refusal> {
-        self.shared.telemetry.refusals.of(None)
-    }
-
     /// The parameters that a call of `site` would have. The layers are combined as for a call.
     fn report(&self, site: &'static Site, held: usize) -> SiteReport {
         let over = self.shared.overrides.of(Some(site));
@@ -294,8 +212,6 @@ impl Registry {
             overridden,
             at_call,
             held,
-            refused: self.shared.telemetry.refusals.of(Some(site)),
-            last_run: self.shared.telemetry.runs.of(site),
         }
     }
 }

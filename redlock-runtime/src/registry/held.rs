@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Duration;
 
 use parking_lot::Mutex;
 use redlock_core::node::seat_of;
@@ -10,7 +9,6 @@ use redlock_core::{LeaseHandle, NodeSet, Resource};
 use tokio::sync::Notify;
 
 use super::held_lease::HeldLease;
-use super::hold_times::{HoldTime, HoldTimes};
 use super::pools::names_of;
 use crate::error::{HolderHere, Holds};
 use crate::parameters::Mode;
@@ -35,7 +33,6 @@ struct HeldState {
     under_way: usize,
     /// The entries that left since the gate closed, as they were then: the shutdown reports them.
     departed: Vec<Departed>,
-    hold_times: HoldTimes,
 }
 
 #[derive(Clone)]
@@ -71,8 +68,6 @@ pub(crate) struct HeldPlace {
     id: u64,
     /// True if a body was to run under the lease from the beginning.
     had_body: bool,
-    /// Until the last body has returned, if one has.
-    pub(crate) held: HoldTime,
 }
 
 impl HeldTable {
@@ -119,7 +114,6 @@ impl HeldTable {
             table: Arc::clone(self),
             id,
             had_body: has_body,
-            held: HoldTime::default(),
         })
     }
 
@@ -231,11 +225,6 @@ impl HeldTable {
         counts
     }
 
-    /// For how long the function at `site` usually has its lock, if that was measured.
-    pub(crate) fn usual_hold(&self, site: &'static Site) -> Option<Duration> {
-        self.state.lock().hold_times.usual(site)
-    }
-
     /// The entries that left since the gate closed, or since the last call of this method.
     pub(crate) fn take_departed(&self) -> Vec<Departed> {
         std::mem::take(&mut self.state.lock().departed)
@@ -302,11 +291,6 @@ impl Drop for HeldPlace {
         let _entry = {
             let mut state = self.table.state.lock();
             let entry = state.entries.remove(&self.id);
-            // The time counts once the last lease that shared the lock is gone.
-            let last = entry.as_ref().filter(|entry| entry.lease.holders() == 0);
-            if let Some((site, lease)) = last.and_then(|it| Some((it.site?, &it.lease))) {
-                state.hold_times.record(site, self.held.micros_of(lease));
-            }
             if let Some(entry) = entry.as_ref().filter(|_| state.is_closed) {
                 let departed = Departed {
                     lease: entry.describe(),

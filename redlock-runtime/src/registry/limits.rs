@@ -1,6 +1,5 @@
 //! The limits of a registry's leases.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use redlock_core::Request;
@@ -10,7 +9,6 @@ use redlock_core::restart_check::{DRIFT_FACTOR, RestartCheck};
 
 use crate::config::Config;
 use crate::error::HttpSettings;
-use crate::telemetry::{Losses, Runs};
 
 use super::kept::KeptTable;
 
@@ -23,8 +21,6 @@ pub(crate) struct RegistryLimits {
     pub(crate) http: HttpSettings,
     /// For the log lines about its leases.
     pub(crate) throttles: Throttles,
-    pub(crate) losses: Arc<Losses>,
-    pub(crate) runs: Arc<Runs>,
     pub(crate) kept: KeptTable,
 }
 

@@ -5,7 +5,6 @@ pub(crate) mod elections;
 pub(crate) mod health;
 pub(crate) mod held;
 mod held_lease;
-pub(crate) mod hold_times;
 pub(crate) mod io;
 pub(crate) mod kept;
 pub(crate) mod limits;
@@ -30,9 +29,8 @@ use crate::telemetry::Telemetry;
 pub use redlock_core::MemoryNode;
 
 pub use crate::site::{Site, sites};
-pub use crate::telemetry::{JobRun, Loss, Refusal};
 pub use elections::Candidacy;
-pub use health::{NamedReport, SiteReport};
+pub use health::SiteReport;
 pub use held_lease::HeldLease;
 pub use kept::KeptKeys;
 pub use scope::Entered;
@@ -106,14 +104,12 @@ impl Registry {
         let client = Client::with_settings(environment.clone(), parts.client);
         let all = || pools.keys().cloned().collect();
         let names: Vec<String> = parts.default_pools.unwrap_or_else(all);
-        let telemetry = Telemetry::new(&environment, client.owner());
+        let telemetry = Telemetry::new(&environment);
         let limits = RegistryLimits {
             registry: NEXT.fetch_add(1, Ordering::Relaxed),
             locks: parts.locks,
             http: parts.http,
             throttles: telemetry.throttles.clone(),
-            losses: Arc::clone(&telemetry.losses),
-            runs: Arc::clone(&telemetry.runs),
             kept: KeptTable::default(),
         };
         let default_set = set_of(&pools, names.iter().map(String::as_str)).unwrap_or_default();
@@ -214,21 +210,6 @@ impl Registry {
     /// ```
     pub fn elections(&self) -> Vec<Candidacy> {
         self.shared.elections.list()
-    }
-
-    /// The last leases that were over before their holders were done, the last one first. Leases that a
-    /// shutdown ended are not among them. Of many, only the last 32.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// assert!(redlock.registry().lost().is_empty());
-    /// # Ok(()) }
-    /// ```
-    pub fn lost(&self) -> Vec<Loss> {
-        self.shared.telemetry.losses.list()
     }
 
     /// Writes the log lines about events that were held back, as there is one line a second and cause.

@@ -12,7 +12,7 @@ use super::metrics::{self, Holding, Waiting};
 use super::outcome::AcquireOutcome;
 use super::span::{self, name_of, within};
 use super::throttles::about;
-use crate::error::{LockError, LockErrorKind};
+use crate::error::LockError;
 use crate::site::Site;
 
 /// From the call to its end, whichever it is. One that is dropped before counts as cancelled.
@@ -129,11 +129,6 @@ fn log_refusal(
     error: &LockError,
 ) {
     let site_name = name_of(site);
-    match (error.kind(), site) {
-        (LockErrorKind::Contended(_), _) => telemetry.refusals.record(site, resource, error),
-        (LockErrorKind::AlreadyRun(run), Some(site)) => telemetry.runs.not_run(site, resource, run),
-        _ => {}
-    }
     let throttles = Some(&telemetry.throttles);
     if error.is_unavailable() {
         log_throttled!(

@@ -1,20 +1,16 @@
 //! What a lock tells the outside world of itself: spans and events through `tracing`, figures through
 //! `metrics`. The guide's `reference/metrics.md` has the list of names.
 //!
-//! Nothing is computed here without a subscriber, except for what is looked at later: the refused calls
-//! of the last minutes by holder, the last losses, and the last run of each job. A span without a subscriber is a few words on the
-//! stack. Without the feature `metrics`, the metrics half of this module is empty.
+//! Nothing is computed here without a subscriber: a span without one is a few words on the stack. Without
+//! the feature `metrics`, the metrics half of this module is empty.
 
 mod acquiring;
-mod losses;
 #[cfg(feature = "metrics")]
 mod metrics;
 #[cfg(not(feature = "metrics"))]
 #[path = "metrics/off.rs"]
 mod metrics;
 mod outcome;
-mod refusals;
-mod runs;
 mod span;
 mod throttles;
 
@@ -27,17 +23,9 @@ use crate::health::PoolHealth;
 use crate::site::Site;
 
 pub(crate) use acquiring::{Acquiring, refused};
-pub use losses::Loss;
-pub(crate) use losses::Losses;
-#[cfg(feature = "inspect")]
-pub(crate) use losses::MOST_LOSSES;
 use metrics::Metrics;
 pub(crate) use metrics::{Holding, InOffice, answers_of, count_swallowed};
 pub(crate) use outcome::kind_of;
-pub use refusals::Refusal;
-use refusals::Refusals;
-pub use runs::JobRun;
-pub(crate) use runs::Runs;
 pub(crate) use span::{HoldSpan, name_of};
 pub(crate) use throttles::about;
 
@@ -45,21 +33,13 @@ pub(crate) use throttles::about;
 pub(crate) struct Telemetry {
     metrics: Arc<Metrics>,
     pub(crate) throttles: Throttles,
-    pub(crate) refusals: Refusals,
-    pub(crate) losses: Arc<Losses>,
-    pub(crate) runs: Arc<Runs>,
 }
 
 impl Telemetry {
-    /// `owner` is this process as `host/pid`.
-    pub(crate) fn new(environment: &Environment, owner: &str) -> Self {
-        let clock = || Arc::clone(&environment.clock);
+    pub(crate) fn new(environment: &Environment) -> Self {
         Self {
             metrics: Arc::default(),
             throttles: throttles::throttles(environment),
-            refusals: Refusals::new(clock()),
-            losses: Arc::new(Losses::new(clock())),
-            runs: Arc::new(Runs::new(clock(), owner.to_owned())),
         }
     }
 

@@ -14,7 +14,6 @@ use crate::http::SOON;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum What {
     Free,
-    HeldForAWhile,
     HeldForLong,
     HeldForEver,
     AlreadyRun,
@@ -31,9 +30,8 @@ pub(crate) enum What {
     UnservedByTheHolderAbove,
 }
 
-pub(crate) const ALL: [What; 16] = [
+pub(crate) const ALL: [What; 15] = [
     What::Free,
-    What::HeldForAWhile,
     What::HeldForLong,
     What::HeldForEver,
     What::AlreadyRun,
@@ -51,13 +49,13 @@ pub(crate) const ALL: [What; 16] = [
 ];
 
 /// The owner token of another process.
-pub(crate) const HOLDER: &str = "internal-host/4711/00112233445566778899aabbccddeeff";
+const HOLDER: &str = "internal-host/4711/00112233445566778899aabbccddeeff";
 
 /// The state behind each error: locks that another client holds on a real server, nodes that are gone,
 /// and a process that shuts down.
 pub(crate) struct Scene {
     /// It has the locks for as long as this lives.
-    pub(crate) node: RedisNode,
+    _node: RedisNode,
     redlock: Redlock,
     without_nodes: Redlock,
     forgetful: Redlock,
@@ -68,12 +66,6 @@ pub(crate) struct Scene {
 #[redlock(resource = "{name}", retry_count = 0)]
 async fn annotated(name: &str) -> Result<&'static str, LockError> {
     Ok("done")
-}
-
-/// Nothing but what this process measures tells how long it holds its lock.
-#[redlock(resource = "short", ttl = "30s", retry_count = 0)]
-pub(crate) async fn short() -> Result<(), LockError> {
-    Ok(())
 }
 
 /// Its body ends with its lease only, which the node forgets.
@@ -121,12 +113,10 @@ impl Scene {
         shut_down.shutdown().await;
         let dropped = Redlock::start(config().pool("internal-pool", "memory://dropped")).await;
         let dropped = dropped.unwrap().registry().clone();
-        let value = HOLDER;
-        node.set("while", value, Some(Duration::from_secs(25)));
-        node.set("long", value, Some(Duration::from_secs(3600)));
-        node.set("ever", value, None);
+        node.set("long", HOLDER, Some(Duration::from_secs(3600)));
+        node.set("ever", HOLDER, None);
         Arc::new(Self {
-            node,
+            _node: node,
             redlock: redlock.unwrap(),
             without_nodes,
             forgetful: forgetful.unwrap(),
@@ -143,7 +133,6 @@ impl Scene {
         let registry = self.registry();
         match what {
             What::Free => registry.scope(annotated("free")).await,
-            What::HeldForAWhile => registry.scope(annotated("while")).await,
             What::HeldForLong => registry.scope(annotated("long")).await,
             What::HeldForEver => registry.scope(annotated("ever")).await,
             What::AlreadyRun => {

@@ -1,7 +1,5 @@
 //! What is shown of permits, readers and writers.
 
-use redlock_runtime::parameters::Mode;
-use redlock_runtime::testing::TestLocks;
 use redlock_runtime::{LockError, redlock};
 use serde_json::{Value, json};
 
@@ -82,35 +80,6 @@ async fn has_mode(on: &[Served], mode: &str) {
         assert_eq!(site["parameters"]["mode"], json!(mode));
         let shown = [format!("to {mode}"), format!("<small>{mode}s</small>")];
         assert!(shown.iter().all(|it| page.contains(it)), "{page}");
-    }
-}
-
-#[redlock(
-    resource = "inspect: shelf",
-    mode = "write",
-    retry_count = 0,
-    name = "inspect: refused"
-)]
-async fn rebuilds() -> Result<(), LockError> {
-    Ok(())
-}
-
-#[tokio::test]
-async fn a_call_that_readers_refused_was_refused_by_readers() {
-    let locks = TestLocks::new();
-    let other = locks.someone_else().named("web-7/3121");
-    for (mode, by) in [(Mode::Read, "readers"), (Mode::Write, "web-7/3121")] {
-        let _hold = other.clone().mode(mode).hold("inspect: shelf");
-        assert!(rebuilds().await.unwrap_err().is_contended());
-        let sites = locks.registry().sites();
-        let site = sites
-            .iter()
-            .find(|it| it.site.site_name() == "inspect: refused");
-        let refused = &site.expect("its site").refused;
-        assert!(
-            refused.iter().any(|it| it.by == by && it.count == 1),
-            "{refused:?}"
-        );
     }
 }
 
