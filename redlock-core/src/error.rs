@@ -70,8 +70,6 @@ pub enum LeaseEnd {
     Revoked,
     /// Its holder released it.
     Released,
-    /// Its holder gave it away by a [ticket](crate::transfer::Ticket).
-    Transferred,
 }
 
 impl LeaseEnd {
@@ -86,7 +84,6 @@ impl LeaseEnd {
             Self::Forgotten => "forgotten",
             Self::Revoked => "revoked",
             Self::Released => "released",
-            Self::Transferred => "transferred",
         }
     }
 
@@ -117,7 +114,6 @@ impl fmt::Display for LeaseEnd {
             }
             Self::Revoked => "revoked, because this process is shutting down",
             Self::Released => "it was released",
-            Self::Transferred => "it was given away by a ticket",
         })
     }
 }

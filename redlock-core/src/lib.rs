@@ -82,14 +82,6 @@ pub mod restart_check;
 pub mod simulation;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
-pub mod transfer {
-    //! A lock goes from its holder to another process: [`Lease::transfer`](crate::Lease::transfer) ends the
-    //! lease and gives a [`Ticket`], and [`Client::claim`](crate::Client::claim) acquires the lock by it.
-
-    pub use crate::client::claim::{ClaimError, TicketSpent};
-    pub use crate::lease::transfer::TransferError;
-    pub use crate::model::ticket::{NoTicket, Ticket};
-}
 pub mod waiting;
 
 pub use client::{Client, Settings};

@@ -1,12 +1,10 @@
 //! What a test of a node needs: [`ask`] puts an operation to it, and a [`QuorumWatch`] has it tell of
 //! keys. [`run_keys`] and [`remembered_for`] are about runs that a node remembers, [`permit_keys`] about permits.
 //!
-//! Methods for tests stand at their types: [`OwnerToken::draw`], [`Ticket::of_giver`] and [`Ticket::into_giver`],
-//! [`LeaseHandle::lose_keys`], [`MemoryNode::serve`] and [`MemoryNode::fork`].
+//! Methods for tests stand at their types: [`OwnerToken::draw`], [`LeaseHandle::lose_keys`],
+//! [`MemoryNode::serve`] and [`MemoryNode::fork`].
 //!
 //! [`OwnerToken::draw`]: crate::node::OwnerToken::draw
-//! [`Ticket::of_giver`]: crate::transfer::Ticket::of_giver
-//! [`Ticket::into_giver`]: crate::transfer::Ticket::into_giver
 //! [`LeaseHandle::lose_keys`]: crate::LeaseHandle::lose_keys
 //! [`MemoryNode::serve`]: crate::MemoryNode::serve
 //! [`MemoryNode::fork`]: crate::MemoryNode::fork

@@ -184,12 +184,6 @@ pub mod peek {
     pub use redlock_core::peek::{Holder, LockStatus, Undecided};
 }
 pub mod registry;
-pub mod transfer {
-    //! A lock goes from its holder to another process: [`Lease::transfer`](crate::Lease::transfer) ends the
-    //! lease and gives a [`Ticket`], and [`Lock::claim`](crate::Lock::claim) acquires the lock by it.
-
-    pub use redlock_core::transfer::{NoTicket, Ticket};
-}
 mod site;
 mod telemetry;
 #[cfg(feature = "testing")]

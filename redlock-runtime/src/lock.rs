@@ -7,7 +7,6 @@ use std::panic::Location;
 use redlock_core::Resource;
 use redlock_core::peek::LockStatus;
 use redlock_core::request::Note;
-use redlock_core::transfer::Ticket;
 
 use crate::acquire::{PoolNames, Wanted, shown};
 use crate::error::LockError;
@@ -232,33 +231,6 @@ impl Lock {
     /// Dropping the future has no effect on the nodes.
     pub async fn peek(self) -> Result<LockStatus, LockError> {
         self.wanted(false).peek().await
-    }
-
-    /// Takes the lock over from a holder that [gave it away](Lease::transfer). No other caller can have the
-    /// lock in between. The claim is one attempt without a retry. Its lease has a validity of its own, and
-    /// with [`fencing`](Self::fencing) a fencing token of its own. The resource has to be the ticket's.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// # let ticket = redlock_runtime::lock("import").acquire().await?.transfer()?;
-    /// let lock = redlock_runtime::lock(ticket.resource()).max_hold(std::time::Duration::from_secs(600));
-    /// let lease = lock.claim(ticket).await?;
-    /// let total = lease.run(|_lease| async { 6 * 7 }).await?;
-    /// # assert_eq!(total, 42);
-    /// # Ok(()) }
-    /// ```
-    ///
-    /// # Errors
-    /// [`LockError`]; of the kind `Spent` if another claim came first, or if the giver's keys have expired.
-    ///
-    /// # Cancellation
-    /// Dropping the future sends a release to every node that may have granted the lock. The ticket may be
-    /// spent then.
-    pub async fn claim(self, ticket: Ticket) -> Result<Lease, LockError> {
-        self.wanted(false).claim(ticket).await
     }
 
     async fn acquire_for(self, has_body: bool) -> Result<Lease, LockError> {

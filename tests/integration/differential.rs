@@ -142,12 +142,9 @@ impl Pair {
             }
             _ => keys,
         };
-        let is_succession = matches!(want, Want::Acquire { .. }) && self.random.below(2) == 0;
-        let giver = is_succession.then(|| self.token());
         Operation::new(keys, token, want)
             .with_counters(is_fenced.then_some(counters))
             .in_nodes_time(is_outlier)
-            .after(giver)
     }
 
     /// An acquisition of some of the locks as permits, in any order.
@@ -246,8 +243,7 @@ impl Pair {
             );
             let copy = copy
                 .with_counters(operation.counters().cloned())
-                .in_nodes_time(operation.is_in_nodes_time())
-                .after(operation.giver().cloned());
+                .in_nodes_time(operation.is_in_nodes_time());
             let copy = match operation.permits() {
                 Some(permits) => copy.with_permits(permits.clone()),
                 None => copy,

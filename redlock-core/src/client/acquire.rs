@@ -111,7 +111,6 @@ impl Client {
             let (context, keys) = (&self.shared.context, &turn.line_key().keys);
             let asks = PlainKeys {
                 keys,
-                giver: None,
                 shared: caller.as_mut().map(|caller| caller.asks()),
             };
             let refused = match attempt(context, nodes, request, asks, timeout).await {

@@ -52,8 +52,6 @@ pub(crate) trait Narrows: Copy {
 #[derive(Clone, Copy)]
 pub(crate) struct PlainKeys<'a> {
     pub(super) keys: &'a Resource,
-    /// The token whose keys are taken over, if the attempt is a successor's.
-    pub(super) giver: Option<&'a OwnerToken>,
     /// What a reader or a writer has besides.
     pub(super) shared: Option<&'a SharedAttempt>,
 }
@@ -74,13 +72,10 @@ impl Asks for PlainKeys<'_> {
         in_time: (Arc<dyn Clock>, Moment),
         hint: Option<Hint>,
     ) -> (Arc<Claim>, Arc<Round>, Self::Kept) {
-        let (keys, special) = (
-            self.keys.clone(),
-            (self.giver.cloned(), self.shared.cloned()),
-        );
+        let (keys, shared) = (self.keys.clone(), self.shared.cloned());
         let counters = hint.map(|hint| (counter_keys(&keys, &context.key_prefix), hint));
         let (claim, acquisition) =
-            Claim::acquire(nodes, keys, token, request.ttl, in_time, counters, special);
+            Claim::acquire(nodes, keys, token, request.ttl, in_time, counters, shared);
         (claim, acquisition, Plain)
     }
 }

@@ -5,7 +5,6 @@ mod acquire;
 mod against;
 mod asks;
 mod attempt;
-pub(crate) mod claim;
 mod flush;
 mod once;
 mod peek;

@@ -50,7 +50,6 @@ pub(crate) mod release;
 mod remember;
 pub(crate) mod renew;
 mod renewals;
-pub(crate) mod transfer;
 mod watchers;
 
 /// A lease: the lock in its holder's hands.
@@ -163,8 +162,7 @@ pub(crate) struct LeaseState {
     /// The time for which the lease was renewed, once a renewal has ended because of it.
     pub(crate) max_hold: Option<Span>,
     pub(crate) extensions: u32,
-    /// The turn in this lease's line, until the lease is over. `None` for a lease that was claimed by a
-    /// ticket: its holder stood in no line.
+    /// The turn in this lease's line, until the lease is over. `None` if the turn was passed on at once.
     pub(crate) turn: Option<Turn>,
     pub(crate) observer: Option<Arc<dyn ObserveExtensions>>,
     /// The tasks that wait under the lease. They are woken when `over`, `is_revoked` or `is_shutdown_announced`

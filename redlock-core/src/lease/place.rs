@@ -10,8 +10,6 @@ use super::{LeaseHandle, LeaseShared};
 pub(crate) enum LeasePlace {
     /// The turn, until the lease is over.
     Line(Turn),
-    /// Nothing: the lease was claimed by a ticket.
-    Nowhere,
     /// A reader's turn was passed on.
     Passed,
     /// The lease is on permits, and its turn was passed on.
@@ -34,7 +32,7 @@ impl LeasePlace {
     pub(super) fn parts(self) -> (Option<Turn>, Option<Box<HeldPermits>>) {
         match self {
             Self::Line(turn) => (Some(turn), None),
-            Self::Nowhere | Self::Passed => (None, None),
+            Self::Passed => (None, None),
             Self::Permits(held) => (None, Some(held)),
         }
     }

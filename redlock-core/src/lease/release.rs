@@ -203,7 +203,7 @@ impl LeaseHandle {
         clippy::option_option,
         reason = "the first says whether, the second what was left"
     )]
-    pub(super) fn begin_next_generation(&self, over: LeaseEnd) -> Option<Option<Turn>> {
+    fn begin_next_generation(&self, over: LeaseEnd) -> Option<Option<Turn>> {
         let (turn, watchers) = {
             let mut state = self.shared.state.lock();
             if state.generation != self.generation {
@@ -233,7 +233,7 @@ impl LeaseShared {
     }
 
     /// The keys stay until their ttl, which is the deadline and the drift.
-    pub(super) fn keep_until_expiry(&self) {
+    fn keep_until_expiry(&self) {
         let drift = drift(self.ttl(), self.clock_drift_factor);
         self.keep_until(self.deadline().saturating_add(drift));
     }

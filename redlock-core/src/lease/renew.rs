@@ -195,10 +195,7 @@ fn conclude(leases: &Leases, one: &InFlight, now: Moment) -> Option<Moment> {
 
 fn report_end(leases: &Leases, lease: &LeaseHandle, over: &LeaseEnd) {
     // Otherwise the lease was released, or is about to be.
-    if !matches!(
-        over,
-        LeaseEnd::Released | LeaseEnd::Revoked | LeaseEnd::Transferred
-    ) {
+    if !matches!(over, LeaseEnd::Released | LeaseEnd::Revoked) {
         warn_throttled!(
             leases.throttles,
             About::pools(lease.shared.pools()).reason(over.as_str()),

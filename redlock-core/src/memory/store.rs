@@ -8,7 +8,6 @@ use crate::env::Moment;
 use crate::memory::sharing::Readers;
 use crate::memory::trouble::Trouble;
 use crate::model::resource::Resource;
-use crate::model::token::OwnerToken;
 use crate::node::operation::{HINT_WINDOW, Operation, Want, counter_ttl};
 use crate::node::watch::KeyReport;
 use crate::node::{Answer, Holding, Remaining};
@@ -70,7 +69,6 @@ impl Store {
             // An operation that is a single SET on a server was certainly not run.
             let is_one_key = operation.keys().names().len() == 1
                 && operation.counters().is_none()
-                && operation.giver().is_none()
                 && operation.sharing().is_none();
             let is_set = matches!(operation.want(), Want::Acquire { .. }) && is_one_key;
             return Answer::Failed(match &self.trouble {
@@ -89,11 +87,7 @@ impl Store {
         }
         match operation.want() {
             Want::Acquire { ttl, hint } => {
-                let refusal = match operation.giver() {
-                    Some(giver) => self.refusal_to(operation, giver),
-                    None => self.held(operation),
-                };
-                if let Some(refusal) = refusal {
+                if let Some(refusal) = self.held(operation) {
                     return refusal;
                 }
                 let Some(counters) = operation.counters() else {
@@ -207,15 +201,10 @@ impl Store {
 
     /// The refusal, unless all keys hold the operation's token.
     fn refusal(&self, operation: &Operation) -> Option<Answer> {
-        self.refusal_to(operation, operation.token())
-    }
-
-    /// The refusal, unless all keys hold `token`.
-    fn refusal_to(&self, operation: &Operation, token: &OwnerToken) -> Option<Answer> {
         let mut refusal = None;
         for key in operation.keys().names() {
             match self.entries.get(key) {
-                Some(entry) if *entry.value == *token.as_bytes() => {}
+                Some(entry) if *entry.value == *operation.token().as_bytes() => {}
                 Some(entry) => return Some(Answer::Held(Holding::by(entry.value.clone()))),
                 None => refusal = Some(Answer::Absent),
             }

@@ -13,5 +13,4 @@ pub(crate) mod permits_held;
 pub(crate) mod request;
 pub(crate) mod resource;
 pub(crate) mod run_record;
-pub(crate) mod ticket;
 pub(crate) mod token;

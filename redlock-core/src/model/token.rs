@@ -49,11 +49,6 @@ impl OwnerToken {
         Self(bytes.into())
     }
 
-    /// The token that a ticket has, whose format was checked.
-    pub(super) fn of_ticket(bytes: Vec<u8>) -> Self {
-        Self(bytes.into())
-    }
-
     /// The whole token, as the nodes store it. Keep it out of logs.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0

@@ -82,8 +82,7 @@ pub enum Answer {
     /// A key holds another value than our token. To a release, of a server that tells no difference: or it
     /// is missing.
     Held(Holding),
-    /// No key holds another token. To an extension, a confirmation or the acquisition of a successor: at
-    /// least one key is missing. To another operation: no key exists.
+    /// No key holds another token. To an extension or a confirmation: at least one key is missing. To another operation: no key exists.
     Absent,
     /// The node did not serve the operation, or it is unknown whether it did.
     Failed(NodeError),

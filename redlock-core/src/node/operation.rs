@@ -23,8 +23,6 @@ pub struct Operation {
     /// In an acquisition of permits: the permits, in their order.
     permits: Option<Box<PermitOrder>>,
     token: OwnerToken,
-    /// In an acquisition: the token whose keys it takes over.
-    giver: Option<OwnerToken>,
     /// What is about readers and writers; `None` for a lock that takes no part in that.
     sharing: Option<Box<Sharing>>,
     /// In a fenced acquisition: true if the hint is the nodes' time.
@@ -58,9 +56,8 @@ pub(crate) fn counter_ttl(ttl: Duration) -> Duration {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Want {
-    /// Set all keys to our token for `ttl`, if no key exists; as a [successor](Operation::after), if all
-    /// keys hold the giver's token. If the operation has counters, raise them to one number above all of
-    /// them, and answer it.
+    /// Set all keys to our token for `ttl`, if no key exists. If the operation has counters, raise them to
+    /// one number above all of them, and answer it.
     Acquire {
         /// The time for which the node keeps the keys unless they are released or extended.
         ttl: Duration,
@@ -155,7 +152,6 @@ impl Operation {
             counters: None,
             permits: None,
             token,
-            giver: None,
             sharing: None,
             is_in_nodes_time: false,
             want,
@@ -168,20 +164,6 @@ impl Operation {
     pub fn with_counters(mut self, counters: Option<Resource>) -> Self {
         self.counters = counters;
         self
-    }
-
-    /// The same acquisition as the successor of `giver`, if there is one: it sets the keys where all of them
-    /// hold that token, and not where a key is missing. A node that knows nothing of successors refuses, as
-    /// the keys are held.
-    #[must_use]
-    pub fn after(mut self, giver: Option<OwnerToken>) -> Self {
-        self.giver = giver;
-        self
-    }
-
-    /// The token whose keys this acquisition takes over.
-    pub fn giver(&self) -> Option<&OwnerToken> {
-        self.giver.as_ref()
     }
 
     /// The same acquisition of these permits, whose keys the operation has.

@@ -1,6 +1,5 @@
 //! The one way to a lock: from what a caller wants to a lease.
 
-mod ask;
 mod look;
 mod reentrancy;
 
@@ -21,7 +20,6 @@ use crate::registry::pools::set_of;
 use crate::registry::record::Record;
 use crate::registry::{Registry, scope};
 use crate::telemetry::{self, Acquiring};
-use ask::{Anew, Ask};
 pub(crate) use look::shown;
 use reentrancy::holder_above;
 
@@ -171,19 +169,14 @@ impl Wanted {
 }
 
 impl Prepared {
-    /// Acquires the lock, or a share of the outer lease.
-    pub(crate) fn acquire(&mut self) -> impl Future<Output = Result<Lease, LockError>> {
-        self.acquire_by(Anew)
-    }
-
-    /// The same; the nodes are asked as `ask` does. This is the only way to a lock.
-    async fn acquire_by<A: Ask>(&mut self, ask: A) -> Result<Lease, LockError> {
+    /// Acquires the lock, or a share of the outer lease. This is the only way to a lock.
+    pub(crate) async fn acquire(&mut self) -> Result<Lease, LockError> {
         let (record, mut acquiring) = self.begin(self.above.is_some());
         let acquired = {
             let work = pin!(async {
                 match self.above.take() {
                     Some(joined) => Ok(Got::Joined(self.join(joined).await?)),
-                    None => Ok(Got::Anew(self.acquire_anew(ask).await?)),
+                    None => Ok(Got::Anew(self.acquire_anew().await?)),
                 }
             });
             acquiring.within(work).await
@@ -251,7 +244,7 @@ impl Prepared {
         Ok((*core, place))
     }
 
-    async fn acquire_anew<A: Ask>(&self, ask: A) -> Result<HeldLock, LockError> {
+    async fn acquire_anew(&self) -> Result<HeldLock, LockError> {
         let epochs = epochs_of(&self.nodes);
         // A shutdown waits for work below a held lease.
         let is_below = self.registry.is_below_held();
@@ -265,7 +258,7 @@ impl Prepared {
                 Some(under_way) => _under_way = under_way,
                 None => return self.fail(self.registry.refusal()),
             }
-            let mut acquiring = pin!(ask.ask(self));
+            let mut acquiring = pin!(shared.client.acquire(&self.nodes, &self.request));
             let acquired = poll_fn(move |context| {
                 if let Poll::Ready(acquired) = acquiring.as_mut().poll(context) {
                     return Poll::Ready(Some(acquired));
@@ -280,7 +273,9 @@ impl Prepared {
             match acquired.await {
                 None => return self.fail(self.registry.refusal()),
                 Some(Ok(core)) => core,
-                Some(Err(error)) => return Err(A::error(error, self.request.resource.clone())),
+                Some(Err(error)) => {
+                    return Err(LockError::of_acquire(error, self.request.resource.clone()));
+                }
             }
         };
         match self.enter(core, is_below, epochs) {

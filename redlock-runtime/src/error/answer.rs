@@ -42,7 +42,6 @@ impl LockError {
             LockErrorKind::Contended(_) => {
                 "Another request is working on this right now. Try again later."
             }
-            LockErrorKind::Spent(_) => "This was taken over already, or too late.",
             LockErrorKind::AlreadyRun(_) => {
                 "This was done already a short while ago. Try again later."
             }
@@ -74,9 +73,9 @@ impl LockError {
     /// ```
     pub fn http_status(&self) -> u16 {
         match self.kind() {
-            LockErrorKind::Contended(_)
-            | LockErrorKind::AlreadyRun(_)
-            | LockErrorKind::Spent(_) => self.inner.http.contended_status,
+            LockErrorKind::Contended(_) | LockErrorKind::AlreadyRun(_) => {
+                self.inner.http.contended_status
+            }
             LockErrorKind::Unavailable(_)
             | LockErrorKind::Lost(_)
             | LockErrorKind::ShuttingDown
@@ -113,8 +112,7 @@ impl LockError {
             | LockErrorKind::Lost(_)
             | LockErrorKind::ShuttingDown
             | LockErrorKind::Dropped => Some(SOON),
-            LockErrorKind::Spent(_)
-            | LockErrorKind::NotInitialized
+            LockErrorKind::NotInitialized
             | LockErrorKind::UnknownPool { .. }
             | LockErrorKind::Invalid(_) => None,
         }

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use redlock_core::Resource;
 use redlock_core::error::{AcquireError, ExtendError, Invalid};
-use redlock_core::transfer::ClaimError;
 
 use super::{LockError, LockErrorKind, Subject};
 
@@ -15,16 +14,6 @@ impl LockError {
             AcquireError::Unavailable(unavailable) => LockErrorKind::Unavailable(unavailable),
             AcquireError::AlreadyRun(run) => LockErrorKind::AlreadyRun(run),
             AcquireError::Invalid(invalid) => LockErrorKind::Invalid(invalid),
-            other => LockErrorKind::Invalid(Invalid::new(other.to_string())),
-        };
-        Self::new(kind, Subject::Resource(resource))
-    }
-
-    pub(crate) fn of_claim(error: ClaimError, resource: Resource) -> Self {
-        let kind = match error {
-            ClaimError::Spent(spent) => LockErrorKind::Spent(spent),
-            ClaimError::Unavailable(unavailable) => LockErrorKind::Unavailable(unavailable),
-            ClaimError::Invalid(invalid) => LockErrorKind::Invalid(invalid),
             other => LockErrorKind::Invalid(Invalid::new(other.to_string())),
         };
         Self::new(kind, Subject::Resource(resource))

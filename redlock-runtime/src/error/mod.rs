@@ -18,7 +18,6 @@ pub use redlock_core::error::{
     Contended, Invalid, LastRun, NodeOutcome, NodeReport, TooLate, Unavailable,
 };
 pub use redlock_core::node::{Holding, NodeError, NodeErrorKind, Remaining};
-pub use redlock_core::transfer::TicketSpent;
 
 pub(crate) use answer::HttpSettings;
 pub(crate) use holder::{HolderHere, Holds};
@@ -80,9 +79,6 @@ pub enum LockErrorKind {
     /// A majority of the nodes remembers a run of this period: see
     /// [`once_per`](crate::parameters::LockOptions::once_per).
     AlreadyRun(LastRun),
-    /// The [ticket](crate::transfer::Ticket) was used before, or came too late: too few nodes still hold
-    /// its giver's token.
-    Spent(TicketSpent),
     /// The lock was acquired and then lost; the body was cancelled at its next await.
     Lost(LeaseEnd),
     /// This process is shutting down and refuses further locks.
@@ -200,24 +196,6 @@ impl LockError {
         matches!(self.kind(), LockErrorKind::AlreadyRun(_))
     }
 
-    /// Whether a ticket was used before, or came too late.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let ticket = redlock_runtime::lock("order:42").acquire().await?.transfer()?;
-    /// let again = ticket.to_secret().parse()?;
-    /// let lease = redlock_runtime::lock("order:42").claim(ticket).await?;
-    /// let error = redlock_runtime::lock("order:42").claim(again).await.unwrap_err();
-    /// assert!(error.is_spent());
-    /// # Ok(()) }
-    /// ```
-    pub fn is_spent(&self) -> bool {
-        matches!(self.kind(), LockErrorKind::Spent(_))
-    }
-
     /// Whether the lock was lost under the body.
     ///
     /// ```
@@ -313,7 +291,6 @@ impl fmt::Display for LockError {
                 write!(f, "{subject} could not be locked: {unavailable}")
             }
             LockErrorKind::AlreadyRun(run) => write!(f, "{subject} was {run}"),
-            LockErrorKind::Spent(spent) => write!(f, "{subject} was not claimed: {spent}"),
             LockErrorKind::Lost(over) => write!(f, "the lock on {subject} was lost: {over}"),
             LockErrorKind::ShuttingDown => {
                 write!(f, "{subject} was not locked: this process is shutting down")
@@ -367,7 +344,6 @@ impl std::error::Error for LockError {
             LockErrorKind::Contended(contended) => Some(contended),
             LockErrorKind::Unavailable(unavailable) => Some(unavailable),
             LockErrorKind::AlreadyRun(run) => Some(run),
-            LockErrorKind::Spent(spent) => Some(spent),
             LockErrorKind::Invalid(invalid) => Some(invalid),
             _ => None,
         }

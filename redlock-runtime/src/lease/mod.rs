@@ -14,9 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use parking_lot::Mutex;
 use tracing::Instrument as _;
 
-use redlock_core::error::Invalid;
 use redlock_core::lease::{OnLost, Released};
-use redlock_core::transfer::{Ticket, TransferError};
 
 pub use redlock_core::error::LeaseEnd;
 pub use redlock_core::lease::FencingToken;
@@ -101,17 +99,6 @@ impl CoreLease {
         if core.is_within_min_hold() {
             keeps(&core, "min_hold");
         }
-        Some(core)
-    }
-}
-
-impl CoreLease {
-    /// Takes the core lease, if it has not ended, to give its lock away.
-    fn take_for_transfer(&self) -> Option<redlock_core::Lease> {
-        let core = self.core.lock().take()?;
-        self.holding.ended(&core);
-        let kept = &self.handle.limits.kept;
-        kept.add(core.handle(), self.handle.site, "transfer");
         Some(core)
     }
 }
@@ -231,42 +218,6 @@ impl Lease {
                 resource = %self.resource(), token = self.token_id()
             );
         }
-    }
-
-    /// Ends the lease and gives the lock away. A caller with the ticket can [claim](crate::Lock::claim) the
-    /// lock, once, also in another process. Nothing is sent. The keys are not renewed any more: they stay
-    /// for the rest of the ttl, and exclude every caller without the ticket. [Extend](LeaseHandle::extend) the lease
-    /// before, to leave more time.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let lease = redlock_runtime::lock("import").acquire().await?;
-    /// let message = lease.transfer()?.to_secret();
-    ///
-    /// // In another process, which got the message:
-    /// let lease = redlock_runtime::lock("import").claim(message.parse()?).await?;
-    /// # lease.release().await;
-    /// # Ok(()) }
-    /// ```
-    ///
-    /// # Errors
-    /// [`Lost`](crate::error::LockErrorKind::Lost) if the lease is over, and
-    /// [`Invalid`](crate::error::LockErrorKind::Invalid) if calls below share it, or if it is on permits, or
-    /// reads or writes. In each case this holder leaves, as by a drop of the lease.
-    pub fn transfer(self) -> Result<Ticket, LockError> {
-        let Some(core) = self.core.take_for_transfer() else {
-            return Err(self.lost_error(LeaseEnd::Released));
-        };
-        let handle = core.handle();
-        let given = core.transfer();
-        self.core.record.ends(|| handle.over(), false);
-        given.map_err(|error| match error {
-            TransferError::Ended(over) => self.lost_error(over),
-            other => self.invalid(Invalid::new(other.to_string())),
-        })
     }
 
     /// Runs `body` under the lease and releases it. The body is cancelled at its next await when

@@ -33,8 +33,7 @@ pub struct KeptKeys {
     pub resource: Resource,
     /// The annotated function, or `None` for the object style.
     pub site: Option<&'static Site>,
-    /// What keeps the keys: the parameter `min_hold`, or `on_cancel` if the body was cut off; `transfer` if
-    /// the lock was given away and is not claimed yet, as far as this process knows.
+    /// What keeps the keys: the parameter `min_hold`, or `on_cancel` if the body was cut off.
     pub parameter: &'static str,
     /// For how much longer the keys stay.
     pub left: Duration,

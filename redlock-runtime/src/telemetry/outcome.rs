@@ -13,8 +13,6 @@ pub(crate) enum AcquireOutcome {
     Skipped,
     /// The job ran already in this period.
     AlreadyRun,
-    /// The ticket was used before, or came too late.
-    Spent,
     Unavailable,
     /// The lease of the call above, which was to be shared, is over.
     Lost,
@@ -37,7 +35,6 @@ impl AcquireOutcome {
             LockErrorKind::Contended(_) if skips => Self::Skipped,
             LockErrorKind::Contended(_) => Self::Contended,
             LockErrorKind::AlreadyRun(_) => Self::AlreadyRun,
-            LockErrorKind::Spent(_) => Self::Spent,
             LockErrorKind::Unavailable(_) => Self::Unavailable,
             LockErrorKind::Lost(_) => Self::Lost,
             LockErrorKind::ShuttingDown | LockErrorKind::Dropped => Self::ShuttingDown,
@@ -54,7 +51,6 @@ impl AcquireOutcome {
             Self::Contended => "contended",
             Self::Skipped => "skipped",
             Self::AlreadyRun => "already_run",
-            Self::Spent => "spent",
             Self::Unavailable => "unavailable",
             Self::Lost => "lost",
             Self::ShuttingDown => "shutting_down",

@@ -67,8 +67,6 @@ pub enum Outcome {
     Released,
     /// The body was cut off: the caller dropped the call, or the body panicked.
     CutOff,
-    /// The call gave its lock away: the keys stay for the holder of the ticket.
-    Transferred,
     /// The lease ended before the call released it.
     Lost(LeaseEnd),
 }
@@ -86,11 +84,7 @@ impl Acquisition {
     pub fn was_locked(&self) -> bool {
         matches!(
             self.outcome,
-            Outcome::Held
-                | Outcome::Released
-                | Outcome::CutOff
-                | Outcome::Transferred
-                | Outcome::Lost(_)
+            Outcome::Held | Outcome::Released | Outcome::CutOff | Outcome::Lost(_)
         )
     }
 
@@ -145,7 +139,6 @@ impl fmt::Display for Outcome {
             Self::Held => f.write_str("held now"),
             Self::Released => f.write_str("released"),
             Self::CutOff => f.write_str("held, and cut off in its body"),
-            Self::Transferred => f.write_str("given away"),
             Self::Lost(over) => write!(f, "lost: {over}"),
         }
     }

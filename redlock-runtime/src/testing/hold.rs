@@ -1,7 +1,6 @@
 //! Locks that another holder has.
 
 use std::fmt;
-use std::sync::Arc;
 use std::time::Duration;
 
 use redlock_core::node::{Operation, OwnerToken, Sharing, Want};
@@ -27,7 +26,6 @@ pub struct Hold {
     pub(super) token: OwnerToken,
     pub(super) ttl: Duration,
     pub(super) sharing: Option<Sharing>,
-    pub(super) is_permit: bool,
     /// Those that granted it. The release at its drop goes to them.
     pub(super) nodes: Vec<MemoryNode>,
 }
@@ -59,11 +57,10 @@ impl Hold {
         drop(self);
     }
 
-    /// The operation that takes the lock; with a giver, the one that takes it over.
-    pub(super) fn acquisition(&self, giver: Option<&OwnerToken>) -> Arc<Operation> {
+    /// The operation that takes the lock.
+    pub(super) fn acquisition(&self) -> Operation {
         let (ttl, hint) = (self.ttl, 0);
-        let operation = self.operation(Want::Acquire { ttl, hint });
-        Arc::new(operation.after(giver.cloned()))
+        self.operation(Want::Acquire { ttl, hint })
     }
 
     fn operation(&self, want: Want) -> Operation {
@@ -74,7 +71,7 @@ impl Hold {
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        let release = Arc::new(self.operation(Want::Release { ttl: self.ttl }));
+        let release = self.operation(Want::Release { ttl: self.ttl });
         for node in &self.nodes {
             node.serve(&release);
         }

@@ -83,7 +83,6 @@ mod nodes;
 mod record;
 mod runtimes;
 mod someone_else;
-mod transfer;
 mod waiting;
 
 use std::fmt;

@@ -114,7 +114,6 @@ impl record::Journal for Journal {
     fn ends(&self, line: usize, over: Option<LeaseEnd>, is_cut_off: bool) {
         if let Some(line) = self.lines.lock().get_mut(line) {
             line.ending = Some(match over {
-                Some(LeaseEnd::Transferred) => Outcome::Transferred,
                 Some(over) => Outcome::Lost(over),
                 None if is_cut_off => Outcome::CutOff,
                 None => Outcome::Released,

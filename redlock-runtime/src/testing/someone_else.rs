@@ -177,10 +177,10 @@ impl SomeoneElse {
         self.hold_keys(resource, keys)
     }
 
-    /// A hold of these keys that no node has granted.
-    pub(super) fn nothing_yet(&self, resource: Resource, keys: Resource) -> Hold {
+    #[track_caller]
+    fn hold_keys(&self, resource: Resource, keys: Resource) -> Hold {
         let entropy: &dyn Entropy = &*self.locks.inner.entropy;
-        Hold {
+        let mut hold = Hold {
             token: match &self.note {
                 Some(note) => OwnerToken::draw(&self.name, entropy).noted(note),
                 None => OwnerToken::draw(&self.name, entropy),
@@ -190,19 +190,13 @@ impl SomeoneElse {
                 let beside = SharingKeys::beside(&keys, &self.locks.inner.key_prefix);
                 Sharing::new(Arc::new(beside), mode.into())
             }),
-            is_permit: false,
             nodes: Vec::new(),
             resource,
             keys,
-        }
-    }
-
-    #[track_caller]
-    fn hold_keys(&self, resource: Resource, keys: Resource) -> Hold {
-        let mut hold = self.nothing_yet(resource, keys);
+        };
         // The lock was granted by no node, or another holder has it: the drop undoes the grants.
         for node in self.nodes() {
-            match node.serve(&hold.acquisition(None)) {
+            match node.serve(&hold.acquisition()) {
                 Answer::Granted { .. } => hold.nodes.push(node),
                 Answer::Held(holding) => panic!(
                     "{} cannot hold `{}`: {} has it; {}",
@@ -249,9 +243,7 @@ impl SomeoneElse {
         );
         let keys = self.keys(&resource);
         let keys = permit_keys(&keys, &self.locks.inner.key_prefix, permits);
-        let mut hold = self.hold_keys(resource, keys);
-        hold.is_permit = true;
-        hold
+        self.hold_keys(resource, keys)
     }
 
     /// Takes the lock from its holder without telling it, as it happens to a holder that is paused

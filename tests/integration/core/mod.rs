@@ -31,5 +31,4 @@ mod renewal;
 mod servers;
 mod sets;
 pub(crate) mod still_clock;
-mod transfer;
 mod wakeups;

@@ -93,17 +93,6 @@ async fn a_job_that_ran_in_its_period_has_the_status_of_a_held_lock() {
 }
 
 #[tokio::test]
-async fn a_spent_ticket_has_the_status_of_a_held_lock_and_no_time_for_a_retry() {
-    let scene = Scene::start(None).await;
-    for server in Server::both(&scene).await {
-        let reply = ask(&server, What::SpentTicket).await;
-        let detail = "This was taken over already, or too late.";
-        assert_problem(&reply, 423, "Locked", detail);
-        assert_eq!(retry_after(&reply), None);
-    }
-}
-
-#[tokio::test]
 async fn the_status_of_a_held_lock_is_configurable_and_has_its_own_title() {
     for (status, title) in [
         (409, "Conflict"),

@@ -17,7 +17,6 @@ pub(crate) enum What {
     HeldForLong,
     HeldForEver,
     AlreadyRun,
-    SpentTicket,
     NoNodes,
     ShuttingDown,
     Dropped,
@@ -35,7 +34,6 @@ pub(crate) const ALL: [What; 15] = [
     What::HeldForLong,
     What::HeldForEver,
     What::AlreadyRun,
-    What::SpentTicket,
     What::NoNodes,
     What::ShuttingDown,
     What::Dropped,
@@ -141,14 +139,6 @@ impl Scene {
                 // The other framework may have run it.
                 let _ = registry.clone().scope(job()).await;
                 registry.scope(job()).await
-            }
-            What::SpentTicket => {
-                let given = registry.clone().scope(lock("given").acquire()).await?;
-                let text = given.transfer()?.to_secret();
-                let ticket = || text.parse().expect("a ticket");
-                let claim = || registry.clone().scope(lock("given").claim(ticket()));
-                let _claimed = claim().await?;
-                claim().await.map(|_| "done")
             }
             What::NoNodes => {
                 let registry = self.without_nodes.registry().clone();

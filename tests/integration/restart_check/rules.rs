@@ -77,7 +77,7 @@ async fn use_all(set: &Set) -> Result<(), String> {
         }
     }
     for change in [fenced(false), fenced(true)] {
-        use_permits_and_a_ticket(&nodes, change)
+        use_permits_and_peek(&nodes, change)
             .await
             .map_err(|error| error.to_string())?;
     }
@@ -119,8 +119,8 @@ async fn use_all(set: &Set) -> Result<(), String> {
     }
 }
 
-/// Permits, and a lock that is looked at, given away and claimed.
-async fn use_permits_and_a_ticket(
+/// Permits, and a lock that is looked at.
+async fn use_permits_and_peek(
     nodes: &NodeSet,
     change: impl Fn(Request) -> Request,
 ) -> Result<(), Box<dyn std::error::Error>> {
@@ -128,14 +128,12 @@ async fn use_permits_and_a_ticket(
     let lease = client().acquire(nodes, &change(permits)).await?;
     lease.extend(Duration::from_secs(60)).await?;
     lease.release().await;
-    let request = change(once("shop:given"));
+    let request = change(once("shop:peeked"));
     let lease = client().acquire(nodes, &request).await?;
     let status = client().peek(nodes, &request.resource).await?;
     if status.holder().is_none() {
         return Err(format!("a held lock is {status}").into());
     }
-    let ticket = lease.transfer()?;
-    let lease = client().claim(nodes, ticket, &request).await?;
     match lease.release().await {
         Released::Confirmed => Ok(()),
         other => Err(format!("{other:?}").into()),

@@ -19,5 +19,4 @@ mod places;
 mod reentrancy;
 mod sets;
 mod shutdown;
-mod transfer;
 mod waiting;

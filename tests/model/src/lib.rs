@@ -5,12 +5,10 @@
 //!   one rule, that a key outlives the lease it stands for.
 //! * [`permits`]: how several holders are counted. The designs that let too many in are cases of it.
 //! * [`sharing`]: readers and writers.
-//! * [`transfer`]: a lock that is given away, and claimed by a ticket.
 //! * [`search`]: breadth-first through all states, so that a counterexample is a shortest one.
 //!
 //! The protocol and its proofs are module docs of core: `quorum/fencing.md`, `quorum/extension_proof.md`,
-//! `quorum/claim/protocol.md`, `client/claim.md` and `waiting/handover.md`. Their tables say what breaks
-//! without each rule.
+//! `quorum/claim/protocol.md` and `waiting/handover.md`. Their tables say what breaks without each rule.
 //!
 //! Each model takes the protocol's rules as parameters. The tests check the rules as they are, and
 //! that the search *finds* what goes wrong with each rule left out: a model that could not show a
@@ -31,6 +29,5 @@ pub mod fencing;
 pub mod permits;
 pub mod search;
 pub mod sharing;
-pub mod transfer;
 pub mod verdict;
 mod visited;

@@ -123,7 +123,7 @@ async fn the_kind_of_a_lock_is_a_label() {
         };
         assert_eq!(counted("acquired"), Some(1.0), "{kind}");
         // A rate sees the first of each.
-        assert_eq!(counted("spent"), Some(0.0), "{kind}");
+        assert_eq!(counted("contended"), Some(0.0), "{kind}");
     }
     redlock.shutdown().await;
 }

@@ -117,12 +117,6 @@ counts! {
     dropped,
     /// Leases left to their ttl.
     left_to_expire,
-    /// Locks that their holders gave away.
-    given_away,
-    /// Leases by a ticket.
-    claimed,
-    /// Claims that came second, or too late.
-    spent,
     /// Releases repeated on a new connection.
     owed,
     /// Operations that a node answered with an error.

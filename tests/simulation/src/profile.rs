@@ -36,9 +36,6 @@ pub enum Profile {
     /// voting. Or the clock of one client runs slower than the drift allows. Then its leases last
     /// too long and no client is excluded, but no node may be closed to it.
     Slewed,
-    /// The same as [`Faulty`](Self::Faulty), and holders give half of their locks away, each to a few
-    /// clients that claim it by the same ticket.
-    Transferred,
     /// The same as [`Faulty`](Self::Faulty), and the locks have several permits. Each caller takes one or
     /// two.
     Permits,
@@ -50,14 +47,13 @@ pub enum Profile {
 
 impl Profile {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 8] = [
         Self::Calm,
         Self::Faulty,
         Self::Forgetful,
         Self::Wild,
         Self::Misset,
         Self::Slewed,
-        Self::Transferred,
         Self::Permits,
         Self::Sharing,
     ];

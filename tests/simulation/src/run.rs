@@ -91,7 +91,6 @@ pub fn run(seed: u64, profile: Option<Profile>, is_traced: bool) -> Report {
             SimulatedClient::new(id, &history, clock, nodes, servers, settings, random)
         })
         .collect();
-    SimulatedClient::introduce(&clients);
     let breakable = Arc::new(Breakable {
         world: Arc::clone(&world),
         history: Arc::clone(&history),

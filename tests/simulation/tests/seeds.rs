@@ -186,7 +186,6 @@ mod in_small {
             (Profile::Wild, 150),
             (Profile::Misset, 20),
             (Profile::Slewed, 60),
-            (Profile::Transferred, 100),
             (Profile::Permits, 150),
             (Profile::Sharing, 150),
         ] {
@@ -252,16 +251,6 @@ mod in_full {
     fn nodes_that_run_too_fast_do_not_vote_and_a_host_that_runs_too_slow_closes_none() {
         let coverage = all_hold(Profile::Slewed, 1500);
         assert_covers(&coverage, OFTEN, &SLEWED);
-    }
-
-    #[test]
-    fn locks_that_are_given_away_have_one_holder_at_a_time() {
-        let coverage = all_hold(Profile::Transferred, 3000);
-        assert_covers(
-            &coverage,
-            OFTEN,
-            &["given_away", "claimed", "spent", "extended"],
-        );
     }
 
     #[test]

@@ -127,12 +127,6 @@ words! {
         Elected = "elected",
         /// A candidate left before it was elected.
         NotElected = "not-elected",
-        /// A lock was given away.
-        Transferred = "transferred",
-        /// A ticket was claimed.
-        Claimed = "claimed",
-        /// A ticket was used or came too late.
-        Spent = "spent",
     }
 }
 

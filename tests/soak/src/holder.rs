@@ -9,9 +9,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use redlock_runtime::error::LockErrorKind;
-use redlock_runtime::lease::Lease;
 use redlock_runtime::parameters::{LockOptions, Mode};
-use redlock_runtime::transfer::Ticket;
 use redlock_runtime::{Lock, LockError, election, lock};
 use tokio::time::{Instant, sleep, timeout};
 
@@ -109,31 +107,7 @@ impl Holder {
         match self.plan.ending {
             Ending::Release => lease.release().await,
             Ending::Drop | Ending::Panic => drop(lease),
-            Ending::Transfer => self.give_away(lease).await?,
         }
-        Ok(())
-    }
-
-    /// Gives the lock to two who claim it at the same time.
-    async fn give_away(&self, lease: Lease) -> Result<(), LockError> {
-        let ticket = lease.transfer()?;
-        self.count(Kind::Transferred);
-        let other = ticket.to_secret().parse();
-        let other = other.expect("a ticket is read as it is written");
-        let (one, other) = tokio::join!(self.claim(ticket), self.claim(other));
-        for outcome in [one, other] {
-            if let Err(error) = outcome {
-                self.failed(&error);
-            }
-        }
-        Ok(())
-    }
-
-    async fn claim(&self, ticket: Ticket) -> Result<(), LockError> {
-        let lease = self.lock().claim(ticket).await?;
-        self.count(Kind::Claimed);
-        self.work(Grip::Lease(lease.handle())).await;
-        lease.release().await;
         Ok(())
     }
 
@@ -306,7 +280,6 @@ impl Holder {
         match error.kind() {
             LockErrorKind::Contended(_) => self.count(Kind::Contended),
             LockErrorKind::Unavailable(_) => self.count(Kind::Unavailable),
-            LockErrorKind::Spent(_) => self.count(Kind::Spent),
             // The body has written so when it left.
             LockErrorKind::Lost(_) => {}
             _ => self.broken(format!("{error} {:?}", self.plan)),

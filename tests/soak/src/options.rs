@@ -12,8 +12,8 @@ usage: redlock-soak [options]
   --resources N              resources that they all want (4)
   --nodes N                  redis-servers, each behind a proxy (5)
   --locks all                on the same resources, locks of one and of one to three of them, permits,
-                             readers and writers, offices, and locks that are given away; or only some
-                             of these: plain, sets, permits, sharing (all)
+                             readers and writers, and offices; or only some of these: plain, sets,
+                             permits, sharing (all)
   --seed N                   of the random choices (1); timing is real and does not repeat
   --throttle any             instead of all other faults: processes and servers stand still for 5 to
                              80 ms now and then, in control groups where that is possible (cgroup),

@@ -36,8 +36,6 @@ pub(crate) enum Ending {
     /// Without waiting for the nodes.
     Drop,
     Panic,
-    /// Gives the lock away, to two who claim it at once.
-    Transfer,
 }
 
 /// The caller goes away after a while, wherever it is by then.
@@ -122,7 +120,6 @@ impl Plan {
             1 => Style::Run,
             _ => Style::Attribute,
         };
-        let may_transfer = style == Style::Bare && matches!(kind, Kind::Plain | Kind::Sets);
         Self {
             kind,
             claimed,
@@ -154,7 +151,6 @@ impl Plan {
                 OnCancel::Release
             },
             ending: match rng.random_range(0..10) {
-                0..3 if may_transfer => Ending::Transfer,
                 0..6 => Ending::Release,
                 6..9 => Ending::Drop,
                 _ => Ending::Panic,
@@ -176,10 +172,6 @@ impl Plan {
         let wait = 200.0 * 250_f64.powf(rng.random_range(0.0..1.0));
         plan.patience = Patience::Wait(Duration::from_secs_f64(wait / 1e6));
         plan.on_cancel = OnCancel::Release;
-        if plan.ending == Ending::Transfer {
-            // If its ticket is not claimed, its keys expire.
-            plan.ending = Ending::Release;
-        }
         let goes_by_ttl = plan.stall.is_some() || plan.max_hold.is_some();
         if !goes_by_ttl && plan.extension.is_none() && rng.random_bool(0.5) {
             plan.ttl = THROTTLED_TTL;
@@ -219,7 +211,6 @@ mod tests {
         some(|plan| matches!(plan.cut, Some(Cut::Abort(_))));
         some(|plan| plan.blocks);
         some(|plan| plan.downgrades && plan.kind == Kind::Writer);
-        some(|plan| plan.ending == Ending::Transfer && plan.kind == Kind::Sets);
         assert!(one.iter().all(|plan| plan.ttl <= LONGEST_TTL));
         let mut rng = StdRng::seed_from_u64(7);
         for _ in 0..1000 {

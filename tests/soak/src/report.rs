@@ -82,15 +82,12 @@ pub(crate) fn counts(
     row("  of writers", history.count(Kind::Wrote));
     row("  of permits behind the first", permits.count() as u64);
     row("  of offices", history.count(Kind::Elected));
-    row("  by a ticket", history.count(Kind::Claimed));
     row("candidates that left", history.count(Kind::NotElected));
     row(
         "writers that became readers",
         history.count(Kind::Downgraded),
     );
     row("  without a majority", history.count(Kind::NotDowngraded));
-    row("locks given away", history.count(Kind::Transferred));
-    row("tickets refused", history.count(Kind::Spent));
     row("refused: contended", history.count(Kind::Contended));
     row("refused: unavailable", history.count(Kind::Unavailable));
     row("extensions", longer(Longer::Extended));

@@ -85,8 +85,8 @@ impl Claim {
 
     /// Sends the acquisition to all nodes at once, and returns its votes too. If a grant comes after
     /// `in_time` and the lease is made already, the grant proves nothing yet. `counters` are the keys of
-    /// the fencing counters, and the least that they should stand at. `giver` is the token whose keys the
-    /// claim takes over, if it is a successor's. `shared` is what a reader or a writer has besides.
+    /// the fencing counters, and the least that they should stand at. `shared` is what a reader or a
+    /// writer has besides.
     pub(crate) fn acquire(
         nodes: &NodeSet,
         keys: Resource,
@@ -94,7 +94,7 @@ impl Claim {
         ttl: Duration,
         in_time: (Arc<dyn Clock>, Moment),
         counters: Option<(Resource, Hint)>,
-        (giver, shared): (Option<OwnerToken>, Option<SharedAttempt>),
+        shared: Option<SharedAttempt>,
     ) -> (Arc<Self>, Arc<Round>) {
         let (counters, hint) =
             counters.map_or((None, Hint::default()), |(keys, hint)| (Some(keys), hint));
@@ -104,7 +104,7 @@ impl Claim {
         };
         let operation =
             Operation::new(keys.clone(), token.clone(), want).with_counters(counters.clone());
-        let operation = operation.in_nodes_time(hint.is_of_nodes).after(giver);
+        let operation = operation.in_nodes_time(hint.is_of_nodes);
         let shared = shared.map(SharedClaim::new);
         let operation = operation.with_sharing(shared.as_ref().map(|it| it.part_of(want)));
         let acquisition = Round::start_with(

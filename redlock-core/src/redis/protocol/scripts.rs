@@ -36,35 +36,6 @@ macro_rules! stands {
 }
 pub(super) use stands;
 
-/// The script of a fenced acquisition. `$check` returns if the keys do not allow it.
-macro_rules! fenced {
-    ($check:literal) => {
-        concat!(
-            "local locks = math.floor(#KEYS / 2) \
-         local time = redis.call('TIME') \
-         local now = time[1] * 1000000 + time[2] \
-         if #KEYS > 2 * locks then \
-           local marker = redis.pcall('GET', KEYS[#KEYS]) \
-           local ends = type(marker) == 'string' and tonumber(string.match(marker, ' (%d+)$')) \
-           if not ends or ends * 1000 > now then return {err = 'NOMARKER'} end \
-         end ",
-            $check,
-            " local hint, window = tonumber(ARGV[3]), tonumber(ARGV[4]) \
-         if ARGV[6] == '1' and math.abs(now - hint) > window then \
-           return {err = string.format('CLOCKAPART %.0f', now - hint)} \
-         end \
-         local count = math.min(math.max(hint, now - window), now + window) ",
-            stands!(),
-            "for i = locks + 1, 2 * locks do count = math.max(count, stands(KEYS[i]) + 1) end \
-         for i = 1, locks do redis.call('SET', KEYS[i], ARGV[1], 'PX', ARGV[2]) end \
-         local life = tonumber(ARGV[5]) + math.max(0, math.ceil((count - now) / 1000)) \
-         local digits, life = string.format('%.0f', count), string.format('%.0f', life) \
-         for i = locks + 1, 2 * locks do redis.call('SET', KEYS[i], digits, 'PX', life) end \
-         return count",
-        )
-    };
-}
-
 /// Several keys, all or none. Checks every key before it sets any; a script is served as a whole.
 pub(super) static ACQUIRE_ALL: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
@@ -86,42 +57,32 @@ pub(super) static ACQUIRE_ALL: LazyLock<Script> = LazyLock::new(|| {
 /// passed it, as the next one would be lower. If the last key is a marker, it must exist and its
 /// quarantine must be over: a node that was flushed a moment ago grants nothing.
 pub(super) static ACQUIRE_FENCED: LazyLock<Script> = LazyLock::new(|| {
-    Script::new(fenced!(
-        "for i = 1, locks do \
-           local held = redis.pcall('GET', KEYS[i]) \
-           if type(held) == 'table' then return 0 end \
-           if held then return held end \
-         end"
-    ))
-});
-
-/// The acquisition of a successor, whose last argument is the giver's token: 1: all keys held that token,
-/// and are ours now; a text: another token; 0: a key that is no string; -1: one is missing. Sent with its
-/// text each time, as `RECALL`.
-pub(super) static SUCCEED: LazyLock<Script> = LazyLock::new(|| {
-    Script::new(
-        "local gone = false \
-         for i = 1, #KEYS do \
-           local held = redis.pcall('GET', KEYS[i]) \
-           if type(held) == 'table' then return 0 end \
-           if not held then gone = true elseif held ~= ARGV[3] then return held end \
+    Script::new(concat!(
+        "local locks = math.floor(#KEYS / 2) \
+         local time = redis.call('TIME') \
+         local now = time[1] * 1000000 + time[2] \
+         if #KEYS > 2 * locks then \
+           local marker = redis.pcall('GET', KEYS[#KEYS]) \
+           local ends = type(marker) == 'string' and tonumber(string.match(marker, ' (%d+)$')) \
+           if not ends or ends * 1000 > now then return {err = 'NOMARKER'} end \
          end \
-         if gone then return -1 end \
-         for i = 1, #KEYS do redis.call('SET', KEYS[i], ARGV[1], 'PX', ARGV[2]) end \
-         return 1",
-    )
-});
-
-/// The same for a fenced lock.
-pub(super) static SUCCEED_FENCED: LazyLock<Script> = LazyLock::new(|| {
-    Script::new(fenced!(
-        "local gone = false \
          for i = 1, locks do \
            local held = redis.pcall('GET', KEYS[i]) \
            if type(held) == 'table' then return 0 end \
-           if not held then gone = true elseif held ~= ARGV[7] then return held end \
+           if held then return held end \
          end \
-         if gone then return -1 end"
+         local hint, window = tonumber(ARGV[3]), tonumber(ARGV[4]) \
+         if ARGV[6] == '1' and math.abs(now - hint) > window then \
+           return {err = string.format('CLOCKAPART %.0f', now - hint)} \
+         end \
+         local count = math.min(math.max(hint, now - window), now + window) ",
+        stands!(),
+        "for i = locks + 1, 2 * locks do count = math.max(count, stands(KEYS[i]) + 1) end \
+         for i = 1, locks do redis.call('SET', KEYS[i], ARGV[1], 'PX', ARGV[2]) end \
+         local life = tonumber(ARGV[5]) + math.max(0, math.ceil((count - now) / 1000)) \
+         local digits, life = string.format('%.0f', count), string.format('%.0f', life) \
+         for i = locks + 1, 2 * locks do redis.call('SET', KEYS[i], digits, 'PX', life) end \
+         return count",
     ))
 });
 

@@ -2,8 +2,6 @@
 
 use super::permits::{key, one_of};
 use super::*;
-use crate::client::claim::ClaimError;
-use crate::lease::transfer::TransferError;
 use crate::node::operation::{Operation, Want};
 
 #[test]
@@ -61,24 +59,4 @@ fn an_acquisition_of_permits_that_names_none_is_refused() {
         matches!(answer, Poll::Ready(crate::node::Answer::Failed(_))),
         "{answer:?}"
     );
-}
-
-#[test]
-fn permits_are_neither_given_away_nor_claimed() {
-    let scene = Scene::new();
-    let lease = scene.acquired(&one_of(4));
-    assert_eq!(lease.transfer(), Err(TransferError::Permits));
-    assert!(scene.no_permit_is_held(), "the holder has left");
-
-    let ticket = scene.acquired(&once()).transfer().unwrap();
-    let claim = poll(&mut Box::pin(scene.client.claim(
-        &scene.set,
-        ticket,
-        &one_of(4),
-    )));
-    let Poll::Ready(Err(ClaimError::Invalid(invalid))) = claim else {
-        panic!("{claim:?}");
-    };
-    let text = invalid.to_string();
-    assert!(text.contains("without `permits`"), "{text}");
 }

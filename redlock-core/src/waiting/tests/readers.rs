@@ -1,8 +1,6 @@
 //! Readers and writers of several processes, and of one.
 
 use super::*;
-use crate::client::claim::ClaimError;
-use crate::lease::transfer::TransferError;
 use crate::model::kind::Kind;
 use crate::model::note::Note;
 use crate::node::{Obstacle, READERS_TURN};
@@ -198,26 +196,6 @@ fn readers_with_different_notes_share_nothing() {
     assert_ne!(one.token_id(), two.token_id());
     let three = scene.acquired(&noted("b"));
     assert_eq!(two.token_id(), three.token_id());
-}
-
-#[test]
-fn readers_and_writers_are_neither_given_away_nor_claimed() {
-    let scene = Scene::new();
-    for request in [reader(), writer()] {
-        let lease = scene.acquired(&request);
-        assert_eq!(lease.transfer(), Err(TransferError::Mode));
-        assert!(scene.is_free(), "the holder has left");
-
-        let ticket = scene.acquired(&once()).transfer().unwrap();
-        let claim = poll(&mut Box::pin(
-            scene.client.claim(&scene.set, ticket, &request),
-        ));
-        let Poll::Ready(Err(ClaimError::Invalid(invalid))) = claim else {
-            panic!("{claim:?}");
-        };
-        assert!(invalid.to_string().contains("without `mode`"), "{invalid}");
-        scene.clock.advance(TTL);
-    }
 }
 
 #[test]

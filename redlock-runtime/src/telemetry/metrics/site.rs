@@ -15,13 +15,12 @@ use crate::site::Site;
 
 /// The outcomes of calls that ask the nodes. They are there as zeros from a site's first call on, so that
 /// a rate sees the first of each.
-const OUTCOMES: [AcquireOutcome; 10] = [
+const OUTCOMES: [AcquireOutcome; 9] = [
     AcquireOutcome::Acquired,
     AcquireOutcome::Joined,
     AcquireOutcome::Contended,
     AcquireOutcome::Skipped,
     AcquireOutcome::AlreadyRun,
-    AcquireOutcome::Spent,
     AcquireOutcome::Unavailable,
     AcquireOutcome::Lost,
     AcquireOutcome::ShuttingDown,

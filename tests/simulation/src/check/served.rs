@@ -1,6 +1,6 @@
 //! The rules about single operations: what a node may do for a client.
 
-use redlock_core::node::{OwnerToken, READERS_MARKER, Want};
+use redlock_core::node::{READERS_MARKER, Want};
 use redlock_core::request::Kind;
 
 use super::Broken;
@@ -25,12 +25,7 @@ impl History {
                     (Invariant::ForeignChange, may)
                 }
                 Want::Acquire { .. } | Want::AcquirePermits { .. } | Want::Restore { .. } => {
-                    // A successor takes keys over, and sets no others.
-                    let giver = operation.giver().map(OwnerToken::as_bytes);
-                    (
-                        Invariant::ForeignChange,
-                        before.as_deref() == giver && is_ours,
-                    )
+                    (Invariant::ForeignChange, before.is_none() && is_ours)
                 }
                 Want::Release { .. } => (Invariant::ForeignRelease, was_ours && after.is_none()),
                 _ => (Invariant::ForeignChange, false),

@@ -145,22 +145,11 @@ impl SimulatedClient {
         request: &Request,
         whims: Whims,
     ) -> Option<Result<Lease, AcquireError>> {
-        let work = Box::pin(self.client.acquire(&self.nodes, request));
-        self.polling(call, work, whims).await
-    }
-
-    /// Polls the `work` of `call`, as `whims` have it. None where that was dropped.
-    pub(super) async fn polling<E>(
-        &self,
-        call: CallId,
-        work: Work<'_, E>,
-        whims: Whims,
-    ) -> Option<Result<Lease, E>> {
         let limit = whims.limit;
         let acquiring = Acquiring {
             client: self,
             call,
-            work: Some(work),
+            work: Some(Box::pin(self.client.acquire(&self.nodes, request))),
             polls: 0,
             stall: None,
             whims,
@@ -168,7 +157,7 @@ impl SimulatedClient {
         self.within(limit, acquiring).await.flatten()
     }
 
-    pub(super) fn whims(&self, random: &mut Random) -> Whims {
+    fn whims(&self, random: &mut Random) -> Whims {
         let stalls = (self.settings.crowd.stalls > 0).then(|| random.fork());
         let (mut limit, mut drops_at_poll) = (None, None);
         match random.below(12) {
@@ -217,13 +206,7 @@ impl SimulatedClient {
     }
 
     /// Has lease `number` until its end.
-    pub(super) async fn use_lease(
-        &self,
-        lease: Lease,
-        number: usize,
-        request: &Request,
-        random: &mut Random,
-    ) {
+    async fn use_lease(&self, lease: Lease, number: usize, request: &Request, random: &mut Random) {
         self.held.lock().push(lease.handle());
         lease.observe_extensions(self.observer(number));
         // A node may have begun a new epoch before its listeners were told.
@@ -234,20 +217,20 @@ impl SimulatedClient {
     }
 }
 
-pub(super) type Work<'a, E> = Pin<Box<dyn Future<Output = Result<Lease, E>> + Send + 'a>>;
+type Work<'a> = Pin<Box<dyn Future<Output = Result<Lease, AcquireError>> + Send + 'a>>;
 
 /// An acquisition, which may be stopped wherever it reads the clock. None where it was dropped.
-struct Acquiring<'a, E> {
+struct Acquiring<'a> {
     client: &'a SimulatedClient,
     call: CallId,
-    work: Option<Work<'a, E>>,
+    work: Option<Work<'a>>,
     polls: u64,
     /// While it is not polled.
     stall: Option<Sleep>,
     whims: Whims,
 }
 
-impl<E> Acquiring<'_, E> {
+impl Acquiring<'_> {
     /// Whether the work is left alone for a while yet.
     fn is_stalled(&mut self, context: &mut Context<'_>) -> bool {
         let client = self.client;
@@ -271,8 +254,8 @@ impl<E> Acquiring<'_, E> {
     }
 }
 
-impl<E> Future for Acquiring<'_, E> {
-    type Output = Option<Result<Lease, E>>;
+impl Future for Acquiring<'_> {
+    type Output = Option<Result<Lease, AcquireError>>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
@@ -301,7 +284,7 @@ impl<E> Future for Acquiring<'_, E> {
     }
 }
 
-impl<E> Drop for Acquiring<'_, E> {
+impl Drop for Acquiring<'_> {
     fn drop(&mut self) {
         if let Some(work) = self.work.take() {
             let (client, call) = (self.client, self.call);

@@ -11,7 +11,7 @@ use redlock_core::testing::permit_keys;
 use redlock_core::{Lease, LeaseHandle, Request, Resource};
 
 use super::SimulatedClient;
-use crate::profile::{DEFAULT_NODE_TIMEOUT, Profile};
+use crate::profile::DEFAULT_NODE_TIMEOUT;
 use crate::random::Random;
 
 impl SimulatedClient {
@@ -72,10 +72,6 @@ impl SimulatedClient {
 
     /// Ends a lease in one of the ways that there are.
     async fn end(&self, lease: Lease, number: usize, request: &Request, random: &mut Random) {
-        if self.settings.profile == Profile::Transferred && random.below(2) == 0 {
-            self.give_away(lease, number, request, random);
-            return;
-        }
         let ttl = request.ttl;
         let (id, resource) = (lease.token_id().to_owned(), keys_of(&lease));
         let (began, paused) = (self.clock.now(), self.world.paused_for(self.id));

@@ -3,12 +3,11 @@
 mod acquire;
 mod extended;
 mod hold;
-mod transfer;
 
 use std::future::Future;
 use std::pin::pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock, Weak};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -46,8 +45,6 @@ pub struct SimulatedClient {
     settings: Settings,
     /// Leases whose handles hear of new epochs.
     held: Mutex<Vec<redlock_core::LeaseHandle>>,
-    /// All clients of the run, for locks that go from one to another.
-    pub(crate) peers: OnceLock<Vec<Weak<Self>>>,
     /// Tasks that are not done yet.
     pub(crate) busy: Arc<AtomicUsize>,
 }
@@ -79,7 +76,6 @@ impl SimulatedClient {
             servers,
             settings,
             held: Mutex::default(),
-            peers: OnceLock::new(),
             busy: Arc::default(),
         });
         for node in this.nodes.iter() {

@@ -61,23 +61,6 @@ pub(crate) struct Line {
 impl History {
     /// A caller of `process` comes with `request`. Returns its number.
     pub fn came(&self, process: ProcessId, clock: &Arc<SkewedClock>, request: &Request) -> CallId {
-        self.came_in((process, request.resource.clone()), clock, request)
-    }
-
-    /// A caller of `process` comes with a ticket. It stands in no line: in the history it has one of its
-    /// own.
-    pub fn came_to_claim(
-        &self,
-        process: ProcessId,
-        clock: &Arc<SkewedClock>,
-        request: &Request,
-    ) -> CallId {
-        let own = format!("claim {}", self.lock().calls.len());
-        self.came_in((process, own.into()), clock, request)
-    }
-
-    fn came_in(&self, id: LineId, clock: &Arc<SkewedClock>, request: &Request) -> CallId {
-        let process = id.0;
         let (now, paused) = (self.world.now(), self.world.paused_for(process));
         let mut guard = self.lock();
         let inner = &mut *guard;
@@ -86,7 +69,7 @@ impl History {
         let id = if request.kind.is_shared() {
             (process, format!("shared by call {number}").into())
         } else {
-            id
+            (process, request.resource.clone())
         };
         let line = inner.queues.entry(id.clone()).or_default();
         if line.waiting.is_empty() && line.held == 0 {

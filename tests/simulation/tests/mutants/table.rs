@@ -31,7 +31,6 @@ const MEMORY: &str = "redlock-core/src/memory/store.rs";
 const EXTENSION_PROOF: &str = "redlock-core/src/quorum/extension_proof.rs";
 const QUORUM: &str = "redlock-core/src/quorum/mod.rs";
 const REQUEST: &str = "redlock-core/src/model/request.rs";
-const TRANSFER: &str = "redlock-core/src/lease/transfer.rs";
 const LINK: &str = "tests/simulation/src/link/mod.rs";
 const OWED: &str = "tests/simulation/src/link/owed.rs";
 
@@ -138,43 +137,6 @@ pub(crate) const MUTANTS: &[Mutant] = &[
             replace: "keys.find_map(|key| self.entries.get(key)).filter(|_| false)?",
         }],
         profile: "calm",
-        breaks: Invariant::Exclusion,
-    },
-    Mutant {
-        name: "claimed-without-a-look-at-the-givers-token",
-        patches: &[Patch {
-            file: MEMORY,
-            find: "Some(giver) => self.refusal_to(operation, giver),",
-            replace: "Some(_) => None,",
-        }],
-        profile: "transferred",
-        breaks: Invariant::Exclusion,
-    },
-    Mutant {
-        name: "given-away-and-kept",
-        patches: &[Patch {
-            file: TRANSFER,
-            find: "let Some(_turn) = self.handle.begin_next_generation(LeaseEnd::Transferred) else {",
-            replace: "let Some(()) = Some(()) else {",
-        }],
-        profile: "transferred",
-        breaks: Invariant::Exclusion,
-    },
-    Mutant {
-        name: "given-away-and-renewed",
-        patches: &[
-            Patch {
-                file: TRANSFER,
-                find: "        self.stop_renewal();\n",
-                replace: "",
-            },
-            Patch {
-                file: TRANSFER,
-                find: "self.handle.begin_next_generation(LeaseEnd::Transferred) else {",
-                replace: "Some(()) else {",
-            },
-        ],
-        profile: "transferred",
         breaks: Invariant::Exclusion,
     },
     Mutant {

@@ -9,7 +9,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::model::resource::Resource;
-use crate::model::token::OwnerToken;
 use crate::node::operation::{HINT_WINDOW, Operation, Want, counter_ttl};
 use crate::node::sharing::Sharing;
 use crate::node::{Answer, Holding, NodeError, NodeErrorKind, PermitOrder, Remaining};
@@ -17,8 +16,7 @@ use crate::quorum::fencing::clock_outlier;
 
 use super::permit_scripts::RELEASE_MANY;
 use super::scripts::{
-    ACQUIRE_ALL, ACQUIRE_FENCED, CONFIRM, EXTEND, PEEK, RECALL, RELEASE, REMEMBER, RESTORE,
-    SHORTEN, SUCCEED, SUCCEED_FENCED,
+    ACQUIRE_ALL, ACQUIRE_FENCED, CONFIRM, EXTEND, PEEK, RECALL, RELEASE, REMEMBER, RESTORE, SHORTEN,
 };
 use super::wire::{Digits, Value, pack};
 
@@ -118,7 +116,6 @@ pub(in crate::redis) fn is_plain_acquisition(operation: &Operation) -> bool {
 fn is_script(acquisition: &Operation) -> bool {
     acquisition.keys().names().len() > 1
         || acquisition.counters().is_some()
-        || acquisition.giver().is_some()
         || acquisition.sharing().is_some()
 }
 
@@ -141,7 +138,6 @@ fn script_call(operation: &Operation, encoding: &Encoding, with_text: bool) -> V
         return sharing::script_call(operation, sharing, encoding, with_text);
     }
     let is_fenced = is_fenced(operation);
-    let is_succession = operation.giver().is_some();
     let marker = encoding.marker.as_deref();
     let marker = marker.filter(|_| is_fenced && operation.want().is_acquisition());
     if let (Want::AcquirePermits { ttl, hint }, Some(permits)) =
@@ -151,11 +147,7 @@ fn script_call(operation: &Operation, encoding: &Encoding, with_text: bool) -> V
     }
     let (script, numbers) = match operation.want() {
         Want::Acquire { ttl, hint } if is_fenced => (
-            if is_succession {
-                &*SUCCEED_FENCED
-            } else {
-                &*ACQUIRE_FENCED
-            },
+            &*ACQUIRE_FENCED,
             vec![
                 millis(ttl),
                 Digits::of(hint),
@@ -164,7 +156,6 @@ fn script_call(operation: &Operation, encoding: &Encoding, with_text: bool) -> V
                 Digits::of(operation.is_in_nodes_time().into()),
             ],
         ),
-        Want::Acquire { ttl, .. } if is_succession => (&*SUCCEED, vec![millis(ttl)]),
         Want::Acquire { ttl, .. } => (&*ACQUIRE_ALL, vec![millis(ttl)]),
         Want::Confirm { counter, ttl } => (
             &*CONFIRM,
@@ -192,16 +183,14 @@ fn script_call(operation: &Operation, encoding: &Encoding, with_text: bool) -> V
         .chain(counters.into_iter().flatten())
         .chain(marker);
     let count = Digits::of(keys.clone().count() as u64);
-    // The greeting does not introduce the scripts of successors.
-    let head: [&[u8]; 3] = if with_text || is_succession {
+    let head: [&[u8]; 3] = if with_text {
         [b"EVAL", script.text.as_bytes(), count.as_bytes()]
     } else {
         [b"EVALSHA", script.sha.as_bytes(), count.as_bytes()]
     };
     let words = head.into_iter().chain(keys);
     let words = words.chain([operation.token().as_bytes()]);
-    let words = words.chain(numbers.iter().map(Digits::as_bytes));
-    pack(words.chain(operation.giver().map(OwnerToken::as_bytes)))
+    pack(words.chain(numbers.iter().map(Digits::as_bytes)))
 }
 
 /// True if the server does not know the script: it was restarted, or its scripts were flushed.
@@ -261,7 +250,6 @@ pub(in crate::redis) fn interpret(operation: &Operation, epoch: u32, value: &Val
         (Want::Acquire { .. } | Want::Extend { .. }, Value::Bulk(holder)) => {
             Answer::Held(Holding::by(*holder))
         }
-        (Want::Acquire { .. }, Value::Int(-1)) if operation.giver().is_some() => Answer::Absent,
         (Want::Acquire { .. }, Value::Int(0)) if is_script => {
             Answer::Held(Holding::unknown(Remaining::NotALock))
         }

@@ -274,43 +274,4 @@ fn of_one_key_the_time_is_asked_for_and_of_several_which_one_exists() {
     }
 }
 
-#[test]
-fn a_successor_compares_the_givers_token_by_scripts_that_no_server_has_to_know() {
-    let (token, giver) = (fresh_token(), fresh_token());
-    let encoding = encoding(Some("marker"));
-    let one = acquisition(&["r"], &token).after(Some(giver.clone()));
-    let call = [
-        "EVAL",
-        SUCCEED.text,
-        "1",
-        "r",
-        text(&token),
-        "30000",
-        text(&giver),
-    ];
-    assert_eq!(words(encoded(&one, &encoding)), call);
-
-    let fenced = acquisition(&["r"], &token).with_counters(Some("c".into()));
-    let fenced = fenced.after(Some(giver.clone()));
-    let sent = words(encoded(&fenced, &encoding));
-    assert_eq!(sent[..3], ["EVAL", SUCCEED_FENCED.text, "3"]);
-    assert_eq!(sent[3..7], ["r", "c", "marker", text(&token)]);
-    assert_eq!(sent.last().map(String::as_str), Some(text(&giver)));
-
-    for (operation, granted) in [(&one, Value::Int(1)), (&fenced, Value::Int(9))] {
-        let said = |value| interpret(operation, 0, &value);
-        assert!(matches!(said(granted), Answer::Granted { .. }));
-        assert_eq!(said(Value::Int(-1)), Answer::Absent);
-        let held = Answer::Held(Holding::by("another"));
-        assert_eq!(said(Value::Bulk(b"another")), held);
-        let no_lock = Answer::Held(Holding::unknown(Remaining::NotALock));
-        assert_eq!(said(Value::Int(0)), no_lock);
-        assert!(matches!(said(Value::Nil), Answer::Failed(_)));
-    }
-    // An acquisition without a giver has other answers.
-    let plain = acquisition(&["a", "b"], &token);
-    let answer = interpret(&plain, 0, &Value::Int(-1));
-    assert!(matches!(answer, Answer::Failed(_)));
-}
-
 mod batch;
