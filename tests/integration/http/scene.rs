@@ -29,7 +29,7 @@ pub(crate) enum What {
     UnservedByTheHolderAbove,
 }
 
-pub(crate) const ALL: [What; 15] = [
+pub(crate) const ALL: [What; 14] = [
     What::Free,
     What::HeldForLong,
     What::HeldForEver,
