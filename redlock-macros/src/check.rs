@@ -56,6 +56,12 @@ pub(crate) fn check(
         let message = "`wait` and `retry_count` both say when to give up; keep one";
         errors.at(later, message);
     }
+    if let Some(value) = args.get(Key::Counts)
+        && !args.attempted(Key::OncePer)
+    {
+        let message = "`counts` says which runs count for `once_per`; write `once_per = …` too";
+        errors.under(value, message);
+    }
     if let Some(value) = args.get(Key::OncePer)
         && function
             .and_then(|it| it.output.as_ref())

@@ -86,6 +86,9 @@ parameters! {
         r#"max_hold = "10m""#;
     MinHold "min_hold": Kind::Time, r#"min_hold = "30s""#;
     OncePer "once_per": Kind::Time, r#"once_per = "1h""#;
+    Counts "counts":
+        Kind::Word([("success", ["Counts", "Success"]), ("every", ["Counts", "Every"])]),
+        r#"counts = "every""#;
     Permits "permits": Kind::Count, "permits = 4";
     Take "take": Kind::Count, "take = 2";
     Fencing "fencing": Kind::Flag, "fencing = true";

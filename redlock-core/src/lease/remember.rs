@@ -36,12 +36,11 @@ impl Run {
 }
 
 impl Lease {
-    /// Has every node remember that this holder's run ended well: callers with a
-    /// [`once_per`](Request::once_per) are refused until nine tenths of this holder's own period have
-    /// passed since the run began. Call it before the release, which the nodes serve after it.
+    /// Has every node remember this holder's run: callers with a [`once_per`](Request::once_per) are refused
+    /// until nine tenths of this holder's own period have passed since the run began. The record of a run
+    /// that is remembered for longer stays. Call it before the release, which the nodes serve after it.
     ///
-    /// Does nothing if that time has passed already; if the lease is over, as another
-    /// process may have run meanwhile; and if the request has no period.
+    /// Does nothing if that time has passed already, and if the request has no period.
     ///
     /// The run of a lease begins with the attempt that won; that of a [joined](crate::LeaseHandle::join)
     /// lease, when it is [covered](Self::cover).
@@ -51,7 +50,7 @@ impl Lease {
         let ago = shared.now().saturating_since(run.began);
         // A node counts whole milliseconds.
         let left = remembered_for(run.period).saturating_sub(ago).as_millis();
-        if left == 0 || self.handle.over().is_some() {
+        if left == 0 {
             return;
         }
         let began = shared.clock().wall().saturating_sub(ago).as_millis();

@@ -263,7 +263,9 @@ impl Store {
     fn remember(&mut self, operation: &Operation, expires: Moment) -> Answer {
         let record = operation.run_record();
         for key in operation.keys().names() {
-            self.put(key, &record, expires);
+            if self.entries.get(key).is_none_or(|it| it.expires < expires) {
+                self.put(key, &record, expires);
+            }
         }
         Answer::GRANTED
     }

@@ -14,7 +14,7 @@ use redlock_core::{NodeSet, Request, Resource};
 
 use crate::error::{LockError, LockErrorKind, Subject};
 use crate::lease::{Lease, chain};
-use crate::parameters::{LockOptions, OnCancel};
+use crate::parameters::{Counts, LockOptions, OnCancel};
 use crate::registry::held::{HeldPlace, Holder};
 use crate::registry::pools::set_of;
 use crate::registry::record::Record;
@@ -43,8 +43,9 @@ pub(crate) struct Prepared {
     policies: Policies,
 }
 
-/// The policies for a body whose lease is lost, and for a lock whose body is cut off.
-type Policies = (OnLost, OnCancel);
+/// The policies for a body whose lease is lost, and for a lock whose body is cut off, and which runs count
+/// if there is a period.
+type Policies = (OnLost, OnCancel, Option<Counts>);
 
 /// The parts of an acquisition that its registry decides.
 struct Decided {
@@ -149,6 +150,8 @@ impl Wanted {
         let limits = shared.limits.locks;
         limits.check(&request).map_err(LockErrorKind::Invalid)?;
         let nodes = self.nodes(registry)?;
+        let counts = parameters.counts.unwrap_or(Counts::Success);
+        let counts = request.once_per.map(|_| counts);
         let above = match chain::current() {
             None => None,
             Some(chain) => {
@@ -163,7 +166,7 @@ impl Wanted {
             request,
             nodes,
             above,
-            policies: (parameters.on_lost, parameters.on_cancel),
+            policies: (parameters.on_lost, parameters.on_cancel, counts),
         })
     }
 }

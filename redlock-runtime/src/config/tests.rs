@@ -20,6 +20,7 @@ fn sample(key: &str) -> (&'static str, &'static str) {
         "clock_drift_factor" => ("0.02", "0.02"),
         "min_validity" => ("0.66", "0.66"),
         "on_lost" => ("'continue'", "continue"),
+        "counts" => ("'every'", "every"),
         "on_cancel" => ("'expire'", "expire"),
         "mode" => ("'read'", "read"),
         "retry_count"
@@ -256,7 +257,7 @@ fn an_unknown_variable_is_refused_with_what_was_meant() {
         ),
         ("REDLOCK_POOLS_A", "end in URL, VETTING, TRUST_AOF"),
         (
-            "REDLOCK_SITES_SHOP__CHARGE_RETRY_COUNTS",
+            "REDLOCK_SITES_SHOP__CHARGE_RETRY_COUTN",
             "did you mean `REDLOCK_SITES_SHOP__CHARGE_RETRY_COUNT`?",
         ),
         ("REDLOCK_SITES_TTL", "end in POOLS, TTL,"),

@@ -109,6 +109,10 @@ fn check_values(config: &Config, site: &Site, own: Option<&SiteConfig>) -> Resul
         options.ttl = Some(Duration::from_millis(longest));
         options.max_hold = None;
         options.once_per = None;
+        options.counts = None;
+    }
+    if options.once_per.is_none() && site.names_at_call().contains(&"once_per") {
+        options.counts = None;
     }
     let request = options
         .decided(site.skips)

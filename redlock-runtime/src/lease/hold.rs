@@ -86,6 +86,7 @@ impl Lease {
         let Hold { below, watch } = hold;
         let poll = |context: &mut Context<'_>| {
             // At the first poll, and not before: if the lease is over by then, no body has begun.
+            self.core.has_begun.store(true, Ordering::Relaxed);
             self.core.is_in_body.store(true, Ordering::Relaxed);
             let _entered = below.enter();
             body(context)

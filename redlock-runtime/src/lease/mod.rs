@@ -23,7 +23,7 @@ pub use handle::LeaseHandle;
 pub(crate) use hold::Hold;
 
 use crate::error::LockError;
-use crate::parameters::OnCancel;
+use crate::parameters::{Counts, OnCancel};
 use crate::registry::held::HeldPlace;
 use crate::registry::limits::RegistryLimits;
 use crate::registry::record::Record;
@@ -60,6 +60,10 @@ struct CoreLease {
     /// Until it has ended.
     core: Mutex<Option<redlock_core::Lease>>,
     on_cancel: OnCancel,
+    /// The runs that the nodes remember, if the lock has a period.
+    counts: Option<Counts>,
+    /// What runs under the lease has begun: its body, or at once if it has none.
+    has_begun: AtomicBool,
     /// A body has begun and not returned.
     is_in_body: AtomicBool,
     /// The run under the lease has ended well.
@@ -93,13 +97,25 @@ impl CoreLease {
             core.leave_to_expire();
             return None;
         }
-        if self.has_ended_well.load(Ordering::Relaxed) {
+        if self.is_remembered(&core) {
             core.remember_run();
         }
         if core.is_within_min_hold() {
             keeps(&core, "min_hold");
         }
         Some(core)
+    }
+
+    /// Whether the nodes are to remember the run that ends.
+    fn is_remembered(&self, core: &redlock_core::Lease) -> bool {
+        match self.counts {
+            None => false,
+            // Without the lock, another process may have run meanwhile.
+            Some(Counts::Success) => {
+                self.has_ended_well.load(Ordering::Relaxed) && core.over().is_none()
+            }
+            Some(Counts::Every) => self.has_begun.load(Ordering::Relaxed),
+        }
     }
 }
 
@@ -115,7 +131,7 @@ impl Lease {
         place: HeldPlace,
         limits: Arc<RegistryLimits>,
         site: Option<&'static Site>,
-        (on_lost, on_cancel): (OnLost, OnCancel),
+        (on_lost, on_cancel, counts): (OnLost, OnCancel, Option<Counts>),
         holding: Holding,
     ) -> Self {
         let handle = LeaseHandle {
@@ -127,6 +143,8 @@ impl Lease {
             core: CoreLease {
                 core: Mutex::new(Some(core)),
                 on_cancel,
+                counts,
+                has_begun: AtomicBool::new(!place.is_for_body()),
                 is_in_body: AtomicBool::new(false),
                 has_ended_well: AtomicBool::new(false),
                 holding,
@@ -145,8 +163,7 @@ impl Lease {
         self
     }
 
-    /// The run under the lease has ended well: with a period, the nodes remember it. Call it before the
-    /// release.
+    /// The run under the lease has ended well. Call it before the release.
     pub(crate) fn ended_well(&self) {
         self.core.has_ended_well.store(true, Ordering::Relaxed);
     }
@@ -172,8 +189,8 @@ impl Lease {
     /// is known to have let go of the lock, for at most the node timeout. Never fails: a node that
     /// cannot be reached frees the lock at the ttl.
     ///
-    /// With [`once_per`](crate::parameters::LockOptions::once_per), a lease that is released counts as a run
-    /// that ended well. One that is dropped does not.
+    /// With [`once_per`](crate::parameters::LockOptions::once_per), a lease that is released is a run that
+    /// ended well, and a lease that is dropped a run that did not.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {

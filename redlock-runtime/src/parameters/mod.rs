@@ -20,7 +20,7 @@ pub use redlock_core::lease::OnLost;
 pub use redlock_core::request::{MAX_NOTE_BYTES, Note, Renewal};
 
 pub use options::{LockOptions, SiteParameters};
-pub use types::{MinValidity, Mode, OnCancel, Wait};
+pub use types::{Counts, MinValidity, Mode, OnCancel, Wait};
 
 pub(crate) use setters::argument;
 #[cfg(feature = "inspect")]
@@ -34,7 +34,7 @@ pub(crate) mod prelude {
     pub(crate) use super::options::LockOptions;
     pub(crate) use super::setters::{const_setters, setters};
     pub(crate) use super::table::for_each_parameter;
-    pub(crate) use super::types::{MinValidity, Mode, OnCancel, Wait};
+    pub(crate) use super::types::{Counts, MinValidity, Mode, OnCancel, Wait};
     pub(crate) use redlock_core::lease::OnLost;
     pub(crate) use redlock_core::request::Renewal;
 }
@@ -43,8 +43,8 @@ impl SiteParameters {
     /// The parameters that the protocol obeys, as a request for `resource`.
     ///
     /// # Errors
-    /// [`Invalid`] if `min_validity` is no part of the ttl; [`Request::check`] has the limits of the
-    /// other values.
+    /// [`Invalid`] if `min_validity` is no part of the ttl, and if a parameter lacks the one that it belongs
+    /// to; [`Request::check`] has the limits of the other values.
     pub(crate) fn request(&self, resource: Resource) -> Result<Request, Invalid> {
         let mut request = Request::new(resource);
         request.ttl = self.ttl;
@@ -62,6 +62,11 @@ impl SiteParameters {
         request.min_hold = self.min_hold;
         request.fencing = self.fencing;
         request.once_per = self.once_per;
+        if self.counts.is_some() && self.once_per.is_none() {
+            return Err(Invalid::new(
+                "`counts` without `once_per`, for which runs count; add it, or leave `counts` out",
+            ));
+        }
         request.kind = kind(self.mode, self.permits, self.take)?;
         Ok(request)
     }
@@ -162,6 +167,14 @@ mod tests {
             let take = kind(both.take(2)).unwrap_err().to_string();
             assert!(take.contains("`take` of 2"), "{take}");
         }
+    }
+
+    #[test]
+    fn a_run_counts_for_a_period() {
+        let every = LockOptions::new().counts(Counts::Every);
+        let alone = request(every).unwrap_err().to_string();
+        assert!(alone.contains("`counts` without `once_per`"), "{alone}");
+        request(every.once_per(Duration::from_secs(3600))).unwrap();
     }
 
     #[test]

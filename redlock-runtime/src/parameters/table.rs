@@ -121,8 +121,9 @@ macro_rules! for_each_parameter {
             min_hold: Duration, default Duration::ZERO;
 
             /// The period of a job: a call is refused, or skipped, while a majority of the nodes
-            /// remembers a run that ended well and began less than nine tenths of this ago. For
-            /// efficiency only: a node may forget. Not below the ttl. Default: every call runs.
+            /// remembers a run that began less than nine tenths of this ago. [`counts`](Self::counts) says
+            /// which runs are remembered. For efficiency only: a node may forget. Not below the ttl.
+            /// Default: every call runs.
             ///
             /// ```
             /// use std::time::Duration;
@@ -131,6 +132,18 @@ macro_rules! for_each_parameter {
             /// let options = LockOptions::new().once_per(Duration::from_secs(3600));
             /// ```
             once_per: Duration;
+
+            /// Which runs count for [`once_per`](Self::once_per), without which this is refused. Default:
+            /// those that ended well.
+            ///
+            /// ```
+            /// use std::time::Duration;
+            /// use redlock_runtime::parameters::{Counts, LockOptions};
+            ///
+            /// let hourly = LockOptions::new().once_per(Duration::from_secs(3600));
+            /// let options = hourly.counts(Counts::Every);
+            /// ```
+            counts: Counts;
 
             /// How many holders the lock has at a time: 1 to 256. Each has a permit of its own, with a
             /// [number](crate::LeaseHandle::permit). Give a resource the same number everywhere. Default: one

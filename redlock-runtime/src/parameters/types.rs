@@ -132,6 +132,25 @@ impl From<Mode> for Kind {
     }
 }
 
+/// Which runs of a job count for its period, [`once_per`](crate::Lock::once_per). The run of a process that
+/// was killed never counts.
+///
+/// ```
+/// use std::time::Duration;
+/// use redlock_runtime::parameters::Counts;
+///
+/// let hour = Duration::from_secs(3600);
+/// let billing = redlock_runtime::lock("billing").once_per(hour).counts(Counts::Every);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Counts {
+    /// A run that ended well, under a lock that was held until then.
+    Success,
+    /// Every run that began: also one that failed, panicked, was cancelled or dropped, or lost its lock.
+    Every,
+}
+
 /// What happens to the lock if its body was cut off: cancelled because the lease was lost or the
 /// process shuts down, dropped by the caller, or ended by a panic.
 ///

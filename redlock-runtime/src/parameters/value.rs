@@ -7,7 +7,7 @@ use redlock_core::lease::OnLost;
 use redlock_core::request::Renewal;
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 
-use super::types::{MinValidity, Mode, OnCancel, Wait};
+use super::types::{Counts, MinValidity, Mode, OnCancel, Wait};
 
 /// The type of a parameter, or of another value of the configuration.
 pub(crate) trait Value: Copy {
@@ -289,6 +289,29 @@ impl Value for Mode {
     #[cfg(feature = "inspect")]
     fn shown(self) -> Option<Shown> {
         word_of(self, &MODE)
+    }
+}
+
+const COUNTS: [(&str, Counts); 2] = [("success", Counts::Success), ("every", Counts::Every)];
+
+impl Value for Counts {
+    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(serde::Deserialize)]
+        #[serde(remote = "Counts", rename_all = "lowercase")]
+        enum Word {
+            Success,
+            Every,
+        }
+        Word::deserialize(deserializer)
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        one_of(text, &COUNTS)
+    }
+
+    #[cfg(feature = "inspect")]
+    fn shown(self) -> Option<Shown> {
+        word_of(self, &COUNTS)
     }
 }
 

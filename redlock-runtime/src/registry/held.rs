@@ -268,6 +268,11 @@ impl HeldEntry {
 }
 
 impl HeldPlace {
+    /// True if the lock was acquired for a body.
+    pub(crate) fn is_for_body(&self) -> bool {
+        self.had_body
+    }
+
     /// From here on a body runs under the lease. False if it may not run, because the lease is
     /// about to be released.
     pub(crate) fn set_has_body(&self) -> bool {

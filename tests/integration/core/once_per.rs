@@ -141,18 +141,25 @@ async fn a_run_that_did_not_end_well_is_not_remembered() {
 }
 
 #[tokio::test]
-async fn a_run_whose_lease_was_over_is_not_remembered() {
+async fn a_record_that_comes_late_leaves_that_of_a_later_run() {
     let (nodes, set) = start(3).await;
     let clock = StillClock::default();
-    let mut lease = with_clock(&clock)
+    let mut late = with_clock(&clock)
         .acquire(&set, &hourly("r"))
         .await
         .unwrap();
-    clock.advance(TTL);
-    lease.remember_run();
-    lease.release().await;
+    // Its lock is lost, and another process runs.
+    for node in &nodes {
+        node.del("r");
+    }
+    run(&client(), &set).await.unwrap();
     settle(&set).await;
-    assert_eq!(left(&nodes), [None, None, None]);
+    let records = nodes.values_of(RUN);
+    clock.advance(PERIOD / 2);
+    late.remember_run();
+    late.release().await;
+    settle(&set).await;
+    assert_eq!(nodes.values_of(RUN), records);
 }
 
 #[tokio::test]

@@ -1,17 +1,19 @@
 //! Jobs that run once a period, on real servers: two registries are two processes.
 
+use std::future::pending;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use redlock_runtime::error::LockErrorKind;
 use redlock_runtime::lease::LeaseEnd;
-use redlock_runtime::parameters::{OnLost, Wait};
+use redlock_runtime::parameters::{Counts, OnLost, Wait};
 use redlock_runtime::testing::TestLocks;
 use redlock_runtime::{Config, FromLockError, LockError, Redlock, lock, redlock};
-use redlock_tests::{Nodes, drop_after};
+use redlock_tests::drop_after;
+use tokio::sync::oneshot;
 
 use crate::runtime::fixture::{
-    SOON, Stage, config, registry, spawn_on, stage, start, until_served,
+    SOON, config, registry, spawn_on, start, until_in_line, until_served,
 };
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
@@ -29,27 +31,59 @@ impl From<LockError> for Failed {
 }
 
 #[redlock(resource = "r", once_per = "1h")]
-async fn hourly(ok: bool) -> Result<u32, Failed> {
-    if ok { Ok(1) } else { Err(Failed::Job) }
-}
-
-#[redlock(resource = "r", once_per = "1h")]
 async fn told() -> Result<(), LockError> {
     Ok(())
 }
 
 #[redlock(resource = "r", once_per = "1h", if_locked = "skip")]
-async fn skips(runs: &AtomicU32, mut stage: Option<Stage>) -> Option<u32> {
-    if let Some(stage) = &mut stage {
-        stage.play().await;
-    }
+async fn skips(runs: &AtomicU32) -> Option<u32> {
     // A value that says nothing of success: the run has ended.
     (runs.fetch_add(1, Ordering::Relaxed) > 1000).then_some(1)
 }
 
-#[redlock(resource = "r", once_per = "1h")]
-async fn panics() -> Result<(), LockError> {
-    panic!("the body's own")
+/// A way out of a body.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum WayOut {
+    Returns,
+    Fails,
+    Panics,
+    /// Its caller drops it.
+    IsDropped,
+    /// It is cancelled, as the ttl has passed.
+    Expires,
+    /// A shutdown cancels it.
+    IsShutDown,
+}
+
+impl WayOut {
+    const ALL: [Self; 6] = [
+        Self::Returns,
+        Self::Fails,
+        Self::Panics,
+        Self::IsDropped,
+        Self::Expires,
+        Self::IsShutDown,
+    ];
+
+    async fn take(self, begun: oneshot::Sender<()>) -> Result<(), Failed> {
+        let _ = begun.send(());
+        match self {
+            Self::Returns => Ok(()),
+            Self::Fails => Err(Failed::Job),
+            Self::Panics => panic!("the body's own"),
+            Self::IsDropped | Self::Expires | Self::IsShutDown => pending().await,
+        }
+    }
+}
+
+#[redlock(resource = "r", once_per = "1h", counts = "success")]
+async fn success_counts(way: WayOut, begun: oneshot::Sender<()>) -> Result<(), Failed> {
+    way.take(begun).await
+}
+
+#[redlock(resource = "r", once_per = "1h", counts = "every")]
+async fn every_run_counts(way: WayOut, begun: oneshot::Sender<()>) -> Result<(), Failed> {
+    way.take(begun).await
 }
 
 #[redlock(resource = "r", once_per = "1h", on_lost = "continue")]
@@ -80,12 +114,6 @@ async fn sweeps(fully: bool) -> Swept {
     if fully { Swept::Fully } else { Swept::InPart }
 }
 
-async fn assert_not_remembered(nodes: &Nodes, redlock: &Redlock) {
-    until_served(nodes, redlock).await;
-    let records = nodes.values_of("redlock:once:{r}");
-    assert!(records.iter().all(Option::is_none), "{records:?}");
-}
-
 #[tokio::test]
 async fn a_second_call_is_told_when_the_last_run_began_where_and_from_when_on_it_may_run() {
     let (nodes, redlock) = start(3).await;
@@ -111,28 +139,58 @@ async fn a_second_call_is_told_when_the_last_run_began_where_and_from_when_on_it
     nodes.assert_no_lock_keys(SOON).await;
 }
 
+#[tokio::test(start_paused = true)]
+async fn success_counts_or_every_way_out_of_a_run_that_began() {
+    for way in WayOut::ALL {
+        for counts in [Counts::Success, Counts::Every] {
+            let locks = TestLocks::new();
+            let (begun, has_begun) = oneshot::channel();
+            let call = match counts {
+                Counts::Every => tokio::spawn(every_run_counts(way, begun)),
+                _ => tokio::spawn(success_counts(way, begun)),
+            };
+            has_begun.await.unwrap();
+            match way {
+                WayOut::IsDropped => call.abort(),
+                WayOut::IsShutDown => drop(locks.shutdown().await),
+                _ => {}
+            }
+            let _ = call.await;
+            locks.assert_all_free();
+            if counts == Counts::Every || way == WayOut::Returns {
+                locks.assert_remembered("r");
+            } else {
+                locks.assert_not_remembered("r");
+            }
+        }
+    }
+}
+
 #[tokio::test]
-async fn a_run_that_fails_panics_or_is_dropped_is_not_remembered() {
+async fn a_caller_that_gets_the_lock_of_a_dropped_run_sees_its_record() {
     let (nodes, redlock) = start(3).await;
-    let _entered = redlock.registry().enter();
-    assert_eq!(hourly(false).await, Err(Failed::Job));
-    assert_not_remembered(&nodes, &redlock).await;
-
-    assert!(spawn_on(&redlock, panics()).await.unwrap_err().is_panic());
-    assert_not_remembered(&nodes, &redlock).await;
-
-    let (stage, director) = stage();
-    let call = spawn_on(&redlock, async move {
-        let runs = AtomicU32::new(0);
-        skips(&runs, Some(stage)).await
-    });
-    director.begun.await.unwrap();
-    call.abort();
-    assert!(call.await.unwrap_err().is_cancelled());
-    assert_not_remembered(&nodes, &redlock).await;
-
-    assert_eq!(hourly(true).await, Ok(1));
-    assert_eq!(hourly(true).await, Err(Failed::Lock));
+    let other = Redlock::start(config(&nodes)).await.unwrap();
+    for _ in 0..20 {
+        let (begun, has_begun) = oneshot::channel();
+        let call = spawn_on(&redlock, every_run_counts(WayOut::IsDropped, begun));
+        has_begun.await.unwrap();
+        let waiting = [(), ()].map(|()| {
+            spawn_on(&other, async {
+                let job = lock("r").once_per(HOUR).wait(Wait::For(SOON));
+                job.acquire().await.map(drop)
+            })
+        });
+        until_in_line(&other, 1).await;
+        call.abort();
+        for waiting in waiting {
+            assert!(waiting.await.unwrap().unwrap_err().is_already_run());
+        }
+        until_served(&nodes, &redlock).await;
+        nodes.assert_no_lock_keys(SOON).await;
+        for node in &nodes {
+            node.del("redlock:once:{r}");
+        }
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -205,8 +263,8 @@ async fn processes_that_tick_at_once_run_it_once() {
 async fn a_skipped_call_has_the_value_of_a_held_lock() {
     let locks = TestLocks::new();
     let runs = AtomicU32::new(0);
-    assert_eq!(skips(&runs, None).await, None);
-    assert_eq!(skips(&runs, None).await, None);
+    assert_eq!(skips(&runs).await, None);
+    assert_eq!(skips(&runs).await, None);
     assert_eq!(runs.load(Ordering::Relaxed), 1);
     assert_eq!(locks.acquisitions_of("r").len(), 2);
 }
@@ -265,7 +323,7 @@ async fn a_call_may_be_dropped_at_any_await() {
     let (nodes, redlock) = start(3).await;
     for polls in 0..16 {
         let runs = AtomicU32::new(0);
-        let call = registry(&redlock).scope(skips(&runs, None));
+        let call = registry(&redlock).scope(skips(&runs));
         let outcome = drop_after(polls, call).await;
         nodes.assert_no_lock_keys(SOON).await;
         until_served(&nodes, &redlock).await;

@@ -26,6 +26,16 @@ async fn misspelt() -> Result<(), LockError> {
     Ok(())
 }
 
+#[redlock(resource = "a", once_per = "1h", counts = "evry")]
+async fn no_such_runs() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = "a", counts = "every")]
+async fn without_a_period() -> Result<(), LockError> {
+    Ok(())
+}
+
 trait IntoResponse {}
 
 impl IntoResponse for u8 {}
@@ -36,5 +46,5 @@ async fn of_a_response() -> impl IntoResponse {
 }
 
 fn main() {
-    let _ = (of_a_response(), zero(), below_the_ttl(), above_a_year(), no_duration(), misspelt());
+    let _ = (of_a_response(), zero(), below_the_ttl(), above_a_year(), no_duration(), misspelt(), no_such_runs(), without_a_period());
 }

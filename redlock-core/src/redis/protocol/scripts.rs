@@ -225,9 +225,13 @@ pub(super) static SHORTEN: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
-/// 1: the keys hold the run record, whatever they held. Sent with its text each time, and so not among
-/// the introductions: an answer NOSCRIPT would put the record behind the release of its lock.
-pub(super) const REMEMBER: &str = "for i = 1, #KEYS do redis.call('SET', KEYS[i], ARGV[1], 'PX', ARGV[2]) end \
+/// 1: the keys hold the run record, or what they held, if that expires later. Sent with its text each time,
+/// and so not among the introductions: an answer NOSCRIPT would put the record behind the release of its lock.
+pub(super) const REMEMBER: &str = "for i = 1, #KEYS do \
+       if redis.call('PTTL', KEYS[i]) < tonumber(ARGV[2]) then \
+         redis.call('SET', KEYS[i], ARGV[1], 'PX', ARGV[2]) \
+       end \
+     end \
      return 1";
 
 /// The remaining ms of the run record that expires first, a space, and the record; nil: a key is
