@@ -84,7 +84,7 @@ where
                 Ok(Some(key)) => lock(key)
                     .ttl(Duration::from_secs(30))
                     .retry_count(0)
-                    .run(|_| inner.call(request))
+                    .run(async move { inner.call(request).await })
                     .await
                     .unwrap_or_else(|refused| Ok(refused.into_response())),
                 Err(status) => Ok(status.into_response()),

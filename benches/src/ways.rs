@@ -183,7 +183,7 @@ async fn by_hand_awaiting(id: u64) -> Result<u64, LockError> {
 
 async fn run(id: u64) -> Result<u64, LockError> {
     let lock = lock(format!("order:{id}")).ttl(TTL);
-    lock.run(|_| async move { black_box(id) }).await
+    lock.run(async move { black_box(id) }).await
 }
 
 async fn run_awaiting(id: u64) -> Result<u64, LockError> {
@@ -192,7 +192,7 @@ async fn run_awaiting(id: u64) -> Result<u64, LockError> {
         tokio::task::yield_now().await;
         black_box(id)
     };
-    lock.run(|_| body).await
+    lock.run(body).await
 }
 
 impl Core {

@@ -21,14 +21,7 @@ use crate::times::check_times;
 use crate::value::{bare, lower, word};
 
 /// Turns the parsed attribute into a plan. `None` only if an error was reported.
-///
-/// `are_guesses` is true for a block, which has no parameters.
-pub(crate) fn check(
-    args: &Args,
-    function: Option<&Function>,
-    are_guesses: bool,
-    errors: &mut Errors,
-) -> Option<Plan> {
+pub(crate) fn check(args: &Args, function: Option<&Function>, errors: &mut Errors) -> Option<Plan> {
     let parameters = function.map_or_else(Vec::new, Function::parameters);
     if !args.attempted(Key::Resource) {
         let example = Key::Resource.example();
@@ -41,7 +34,6 @@ pub(crate) fn check(
     let names = function.map(|function| Names {
         parameters: parameters.clone(),
         locals: function.shape.locals(),
-        are_guesses,
     });
     let resource = args.get(Key::Resource).zip(names.as_ref());
     let resource = resource.and_then(|(value, names)| resource::check(value, names, errors));

@@ -32,7 +32,7 @@ use crate::transaction;
 //                 inventory::submit! { Registration(&SITE) }
 //                 &SITE
 //             },
-//             resource(format_args!("order:{id}")),
+//             format_args!("order:{id}"),
 //         );
 //         let held = &Slot::new();
 //         let body = async move {
@@ -83,7 +83,7 @@ pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
     let warnings = transaction::warnings(function, &private);
     let name = function.signature.ident.to_string();
     let name = Literal::string(name.trim_start_matches("r#"));
-    let call = call(plan, &name.into_token_stream(), &private);
+    let call = call(plan, &name, &private);
     let body = body(plan, function, &output, &private);
     let answers = output.answers(plan.if_locked, &private);
     let (held, run) = match &plan.guard {
@@ -133,23 +133,19 @@ pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
     item
 }
 
-/// The request: the site, the resource, and the values that are known only at the call. `name` is a
-/// constant, the function's name.
-pub(crate) fn call(plan: &Plan, name: &TokenStream, private: &TokenStream) -> TokenStream {
+/// The request: the site, the resource, and the values that are known only at the call. `name` is the
+/// function's.
+fn call(plan: &Plan, name: &Literal, private: &TokenStream) -> TokenStream {
     let site = site(plan, name, private);
     let resource = match &plan.resource {
         Resource::Template(template) => {
             let format = format(template, private);
-            let resource = quote_spanned! {Span::mixed_site()=>
-                #private::resource(::core::format_args!(#format))
-            };
-            with_decoys(template, resource)
+            quote_spanned!(Span::mixed_site()=> ::core::format_args!(#format))
         }
         Resource::All(templates) => {
             let names = templates.iter().map(|template| {
                 let format = format(template, private);
-                let name = quote_spanned!(Span::mixed_site()=> #private::format!(#format));
-                with_decoys(template, name)
+                quote_spanned!(Span::mixed_site()=> #private::format!(#format))
             });
             quote_spanned!(Span::mixed_site()=> [#(#names),*])
         }
@@ -176,32 +172,6 @@ pub(crate) fn call(plan: &Plan, name: &TokenStream, private: &TokenStream) -> To
     }
 }
 
-/// An expression in a scope with the decoys of its template.
-fn with_decoys(template: &Template, expression: TokenStream) -> TokenStream {
-    if template.decoys.is_empty() {
-        return expression;
-    }
-    let (items, uses): (Vec<_>, Vec<_>) = template.decoys.iter().map(decoy).unzip();
-    quote_spanned!(Span::mixed_site()=> { #(#items)* #(#uses)* #expression })
-}
-
-/// An item of that name, and a statement that uses it. As the lints want it: what is in lower case is a
-/// function.
-fn decoy(name: &Ident) -> (TokenStream, TokenStream) {
-    let here = name.span();
-    if name.to_string().contains(char::is_lowercase) {
-        (
-            quote_spanned!(here=> fn #name() {}),
-            quote_spanned!(here=> #name();),
-        )
-    } else {
-        (
-            quote_spanned!(here=> const #name: () = ();),
-            quote_spanned!(here=> let () = #name;),
-        )
-    }
-}
-
 /// A template as the arguments of a formatting macro.
 fn format(template: &Template, private: &TokenStream) -> TokenStream {
     let Template {
@@ -220,7 +190,7 @@ fn format(template: &Template, private: &TokenStream) -> TokenStream {
 }
 
 /// The static description of the function, registered at link time.
-fn site(plan: &Plan, name: &TokenStream, private: &TokenStream) -> TokenStream {
+fn site(plan: &Plan, name: &Literal, private: &TokenStream) -> TokenStream {
     let resource = match &plan.resource {
         Resource::Template(template) => template.written.value(),
         Resource::All(templates) => {

@@ -19,7 +19,6 @@
 //! the runtime checks them against the configuration when the program starts.
 
 mod args;
-mod block;
 mod captured;
 mod check;
 mod errors;
@@ -64,21 +63,13 @@ pub fn redlock(
     transform(attribute.into(), item.into()).into()
 }
 
-// The examples are doc tests of `redlock-tests`, as those of the attribute are.
-#[cfg_attr(not(doctest), doc = include_str!("block.md"))]
-#[proc_macro]
-pub fn locked(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
-    let line = proc_macro::Span::call_site().line();
-    block::transform(input.into(), line).into()
-}
-
 /// Parses, checks and expands the attribute. The output contains the function even if there are
 /// errors, so that its callers and the IDE report no second error.
 fn transform(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     let args = Args::parse(attribute, &mut errors);
     let function = Function::parse(item.clone(), &mut errors);
-    let plan = check::check(&args, function.as_ref(), false, &mut errors);
+    let plan = check::check(&args, function.as_ref(), &mut errors);
     match (errors.into_compile_errors(), plan, function) {
         (None, Some(plan), Some(function)) => expand::expand(&plan, &function),
         (complaints, _, function) => {

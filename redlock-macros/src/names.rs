@@ -1,8 +1,7 @@
 //! The names with which the placeholders of a template begin, if `format_args!` does not look them up.
 //!
 //! If rustc does not find a name, it offers a similar name in its place, and the place would be the whole
-//! literal. So a name that can only be a parameter is looked up here, and for any other name rustc finds a
-//! decoy that is most similar and cannot be offered.
+//! literal. So a name that can only be a parameter is looked up here.
 
 use proc_macro2::Span;
 use syn::Ident;
@@ -17,8 +16,6 @@ pub(crate) struct Names {
     pub parameters: Vec<Ident>,
     /// The words in the statements before a returned future. The variables are among them.
     pub locals: Vec<Ident>,
-    /// True if the parameters stand for all variables in scope, whether they exist or not.
-    pub are_guesses: bool,
 }
 
 impl Names {
@@ -95,34 +92,6 @@ impl Names {
             format!("unknown parameter `{root}`; available: {}", listed(known()))
         }
     }
-
-    /// The names of the decoys, for names that rustc looks up. A decoy differs from its name in case only,
-    /// so rustc takes it for the most similar name of all. rustc does not offer the decoy, as it offers no
-    /// item that is defined where the name is missing.
-    pub(crate) fn decoys(&self, text: &str, roots: &[&str], span: Span) -> Vec<Ident> {
-        let mut decoys: Vec<Ident> = Vec::new();
-        for root in roots {
-            let is_parameter = self.parameters.iter().any(|name| plain(name) == *root);
-            let is_sure = is_parameter && !self.are_guesses;
-            let other = if root.contains(char::is_lowercase) {
-                root.to_uppercase()
-            } else {
-                root.to_lowercase()
-            };
-            // An item of a name that is in a placeholder would be what the placeholder means.
-            let mut placeholders = text.split('{').filter_map(|it| it.split_once('}'));
-            let is_free = !placeholders.any(|(inside, _)| inside.contains(&other))
-                && decoys.iter().all(|decoy| *decoy != other);
-            if !is_sure && is_free && *root != "self" {
-                let here = Span::mixed_site().located_at(span);
-                decoys.extend(syn::parse_str(&other).map(|mut decoy: Ident| {
-                    decoy.set_span(here);
-                    decoy
-                }));
-            }
-        }
-        decoys
-    }
 }
 
 /// True for the spelling of constants and statics. rustc knows whether there is one of that name.
@@ -144,7 +113,7 @@ mod tests {
 
     use super::Names;
 
-    fn names(parameters: &[&str], are_guesses: bool) -> Names {
+    fn names(parameters: &[&str]) -> Names {
         let parse = |name: &&str| match *name {
             "self" => syn::Ident::new("self", Span::call_site()),
             name => syn::parse_str(name).expect(name),
@@ -152,7 +121,6 @@ mod tests {
         Names {
             parameters: parameters.iter().map(parse).collect(),
             locals: vec![syn::parse_str("local").expect("a name")],
-            are_guesses,
         }
     }
 
@@ -174,32 +142,13 @@ mod tests {
             (&["r#type"], "type", [true, true, true]),
         ];
         for (parameters, name, expected) in table {
-            let names = names(parameters, false);
+            let names = names(parameters);
             let known = [
                 names.resolve(name, true, here).is_ok(),
                 names.resolve(name, false, here).is_ok(),
                 names.check_plain(name, here).is_ok(),
             ];
             assert_eq!(known, expected, "{name} beside {parameters:?}");
-        }
-    }
-
-    #[test]
-    fn a_decoy_differs_in_its_case_and_is_no_name_of_the_template() {
-        let here = Span::call_site();
-        let table: [(&str, bool, &[&str], &str); 7] = [
-            ("{order.id}", false, &["order"], ""),
-            ("{order.id}:{self.id}", true, &["order", "self"], "ORDER"),
-            ("order:{ORDER.id}", false, &["ORDER"], "order"),
-            ("{ORDER.id}:{order:part}", true, &["ORDER", "order"], ""),
-            ("{a.b}:{a:part}", true, &["a", "a"], "A"),
-            ("{_1.b}", true, &["_1"], ""),
-            ("{Ab.b}:{größe.b}", true, &["Ab", "größe"], "AB GRÖSSE"),
-        ];
-        for (text, are_guesses, roots, expected) in table {
-            let decoys = names(&["order"], are_guesses).decoys(text, roots, here);
-            let decoys: Vec<String> = decoys.iter().map(ToString::to_string).collect();
-            assert_eq!(decoys.join(" "), expected, "{text}");
         }
     }
 }

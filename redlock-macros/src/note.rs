@@ -41,7 +41,6 @@ mod tests {
         let names = Names {
             parameters: vec![format_ident!("id"), format_ident!("job")],
             locals: Vec::new(),
-            are_guesses: false,
         };
         let mut errors = Errors::default();
         let value = syn::parse_str(value).expect(value);

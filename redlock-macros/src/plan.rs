@@ -111,8 +111,6 @@ pub(crate) struct Template {
     pub format: LitStr,
     /// `name = value` for each renamed placeholder.
     pub arguments: Vec<Argument>,
-    /// Names for items that keep rustc from offering a similar name in the place of the literal.
-    pub decoys: Vec<Ident>,
 }
 
 /// The value of a placeholder that `format_args!` cannot take as the user wrote it.

@@ -154,7 +154,6 @@ pub(crate) fn template(
             written,
             format,
             arguments: Vec::new(),
-            decoys: Vec::new(),
         });
     }
     renamed(written, &text, &scanned, names, errors)
@@ -235,16 +234,10 @@ fn renamed(
     }
     format.push_str(&text[copied..]);
 
-    let roots = scanned
-        .placeholders
-        .iter()
-        .map(|placeholder| placeholder.path[0]);
-    let roots: Vec<&str> = roots.collect();
     is_known.then(|| Template {
         written: written.clone(),
         format: LitStr::new(&format, span),
         arguments,
-        decoys: names.decoys(text, &roots, span),
     })
 }
 
@@ -310,7 +303,6 @@ mod tests {
                 .map(|name| syn::parse_str(name).expect(name))
                 .into(),
             locals: Vec::new(),
-            are_guesses: false,
         };
         let mut errors = Errors::default();
         let template = template(Key::Resource, &written, &names, &mut errors);

@@ -51,12 +51,9 @@
 //! function returns any `Result` whose error is made of a [`LockError`], or a type that implements
 //! [`FromLockError`]; with `if_locked = "skip"`, a type that implements [`FromSkip`].
 //!
-//! # Locking a block
-//! [`locked!`] runs an `async` block, with the attribute's parameters, where no function is.
-//!
 //! # Locking without an attribute
-//! [`lock()`] begins a [`Lock`], with a setter for each parameter. [`Lock::run`] runs a future under it, and
-//! [`Lock::acquire`] returns the lease.
+//! [`lock()`] begins a [`Lock`], with a setter for each parameter. [`Lock::run`] runs an `async` block under
+//! it, and [`Lock::acquire`] returns the lease.
 //!
 //! # Electing a leader
 //! [`election()`] begins a candidate for an office of the fleet, and [`Election::run`](election::Election::run)
@@ -195,7 +192,7 @@ mod text;
 include!("../guide/pages.rs");
 
 pub use redlock_core::Resource;
-pub use redlock_macros::{locked, redlock};
+pub use redlock_macros::redlock;
 
 pub use attribute::from_lock_error::FromLockError;
 pub use attribute::from_skip::FromSkip;
@@ -225,7 +222,6 @@ pub mod __private {
     pub use crate::attribute::answer::{FromLockErrorOrAnswer, Probe, into_response, responder};
     pub use crate::attribute::call::{Call, Slot};
     pub use crate::attribute::from_lock_error::{CarriesLockError, FromLockErrorOrSkips};
-    pub use crate::attribute::name::resource;
     pub use crate::attribute::returned::{RunsUnderTheLock, returned};
     pub use crate::attribute::run::{Answers, KeepsValueUntilRelease};
     pub use crate::attribute::time::Time;

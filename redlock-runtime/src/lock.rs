@@ -10,7 +10,7 @@ use redlock_core::request::Note;
 
 use crate::acquire::{PoolNames, Wanted, shown};
 use crate::error::LockError;
-use crate::lease::{Lease, LeaseHandle};
+use crate::lease::Lease;
 use crate::parameters::prelude::*;
 use crate::registry::held::Holder;
 use crate::site::Site;
@@ -25,7 +25,7 @@ use crate::site::Site;
 /// ```
 /// # use redlock_runtime::{Config, LockError, Redlock};
 /// # async fn example() -> Result<(), LockError> {
-/// let total = redlock_runtime::lock("cart:7").retry_count(5).run(|_lease| async { 6 * 7 }).await?;
+/// let total = redlock_runtime::lock("cart:7").retry_count(5).run(async { 6 * 7 }).await?;
 /// assert_eq!(total, 42);
 /// # Ok(())
 /// # }
@@ -257,10 +257,8 @@ impl Lock {
     /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
     /// # let redlock = redlock_runtime::Redlock::start(config).await?;
     /// # let _entered = redlock.registry().enter();
-    /// let total = redlock_runtime::lock("cart:7").run(|lease| async move {
-    ///     println!("{:?} left", lease.validity());
-    ///     6 * 7
-    /// }).await?;
+    /// let id = 7;
+    /// let total = redlock_runtime::lock(format!("cart:{id}")).run(async { 6 * id }).await?;
     /// assert_eq!(total, 42);
     /// # Ok(()) }
     /// ```
@@ -271,12 +269,10 @@ impl Lock {
     ///
     /// # Cancellation
     /// Dropping the future drops the body first, then releases.
-    pub async fn run<F, B>(self, body: F) -> Result<B::Output, LockError>
-    where
-        F: FnOnce(LeaseHandle) -> B,
-        B: Future,
-    {
-        self.acquire_for(true).await?.run(body).await
+    pub fn run<B: Future>(self, body: B) -> impl Future<Output = Result<B::Output, LockError>> {
+        // Boxed, as an async function stores a future that it passes on several times.
+        let body = Box::pin(body);
+        async move { self.acquire_for(true).await?.run(|_lease| body).await }
     }
 
     /// As [`run`](Self::run), for a body that may fail. With [`once_per`](Self::once_per), a run whose
@@ -296,10 +292,10 @@ impl Lock {
     ///
     /// let hourly = || redlock_runtime::lock("report").once_per(Duration::from_secs(3600));
     /// let failed: Result<(), Failed> = hourly()
-    ///     .try_run(|_lease| async { Err(io::Error::other("no disk"))? })
+    ///     .try_run(async { Err(io::Error::other("no disk"))? })
     ///     .await;
     /// assert!(matches!(failed, Err(Failed::Io(_))));
-    /// let again: Result<(), Failed> = hourly().try_run(|_lease| async { Ok(()) }).await;
+    /// let again: Result<(), Failed> = hourly().try_run(async { Ok(()) }).await;
     /// assert!(again.is_ok());
     /// # Ok(()) }
     /// ```
@@ -309,12 +305,14 @@ impl Lock {
     ///
     /// # Cancellation
     /// As [`run`](Self::run).
-    pub async fn try_run<F, B, T, E>(self, body: F) -> Result<T, E>
-    where
-        F: FnOnce(LeaseHandle) -> B,
-        B: Future<Output = Result<T, E>>,
-        E: From<LockError>,
-    {
-        self.acquire_for(true).await?.try_run(body).await
+    pub fn try_run<T, E: From<LockError>>(
+        self,
+        body: impl Future<Output = Result<T, E>>,
+    ) -> impl Future<Output = Result<T, E>> {
+        let body = Box::pin(body);
+        async move {
+            let lease = self.acquire_for(true).await?;
+            lease.try_run(|_lease| body).await
+        }
     }
 }

@@ -188,8 +188,7 @@ impl Site {
         format!("{}:{}:{}", self.file, self.line, self.column)
     }
 
-    /// The compiler's name of the function, with generic arguments; of a block, that of the function around
-    /// it.
+    /// The compiler's name of the function, with generic arguments.
     pub(crate) fn full_path(&self) -> &'static str {
         let item = (self.item)();
         if let Some(end) = item.rfind(&format!("::{}::", self.function)) {

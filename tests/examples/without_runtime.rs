@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "bare" => Some(runtime.block_on(lock("r").ttl(TTL).acquire())?),
         "body" | "running" => {
             let (begun, has_begun) = tokio::sync::oneshot::channel();
-            runtime.spawn(lock("r").ttl(TTL).run(move |_| async move {
+            runtime.spawn(lock("r").ttl(TTL).run(async move {
                 // The other side waits for it.
                 let _ = begun.send(());
                 std::future::pending::<()>().await;

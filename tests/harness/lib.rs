@@ -45,11 +45,6 @@
 #[doc = include_str!("../../redlock-macros/src/reference.md")]
 pub struct Reference;
 
-/// The same for the block form.
-#[cfg(doctest)]
-#[doc = include_str!("../../redlock-macros/src/block.md")]
-pub struct Block;
-
 mod authority;
 mod cluster;
 mod drop_after;

@@ -10,9 +10,11 @@ pub(crate) async fn run(call: &mut Call, is_fenced: bool) -> Result<Ended, Stop>
         .ttl(call.ttl())
         .retry_count(0)
         .fencing(is_fenced);
-    let outcome = lock
-        .run(async |lease| call::body(lease.fencing_token().map(FencingToken::as_u64), 0).await)
-        .await;
+    let body = async {
+        let token = redlock_runtime::current().and_then(|lease| lease.fencing_token());
+        call::body(token.map(FencingToken::as_u64), 0).await
+    };
+    let outcome = lock.run(body).await;
     match outcome {
         Ok(of_body) => of_body.map(|()| Ended::Done),
         Err(error) if error.is_contended() => Ok(Ended::Refused),

@@ -1,6 +1,7 @@
 //! What a resource can be made of.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use crate::model::resource::Resource;
 
@@ -87,6 +88,16 @@ from_one! {
     [] Vec<u8>;
 }
 
+/// One name, made from a template: `Resource::from(format_args!("order:{id}"))`.
+///
+/// # Panics
+/// If [`format!`] panics: a value fails to format.
+impl From<fmt::Arguments<'_>> for Resource {
+    fn from(template: fmt::Arguments<'_>) -> Self {
+        Self::from(fmt::format(template))
+    }
+}
+
 impl From<&Resource> for Resource {
     fn from(resource: &Resource) -> Self {
         resource.clone()
@@ -154,6 +165,7 @@ mod tests {
             Resource::from(b"ab".to_vec()),
             Resource::from(vec![b'a', b'b']),
             Resource::from(["ab"]),
+            Resource::from(format_args!("a{}", "b")),
         ] {
             assert_eq!(bytes, one);
         }

@@ -8,7 +8,7 @@ use proptest::sample::select;
 use proptest::test_runner::FileFailurePersistence;
 
 use crate::parameters::Key;
-use crate::{block, transform};
+use crate::transform;
 
 const WORDS: &[&str] = &[
     "tll",
@@ -217,20 +217,6 @@ proptest! {
         // The macro moves `#![…]`, and there can be several empty blocks.
         let is_told_apart = braced.to_string().len() > 40 && !braced.to_string().contains('!');
         assert!(count == 1 || !is_told_apart, "{output}");
-    }
-
-    #[test]
-    fn any_block_form_is_an_expression(
-        tokens in tokens(),
-        arguments in arguments(),
-        dotted in "[{}a-cé“0-2.:{}_]{0,12}",
-    ) {
-        drop(block::transform(tokens.clone(), 1));
-        let literal = proc_macro2::Literal::string(&dotted);
-        for arguments in [tokens, arguments, quote::quote!(resource = #literal)] {
-            let output = block::transform(quote::quote!(#arguments, async move { x }), 1);
-            assert!(syn::parse2::<syn::Expr>(output.clone()).is_ok(), "{output}");
-        }
     }
 
     #[test]

@@ -54,7 +54,7 @@ fn every_literal_parameter() {
                         }
                         &__SITE
                     },
-                    ::redlock_runtime::__private::resource(::core::format_args!("order:{id}")),
+                    ::core::format_args!("order:{id}"),
                 );
                 let __held = &::redlock_runtime::__private::Slot::new();
                 let __body = async move {
@@ -114,7 +114,7 @@ fn only_what_is_given_is_written() {
                         }
                         &__SITE
                     },
-                    resource(format_args!("nightly")),
+                    format_args!("nightly"),
                 );
                 let __body = async move {
                     if let Some(__ret) = None::<()> {
@@ -163,7 +163,7 @@ fn a_call_that_may_be_skipped() {
                         }
                         &__SITE
                     },
-                    resource(format_args!("sweep")),
+                    format_args!("sweep"),
                 );
                 let __body = async move {
                     if let Some(__ret) = None::<Option<u32>> {
@@ -320,7 +320,7 @@ fn a_boxed_future_runs_locked_inside_its_block() {
                             }
                             &__SITE
                         },
-                        resource(format_args!("job:{id}")),
+                        format_args!("job:{id}"),
                     );
                     let __held = &Slot::new();
                     let __body = async move {

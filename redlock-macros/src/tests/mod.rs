@@ -1,7 +1,6 @@
 //! Tests of the attribute as a whole, from tokens to tokens.
 
 mod anything;
-mod block;
 mod expansion;
 mod typing;
 
@@ -25,13 +24,6 @@ fn check(attribute: &str, item: &str, expected: &Expect) {
         item.parse().expect("item"),
     );
     compare(&shortened(&tokens.to_string()), expected);
-}
-
-/// Compares the expansion of `locked!` in a function.
-fn check_block(input: &str, expected: &Expect) {
-    let tokens = crate::block::transform(input.parse().expect("input"), 42);
-    let text = shortened(&tokens.to_string());
-    compare(&format!("fn example() {{ {text} }}"), expected);
 }
 
 fn shortened(text: &str) -> String {

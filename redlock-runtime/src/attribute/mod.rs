@@ -5,7 +5,6 @@ pub(crate) mod call;
 pub(crate) mod capture;
 pub(crate) mod from_lock_error;
 pub(crate) mod from_skip;
-pub(crate) mod name;
 pub(crate) mod returned;
 pub(crate) mod run;
 pub(crate) mod time;

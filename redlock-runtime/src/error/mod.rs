@@ -186,8 +186,8 @@ impl LockError {
     /// # let redlock = redlock_runtime::Redlock::start(config).await?;
     /// # let _entered = redlock.registry().enter();
     /// let hourly = || redlock_runtime::lock("report").once_per(Duration::from_secs(3600));
-    /// hourly().run(|_lease| async {}).await?;
-    /// let error = hourly().run(|_lease| async {}).await.unwrap_err();
+    /// hourly().run(async {}).await?;
+    /// let error = hourly().run(async {}).await.unwrap_err();
     /// assert!(error.is_already_run());
     /// assert!(error.retry_after() > Some(Duration::from_secs(53 * 60)));
     /// # Ok(()) }
@@ -204,7 +204,7 @@ impl LockError {
     /// # let redlock = redlock_runtime::Redlock::start(config).await?;
     /// # let _entered = redlock.registry().enter();
     /// let node = redlock.registry().memory_node("a").expect("the pool `a`");
-    /// let body = |_lease| async {
+    /// let body = async {
     ///     node.begin_epoch(); // The node may have forgotten the lock.
     ///     std::future::pending::<()>().await
     /// };

@@ -56,7 +56,7 @@ pub struct Redlock {
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # use redlock_runtime::Config;
 /// let redlock = redlock_runtime::init(Config::new().pool("a", "memory://a")).await?;
-/// redlock_runtime::lock("order:42").run(|_lease| async {}).await?;
+/// redlock_runtime::lock("order:42").run(async {}).await?;
 /// redlock.shutdown().await;
 /// # Ok(()) }
 /// ```
@@ -97,7 +97,7 @@ impl Redlock {
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # use redlock_runtime::{Config, Redlock};
     /// let redlock = Redlock::start(Config::new().pool("a", "memory://a")).await?;
-    /// let locked = redlock_runtime::lock("order:42").run(|_lease| async {});
+    /// let locked = redlock_runtime::lock("order:42").run(async {});
     /// redlock.registry().clone().scope(locked).await?;
     /// # Ok(()) }
     /// ```

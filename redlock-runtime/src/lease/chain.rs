@@ -66,7 +66,7 @@ pub(crate) fn current() -> Option<Arc<Link>> {
 /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
 /// # let redlock = redlock_runtime::Redlock::start(config).await?;
 /// # let _entered = redlock.registry().enter();
-/// let body = |_lease| async {
+/// let body = async {
 ///     let lease = redlock_runtime::current().expect("a lease is held above");
 ///     assert_eq!(lease.resource().to_string(), "order:42");
 /// };
@@ -86,7 +86,7 @@ pub fn current_lease() -> Option<LeaseHandle> {
 /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
 /// # let redlock = redlock_runtime::Redlock::start(config).await?;
 /// # let _entered = redlock.registry().enter();
-/// let body = |_lease| async { redlock_runtime::is_held("order:42") };
+/// let body = async { redlock_runtime::is_held("order:42") };
 /// assert!(redlock_runtime::lock("order:42").run(body).await?);
 /// assert!(!redlock_runtime::is_held("order:42"));
 /// # Ok(()) }

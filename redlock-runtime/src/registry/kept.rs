@@ -21,7 +21,7 @@ const MOST_KEPT: usize = 256;
 /// # let redlock = Redlock::start(Config::new().pool("a", "memory://a")).await?;
 /// # let _entered = redlock.registry().enter();
 /// let short = std::time::Duration::from_secs(10);
-/// lock("order:42").min_hold(short).run(|_lease| async {}).await?;
+/// lock("order:42").min_hold(short).run(async {}).await?;
 /// let kept = redlock.registry().kept();
 /// assert_eq!(kept[0].parameter, "min_hold");
 /// # Ok(()) }

@@ -36,7 +36,7 @@ impl Registry {
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # use redlock_runtime::{Config, Redlock};
     /// # let redlock = Redlock::start(Config::new().pool("a", "memory://a")).await?;
-    /// let locked = redlock_runtime::lock("order:42").run(|_lease| async {});
+    /// let locked = redlock_runtime::lock("order:42").run(async {});
     /// redlock.registry().clone().scope(locked).await?;
     /// # Ok(()) }
     /// ```
@@ -54,7 +54,7 @@ impl Registry {
     /// # use redlock_runtime::{Config, Redlock};
     /// # let redlock = Redlock::start(Config::new().pool("a", "memory://a")).await?;
     /// let _entered = redlock.registry().enter();
-    /// redlock_runtime::lock("order:42").run(|_lease| async {}).await?;
+    /// redlock_runtime::lock("order:42").run(async {}).await?;
     /// # Ok(()) }
     /// ```
     pub fn enter(&self) -> Entered {

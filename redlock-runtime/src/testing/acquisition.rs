@@ -15,7 +15,7 @@ use crate::site::Site;
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
 /// # let locks = redlock_runtime::testing::TestLocks::new();
-/// redlock_runtime::lock("order:42").run(|_lease| async {}).await.unwrap();
+/// redlock_runtime::lock("order:42").run(async {}).await.unwrap();
 /// let acquisition = &locks.acquisitions()[0];
 /// assert_eq!(acquisition.pools, ["a", "b", "c"]);
 /// # }
@@ -47,7 +47,7 @@ pub struct Acquisition {
 /// # let locks = redlock_runtime::testing::TestLocks::new();
 /// use redlock_runtime::testing::Outcome;
 ///
-/// redlock_runtime::lock("order:42").run(|_lease| async {}).await.unwrap();
+/// redlock_runtime::lock("order:42").run(async {}).await.unwrap();
 /// assert!(matches!(locks.acquisitions()[0].outcome, Outcome::Released));
 /// # }
 /// ```
@@ -77,7 +77,7 @@ impl Acquisition {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
     /// # let locks = redlock_runtime::testing::TestLocks::new();
-    /// redlock_runtime::lock("order:42").run(|_lease| async {}).await.unwrap();
+    /// redlock_runtime::lock("order:42").run(async {}).await.unwrap();
     /// assert!(locks.acquisitions()[0].was_locked());
     /// # }
     /// ```

@@ -16,7 +16,7 @@ impl TestLocks {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
     /// # let locks = redlock_runtime::testing::TestLocks::new();
-    /// redlock_runtime::lock("order:42").run(|_lease| async {}).await.unwrap();
+    /// redlock_runtime::lock("order:42").run(async {}).await.unwrap();
     /// locks.assert_locked("order:42");
     /// # }
     /// ```
@@ -81,7 +81,7 @@ impl TestLocks {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
     /// # let locks = redlock_runtime::testing::TestLocks::new();
-    /// redlock_runtime::lock("order:42").run(|_lease| async {}).await.unwrap();
+    /// redlock_runtime::lock("order:42").run(async {}).await.unwrap();
     /// locks.assert_free("order:42");
     /// # }
     /// ```
@@ -114,7 +114,7 @@ impl TestLocks {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
     /// # let locks = redlock_runtime::testing::TestLocks::new();
-    /// redlock_runtime::lock("order:42").run(|_lease| async {}).await.unwrap();
+    /// redlock_runtime::lock("order:42").run(async {}).await.unwrap();
     /// locks.assert_all_free();
     /// # }
     /// ```
@@ -139,7 +139,7 @@ impl TestLocks {
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
     /// # let locks = redlock_runtime::testing::TestLocks::new();
     /// let hourly = redlock_runtime::lock("report").once_per(std::time::Duration::from_secs(3600));
-    /// hourly.run(|_lease| async {}).await.unwrap();
+    /// hourly.run(async {}).await.unwrap();
     /// locks.assert_remembered("report");
     /// # }
     /// ```

@@ -119,7 +119,7 @@ const LENIENT_MAX_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
 /// let locks = redlock_runtime::testing::TestLocks::new();
-/// redlock_runtime::lock("order:42").run(|_lease| async {}).await.unwrap();
+/// redlock_runtime::lock("order:42").run(async {}).await.unwrap();
 /// locks.assert_locked("order:42");
 /// # }
 /// ```
@@ -187,7 +187,7 @@ impl TestLocks {
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
     /// let config = redlock_runtime::Config::new().key_prefix("shop:");
     /// let locks = redlock_runtime::testing::TestLocks::with_config(config);
-    /// redlock_runtime::lock("order:42").run(|_lease| async {}).await.unwrap();
+    /// redlock_runtime::lock("order:42").run(async {}).await.unwrap();
     /// # }
     /// ```
     ///
@@ -257,7 +257,7 @@ impl TestLocks {
     ///         let runtime = Builder::new_current_thread().build().unwrap();
     ///         runtime.block_on(async {
     ///             locks.attach();
-    ///             let sweep = redlock_runtime::lock("sweep").run(|_| async {});
+    ///             let sweep = redlock_runtime::lock("sweep").run(async {});
     ///             sweep.await.unwrap();
     ///         });
     ///     })
@@ -324,7 +324,7 @@ impl TestLocks {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
     /// # let locks = redlock_runtime::testing::TestLocks::new();
-    /// redlock_runtime::lock("order:42").run(|_lease| async {}).await.unwrap();
+    /// redlock_runtime::lock("order:42").run(async {}).await.unwrap();
     /// println!("{}", locks.acquisitions()[0]);
     /// # }
     /// ```
@@ -337,7 +337,7 @@ impl TestLocks {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
     /// # let locks = redlock_runtime::testing::TestLocks::new();
-    /// redlock_runtime::lock("order:42").run(|_lease| async {}).await.unwrap();
+    /// redlock_runtime::lock("order:42").run(async {}).await.unwrap();
     /// assert_eq!(locks.acquisitions_of("order:42").len(), 1);
     /// # }
     /// ```

@@ -20,7 +20,7 @@ impl TestLocks {
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
     /// # let locks = redlock_runtime::testing::TestLocks::new();
     /// locks.node("a").cut(); // One node of three.
-    /// redlock_runtime::lock("order:42").run(|_lease| async {}).await.unwrap();
+    /// redlock_runtime::lock("order:42").run(async {}).await.unwrap();
     /// assert!(locks.node("a").keys().is_empty());
     /// # }
     /// ```
@@ -58,7 +58,7 @@ impl TestLocks {
     /// # let locks = redlock_runtime::testing::TestLocks::new();
     /// locks.cut_all();
     /// locks.restore_all();
-    /// redlock_runtime::lock("order:42").run(|_lease| async {}).await.unwrap();
+    /// redlock_runtime::lock("order:42").run(async {}).await.unwrap();
     /// # }
     /// ```
     pub fn restore_all(&self) {

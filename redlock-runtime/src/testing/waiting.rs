@@ -22,7 +22,7 @@ impl TestLocks {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
     /// # let locks = redlock_runtime::testing::TestLocks::new();
-    /// let call = tokio::spawn(redlock_runtime::lock("order:42").run(|_lease| std::future::pending::<()>()));
+    /// let call = tokio::spawn(redlock_runtime::lock("order:42").run(std::future::pending::<()>()));
     /// locks.until_held("order:42").await;
     /// # call.abort();
     /// # }
@@ -71,7 +71,7 @@ impl TestLocks {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
     /// # let locks = redlock_runtime::testing::TestLocks::new();
-    /// let call = tokio::spawn(redlock_runtime::lock("order:42").run(|_lease| std::future::pending::<()>()));
+    /// let call = tokio::spawn(redlock_runtime::lock("order:42").run(std::future::pending::<()>()));
     /// locks.until_held("order:42").await;
     /// call.abort();
     /// locks.until_released("order:42").await;

@@ -199,7 +199,7 @@ async fn an_election_refuses_what_it_decides_itself_and_what_could_never_be_lost
     let text = refused(office().ttl(Duration::ZERO)).await;
     assert!(text.contains("ttl"), "{text}");
 
-    let below = lock(OFFICE).run(|_lease| refused(office()));
+    let below = lock(OFFICE).run(refused(office()));
     let text = scoped(&process, below).await.unwrap();
     assert!(text.contains("below a holder of its own lock"), "{text}");
     assert!(process.candidates().is_empty());

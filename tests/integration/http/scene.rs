@@ -135,7 +135,7 @@ impl Scene {
             What::HeldForEver => registry.scope(annotated("ever")).await,
             What::AlreadyRun => {
                 let hourly = || lock("job").once_per(Duration::from_secs(3600));
-                let job = || hourly().run(|_lease| async { "done" });
+                let job = || hourly().run(async { "done" });
                 // The other framework may have run it.
                 let _ = registry.clone().scope(job()).await;
                 registry.scope(job()).await
@@ -179,7 +179,7 @@ async fn cut_off_by_shutdown() -> Result<&'static str, LockError> {
         begun.send(()).unwrap();
         std::future::pending().await
     };
-    let call = registry.scope(lock("free").run(|_| body));
+    let call = registry.scope(lock("free").run(body));
     let shutdown = async {
         has_begun.await.unwrap();
         redlock.shutdown().await;

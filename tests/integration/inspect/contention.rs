@@ -76,7 +76,7 @@ async fn keys_that_a_finished_call_left_on_purpose_are_listed_until_they_expire(
     let cut_off = lock("transfer")
         .ttl(Duration::from_secs(10))
         .on_cancel(OnCancel::Expire)
-        .run(|_lease| std::future::pending::<()>());
+        .run(std::future::pending::<()>());
     let cut_off = tokio::spawn(registry.clone().scope(cut_off));
     redlock_tests::eventually("the body", SOON, async || {
         let is_held = registry.held().iter().any(|it| it.has_body);

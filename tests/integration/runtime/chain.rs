@@ -48,7 +48,7 @@ async fn asserts_what_is_held() -> Result<(), LockError> {
     assert!(!redlock_runtime::is_held("c"));
     assert!(!redlock_runtime::is_held(["a", "c"]));
     let below = async { redlock_runtime::assert_held(["a", "c"]) };
-    lock("c").run(|_| below).await
+    lock("c").run(below).await
 }
 
 #[tokio::test]
@@ -66,7 +66,7 @@ async fn code_below_can_make_sure_of_its_lock() {
         text,
         "`a` is not locked here; no lock is held above this call"
     );
-    let asserting = lock("b").run(|_| catch_unwind(async { redlock_runtime::assert_held("a") }));
+    let asserting = lock("b").run(catch_unwind(async { redlock_runtime::assert_held("a") }));
     let panic = registry(&redlock).scope(asserting).await.unwrap();
     let panic = panic.unwrap_err();
     let text = panic.downcast_ref::<String>().expect("a text");

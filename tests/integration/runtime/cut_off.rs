@@ -111,7 +111,7 @@ async fn the_object_style_does_the_same() {
     let (mut stage, director) = stage();
     let call = spawn_on(&redlock, async move {
         let lock = lock("r").on_cancel(OnCancel::Expire);
-        lock.run(async |_lease| stage.play().await).await
+        lock.run(stage.play()).await
     });
     director.begun.await.unwrap();
     until_held_everywhere(&nodes, "r").await;

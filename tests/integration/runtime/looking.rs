@@ -6,7 +6,7 @@ use std::time::Duration;
 use redlock_runtime::error::LockErrorKind;
 use redlock_runtime::parameters::MAX_NOTE_BYTES;
 use redlock_runtime::peek::{LockStatus, Remaining};
-use redlock_runtime::{LockError, Redlock, current, lock, locked, redlock};
+use redlock_runtime::{LockError, Redlock, current, lock, redlock};
 use redlock_tests::{drop_after, eventually};
 
 use crate::runtime::fixture::{SOON, config, registry, start};
@@ -83,9 +83,8 @@ async fn a_note_is_a_template_or_an_expression_over_the_arguments() {
     assert_eq!(expression(42, &job(Some("Ada"))).await.unwrap(), "Ada");
     assert_eq!(plain(42).await.unwrap(), "");
     let amount = 300;
-    let noted = locked!(resource = "order:42", note = "refund of {amount}", async {
-        own()
-    });
+    let refund = lock("order:42").note(format_args!("refund of {amount}"));
+    let noted = refund.run(async { own() });
     assert_eq!(noted.await.unwrap(), "refund of 300");
 }
 

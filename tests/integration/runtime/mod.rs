@@ -1,7 +1,6 @@
 //! The attribute and the object style over registries of their own, on real servers.
 
 mod attribute;
-mod block;
 mod chain;
 mod configuration;
 mod cut_off;

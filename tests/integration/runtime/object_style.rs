@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use redlock_runtime::error::LockErrorKind;
 use redlock_runtime::parameters::LockOptions;
-use redlock_runtime::{Redlock, Resource, lock};
+use redlock_runtime::{LockError, Redlock, Resource, lock};
 
 use crate::runtime::fixture::{SOON, config, registry, start};
 
@@ -37,13 +37,52 @@ async fn a_lease_that_is_dropped_is_released() {
     nodes.assert_no_lock_keys(SOON).await;
 }
 
+#[derive(Debug, thiserror::Error)]
+enum Failed {
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    #[error(transparent)]
+    Number(#[from] std::num::ParseIntError),
+}
+
+/// Reads and doubles a number, under a lock whose name is made of the text.
+async fn doubled(text: &str) -> Result<u64, Failed> {
+    let lock = lock(format_args!("number:{}", Resource::part(text))).retry_count(0);
+    let body = async {
+        redlock_runtime::assert_held(format!("number:{}", text.replace(':', "%3A")));
+        Ok(text.parse::<u64>()? * 2)
+    };
+    lock.try_run(body).await
+}
+
+#[tokio::test]
+async fn a_block_returns_its_own_result_from_a_lock_whose_name_is_a_template() {
+    let (nodes, redlock) = start(3).await;
+    let _entered = redlock.registry().enter();
+    assert_eq!(doubled("21").await.unwrap(), 42);
+    let failed = doubled("4:2").await;
+    assert!(matches!(failed, Err(Failed::Number(_))), "{failed:?}");
+    let held = lock("number:21").acquire().await.unwrap();
+    let refused = doubled("21").await;
+    assert!(
+        matches!(&refused, Err(Failed::Lock(error)) if error.is_contended()),
+        "{refused:?}"
+    );
+    held.release().await;
+    nodes.assert_no_lock_keys(SOON).await;
+}
+
 #[tokio::test]
 async fn run_gives_the_body_the_lease_and_takes_the_lock_away_behind_it() {
     let (nodes, redlock) = start(3).await;
     let inside = registry(&redlock)
-        .scope(lock("r").run(|lease| async move { (lease.resource().clone(), lease.validity()) }))
-        .await
-        .unwrap();
+        .scope(async {
+            let lease = lock("r").acquire().await.unwrap();
+            let body =
+                lease.run(|lease| async move { (lease.resource().clone(), lease.validity()) });
+            body.await.unwrap()
+        })
+        .await;
     assert_eq!(inside.0, Resource::from("r"));
     assert!(!inside.1.is_zero());
     nodes.assert_no_lock_keys(SOON).await;
@@ -54,7 +93,7 @@ async fn run_cancels_the_body_when_the_lease_ends() {
     let (nodes, redlock) = start(1).await;
     let lock = lock("r").ttl(Duration::from_secs(1)).retry_count(20);
     let error = registry(&redlock)
-        .scope(lock.run(|_| std::future::pending::<()>()))
+        .scope(lock.run(std::future::pending::<()>()))
         .await
         .unwrap_err();
     assert!(error.is_lost(), "{error}");

@@ -200,9 +200,9 @@ async fn a_run_whose_lease_was_lost_is_not_remembered() {
     locks.assert_not_remembered("r");
 
     let body = lock("r").once_per(HOUR).on_lost(OnLost::Cancel);
-    let body = body.run(|lease| {
+    let body = body.run(async {
         locks.lose("r");
-        async move { lease.lost().await }
+        std::future::pending::<()>().await;
     });
     assert!(body.await.unwrap_err().is_lost());
     locks.assert_not_remembered("r");
@@ -238,7 +238,7 @@ async fn processes_that_tick_at_once_run_it_once() {
             let runs = std::sync::Arc::clone(&runs);
             spawn_on(redlock, async move {
                 let job = lock("r").once_per(HOUR).wait(Wait::For(SOON));
-                job.run(|_lease| async { runs.fetch_add(1, Ordering::Relaxed) })
+                job.run(async { runs.fetch_add(1, Ordering::Relaxed) })
                     .await
             })
         });
@@ -275,13 +275,13 @@ async fn the_object_style_remembers_what_is_released_and_what_returns_ok() {
     let job = || lock("r").once_per(HOUR);
     drop(job().acquire().await.unwrap());
     locks.assert_not_remembered("r");
-    let failed: Result<(), Failed> = job().try_run(|_| async { Err(Failed::Job) }).await;
+    let failed: Result<(), Failed> = job().try_run(async { Err(Failed::Job) }).await;
     assert_eq!(failed, Err(Failed::Job));
     locks.assert_not_remembered("r");
 
-    let done: Result<u32, Failed> = job().try_run(|_| async { Ok(7) }).await;
+    let done: Result<u32, Failed> = job().try_run(async { Ok(7) }).await;
     assert_eq!(done, Ok(7));
-    let refused: Result<u32, Failed> = job().try_run(|_| async { Ok(7) }).await;
+    let refused: Result<u32, Failed> = job().try_run(async { Ok(7) }).await;
     assert_eq!(refused, Err(Failed::Lock));
 
     tokio::time::advance(HOUR / 10 * 9).await;
@@ -289,15 +289,15 @@ async fn the_object_style_remembers_what_is_released_and_what_returns_ok() {
     assert!(job().acquire().await.unwrap_err().is_already_run());
 
     tokio::time::advance(HOUR / 10 * 9).await;
-    job().run(|_| async {}).await.unwrap();
-    assert!(job().run(|_| async {}).await.unwrap_err().is_already_run());
+    job().run(async {}).await.unwrap();
+    assert!(job().run(async {}).await.unwrap_err().is_already_run());
     locks.assert_all_free();
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_call_below_a_holder_looks_and_is_remembered_from_its_own_beginning() {
     let locks = TestLocks::new();
-    let outer = lock("r").ttl(HOUR).run(|_| async {
+    let outer = lock("r").ttl(HOUR).run(async {
         tokio::time::advance(HOUR / 2).await;
         told().await.unwrap();
         assert!(told().await.unwrap_err().is_already_run());

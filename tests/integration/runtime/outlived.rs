@@ -51,7 +51,7 @@ async fn leaves_a_lease_that_was_cut_off_below() -> Result<redlock_runtime::Leas
     let left = lock("r").acquire().await?;
     let cut_off = lock("r")
         .on_cancel(redlock_runtime::parameters::OnCancel::Expire)
-        .run(|_| std::future::pending::<()>());
+        .run(std::future::pending::<()>());
     assert!(drop_after(1, cut_off).await.is_none());
     Ok(left)
 }
@@ -82,9 +82,9 @@ async fn a_call_that_outlived_the_body_it_was_begun_below_is_refused_at_shutdown
     let node = registry(&redlock).memory_node("a").unwrap().clone();
     node.put(b"s", b"foreign", SOON);
     let (left, mut leaves) = mpsc::unbounded_channel::<Left>();
-    let outer = lock("r").run(move |_| async move {
+    let outer = lock("r").run(async move {
         let inner = lock("s").wait(Wait::Forever).retry_delay(Duration::ZERO);
-        let mut inner: Left = Box::pin(inner.run(|_| async {
+        let mut inner: Left = Box::pin(inner.run(async {
             RAN.fetch_add(1, Ordering::SeqCst);
         }));
         assert!(drop_after(1, inner.as_mut()).await.is_none());
@@ -103,7 +103,7 @@ async fn a_call_that_outlived_the_body_it_was_begun_below_is_refused_at_shutdown
 
 /// Each is begun below the one before, and outlives it.
 fn begun_below(left: mpsc::UnboundedSender<Left>, levels: u32) -> Left {
-    Box::pin(lock("r").run(move |_| async move {
+    Box::pin(lock("r").run(async move {
         tokio::task::yield_now().await;
         if levels > 0 {
             let mut below = begun_below(left.clone(), levels - 1);

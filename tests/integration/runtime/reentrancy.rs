@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use redlock_runtime::error::LockErrorKind;
 use redlock_runtime::lease::FencingToken;
-use redlock_runtime::{LeaseHandle, LockError, Redlock, Resource, current, lock, redlock};
+use redlock_runtime::{LockError, Redlock, Resource, current, lock, redlock};
 use redlock_tests::{Nodes, eventually};
 
 use crate::runtime::fixture::{
@@ -194,7 +194,8 @@ async fn on(
     outer: &'static [&'static str],
     inner: &'static [&'static str],
 ) -> Result<bool, LockError> {
-    let below = move |above: LeaseHandle| async move {
+    let below = async move {
+        let above = current().expect("it runs under its lock");
         let below = lock("r").pools(inner.iter().copied()).acquire().await?;
         Ok(below.token_id() == above.token_id())
     };

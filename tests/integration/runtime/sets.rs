@@ -25,8 +25,9 @@ async fn of_iterator(ids: &[u64]) -> Result<Resource, LockError> {
 
 /// What the object style locks.
 async fn locked(names: impl Into<Resource>) -> Resource {
-    let locked = lock(names).run(|lease| async move { lease.resource().clone() });
-    locked.await.expect("they are free")
+    let own = async { current().map(|lease| lease.resource().clone()) };
+    let locked = lock(names).run(own).await.expect("they are free");
+    locked.expect("it runs under its lock")
 }
 
 #[tokio::test]
@@ -68,9 +69,10 @@ fn is_shared(lease: &LeaseHandle) -> bool {
 #[tokio::test]
 async fn a_set_serves_each_set_in_it_at_any_depth() {
     let (nodes, redlock) = start(3).await;
-    let below = |_| async {
+    let below = async {
         for part in [&["a"][..], &["b", "c"], &["c", "a", "b"]] {
-            let shares = lock(part).run(|part| async move {
+            let shares = lock(part).run(async {
+                let part = current().expect("it runs under its lock");
                 assert!(is_shared(&part));
                 // Below a share as well: what is above it counts.
                 let all = lock(["c", "b", "a"]).acquire().await?;

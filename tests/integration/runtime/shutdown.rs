@@ -226,7 +226,7 @@ async fn a_body_that_does_not_yield_keeps_its_key_and_is_reported() {
     let (begun, has_begun) = tokio::sync::oneshot::channel();
     let call = spawn_on(
         &redlock,
-        lock("r").run(move |_| async move {
+        lock("r").run(async move {
             begun.send(()).unwrap();
             // Blocks the thread. An error where the test has failed.
             let _: Result<(), _> = has_to_go.recv();

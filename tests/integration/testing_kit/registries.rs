@@ -131,7 +131,7 @@ async fn a_services_own_configuration_is_used_without_its_servers() {
 async fn a_pool_whose_url_is_left_to_a_variable_is_there_in_tests() {
     let config = Config::from_toml("[pools.main]\ntrust_aof = true").unwrap();
     let locks = TestLocks::with_config(config);
-    lock("r").run(|_| async {}).await.unwrap();
+    lock("r").run(async {}).await.unwrap();
     assert_eq!(locks.acquisitions()[0].pools, ["main"]);
 }
 

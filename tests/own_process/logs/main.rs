@@ -212,7 +212,7 @@ async fn a_hundred_leases_that_are_not_renewed_write_a_few_lines_a_second_and_bl
                 .ttl(Duration::from_secs(8))
                 .max_hold(Duration::from_secs(3600))
                 .wait(SOON)
-                .run(move |_lease| async move {
+                .run(async move {
                     holding.add_permits(1);
                     std::future::pending::<()>().await;
                 });

@@ -201,13 +201,13 @@ async fn each_outcome_is_counted_by_its_name() {
         outcomes("redlock:").await.unwrap_err();
         lock("figures: job")
             .once_per(SOON * 3)
-            .run(|_| async {})
+            .run(async {})
             .await
             .unwrap();
-        let again = lock("figures: job").once_per(SOON * 3).run(|_| async {});
+        let again = lock("figures: job").once_per(SOON * 3).run(async {});
         assert!(again.await.unwrap_err().is_already_run());
         let joins = async { outcomes("figures: free").await.unwrap() };
-        lock("figures: free").run(|_| joins).await.unwrap();
+        lock("figures: free").run(joins).await.unwrap();
         skips().await;
         let waiting = lock("figures: held").wait(SOON).acquire();
         assert!(drop_after(2, waiting).await.is_none());

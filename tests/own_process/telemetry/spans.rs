@@ -102,7 +102,7 @@ async fn what_a_body_drops_when_its_caller_goes_away_is_inside_its_span() {
     let (_nodes, redlock) = start().await;
     let begun = Notify::new();
     let object_style = async {
-        let body = |_| async {
+        let body = async {
             let _witness = Witness("by run");
             begun.notify_one();
             std::future::pending::<()>().await;
@@ -260,7 +260,7 @@ async fn a_call_below_the_holder_is_joined_and_its_span_is_below_the_holders() {
     let (_nodes, redlock) = start().await;
     let nested = lock("joined")
         .fencing(true)
-        .run(|_| async { work("joined").await.unwrap() });
+        .run(async { work("joined").await.unwrap() });
     registry(&redlock).scope(nested).await.unwrap();
     let acquires = told.spans("redlock.acquire", "joined");
     let [(outer, _), (inner, parent)] = &acquires[..] else {
@@ -294,7 +294,7 @@ async fn the_mode_and_the_permit_of_a_lock_are_on_both_spans() {
         ),
         ("spans: permits", options().permits(2), None, true),
     ] {
-        let run = lock(resource).options(options).run(|_| async {});
+        let run = lock(resource).options(options).run(async {});
         registry(&redlock).scope(run).await.unwrap();
         let mut permits = Vec::new();
         for name in ["redlock.acquire", "redlock.hold"] {
@@ -320,12 +320,10 @@ async fn no_span_and_no_event_has_an_owner_token() {
     let (nodes, redlock) = start_with(|config| config.key_prefix("secret:")).await;
     let tokens = registry(&redlock)
         .scope(async {
-            let body = |lease: redlock_runtime::LeaseHandle| {
-                let nodes = &nodes;
-                async move {
-                    lease.extend(Duration::from_secs(30)).await.unwrap();
-                    nodes.values_of("secret:tokens")
-                }
+            let body = async {
+                let lease = redlock_runtime::current().unwrap();
+                lease.extend(Duration::from_secs(30)).await.unwrap();
+                nodes.values_of("secret:tokens")
             };
             lock("tokens").run(body).await.unwrap()
         })

@@ -95,7 +95,7 @@ impl Holder {
             Style::Bare => self.bare().await,
             Style::Run => {
                 let body = |lease| self.work(Grip::Lease(lease));
-                self.lock().run(body).await
+                self.lock().acquire().await?.run(body).await
             }
             Style::Attribute => self.annotated().await,
         }

@@ -1,5 +1,5 @@
 //! Notes that are no templates, and templates that are no notes.
-use redlock_runtime::{LockError, locked, redlock};
+use redlock_runtime::{LockError, redlock};
 
 #[redlock(resource = "a", note = "")]
 async fn empty() -> Result<(), LockError> {
@@ -44,5 +44,4 @@ async fn too_long(id: u64) -> Result<(), LockError> {
 fn main() {
     let _ = (empty(), number(), no_value(), unclosed_and_twice(), positional(1), unknown(1));
     let _ = (not_replaced(1), too_long(1));
-    let _ = locked!(resource = "a", note = "job {f()}", async {});
 }

@@ -1,5 +1,5 @@
 //! Notes in all forms that compile.
-use redlock_runtime::{LockError, locked, redlock};
+use redlock_runtime::{LockError, redlock};
 
 const NIGHTLY: &str = "nightly";
 
@@ -51,6 +51,4 @@ fn main() {
     let job = || Job { name: "x".to_owned(), id: (1, 2) };
     let _ = (literal(), template(job(), 7), formatted(1), constant(), number(1), arguments(1));
     let _ = job().method();
-    let name = "x";
-    let _ = locked!(resource = "a", note = "{name}", async { 1 });
 }

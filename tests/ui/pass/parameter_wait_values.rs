@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use redlock_runtime::parameters::Wait;
-use redlock_runtime::{LockError, locked, redlock};
+use redlock_runtime::{LockError, redlock};
 
 #[redlock(resource = "a", wait = 5_000)]
 async fn milliseconds() -> Result<(), LockError> {
@@ -35,10 +35,6 @@ async fn variable(wait: Wait) -> Result<(), LockError> {
 #[redlock(resource = "a", wait = *wait, if_locked = "skip")]
 async fn reference(wait: &Wait) -> Result<(), LockError> {
     Ok(())
-}
-
-async fn block(wait: Wait) -> Result<(), LockError> {
-    locked!(resource = "a", wait = wait, async {}).await
 }
 
 fn main() {}
