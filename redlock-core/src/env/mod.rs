@@ -23,7 +23,6 @@ pub(crate) mod timers;
 
 use std::fmt;
 use std::future::Future;
-use std::num::NonZeroU64;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
@@ -39,24 +38,23 @@ use timers::Timer;
 
 /// A point in time on one [`Clock`]: whole nanoseconds since an origin that only that clock knows. The
 /// largest value is some 584 years after the origin.
-// One more than the nanoseconds, so that an `Option` of it is one word too.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Moment(NonZeroU64);
+pub struct Moment(u64);
 
 impl Moment {
     /// The moment `since` after the clock's origin, or the largest value.
     pub const fn from_origin(since: Duration) -> Self {
-        Self(NonZeroU64::MIN.saturating_add(nanos(since)))
+        Self(nanos(since))
     }
 
     /// The time from the clock's origin to this moment.
     pub const fn since_origin(self) -> Duration {
-        Duration::from_nanos(self.0.get() - 1)
+        Duration::from_nanos(self.0)
     }
 
     /// The time from `earlier` to this moment; zero if `earlier` is not earlier.
     pub const fn saturating_since(self, earlier: Self) -> Duration {
-        Duration::from_nanos(self.0.get().saturating_sub(earlier.0.get()))
+        Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
 
     /// This moment plus `by`, or the largest value on overflow.
@@ -68,10 +66,7 @@ impl Moment {
     /// This moment minus `by`, or the origin on underflow.
     #[must_use]
     pub const fn saturating_sub(self, by: Duration) -> Self {
-        match NonZeroU64::new(self.0.get().saturating_sub(nanos(by))) {
-            Some(moment) => Self(moment),
-            None => Self(NonZeroU64::MIN),
-        }
+        Self(self.0.saturating_sub(nanos(by)))
     }
 }
 
@@ -81,40 +76,23 @@ impl fmt::Debug for Moment {
     }
 }
 
-/// A duration in one word: whole nanoseconds, or the largest value.
-// One more than the nanoseconds, as for a `Moment`.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Span(NonZeroU64);
-
-impl Span {
-    pub(crate) const fn of(duration: Duration) -> Self {
-        Self(NonZeroU64::MIN.saturating_add(nanos(duration)))
-    }
-
-    pub(crate) const fn duration(self) -> Duration {
-        Duration::from_nanos(self.0.get() - 1)
-    }
-}
-
 /// A [`Moment`] that one thread sets and others read.
 pub(crate) struct SharedMoment(AtomicU64);
 
 impl SharedMoment {
     pub(crate) const fn new(moment: Moment) -> Self {
-        Self(AtomicU64::new(moment.0.get()))
+        Self(AtomicU64::new(moment.0))
     }
 
     pub(crate) fn get(&self) -> Moment {
-        // Only moments are stored, and none of them is zero.
-        Moment(NonZeroU64::new(self.0.load(Ordering::Acquire)).unwrap_or(NonZeroU64::MIN))
+        Moment(self.0.load(Ordering::Acquire))
     }
 
     pub(crate) fn set(&self, moment: Moment) {
-        self.0.store(moment.0.get(), Ordering::Release);
+        self.0.store(moment.0, Ordering::Release);
     }
 }
 
-/// One word: a lease has several moments, and there may be many leases.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "checked in the line before"

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::env::{Moment, Span};
+use crate::env::Moment;
 use crate::model::kind::Kind;
 use crate::model::request::drift;
 
@@ -21,16 +21,16 @@ pub(super) const EARLIEST: Duration = Duration::from_millis(20);
 /// How a lease is renewed.
 #[derive(Clone, Copy)]
 pub(super) struct RenewalTerms {
-    pub(super) ttl: Span,
+    pub(super) ttl: Duration,
     /// The time for which the lease is renewed, and the moment when it is over.
-    pub(super) max_hold: Span,
+    pub(super) max_hold: Duration,
     pub(super) end: Moment,
 }
 
 impl RenewalTerms {
     /// How much earlier than due the lease may be renewed.
     pub(super) fn earliness(&self) -> Duration {
-        EARLIEST.min(self.ttl.duration() / 30)
+        EARLIEST.min(self.ttl / 30)
     }
 }
 

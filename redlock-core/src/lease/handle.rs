@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
 
-use crate::env::{Moment, SharedMoment, Span};
+use crate::env::{Moment, SharedMoment};
 use crate::error::LeaseEnd;
 use crate::model::kind::Kind;
 use crate::model::note::Note;
@@ -68,10 +68,10 @@ impl Lease {
             permits,
             resource: request.resource.clone(),
             kind: request.kind,
-            ttl: Span::of(request.ttl),
+            ttl: request.ttl,
             clock_drift_factor: request.clock_drift_factor,
             acquired_at: terms.acquired_at,
-            waited: Span::of(terms.granted_at.saturating_since(budget.began)),
+            waited: terms.granted_at.saturating_since(budget.began),
             attempts: budget.attempts,
             fencing_token: terms.fencing_token,
             joined: AtomicU32::new(1),
@@ -171,7 +171,7 @@ impl LeaseHandle {
 
     /// The ttl of the request. An extension may have used another one.
     pub fn ttl(&self) -> Duration {
-        self.shared.ttl()
+        self.shared.ttl
     }
 
     /// The number of extensions, renewals included.
@@ -208,7 +208,7 @@ impl LeaseHandle {
 
     /// The time that the acquiring caller waited, in line and for the nodes.
     pub fn waited(&self) -> Duration {
-        self.shared.waited.duration()
+        self.shared.waited
     }
 
     /// The number of that caller's attempts; zero if the lock was handed over unchanged.
@@ -267,7 +267,7 @@ impl LeaseHandle {
     /// and after the end of the lease.
     pub fn not_resting_on(&self) -> impl Iterator<Item = &str> {
         let shared = &self.shared;
-        let timeout = shared.context().node_timeout.min(shared.ttl() / 4);
+        let timeout = shared.context().node_timeout.min(shared.ttl / 4);
         let is_settled = self.over().is_none() && self.held_for() >= timeout;
         let vouching = if is_settled {
             shared.claim.vouching()

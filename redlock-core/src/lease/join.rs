@@ -28,7 +28,7 @@ impl LeaseHandle {
     /// `request`.
     pub(crate) fn share(&self, request: &Request) -> Option<Lease> {
         let shared = &self.shared;
-        let is_alike = shared.ttl() == request.ttl
+        let is_alike = shared.ttl == request.ttl
             && shared.clock_drift_factor.to_bits() == request.clock_drift_factor.to_bits()
             && (shared.fencing_token.is_some() || !request.fencing)
             // The note is on the nodes, and would name the first reader's work.

@@ -71,7 +71,7 @@ pub use release::Released;
 
 use crate::context::Context;
 use crate::env::caught::log;
-use crate::env::{Cause, Clock, Moment, SharedMoment, Span, Throttles};
+use crate::env::{Cause, Clock, Moment, SharedMoment, Throttles};
 use crate::error::{LeaseEnd, Unavailable};
 use crate::model::kind::Kind;
 use crate::model::resource::Resource;
@@ -124,11 +124,11 @@ pub(crate) struct LeaseShared {
     /// The kind that the request asked for.
     kind: Kind,
     /// The request's ttl.
-    ttl: Span,
+    ttl: Duration,
     pub(crate) clock_drift_factor: f64,
     pub(crate) acquired_at: Moment,
     /// The time that the first holder waited for the lock, and the number of its attempts.
-    waited: Span,
+    waited: Duration,
     attempts: u32,
     pub(crate) fencing_token: Option<FencingToken>,
     /// The number of [`Lease`]s that share the lock. The last one to leave releases it.
@@ -160,7 +160,7 @@ pub(crate) struct LeaseState {
     /// The number of renewals that are running.
     pub(crate) renewals: u32,
     /// The time for which the lease was renewed, once a renewal has ended because of it.
-    pub(crate) max_hold: Option<Span>,
+    pub(crate) max_hold: Option<Duration>,
     pub(crate) extensions: u32,
     /// The turn in this lease's line, until the lease is over. `None` if the turn was passed on at once.
     pub(crate) turn: Option<Turn>,
@@ -203,10 +203,6 @@ impl LeaseShared {
         names.join(",")
     }
 
-    fn ttl(&self) -> Duration {
-        self.ttl.duration()
-    }
-
     fn context(&self) -> &Context {
         &self.leases.context
     }
@@ -239,10 +235,7 @@ impl LeaseShared {
             Some(Unproved::GivenUp(error)) => LeaseEnd::NotRenewed(Arc::clone(error)),
             Some(Unproved::NotSent) => LeaseEnd::StoodStill,
             None if state.renewals > 0 => LeaseEnd::StoodStill,
-            None => {
-                let max_hold = state.max_hold.map(Span::duration);
-                max_hold.map_or(LeaseEnd::Expired, LeaseEnd::MaxHold)
-            }
+            None => state.max_hold.map_or(LeaseEnd::Expired, LeaseEnd::MaxHold),
         }
     }
 }

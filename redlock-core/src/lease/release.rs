@@ -234,7 +234,7 @@ impl LeaseShared {
 
     /// The keys stay until their ttl, which is the deadline and the drift.
     fn keep_until_expiry(&self) {
-        let drift = drift(self.ttl(), self.clock_drift_factor);
+        let drift = drift(self.ttl, self.clock_drift_factor);
         self.keep_until(self.deadline().saturating_add(drift));
     }
 
@@ -245,7 +245,7 @@ impl LeaseShared {
             EndedLease {
                 deadline: state.deadline,
                 expiring: state.expiring,
-                ttl: self.ttl(),
+                ttl: self.ttl,
                 clock_drift_factor: self.clock_drift_factor,
                 is_fenced: self.fencing_token.is_some(),
             }

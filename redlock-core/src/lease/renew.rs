@@ -61,7 +61,7 @@ async fn renew(leases: &Leases) {
                 let mut under_way = in_flight.iter().map(|one| &one.lease);
                 under_way.any(|other| other.lock_id() == lease.lock_id())
             };
-            let ttl = terms.ttl.duration();
+            let ttl = terms.ttl;
             if let Some(due) = lease.renewed_by_another(ttl, now, is_under_way) {
                 renewals.put_back(id, due);
                 continue;
@@ -128,7 +128,7 @@ fn begin(
     now: Moment,
 ) -> Option<InFlight> {
     // Not beyond the end, in whole milliseconds.
-    let ttl = terms.ttl.duration();
+    let ttl = terms.ttl;
     let left = terms.end.saturating_since(now).min(ttl);
     let left = Duration::from_millis(u64::try_from(left.as_millis()).unwrap_or(u64::MAX));
     if let Some(over) = lease.over() {
@@ -168,7 +168,7 @@ fn begin(
 
 /// Concludes an extension by its votes. Returns the lease's next due time, if it has one.
 fn conclude(leases: &Leases, one: &InFlight, now: Moment) -> Option<Moment> {
-    let (lease, ttl) = (&one.lease, one.terms.ttl.duration());
+    let (lease, ttl) = (&one.lease, one.terms.ttl);
     match lease.end_extension(&one.extending) {
         Ok(()) if one.is_last => {
             // The lease has its last validity.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use crate::env::{Moment, Span};
+use crate::env::Moment;
 use crate::model::request::{Renewal, Request};
 
 use super::due::{EARLIEST, RenewalTerms};
@@ -47,7 +47,7 @@ pub(super) struct RenewedLease {
 impl RenewedLease {
     fn new(lease: LeaseHandle, terms: RenewalTerms) -> Self {
         lease.shared.state.lock().renewals += 1;
-        let due = lease.renewal_due(terms.ttl.duration());
+        let due = lease.renewal_due(terms.ttl);
         Self { lease, terms, due }
     }
 }
@@ -69,8 +69,8 @@ impl Lease {
             Renewal::Unlimited => Duration::MAX,
         };
         let terms = RenewalTerms {
-            ttl: Span::of(request.ttl),
-            max_hold: Span::of(max_hold),
+            ttl: request.ttl,
+            max_hold,
             end: began.saturating_add(max_hold),
         };
         let entry = RenewedLease::new(self.handle(), terms);

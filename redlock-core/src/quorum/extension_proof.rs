@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use super::majority;
-use super::round::kept::KeptVotes;
 use super::round::{Round, Seats, seats_in};
 
 /// The continuous seats of a claim, in addition to those of its acquisition.
@@ -17,11 +16,10 @@ pub(crate) struct ExtensionProof {
     /// Seats where the last extension that was judged found no key. If a seat had not answered it by
     /// then, the answer to the extension before counts.
     absent: u64,
-    /// Boxed: keys are rarely put back, and there may be many leases.
-    restorations: Option<Box<Restorations>>,
+    restorations: Option<Restorations>,
     /// The extension that was judged last. Its late answers are read when the next extension begins, so
     /// that a node that is always slower than the majority is heard.
-    last: Option<KeptVotes>,
+    last: Option<Arc<Round>>,
 }
 
 /// The times that keys were put back: the last one with its seats, and the seats and the number of all.
@@ -93,7 +91,7 @@ impl ExtensionProof {
         } else {
             ProofState::Open
         };
-        let before = self.last.replace(KeptVotes::of(round));
+        let before = self.last.replace(Arc::clone(round));
         let before = before.map_or(0, |before| before.gone_seats().0);
         self.absent = absent | before & !round.answered_seats();
         // A key that another extension put back meanwhile may have come after the beginning of this
@@ -109,11 +107,6 @@ impl ExtensionProof {
         (outcome, counts | promoted)
     }
 
-    /// All nodes have answered in `round`. Returns what is left to drop, if it was judged last.
-    pub(crate) fn keep_votes_of(&mut self, round: &Round) -> Option<KeptVotes> {
-        self.last.as_mut()?.complete(round)
-    }
-
     /// The seats where the key may be put back if the last extension was a proof: the key is gone
     /// there, and no other `SET` of ours may still arrive.
     pub(crate) fn restorable(&self, acquisition: Seats) -> u64 {
@@ -127,11 +120,11 @@ impl ExtensionProof {
     pub(crate) fn restored(&mut self, round: Arc<Round>, seats: u64) {
         // The key was missing on these seats, so they are not continuous, even if the answer came late.
         self.gone |= seats;
-        self.restorations = Some(Box::new(Restorations {
+        self.restorations = Some(Restorations {
             last: (round, seats),
             seats: seats | self.restored_seats(),
             count: self.restored_times().wrapping_add(1),
-        }));
+        });
     }
 
     /// The seats where keys were put back.

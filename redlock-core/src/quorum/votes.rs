@@ -1,4 +1,4 @@
-//! The votes of one round, packed: nearly every vote is a plain grant.
+//! The votes of one round.
 
 use std::sync::Arc;
 
@@ -8,15 +8,10 @@ use crate::node::{Answer, Holding, Node, PermitReport};
 use super::Tally;
 use super::round::{bit, seats_in};
 
-/// The number of seats that have room for the epoch of their grant. Further seats keep the whole
-/// answer.
-pub(crate) const INLINE_EPOCHS: usize = 5;
-
-/// The answers by seat. A lease keeps the answers of a round while it lives, so the usual answers take
-/// no memory of their own.
+/// The answers by seat, and the seats by what they answered. Sets of seats are the bits of a word.
 #[derive(Default)]
 pub(crate) struct Votes {
-    pub(crate) configured: usize,
+    answers: Vec<Option<Answer>>,
     /// The seats that granted: of permits, the same ones, which more seats granted than any others.
     pub(crate) granted: u64,
     /// The seats that granted other permits than those.
@@ -29,26 +24,21 @@ pub(crate) struct Votes {
     pub(crate) absent: u64,
     /// The seats that did not serve the operation.
     pub(crate) failed: u64,
-    /// The epochs of plain grants.
-    pub(crate) epochs: [u32; INLINE_EPOCHS],
-    /// Answers that are more than a bit and an epoch.
-    details: Vec<(usize, Answer)>,
 }
 
 impl Votes {
     pub(crate) fn new(configured: usize) -> Self {
         Self {
-            configured,
+            answers: vec![None; configured],
             ..Self::default()
         }
     }
 
     /// Records a vote. False if the seat has voted before.
     pub(crate) fn record(&mut self, seat: usize, answer: Answer, is_late: bool) -> bool {
-        let said = bit(seat);
-        if self.answered() & said != 0 {
+        let Some(place @ None) = self.answers.get_mut(seat) else {
             return false;
-        }
+        };
         let seats = match &answer {
             // Which permits lead is found out once the answer is kept.
             Answer::Granted {
@@ -59,26 +49,20 @@ impl Votes {
             Answer::Absent => &mut self.absent,
             Answer::Failed(_) => &mut self.failed,
         };
+        let said = bit(seat);
         *seats |= said;
         if is_late {
             self.late |= said;
         }
-        match (answer, self.epochs.get_mut(seat)) {
-            (Answer::Absent, _) => {}
-            (
-                Answer::Granted {
-                    counter: None,
-                    epoch,
-                    permits: None,
-                },
-                Some(room),
-            ) => *room = epoch,
-            (answer, _) => self.details.push((seat, answer)),
-        }
+        *place = Some(answer);
         if self.strayed & said != 0 {
             self.count_permits(seat);
         }
         true
+    }
+
+    fn configured(&self) -> usize {
+        self.answers.len()
     }
 
     /// The seat has granted permits. Those seats count as granting that granted the same ones, if they are
@@ -87,8 +71,7 @@ impl Votes {
         let Some(taken) = self.taken_at(seat) else {
             return;
         };
-        let seats = self.details.iter().map(|(seat, _)| *seat);
-        let alike = seats.filter(|seat| self.taken_at(*seat) == Some(taken));
+        let alike = (0..self.configured()).filter(|seat| self.taken_at(*seat) == Some(taken));
         let alike = alike.fold(0, |seats, seat| seats | bit(seat));
         if seats_in(alike) > seats_in(self.granted) {
             self.strayed = (self.strayed | self.granted) & !alike;
@@ -98,11 +81,8 @@ impl Votes {
 
     /// The permits that a seat granted.
     fn taken_at(&self, seat: usize) -> Option<PermitSet> {
-        match self.details(seat) {
-            Some(Answer::Granted {
-                permits: Some(report),
-                ..
-            }) => Some(report.taken),
+        match self.answers.get(seat)? {
+            Some(Answer::Granted { permits, .. }) => permits.as_ref().map(|report| report.taken),
             _ => None,
         }
     }
@@ -114,14 +94,14 @@ impl Votes {
 
     /// The permits of the seats that count as granting.
     fn permits(&self) -> Option<PermitSet> {
-        let mut seats = self.details.iter().map(|(seat, _)| *seat);
-        let granted = seats.find(|seat| self.granted & bit(*seat) != 0)?;
+        let granted = self.granted.trailing_zeros() as usize;
         self.taken_at(granted)
     }
 
     /// What the seats say of the permits of the resource.
     fn permit_reports(&self) -> Vec<Arc<PermitReport>> {
-        let reports = self.details.iter().filter_map(|(_, answer)| match answer {
+        let reports = self.answers.iter().flatten();
+        let reports = reports.filter_map(|answer| match answer {
             Answer::Granted { permits, .. } => permits.clone(),
             Answer::Held(holding) => holding.permits.clone(),
             _ => None,
@@ -140,7 +120,7 @@ impl Votes {
 
     pub(crate) fn tally(&self) -> Tally {
         Tally {
-            configured: self.configured,
+            configured: self.configured(),
             granted: seats_in(self.granted),
             held: seats_in(self.held | self.strayed),
             absent: seats_in(self.absent),
@@ -148,58 +128,36 @@ impl Votes {
         }
     }
 
-    fn details(&self, seat: usize) -> Option<&Answer> {
-        let found = self.details.iter().find(|(of, _)| *of == seat);
-        found.map(|(_, answer)| answer)
-    }
-
     /// The answers, by seat. A seat that granted other permits than those that lead counts as held.
     pub(crate) fn answers(&self) -> Vec<Option<Answer>> {
-        let answer = |seat| {
-            if let Some(Answer::Granted { permits, .. }) = self.details(seat)
+        let mut answers = self.answers.clone();
+        for (seat, answer) in answers.iter_mut().enumerate() {
+            if let Some(Answer::Granted { permits, .. }) = answer
                 && self.strayed & bit(seat) != 0
             {
-                let permits = permits.clone();
-                Some(Answer::Held(Holding {
+                let permits = permits.take();
+                *answer = Some(Answer::Held(Holding {
                     permits,
                     ..Holding::default()
-                }))
-            } else if let Some(answer) = self.details(seat) {
-                Some(answer.clone())
-            } else if self.granted & bit(seat) != 0 {
-                let epoch = self.epochs.get(seat).copied().unwrap_or_default();
-                Some(Answer::Granted {
-                    counter: None,
-                    epoch,
-                    permits: None,
-                })
-            } else {
-                (self.absent & bit(seat) != 0).then_some(Answer::Absent)
+                }));
             }
-        };
-        (0..self.configured).map(answer).collect()
+        }
+        answers
     }
 
     /// The seats of `nodes` that granted and cannot have forgotten it since.
     pub(crate) fn vouching(&self, nodes: &[Arc<dyn Node>]) -> u64 {
-        let is_current = |seat: usize, node: &dyn Node| {
-            self.granted & bit(seat) != 0
-                && match self.details(seat) {
-                    Some(answer) => is_current_grant(Some(answer), node),
-                    None => self.epochs.get(seat) == Some(&node.epoch()),
-                }
-        };
-        let seats = nodes.iter().enumerate();
-        seats
-            .filter(|(seat, node)| is_current(*seat, &***node))
-            .fold(0, |seats, (seat, _)| seats | bit(seat))
+        let answers = self.answers.iter().zip(nodes).enumerate();
+        let current =
+            answers.filter(|(_, (answer, node))| is_current_grant(answer.as_ref(), &***node));
+        current.fold(0, |seats, (seat, _)| seats | bit(seat)) & self.granted
     }
 
     /// The largest number of seats at which the keys hold one value. Keys without a value are no lock, and
     /// count as one value.
     pub(crate) fn held_alike(&self) -> usize {
-        let values = self.details.iter().filter_map(|(_, answer)| match answer {
-            Answer::Held(holding) => Some(&holding.value),
+        let values = self.answers.iter().filter_map(|answer| match answer {
+            Some(Answer::Held(holding)) => Some(&holding.value),
             _ => None,
         });
         let alike = |value| values.clone().filter(|other| *other == value).count();
@@ -209,11 +167,10 @@ impl Votes {
     /// The seats at which the operation may have had an effect: all but those that it certainly never
     /// reached.
     pub(crate) fn reached(&self) -> u64 {
-        let unsent = self
-            .details
-            .iter()
-            .filter(|(_, answer)| matches!(answer, Answer::Failed(error) if !error.was_sent()));
-        unsent.fold(u64::MAX, |reached, (seat, _)| reached & !bit(*seat))
+        let unsent = self.answers.iter().enumerate().filter(
+            |(_, answer)| matches!(answer, Some(Answer::Failed(error)) if !error.was_sent()),
+        );
+        unsent.fold(u64::MAX, |reached, (seat, _)| reached & !bit(seat))
     }
 }
 

@@ -1,6 +1,5 @@
 //! The keys of one attempt on the nodes, and their removal.
 
-mod acquisition;
 mod ending;
 mod permits;
 pub(crate) mod sharing;
@@ -17,7 +16,6 @@ use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::NodeSet;
 use crate::node::operation::{Operation, Want};
-use acquisition::Acquisition;
 use ending::ClaimEnd;
 use permits::{OtherPermits, PermitVotes};
 use sharing::{SharedAttempt, SharedClaim};
@@ -25,7 +23,6 @@ use sharing::{SharedAttempt, SharedClaim};
 use super::extension_proof::{ExtensionProof, ProofState, Voters};
 use super::fencing::Hint;
 use super::majority;
-use super::round::kept::KeptVotes;
 use super::round::{Goal, Round, bit, seats_in};
 
 /// One owner token on a set of nodes, from the sending of the acquisition to the sending of its
@@ -35,9 +32,9 @@ pub(crate) struct Claim {
     pub(crate) keys: Resource,
     pub(crate) token: OwnerToken,
     /// The keys of the fencing counters, if a fencing token is asked for.
-    counters: Option<Box<Resource>>,
+    counters: Option<Resource>,
     /// What the claim of another kind than a plain lock's has besides.
-    special: Option<Box<Special>>,
+    special: Option<Special>,
     /// The longest time in ms for which any node may keep the keys without hearing from us.
     longest_ttl: AtomicU64,
     state: Mutex<ClaimState>,
@@ -53,7 +50,8 @@ enum Special {
 }
 
 struct ClaimState {
-    acquisition: Acquisition,
+    /// The votes of the acquisition.
+    acquisition: Arc<Round>,
     ending: Option<ClaimEnd>,
     /// The number of callers that are sending an extension. If the life of the keys was shortened
     /// meanwhile, the last of these callers repeats the shortening: an extension after it would undo
@@ -68,7 +66,7 @@ struct ClaimState {
     extension_proof: ExtensionProof,
     /// The last round in which a majority proved that the lock is ours, and the seats that the lease rests
     /// on by it: an extension, if there was one since the acquisition.
-    proof: Option<(KeptVotes, u64)>,
+    proof: Option<(Arc<Round>, u64)>,
 }
 
 /// An extension that was sent.
@@ -133,11 +131,11 @@ impl Claim {
             nodes: Arc::clone(nodes),
             keys,
             token,
-            counters: counters.map(Box::new),
-            special: special.map(Box::new),
+            counters,
+            special,
             longest_ttl: AtomicU64::new(millis(ttl)),
             state: Mutex::new(ClaimState {
-                acquisition: Acquisition::Open(Arc::clone(acquisition)),
+                acquisition: Arc::clone(acquisition),
                 ending: None,
                 extending: 0,
                 shortened: None,
@@ -159,7 +157,7 @@ impl Claim {
     }
 
     /// Sends an extension to all nodes.
-    pub(crate) fn extend(self: &Arc<Self>, ttl: Duration) -> Extension {
+    pub(crate) fn extend(&self, ttl: Duration) -> Extension {
         self.longest_ttl.fetch_max(millis(ttl), Ordering::Relaxed);
         let voters = {
             let mut state = self.state.lock();
@@ -168,8 +166,8 @@ impl Claim {
             state.extension_proof.voters(acquisition)
         };
         let operation = Arc::new(self.operation(Want::Extend { ttl }));
-        let round = Round::kept_by(self, Goal::MajorityOf(voters.continuous));
-        round.submit(&self.nodes, &operation, |_| true);
+        let goal = Goal::MajorityOf(voters.continuous);
+        let round = Round::start(&self.nodes, &operation, goal, |_| true);
         let undone = {
             let mut state = self.state.lock();
             state.extending -= 1;
@@ -193,22 +191,9 @@ impl Claim {
         let (outcome, counted) =
             extension_proof.judge(acquisition, voters, self.nodes.len(), round, granted);
         if outcome == ProofState::Proved {
-            state.proof = Some((KeptVotes::of(round), counted));
-            state.acquisition.settle();
+            state.proof = Some((Arc::clone(round), counted));
         }
         outcome
-    }
-
-    /// All nodes have answered in `round`, an extension. The round is dropped, unless the extension was not
-    /// judged yet, or another one was meanwhile.
-    pub(crate) fn keep_votes_of(&self, round: &Round) {
-        // Dropped outside of the mutex.
-        let _rounds = {
-            let mut state = self.state.lock();
-            let proof = state.proof.as_mut();
-            let proof = proof.and_then(|(votes, _)| votes.complete(round));
-            (proof, state.extension_proof.keep_votes_of(round))
-        };
     }
 
     /// Puts the keys back where the last extensions found them gone: at a node that restarted, or that
@@ -262,13 +247,9 @@ impl Claim {
             let state = self.state.lock();
             (state.proof.clone(), state.acquisition.clone())
         };
-        match (&proof, &acquisition) {
-            (Some((votes, counted)), _) => votes.vouching_seats(&self.nodes) & counted,
-            (None, Acquisition::Open(round)) => {
-                round.vouching_seats(&self.nodes) & round.seats().in_time
-            }
-            // An acquisition is settled only after a proof.
-            (None, Acquisition::Settled(_)) => 0,
+        match proof {
+            Some((round, counted)) => round.vouching_seats(&self.nodes) & counted,
+            None => acquisition.vouching_seats(&self.nodes) & acquisition.seats().in_time,
         }
     }
 
@@ -279,7 +260,7 @@ impl Claim {
 
     fn operation(&self, want: Want) -> Operation {
         let counters = match want {
-            Want::Confirm { .. } => self.counters.as_deref().cloned(),
+            Want::Confirm { .. } => self.counters.clone(),
             _ => None,
         };
         let shared = self.shared().map(|it| it.part_of(want));

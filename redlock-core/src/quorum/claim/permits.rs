@@ -142,7 +142,7 @@ impl Claim {
         // The acquisition is not retracted: its release goes to a node only behind the node's answer, or at
         // the end of the new claim.
         self.state.lock().ending.get_or_insert(ClaimEnd::Narrowed);
-        if let Some(Special::AllPermits(votes)) = self.special.as_deref() {
+        if let Some(Special::AllPermits(votes)) = &self.special {
             // A claim is narrowed once.
             let _ = votes.won.set(Arc::downgrade(&claim));
         }
@@ -154,7 +154,7 @@ impl Claim {
     /// the others: their answers are known, or no answer is waited for any more. Each seat is dealt with
     /// once.
     pub(super) fn release_others(&self, seats: u64) {
-        let Some(Special::WonPermits(others)) = self.special.as_deref() else {
+        let Some(Special::WonPermits(others)) = &self.special else {
             return;
         };
         let Some((keys, seats)) = others.take(seats) else {
@@ -174,7 +174,7 @@ impl Claim {
     /// The release of all permits, and the seats that it goes to at the end of the claim: those whose answers
     /// are not known, which may have granted any permits.
     pub(super) fn unheard_release(&self, want: Want) -> Option<(SharedOperation, u64)> {
-        let Some(Special::WonPermits(others)) = self.special.as_deref() else {
+        let Some(Special::WonPermits(others)) = &self.special else {
             return None;
         };
         let (keys, seats) = others.take(u64::MAX)?;

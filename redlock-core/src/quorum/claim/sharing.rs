@@ -91,7 +91,7 @@ impl SharedClaim {
 
 impl Claim {
     pub(super) fn shared(&self) -> Option<&SharedClaim> {
-        match self.special.as_deref() {
+        match &self.special {
             Some(Special::Shared(shared)) => Some(shared),
             _ => None,
         }

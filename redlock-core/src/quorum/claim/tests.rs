@@ -225,7 +225,7 @@ fn a_late_acquisition_may_be_sent_again_until_its_release_is_sent() {
 #[test]
 fn the_keys_of_all_permits_are_kept_only_until_every_node_has_answered() {
     let (claim, nodes) = won();
-    let kept = || match claim.special.as_deref() {
+    let kept = || match &claim.special {
         Some(Special::WonPermits(others)) => others.keeps_keys(),
         _ => panic!("a claim on permits"),
     };

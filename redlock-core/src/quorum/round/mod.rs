@@ -1,12 +1,11 @@
 //! One question to all nodes, and the votes that came back.
 
-pub(crate) mod kept;
 mod seats;
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -22,7 +21,6 @@ use crate::node::{Answer, Answers, Node, NodeError, NodeErrorKind, PermitReport,
 
 pub(crate) use seats::{MOST_NODES, Seats, bit, seats_in};
 
-use super::claim::Claim;
 use super::votes::{Votes, is_current_grant};
 use super::{Tally, majority};
 
@@ -86,8 +84,6 @@ pub(crate) struct Round {
     in_time: Option<(Arc<dyn Clock>, Moment)>,
     /// See [`Round::retract`].
     is_retracted: AtomicBool,
-    /// The claim that keeps the votes, to be told once all nodes have answered.
-    keeper: Weak<Claim>,
 }
 
 struct RoundState {
@@ -118,22 +114,7 @@ impl Round {
         goal: Goal,
         in_time: Option<(Arc<dyn Clock>, Moment)>,
     ) -> Arc<Self> {
-        Arc::new(Self::made(nodes, goal, in_time, Weak::new()))
-    }
-
-    /// A round whose votes `keeper` keeps.
-    pub(crate) fn kept_by(keeper: &Arc<Claim>, goal: Goal) -> Arc<Self> {
-        let nodes = keeper.nodes.len();
-        Arc::new(Self::made(nodes, goal, None, Arc::downgrade(keeper)))
-    }
-
-    fn made(
-        nodes: usize,
-        goal: Goal,
-        in_time: Option<(Arc<dyn Clock>, Moment)>,
-        keeper: Weak<Claim>,
-    ) -> Self {
-        Self {
+        Arc::new(Self {
             in_time,
             is_retracted: AtomicBool::new(false),
             state: Mutex::new(RoundState {
@@ -141,8 +122,7 @@ impl Round {
                 goal,
                 waiting: None,
             }),
-            keeper,
-        }
+        })
     }
 
     /// Sends `operation` to each node for which `wanted` is true. The other seats count as not holding
@@ -214,21 +194,17 @@ impl Round {
                 .in_time
                 .as_ref()
                 .is_some_and(|(clock, until)| clock.now() > *until);
-        let (waiting, is_last) = {
+        let waiting = {
             let mut state = self.state.lock();
             if !state.votes.record(seat, answer, is_late) {
                 return;
             }
             let is_met = state.goal.is_met(&state.votes);
-            let waiting = is_met.then(|| state.waiting.take()).flatten();
-            (waiting, state.votes.tally().pending() == 0)
+            is_met.then(|| state.waiting.take()).flatten()
         };
         // Outside of the mutex: a waker may run the caller at once.
         if let Some(waker) = waiting {
             wake(waker);
-        }
-        if is_last && let Some(keeper) = self.keeper.upgrade() {
-            keeper.keep_votes_of(self);
         }
     }
 
@@ -307,11 +283,6 @@ impl Round {
     /// The permits of the granting seats, and what all seats say of permits.
     pub(crate) fn permits(&self) -> (Option<PermitSet>, Vec<Arc<PermitReport>>) {
         self.state.lock().votes.permits_and_reports()
-    }
-
-    /// True if every seat has answered.
-    pub(crate) fn is_complete(&self) -> bool {
-        self.tally().pending() == 0
     }
 
     /// The seats of `nodes` that granted and cannot have forgotten it since.

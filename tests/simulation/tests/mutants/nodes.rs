@@ -10,7 +10,6 @@ const CHECKED_SET: &str = "redlock-core/src/restart_check/checked_set.rs";
 const MEMORY: &str = "redlock-core/src/memory/store.rs";
 const EVENTS: &str = "redlock-core/src/lease/events.rs";
 const VOTES: &str = "redlock-core/src/quorum/votes.rs";
-const KEPT: &str = "redlock-core/src/quorum/round/kept.rs";
 const PACE: &str = "redlock-core/src/restart_check/pace.rs";
 const NODE_CHECK: &str = "redlock-core/src/restart_check/node_check.rs";
 
@@ -149,27 +148,10 @@ pub(crate) const NODES: &[Mutant] = &[
     },
     Mutant {
         name: "grants-of-an-earlier-epoch-count",
-        patches: &[
-            Patch {
-                file: VOTES,
-                find: "if *epoch == node.epoch())",
-                replace: "if *epoch <= node.epoch())",
-            },
-            Patch {
-                file: VOTES,
-                find: "self.epochs.get(seat) == Some(&node.epoch())",
-                replace: "self.epochs.get(seat) <= Some(&node.epoch())",
-            },
-        ],
-        profile: "forgetful",
-        breaks: Invariant::Unvouched,
-    },
-    Mutant {
-        name: "kept-grants-of-an-earlier-epoch-count",
         patches: &[Patch {
-            file: KEPT,
-            find: "node.epoch() == **epoch",
-            replace: "node.epoch() >= **epoch",
+            file: VOTES,
+            find: "if *epoch == node.epoch())",
+            replace: "if *epoch <= node.epoch())",
         }],
         profile: "forgetful",
         breaks: Invariant::Unvouched,

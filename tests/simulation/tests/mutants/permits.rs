@@ -16,8 +16,8 @@ pub(crate) const PERMITS: &[Mutant] = &[
         name: "votes-for-different-permits-counted",
         patches: &[Patch {
             file: VOTES,
-            find: "seats.filter(|seat| self.taken_at(*seat) == Some(taken));",
-            replace: "seats.filter(|seat| self.taken_at(*seat).is_some());",
+            find: ".filter(|seat| self.taken_at(*seat) == Some(taken));",
+            replace: ".filter(|seat| self.taken_at(*seat).is_some());",
         }],
         profile: "permits",
         breaks: Invariant::Exclusion,
@@ -26,8 +26,8 @@ pub(crate) const PERMITS: &[Mutant] = &[
         name: "too-many-permits-by-different-votes",
         patches: &[Patch {
             file: VOTES,
-            find: "seats.filter(|seat| self.taken_at(*seat) == Some(taken));",
-            replace: "seats.filter(|seat| self.taken_at(*seat).is_some());",
+            find: ".filter(|seat| self.taken_at(*seat) == Some(taken));",
+            replace: ".filter(|seat| self.taken_at(*seat).is_some());",
         }],
         profile: "permits",
         breaks: Invariant::TooManyPermits,

@@ -26,8 +26,8 @@ pub(crate) const PROOF: &[Mutant] = &[
             },
             Patch {
                 file: CLAIM,
-                find: "round.vouching_seats(&self.nodes) & round.seats().in_time",
-                replace: "round.vouching_seats(&self.nodes)",
+                find: "acquisition.vouching_seats(&self.nodes) & acquisition.seats().in_time",
+                replace: "acquisition.vouching_seats(&self.nodes)",
             },
         ],
         profile: "faulty",
@@ -67,8 +67,8 @@ pub(crate) const PROOF: &[Mutant] = &[
         name: "stragglers-vouch-whenever-they-come",
         patches: &[Patch {
             file: CLAIM,
-            find: "round.vouching_seats(&self.nodes) & round.seats().in_time",
-            replace: "round.vouching_seats(&self.nodes)",
+            find: "acquisition.vouching_seats(&self.nodes) & acquisition.seats().in_time",
+            replace: "acquisition.vouching_seats(&self.nodes)",
         }],
         profile: "forgetful",
         breaks: Invariant::Unvouched,

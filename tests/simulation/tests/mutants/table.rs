@@ -56,10 +56,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
             Patch {
                 file: CLAIM,
                 find: "seats_in(self.vouching()) >= majority(self.nodes.len())",
-                replace: "let failed = match &self.state.lock().acquisition {
-            Acquisition::Open(round) => round.tally().failed,
-            Acquisition::Settled(_) => 0,
-        };
+                replace: "let failed = self.state.lock().acquisition.tally().failed;
         seats_in(self.vouching()) >= majority(self.nodes.len() - failed)",
             },
         ],
