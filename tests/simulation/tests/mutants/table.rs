@@ -212,8 +212,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "keys-put-back-and-not-released",
         patches: &[Patch {
             file: CLAIM_END,
-            find: "state.extension_proof.restored_seats() | acquisition.reached",
-            replace: "acquisition.reached",
+            find: "state.extension_proof.restored_seats() | state.acquisition.seats().reached",
+            replace: "state.acquisition.seats().reached",
         }],
         profile: "faulty",
         breaks: Invariant::Leftover,
@@ -235,8 +235,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "stragglers-forgotten",
         patches: &[Patch {
             file: CLAIM_END,
-            find: "state.extension_proof.restored_seats() | acquisition.reached",
-            replace: "state.extension_proof.restored_seats() | acquisition.granted",
+            find: "state.extension_proof.restored_seats() | state.acquisition.seats().reached",
+            replace: "state.extension_proof.restored_seats() | state.acquisition.seats().granted",
         }],
         profile: "faulty",
         breaks: Invariant::Leftover,
