@@ -114,8 +114,6 @@ impl Store {
             Want::Shorten { ttl } => self.shorten(operation, now.saturating_add(ttl)),
             Want::Release { .. } => self.release(operation),
             Want::Inspect => self.inspect(operation.keys(), now),
-            // Only readers and writers have it.
-            Want::Downgrade => Answer::Absent,
             Want::Remember { ttl, .. } => self.remember(operation, now.saturating_add(ttl)),
             Want::Recall => self.recall(operation.keys(), now),
             Want::Peek => self.peek(operation.keys(), now),

@@ -102,9 +102,6 @@ pub enum Want {
         /// The rest of that time.
         ttl: Duration,
     },
-    /// Make the writer with our token a reader, whose entry lives as long as the writer's key would have.
-    /// Only for an operation with [`sharing`](Operation::sharing).
-    Downgrade,
     /// Delete the keys that hold our token.
     Release {
         /// The time for which the node may keep the keys anyway. After that there is nothing to delete,
@@ -178,7 +175,7 @@ impl Operation {
         self.permits.as_deref()
     }
 
-    /// The same operation of a reader or a writer. It has one key.
+    /// The same operation of a reader, or the same acquisition or last release of a writer. It has one key.
     #[must_use]
     pub fn with_sharing(mut self, sharing: Option<Sharing>) -> Self {
         self.sharing = sharing.map(Box::new);

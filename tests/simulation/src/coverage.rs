@@ -91,8 +91,6 @@ counts! {
     confirmation_refused,
     /// Keys put back.
     restored,
-    /// Writers that became readers.
-    downgraded,
     /// Readers that shared a lease of their process.
     shared,
     /// Nodes that let a reader in beside another one.

@@ -166,7 +166,6 @@ const SHARING: [&str; 14] = [
     "restored",
     "owed",
     "zombies",
-    "downgraded",
     "shared",
     "read_beside",
     "behind_a_writer",

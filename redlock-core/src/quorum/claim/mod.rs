@@ -104,7 +104,7 @@ impl Claim {
             Operation::new(keys.clone(), token.clone(), want).with_counters(counters.clone());
         let operation = operation.in_nodes_time(hint.is_of_nodes);
         let shared = shared.map(SharedClaim::new);
-        let operation = operation.with_sharing(shared.as_ref().map(|it| it.part_of(want)));
+        let operation = operation.with_sharing(shared.as_ref().and_then(|it| it.part_of(want)));
         let acquisition = Round::start_with(
             nodes,
             &Arc::new(operation),
@@ -263,7 +263,7 @@ impl Claim {
             Want::Confirm { .. } => self.counters.clone(),
             _ => None,
         };
-        let shared = self.shared().map(|it| it.part_of(want));
+        let shared = self.shared().and_then(|it| it.part_of(want));
         Operation::new(self.keys.clone(), self.token.clone(), want)
             .with_counters(counters)
             .with_sharing(shared)

@@ -35,7 +35,6 @@ impl SimulatedClient {
             match random.below(7) {
                 0 | 1 => self.sleep(random.micros(0, micros / 2)).await,
                 2 | 6 => self.extend(&lease, number, ttl, random).await,
-                3 if lease.kind() == Kind::Write => self.downgrade(&lease, number, random).await,
                 3 => drop(lease.join()),
                 4 => {
                     let limit = Some(random.micros(0, micros));
@@ -160,23 +159,6 @@ impl SimulatedClient {
             Some(Ok(())) => coverage.extended += 1,
             _ => coverage.extension_failed += 1,
         });
-    }
-
-    /// Makes a writer a reader.
-    async fn downgrade(&self, lease: &Lease, number: usize, random: &mut Random) {
-        let limit = (random.below(4) == 0).then(|| random.micros(0, 5000));
-        let (began, paused) = (self.clock.now(), self.world.paused_for(self.id));
-        let downgraded = self.within(limit, lease.downgrade()).await;
-        self.check_settled("a downgrade", began, paused, DEFAULT_NODE_TIMEOUT);
-        self.look(number);
-        self.history.note(26, [self.id as u64, number as u64], || {
-            format!(
-                "c{} downgrades {}: {downgraded:?}",
-                self.id,
-                lease.token_id()
-            )
-        });
-        self.history.count(|coverage| coverage.downgraded += 1);
     }
 
     /// Sends a write to the store, which takes its time to arrive.

@@ -227,15 +227,6 @@ impl Process {
                     (_, Ok(())) => "extended, of a kind",
                 });
         }
-        if request.kind == Kind::Write && random.chance(4000) {
-            let downgraded = self.there.run(lease.downgrade()).await;
-            let count = match downgraded {
-                Ok(()) => "downgraded leases",
-                Err(_) => "not downgraded",
-            };
-            self.town.lock().expect("no panic").count(count);
-            sleep(Duration::from_micros(random.below(50_000))).await;
-        }
         self.table.leave(&request.resource, &lease.handle());
         if random.chance(5000) {
             self.there.run(lease.release()).await;

@@ -169,7 +169,6 @@ fn script_call(operation: &Operation, encoding: &Encoding, with_text: bool) -> V
         }
         // Only the release comes here: `encode` has commands of their own for the others.
         Want::Release { .. }
-        | Want::Downgrade
         | Want::Inspect
         | Want::Remember { .. }
         | Want::Recall
