@@ -91,8 +91,6 @@ counts! {
     confirmation_refused,
     /// Keys put back.
     restored,
-    /// Readers that shared a lease of their process.
-    shared,
     /// Nodes that let a reader in beside another one.
     read_beside,
     /// Nodes that refused a reader because a writer waited.

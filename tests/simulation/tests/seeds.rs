@@ -156,7 +156,7 @@ const FAULTY_PERMITS: [&str; 11] = [
     "errors",
 ];
 
-const SHARING: [&str; 14] = [
+const SHARING: [&str; 12] = [
     "acquired_fenced",
     "contended",
     "cancelled",
@@ -166,7 +166,6 @@ const SHARING: [&str; 14] = [
     "restored",
     "owed",
     "zombies",
-    "shared",
     "read_beside",
     "behind_a_writer",
     "behind_readers",

@@ -3,7 +3,6 @@
 use metrics::{Counter, Gauge, Histogram, counter, gauge, histogram};
 use redlock_core::error::{ExtendError, LeaseEnd};
 use redlock_core::lease::ObserveExtensions;
-use redlock_core::request::Kind;
 
 use super::super::outcome::AcquireOutcome;
 use super::describe::{

@@ -6,7 +6,6 @@ use std::time::Duration;
 use redlock_core::env::Clock as _;
 use redlock_core::error::LeaseEnd;
 use redlock_core::lease::Released;
-use redlock_core::request::Kind;
 use redlock_core::testing::permit_keys;
 use redlock_core::{Lease, LeaseHandle, Request, Resource};
 
@@ -55,9 +54,7 @@ impl SimulatedClient {
         });
         let left = (random.below(4) == 0).then(|| lease.handle());
         self.end(lease, number, request, random).await;
-        // The lease of a reader lives on while others share it.
-        let is_over = |left: &LeaseHandle| left.kind() != Kind::Read || left.holders() == 0;
-        if let Some(left) = left.filter(|left| self.world.observing(|| is_over(left))) {
+        if let Some(left) = left {
             self.use_after_the_end(&left, number, random).await;
         }
         if random.below(4) == 0 {

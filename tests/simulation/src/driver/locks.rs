@@ -120,7 +120,7 @@ impl Table {
         }
     }
 
-    /// Takes it off, before anything is released. Readers may share a lease.
+    /// Takes it off, before anything is released.
     fn leave(&self, names: &Resource, lease: &LeaseHandle) {
         let mut all = self.leases.lock().expect("no panic");
         for name in names.names() {

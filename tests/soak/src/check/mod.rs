@@ -35,7 +35,6 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 
 use crate::claimed::Share;
-use crate::clock::Moment;
 use crate::event::{Enter, How, LeaseId};
 use crate::history::{Held, History};
 use crate::store::{Highest, Write};
