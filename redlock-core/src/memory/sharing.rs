@@ -10,7 +10,7 @@ use crate::node::operation::{Operation, Want};
 use crate::node::sharing::{READERS_MARKER, READERS_TURN, Sharing};
 use crate::node::{Answer, Holding, Obstacle};
 
-use super::store::{Store, clamped, kept_for, outlier};
+use super::store::{Store, clamped, kept_for};
 
 const WAITING: &[u8] = b"waiting";
 const TURN: &[u8] = b"turn";
@@ -161,12 +161,8 @@ impl Shared<'_> {
         let is_reading = self.sharing.is_reading();
         let mut counter = None;
         if let Some(counters) = self.operation.counters() {
-            let clamped = clamped(hint, wall);
-            if self.operation.is_in_nodes_time() && clamped != hint {
-                return outlier(hint, wall);
-            }
             let next = self.store.next(counters) - u64::from(is_reading);
-            let next = next.max(clamped);
+            let next = next.max(clamped(hint, wall));
             let expires = self.now.saturating_add(kept_for(next, ttl, wall));
             self.store.count(counters, next, expires);
             counter = Some(next);

@@ -25,8 +25,6 @@ pub struct Operation {
     token: OwnerToken,
     /// What is about readers and writers; `None` for a lock that takes no part in that.
     sharing: Option<Box<Sharing>>,
-    /// In a fenced acquisition: true if the hint is the nodes' time.
-    is_in_nodes_time: bool,
     want: Want,
     /// One slot for each wire form of a Redis node; nodes of other kinds leave them empty.
     encoded: [OnceLock<Vec<u8>>; FORMS],
@@ -38,8 +36,7 @@ pub(crate) const FORMS: usize = 4;
 /// The most that an acquisition's hint may differ from a node's own clock.
 ///
 /// The node limits a client's time to this window: one client's wrong clock must not push a counter so
-/// far ahead that no other hint ever reaches it. If the hint is the [nodes'
-/// time](Operation::in_nodes_time), the node's clock is wrong, and the node grants nothing.
+/// far ahead that no other hint ever reaches it.
 pub const HINT_WINDOW: Duration = Duration::from_secs(1);
 
 /// The time for which an idle fencing counter is kept. After that the hint alone keeps the order: the
@@ -150,7 +147,6 @@ impl Operation {
             permits: None,
             token,
             sharing: None,
-            is_in_nodes_time: false,
             want,
             encoded: [const { OnceLock::new() }; FORMS],
         }
@@ -186,20 +182,6 @@ impl Operation {
     /// not heed it, readers exclude each other like writers.
     pub fn sharing(&self) -> Option<&Sharing> {
         self.sharing.as_deref()
-    }
-
-    /// The same acquisition, whose hint is the median of the nodes' clocks and not only this host's. A
-    /// node whose own clock is further from it than [`HINT_WINDOW`] refuses: its counters would be as
-    /// wrong as its clock.
-    #[must_use]
-    pub fn in_nodes_time(mut self, is: bool) -> Self {
-        self.is_in_nodes_time = is;
-        self
-    }
-
-    /// True if the hint is the nodes' time.
-    pub fn is_in_nodes_time(&self) -> bool {
-        self.is_in_nodes_time
     }
 
     /// The keys of the fencing counters, if a fencing token is asked for.

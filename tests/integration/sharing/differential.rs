@@ -95,14 +95,6 @@ impl Pair {
             Want::Acquire { .. } => self.random.below(2) == 0,
             want => matches!(want, Want::Confirm { .. }),
         };
-        let is_outlier = is_fenced && self.random.below(8) == 0;
-        let want = match want {
-            Want::Acquire { ttl, hint } if is_outlier => Want::Acquire {
-                ttl,
-                hint: hint / 2,
-            },
-            want => want,
-        };
         let intent = (self.random.below(3) > 0).then(|| self.token());
         let advice = self.random.pick(&[Duration::ZERO, LASTING]);
         let is_last = self.random.below(2) == 0;
@@ -111,7 +103,6 @@ impl Pair {
         let make = || {
             Operation::new(Resource::from("r"), token.clone(), want)
                 .with_counters(is_fenced.then(|| COUNTER.into()))
-                .in_nodes_time(is_outlier)
                 .with_sharing((!is_plain).then(|| sharing.clone()))
         };
         [make(), make()]

@@ -141,8 +141,6 @@ counts! {
     stepped,
     /// Clocks that were a day wrong and were set right.
     mended,
-    /// Fenced acquisitions that a node refused because its clock is not the other nodes'.
-    apart,
     /// Keys that an operator deleted.
     deleted,
     /// Writes that the store took.

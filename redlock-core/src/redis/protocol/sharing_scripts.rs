@@ -83,9 +83,6 @@ macro_rules! counted {
             "local count = 1 \
              if #KEYS > 4 then \
                local hint, window = tonumber(ARGV[5]), tonumber(ARGV[6]) \
-               if ARGV[8] == '1' and math.abs(micros - hint) > window then \
-                 return {err = string.format('CLOCKAPART %.0f', micros - hint)} \
-               end \
                count = math.min(math.max(hint, micros - window), micros + window) \
                local stands = redis.pcall('GET', KEYS[5]) \
                stands = type(stands) == 'string' and tonumber(stands) \
@@ -100,10 +97,9 @@ macro_rules! counted {
     };
 }
 
-/// ARGV: token, ttl, advice, `tried` or an empty text, and for a fenced lock hint, window, counter ttl and
-/// whether the hint is the nodes' time. A number: granted, and the counter stands there; `=` and a value:
-/// another holder's; `i` and an id: a writer waits; 0: the key is no string. A refusal is remembered for
-/// `advice` ms.
+/// ARGV: token, ttl, advice, `tried` or an empty text, and for a fenced lock hint, window and counter ttl. A
+/// number: granted, and the counter stands there; `=` and a value: another holder's; `i` and an id: a writer
+/// waits; 0: the key is no string. A refusal is remembered for `advice` ms.
 ///
 /// Unless they were `tried` on the same connection, it tries each command that the scripts of readers need,
 /// before it writes: a user without one of them would leave entries behind. Its first write is a command that a

@@ -38,7 +38,6 @@ pub(super) fn script_call(
                     number(Digits::of(hint)),
                     number(micros(HINT_WINDOW)),
                     number(millis(counter_ttl(ttl))),
-                    number(Digits::of(operation.is_in_nodes_time().into())),
                 ]);
             }
             if sharing.is_reading() {
@@ -276,7 +275,7 @@ mod tests {
         let acquire = fenced(Want::Acquire { ttl, hint: 7 });
         let keys = ["6", "r", BESIDE[0], BESIDE[1], BESIDE[2], "c", "marker"];
         assert_eq!(acquire[2..9], keys);
-        assert_eq!(acquire[13..], ["7", "1000000", "3600000", "0"]);
+        assert_eq!(acquire[13..], ["7", "1000000", "3600000"]);
         let confirm = fenced(Want::Confirm { counter: 9, ttl });
         assert_eq!(confirm[2], "5");
         assert_eq!(confirm[9..], ["9", "3600000"]);
