@@ -84,7 +84,6 @@ parameters! {
     MinValidity "min_validity": Kind::TimeOrFraction("MinValidity"), "min_validity = 0.66";
     MaxHold "max_hold": Kind::TimeOr { word: "unlimited", variant: ["Renewal", "Unlimited"] },
         r#"max_hold = "10m""#;
-    MinHold "min_hold": Kind::Time, r#"min_hold = "30s""#;
     OncePer "once_per": Kind::Time, r#"once_per = "1h""#;
     Counts "counts":
         Kind::Word([("success", ["Counts", "Success"]), ("every", ["Counts", "Every"])]),
@@ -97,9 +96,6 @@ parameters! {
     OnLost "on_lost":
         Kind::Word([("cancel", ["OnLost", "Cancel"]), ("continue", ["OnLost", "Continue"])]),
         r#"on_lost = "cancel""#;
-    OnCancel "on_cancel":
-        Kind::Word([("release", ["OnCancel", "Release"]), ("expire", ["OnCancel", "Expire"])]),
-        r#"on_cancel = "release""#;
     IfLocked "if_locked": Kind::Own, r#"if_locked = "skip""#;
     Guard "guard": Kind::Own, "guard = lease";
     Note "note": Kind::Own, r#"note = "job {id}""#;

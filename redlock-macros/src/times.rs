@@ -72,15 +72,6 @@ pub(crate) fn check_times(args: &Args, settings: &Settings, errors: &mut Errors)
         ),
         _ => {}
     }
-    if let Some((value, held)) = given(Key::MinHold)
-        && ttl.is_some_and(|ttl| held > ttl)
-    {
-        errors.under(
-            value,
-            "`min_hold` is above `ttl`, after which the nodes free the lock by themselves; give a \
-             shorter `min_hold` or a longer `ttl`",
-        );
-    }
 }
 
 fn check_ttl(value: &Expr, ttl: Duration, factor: Option<&Setting>, errors: &mut Errors) {

@@ -225,7 +225,7 @@ pub mod __private {
     pub use crate::attribute::returned::{RunsUnderTheLock, returned};
     pub use crate::attribute::run::{Answers, KeepsValueUntilRelease};
     pub use crate::attribute::time::Time;
-    pub use crate::parameters::{Counts, MinValidity, Mode, OnCancel, OnLost, Renewal, Wait};
+    pub use crate::parameters::{Counts, MinValidity, Mode, OnLost, Renewal, Wait};
     pub use crate::site::{Registration, Site};
     pub use crate::{FromLockError, FromSkip, Lease, LockError, Resource};
 

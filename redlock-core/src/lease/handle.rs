@@ -139,9 +139,13 @@ impl LeaseHandle {
         &self.shared.resource
     }
 
-    /// Whom the lock excludes, and how many holders it has at a time.
+    /// Whom the lock excludes, and how many holders it has at a time. A writer that was
+    /// [downgraded](Self::downgrade) reads.
     pub fn kind(&self) -> Kind {
-        self.shared.kind
+        match self.shared.kind {
+            Kind::Read | Kind::Write => self.shared.claim.kind(),
+            other => other,
+        }
     }
 
     /// The time for which the lock is certainly ours; zero after the end of the lease.

@@ -153,6 +153,9 @@ pub struct ClockOffset {
     pub within: Duration,
     /// The time since the reading.
     pub ago: Duration,
+    /// True if the clock is more than a second from the median of the nodes' clocks. The node then has
+    /// no vote in fenced locks.
+    pub is_outlier: bool,
 }
 
 /// The number of answers with each kind of error.
@@ -182,7 +185,7 @@ impl ErrorCounts {
 
 impl NodeErrorKind {
     /// All kinds.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::NotConnected,
         Self::Denied,
         Self::Disconnected,
@@ -192,6 +195,7 @@ impl NodeErrorKind {
         Self::Protocol,
         Self::Quarantined,
         Self::Refused,
+        Self::Clock,
     ];
 
     /// The kind as a word, for labels: `not_connected`, `timed_out` …
@@ -206,6 +210,7 @@ impl NodeErrorKind {
             Self::Protocol => "protocol",
             Self::Quarantined => "quarantined",
             Self::Refused => "refused",
+            Self::Clock => "clock",
         }
     }
 }

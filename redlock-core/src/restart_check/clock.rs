@@ -243,14 +243,14 @@ impl Track {
 
 /// The difference between a node's clock and the client's.
 #[derive(Clone, Copy, Debug)]
-struct Reading {
+pub(super) struct Reading {
     at: Moment,
-    offset_us: i128,
+    pub(super) offset_us: i128,
     uncertainty_us: i128,
 }
 
 impl Reading {
-    fn of(check: &CheckAnswer<'_>) -> Self {
+    pub(super) fn of(check: &CheckAnswer<'_>) -> Self {
         let round_trip = check.answered.saturating_since(check.asked);
         let midpoint = check.asked.saturating_add(round_trip / 2);
         Self {

@@ -1,9 +1,7 @@
 //! Lines without callers, which are kept for a moment.
 
-use std::sync::Arc;
-
 use crate::env::Moment;
-use crate::env::sweep::sweep;
+use crate::env::sweep::Keeps;
 
 use super::line::{Line, TurnStatus};
 use super::{LineKey, Lines, LinesState};
@@ -27,16 +25,8 @@ impl LinesState {
     }
 }
 
-impl Lines {
-    /// Starts a task that forgets idle lines in time: the key of an idle line keeps nodes alive.
-    pub(super) fn sweep(self: &Arc<Self>) {
-        let lines = Arc::downgrade(self);
-        sweep(&self.context.environment, move |now| {
-            lines.upgrade().is_some_and(|lines| lines.forget(now))
-        });
-    }
-
-    /// True if there are idle lines left.
+/// The key of an idle line keeps nodes alive.
+impl Keeps for Lines {
     fn forget(&self, now: Moment) -> bool {
         // Dropped outside of the mutex: it may hold the last reference to a node.
         let _forgotten;

@@ -30,6 +30,7 @@ mod line;
 mod line_key;
 mod permits;
 mod queued;
+mod readers;
 pub(crate) mod refusal;
 #[cfg(test)]
 mod tests;
@@ -62,6 +63,7 @@ pub use wakeup::changes::ChangeWatch;
 
 use crate::context::Context;
 use crate::env::Moment;
+use crate::env::sweep::sweep;
 use crate::env::timers::wake;
 use fairness::Fairness;
 use handover::LeftClaim;
@@ -321,7 +323,7 @@ impl Lines {
             wake(next);
         }
         if sweeps {
-            self.sweep();
+            sweep(&self.context.environment, self);
         }
         true
     }

@@ -35,7 +35,7 @@ fn closed(text: &str) -> String {
 fn at_every_stroke_of_the_attribute_the_function_is_there() {
     let whole = r#"resource = ["order:{order.id}", "user:{id}"], ttl = Duration::from_secs(60),
         pools = ["a", "b"], wait = "5s", min_validity = 0.5, max_hold = "1m", fencing = true,
-        on_lost = "cancel", on_cancel = "expire", if_locked = "error", guard = lease,
+        on_lost = "cancel", if_locked = "error", guard = lease,
         name = "charge", crate = ::redlock_runtime"#;
     let mut refused = 0;
     for (end, _) in whole.char_indices() {

@@ -14,7 +14,7 @@ use redlock_core::{NodeSet, Request, Resource};
 
 use crate::error::{LockError, LockErrorKind, Subject};
 use crate::lease::{Lease, chain};
-use crate::parameters::{Counts, LockOptions, OnCancel};
+use crate::parameters::{Counts, LockOptions};
 use crate::registry::held::{HeldPlace, Holder};
 use crate::registry::pools::set_of;
 use crate::registry::record::Record;
@@ -43,9 +43,8 @@ pub(crate) struct Prepared {
     policies: Policies,
 }
 
-/// The policies for a body whose lease is lost, and for a lock whose body is cut off, and which runs count
-/// if there is a period.
-type Policies = (OnLost, OnCancel, Option<Counts>);
+/// The policy for a body whose lease is lost, and which runs count if there is a period.
+type Policies = (OnLost, Option<Counts>);
 
 /// The parts of an acquisition that its registry decides.
 struct Decided {
@@ -166,7 +165,7 @@ impl Wanted {
             request,
             nodes,
             above,
-            policies: (parameters.on_lost, parameters.on_cancel, counts),
+            policies: (parameters.on_lost, counts),
         })
     }
 }
@@ -186,8 +185,8 @@ impl Prepared {
         };
         let (site, telemetry) = (self.holder.site, &self.registry.shared.telemetry);
         let (holding, (core, place)) = match acquired {
-            Ok(Got::Anew(got)) => (acquiring.acquired(site, &got.0), got),
-            Ok(Got::Joined(got)) => (acquiring.joined(site, &got.0), got),
+            Ok(Got::Anew(got)) => (acquiring.acquired(telemetry, site, &got.0), got),
+            Ok(Got::Joined(got)) => (acquiring.joined(telemetry, site, &got.0), got),
             Err(error) => {
                 let error = self.named(error);
                 let resource = &self.request.resource;

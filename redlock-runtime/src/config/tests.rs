@@ -21,7 +21,6 @@ fn sample(key: &str) -> (&'static str, &'static str) {
         "min_validity" => ("0.66", "0.66"),
         "on_lost" => ("'continue'", "continue"),
         "counts" => ("'every'", "every"),
-        "on_cancel" => ("'expire'", "expire"),
         "mode" => ("'read'", "read"),
         "retry_count"
         | "permits"

@@ -155,21 +155,6 @@ impl Election {
         self
     }
 
-    /// The least time between the beginnings of two terms, at most the ttl: a term that ends sooner leaves
-    /// the office empty until then. It bounds how often the office changes hands if each leader ends at
-    /// once. Default: 0.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    ///
-    /// let election = redlock_runtime::election("reindex").min_hold(Duration::from_secs(5));
-    /// # drop(election);
-    /// ```
-    pub fn min_hold(mut self, min_hold: Duration) -> Self {
-        self.options = self.options.min_hold(min_hold);
-        self
-    }
-
     /// After this time in office a term is asked to end, as by [`Term::resign`], so that the work moves
     /// through the fleet. If no other process stands, the same one is elected again. Default: no limit.
     ///

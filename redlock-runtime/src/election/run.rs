@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
+use redlock_core::env::Moment;
 use redlock_core::error::{Brief, Invalid};
 use redlock_core::request::MAX_NOTE_BYTES;
 
@@ -14,7 +15,7 @@ use super::{Election, first};
 use crate::error::{LockError, LockErrorKind, Subject};
 use crate::lease::{Lease, LeaseEnd, chain};
 use crate::lock::{Lock, lock};
-use crate::parameters::{LockOptions, OnCancel, OnLost, Renewal, Wait};
+use crate::parameters::{LockOptions, OnLost, Renewal, SiteParameters, Wait};
 use crate::registry::elections::{Candidate, Standing};
 use crate::registry::limits::RegistryLimits;
 use crate::registry::{Registry, scope};
@@ -22,21 +23,16 @@ use crate::telemetry::InOffice;
 
 /// The parameters of a lock that an election takes. All others are its own: with `permits` or a `mode`
 /// several candidates would lead at a time.
-const TAKEN: [&str; 5] = [
-    "ttl",
-    "min_hold",
-    "retry_delay",
-    "clock_drift_factor",
-    "min_validity",
-];
+const TAKEN: [&str; 4] = ["ttl", "retry_delay", "clock_drift_factor", "min_validity"];
 
 impl Election {
     /// Stands for the office until this process shuts down or the candidate [resigns](Self::resign), and
     /// runs `body` each time that it is elected, with the [`Term`].
     ///
     /// A term ends when the body returns. Its lock is released then, and the candidate stands again, after
-    /// two retry delays in which the others have their chance. If the office is lost, the body is cut off
-    /// at its next await, and the candidate stands again. That other processes lead, and that no majority
+    /// two retry delays in which the others have their chance. If a term was shorter than these, the next
+    /// pause is twice as long, up to the ttl. If the office is lost, the body is cut off at its next await,
+    /// and the candidate stands again. That other processes lead, and that no majority
     /// of the nodes answers, is waited out and no error. If this process shuts down, a term is asked to end
     /// first, and its body is cut off after the grace period.
     ///
@@ -121,19 +117,16 @@ impl Election {
         // Boxed: a term is long and an election rare, and both would be large parts of its future.
         while let Some((lease, term)) = Box::pin(campaign.elected()).await? {
             let body = &mut body;
+            let began = campaign.now();
             let held = Box::pin(lease.run(async |_| {
                 // Declared before the body, and so dropped behind it.
                 let _office = campaign.enter_office(&term);
                 term.within(body(term.clone())).await
             }));
-            match held.await {
-                Ok(Some(output)) => {
-                    result(output)?;
-                    campaign.stands_aside = true;
-                }
-                Ok(None) => campaign.stands_aside = true,
-                // The office is lost: others may lead by now.
-                Err(_) => {}
+            // An error says that the office is lost: others may lead by now.
+            if let Ok(output) = held.await {
+                output.map_or(Ok(()), result)?;
+                campaign.term_ended_after(campaign.now().saturating_since(began));
             }
         }
         Ok(())
@@ -144,8 +137,7 @@ impl Election {
             .wait(Wait::Forever)
             .max_hold(Renewal::Unlimited)
             .fencing(true)
-            .on_lost(OnLost::Cancel)
-            .on_cancel(OnCancel::Release);
+            .on_lost(OnLost::Cancel);
         let lock = lock(self.resource.clone()).site(self.site);
         let lock = lock.options(self.options).options(own);
         let lock = match &self.value {
@@ -210,6 +202,8 @@ struct Campaign<'a> {
     standing: Standing,
     /// True if the last term ended on purpose: the others come first.
     stands_aside: bool,
+    /// The number of terms in a row that ended at once.
+    short_terms: u32,
 }
 
 impl<'a> Campaign<'a> {
@@ -233,7 +227,27 @@ impl<'a> Campaign<'a> {
             registry,
             standing,
             stands_aside: false,
+            short_terms: 0,
         })
+    }
+
+    fn now(&self) -> Moment {
+        self.registry.shared.environment.clock.now()
+    }
+
+    /// A term ended on purpose, and was so long.
+    fn term_ended_after(&mut self, length: Duration) {
+        self.stands_aside = true;
+        self.short_terms = if length < shortest_pause(&self.parameters()) {
+            self.short_terms.saturating_add(1)
+        } else {
+            0
+        };
+    }
+
+    fn parameters(&self) -> SiteParameters {
+        let defaults = self.registry.shared.defaults;
+        self.election.options.above(defaults).decided(false)
     }
 
     /// Waits until this candidate is elected. `None` if it stands no longer.
@@ -286,16 +300,18 @@ impl<'a> Campaign<'a> {
         }
     }
 
-    /// Two retry delays: a candidate of another process that has not heard of the release tries within one.
+    /// Waits for the shortest pause, and twice as long for each further term in a row that ended at once: a
+    /// candidate whose body returns at once would ask the nodes all the time otherwise.
     async fn stand_aside(&self) {
         let shared = &*self.registry.shared;
-        let parameters = self.election.options.above(shared.defaults).decided(false);
-        let clock = &shared.environment.clock;
-        let until = clock
-            .now()
-            .saturating_add(parameters.retry_delay.saturating_mul(2));
+        let parameters = self.parameters();
+        let shortest = shortest_pause(&parameters);
+        let doublings = self.short_terms.saturating_sub(1);
+        let pause = shortest.saturating_mul(2_u32.saturating_pow(doublings));
+        let pause = pause.min(parameters.ttl).max(shortest);
+        let until = self.now().saturating_add(pause);
         let ended = first(shared.held.closed(), self.election.shared.resigned.raised());
-        first(ended, clock.sleep_until(until)).await;
+        first(ended, shared.environment.clock.sleep_until(until)).await;
     }
 
     fn enter_office(&self, term: &Term) -> Office<'_> {
@@ -313,6 +329,11 @@ impl<'a> Campaign<'a> {
             term: term.clone(),
         }
     }
+}
+
+/// Two retry delays: a candidate of another process that has not heard of the release tries within one.
+fn shortest_pause(parameters: &SiteParameters) -> Duration {
+    parameters.retry_delay.saturating_mul(2)
 }
 
 /// A term that runs. Its drop tells the term's end, behind the body's and before the release.

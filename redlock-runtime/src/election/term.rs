@@ -136,8 +136,6 @@ impl Term {
     ///
     /// The office is free when the body has returned. A body that goes on is cut off when the validity
     /// has passed that the lease has now.
-    ///
-    /// With [`min_hold`](super::Election::min_hold), the office stays empty until that has passed.
     pub fn resign(&self) {
         self.shared.resigned.raise();
     }

@@ -17,16 +17,8 @@ pub(crate) struct HolderHere {
     pub(crate) site: Option<&'static Site>,
     /// The names that it has, if they are not those that the refused call wanted.
     pub(crate) others: Option<Resource>,
-    pub(crate) how: Holds,
-}
-
-/// How a holder in this process has the lock.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Holds {
-    /// For this time by now.
-    For(Duration),
-    /// It is done, and left the keys on purpose, as this parameter says.
-    Kept(&'static str),
+    /// For how long it has the lock by now.
+    pub(crate) held: Duration,
 }
 
 impl LockError {
@@ -52,22 +44,10 @@ impl HolderHere {
 
 impl fmt::Display for HolderHere {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = self.name();
-        match self.how {
-            Holds::For(held) => {
-                write!(f, "; the holder is {name}, ")?;
-                if let Some(others) = &self.others {
-                    write!(f, "which has `{others}`, ")?;
-                }
-                write!(f, "for {} now", Brief(held))
-            }
-            Holds::Kept(parameter) => {
-                write!(f, "; a finished call of {name} left the keys ")?;
-                if let Some(others) = &self.others {
-                    write!(f, "of `{others}` ")?;
-                }
-                write!(f, "on purpose (`{parameter}`)")
-            }
+        write!(f, "; the holder is {}, ", self.name())?;
+        if let Some(others) = &self.others {
+            write!(f, "which has `{others}`, ")?;
         }
+        write!(f, "for {} now", Brief(self.held))
     }
 }

@@ -20,7 +20,7 @@ pub use redlock_core::error::{
 pub use redlock_core::node::{Holding, NodeError, NodeErrorKind, Remaining};
 
 pub(crate) use answer::HttpSettings;
-pub(crate) use holder::{HolderHere, Holds};
+pub(crate) use holder::HolderHere;
 pub use start::{ConfigError, InitError, NotReady};
 
 use crate::site::Site;

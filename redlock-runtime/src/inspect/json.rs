@@ -13,7 +13,6 @@ use super::text::utc;
 use crate::health::PoolHealth;
 use crate::registry::HeldLease;
 use crate::registry::Registry;
-use crate::registry::kept::KeptKeys;
 
 pub(super) fn document(status: u16, of: &impl Serialize) -> Document {
     // Strings, numbers and maps with names: nothing of it can fail.
@@ -96,6 +95,7 @@ struct Clock {
     ahead_us: i64,
     within_us: u64,
     ago_ms: u64,
+    outlier: bool,
 }
 
 impl Health {
@@ -159,6 +159,7 @@ impl From<PoolHealth> for PoolEntry {
                 ahead_us: clock.ahead_us,
                 within_us: us(clock.within),
                 ago_ms: ms(clock.ago),
+                outlier: clock.is_outlier,
             }),
             watched: node_health.is_watched,
         }
@@ -168,20 +169,8 @@ impl From<PoolHealth> for PoolEntry {
 #[derive(Serialize)]
 pub(super) struct HeldDocument {
     held: Vec<Lease>,
-    /// What finished calls left on the nodes on purpose.
-    kept: Vec<Kept>,
     /// The elections in which this process stands.
     elections: Vec<ElectionEntry>,
-}
-
-#[derive(Serialize)]
-struct Kept {
-    /// A text for readers, as in [`Lease`].
-    resource: String,
-    site: Option<&'static str>,
-    parameter: &'static str,
-    until: String,
-    left_ms: u64,
 }
 
 #[derive(Serialize)]
@@ -209,24 +198,10 @@ struct Lease {
 impl HeldDocument {
     pub(super) fn of(registry: &Registry) -> Self {
         let held = registry.held().into_iter().map(Lease::from).collect();
-        let kept = registry.kept().into_iter().map(Kept::from).collect();
         let elections = registry.elections().into_iter();
         Self {
             held,
-            kept,
             elections: elections.map(ElectionEntry::from).collect(),
-        }
-    }
-}
-
-impl From<KeptKeys> for Kept {
-    fn from(kept: KeptKeys) -> Self {
-        Self {
-            resource: kept.resource.to_string(),
-            site: kept.site.map(crate::site::Site::site_name),
-            parameter: kept.parameter,
-            until: utc(kept.until),
-            left_ms: ms(kept.left),
         }
     }
 }

@@ -24,7 +24,6 @@ mod actix;
 mod axum;
 mod elections;
 mod json;
-mod kept;
 mod page;
 mod sites;
 mod text;

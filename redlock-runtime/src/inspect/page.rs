@@ -6,7 +6,6 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use redlock_core::node::{NodeHealth, NodeStatus};
 
 use super::elections::elections;
-use super::kept::left_behind;
 use super::text::{Brief, Millis, Offset, lives, tries, when};
 use crate::health::PoolHealth;
 use crate::registry::HeldLease;
@@ -47,7 +46,6 @@ pub(super) fn render(registry: &Registry, path: &str, is_live: bool) -> String {
                 (state(registry))
                 (pools(&registry.health()))
                 (leases(&held, registry.waiting()))
-                (left_behind(&registry.kept()))
                 (elections(&registry.elections()))
                 (sites(&registry.sites()))
             }
@@ -152,6 +150,9 @@ fn pool_row(health: &PoolHealth) -> Markup {
                 @if let Some(clock) = node_health.clock {
                     (Offset(clock.ahead_us))
                     small { "± " (Millis(clock.within)) }
+                    @if clock.is_outlier {
+                        small { "far from the other nodes' clocks: no vote for fenced locks" }
+                    }
                 } @else { span.dim { "–" } }
             }
             td data-label="Connection" { (connection(node_health)) }

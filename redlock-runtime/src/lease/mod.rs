@@ -23,7 +23,7 @@ pub use handle::LeaseHandle;
 pub(crate) use hold::Hold;
 
 use crate::error::LockError;
-use crate::parameters::{Counts, OnCancel};
+use crate::parameters::Counts;
 use crate::registry::held::HeldPlace;
 use crate::registry::limits::RegistryLimits;
 use crate::registry::record::Record;
@@ -54,12 +54,10 @@ pub struct Lease {
     on_lost: OnLost,
 }
 
-/// The core lease, and which way it ends: released, or left to its ttl because a body was cut off
-/// in the middle and that is what `on_cancel` wants.
+/// The core lease, and what became of the run under it.
 struct CoreLease {
     /// Until it has ended.
     core: Mutex<Option<redlock_core::Lease>>,
-    on_cancel: OnCancel,
     /// The runs that the nodes remember, if the lock has a period.
     counts: Option<Counts>,
     /// What runs under the lease has begun: its body, or at once if it has none.
@@ -80,28 +78,8 @@ impl CoreLease {
         let is_cut_off = self.is_in_body.load(Ordering::Relaxed);
         self.holding.ended(&core);
         self.record.ends(|| core.over(), is_cut_off);
-        let kept = &self.handle.limits.kept;
-        let keeps = |core: &redlock_core::Lease, parameter| {
-            kept.add(core.handle(), self.handle.site, parameter);
-        };
-        if self.on_cancel == OnCancel::Expire && is_cut_off {
-            keeps(&core, "on_cancel");
-            log_throttled!(
-                Some(&self.handle.limits.throttles),
-                about(self.handle.site),
-                warn,
-                "the body was cut off; its lock stays until the ttl",
-                site = name_of(self.handle.site),
-                resource = %core.resource(), token = core.token_id()
-            );
-            core.leave_to_expire();
-            return None;
-        }
         if self.is_remembered(&core) {
             core.remember_run();
-        }
-        if core.is_within_min_hold() {
-            keeps(&core, "min_hold");
         }
         Some(core)
     }
@@ -131,7 +109,7 @@ impl Lease {
         place: HeldPlace,
         limits: Arc<RegistryLimits>,
         site: Option<&'static Site>,
-        (on_lost, on_cancel, counts): (OnLost, OnCancel, Option<Counts>),
+        (on_lost, counts): (OnLost, Option<Counts>),
         holding: Holding,
     ) -> Self {
         let handle = LeaseHandle {
@@ -142,7 +120,6 @@ impl Lease {
         Self {
             core: CoreLease {
                 core: Mutex::new(Some(core)),
-                on_cancel,
                 counts,
                 has_begun: AtomicBool::new(!place.is_for_body()),
                 is_in_body: AtomicBool::new(false),

@@ -20,7 +20,7 @@ pub use redlock_core::lease::OnLost;
 pub use redlock_core::request::{MAX_NOTE_BYTES, Note, Renewal};
 
 pub use options::{LockOptions, SiteParameters};
-pub use types::{Counts, MinValidity, Mode, OnCancel, Wait};
+pub use types::{Counts, MinValidity, Mode, Wait};
 
 pub(crate) use setters::argument;
 #[cfg(feature = "inspect")]
@@ -34,7 +34,7 @@ pub(crate) mod prelude {
     pub(crate) use super::options::LockOptions;
     pub(crate) use super::setters::{const_setters, setters};
     pub(crate) use super::table::for_each_parameter;
-    pub(crate) use super::types::{Counts, MinValidity, Mode, OnCancel, Wait};
+    pub(crate) use super::types::{Counts, MinValidity, Mode, Wait};
     pub(crate) use redlock_core::lease::OnLost;
     pub(crate) use redlock_core::request::Renewal;
 }
@@ -59,7 +59,6 @@ impl SiteParameters {
         request.clock_drift_factor = self.clock_drift_factor;
         request.min_validity = self.min_validity.of(self.ttl)?;
         request.renewal = self.max_hold;
-        request.min_hold = self.min_hold;
         request.fencing = self.fencing;
         request.once_per = self.once_per;
         if self.counts.is_some() && self.once_per.is_none() {
@@ -147,7 +146,6 @@ mod tests {
         assert_eq!(format!("{built_in:?}"), format!("{protocol:?}"));
         let decided = LockOptions::NONE.decided(false);
         assert_eq!(decided.on_lost, OnLost::default());
-        assert_eq!(decided.on_cancel, OnCancel::default());
     }
 
     #[test]

@@ -109,17 +109,6 @@ macro_rules! for_each_parameter {
             /// ```
             max_hold: Renewal, from impl Into<Renewal>, default Renewal::Never;
 
-            /// A release before the lock was held for so long leaves the keys until then: for jobs
-            /// that are started by clocks which do not agree. Default: 0.
-            ///
-            /// ```
-            /// use std::time::Duration;
-            /// use redlock_runtime::parameters::LockOptions;
-            ///
-            /// let options = LockOptions::new().min_hold(Duration::from_secs(30));
-            /// ```
-            min_hold: Duration, default Duration::ZERO;
-
             /// The period of a job: a call is refused, or skipped, while a majority of the nodes
             /// remembers a run that began less than nine tenths of this ago. [`counts`](Self::counts) says
             /// which runs are remembered. For efficiency only: a node may forget. Not below the ttl.
@@ -195,16 +184,6 @@ macro_rules! for_each_parameter {
             /// let options = LockOptions::new().on_lost(OnLost::Continue);
             /// ```
             on_lost: OnLost, default OnLost::Cancel;
-
-            /// What happens to the lock when its body is cut off in the middle. Default: it is
-            /// released at once.
-            ///
-            /// ```
-            /// use redlock_runtime::parameters::{LockOptions, OnCancel};
-            ///
-            /// let options = LockOptions::new().on_cancel(OnCancel::Expire);
-            /// ```
-            on_cancel: OnCancel, default OnCancel::Release;
         }
     };
 }

@@ -150,21 +150,3 @@ pub enum Counts {
     /// Every run that began: also one that failed, panicked, was cancelled or dropped, or lost its lock.
     Every,
 }
-
-/// What happens to the lock if its body was cut off: cancelled because the lease was lost or the
-/// process shuts down, dropped by the caller, or ended by a panic.
-///
-/// ```
-/// use redlock_runtime::parameters::OnCancel;
-/// let payment = redlock_runtime::lock("payment:7").on_cancel(OnCancel::Expire);
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum OnCancel {
-    /// The lock is released at once.
-    #[default]
-    Release,
-    /// The lock stays until the end of its ttl, because requests that the body sent may still be
-    /// processed.
-    Expire,
-}

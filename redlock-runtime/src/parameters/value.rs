@@ -7,7 +7,7 @@ use redlock_core::lease::OnLost;
 use redlock_core::request::Renewal;
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 
-use super::types::{Counts, MinValidity, Mode, OnCancel, Wait};
+use super::types::{Counts, MinValidity, Mode, Wait};
 
 /// The type of a parameter, or of another value of the configuration.
 pub(crate) trait Value: Copy {
@@ -312,30 +312,6 @@ impl Value for Counts {
     #[cfg(feature = "inspect")]
     fn shown(self) -> Option<Shown> {
         word_of(self, &COUNTS)
-    }
-}
-
-const ON_CANCEL: [(&str, OnCancel); 2] =
-    [("release", OnCancel::Release), ("expire", OnCancel::Expire)];
-
-impl Value for OnCancel {
-    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(serde::Deserialize)]
-        #[serde(remote = "OnCancel", rename_all = "lowercase")]
-        enum Word {
-            Release,
-            Expire,
-        }
-        Word::deserialize(deserializer)
-    }
-
-    fn parse(text: &str) -> Result<Self, String> {
-        one_of(text, &ON_CANCEL)
-    }
-
-    #[cfg(feature = "inspect")]
-    fn shown(self) -> Option<Shown> {
-        word_of(self, &ON_CANCEL)
     }
 }
 

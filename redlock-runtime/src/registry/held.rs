@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 
 use super::held_lease::HeldLease;
 use super::pools::names_of;
-use crate::error::{HolderHere, Holds};
+use crate::error::HolderHere;
 use crate::parameters::Mode;
 use crate::site::Site;
 
@@ -58,8 +58,6 @@ pub(crate) struct Holder {
 pub(crate) struct Departed {
     pub(crate) lease: HeldLease,
     pub(crate) had_body: bool,
-    /// True if the keys stay until their ttl.
-    pub(crate) is_kept: bool,
 }
 
 /// A place in the table. Dropping it takes the lease out.
@@ -210,7 +208,7 @@ impl HeldTable {
         same.next().map(|entry| HolderHere {
             site: entry.site,
             others: others(&entry.lease, resource),
-            how: Holds::For(entry.lease.held_for()),
+            held: entry.lease.held_for(),
         })
     }
 
@@ -300,7 +298,6 @@ impl Drop for HeldPlace {
                 let departed = Departed {
                     lease: entry.describe(),
                     had_body: entry.has_body,
-                    is_kept: entry.lease.is_left_to_expire(),
                 };
                 state.departed.push(departed);
             }

@@ -10,8 +10,6 @@ use redlock_core::restart_check::{DRIFT_FACTOR, RestartCheck};
 use crate::config::Config;
 use crate::error::HttpSettings;
 
-use super::kept::KeptTable;
-
 /// The limits of a registry, as its leases keep them.
 pub(crate) struct RegistryLimits {
     /// The registry's number: it tells a call below a holder from a call in another registry.
@@ -21,7 +19,6 @@ pub(crate) struct RegistryLimits {
     pub(crate) http: HttpSettings,
     /// For the log lines about its leases.
     pub(crate) throttles: Throttles,
-    pub(crate) kept: KeptTable,
 }
 
 /// The limits of a lock's values.

@@ -6,7 +6,6 @@ pub(crate) mod health;
 pub(crate) mod held;
 mod held_lease;
 pub(crate) mod io;
-pub(crate) mod kept;
 pub(crate) mod limits;
 pub(crate) mod overrides;
 pub(crate) mod pools;
@@ -32,13 +31,11 @@ pub use crate::site::{Site, sites};
 pub use elections::Candidacy;
 pub use health::SiteReport;
 pub use held_lease::HeldLease;
-pub use kept::KeptKeys;
 pub use scope::Entered;
 pub use shutdown_report::ShutdownReport;
 
 use elections::Elections;
 use held::{HeldEntry, HeldTable};
-use kept::KeptTable;
 use limits::{LockLimits, RegistryLimits};
 use overrides::{Overrides, Overriding};
 use pools::{Pool, set_of};
@@ -110,7 +107,6 @@ impl Registry {
             locks: parts.locks,
             http: parts.http,
             throttles: telemetry.throttles.clone(),
-            kept: KeptTable::default(),
         };
         let default_set = set_of(&pools, names.iter().map(String::as_str)).unwrap_or_default();
         let mut known_sets: Vec<(Vec<String>, NodeSet)> = Vec::new();
@@ -174,23 +170,6 @@ impl Registry {
             .collect()
     }
 
-    /// The keys that finished calls left on the nodes on purpose, because of `min_hold` or
-    /// `on_cancel = "expire"`, and that are there still. Of very many, only the last 256.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// for kept in redlock.registry().kept() {
-    ///     println!("{} is kept for {:?} more: `{}`", kept.resource, kept.left, kept.parameter);
-    /// }
-    /// # Ok(()) }
-    /// ```
-    pub fn kept(&self) -> Vec<KeptKeys> {
-        self.shared.limits.kept.list()
-    }
-
     /// The elections in which this process stands, in the order in which it entered them.
     ///
     /// ```
@@ -220,8 +199,7 @@ impl Registry {
 
     /// The holder of a lock, if it is in this process.
     pub(crate) fn holder_of(&self, resource: &Resource, nodes: &NodeSet) -> Option<HolderHere> {
-        let held = self.shared.held.holder_of(resource, nodes);
-        held.or_else(|| self.shared.limits.kept.holder_of(resource, nodes))
+        self.shared.held.holder_of(resource, nodes)
     }
 
     /// How many leases are held.

@@ -258,7 +258,6 @@ impl Registry {
 
         let mut cancelled = held.take_departed();
         cancelled.retain(|departed| departed.had_body);
-        report.kept = cancelled.iter().filter(|departed| departed.is_kept).count();
         let cancelled = cancelled.into_iter();
         report.cancelled = cancelled.map(|departed| departed.lease).collect();
         let stuck = held.entries().into_iter().filter(|entry| entry.has_body);

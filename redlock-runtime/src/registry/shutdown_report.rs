@@ -20,11 +20,8 @@ use super::held_lease::HeldLease;
 pub struct ShutdownReport {
     /// What was held when it began and ended by itself during the grace period.
     pub finished: Vec<HeldLease>,
-    /// Bodies that were cancelled at the end of the grace period. Their locks are released, except
-    /// for those of [`kept`](Self::kept).
+    /// Bodies that were cancelled at the end of the grace period. Their locks are released.
     pub cancelled: Vec<HeldLease>,
-    /// The number of cancelled bodies whose keys stay until the ttl, by `on_cancel = "expire"`.
-    pub kept: usize,
     /// Leases without a body that were released at the end of the grace period.
     pub released: Vec<HeldLease>,
     /// Bodies that did not yield before the deadline. Their keys stay until the ttl: a lock is
@@ -45,16 +42,9 @@ impl fmt::Display for ShutdownReport {
             f,
             "{} finished, {} cancelled and released, {} stuck",
             self.finished.len(),
-            self.cancelled.len().saturating_sub(self.kept),
+            self.cancelled.len(),
             self.stuck.len(),
         )?;
-        if self.kept > 0 {
-            write!(
-                f,
-                "; {} cancelled, their keys kept until the ttl",
-                self.kept
-            )?;
-        }
         if !self.released.is_empty() {
             write!(f, "; {} released without a body", self.released.len())?;
         }
@@ -81,7 +71,6 @@ impl ShutdownReport {
                     $level,
                     finished = self.finished.len(),
                     cancelled = self.cancelled.len(),
-                    kept = self.kept,
                     released_without_body = self.released.len(),
                     stuck = self.stuck.len(),
                     under_way = self.under_way,

@@ -16,6 +16,8 @@ struct Kinds {
     permits: [Lease; 2],
     readers: [Lease; 2],
     writer: Lease,
+    /// A writer that has become a reader.
+    reads: Lease,
 }
 
 fn with(lease: &Lease, kind: Kind) -> Request {
@@ -34,6 +36,8 @@ impl Kinds {
             let request = once(&cluster.name_at(0, name)).ttl(LONG).kind(kind);
             client().acquire(set, &request).await.expect(name)
         };
+        let reads = acquire("reads", Kind::Write).await;
+        reads.downgrade().await.unwrap();
         Self {
             set: set.clone(),
             permits: [
@@ -45,12 +49,13 @@ impl Kinds {
                 acquire("readers", Kind::Read).await,
             ],
             writer: acquire("writer", Kind::Write).await,
+            reads,
         }
     }
 
     fn all(&self) -> impl Iterator<Item = &Lease> {
         let several = self.permits.iter().chain(&self.readers);
-        several.chain([&self.writer])
+        several.chain([&self.writer, &self.reads])
     }
 
     /// Checks that the leases are extended, and that a caller that they exclude gets no lock.
@@ -64,26 +69,34 @@ impl Kinds {
             (&self.readers[0], Kind::Exclusive),
             (&self.writer, Kind::Read),
             (&self.writer, Kind::Write),
+            (&self.reads, Kind::Write),
         ] {
             let refused = client().acquire(&self.set, &with(held, kind)).await;
             let is_contended = matches!(refused, Err(AcquireError::Contended(_)));
             assert!(is_contended, "{}, {kind}: {refused:?}", held.resource());
         }
-        let beside = with(&self.readers[0], Kind::Read);
-        let beside = client().acquire(&self.set, &beside).await;
-        assert_eq!(beside.unwrap().release().await, Released::Confirmed);
+        for held in [&self.readers[0], &self.reads] {
+            let beside = client().acquire(&self.set, &with(held, Kind::Read)).await;
+            assert_eq!(beside.unwrap().release().await, Released::Confirmed);
+        }
     }
 
     async fn release(self) {
-        let freed = [&self.permits[0], &self.readers[0], &self.writer];
+        let freed = [
+            &self.permits[0],
+            &self.readers[0],
+            &self.writer,
+            &self.reads,
+        ];
         let freed = freed.map(|lease| with(lease, Kind::Exclusive));
         let Self {
             set,
             permits,
             readers,
             writer,
+            reads,
         } = self;
-        for lease in permits.into_iter().chain(readers).chain([writer]) {
+        for lease in permits.into_iter().chain(readers).chain([writer, reads]) {
             assert_eq!(lease.release().await, Released::Confirmed);
         }
         for request in freed {

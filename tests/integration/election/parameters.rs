@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use redlock_runtime::election::{Election, Term};
 use redlock_runtime::lease::LeaseEnd;
-use redlock_runtime::parameters::{LockOptions, OnCancel, OnLost};
+use redlock_runtime::parameters::{LockOptions, OnLost};
 use redlock_runtime::testing::{Outcome, TestLocks};
 use redlock_runtime::{Config, election};
 use tokio::time::{Instant, sleep};
@@ -56,16 +56,6 @@ async fn a_parameter_keeps_the_ones_before_it_and_replaces_its_own_value() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn min_hold_keeps_what_was_set_before_it() {
-    let locks = TestLocks::new();
-    let delay = LockOptions::new().retry_delay(seconds(1));
-    let candidate = election(OFFICE).ttl(seconds(10)).options(delay);
-    let (ttl, pause) = ttl_and_pause(&locks, candidate.min_hold(seconds(8))).await;
-    assert_eq!(ttl, seconds(10));
-    assert!((seconds(8)..seconds(9)).contains(&pause), "{pause:?}");
-}
-
-#[tokio::test(start_paused = true)]
 async fn an_office_is_on_the_pools_that_are_named_and_so_is_its_observer() {
     let locks = TestLocks::with_pools(["a", "b"]);
     let candidate = election(OFFICE).pools(["b"]).name("office");
@@ -106,8 +96,7 @@ async fn the_defaults_do_not_change_what_an_election_decides() {
         .wait(seconds(1))
         .max_hold(seconds(90))
         .fencing(false)
-        .on_lost(OnLost::Continue)
-        .on_cancel(OnCancel::Expire);
+        .on_lost(OnLost::Continue);
     let config = Config::new().max_ttl(seconds(600)).defaults(defaults);
     let locks = TestLocks::with_config(config);
     let other = locks.someone_else().ttl(seconds(600)).hold(OFFICE);

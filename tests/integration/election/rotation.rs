@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use redlock_runtime::parameters::LockOptions;
-use redlock_tests::Pttl;
 
-use super::fixture::{LONG, OFFICE, Process, SOON, end_of, office};
+use super::fixture::{OFFICE, Process, SOON, end_of, office};
 
 /// A candidate that stands aside does so for twice this, and the next one needs some milliseconds.
 fn slow() -> LockOptions {
@@ -58,29 +57,6 @@ async fn l6_a_candidate_that_waits_stops_waiting_when_it_resigns() {
     election.resign();
     end_of(standing).await.unwrap();
     assert!(process.candidates().is_empty());
-}
-
-#[tokio::test]
-async fn l6_min_hold_keeps_the_office_empty_after_a_short_term() {
-    let mut process = Process::start().await;
-    let quick = LockOptions::new().retry_delay(Duration::from_millis(1));
-    let election = office().ttl(LONG).min_hold(LONG).options(quick);
-    let standing = process.stand(&election);
-    process.elected().await.resign();
-    process.ended().await;
-    // The candidate stands again, and is refused by the keys of its own last term.
-    process.until_refused().await;
-    for node in &*process.nodes {
-        assert!(matches!(node.pttl(OFFICE), Pttl::Left(_)));
-    }
-    let candidates = process.candidates();
-    assert_eq!((candidates[0].terms, candidates[0].leading_for), (1, None));
-    // What the nodes do when `min_hold` has passed.
-    for node in &*process.nodes {
-        node.del(OFFICE);
-    }
-    process.elected().await;
-    standing.abort();
 }
 
 #[tokio::test]

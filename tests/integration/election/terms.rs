@@ -1,5 +1,6 @@
 //! Terms in a loop.
 
+use std::cell::{Cell, RefCell};
 use std::future::pending;
 use std::time::Duration;
 
@@ -7,8 +8,9 @@ use redlock_runtime::parameters::LockOptions;
 use redlock_runtime::testing::TestLocks;
 use redlock_runtime::{election, lock};
 use redlock_tests::eventually;
+use tokio::time::{Instant, sleep};
 
-use super::fixture::{OFFICE, Process, SOON, Told, end_of, office, scoped};
+use super::fixture::{OFFICE, Process, SOON, Told, end_of, ends, ms_later, office, scoped};
 
 /// A leader that loses its office loses it within this.
 const TTL: Duration = Duration::from_secs(2);
@@ -181,4 +183,33 @@ async fn the_kit_has_someone_else_in_office_and_deposes_a_leader() {
     let report = locks.shutdown().await;
     assert_eq!(report.cancelled.len(), 1, "{report}");
     standing.await.unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn l6_the_pause_doubles_up_to_the_ttl_while_terms_end_at_once() {
+    const LASTING: usize = 5;
+    let _locks = TestLocks::new();
+    let delay = LockOptions::new().retry_delay(Duration::from_secs(1));
+    let election = office().ttl(Duration::from_secs(10)).options(delay);
+    let (ended, pauses) = (Cell::new(Instant::now()), RefCell::new(Vec::new()));
+    let run = election.run(async |_term| {
+        let terms = {
+            let mut pauses = pauses.borrow_mut();
+            pauses.push(ended.get().elapsed());
+            pauses.len()
+        };
+        if terms == LASTING {
+            sleep(Duration::from_secs(2)).await;
+        } else if terms > LASTING + 1 {
+            election.resign();
+        }
+        ended.set(Instant::now());
+    });
+    ends(run).await.unwrap();
+    let pauses = pauses.take();
+    for (pause, expected) in pauses.iter().zip([0, 2, 4, 8, 10, 2, 2]) {
+        let expected = Duration::from_secs(expected);
+        assert!(ms_later(expected).contains(pause), "{pauses:?}");
+    }
+    assert_eq!(pauses.len(), LASTING + 2);
 }

@@ -1,79 +1,9 @@
 //! Every parameter, both ways, continued: those about the call as a whole.
 
-use std::time::Duration;
-
-use redlock_runtime::registry::{Registry, sites};
+use redlock_runtime::registry::sites;
 use redlock_runtime::{LockError, current, lock, redlock};
-use redlock_tests::drop_after;
 
-use crate::macro_behaviour::parameters::{SOON, keys, with_registry};
-
-#[redlock(resource = "released")]
-async fn is_released_by_default() -> Result<(), LockError> {
-    std::future::pending().await
-}
-
-#[redlock(resource = "released", on_cancel = "release")]
-async fn is_released() -> Result<(), LockError> {
-    std::future::pending().await
-}
-
-#[redlock(resource = "kept", on_cancel = "expire")]
-async fn is_kept() -> Result<(), LockError> {
-    std::future::pending().await
-}
-
-/// Polls the call until it holds its lock, and drops it.
-async fn cut_off(registry: &Registry, call: impl Future, key: &str) {
-    let mut call = std::pin::pin!(call);
-    while !keys(registry, "a").iter().any(|held| held == key) || registry.held().is_empty() {
-        assert!(drop_after(1, call.as_mut()).await.is_none());
-        tokio::task::yield_now().await;
-    }
-    // Into the body, where it was not polled yet.
-    assert!(drop_after(1, call.as_mut()).await.is_none());
-}
-
-#[tokio::test]
-async fn on_cancel() {
-    with_registry(async |registry| {
-        cut_off(&registry, is_released_by_default(), "released").await;
-        lock("released").acquire().await.unwrap().release().await;
-        cut_off(&registry, is_released(), "released").await;
-        lock("released").acquire().await.unwrap().release().await;
-        cut_off(&registry, is_kept(), "kept").await;
-        let refused = lock("kept").retry_count(0).acquire().await.unwrap_err();
-        assert!(refused.is_contended(), "{refused}");
-        assert!(registry.held().is_empty());
-    })
-    .await;
-}
-
-#[redlock(resource = "r", min_hold = "30s", retry_count = 0)]
-async fn kept() -> Result<(), LockError> {
-    Ok(())
-}
-
-#[redlock(resource = "r", min_hold = held, retry_count = 0)]
-async fn kept_for(held: Duration) -> Result<(), LockError> {
-    Ok(())
-}
-
-#[tokio::test]
-async fn min_hold() {
-    with_registry(async |registry| {
-        kept_for(Duration::ZERO).await.unwrap();
-        kept().await.unwrap();
-        assert!(registry.held().is_empty());
-        let refused = kept().await.unwrap_err();
-        assert!(refused.is_contended(), "{refused}");
-        let left = refused.retry_after().expect("a time");
-        assert!(left <= Duration::from_secs(30), "{left:?}");
-        let refused = kept_for(Duration::from_secs(61)).await.unwrap_err();
-        assert!(refused.to_string().contains("min_hold"), "{refused}");
-    })
-    .await;
-}
+use crate::macro_behaviour::parameters::{SOON, with_registry};
 
 #[redlock(resource = "r", if_locked = "skip")]
 async fn skipped(ran: &mut bool) {

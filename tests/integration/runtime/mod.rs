@@ -3,7 +3,6 @@
 mod attribute;
 mod chain;
 mod configuration;
-mod cut_off;
 pub(crate) mod fixture;
 mod line;
 mod looking;

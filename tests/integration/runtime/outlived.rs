@@ -9,7 +9,7 @@ use redlock_runtime::{Config, LockError, Redlock, lock, redlock};
 use redlock_tests::drop_after;
 use tokio::sync::mpsc;
 
-use crate::runtime::fixture::{SOON, config, registry, start_nodes};
+use crate::runtime::fixture::{SOON, registry};
 
 type Left = Pin<Box<dyn Future<Output = Result<(), LockError>> + Send>>;
 
@@ -44,35 +44,6 @@ async fn an_extension_that_fails_names_its_function() {
     let site = refused.site().map(|site| site.site_name().to_owned());
     let name = concat!(module_path!(), "::extends_for_too_long");
     assert_eq!(site.as_deref(), Some(name), "{refused}");
-}
-
-#[redlock(resource = "r")]
-async fn leaves_a_lease_that_was_cut_off_below() -> Result<redlock_runtime::Lease, LockError> {
-    let left = lock("r").acquire().await?;
-    let cut_off = lock("r")
-        .on_cancel(redlock_runtime::parameters::OnCancel::Expire)
-        .run(std::future::pending::<()>());
-    assert!(drop_after(1, cut_off).await.is_none());
-    Ok(left)
-}
-
-#[tokio::test]
-async fn a_shutdown_leaves_to_its_ttl_what_was_cut_off() {
-    let nodes = start_nodes(3).await;
-    let config = config(&nodes)
-        .shutdown_grace(Duration::ZERO)
-        .shutdown_deadline(SOON);
-    let redlock = Redlock::start(config).await.unwrap();
-    let left = registry(&redlock)
-        .scope(leaves_a_lease_that_was_cut_off_below())
-        .await
-        .unwrap();
-    let report = redlock.shutdown().await;
-    assert!(report.unconfirmed.is_empty(), "{report}");
-    for node in &nodes {
-        assert!(node.get("r").is_some());
-    }
-    drop(left);
 }
 
 #[tokio::test]

@@ -7,9 +7,7 @@ use redlock_runtime::lease::FencingToken;
 use redlock_runtime::{LockError, Redlock, Resource, current, lock, redlock};
 use redlock_tests::{Nodes, eventually};
 
-use crate::runtime::fixture::{
-    SOON, catch_unwind, config, registry, spawn_on, start, until_served,
-};
+use crate::runtime::fixture::{SOON, config, registry, spawn_on, start, until_served};
 
 fn token() -> String {
     current().expect("a lease").token_id().to_owned()
@@ -262,34 +260,6 @@ async fn a_call_that_needs_longer_extends_the_lease_and_none_shortens_it() {
         .await
         .unwrap();
     nodes.assert_no_lock_keys(SOON).await;
-}
-
-#[redlock(resource = "r", on_cancel = "expire")]
-async fn panics() -> Result<(), LockError> {
-    tokio::task::yield_now().await;
-    panic!("the body's own");
-}
-
-#[redlock(resource = "r")]
-async fn survives_a_panic_below() -> Result<(), LockError> {
-    let unwound = catch_unwind(panics()).await;
-    assert!(unwound.is_err());
-    Ok(())
-}
-
-#[tokio::test]
-async fn what_was_cut_off_below_keeps_the_lock_until_its_ttl_where_it_says_so() {
-    let (nodes, redlock) = start(3).await;
-    registry(&redlock)
-        .scope(survives_a_panic_below())
-        .await
-        .unwrap();
-    assert!(registry(&redlock).held().is_empty());
-    // A release that was sent would be served by then.
-    until_served(&nodes, &redlock).await;
-    for node in &nodes {
-        assert!(node.get("r").is_some());
-    }
 }
 
 #[redlock(resource = "r")]

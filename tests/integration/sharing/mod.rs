@@ -3,6 +3,7 @@
 mod cancellation;
 mod cluster;
 mod differential;
+mod downgrade;
 mod entries;
 mod exclusion;
 mod fencing;

@@ -26,7 +26,6 @@ async fn no_time_is_so_long_or_short_that_a_call_panics() {
                 r().retry_delay(extreme),
                 r().min_validity(extreme),
                 r().max_hold(extreme),
-                r().min_hold(extreme),
                 r().once_per(extreme),
                 r().wait(Wait::For(extreme)).retry_delay(extreme),
             ] {
@@ -52,7 +51,6 @@ async fn no_time_is_so_long_or_short_that_a_call_panics() {
             config.clone().reacquire_delay(extreme),
             with(LockOptions::new().wait(extreme).retry_delay(extreme)),
             with(LockOptions::new().max_hold(extreme)),
-            with(LockOptions::new().min_hold(extreme)),
             config.clone().node_timeout(extreme),
             config.clone().connect_timeout(extreme),
             config

@@ -8,7 +8,7 @@ mod shop;
 use std::time::Duration;
 
 use redlock_runtime::config::{RestartCheck, SiteConfig};
-use redlock_runtime::parameters::{LockOptions, OnCancel, OnLost, Wait};
+use redlock_runtime::parameters::{LockOptions, OnLost, Wait};
 use redlock_runtime::{Config, Redlock, init, lock};
 use redlock_tests::{Nodes, eventually};
 
@@ -233,7 +233,6 @@ async fn a_wait_clears_the_retries_of_the_attribute() {
 #[tokio::test]
 async fn the_other_parameters_arrive_too() {
     let nodes = Nodes::start(3).await;
-    let stage = shop::Stage::default();
 
     let site = SiteConfig::new().clock_drift_factor(0.75);
     let redlock = start(&nodes, "overrides::shop::validity", site).await;
@@ -246,20 +245,6 @@ async fn the_other_parameters_arrive_too() {
     let lost = redlock.registry().clone().scope(call).await;
     assert!(lost.is_ok(), "{lost:?}");
 
-    // The ttl is a minute, so that the keys do not get down to this by themselves in that time.
-    let site = SiteConfig::new().min_hold(seconds(30));
-    let redlock = start(&nodes, "overrides::shop::charge", site).await;
-    let call = shop::charge(&stage);
-    let (_, done) = ttls_under(&redlock, &nodes, &stage, "charge", call).await;
-    done.unwrap();
-    // A release waits for a majority only.
-    eventually("keys that stay, for no longer", SOON, || async {
-        let ttls = ttls(&nodes, "charge").await;
-        let are_shortened = ttls.iter().all(|left| *left <= seconds(30));
-        are_shortened.then_some(()).ok_or(format!("{ttls:?}"))
-    })
-    .await;
-
     let site = SiteConfig::new().once_per(seconds(3600));
     let redlock = start(&nodes, "overrides::shop::validity", site).await;
     let calls = async {
@@ -268,18 +253,6 @@ async fn the_other_parameters_arrive_too() {
     };
     let refused = redlock.registry().clone().scope(calls).await;
     assert!(refused.is_already_run(), "{refused}");
-
-    let site = SiteConfig::new()
-        .on_cancel(OnCancel::Expire)
-        .max_hold(seconds(100));
-    let redlock = start(&nodes, "overrides::shop::cut_off", site).await;
-    let registry = redlock.registry().clone();
-    let cut_off = stage.clone();
-    let call = tokio::spawn(registry.scope(async move { shop::cut_off(&cut_off).await }));
-    stage.begun.notified().await;
-    call.abort();
-    let _ = call.await;
-    assert_eq!(ttls(&nodes, "cut off").await.len(), 3);
 }
 
 #[tokio::test]

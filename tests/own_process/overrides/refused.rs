@@ -122,11 +122,6 @@ async fn values_that_make_no_sense_together_are_refused_at_start() {
         ),
         (
             "charge",
-            site().min_hold(seconds(61)),
-            "`min_hold` of 1 min 1 s is above the ttl of 1 min",
-        ),
-        (
-            "charge",
             site().once_per(seconds(59)),
             "`once_per` of 59 s is below the ttl of 1 min",
         ),
@@ -162,8 +157,8 @@ async fn values_that_make_no_sense_together_are_refused_at_start() {
         // The ttl is not known here, but no ttl would do.
         (
             "charge_for",
-            site().min_hold(seconds(301)),
-            "`min_hold` of 5 min 1 s",
+            site().min_validity(seconds(301)),
+            "`min_validity` of 5 min 1 s",
         ),
         ("kind", site().permits(257), "`permits` of 257"),
         ("kind", site().take(2), "`take` of 2 without `permits`"),

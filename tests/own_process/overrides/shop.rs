@@ -101,12 +101,6 @@ pub(crate) async fn beyond_its_lock(nodes: &Nodes) -> Result<(), LockError> {
     Ok(())
 }
 
-#[redlock(resource = "cut off")]
-pub(crate) async fn cut_off(stage: &Stage) -> Result<(), LockError> {
-    stage.play().await;
-    Ok(())
-}
-
 /// Functions of one name, in types of their own.
 pub(crate) struct Cart;
 pub(crate) struct Basket;

@@ -30,7 +30,6 @@ pub(crate) async fn fenced(
     ttl = ttl,
     max_hold = held,
     fencing = true,
-    on_cancel = "expire",
     guard = lease
 )]
 pub(crate) async fn renewed(

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rand::RngExt;
 use rand::rngs::StdRng;
-use redlock_runtime::parameters::{OnCancel, OnLost};
+use redlock_runtime::parameters::OnLost;
 
 use crate::claimed::{Claimed, Kind, Locks};
 
@@ -79,10 +79,11 @@ pub(crate) struct Plan {
     pub(crate) hold: Duration,
     /// Half-way through.
     pub(crate) extension: Option<Duration>,
+    /// Half-way through a writer becomes a reader.
+    pub(crate) downgrades: bool,
     /// Blocks its thread instead of awaiting.
     pub(crate) blocks: bool,
     pub(crate) on_lost: OnLost,
-    pub(crate) on_cancel: OnCancel,
     pub(crate) ending: Ending,
     pub(crate) cut: Option<Cut>,
     /// Before the next one.
@@ -122,6 +123,7 @@ impl Plan {
             kind,
             claimed,
             style,
+            downgrades: kind == Kind::Writer && rng.random_bool(0.4),
             ttl,
             is_fenced: rng.random_bool(0.8),
             max_hold,
@@ -141,11 +143,6 @@ impl Plan {
                 OnLost::Continue
             } else {
                 OnLost::Cancel
-            },
-            on_cancel: if rng.random_bool(0.05) {
-                OnCancel::Expire
-            } else {
-                OnCancel::Release
             },
             ending: match rng.random_range(0..10) {
                 0..6 => Ending::Release,
@@ -168,14 +165,9 @@ impl Plan {
         let mut plan = Self::draw(rng, locks, resources);
         let wait = 200.0 * 250_f64.powf(rng.random_range(0.0..1.0));
         plan.patience = Patience::Wait(Duration::from_secs_f64(wait / 1e6));
-        plan.on_cancel = OnCancel::Release;
         let goes_by_ttl = plan.stall.is_some() || plan.max_hold.is_some();
         if !goes_by_ttl && plan.extension.is_none() && rng.random_bool(0.5) {
             plan.ttl = THROTTLED_TTL;
-        }
-        if plan.style == Style::Attribute && plan.max_hold.is_some() {
-            // Its keys expire where its body is cut off.
-            plan.style = Style::Run;
         }
         plan
     }
@@ -207,6 +199,7 @@ mod tests {
         some(|plan| plan.ending == Ending::Panic && plan.style == Style::Attribute);
         some(|plan| matches!(plan.cut, Some(Cut::Abort(_))));
         some(|plan| plan.blocks);
+        some(|plan| plan.downgrades && plan.kind == Kind::Writer);
         assert!(one.iter().all(|plan| plan.ttl <= LONGEST_TTL));
         let mut rng = StdRng::seed_from_u64(7);
         for _ in 0..1000 {

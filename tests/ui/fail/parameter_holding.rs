@@ -1,12 +1,12 @@
 //! Values that are none, for how a lock is held.
 use redlock_runtime::{LockError, redlock};
 
-#[redlock(resource = "a", fencing = "yes", on_cancel = "relese")]
+#[redlock(resource = "a", fencing = "yes", on_lost = "cancle")]
 async fn words() -> Result<(), LockError> {
     Ok(())
 }
 
-#[redlock(resource = "a", fencing = 1, on_cancel = expire)]
+#[redlock(resource = "a", fencing = 1, on_lost = cancel)]
 async fn more_words() -> Result<(), LockError> {
     Ok(())
 }

@@ -11,7 +11,7 @@ async fn bytes() -> Result<(), LockError> {
     Ok(())
 }
 
-#[redlock(resource = 1.5, on_lost = 1, on_cancel = true, fencing = "true")]
+#[redlock(resource = 1.5, on_lost = 1, fencing = "true")]
 async fn numbers() -> Result<(), LockError> {
     Ok(())
 }

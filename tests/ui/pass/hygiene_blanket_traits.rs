@@ -24,7 +24,6 @@ trait Everything: Sized {
     fn max_hold(self, _: Duration) {}
     fn fencing(self, _: bool) {}
     fn on_lost(self, _: u8) {}
-    fn on_cancel(self, _: u8) {}
     fn unwrap(self) {}
     fn into(self) {}
     fn as_ref(&self) {}
@@ -50,7 +49,6 @@ impl<T> Everything for T {}
     max_hold = "1m",
     fencing = true,
     on_lost = "cancel",
-    on_cancel = "release",
     guard = lease,
     name = "known now",
 )]

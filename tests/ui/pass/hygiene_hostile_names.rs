@@ -64,7 +64,6 @@ mod hostile {
         max_hold = "unlimited",
         fencing = true,
         on_lost = "cancel",
-        on_cancel = "expire",
         guard = lease,
         name = "hostile",
     )]

@@ -23,7 +23,6 @@ const TTL: Duration = Duration::from_secs(30);
     take = 1,
     fencing = true,
     on_lost = "cancel",
-    on_cancel = "release",
     guard = lease,
     name = "charge",
     crate = ::redlock_runtime,
@@ -32,7 +31,7 @@ async fn literals(id: u64) -> Result<String, LockError> {
     Ok(format!("{id}{}", lease.resource()))
 }
 
-#[redlock(resource = "a", ttl = "1m30s", retry_delay = "1500us", retry_count = 0, clock_drift_factor = 0, min_validity = "5s", max_hold = "unlimited", fencing = false, on_lost = "continue", on_cancel = "expire")]
+#[redlock(resource = "a", ttl = "1m30s", retry_delay = "1500us", retry_count = 0, clock_drift_factor = 0, min_validity = "5s", max_hold = "unlimited", fencing = false, on_lost = "continue")]
 async fn strings() -> Result<(), LockError> {
     Ok(())
 }

@@ -11,6 +11,7 @@ use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::operation::{Operation, SharedOperation, Want};
 use crate::node::{Answer, Answers, NodeSet, PermitOrder, Reply};
+use crate::quorum::fencing::Hint;
 use crate::quorum::permits::PermitKeys;
 use crate::quorum::round::{Goal, Round, bit, submit};
 
@@ -85,11 +86,17 @@ impl Claim {
         token: OwnerToken,
         ttl: Duration,
         in_time: (Arc<dyn Clock>, Moment),
-        hint: u64,
+        hint: Hint,
     ) -> (Arc<Self>, Arc<Round>) {
-        let want = Want::AcquirePermits { ttl, hint };
+        let want = Want::AcquirePermits {
+            ttl,
+            hint: hint.micros,
+        };
         let operation = Operation::new(keys.clone(), token.clone(), want);
-        let operation = Arc::new(operation.with_permits(order));
+        let operation = operation
+            .with_permits(order)
+            .in_nodes_time(hint.is_of_nodes);
+        let operation = Arc::new(operation);
         let acquisition = Round::with_time(nodes.len(), Goal::Majority, Some(in_time));
         let votes = Arc::new(PermitVotes {
             round: Arc::clone(&acquisition),

@@ -3,6 +3,7 @@
 mod agreement;
 mod model;
 mod opening;
+mod outliers;
 mod pace;
 mod rates;
 mod steps;

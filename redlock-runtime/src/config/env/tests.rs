@@ -54,7 +54,6 @@ fn every_name_in_the_list_is_accepted() {
             () if ends_in("_WAIT") => "forever",
             () if ends_in("_ON_LOST") => "cancel",
             () if ends_in("_COUNTS") => "every",
-            () if ends_in("_ON_CANCEL") => "expire",
             () if ends_in("_VETTING") => "warn",
             () if ends_in("_MODE") => "read",
             () if ends_in("_FENCING") || ends_in("_TRUST_AOF") => "true",

@@ -4,7 +4,7 @@ use redlock_core::lease::OnLost;
 use redlock_core::request::Renewal;
 
 use super::*;
-use crate::parameters::{MinValidity, OnCancel, Wait};
+use crate::parameters::{MinValidity, Wait};
 
 #[test]
 fn every_key_of_the_file_arrives() {
@@ -33,10 +33,8 @@ fn every_key_of_the_file_arrives() {
         clock_drift_factor = 0.02
         min_validity = 0.5
         max_hold = "unlimited"
-        min_hold = "5s"
         fencing = true
         on_lost = "continue"
-        on_cancel = "expire"
         [waiting]
         handovers = 8
         handover_time = "20ms"
@@ -88,10 +86,8 @@ fn every_key_of_the_file_arrives() {
         Some(MinValidity::Fraction(0.5))
     );
     assert_eq!(config.defaults.max_hold, Some(Renewal::Unlimited));
-    assert_eq!(config.defaults.min_hold, Some(Duration::from_secs(5)));
     assert_eq!(config.defaults.fencing, Some(true));
     assert_eq!(config.defaults.on_lost, Some(OnLost::Continue));
-    assert_eq!(config.defaults.on_cancel, Some(OnCancel::Expire));
 }
 
 #[test]

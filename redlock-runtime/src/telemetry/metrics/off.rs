@@ -41,12 +41,22 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
-    pub(crate) fn acquired(&mut self, _lease: &redlock_core::Lease) -> Holding {
+    pub(crate) fn acquired(
+        &mut self,
+        _lease: &redlock_core::Lease,
+        _metrics: &Arc<Metrics>,
+        _site: Option<&'static Site>,
+    ) -> Holding {
         self.is_ended = true;
         Holding
     }
 
-    pub(crate) fn joined(&mut self, _lease: &redlock_core::Lease) -> Holding {
+    pub(crate) fn joined(
+        &mut self,
+        _lease: &redlock_core::Lease,
+        _metrics: &Arc<Metrics>,
+        _site: Option<&'static Site>,
+    ) -> Holding {
         self.is_ended = true;
         Holding
     }

@@ -12,6 +12,7 @@ pub(super) enum Kind {
     Extend,
     Restore,
     Shorten,
+    Downgrade,
     Release,
     Inspect,
 }
@@ -24,6 +25,7 @@ impl Kind {
             Want::Extend { .. } => Self::Extend,
             Want::Restore { .. } => Self::Restore,
             Want::Shorten { .. } => Self::Shorten,
+            Want::Downgrade => Self::Downgrade,
             Want::Release { .. } => Self::Release,
             _ => Self::Inspect,
         }

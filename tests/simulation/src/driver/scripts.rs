@@ -86,11 +86,8 @@ impl<'a> Call<'a> {
     }
 
     fn is_shared(&self) -> bool {
-        self.is_of_a_reader() || matches!(self.name, "acquire-write" | "release-shared")
-    }
-
-    fn is_of_a_reader(&self) -> bool {
-        self.name.ends_with("-read")
+        matches!(self.name, "acquire-read" | "acquire-write" | "downgrade")
+            || self.name.ends_with("-shared")
     }
 
     fn is_fenced(&self) -> bool {
@@ -142,14 +139,15 @@ impl<'a> Call<'a> {
                 ttl,
                 hint: self.hint_at(4),
             },
-            "confirm" | "confirm-read" => Want::Confirm {
+            "confirm" | "confirm-shared" => Want::Confirm {
                 counter: self.number(1),
                 // The counter lives for twice as long, or for an hour.
                 ttl: self.millis(2) / 2,
             },
-            "extend" | "extend-read" => Want::Extend { ttl },
-            "restore" | "restore-read" => Want::Restore { ttl },
-            "shorten" | "shorten-read" => Want::Shorten { ttl },
+            "extend" | "extend-shared" => Want::Extend { ttl },
+            "restore" | "restore-shared" => Want::Restore { ttl },
+            "shorten" | "shorten-shared" => Want::Shorten { ttl },
+            "downgrade" => Want::Downgrade,
             "pttl" | "peek" => Want::Inspect,
             _ => Want::Release {
                 ttl: Duration::ZERO,
@@ -178,7 +176,12 @@ impl<'a> Call<'a> {
             .zip(named)
             .all(|(key, known)| key == known);
         assert!(is_beside, "other keys than those of the lock");
-        let kind = if self.is_of_a_reader() {
+        let is_reading = match self.name {
+            "acquire-read" => true,
+            "extend-shared" | "restore-shared" => self.word(2) == b"r",
+            _ => false,
+        };
+        let kind = if is_reading {
             LockKind::Read
         } else {
             LockKind::Write
@@ -186,7 +189,7 @@ impl<'a> Call<'a> {
         let (intent, advice, turn) = match self.name {
             "acquire-write" => (self.word(3), self.millis(2), 0),
             "acquire-read" => (&[][..], self.millis(2), 0),
-            "release-shared" => (self.word(1), Duration::ZERO, self.number(2)),
+            "downgrade" | "release-shared" => (self.word(1), Duration::ZERO, self.number(2)),
             _ => (&[][..], Duration::ZERO, 0),
         };
         let intent = (!intent.is_empty()).then(|| OwnerToken::received(intent));
@@ -299,7 +302,7 @@ impl<'a> Call<'a> {
                 let place = holding.place().unwrap_or(0);
                 Reply::Bulk([format!("{place} {left} ").as_bytes(), &value].concat())
             }
-            "set" | "acquire-all" | "acquire-fenced" | "extend" | "extend-read" => {
+            "set" | "acquire-all" | "acquire-fenced" | "extend" | "extend-shared" => {
                 Reply::Bulk(value)
             }
             _ => Reply::Int(0),
