@@ -17,8 +17,6 @@ pub enum Group {
     Shares,
     /// What a pair of each kind of lock takes.
     Kinds,
-    /// Readers of one resource beside holders of distinct locks.
-    KindsReaders,
     /// A writer among readers.
     KindsWriter,
     /// Beside other systems.
@@ -41,7 +39,7 @@ pub enum Group {
 
 impl Group {
     /// All, in the order of the tables.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 16] = [
         Self::Uncontended,
         Self::Frozen,
         Self::HotKey,
@@ -49,7 +47,6 @@ impl Group {
         Self::HandOver,
         Self::Shares,
         Self::Kinds,
-        Self::KindsReaders,
         Self::KindsWriter,
         Self::Peers,
         Self::Allocations,
@@ -71,7 +68,6 @@ impl Group {
             Self::HandOver => "hand-over",
             Self::Shares => "shares",
             Self::Kinds => "kinds",
-            Self::KindsReaders => "kinds-readers",
             Self::KindsWriter => "kinds-writer",
             Self::Peers => "peers",
             Self::Allocations => "allocations",
@@ -94,9 +90,6 @@ impl Group {
             Self::HandOver => "One key held for 20 ms, 2 processes of one task, 3 nodes",
             Self::Shares => "One hot key, 4 processes, 3 nodes",
             Self::Kinds => "Lock and release of each kind, one caller",
-            Self::KindsReaders => {
-                "64 readers of one resource, and 64 holders of distinct locks, 3 nodes"
-            }
             Self::KindsWriter => "A writer among readers from 2 processes, 3 nodes",
             Self::Peers => "Beside other systems",
             Self::Allocations => "Allocations of lock and release, 3 nodes",

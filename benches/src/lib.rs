@@ -47,9 +47,8 @@ mod table;
 mod ways;
 
 pub use cases::{
-    allocations, compile_time, frozen, hand_over, hot_key, hot_key_processes, kinds, kinds_readers,
-    kinds_writer, leases, peers, renewal, shares, tuning, uncontended, wrapper,
-    wrapper_allocations,
+    allocations, compile_time, frozen, hand_over, hot_key, hot_key_processes, kinds, kinds_writer,
+    leases, peers, renewal, shares, tuning, uncontended, wrapper, wrapper_allocations,
 };
 pub use contended::work;
 pub use contender::{Contender, Fleet, Held, Kind, Ours, RawLoop, RedisLoop, Unlocked, Wait};

@@ -2,11 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use redlock_core::Request;
 use redlock_tests::Nodes;
 
 use crate::clock::cpu_time;
-use crate::contender::{Contender, Kind, Ours, RawLoop, Unlocked};
+use crate::contender::{Contender, Kind, RawLoop, Unlocked};
 use crate::stats::{percentile, whole};
 
 /// Every key of every run begins so.
@@ -58,15 +57,6 @@ struct Window {
     end: Instant,
 }
 
-/// What a caller does again and again.
-#[derive(Clone, Debug)]
-pub(crate) enum Call {
-    /// Locks a key and releases it.
-    Pair(Contender, String),
-    /// Acquires a lock, keeps it for this time, and releases it.
-    Held(Ours, Request, Duration),
-}
-
 /// The pairs of a run so far.
 #[derive(Default)]
 pub(crate) struct Calls {
@@ -87,20 +77,14 @@ impl Load {
     /// Lets the callers loose on `contender`. The nodes are still to be looked at, with
     /// [`Sample::look_behind`].
     pub async fn drive(&self, kind: Kind, contender: &Contender) -> Sample {
-        let keys = self.keys(kind.name()).into_iter();
-        self.drive_calls(keys.map(|key| Call::Pair(contender.clone(), key)))
-            .await
-    }
-
-    /// Lets a caller loose on each of `calls`. The nodes are still to be looked at.
-    pub(crate) async fn drive_calls(&self, calls: impl Iterator<Item = Call>) -> Sample {
         let begin = Instant::now() + self.warm_up;
         let window = Window {
             begin,
             end: begin + self.run,
         };
-        let callers: Vec<_> = calls
-            .map(|call| tokio::spawn(again_and_again(call, window)))
+        let keys = self.keys(kind.name()).into_iter();
+        let callers: Vec<_> = keys
+            .map(|key| tokio::spawn(again_and_again(contender.clone(), key, window)))
             .collect();
         tokio::time::sleep_until(begin.into()).await;
         let cpu_before = cpu_time();
@@ -147,17 +131,14 @@ impl Load {
     }
 }
 
-async fn again_and_again(call: Call, window: Window) -> Calls {
+async fn again_and_again(contender: Contender, key: String, window: Window) -> Calls {
     let mut calls = Calls::default();
     loop {
         let began = Instant::now();
         if began >= window.end {
             return calls;
         }
-        let outcome = match &call {
-            Call::Pair(contender, key) => contender.pair(key).await,
-            Call::Held(ours, request, hold) => ours.pair_of(request, Some(*hold)).await,
-        };
+        let outcome = contender.pair(&key).await;
         calls.note(began, outcome, began >= window.begin);
     }
 }

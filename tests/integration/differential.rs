@@ -111,14 +111,9 @@ impl Pair {
         let counters = Resource::all(numbers.iter().map(|number| counter(*number)));
         let token = self.token();
         let ttl = self.ttl();
-        let is_outlier = self.random.below(6) == 0;
-        let hint = match self.random.below(2) {
-            0 if is_outlier => now() - DAY,
-            _ if is_outlier => now() + DAY,
-            _ => self.hint(),
-        };
+        let hint = self.hint();
         if self.random.below(5) == 0 {
-            return self.permits(token, (ttl, hint), is_outlier);
+            return self.permits(token, ttl, hint);
         }
         let want = match self.random.below(15) {
             0..=2 => Want::Acquire { ttl, hint },
@@ -142,18 +137,11 @@ impl Pair {
             }
             _ => keys,
         };
-        Operation::new(keys, token, want)
-            .with_counters(is_fenced.then_some(counters))
-            .in_nodes_time(is_outlier)
+        Operation::new(keys, token, want).with_counters(is_fenced.then_some(counters))
     }
 
     /// An acquisition of some of the locks as permits, in any order.
-    fn permits(
-        &mut self,
-        token: OwnerToken,
-        (ttl, hint): (Duration, u64),
-        is_outlier: bool,
-    ) -> Operation {
+    fn permits(&mut self, token: OwnerToken, ttl: Duration, hint: u64) -> Operation {
         let mut numbers: Vec<u64> = (0..NAMES).collect();
         for left in (1..numbers.len()).rev() {
             numbers.swap(left, self.random.index(left + 1));
@@ -168,9 +156,7 @@ impl Pair {
         let take = u16::try_from(self.random.below(NAMES) + 1).expect("a few permits");
         let order = PermitOrder::new(keys, take, COUNT.as_bytes().into());
         let keys = Resource::all((0..NAMES).map(lock));
-        Operation::new(keys, token, Want::AcquirePermits { ttl, hint })
-            .with_permits(order)
-            .in_nodes_time(is_outlier && is_fenced)
+        Operation::new(keys, token, Want::AcquirePermits { ttl, hint }).with_permits(order)
     }
 
     /// Near enough to both nodes' clocks that neither clamps it: their answers are equal then. Only
@@ -241,9 +227,7 @@ impl Pair {
                 operation.token().clone(),
                 operation.want(),
             );
-            let copy = copy
-                .with_counters(operation.counters().cloned())
-                .in_nodes_time(operation.is_in_nodes_time());
+            let copy = copy.with_counters(operation.counters().cloned());
             let copy = match operation.permits() {
                 Some(permits) => copy.with_permits(permits.clone()),
                 None => copy,
@@ -316,8 +300,6 @@ fn without_number(answer: Answer) -> Answer {
 fn are_alike(one: &Answer, two: &Answer) -> bool {
     match (one, two) {
         (Answer::Held(one), Answer::Held(two)) => are_alike_holdings(one, two),
-        // How far its clock is off, each says for itself.
-        (Answer::Failed(one), Answer::Failed(two)) => one.kind() == two.kind(),
         _ => one == two,
     }
 }

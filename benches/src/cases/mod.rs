@@ -17,7 +17,7 @@ pub use allocations::allocations;
 pub use compile_time::compile_time;
 pub use contended::{hand_over, hot_key, hot_key_processes, shares, tuning};
 pub use frozen::frozen;
-pub use kinds::{kinds, kinds_readers, kinds_writer};
+pub use kinds::{kinds, kinds_writer};
 pub use leases::leases;
 pub use peers::peers;
 pub use renewal::renewal;

@@ -9,7 +9,7 @@ use redlock_core::redis::{RedisAddress, RedisOptions};
 use redlock_core::request::{Kind as LockKind, RetryLimit};
 use redlock_core::{Client, IoThread, Lease, Node, NodeSet, RedisNode, Request};
 
-use super::{TTL, Unlocked, held, keep};
+use super::{TTL, Unlocked, held};
 
 /// A client with its nodes, on an I/O thread of its own.
 #[derive(Clone)]
@@ -45,19 +45,12 @@ impl Ours {
 
     /// Locks `key` and releases it, with the defaults but for the ttl.
     pub(super) async fn pair(&self, key: &str) -> Result<Unlocked, String> {
-        self.pair_of(&Request::new(key).ttl(TTL), None).await
+        self.pair_of(&Request::new(key).ttl(TTL)).await
     }
 
-    /// Acquires the lock, keeps it for `hold`, and releases it. Within a hold of zero other tasks run.
-    pub(crate) async fn pair_of(
-        &self,
-        request: &Request,
-        hold: Option<Duration>,
-    ) -> Result<Unlocked, String> {
+    /// Acquires the lock and releases it.
+    pub(crate) async fn pair_of(&self, request: &Request) -> Result<Unlocked, String> {
         let lease = self.try_to_acquire(request).await?;
-        if let Some(hold) = hold {
-            keep(hold).await;
-        }
         release(lease).await
     }
 

@@ -36,8 +36,7 @@ impl Client {
     /// Callers of this client that want the same resource on the same nodes stand in a line, first
     /// come, first served. Only the first caller in the line asks the nodes. When its lease ends, the
     /// next caller gets the lock from it, within the limits of
-    /// [`Settings::handover`](super::Settings::handover). Readers and writers stand in lines of their own,
-    /// and a reader shares a young read lease of this client, within a fifth of the same limit of time.
+    /// [`Settings::handover`](super::Settings::handover). Readers and writers stand in lines of their own.
     ///
     /// # Errors
     /// [`AcquireError::Contended`] if a majority answered and another holder has the resource,
@@ -75,9 +74,6 @@ impl Client {
             // Boxed: few locks have a period.
             Box::pin(self.shared.unless_run(&line_key, budget.end)).await?;
         }
-        if let Some(lease) = self.shared.join_readers(&line_key, request) {
-            return Ok(lease);
-        }
         let mut caller = SharedCaller::of(&self.shared.context, &line_key, request, &budget);
         let (mut turn, mut left_claim) = {
             // Boxed: standing in line costs more than the allocation, and would be a large part of
@@ -99,9 +95,6 @@ impl Client {
                 // The release goes ahead of the acquisition on each connection, without a round trip between
                 // the two.
                 left.release();
-            }
-            if let Some(lease) = self.shared.join_readers(turn.line_key(), request) {
-                return Ok(lease);
             }
             if let Some(until) = turn.left_free_until() {
                 // Boxed: few clients have a delay.

@@ -10,7 +10,7 @@ use crate::model::token::OwnerToken;
 use crate::node::NodeSet;
 use crate::quorum::claim::Claim;
 use crate::quorum::claim::sharing::SharedAttempt;
-use crate::quorum::fencing::{Hint, counter_keys};
+use crate::quorum::fencing::counter_keys;
 use crate::quorum::round::Round;
 
 use super::permits::{Asked, WonPermits};
@@ -29,7 +29,7 @@ pub(crate) trait Asks {
         request: &Request,
         token: OwnerToken,
         in_time: (Arc<dyn Clock>, Moment),
-        hint: Option<Hint>,
+        hint: Option<u64>,
     ) -> (Arc<Claim>, Arc<Round>, Self::Kept);
 }
 
@@ -70,7 +70,7 @@ impl Asks for PlainKeys<'_> {
         request: &Request,
         token: OwnerToken,
         in_time: (Arc<dyn Clock>, Moment),
-        hint: Option<Hint>,
+        hint: Option<u64>,
     ) -> (Arc<Claim>, Arc<Round>, Self::Kept) {
         let (keys, shared) = (self.keys.clone(), self.shared.cloned());
         let counters = hint.map(|hint| (counter_keys(&keys, &context.key_prefix), hint));
@@ -104,7 +104,7 @@ impl<'a> Asks for &'a Asked {
         request: &Request,
         token: OwnerToken,
         in_time: (Arc<dyn Clock>, Moment),
-        hint: Option<Hint>,
+        hint: Option<u64>,
     ) -> (Arc<Claim>, Arc<Round>, Self::Kept) {
         let (order, keys) = (self.order(&token), self.keys.all());
         let hint = hint.unwrap_or_default();

@@ -14,7 +14,7 @@ use crate::model::request::{Request, drift};
 use crate::node::operation::{Operation, Want};
 use crate::node::{Answer, NodeSet, Reply};
 use crate::quorum::claim::Claim;
-use crate::quorum::fencing::{FencingToken, Hint, TokenChoice};
+use crate::quorum::fencing::{FencingToken, TokenChoice, hint};
 use crate::quorum::majority;
 use crate::quorum::permits::refusing;
 use crate::quorum::round::{Goal, Round, forget_stale, seats_in, submit};
@@ -65,9 +65,7 @@ pub(crate) fn attempt<'a, A: Asks>(
     // The clock is read before the first byte is sent, as a node may count from then on.
     let started = environment.now();
     let token = context.noted_token(request.note.as_ref());
-    let hint = request
-        .fencing
-        .then(|| Hint::of(nodes, || environment.clock.wall()));
+    let hint = request.fencing.then(|| hint(&*environment.clock));
     // A straggler counts while the first keys cannot have expired, however little time the caller has.
     let straggles_until = started.saturating_add(attempt_time(context.node_timeout, request.ttl));
     let in_time = (Arc::clone(&environment.clock), straggles_until);

@@ -36,7 +36,6 @@ pub(crate) struct ClientShared {
     pub(crate) context: Arc<Context>,
     pub(crate) lines: Arc<Lines>,
     pub(crate) leases: Arc<Leases>,
-    reads: Arc<sharing::YoungReads>,
 }
 
 /// The settings of a client.
@@ -124,7 +123,6 @@ impl Client {
             context,
             lines,
             leases: Arc::new(leases),
-            reads: Arc::default(),
         };
         Self {
             shared: Arc::new(shared),

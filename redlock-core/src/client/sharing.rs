@@ -1,16 +1,9 @@
-//! Readers and writers on their way to a lock: the place of a waiting writer at the nodes, and the entry
-//! that readers of one process share.
+//! Readers and writers on their way to a lock: the place of a waiting writer at the nodes.
 
-use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Weak};
-use std::time::Duration;
-
-use parking_lot::Mutex;
+use std::sync::Arc;
 
 use crate::context::Context;
-use crate::env::sweep::{Keeps, sweep};
-use crate::env::{Environment, Moment};
-use crate::lease::{Lease, LeaseHandle, LeasePlace, LeaseShared};
+use crate::lease::{Lease, LeasePlace};
 use crate::model::kind::Kind;
 use crate::model::request::Request;
 use crate::model::resource::Resource;
@@ -22,7 +15,7 @@ use crate::quorum::claim::sharing::SharedAttempt;
 use crate::quorum::round::{Goal, Round};
 use crate::quorum::terms::Terms;
 use crate::waiting::budget::RetryBudget;
-use crate::waiting::{LineKey, Lines, Turn};
+use crate::waiting::{LineKey, Turn};
 
 use super::ClientShared;
 
@@ -95,116 +88,6 @@ impl Drop for SharedCaller {
     }
 }
 
-/// The young read leases of a client, for readers that come a moment later: they share the lease, and its
-/// one entry on each node.
-#[derive(Default)]
-pub(crate) struct YoungReads {
-    state: Mutex<YoungState>,
-}
-
-#[derive(Default)]
-struct YoungState {
-    leases: HashMap<LineKey, Young>,
-    /// When a lease of the line is no longer young. A line may have had several since.
-    until: VecDeque<(Moment, LineKey)>,
-    /// True if a sweep is under way.
-    is_swept: bool,
-}
-
-/// A lease, and when it is no longer young.
-struct Young {
-    shared: Weak<LeaseShared>,
-    generation: u32,
-    until: Moment,
-}
-
-impl YoungReads {
-    /// A holder of a young lease that suits `request`. `None` if there is none, or if a writer of this
-    /// client waits for the lock.
-    pub(super) fn join(
-        &self,
-        lines: &Lines,
-        line_key: &LineKey,
-        request: &Request,
-    ) -> Option<Lease> {
-        let handle = {
-            let state = self.state.lock();
-            let young = state.leases.get(line_key)?;
-            LeaseHandle {
-                shared: young.shared.upgrade()?,
-                generation: young.generation,
-            }
-        };
-        let writers = LineKey {
-            kind: Kind::Write,
-            ..line_key.clone()
-        };
-        let may_join = handle.held_for() < lines.longest_share() && !lines.is_in_use(&writers);
-        may_join.then(|| handle.share(request)).flatten()
-    }
-
-    /// Remembers a lease that was acquired just now.
-    pub(super) fn opened(
-        self: &Arc<Self>,
-        environment: &Environment,
-        longest: Duration,
-        line_key: &LineKey,
-        lease: &Lease,
-    ) {
-        if longest.is_zero() {
-            return;
-        }
-        let now = lease.shared.now();
-        let until = now.saturating_add(longest);
-        let young = Young {
-            shared: Arc::downgrade(&lease.shared),
-            generation: lease.handle.generation,
-            until,
-        };
-        let sweeps = {
-            // Dropped outside of the mutex: they may hold the last of a node.
-            let _forgotten;
-            let mut state = self.state.lock();
-            _forgotten = state.forget(now);
-            state.leases.insert(line_key.clone(), young);
-            state.until.push_back((until, line_key.clone()));
-            !std::mem::replace(&mut state.is_swept, true)
-        };
-        if sweeps {
-            sweep(environment, self);
-        }
-    }
-}
-
-impl YoungState {
-    /// Forgets leases that are no longer young. Returns what the caller drops once the state is unlocked.
-    fn forget(&mut self, now: Moment) -> Vec<(LineKey, Option<(LineKey, Young)>)> {
-        let mut forgotten = Vec::new();
-        while self.until.front().is_some_and(|(until, _)| *until <= now) {
-            let Some((_, line_key)) = self.until.pop_front() else {
-                break;
-            };
-            let young = self.leases.get(&line_key);
-            let is_young = young.is_some_and(|young| young.until > now);
-            let lease = (!is_young).then(|| self.leases.remove_entry(&line_key));
-            forgotten.push((line_key, lease.flatten()));
-        }
-        forgotten
-    }
-}
-
-/// Each young lease is kept under the key of its line, which keeps nodes alive.
-impl Keeps for YoungReads {
-    fn forget(&self, now: Moment) -> bool {
-        // Dropped outside of the mutex: they may hold the last of a node.
-        let _forgotten;
-        let mut state = self.state.lock();
-        _forgotten = state.forget(now);
-        state.is_swept = !state.until.is_empty();
-        state.is_swept
-    }
-}
-
 impl ClientShared {
     /// The lease of an attempt that has won.
     pub(super) fn won(
@@ -219,22 +102,15 @@ impl ClientShared {
             let place = LeasePlace::Line(turn.hold(&terms, &claim.token));
             return Lease::new(&self.leases, claim, request, budget, terms, place);
         }
-        let place = LeasePlace::Passed;
-        let lease = Lease::new(&self.leases, claim, request, budget, terms, place);
-        let longest = self.lines.longest_share();
-        let environment = &self.context.environment;
-        self.reads
-            .opened(environment, longest, turn.line_key(), &lease);
         // The turn goes to the next reader at once, and not when the lease ends.
         drop(turn);
-        lease
-    }
-
-    /// A holder of a read lease of this client, if `request` is a reader's and may share one.
-    pub(super) fn join_readers(&self, line_key: &LineKey, request: &Request) -> Option<Lease> {
-        let is_reader = request.kind == Kind::Read;
-        is_reader
-            .then(|| self.reads.join(&self.lines, line_key, request))
-            .flatten()
+        Lease::new(
+            &self.leases,
+            claim,
+            request,
+            budget,
+            terms,
+            LeasePlace::Passed,
+        )
     }
 }

@@ -16,7 +16,7 @@ pub(crate) mod process;
 pub(crate) mod still_clock;
 pub(crate) mod sweep;
 #[cfg(test)]
-mod tasks;
+pub(crate) mod tasks;
 pub(crate) mod throttle;
 pub(crate) mod timeout;
 pub(crate) mod timers;

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use crate::env::Moment;
-use crate::model::kind::Kind;
 use crate::model::request::drift;
 
 use super::LeaseHandle;
@@ -41,25 +40,6 @@ impl LeaseHandle {
         let validity = ttl.saturating_sub(drift(ttl, self.shared.clock_drift_factor));
         let rest = validity.saturating_sub(validity / 3);
         self.shared.deadline().saturating_sub(rest)
-    }
-
-    /// The next moment to look, if another reader that shares the lease has it renewed: one extension serves
-    /// all of them.
-    pub(super) fn renewed_by_another(
-        &self,
-        ttl: Duration,
-        now: Moment,
-        is_under_way: impl FnOnce() -> bool,
-    ) -> Option<Moment> {
-        if self.kind() != Kind::Read || self.holders() < 2 {
-            return None;
-        }
-        let soon = now.saturating_add(EARLIEST);
-        let due = self.renewal_due(ttl);
-        if is_under_way() {
-            return Some(due.max(soon.saturating_add(EARLIEST)));
-        }
-        (due > soon).then_some(due)
     }
 
     /// The moment of the next try after one without a majority, or one behind the deadline.

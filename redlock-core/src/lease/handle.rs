@@ -139,13 +139,9 @@ impl LeaseHandle {
         &self.shared.resource
     }
 
-    /// Whom the lock excludes, and how many holders it has at a time. A writer that was
-    /// [downgraded](Self::downgrade) reads.
+    /// Whom the lock excludes, and how many holders it has at a time.
     pub fn kind(&self) -> Kind {
-        match self.shared.kind {
-            Kind::Read | Kind::Write => self.shared.claim.kind(),
-            other => other,
-        }
+        self.shared.kind
     }
 
     /// The time for which the lock is certainly ours; zero after the end of the lease.

@@ -23,33 +23,6 @@ impl LeaseHandle {
         Some(Lease::of(self.clone()))
     }
 
-    /// Another holder of a read lease, for a reader that came a moment later: it gets what an acquisition
-    /// would give, except for a tenth of the validity. Nothing is sent. `None` if the lease does not suit
-    /// `request`.
-    pub(crate) fn share(&self, request: &Request) -> Option<Lease> {
-        let shared = &self.shared;
-        let is_alike = shared.ttl == request.ttl
-            && shared.clock_drift_factor.to_bits() == request.clock_drift_factor.to_bits()
-            && (shared.fencing_token.is_some() || !request.fencing)
-            // The note is on the nodes, and would name the first reader's work.
-            && shared.claim.token.has_note(request.note.as_ref());
-        if !is_alike || !shared.claim.is_vouched_for() {
-            return None;
-        }
-        let mut lease = self.join()?;
-        let whole = request
-            .ttl
-            .saturating_sub(drift(request.ttl, request.clock_drift_factor));
-        let kept = request.min_hold.min(whole);
-        let wanted = (whole / 10 * 9).max(request.min_validity).max(kept);
-        if lease.validity() < wanted {
-            return None;
-        }
-        shared.keep_for(request.min_hold);
-        lease.renew(request, shared.now());
-        Some(lease)
-    }
-
     /// An id of the lock. Leases that joined one lock have the same id.
     pub fn lock_id(&self) -> usize {
         std::sync::Arc::as_ptr(&self.shared).addr()

@@ -38,7 +38,6 @@
 //! ```
 
 pub(crate) mod body;
-mod downgrade;
 mod due;
 pub(crate) mod events;
 mod extend;
@@ -62,7 +61,6 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-pub use crate::quorum::claim::sharing::ObserveDowngrade;
 pub use crate::quorum::fencing::FencingToken;
 pub use body::{BodyOutcome, BodyWatch, OnLost};
 pub(crate) use handle::{Lease, LeaseHandle};
@@ -121,7 +119,6 @@ pub(crate) struct LeaseShared {
     /// If it is a lease on permits.
     permits: Option<Box<HeldPermits>>,
     resource: Resource,
-    /// The kind that the request asked for.
     kind: Kind,
     /// The request's ttl.
     ttl: Duration,

@@ -57,15 +57,6 @@ async fn renew(leases: &Leases) {
         let now = clock.now();
         let room = MOST_IN_FLIGHT.saturating_sub(in_flight.len());
         for (id, lease, terms) in renewals.take_due(now, room) {
-            let is_under_way = || {
-                let mut under_way = in_flight.iter().map(|one| &one.lease);
-                under_way.any(|other| other.lock_id() == lease.lock_id())
-            };
-            let ttl = terms.ttl;
-            if let Some(due) = lease.renewed_by_another(ttl, now, is_under_way) {
-                renewals.put_back(id, due);
-                continue;
-            }
             match begin(leases, id, lease, terms, now) {
                 Some(begun) => in_flight.push(begun),
                 None => renewals.forget(id),

@@ -8,7 +8,7 @@ use crate::model::permits::{CountRecord, PermitReport, PermitSet};
 use crate::node::operation::{Operation, counter_ttl};
 use crate::node::{Answer, Holding, NodeError, NodeErrorKind, PermitKey, PermitOrder, Remaining};
 
-use super::store::{Store, clamped, kept_for, outlier};
+use super::store::{Store, clamped, kept_for};
 
 impl Store {
     /// Takes the first free permits in the operation's order, all or none.
@@ -23,10 +23,6 @@ impl Store {
             let detail = "an acquisition of permits that names none";
             return Answer::Failed(NodeError::unsent(NodeErrorKind::Protocol, detail));
         };
-        let clamped = clamped(hint, wall);
-        if order.is_fenced() && operation.is_in_nodes_time() && clamped != hint {
-            return outlier(hint, wall);
-        }
         let free = order.keys().iter();
         let free = free.filter(|key| !self.entries.contains_key(&key.key));
         let report = PermitReport {
@@ -47,7 +43,7 @@ impl Store {
         Answer::Granted {
             counter: order
                 .is_fenced()
-                .then(|| self.count_for(&keys, clamped, (ttl, wall), now)),
+                .then(|| self.count_for(&keys, clamped(hint, wall), (ttl, wall), now)),
             epoch: 0,
             permits: Some(Arc::new(PermitReport { taken, ..report })),
         }

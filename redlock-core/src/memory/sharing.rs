@@ -10,7 +10,7 @@ use crate::node::operation::{Operation, Want};
 use crate::node::sharing::{READERS_MARKER, READERS_TURN, Sharing};
 use crate::node::{Answer, Holding, Obstacle};
 
-use super::store::{Store, clamped, kept_for, outlier};
+use super::store::{Store, clamped, kept_for};
 
 const WAITING: &[u8] = b"waiting";
 const TURN: &[u8] = b"turn";
@@ -64,7 +64,6 @@ impl Store {
             Want::Extend { ttl } => shared.extend(ttl),
             Want::Restore { ttl } => shared.restore(ttl),
             Want::Shorten { ttl } => shared.shorten(ttl),
-            Want::Downgrade => shared.downgrade(),
             Want::Release { .. } => shared.release(),
             Want::AcquirePermits { .. }
             | Want::Inspect
@@ -162,12 +161,8 @@ impl Shared<'_> {
         let is_reading = self.sharing.is_reading();
         let mut counter = None;
         if let Some(counters) = self.operation.counters() {
-            let clamped = clamped(hint, wall);
-            if self.operation.is_in_nodes_time() && clamped != hint {
-                return outlier(hint, wall);
-            }
             let next = self.store.next(counters) - u64::from(is_reading);
-            let next = next.max(clamped);
+            let next = next.max(clamped(hint, wall));
             let expires = self.now.saturating_add(kept_for(next, ttl, wall));
             self.store.count(counters, next, expires);
             counter = Some(next);
@@ -226,17 +221,17 @@ impl Shared<'_> {
         }
     }
 
-    /// The end of the writer's key.
-    fn key_ends(&self) -> Moment {
-        let entry = self.store.entries.get(&self.key);
-        entry.map_or(self.now, |entry| entry.expires)
+    /// The answer to a reader that has no entry.
+    fn missing(&self) -> Answer {
+        match self.value(&self.key) {
+            None | Some(READERS_MARKER) => Answer::Absent,
+            Some(value) => Answer::Held(Holding::by(value)),
+        }
     }
 
     fn confirm(&mut self, counter: u64, expires: Moment) -> Answer {
-        match (self.found(), self.ends()) {
-            (Found::Ours, _) | (Found::Readers, Some(_)) => {}
-            (Found::Anothers, _) => return Answer::Held(Holding::default()),
-            (Found::Nothing | Found::Readers, _) => return Answer::Absent,
+        if self.ends().is_none() {
+            return self.missing();
         }
         let counters = self.operation.counters();
         for key in counters.into_iter().flat_map(Resource::names) {
@@ -248,89 +243,42 @@ impl Shared<'_> {
     }
 
     fn extend(&mut self, ttl: Duration) -> Answer {
+        let Some(ends) = self.ends() else {
+            return self.missing();
+        };
         let until = self.now.saturating_add(ttl);
-        match (self.found(), self.ends()) {
-            (Found::Ours, _) if self.sharing.is_reading() => {
-                let until = until.max(self.key_ends());
-                self.store.readers.remove(self.sharing.keys().readers());
-                self.enter(until);
-            }
-            (Found::Ours, _) => self.move_key(until, Ord::max),
-            (Found::Readers, Some(ends)) => {
-                if ends < until {
-                    self.enter(until);
-                }
-            }
-            (Found::Anothers, _) => {
-                let value = self.value(&self.key).unwrap_or_default();
-                return Answer::Held(Holding::by(value));
-            }
-            (Found::Nothing | Found::Readers, _) => return Answer::Absent,
+        if ends < until {
+            self.enter(until);
         }
         Answer::GRANTED
     }
 
-    /// Moves the end of the writer's key.
-    fn move_key(&mut self, until: Moment, choice: impl Fn(Moment, Moment) -> Moment) {
-        let (key, old) = (Arc::clone(&self.key), self.key_ends());
-        let until = choice(old, until);
-        if until != old {
-            let token = self.operation.token().as_bytes();
-            self.store.put(&key, token, until);
-        }
-    }
-
     fn restore(&mut self, ttl: Duration) -> Answer {
-        let until = self.now.saturating_add(ttl);
-        match (self.found(), self.sharing.is_reading()) {
-            (Found::Ours, _) => {}
-            (Found::Anothers, _) | (Found::Readers, false) => {
-                return Answer::Held(Holding::default());
-            }
-            (Found::Nothing, false) => {
-                let key = Arc::clone(&self.key);
-                let token = self.operation.token().as_bytes();
-                self.store.put(&key, token, until);
+        match self.found() {
+            Found::Ours | Found::Anothers => return Answer::Held(Holding::default()),
+            Found::Nothing => {
                 self.store.readers.remove(self.sharing.keys().readers());
             }
-            (found, true) => {
-                if found == Found::Nothing {
-                    self.store.readers.remove(self.sharing.keys().readers());
-                }
-                if self.ends().is_none_or(|ends| ends < until) {
-                    self.enter(until);
-                }
-            }
+            Found::Readers => {}
+        }
+        let until = self.now.saturating_add(ttl);
+        if self.ends().is_none_or(|ends| ends < until) {
+            self.enter(until);
         }
         Answer::GRANTED
     }
 
     fn shorten(&mut self, ttl: Duration) -> Answer {
+        let Some(ends) = self.ends() else {
+            return match self.found() {
+                Found::Nothing => Answer::Absent,
+                _ => Answer::Held(Holding::default()),
+            };
+        };
         let until = self.now.saturating_add(ttl);
-        match (self.found(), self.ends()) {
-            (Found::Ours, _) => self.move_key(until, Ord::min),
-            (Found::Readers, Some(ends)) => {
-                if ends > until {
-                    self.enter(until);
-                }
-            }
-            (Found::Nothing, _) => return Answer::Absent,
-            (Found::Readers | Found::Anothers, _) => return Answer::Held(Holding::default()),
+        if ends > until {
+            self.enter(until);
         }
-        Answer::GRANTED
-    }
-
-    fn downgrade(&mut self) -> Answer {
-        match (self.found(), self.ends()) {
-            (Found::Readers, Some(_)) => return Answer::GRANTED,
-            (Found::Ours, _) => {}
-            (Found::Anothers, _) => return Answer::Held(Holding::default()),
-            (Found::Nothing | Found::Readers, _) => return Answer::Absent,
-        }
-        let until = self.key_ends();
-        self.store.readers.remove(self.sharing.keys().readers());
-        self.enter(until);
-        self.give_turn();
         Answer::GRANTED
     }
 

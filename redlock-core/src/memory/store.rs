@@ -11,7 +11,6 @@ use crate::model::resource::Resource;
 use crate::node::operation::{HINT_WINDOW, Operation, Want, counter_ttl};
 use crate::node::watch::KeyReport;
 use crate::node::{Answer, Holding, Remaining};
-use crate::quorum::fencing::clock_outlier;
 
 /// The data of a server.
 #[derive(Clone, Default)]
@@ -53,12 +52,6 @@ pub(super) fn kept_for(counter: u64, ttl: Duration, wall: Duration) -> Duration 
     counter_ttl(ttl).saturating_add(ahead)
 }
 
-/// The answer of a node whose clock is too far from the nodes' time.
-pub(super) fn outlier(hint: u64, wall: Duration) -> Answer {
-    let ahead = micros(wall).cast_signed() - hint.cast_signed();
-    Answer::Failed(clock_outlier(ahead))
-}
-
 fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
@@ -93,12 +86,8 @@ impl Store {
                 let Some(counters) = operation.counters() else {
                     return self.acquire(operation, now.saturating_add(ttl));
                 };
-                let clamped = clamped(hint, wall);
-                if operation.is_in_nodes_time() && clamped != hint {
-                    return outlier(hint, wall);
-                }
                 self.acquire(operation, now.saturating_add(ttl));
-                let next = self.next(counters).max(clamped);
+                let next = self.next(counters).max(clamped(hint, wall));
                 let expires = now.saturating_add(kept_for(next, ttl, wall));
                 self.count(counters, next, expires)
             }
@@ -114,8 +103,6 @@ impl Store {
             Want::Shorten { ttl } => self.shorten(operation, now.saturating_add(ttl)),
             Want::Release { .. } => self.release(operation),
             Want::Inspect => self.inspect(operation.keys(), now),
-            // Only readers and writers have it.
-            Want::Downgrade => Answer::Absent,
             Want::Remember { ttl, .. } => self.remember(operation, now.saturating_add(ttl)),
             Want::Recall => self.recall(operation.keys(), now),
             Want::Peek => self.peek(operation.keys(), now),

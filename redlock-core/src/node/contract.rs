@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::operation::Operation;
 use super::watch::{KeyReport, Watch};
-use super::{NodeHealth, NodeStatus, NodeTime, Reply};
+use super::{NodeHealth, NodeStatus, Reply};
 
 /// One independent node: a Redis server, an in-process store, or a simulated one.
 ///
@@ -81,12 +81,6 @@ pub trait Node: Send + Sync + 'static {
     /// node that never forgets.
     fn epoch(&self) -> u32 {
         0
-    }
-
-    /// The present time of the node's clock, by the checks of this connection. The default is for a node
-    /// without checks.
-    fn time(&self) -> NodeTime {
-        NodeTime::Uncompared
     }
 
     /// Calls `listener`, on any thread, each time that the epoch increases. It must not block. The default

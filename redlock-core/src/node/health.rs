@@ -153,9 +153,6 @@ pub struct ClockOffset {
     pub within: Duration,
     /// The time since the reading.
     pub ago: Duration,
-    /// True if the clock is more than a second from the median of the nodes' clocks. The node then has
-    /// no vote in fenced locks.
-    pub is_outlier: bool,
 }
 
 /// The number of answers with each kind of error.
@@ -185,7 +182,7 @@ impl ErrorCounts {
 
 impl NodeErrorKind {
     /// All kinds.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 9] = [
         Self::NotConnected,
         Self::Denied,
         Self::Disconnected,
@@ -195,7 +192,6 @@ impl NodeErrorKind {
         Self::Protocol,
         Self::Quarantined,
         Self::Refused,
-        Self::Clock,
     ];
 
     /// The kind as a word, for labels: `not_connected`, `timed_out` …
@@ -210,7 +206,6 @@ impl NodeErrorKind {
             Self::Protocol => "protocol",
             Self::Quarantined => "quarantined",
             Self::Refused => "refused",
-            Self::Clock => "clock",
         }
     }
 }

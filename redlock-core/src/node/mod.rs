@@ -16,7 +16,6 @@ pub(crate) mod watch;
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 pub use crate::model::permits::{CountRecord, PermitReport};
 use crate::model::resource::Shown;
@@ -41,18 +40,6 @@ pub fn seat_of(nodes: &NodeSet, node: &Arc<dyn Node>) -> Option<usize> {
 /// The identity of a node: its address in memory, without the vtable, as one type may have several.
 pub(crate) fn identity(node: &Arc<dyn Node>) -> usize {
     Arc::as_ptr(node).cast::<()>().addr()
-}
-
-/// A node's clock, by what is known of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum NodeTime {
-    /// The clock is not compared with those of other nodes.
-    Uncompared,
-    /// The clock is compared, but was not read on this connection yet.
-    Unread,
-    /// The clock shows this time since 1970.
-    Shows(Duration),
 }
 
 /// Whether a node votes, and the reason if it does not.
@@ -137,8 +124,6 @@ pub enum NodeErrorKind {
     /// A lock may not rely on the server: it is a replica, the server of another pool, or it evicts
     /// keys.
     Refused,
-    /// The node's clock is too far from those of the other nodes for a fenced lock.
-    Clock,
 }
 
 impl NodeError {

@@ -25,8 +25,6 @@ pub struct Operation {
     token: OwnerToken,
     /// What is about readers and writers; `None` for a lock that takes no part in that.
     sharing: Option<Box<Sharing>>,
-    /// In a fenced acquisition: true if the hint is the nodes' time.
-    is_in_nodes_time: bool,
     want: Want,
     /// One slot for each wire form of a Redis node; nodes of other kinds leave them empty.
     encoded: [OnceLock<Vec<u8>>; FORMS],
@@ -38,8 +36,7 @@ pub(crate) const FORMS: usize = 4;
 /// The most that an acquisition's hint may differ from a node's own clock.
 ///
 /// The node limits a client's time to this window: one client's wrong clock must not push a counter so
-/// far ahead that no other hint ever reaches it. If the hint is the [nodes'
-/// time](Operation::in_nodes_time), the node's clock is wrong, and the node grants nothing.
+/// far ahead that no other hint ever reaches it.
 pub const HINT_WINDOW: Duration = Duration::from_secs(1);
 
 /// The time for which an idle fencing counter is kept. After that the hint alone keeps the order: the
@@ -102,9 +99,6 @@ pub enum Want {
         /// The rest of that time.
         ttl: Duration,
     },
-    /// Make the writer with our token a reader, whose entry lives as long as the writer's key would have.
-    /// Only for an operation with [`sharing`](Operation::sharing).
-    Downgrade,
     /// Delete the keys that hold our token.
     Release {
         /// The time for which the node may keep the keys anyway. After that there is nothing to delete,
@@ -153,7 +147,6 @@ impl Operation {
             permits: None,
             token,
             sharing: None,
-            is_in_nodes_time: false,
             want,
             encoded: [const { OnceLock::new() }; FORMS],
         }
@@ -178,7 +171,7 @@ impl Operation {
         self.permits.as_deref()
     }
 
-    /// The same operation of a reader or a writer. It has one key.
+    /// The same operation of a reader, or the same acquisition or last release of a writer. It has one key.
     #[must_use]
     pub fn with_sharing(mut self, sharing: Option<Sharing>) -> Self {
         self.sharing = sharing.map(Box::new);
@@ -189,20 +182,6 @@ impl Operation {
     /// not heed it, readers exclude each other like writers.
     pub fn sharing(&self) -> Option<&Sharing> {
         self.sharing.as_deref()
-    }
-
-    /// The same acquisition, whose hint is the median of the nodes' clocks and not only this host's. A
-    /// node whose own clock is further from it than [`HINT_WINDOW`] refuses: its counters would be as
-    /// wrong as its clock.
-    #[must_use]
-    pub fn in_nodes_time(mut self, is: bool) -> Self {
-        self.is_in_nodes_time = is;
-        self
-    }
-
-    /// True if the hint is the nodes' time.
-    pub fn is_in_nodes_time(&self) -> bool {
-        self.is_in_nodes_time
     }
 
     /// The keys of the fencing counters, if a fencing token is asked for.

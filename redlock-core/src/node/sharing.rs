@@ -109,7 +109,7 @@ impl Sharing {
         &self.keys
     }
 
-    /// Whether the holder reads or writes. A writer that became a reader reads.
+    /// Whether the holder reads or writes.
     pub fn kind(&self) -> Kind {
         self.kind
     }

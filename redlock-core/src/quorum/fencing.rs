@@ -3,17 +3,13 @@
 
 use std::fmt;
 use std::num::NonZeroU64;
-use std::time::Duration;
 
-use crate::env::micros;
-use crate::model::brief::Brief;
+use crate::env::Clock;
 use crate::model::resource::{COUNTERS, Resource};
+use crate::node::Answer;
 use crate::node::hash_slot::keys_beside;
-use crate::node::operation::HINT_WINDOW;
-use crate::node::{Answer, NodeError, NodeErrorKind, NodeSet, NodeTime};
 
 use super::majority;
-use super::round::MOST_NODES;
 
 /// A lock's number: unique for its resource, and higher than the number of every earlier holder. A
 /// store that refuses a write with a token below the highest that it has seen is safe from a holder
@@ -62,72 +58,9 @@ impl From<FencingToken> for i64 {
     }
 }
 
-/// The least value of the counters in an acquisition, in µs since 1970.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Hint {
-    pub(crate) micros: u64,
-    /// If true, a node whose clock is too far from the hint refuses. Otherwise the node limits the hint
-    /// to the window around its own clock.
-    pub(crate) is_of_nodes: bool,
-}
-
-impl Hint {
-    /// The median of the nodes' clocks, if a majority is known to be near it; otherwise `wall`. If the
-    /// clocks of a majority are compared, a node that is too far from the hint refuses in either case:
-    /// a client that knows too few clocks does not ask a node to count by the node's own clock.
-    ///
-    /// With an odd number of clocks the median is one of them. If the clocks of a majority are right,
-    /// the median is right too. Two clocks that disagree are equally far from their median. A few wrong
-    /// clocks may be the median of the known ones, but they are no majority of all nodes.
-    pub(crate) fn of(nodes: &NodeSet, wall: impl FnOnce() -> Duration) -> Self {
-        let mut times = [0; MOST_NODES];
-        let (mut known, mut compared) = (0, 0);
-        for node in nodes.iter().take(MOST_NODES) {
-            match node.time() {
-                NodeTime::Uncompared => {}
-                NodeTime::Unread => compared += 1,
-                NodeTime::Shows(time) => {
-                    times[known] = micros(time);
-                    (known, compared) = (known + 1, compared + 1);
-                }
-            }
-        }
-        let needed = majority(nodes.len());
-        let is_of_nodes = compared >= needed;
-        let times = &mut times[..known];
-        let time = median(times).filter(|median| {
-            let window = micros(HINT_WINDOW);
-            let agree = times
-                .iter()
-                .filter(|time| (**time - median).abs() <= window);
-            let agree = agree.count();
-            known >= needed && (agree == 0 || agree >= needed)
-        });
-        let micros = time.unwrap_or_else(|| micros(wall()));
-        Self {
-            micros: u64::try_from(micros).unwrap_or_default(),
-            is_of_nodes,
-        }
-    }
-}
-
-/// The median of `values`, or the middle between the two middle ones. Sorts them.
-pub(crate) fn median(values: &mut [i128]) -> Option<i128> {
-    values.sort_unstable();
-    let above = *values.get(values.len() / 2)?;
-    let below = *values.get((values.len() - 1) / 2)?;
-    Some(below + (above - below) / 2)
-}
-
-/// The answer to a fenced acquisition of a node whose clock is `ahead_us` ahead of the nodes' time.
-pub(crate) fn clock_outlier(ahead_us: i64) -> NodeError {
-    let direction = if ahead_us > 0 { "ahead of" } else { "behind" };
-    let by = Brief(Duration::from_micros(ahead_us.unsigned_abs()));
-    let detail = format!(
-        "its clock is {by} {direction} what the nodes' clocks show in the median, so it \
-         does not vote for a fenced lock",
-    );
-    NodeError::unsent(NodeErrorKind::Clock, detail)
+/// The least value of the counters in an acquisition: the time in µs since 1970, by this host's clock.
+pub(crate) fn hint(clock: &dyn Clock) -> u64 {
+    u64::try_from(clock.wall().as_micros()).unwrap_or(u64::MAX)
 }
 
 /// The fencing token that the counters of a majority allow.
@@ -177,93 +110,10 @@ pub(crate) fn counter_keys(keys: &Resource, prefix: &[u8]) -> Resource {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
     use crate::model::resource::RESERVED_PREFIX;
+    use crate::node::Holding;
     use crate::node::hash_slot::slot_of;
-    use crate::node::operation::Operation;
-    use crate::node::{Holding, Node, NodeStatus, Reply};
-
-    /// A node with a known or unknown clock.
-    struct Shows(NodeTime);
-
-    impl Node for Shows {
-        fn name(&self) -> &'static str {
-            "a"
-        }
-
-        fn submit(&self, _operation: Arc<Operation>, _reply: Reply) {}
-
-        fn status(&self) -> NodeStatus {
-            NodeStatus::Voting
-        }
-
-        fn time(&self) -> NodeTime {
-            self.0
-        }
-    }
-
-    /// The hint of a host at 1000 s to these nodes.
-    fn hint_to(known: impl IntoIterator<Item = NodeTime>) -> Hint {
-        let nodes = known.into_iter();
-        let nodes = nodes.map(|known| Arc::new(Shows(known)) as Arc<dyn Node>);
-        Hint::of(&nodes.collect(), || Duration::from_secs(1000))
-    }
-
-    /// The same for nodes whose clocks show these seconds, or were not read.
-    fn hint(shown: &[Option<u64>]) -> Hint {
-        hint_to(shown.iter().map(|shown| match shown {
-            Some(seconds) => NodeTime::Shows(Duration::from_secs(*seconds)),
-            None => NodeTime::Unread,
-        }))
-    }
-
-    fn of_nodes(micros: u64) -> Hint {
-        Hint {
-            micros,
-            is_of_nodes: true,
-        }
-    }
-
-    #[test]
-    fn the_time_is_what_most_nodes_show_and_not_what_this_host_does() {
-        assert_eq!(hint(&[Some(7), Some(90), Some(7)]), of_nodes(7_000_000));
-        assert_eq!(hint(&[Some(7), Some(8), Some(90)]), of_nodes(8_000_000));
-        assert_eq!(hint(&[Some(7), Some(8), None]), of_nodes(7_500_000));
-        assert_eq!(hint(&[Some(7)]), of_nodes(7_000_000));
-        let even = [Some(7), Some(0), Some(7), Some(7)];
-        assert_eq!(hint(&even), of_nodes(7_000_000));
-    }
-
-    /// A node whose clock is far from this host's refuses, and does not count by its own clock.
-    #[test]
-    fn it_is_this_hosts_where_too_little_is_known_yet() {
-        let host = of_nodes(1_000_000_000);
-        assert_eq!(hint(&[Some(7), None, None]), host);
-        assert_eq!(hint(&[None]), host);
-        assert_eq!(hint(&[Some(90), Some(90), Some(7), None, None]), host);
-        assert_eq!(
-            hint(&[Some(90), Some(7), None]),
-            of_nodes(48_500_000),
-            "none"
-        );
-    }
-
-    #[test]
-    fn a_node_holds_it_to_its_own_clock_only_where_nobody_compares() {
-        let host = Hint {
-            micros: 1_000_000_000,
-            is_of_nodes: false,
-        };
-        let shows = NodeTime::Shows(Duration::from_secs(7));
-        let other = NodeTime::Uncompared;
-        assert_eq!(hint_to([other; 3]), host);
-        assert_eq!(hint_to([shows, other, other]), host);
-        assert_eq!(hint_to([shows, shows, other]), of_nodes(7_000_000));
-        let unread = hint_to([shows, NodeTime::Unread, other]);
-        assert_eq!(unread, of_nodes(1_000_000_000));
-    }
 
     /// The choice among nodes that granted with these counters; `None` for a node that did not answer.
     fn choice<const N: usize>(counters: [Option<u64>; N]) -> Option<(u64, Vec<usize>)> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::env::io_thread::IoThread;
 use crate::node::operation::Operation;
 use crate::node::watch::Watch;
-use crate::node::{EpochListener, Node, NodeHealth, NodeStatus, NodeTime, Reply};
+use crate::node::{EpochListener, Node, NodeHealth, NodeStatus, Reply};
 
 use super::address::{RedisAddress, Target};
 use super::cluster::Cluster;
@@ -145,14 +145,6 @@ impl Node for RedisNode {
             Service::Server(link) => link.inbox.epoch(),
             // The restart check does not cover a Cluster's masters.
             Service::Cluster(_) => 0,
-        }
-    }
-
-    fn time(&self) -> NodeTime {
-        match &self.service {
-            Service::Server(link) => link.time(),
-            // The clocks of a Cluster's masters are not compared.
-            Service::Cluster(_) => NodeTime::Uncompared,
         }
     }
 

@@ -42,9 +42,6 @@ pub struct Verdict {
     pub disagreement: Option<String>,
     /// The step of the node's clock since the check before, in ms; positive if forwards.
     pub stepped_ms: Option<i64>,
-    /// How far the node's clock is ahead of the median of the set's clocks, in ms. Set only if that is
-    /// further than [`HINT_WINDOW`](crate::node::HINT_WINDOW).
-    pub outlier_ms: Option<i64>,
     /// When to check again, at the latest, if the node may vote.
     pub look_again: Option<Duration>,
 }

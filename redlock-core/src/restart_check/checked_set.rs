@@ -8,13 +8,12 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use crate::env::Moment;
 use crate::env::timers::wake;
-use crate::env::{Moment, micros};
 use crate::node::operation::HINT_WINDOW;
-use crate::quorum::fencing::median;
 use crate::quorum::majority;
 
-use super::clock::{Gain, Look, Reading, Track, slewed};
+use super::clock::{Gain, Look, Track, slewed};
 use super::settings::StrictestSettings;
 use super::steps::{Readings, SteppedClock, whose_step};
 use super::{CLOCK_WINDOW, CheckAnswer, RestartCheck, marker_key};
@@ -52,8 +51,6 @@ struct Seat {
     /// The settings of processes that are written on the node.
     settings: StrictestSettings,
     clock: Readings,
-    /// By how much its clock is ahead of the client's, while it is connected.
-    offset_us: Option<i128>,
     /// The gain of its clock, while it is connected.
     gain: Option<Gain>,
     /// The movement of its clock.
@@ -177,7 +174,6 @@ impl CheckedSet {
             was_marked: false,
             settings: StrictestSettings::default(),
             clock: Readings::default(),
-            offset_us: None,
             gain: None,
             track: Track::default(),
             waker: None,
@@ -237,7 +233,6 @@ impl CheckedSet {
             seat.track.add(check, longest);
             seat.clock
                 .details(check.asked, check.answered, look.stepped);
-            seat.offset_us = Some(Reading::of(check).offset_us);
         }
         if look.stepped.is_some() {
             self.doubt();
@@ -283,18 +278,6 @@ impl CheckedSet {
         compared
     }
 
-    /// How far the clock of `seat` is ahead of the median of the connected nodes' clocks, in µs, if
-    /// these are a majority and the difference is more than a hint may be off.
-    pub(super) fn outlier(&self, seat: usize) -> Option<i128> {
-        let state = self.state.lock();
-        let ours = state.seats[seat].offset_us?;
-        let known = state.seats.iter().filter_map(|it| it.offset_us);
-        let mut offsets: Vec<i128> = known.collect();
-        let is_majority = offsets.len() >= majority(self.size);
-        let outlier = ours - median(&mut offsets).filter(|_| is_majority)?;
-        (outlier.abs() > micros(HINT_WINDOW)).then_some(outlier)
-    }
-
     /// Whose clock the last step that was seen at `seat` was of.
     pub(super) fn whose_step(&self, seat: usize) -> SteppedClock {
         let state = self.state.lock();
@@ -316,7 +299,6 @@ impl CheckedSet {
         let seat = &mut self.state.lock().seats[seat];
         seat.finding = Finding::Unreachable;
         seat.run_id = None;
-        seat.offset_us = None;
         seat.gain = None;
     }
 

@@ -243,14 +243,14 @@ impl Track {
 
 /// The difference between a node's clock and the client's.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Reading {
+struct Reading {
     at: Moment,
-    pub(super) offset_us: i128,
+    offset_us: i128,
     uncertainty_us: i128,
 }
 
 impl Reading {
-    pub(super) fn of(check: &CheckAnswer<'_>) -> Self {
+    fn of(check: &CheckAnswer<'_>) -> Self {
         let round_trip = check.answered.saturating_since(check.asked);
         let midpoint = check.asked.saturating_add(round_trip / 2);
         Self {

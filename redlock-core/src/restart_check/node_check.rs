@@ -180,7 +180,6 @@ impl NodeCheck {
             settings_write,
             disagreement,
             stepped_ms: stepped.map(millis),
-            outlier_ms: self.peers.outlier(self.seat).map(millis),
             look_again: pace.look_again,
         }
     }

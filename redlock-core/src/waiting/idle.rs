@@ -1,7 +1,9 @@
 //! Lines without callers, which are kept for a moment.
 
+use std::sync::Arc;
+
 use crate::env::Moment;
-use crate::env::sweep::Keeps;
+use crate::env::sweep::sweep;
 
 use super::line::{Line, TurnStatus};
 use super::{LineKey, Lines, LinesState};
@@ -25,8 +27,16 @@ impl LinesState {
     }
 }
 
-/// The key of an idle line keeps nodes alive.
-impl Keeps for Lines {
+impl Lines {
+    /// Starts a task that forgets idle lines in time: the key of an idle line keeps nodes alive.
+    pub(super) fn sweep(self: &Arc<Self>) {
+        let lines = Arc::downgrade(self);
+        sweep(&self.context.environment, move |now| {
+            lines.upgrade().is_some_and(|lines| lines.forget(now))
+        });
+    }
+
+    /// True if there are idle lines left.
     fn forget(&self, now: Moment) -> bool {
         // Dropped outside of the mutex: it may hold the last reference to a node.
         let _forgotten;

@@ -30,7 +30,6 @@ mod line;
 mod line_key;
 mod permits;
 mod queued;
-mod readers;
 pub(crate) mod refusal;
 #[cfg(test)]
 mod tests;
@@ -63,7 +62,6 @@ pub use wakeup::changes::ChangeWatch;
 
 use crate::context::Context;
 use crate::env::Moment;
-use crate::env::sweep::sweep;
 use crate::env::timers::wake;
 use fairness::Fairness;
 use handover::LeftClaim;
@@ -323,7 +321,7 @@ impl Lines {
             wake(next);
         }
         if sweeps {
-            sweep(&self.context.environment, self);
+            self.sweep();
         }
         true
     }

@@ -185,8 +185,8 @@ impl Prepared {
         };
         let (site, telemetry) = (self.holder.site, &self.registry.shared.telemetry);
         let (holding, (core, place)) = match acquired {
-            Ok(Got::Anew(got)) => (acquiring.acquired(telemetry, site, &got.0), got),
-            Ok(Got::Joined(got)) => (acquiring.joined(telemetry, site, &got.0), got),
+            Ok(Got::Anew(got)) => (acquiring.acquired(site, &got.0), got),
+            Ok(Got::Joined(got)) => (acquiring.joined(site, &got.0), got),
             Err(error) => {
                 let error = self.named(error);
                 let resource = &self.request.resource;

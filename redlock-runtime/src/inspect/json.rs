@@ -95,7 +95,6 @@ struct Clock {
     ahead_us: i64,
     within_us: u64,
     ago_ms: u64,
-    outlier: bool,
 }
 
 impl Health {
@@ -159,7 +158,6 @@ impl From<PoolHealth> for PoolEntry {
                 ahead_us: clock.ahead_us,
                 within_us: us(clock.within),
                 ago_ms: ms(clock.ago),
-                outlier: clock.is_outlier,
             }),
             watched: node_health.is_watched,
         }

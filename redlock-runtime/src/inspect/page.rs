@@ -150,9 +150,6 @@ fn pool_row(health: &PoolHealth) -> Markup {
                 @if let Some(clock) = node_health.clock {
                     (Offset(clock.ahead_us))
                     small { "± " (Millis(clock.within)) }
-                    @if clock.is_outlier {
-                        small { "far from the other nodes' clocks: no vote for fenced locks" }
-                    }
                 } @else { span.dim { "–" } }
             }
             td data-label="Connection" { (connection(node_health)) }

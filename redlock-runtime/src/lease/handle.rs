@@ -183,8 +183,7 @@ impl LeaseHandle {
         self.core.kind()
     }
 
-    /// Whether the holder reads or writes; `None` for a lock without a mode. A writer that was
-    /// [downgraded](Self::downgrade) reads.
+    /// Whether the holder reads or writes; `None` for a lock without a mode.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -199,40 +198,6 @@ impl LeaseHandle {
     /// ```
     pub fn mode(&self) -> Option<Mode> {
         Mode::of(self.core.kind())
-    }
-
-    /// Makes a writer a reader, without a moment in which another writer could have the lock. Readers that
-    /// were refused meanwhile go in first. Calls below that share the lease become readers too. The validity,
-    /// the renewal and the fencing token stay.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// use redlock_runtime::parameters::Mode;
-    ///
-    /// let lease = redlock_runtime::lock("report:7").mode(Mode::Write).acquire().await?;
-    /// println!("written");
-    /// lease.downgrade().await?;
-    /// let reader = redlock_runtime::lock("report:7").mode(Mode::Read).acquire().await?;
-    /// # drop(reader);
-    /// # Ok(()) }
-    /// ```
-    ///
-    /// # Errors
-    /// [`LockErrorKind::Invalid`] if the lease is not a writer's; [`LockErrorKind::Lost`] if it is over;
-    /// [`LockErrorKind::Unavailable`] if no majority answered. Then the holder is a reader too, and nodes
-    /// that did not hear of it keep other readers out until the next extension.
-    ///
-    /// # Cancellation
-    /// The nodes are told at the first poll. Dropping the future later only ends the waiting.
-    pub async fn downgrade(&self) -> Result<(), LockError> {
-        let resource = self.resource().clone();
-        self.core
-            .downgrade()
-            .await
-            .map_err(|error| self.of_call(LockError::of_extend(error, resource)))
     }
 
     /// Lets the lock live for at least `ttl` from now. Never shortens it.

@@ -44,13 +44,12 @@ impl Acquiring {
     /// The lock is there.
     pub(crate) fn acquired(
         &mut self,
-        telemetry: &Telemetry,
         site: Option<&'static Site>,
         lease: &redlock_core::Lease,
     ) -> Holding {
         span::granted(&self.span, lease);
         span::ended(&self.span, AcquireOutcome::Acquired);
-        let holding = self.waiting.acquired(lease, &telemetry.metrics, site);
+        let holding = self.waiting.acquired(lease);
         self.say(site, lease, "locked");
         holding
     }
@@ -58,13 +57,12 @@ impl Acquiring {
     /// The lock of a call above is shared.
     pub(crate) fn joined(
         &mut self,
-        telemetry: &Telemetry,
         site: Option<&'static Site>,
         lease: &redlock_core::Lease,
     ) -> Holding {
         span::leased(&self.span, lease);
         span::ended(&self.span, AcquireOutcome::Joined);
-        let holding = self.waiting.joined(lease, &telemetry.metrics, site);
+        let holding = self.waiting.joined(lease);
         self.say(site, lease, "joined the lease of a caller");
         holding
     }

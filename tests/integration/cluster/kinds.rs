@@ -16,8 +16,6 @@ struct Kinds {
     permits: [Lease; 2],
     readers: [Lease; 2],
     writer: Lease,
-    /// A writer that has become a reader.
-    reads: Lease,
 }
 
 fn with(lease: &Lease, kind: Kind) -> Request {
@@ -36,8 +34,6 @@ impl Kinds {
             let request = once(&cluster.name_at(0, name)).ttl(LONG).kind(kind);
             client().acquire(set, &request).await.expect(name)
         };
-        let reads = acquire("reads", Kind::Write).await;
-        reads.downgrade().await.unwrap();
         Self {
             set: set.clone(),
             permits: [
@@ -49,13 +45,12 @@ impl Kinds {
                 acquire("readers", Kind::Read).await,
             ],
             writer: acquire("writer", Kind::Write).await,
-            reads,
         }
     }
 
     fn all(&self) -> impl Iterator<Item = &Lease> {
         let several = self.permits.iter().chain(&self.readers);
-        several.chain([&self.writer, &self.reads])
+        several.chain([&self.writer])
     }
 
     /// Checks that the leases are extended, and that a caller that they exclude gets no lock.
@@ -69,34 +64,26 @@ impl Kinds {
             (&self.readers[0], Kind::Exclusive),
             (&self.writer, Kind::Read),
             (&self.writer, Kind::Write),
-            (&self.reads, Kind::Write),
         ] {
             let refused = client().acquire(&self.set, &with(held, kind)).await;
             let is_contended = matches!(refused, Err(AcquireError::Contended(_)));
             assert!(is_contended, "{}, {kind}: {refused:?}", held.resource());
         }
-        for held in [&self.readers[0], &self.reads] {
-            let beside = client().acquire(&self.set, &with(held, Kind::Read)).await;
-            assert_eq!(beside.unwrap().release().await, Released::Confirmed);
-        }
+        let beside = with(&self.readers[0], Kind::Read);
+        let beside = client().acquire(&self.set, &beside).await;
+        assert_eq!(beside.unwrap().release().await, Released::Confirmed);
     }
 
     async fn release(self) {
-        let freed = [
-            &self.permits[0],
-            &self.readers[0],
-            &self.writer,
-            &self.reads,
-        ];
+        let freed = [&self.permits[0], &self.readers[0], &self.writer];
         let freed = freed.map(|lease| with(lease, Kind::Exclusive));
         let Self {
             set,
             permits,
             readers,
             writer,
-            reads,
         } = self;
-        for lease in permits.into_iter().chain(readers).chain([writer, reads]) {
+        for lease in permits.into_iter().chain(readers).chain([writer]) {
             assert_eq!(lease.release().await, Released::Confirmed);
         }
         for request in freed {

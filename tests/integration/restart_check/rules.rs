@@ -151,10 +151,6 @@ async fn use_shared(set: &Set) -> Result<(), String> {
             let lease = lease.map_err(|error| error.to_string())?;
             let extended = lease.extend(Duration::from_secs(60)).await;
             extended.map_err(|error| error.to_string())?;
-            if kind == Kind::Write {
-                let downgraded = lease.downgrade().await;
-                downgraded.map_err(|error| error.to_string())?;
-            }
             match lease.release().await {
                 Released::Confirmed => {}
                 other => return Err(format!("{other:?}")),

@@ -31,7 +31,7 @@ async fn all_keys_of_a_lock_are_in_one_slot() {
             reader.extend(TTL * 2).await.unwrap();
             assert_eq!(reader.release().await, Released::Confirmed);
             let writer = client().acquire(&set, &request(Kind::Write)).await.unwrap();
-            writer.downgrade().await.unwrap();
+            writer.extend(TTL * 2).await.unwrap();
             assert_eq!(writer.release().await, Released::Confirmed);
         }
     }

@@ -3,7 +3,6 @@
 mod cancellation;
 mod cluster;
 mod differential;
-mod downgrade;
 mod entries;
 mod exclusion;
 mod fencing;

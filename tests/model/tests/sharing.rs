@@ -4,9 +4,7 @@
 //! Run with `--nocapture` to read the counterexamples.
 
 use redlock_model::sharing::Kind::{Plain, Reader, Writer};
-use redlock_model::sharing::{
-    Creating, Downgrade, Extension, Leaving, Marker, Promise, Sharing, landmark,
-};
+use redlock_model::sharing::{Creating, Extension, Leaving, Marker, Promise, Sharing, landmark};
 use redlock_model::verdict::{breaks, holds};
 
 #[test]
@@ -51,7 +49,6 @@ fn each_node_has_the_marker_while_a_reader_is_in() {
     let promise = Promise::MarkerBesideReaders;
     let model = Sharing::<3, 3> {
         promise,
-        downgrade: Downgrade::FromSending,
         ..Sharing::rules([Reader, Reader, Writer])
     };
     holds(&model, 10_000, landmark::TWO_READERS);
@@ -65,15 +62,6 @@ fn nothing_is_left_once_everybody_has_left() {
         ..Sharing::rules([Reader, Reader, Writer])
     };
     holds(&model, 10_000, landmark::ALL_OVER);
-}
-
-#[test]
-fn a_writer_that_becomes_a_reader_lets_readers_in_and_no_writer() {
-    let model = Sharing::<3, 3> {
-        downgrade: Downgrade::FromSending,
-        ..Sharing::rules([Writer, Reader, Writer])
-    };
-    holds(&model, 10_000, landmark::DOWNGRADED);
 }
 
 #[test]
@@ -135,13 +123,4 @@ fn an_extension_must_not_revive_an_entry() {
         ..Sharing::rules([Reader, Reader, Writer])
     };
     breaks(&model, 16);
-}
-
-#[test]
-fn a_writer_that_becomes_a_reader_is_one_from_its_first_message_on() {
-    let model = Sharing::<3, 2> {
-        downgrade: Downgrade::FromAnswers,
-        ..Sharing::rules([Writer, Reader])
-    };
-    breaks(&model, 10);
 }

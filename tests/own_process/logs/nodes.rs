@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use redlock_core::redis::{RedisAddress, RedisOptions};
+use redlock_core::restart_check::{CheckedSet, RestartCheck};
 use redlock_core::testing::QuorumWatch;
 use redlock_core::{IoThread, Node, NodeSet, Resource};
 use redlock_runtime::{Config, Redlock};
-use redlock_tests::{Nodes, RedisNode, eventually};
+use redlock_tests::{NodeOptions, Nodes, RedisNode, eventually};
 
 use crate::{SOON, lines};
 
@@ -103,6 +104,49 @@ async fn a_node_that_restarts_in_quarantine_is_logged_as_in_quarantine_again() {
         .await;
     }
     redlock.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_node_whose_clock_is_off_is_logged_once_until_it_agrees_again() {
+    let lines = lines();
+    let node = RedisNode::start_with(NodeOptions::default().movable_clock()).await;
+    let io = IoThread::start().unwrap();
+    let off = Duration::from_secs(90);
+    let set = CheckedSet::new(RestartCheck::Off, SOON, 1);
+    let mut options = RedisOptions::default();
+    options.heartbeat = Duration::from_millis(10);
+    options.checked_set = Some(Arc::new(set));
+    let address = RedisAddress::parse(&node.url()).unwrap();
+    let checked = redlock_core::RedisNode::start("clock-off", address, options, &io);
+    checked.settled().await;
+    let ahead = async |is_wanted: fn(i64) -> bool| {
+        eventually("a check", SOON, async || {
+            let ahead = checked.health().clock.map(|clock| clock.ahead_us);
+            ahead
+                .filter(|ahead| is_wanted(*ahead))
+                .ok_or("another one".to_owned())
+        })
+        .await;
+        let checks = checked.health().answers;
+        eventually("further checks", SOON, async || {
+            (checked.health().answers > checks + 3)
+                .then_some(())
+                .ok_or("none".to_owned())
+        })
+        .await;
+    };
+    ahead(|us| us.abs() < 500_000).await;
+    for _ in 0..2 {
+        node.advance_clock(off);
+        ahead(|us| us > 80_000_000).await;
+        node.set_back_clock(off);
+        ahead(|us| us.abs() < 500_000).await;
+    }
+    let text = lines.text();
+    let told = text
+        .lines()
+        .filter(|line| line.contains("pool=clock-off") && line.contains("ahead of this host's"));
+    assert_eq!(told.count(), 2, "{text}");
 }
 
 #[tokio::test]

@@ -128,51 +128,6 @@ async fn the_kind_of_a_lock_is_a_label() {
     redlock.shutdown().await;
 }
 
-#[tokio::test]
-async fn a_writer_that_becomes_a_reader_is_counted_as_one_from_then_on() {
-    figures();
-    let (_nodes, redlock) = start().await;
-    let name = "figures: downgrade";
-    let of = |series: &str, kind: &str| figures().get(series, &[("site", name), ("kind", kind)]);
-    let held = || ["write", "read"].map(|kind| of("redlock_held", kind).unwrap_or_default());
-    let timed = || {
-        let count = |kind| of("redlock_hold_seconds_count", kind).unwrap_or_default();
-        ["write", "read"].map(count)
-    };
-    let extended = |kind| {
-        let labels = [("site", name), ("kind", kind), ("outcome", "extended")];
-        figures().get("redlock_extensions_total", &labels)
-    };
-    let wanted = || lock("figures: downgrade").name(name).mode(Mode::Write);
-    for is_dropped in [false, true] {
-        let before = timed();
-        let lease = registry(&redlock).scope(wanted().acquire()).await.unwrap();
-        assert_eq!(held(), [1.0, 0.0]);
-        lease.downgrade().await.unwrap();
-        assert_eq!(held(), [0.0, 1.0]);
-        assert_eq!(timed(), [before[0] + 1.0, before[1]]);
-        lease.extend(Duration::from_secs(20)).await.unwrap();
-        if is_dropped {
-            drop(lease);
-        } else {
-            lease.release().await;
-        }
-        assert_eq!(held(), [0.0, 0.0]);
-        assert_eq!(timed(), [before[0] + 1.0, before[1] + 1.0]);
-    }
-    assert_eq!(
-        (extended("write"), extended("read")),
-        (Some(0.0), Some(2.0))
-    );
-    let labels = |kind| [("site", name), ("kind", kind), ("outcome", "acquired")];
-    let acquired = |kind| figures().get("redlock_acquisitions_total", &labels(kind));
-    assert_eq!(
-        (acquired("write"), acquired("read")),
-        (Some(2.0), Some(0.0))
-    );
-    redlock.shutdown().await;
-}
-
 #[redlock(resource = "{resource}", name = "figures::outcomes")]
 async fn outcomes(resource: &str) -> Result<(), LockError> {
     Ok(())

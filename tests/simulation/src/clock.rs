@@ -116,7 +116,7 @@ fn run_at(rate: i64, span: Duration) -> Duration {
     Duration::from_nanos(u64::try_from(nanos + gained).unwrap_or(u64::MAX))
 }
 
-pub(crate) fn moved(time: Duration, micros: i64) -> Duration {
+fn moved(time: Duration, micros: i64) -> Duration {
     let by = Duration::from_micros(micros.unsigned_abs());
     if micros < 0 {
         time.saturating_sub(by)

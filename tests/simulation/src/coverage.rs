@@ -91,10 +91,6 @@ counts! {
     confirmation_refused,
     /// Keys put back.
     restored,
-    /// Writers that became readers.
-    downgraded,
-    /// Readers that shared a lease of their process.
-    shared,
     /// Nodes that let a reader in beside another one.
     read_beside,
     /// Nodes that refused a reader because a writer waited.
@@ -145,8 +141,6 @@ counts! {
     stepped,
     /// Clocks that were a day wrong and were set right.
     mended,
-    /// Fenced acquisitions that a node refused because its clock is not the other nodes'.
-    apart,
     /// Keys that an operator deleted.
     deleted,
     /// Writes that the store took.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use redlock_core::node::HINT_WINDOW;
 use redlock_core::restart_check::RestartCheck;
 use redlock_core::waiting::Handover;
 
@@ -91,7 +92,7 @@ pub struct Rules {
     pub sharing: bool,
     /// For how long callers of one process may hand a lock over to each other.
     pub handover: Handover,
-    /// How far a fencing token may be ahead of the time, where most nodes' clocks are right.
+    /// How far a fencing token may be ahead of the time, if the nodes' clocks are right.
     pub most_ahead: Option<Duration>,
 }
 
@@ -299,8 +300,10 @@ impl Settings {
             leftovers: !is_wild,
             sharing: self.profile == Profile::Sharing,
             handover: self.crowd.handover,
-            most_ahead: (self.profile == Profile::Misset && self.misset < self.nodes)
-                .then_some(Duration::from_secs(3)),
+            most_ahead: (!is_wild && self.misset == 0 && self.slew == 0).then(|| {
+                let error = self.error_of_nodes().unsigned_abs();
+                Duration::from_micros(error) + HINT_WINDOW + Duration::from_secs(1)
+            }),
         }
     }
 
@@ -316,15 +319,9 @@ impl Settings {
         if is_slow { self.slew } else { 0 }
     }
 
-    /// How far a right clock of a node is off, in µs. A restart check compares those of the nodes:
-    /// if they are further apart than a hint may be, they do not vote for fenced locks.
+    /// How far a right clock of a node is off at most, in µs.
     pub fn error_of_nodes(&self) -> i64 {
-        let most = if self.restart_check == RestartCheck::Off {
-            i64::MAX
-        } else {
-            900_000
-        };
-        self.wall_error.min(most) / 3
+        self.wall_error / 3
     }
 }
 

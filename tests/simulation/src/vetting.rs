@@ -1,7 +1,6 @@
 //! The restart check on a simulated connection: core's
 //! [`NodeCheck`](redlock_core::restart_check::NodeCheck), fed with what the server answers.
 
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::task::Wake;
 use std::time::Duration;
@@ -49,10 +48,6 @@ impl Link {
             return;
         };
         let (asked, answered) = (wire.last_asked(), self.clock.now());
-        let middle = asked.saturating_add(answered.saturating_since(asked) / 2);
-        let micros = |time: Duration| i64::try_from(time.as_micros()).unwrap_or(i64::MAX);
-        let ahead = micros(marked.time) - micros(middle.since_origin());
-        self.clock_ahead.store(ahead, Ordering::Relaxed);
         let run_id = format!("run{}of{}", wire.start, self.server.seat);
         let verdict = {
             let mut node_check = node_check.lock();

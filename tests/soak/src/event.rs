@@ -22,11 +22,6 @@ pub(crate) enum Event {
         until: Moment,
         why: Longer,
     },
-    /// Written before a writer becomes a reader.
-    Reads {
-        lease: LeaseId,
-        since: Moment,
-    },
     /// Written before anything is done that ends the lease.
     Leave {
         lease: LeaseId,
@@ -120,9 +115,6 @@ words! {
         NotExtended = "not-extended",
         /// A writer went in.
         Wrote = "wrote",
-        /// A writer became a reader, as a majority of the nodes confirmed.
-        Downgraded = "downgraded",
-        NotDowngraded = "not-downgraded",
         /// A term of an election began.
         Elected = "elected",
         /// A candidate left before it was elected.
@@ -166,7 +158,6 @@ impl fmt::Display for Event {
                 }
             }
             Self::Until { lease, until, why } => write!(f, "until {lease} {until} {why}"),
-            Self::Reads { lease, since } => write!(f, "reads {lease} {since}"),
             Self::Leave { lease, until, how } => write!(f, "leave {lease} {until} {how}"),
             Self::Unfit { lease, highest } => write!(f, "unfit {lease} {highest}"),
             Self::Count(kind) => write!(f, "count {kind}"),
@@ -201,10 +192,6 @@ impl FromStr for Event {
                 lease: next(words)?,
                 until: next(words)?,
                 why: next(words)?,
-            },
-            "reads" => Self::Reads {
-                lease: next(words)?,
-                since: next(words)?,
             },
             "leave" => Self::Leave {
                 lease: next(words)?,
@@ -253,7 +240,6 @@ mod tests {
                 until,
                 why: Longer::Renewed,
             },
-            Event::Reads { lease, since: 8 },
             Event::Leave {
                 lease,
                 until,

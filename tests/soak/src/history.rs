@@ -12,8 +12,6 @@ use crate::event::{Enter, Event, How, Kind, LeaseId, Longer};
 #[derive(Clone, Debug)]
 pub(crate) struct Held {
     pub(crate) enter: Enter,
-    /// When a writer began to become a reader.
-    pub(crate) reads_since: Option<Moment>,
     /// The end of its validity, as far as the holder knew. Of a holder that was killed: the last
     /// end that it wrote down, because it sent no release before it wrote that it leaves.
     pub(crate) until: Moment,
@@ -48,7 +46,6 @@ impl History {
                 }
                 let held = Held {
                     until: enter.until,
-                    reads_since: None,
                     how: None,
                     enter,
                 };
@@ -57,9 +54,6 @@ impl History {
             Event::Until { lease, until, why } => {
                 *self.longer.entry(why).or_default() += 1;
                 self.with_lease(lease, |held| held.until = held.until.max(until));
-            }
-            Event::Reads { lease, since } => {
-                self.with_lease(lease, |held| held.reads_since = Some(since));
             }
             Event::Leave { lease, until, how } => self.with_lease(lease, |held| {
                 held.until = until;

@@ -14,7 +14,7 @@ use redlock_runtime::{Lock, LockError, election, lock};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::annotated::{fenced, one_of_several, reading, renewed, writing};
-use crate::claimed::Kind as LockKind;
+use crate::claimed::{Kind as LockKind, Share};
 use crate::event::{Event, Kind, Longer};
 use crate::journal::{Grip, Journal, Visit};
 use crate::options::Sabotage;
@@ -206,9 +206,6 @@ impl Holder {
                 Err(_) => self.count(Kind::NotExtended),
             }
         }
-        if plan.downgrades {
-            self.downgrade(&visit, &grip).await;
-        }
         self.spend(&mut visit, began + plan.hold).await;
         // Without a look at the lease: it is for the store to refuse this where it comes too late.
         self.write(&visit, &grip).await;
@@ -234,20 +231,6 @@ impl Holder {
         }
     }
 
-    async fn downgrade(&self, visit: &Visit, grip: &Grip) {
-        let Grip::Lease(lease) = grip else { return };
-        visit.will_read();
-        match lease.downgrade().await {
-            Ok(()) => self.count(Kind::Downgraded),
-            Err(error) => match error.kind() {
-                LockErrorKind::Unavailable(_) | LockErrorKind::Lost(_) => {
-                    self.count(Kind::NotDowngraded);
-                }
-                _ => self.broken(error.to_string()),
-            },
-        }
-    }
-
     async fn spend(&self, visit: &mut Visit, until: Instant) {
         if self.plan.blocks {
             std::thread::sleep(until.saturating_duration_since(Instant::now()));
@@ -265,7 +248,7 @@ impl Holder {
 
     async fn write(&self, visit: &Visit, grip: &Grip) {
         let Some(token) = grip.token() else { return };
-        let reads = grip.reads(&self.plan.claimed);
+        let reads = self.plan.claimed.share == Share::Reads;
         for name in &grip.own(&self.plan.claimed).names {
             match store::write(&self.place.store, name, token, reads).await {
                 Ok(Ok(())) => {}

@@ -11,9 +11,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use redlock_runtime::LeaseHandle;
 use redlock_runtime::lease::LeaseEnd;
-use redlock_runtime::parameters::Mode;
 
-use crate::claimed::{Claimed, Share};
+use crate::claimed::Claimed;
 use crate::clock::{Moment, nanos, now};
 use crate::event::{Enter, Event, How, LeaseId, Longer};
 
@@ -115,14 +114,6 @@ impl Grip {
         own
     }
 
-    /// True if the holder is one of several readers, also if it was a writer before.
-    pub(crate) fn reads(&self, claimed: &Claimed) -> bool {
-        match self {
-            Self::Lease(lease) => lease.mode() == Some(Mode::Read),
-            Self::Pretence { .. } => claimed.share == Share::Reads,
-        }
-    }
-
     pub(crate) fn token(&self) -> Option<u64> {
         match self {
             Self::Lease(lease) => lease.fencing_token().map(u64::from),
@@ -212,14 +203,6 @@ impl Visit {
                 why,
             });
         }
-    }
-
-    /// Call it before a writer becomes a reader.
-    pub(crate) fn will_read(&self) {
-        self.journal.write(&Event::Reads {
-            lease: self.lease,
-            since: now(),
-        });
     }
 
     /// The store refused this holder, because it has seen `highest`.

@@ -79,8 +79,6 @@ pub(crate) struct Plan {
     pub(crate) hold: Duration,
     /// Half-way through.
     pub(crate) extension: Option<Duration>,
-    /// Half-way through a writer becomes a reader.
-    pub(crate) downgrades: bool,
     /// Blocks its thread instead of awaiting.
     pub(crate) blocks: bool,
     pub(crate) on_lost: OnLost,
@@ -123,7 +121,6 @@ impl Plan {
             kind,
             claimed,
             style,
-            downgrades: kind == Kind::Writer && rng.random_bool(0.4),
             ttl,
             is_fenced: rng.random_bool(0.8),
             max_hold,
@@ -199,7 +196,6 @@ mod tests {
         some(|plan| plan.ending == Ending::Panic && plan.style == Style::Attribute);
         some(|plan| matches!(plan.cut, Some(Cut::Abort(_))));
         some(|plan| plan.blocks);
-        some(|plan| plan.downgrades && plan.kind == Kind::Writer);
         assert!(one.iter().all(|plan| plan.ttl <= LONGEST_TTL));
         let mut rng = StdRng::seed_from_u64(7);
         for _ in 0..1000 {

@@ -83,11 +83,6 @@ pub(crate) fn counts(
     row("  of permits behind the first", permits.count() as u64);
     row("  of offices", history.count(Kind::Elected));
     row("candidates that left", history.count(Kind::NotElected));
-    row(
-        "writers that became readers",
-        history.count(Kind::Downgraded),
-    );
-    row("  without a majority", history.count(Kind::NotDowngraded));
     row("refused: contended", history.count(Kind::Contended));
     row("refused: unavailable", history.count(Kind::Unavailable));
     row("extensions", longer(Longer::Extended));

@@ -1,10 +1,8 @@
 //! Locks of several kinds: plain ones, permits, readers and writers.
 
-mod readers;
 mod uncontended;
 mod writer;
 
-pub use readers::kinds_readers;
 pub use uncontended::kinds;
 pub use writer::kinds_writer;
 

@@ -167,7 +167,7 @@ async fn slice(ours: Ours, request: Request, mut part: Part) -> Part {
     let (began, cpu) = (Instant::now(), cpu_time());
     let mut asked = began;
     while asked < began + SLICE {
-        let outcome = ours.pair_of(&request, None).await;
+        let outcome = ours.pair_of(&request).await;
         part.calls.note(asked, outcome, true);
         asked = Instant::now();
     }

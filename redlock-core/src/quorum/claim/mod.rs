@@ -21,7 +21,6 @@ use permits::{OtherPermits, PermitVotes};
 use sharing::{SharedAttempt, SharedClaim};
 
 use super::extension_proof::{ExtensionProof, ProofState, Voters};
-use super::fencing::Hint;
 use super::majority;
 use super::round::{Goal, Round, bit, seats_in};
 
@@ -91,20 +90,15 @@ impl Claim {
         token: OwnerToken,
         ttl: Duration,
         in_time: (Arc<dyn Clock>, Moment),
-        counters: Option<(Resource, Hint)>,
+        counters: Option<(Resource, u64)>,
         shared: Option<SharedAttempt>,
     ) -> (Arc<Self>, Arc<Round>) {
-        let (counters, hint) =
-            counters.map_or((None, Hint::default()), |(keys, hint)| (Some(keys), hint));
-        let want = Want::Acquire {
-            ttl,
-            hint: hint.micros,
-        };
+        let (counters, hint) = counters.map_or((None, 0), |(keys, hint)| (Some(keys), hint));
+        let want = Want::Acquire { ttl, hint };
         let operation =
             Operation::new(keys.clone(), token.clone(), want).with_counters(counters.clone());
-        let operation = operation.in_nodes_time(hint.is_of_nodes);
         let shared = shared.map(SharedClaim::new);
-        let operation = operation.with_sharing(shared.as_ref().map(|it| it.part_of(want)));
+        let operation = operation.with_sharing(shared.as_ref().and_then(|it| it.part_of(want)));
         let acquisition = Round::start_with(
             nodes,
             &Arc::new(operation),
@@ -263,7 +257,7 @@ impl Claim {
             Want::Confirm { .. } => self.counters.clone(),
             _ => None,
         };
-        let shared = self.shared().map(|it| it.part_of(want));
+        let shared = self.shared().and_then(|it| it.part_of(want));
         Operation::new(self.keys.clone(), self.token.clone(), want)
             .with_counters(counters)
             .with_sharing(shared)

@@ -11,7 +11,6 @@ use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::operation::{Operation, SharedOperation, Want};
 use crate::node::{Answer, Answers, NodeSet, PermitOrder, Reply};
-use crate::quorum::fencing::Hint;
 use crate::quorum::permits::PermitKeys;
 use crate::quorum::round::{Goal, Round, bit, submit};
 
@@ -86,17 +85,11 @@ impl Claim {
         token: OwnerToken,
         ttl: Duration,
         in_time: (Arc<dyn Clock>, Moment),
-        hint: Hint,
+        hint: u64,
     ) -> (Arc<Self>, Arc<Round>) {
-        let want = Want::AcquirePermits {
-            ttl,
-            hint: hint.micros,
-        };
+        let want = Want::AcquirePermits { ttl, hint };
         let operation = Operation::new(keys.clone(), token.clone(), want);
-        let operation = operation
-            .with_permits(order)
-            .in_nodes_time(hint.is_of_nodes);
-        let operation = Arc::new(operation);
+        let operation = Arc::new(operation.with_permits(order));
         let acquisition = Round::with_time(nodes.len(), Goal::Majority, Some(in_time));
         let votes = Arc::new(PermitVotes {
             round: Arc::clone(&acquisition),

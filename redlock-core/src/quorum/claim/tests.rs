@@ -120,9 +120,8 @@ fn won() -> (Arc<Claim>, Vec<Arc<Slow>>) {
     let order = keys.order(1, Preferred::default(), &token);
     let (_, clock) = still_clock();
     let in_time = (clock, Moment::from_origin(TTL));
-    let hint = Hint::default();
     let (claim, acquisition) =
-        Claim::acquire_permits(&nodes, keys.all(), order, token, TTL, in_time, hint);
+        Claim::acquire_permits(&nodes, keys.all(), order, token, TTL, in_time, 0);
     slow[0].answer(granted(&[1]));
     slow[1].answer(granted(&[1]));
     let narrowed = claim.narrow(&keys, set(&[1]), &acquisition);

@@ -344,7 +344,6 @@ fn may_follow(operation: &Operation, reply: &Reply) -> bool {
         | Want::Confirm { .. }
         | Want::Extend { .. }
         | Want::Shorten { .. }
-        | Want::Downgrade
         | Want::Release { .. }
         | Want::Inspect
         | Want::Peek => true,

@@ -7,7 +7,7 @@ use super::scripts::{Script, stands};
 /// Takes the first free ones of n permits, in the order of KEYS: as many as ARGV asks for, or none. KEYS: the
 /// n keys; if a fencing token is asked for, the n counters in the same order; the record of the number of
 /// permits; and the marker, if it is to be checked. ARGV: token, ttl, n, how many to take, the record, its
-/// ttl, and for a fencing token hint, window and `nodes-time` as for a fenced lock.
+/// ttl, and for a fencing token hint and window as for a fenced lock.
 ///
 /// The answer is a list: 1 if they are taken, else 0; for each key `1` if it was free, else `0`, as one text;
 /// the number of the counters, or the remaining ms of the key that expires first (-1: never, -3: no string);
@@ -36,9 +36,6 @@ pub(super) static ACQUIRE_PERMITS: LazyLock<Script> = LazyLock::new(|| {
          local hint, window = 0, 0 \
          if fenced then \
            hint, window = tonumber(ARGV[7]), tonumber(ARGV[8]) \
-           if ARGV[9] == '1' and math.abs(now - hint) > window then \
-             return {err = string.format('CLOCKAPART %.0f', now - hint)} \
-           end \
          end \
          local values = redis.pcall('MGET', KEYS[count], unpack(KEYS, 1, n)) \
          if values.err then \

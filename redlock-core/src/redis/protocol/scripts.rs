@@ -50,8 +50,7 @@ pub(super) static ACQUIRE_ALL: LazyLock<Script> = LazyLock::new(|| {
 });
 
 /// The same for a fenced lock. It also raises the fencing counters, which follow the locks in KEYS, to
-/// one number. If the hint is the nodes' time, a node whose own clock is too far from it refuses;
-/// otherwise the hint is limited to the window around the node's own clock. Numbers are written out in
+/// one number. The hint is limited to the window around the node's own clock. Numbers are written out in
 /// full, as Lua's numbers are doubles. A value that is no number, or too large for a double to count
 /// on, counts as missing. A counter that is ahead of the clock does not expire before the clock has
 /// passed it, as the next one would be lower. If the last key is a marker, it must exist and its
@@ -72,9 +71,6 @@ pub(super) static ACQUIRE_FENCED: LazyLock<Script> = LazyLock::new(|| {
            if held then return held end \
          end \
          local hint, window = tonumber(ARGV[3]), tonumber(ARGV[4]) \
-         if ARGV[6] == '1' and math.abs(now - hint) > window then \
-           return {err = string.format('CLOCKAPART %.0f', now - hint)} \
-         end \
          local count = math.min(math.max(hint, now - window), now + window) ",
         stands!(),
         "for i = locks + 1, 2 * locks do count = math.max(count, stands(KEYS[i]) + 1) end \

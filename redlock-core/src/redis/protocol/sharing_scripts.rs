@@ -63,16 +63,6 @@ macro_rules! entries {
     };
 }
 
-/// Gives the readers that were refused their turn, for the time in `ARGV[3]`. A server that cannot write
-/// advice goes on without.
-macro_rules! gives_turn {
-    () => {
-        "if ARGV[3] ~= '0' and says(KEYS[4], 'waiting') then \
-           redis.pcall('SET', KEYS[4], 'turn', 'PX', ARGV[3]) \
-         end "
-    };
-}
-
 /// A node that was flushed a moment ago grants no fenced lock.
 macro_rules! marked {
     () => {
@@ -93,9 +83,6 @@ macro_rules! counted {
             "local count = 1 \
              if #KEYS > 4 then \
                local hint, window = tonumber(ARGV[5]), tonumber(ARGV[6]) \
-               if ARGV[8] == '1' and math.abs(micros - hint) > window then \
-                 return {err = string.format('CLOCKAPART %.0f', micros - hint)} \
-               end \
                count = math.min(math.max(hint, micros - window), micros + window) \
                local stands = redis.pcall('GET', KEYS[5]) \
                stands = type(stands) == 'string' and tonumber(stands) \
@@ -110,10 +97,9 @@ macro_rules! counted {
     };
 }
 
-/// ARGV: token, ttl, advice, `tried` or an empty text, and for a fenced lock hint, window, counter ttl and
-/// whether the hint is the nodes' time. A number: granted, and the counter stands there; `=` and a value:
-/// another holder's; `i` and an id: a writer waits; 0: the key is no string. A refusal is remembered for
-/// `advice` ms.
+/// ARGV: token, ttl, advice, `tried` or an empty text, and for a fenced lock hint, window and counter ttl. A
+/// number: granted, and the counter stands there; `=` and a value: another holder's; `i` and an id: a writer
+/// waits; 0: the key is no string. A refusal is remembered for `advice` ms.
 ///
 /// Unless they were `tried` on the same connection, it tries each command that the scripts of readers need,
 /// before it writes: a user without one of them would leave entries behind. Its first write is a command that a
@@ -197,38 +183,27 @@ pub(super) static ACQUIRE_WRITE: LazyLock<Script> = LazyLock::new(|| {
     ))
 });
 
-/// ARGV: token, ttl, and `r` for a reader or a writer that became one. 1: ours, and lives for at least the
-/// ttl; a text: another holder's token, or the readers' marker; 0: no string; -1: gone. Never makes an
-/// entry, except of the key of a writer that became a reader.
-pub(super) static EXTEND_SHARED: LazyLock<Script> = LazyLock::new(|| {
+/// ARGV: token, ttl. 1: our entry lives for at least the ttl; a text: another holder's token; 0: no string; -1:
+/// gone. Never makes an entry.
+pub(super) static EXTEND_READ: LazyLock<Script> = LazyLock::new(|| {
     Script::new(concat!(
         begun!(),
         entries!(),
-        "if held == ARGV[1] then \
-           local left = redis.call('PTTL', KEYS[1]) \
-           if ARGV[3] == 'r' then \
-             redis.call('DEL', KEYS[2]) \
-             enter(now + math.max(left, ARGV[2])) \
-           elseif left < tonumber(ARGV[2]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end \
-           return 1 \
-         end \
-         if held and held ~= marker then return held end \
+        "if held and held ~= marker then return held end \
          if not ends then return -1 end \
          if ends < now + ARGV[2] then enter(now + ARGV[2]) end \
          return 1",
     ))
 });
 
-/// ARGV: token, number, counter ttl. 1: ours, and the counter is at the number at least; 0: another's;
-/// -1: gone.
-pub(super) static CONFIRM_SHARED: LazyLock<Script> = LazyLock::new(|| {
+/// ARGV: token, number, counter ttl. 1: our entry is there, and the counter is at the number at least; 0:
+/// another's key; -1: gone.
+pub(super) static CONFIRM_READ: LazyLock<Script> = LazyLock::new(|| {
     Script::new(concat!(
         begun!(),
         entries!(),
-        "if held ~= ARGV[1] and not ends then \
-           if held and held ~= marker then return 0 end \
-           return -1 \
-         end \
+        "if held and held ~= marker then return 0 end \
+         if not ends then return -1 end \
          local stands = redis.pcall('GET', KEYS[5]) \
          stands = type(stands) == 'string' and tonumber(stands) \
          if not (stands and stands >= 0 and stands < 9007199254740991) then stands = 0 end \
@@ -241,53 +216,43 @@ pub(super) static CONFIRM_SHARED: LazyLock<Script> = LazyLock::new(|| {
     ))
 });
 
-/// ARGV: token, ttl, and `r` for a reader or a writer that became one. 1: ours now; 0: another's. A
-/// reader's entry is put back beside other readers, never beside another key.
-pub(super) static RESTORE_SHARED: LazyLock<Script> = LazyLock::new(|| {
+/// ARGV: token, ttl. 1: our entry is there now; 0: another's key. The entry is put back beside other readers,
+/// never beside another key.
+pub(super) static RESTORE_READ: LazyLock<Script> = LazyLock::new(|| {
     Script::new(concat!(
         begun!(),
         entries!(),
-        "if held == ARGV[1] then return 1 end \
-         if ARGV[3] ~= 'r' then \
-           if held then return 0 end \
-           redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2]) \
-           redis.call('DEL', KEYS[2]) \
-           return 1 \
-         end \
-         if held and held ~= marker then return 0 end \
+        "if held and held ~= marker then return 0 end \
          if not held then redis.call('DEL', KEYS[2]) end \
          if not ends or ends < now + ARGV[2] then enter(now + ARGV[2]) end \
          return 1",
     ))
 });
 
-/// ARGV: token, ttl. 1: ours, and lives for at most the ttl; 0: another's; -1: nothing there.
-pub(super) static SHORTEN_SHARED: LazyLock<Script> = LazyLock::new(|| {
+/// ARGV: token, ttl. 1: our entry lives for at most the ttl; 0: another's; -1: nothing there.
+pub(super) static SHORTEN_READ: LazyLock<Script> = LazyLock::new(|| {
     Script::new(concat!(
         begun!(),
         entries!(),
-        "if held == ARGV[1] then \
-           if redis.call('PTTL', KEYS[1]) > tonumber(ARGV[2]) then \
-             redis.call('PEXPIRE', KEYS[1], ARGV[2]) \
-           end \
-           return 1 \
-         end \
-         if not ends then return held and 0 or -1 end \
+        "if not ends then return held and 0 or -1 end \
          if ends > now + ARGV[2] then enter(now + ARGV[2]) end \
          return 1",
     ))
 });
 
 /// ARGV: token, the id of a waiting writer or an empty text, the readers' turn in ms. 1: deleted; 0:
-/// another's; -1: nothing there. The last reader deletes the key, the others shorten it.
+/// another's; -1: nothing there. The last reader deletes the key, the others shorten it. A writer gives the readers
+/// that were refused their turn; a server that cannot write this advice goes on without.
 pub(super) static RELEASE_SHARED: LazyLock<Script> = LazyLock::new(|| {
     Script::new(concat!(
         held!(),
         "if ARGV[2] ~= '' and says(KEYS[3], ARGV[2]) then redis.call('DEL', KEYS[3]) end \
          if held == ARGV[1] then \
-           redis.call('DEL', KEYS[1]) ",
-        gives_turn!(),
-        "return 1 \
+           redis.call('DEL', KEYS[1]) \
+           if ARGV[3] ~= '0' and says(KEYS[4], 'waiting') then \
+             redis.pcall('SET', KEYS[4], 'turn', 'PX', ARGV[3]) \
+           end \
+           return 1 \
          end \
          if redis.call('ZREM', KEYS[2], ARGV[1]) == 1 then \
            if held ~= marker then return 1 end \
@@ -304,33 +269,15 @@ pub(super) static RELEASE_SHARED: LazyLock<Script> = LazyLock::new(|| {
     ))
 });
 
-/// ARGV: token, an empty text, the readers' turn in ms. 1: a reader now; 0: another's; -1: gone.
-pub(super) static DOWNGRADE: LazyLock<Script> = LazyLock::new(|| {
-    Script::new(concat!(
-        begun!(),
-        entries!(),
-        "if ends then return 1 end \
-         if held ~= ARGV[1] then \
-           if held and held ~= marker then return 0 end \
-           return -1 \
-         end \
-         redis.call('DEL', KEYS[2]) \
-         enter(now + math.max(1, redis.call('PTTL', KEYS[1]))) ",
-        gives_turn!(),
-        "return 1",
-    ))
-});
-
 /// All of them, by name.
-pub(super) fn all() -> [(&'static str, &'static Script); 8] {
+pub(super) fn all() -> [(&'static str, &'static Script); 7] {
     [
         ("acquire-read", &ACQUIRE_READ),
         ("acquire-write", &ACQUIRE_WRITE),
-        ("extend-shared", &EXTEND_SHARED),
-        ("confirm-shared", &CONFIRM_SHARED),
-        ("restore-shared", &RESTORE_SHARED),
-        ("shorten-shared", &SHORTEN_SHARED),
-        ("downgrade", &DOWNGRADE),
+        ("extend-read", &EXTEND_READ),
+        ("confirm-read", &CONFIRM_READ),
+        ("restore-read", &RESTORE_READ),
+        ("shorten-read", &SHORTEN_READ),
         ("release-shared", &RELEASE_SHARED),
     ]
 }

@@ -1,13 +1,11 @@
 //! The link to one server: its inbox, its driver and its key tracking.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use crate::env::Clock;
 use crate::env::io_thread::IoThread;
-use crate::node::{NodeHealth, NodeTime};
+use crate::node::NodeHealth;
 use crate::redis::address::RedisAddress;
 use crate::redis::options::RedisOptions;
 use crate::redis::tracking::KeyTracking;
@@ -20,9 +18,6 @@ use super::restart_check::ServerCheck;
 pub(in crate::redis) struct Link {
     pub(in crate::redis) inbox: Arc<Inbox>,
     pub(in crate::redis) tracking: Arc<KeyTracking>,
-    clock: Arc<dyn Clock>,
-    /// True if checks read the server's clock.
-    is_compared: bool,
 }
 
 impl Link {
@@ -42,13 +37,11 @@ impl Link {
         ));
         // Made here and not in the driver's task, so that the checked set is complete once all its
         // nodes are started.
-        let clock = io.environment().clock;
         let server_check = options.checked_set.as_ref().map(|checked_set| {
-            let clock = Arc::clone(&clock);
+            let clock = io.environment().clock;
             let it = ServerCheck::new(name, checked_set, options.trust_aof, clock);
             Arc::new(Mutex::new(it))
         });
-        let is_compared = server_check.is_some();
         let tracking = Arc::new(KeyTracking::new(
             Arc::clone(name),
             Arc::clone(address),
@@ -67,29 +60,7 @@ impl Link {
             _io: io.clone(),
         };
         io.handle().spawn(driver.run());
-        Self {
-            inbox,
-            tracking,
-            clock,
-            is_compared,
-        }
-    }
-
-    /// The present time of the server's clock, as estimated from the checks.
-    pub(in crate::redis) fn time(&self) -> NodeTime {
-        if !self.is_compared {
-            return NodeTime::Uncompared;
-        }
-        let Some(ahead_us) = self.inbox.metrics.clock_ahead_us() else {
-            return NodeTime::Unread;
-        };
-        let now = self.clock.now().since_origin();
-        let ahead = Duration::from_micros(ahead_us.unsigned_abs());
-        NodeTime::Shows(if ahead_us < 0 {
-            now.saturating_sub(ahead)
-        } else {
-            now.saturating_add(ahead)
-        })
+        Self { inbox, tracking }
     }
 
     /// The health of the server, without its address.

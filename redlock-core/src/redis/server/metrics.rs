@@ -3,7 +3,7 @@
 //! An answer costs a few plain stores and reads no clock. Errors, checks and changes of the connection
 //! take a mutex.
 
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -16,12 +16,6 @@ use crate::node::{ClockOffset, ErrorCounts, LastError, Latency, NodeError, NodeE
 /// The length of a window. The longest latency is that of the present window and the one before.
 const WINDOW: Duration = Duration::from_secs(30);
 
-/// A reading of the clock that is less exact than this does not replace an earlier one.
-const VAGUE: Duration = Duration::from_millis(250);
-
-/// The value of a clock without a reading. No clock is off by this much.
-const UNREAD: i64 = i64::MIN;
-
 /// The figures of a node, over all its connections.
 pub(in crate::redis) struct NodeMetrics {
     began: Instant,
@@ -29,8 +23,6 @@ pub(in crate::redis) struct NodeMetrics {
     /// The number of errors of each kind, in the order of [`NodeErrorKind::ALL`].
     errors: [AtomicU64; NodeErrorKind::ALL.len()],
     pub(super) refusals: Refusals,
-    /// See [`ClockReading::ahead_of_ours_us`]; [`UNREAD`] without a reading.
-    clock_ahead_us: AtomicI64,
     state: Mutex<ConnectionState>,
 }
 
@@ -59,9 +51,6 @@ struct ConnectionState {
 #[derive(Clone, Copy)]
 pub(super) struct ClockReading {
     pub(super) ahead_us: i64,
-    /// The node's lead over this host's monotonic clock, which does not jump.
-    pub(super) ahead_of_ours_us: i64,
-    pub(super) is_outlier: bool,
     pub(super) within: Duration,
     pub(super) at: Instant,
 }
@@ -74,7 +63,6 @@ impl NodeMetrics {
             latency: Latencies::default(),
             errors: Default::default(),
             refusals: Refusals::default(),
-            clock_ahead_us: AtomicI64::new(UNREAD),
             state: Mutex::new(ConnectionState {
                 is_connected: false,
                 since: began,
@@ -93,7 +81,6 @@ impl NodeMetrics {
         state.connections += 1;
         // The new connection may lead to another server, with another clock.
         state.clock = None;
-        self.clock_ahead_us.store(UNREAD, Relaxed);
     }
 
     /// Records that there is no connection, for the reason `error`.
@@ -104,7 +91,6 @@ impl NodeMetrics {
             state.since = now;
         }
         state.clock = None;
-        self.clock_ahead_us.store(UNREAD, Relaxed);
         state.last_error = Some((error.clone(), now));
     }
 
@@ -179,22 +165,7 @@ impl NodeMetrics {
     }
 
     pub(super) fn read_clock(&self, reading: ClockReading) {
-        if reading.within <= VAGUE || self.clock_ahead_us().is_none() {
-            self.clock_ahead_us.store(reading.ahead_of_ours_us, Relaxed);
-        }
         self.state.lock().clock = Some(reading);
-    }
-
-    /// The lead of the node's clock over this host's monotonic clock, in µs; `None` without a reading.
-    pub(super) fn clock_ahead_us(&self) -> Option<i64> {
-        let ahead = self.clock_ahead_us.load(Relaxed);
-        (ahead != UNREAD).then_some(ahead)
-    }
-
-    /// True if the last check found the node's clock apart from the other nodes' clocks.
-    pub(super) fn is_clock_outlier(&self) -> bool {
-        let clock = self.state.lock().clock;
-        clock.is_some_and(|reading| reading.is_outlier)
     }
 
     /// The figures known here. The other fields keep their defaults.
@@ -217,7 +188,6 @@ impl NodeMetrics {
                 ahead_us: reading.ahead_us,
                 within: reading.within,
                 ago: now.saturating_duration_since(reading.at),
-                is_outlier: reading.is_outlier,
             }),
             ..NodeHealth::default()
         }

@@ -3,7 +3,6 @@
 mod agreement;
 mod model;
 mod opening;
-mod outliers;
 mod pace;
 mod rates;
 mod steps;

@@ -1,13 +1,11 @@
-//! Readers and writers of several processes, and of one.
+//! Readers and writers of several processes.
 
 use super::*;
 use crate::model::kind::Kind;
-use crate::model::note::Note;
 use crate::node::{Obstacle, READERS_TURN};
 
 const INTENT: &[u8] = b"redlock:intent:{r}";
 const TURN: &[u8] = b"redlock:turn:{r}";
-const READERS: &[u8] = b"redlock:readers:{r}";
 
 impl Scene {
     /// A client of another process.
@@ -155,82 +153,4 @@ fn the_intent_of_a_writer_that_died_goes_by_itself() {
         }
     }
     panic!("a dead writer keeps readers out");
-}
-
-#[test]
-fn readers_of_a_process_share_an_entry_for_a_moment() {
-    let scene = Scene::new();
-    let one = scene.acquired(&reader());
-    let two = scene.acquired(&reader());
-    assert_eq!(one.token_id(), two.token_id());
-    scene.clock.advance(MS * 9);
-    let three = scene.acquired(&reader());
-    assert_eq!((one.token_id(), one.holders()), (three.token_id(), 3));
-    scene.clock.advance(MS);
-    let four = scene.acquired(&reader());
-    assert_ne!(one.token_id(), four.token_id());
-    assert_eq!(scene.nodes[0].readers(READERS).len(), 2);
-    for lease in [one, two] {
-        assert_eq!(released(lease), Released::NotLast);
-    }
-    assert_eq!(released(three), Released::Confirmed);
-    assert_eq!(released(four), Released::Confirmed);
-    assert!(scene.is_free());
-}
-
-#[test]
-fn readers_share_nothing_if_nothing_is_handed_over() {
-    let scene = Scene::with(|settings| settings.handover.most = 0);
-    let (one, two) = (scene.acquired(&reader()), scene.acquired(&reader()));
-    assert_ne!(one.token_id(), two.token_id());
-}
-
-#[test]
-fn readers_with_different_notes_share_nothing() {
-    let scene = Scene::new();
-    let noted = |note| Request {
-        note: Note::new(note),
-        ..reader()
-    };
-    let (one, two) = (scene.acquired(&noted("a")), scene.acquired(&noted("b")));
-    assert_ne!(one.token_id(), two.token_id());
-    let three = scene.acquired(&noted("b"));
-    assert_eq!(two.token_id(), three.token_id());
-}
-
-#[test]
-fn a_writer_that_becomes_a_reader_is_one_at_nodes_that_hear_of_it_later() {
-    let scene = Scene::new();
-    let lease = scene.acquired(&writer());
-    scene.nodes[0].cut();
-    assert!(matches!(
-        poll(&mut Box::pin(lease.downgrade())),
-        Poll::Ready(Ok(()))
-    ));
-    scene.nodes[0].restore();
-    assert_eq!(scene.nodes[0].readers(READERS).len(), 0);
-    // A reader of another process gets the other two.
-    let reader = scene.another().acquired(&reader());
-    assert!(matches!(
-        poll(&mut Box::pin(lease.extend(TTL))),
-        Poll::Ready(Ok(()))
-    ));
-    assert_eq!(scene.nodes[0].readers(READERS).len(), 1);
-    released(lease);
-    released(reader);
-    assert!(scene.is_free());
-}
-
-#[test]
-fn a_writer_that_becomes_a_reader_is_released_at_nodes_that_never_heard_of_it() {
-    let scene = Scene::new();
-    let lease = scene.acquired(&writer());
-    scene.nodes[0].cut();
-    assert!(matches!(
-        poll(&mut Box::pin(lease.downgrade())),
-        Poll::Ready(Ok(()))
-    ));
-    scene.nodes[0].restore();
-    released(lease);
-    assert!(scene.is_free());
 }

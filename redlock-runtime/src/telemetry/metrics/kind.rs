@@ -13,13 +13,8 @@ impl<T> PerKind<T> {
     /// What there is for `kind`, with the value of its label.
     pub(super) fn of(&self, kind: Kind) -> (&T, &'static str) {
         let place = place_of(kind);
-        (&self.0[place], label_of(kind))
+        (&self.0[place], KINDS[place])
     }
-}
-
-/// The value of the label for `kind`.
-pub(super) fn label_of(kind: Kind) -> &'static str {
-    KINDS[place_of(kind)]
 }
 
 /// The place of `kind` in [`KINDS`]. One permit is a plain lock.

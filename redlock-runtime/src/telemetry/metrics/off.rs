@@ -41,22 +41,12 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
-    pub(crate) fn acquired(
-        &mut self,
-        _lease: &redlock_core::Lease,
-        _metrics: &Arc<Metrics>,
-        _site: Option<&'static Site>,
-    ) -> Holding {
+    pub(crate) fn acquired(&mut self, _lease: &redlock_core::Lease) -> Holding {
         self.is_ended = true;
         Holding
     }
 
-    pub(crate) fn joined(
-        &mut self,
-        _lease: &redlock_core::Lease,
-        _metrics: &Arc<Metrics>,
-        _site: Option<&'static Site>,
-    ) -> Holding {
+    pub(crate) fn joined(&mut self, _lease: &redlock_core::Lease) -> Holding {
         self.is_ended = true;
         Holding
     }

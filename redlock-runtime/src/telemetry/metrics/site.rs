@@ -3,13 +3,11 @@
 use metrics::{Counter, Gauge, Histogram, counter, gauge, histogram};
 use redlock_core::error::{ExtendError, LeaseEnd};
 use redlock_core::lease::ObserveExtensions;
-use redlock_core::request::Kind;
 
 use super::super::outcome::AcquireOutcome;
 use super::describe::{
     ACQUISITIONS, EXTENSIONS, HELD, HOLD, LOST, SWALLOWED, UNCONFIRMED, WAIT, WAITING,
 };
-use super::kind::label_of;
 use super::label;
 use crate::site::Site;
 
@@ -42,7 +40,7 @@ pub(super) const REASONS: [&str; 7] = [
 pub(super) struct SiteMetrics {
     label: String,
     /// The value of the label `kind`.
-    pub(super) kind: &'static str,
+    kind: &'static str,
     /// As `OUTCOMES`.
     acquisitions: [Counter; OUTCOMES.len()],
     /// As `REASONS`.
@@ -90,11 +88,6 @@ impl SiteMetrics {
             kind,
             label,
         }
-    }
-
-    /// True for locks with `mode = "write"`.
-    pub(super) fn is_of_writers(&self) -> bool {
-        self.kind == label_of(Kind::Write)
     }
 
     pub(super) fn count(&self, outcome: AcquireOutcome) {

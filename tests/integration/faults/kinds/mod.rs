@@ -28,17 +28,14 @@ enum Held {
     /// Two readers.
     Readers,
     Writer,
-    /// A writer that has become a reader.
-    WriterThatReads,
 }
 
 impl Held {
-    const ALL: [Self; 5] = [
+    const ALL: [Self; 4] = [
         Self::PermitEach,
         Self::BothPermits,
         Self::Readers,
         Self::Writer,
-        Self::WriterThatReads,
     ];
 
     fn request(self) -> Request {
@@ -46,7 +43,7 @@ impl Held {
             Self::PermitEach => permits(1),
             Self::BothPermits => permits(2),
             Self::Readers => Kind::Read,
-            Self::Writer | Self::WriterThatReads => Kind::Write,
+            Self::Writer => Kind::Write,
         })
     }
 
@@ -54,7 +51,7 @@ impl Held {
     fn excludes(self) -> Vec<Request> {
         let kinds = match self {
             Self::PermitEach | Self::BothPermits => vec![permits(1), permits(2)],
-            Self::Readers | Self::WriterThatReads => vec![Kind::Write, Kind::Exclusive],
+            Self::Readers => vec![Kind::Write, Kind::Exclusive],
             Self::Writer => vec![Kind::Read, Kind::Write, Kind::Exclusive],
         };
         let request = |kind| once("r").ttl(TTL).kind(kind);
@@ -71,10 +68,6 @@ impl Held {
         for _ in 0..count {
             let lease = client().acquire(set, &self.request()).await;
             leases.push(lease.unwrap_or_else(|error| panic!("{self:?}: {error}")));
-            until_served(set).await;
-        }
-        if self == Self::WriterThatReads {
-            leases[0].downgrade().await.unwrap();
             until_served(set).await;
         }
         leases

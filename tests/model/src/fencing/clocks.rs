@@ -3,7 +3,7 @@
 use crate::attempts::bits;
 use crate::search::Take;
 
-use super::{Action, Clocks, Expiry, Fencing, Hints, Most, Phase, Say, State};
+use super::{Action, Clocks, Expiry, Fencing, Hints, Phase, State};
 
 impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
     /// What a right clock shows when `attempt` starts, where attempts are so far apart.
@@ -16,34 +16,12 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
         bits(ATTEMPTS, |a| state.attempts[a].phase != Phase::Idle)
     }
 
-    /// What most clocks show.
-    pub(super) fn most(&self, state: &State<NODES, ATTEMPTS>) -> Most {
-        if self.clocks == Clocks::Right {
-            return Most::Right;
+    /// How far `n` raises a hint to bring it to its own clock.
+    pub(super) fn shift(&self, state: &State<NODES, ATTEMPTS>, n: usize) -> u8 {
+        match self.clocks {
+            Clocks::Ahead { by, .. } if state.columns[n].is_ahead => by,
+            _ => 0,
         }
-        let ahead = state.columns.iter().filter(|it| it.is_ahead).count();
-        if ahead > NODES / 2 {
-            Most::Ahead
-        } else if NODES - ahead > NODES / 2 {
-            Most::Right
-        } else {
-            Most::Disagree
-        }
-    }
-
-    /// How far the time of `a`, as `n` sees it, is ahead of `n`; `None` if `n` does not vote.
-    pub(super) fn shift(&self, state: &State<NODES, ATTEMPTS>, a: usize, n: usize) -> Option<u8> {
-        let Clocks::Ahead { by, say, .. } = self.clocks else {
-            return Some(0);
-        };
-        let is_ahead = state.columns[n].is_ahead;
-        let has_say = match state.attempts[a].most {
-            _ if say == Say::OfEach => true,
-            Most::Right => !is_ahead,
-            Most::Ahead => is_ahead,
-            Most::Disagree => false,
-        };
-        has_say.then_some(if is_ahead { by } else { 0 })
     }
 
     pub(super) fn mend(state: &State<NODES, ATTEMPTS>, n: usize, to: &mut impl Take<Self>) {

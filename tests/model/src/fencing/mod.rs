@@ -17,7 +17,7 @@ mod property;
 mod state;
 mod steps;
 
-pub use state::{Action, Attempt, Cell, Column, Most, Phase, Standing, State, Vote};
+pub use state::{Action, Attempt, Cell, Column, Phase, Standing, State, Vote};
 
 use crate::search::{Model, Take};
 
@@ -106,21 +106,9 @@ pub enum Clocks {
     Ahead {
         /// The number of these nodes.
         nodes: usize,
-        /// How far their clocks are ahead.
+        /// How far their clocks are ahead. Each of these nodes takes a hint for so much later.
         by: u8,
-        /// What is made of it.
-        say: Say,
     },
-}
-
-/// Which clocks have a say in a token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Say {
-    /// The rule: an attempt hints at what a majority of the clocks shows when it starts, and a node
-    /// whose own clock shows anything else refuses. Where no majority agrees, all do.
-    OfTheMost,
-    /// Unsafe: each node takes its own clock for the time.
-    OfEach,
 }
 
 /// When an idle counter expires. All attempts that had begun by then are over. Of this rule the model

@@ -104,22 +104,8 @@ pub struct Attempt {
     /// The attempts that held their lease when this one began: when it started, or when a node
     /// first granted it, as the promise has it. A bit for each.
     pub before: u8,
-    /// What most clocks showed when it started.
-    pub most: Most,
     /// The attempts that held their lease when this one came to hold its own. A bit for each.
     pub held_before: u8,
-}
-
-/// What a majority of the clocks shows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Most {
-    /// The time.
-    #[default]
-    Right,
-    /// More.
-    Ahead,
-    /// There is no majority that agrees.
-    Disagree,
 }
 
 /// How far an attempt has come. One that fails, or whose client dies, gets no further.

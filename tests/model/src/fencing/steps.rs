@@ -72,7 +72,6 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
         }
         let mut next = *state;
         next.attempts[a].phase = Phase::Trying;
-        next.attempts[a].most = self.most(state);
         if self.promise == Promise::StartOrder {
             next.attempts[a].before = state.held();
         }
@@ -91,9 +90,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
         if again && (self.acquisition == Acquisition::Once || column.counter >= MOST) {
             return;
         }
-        let shift = self.shift(state, a, n);
-        let has_no_say = has(column.refuses, a) || shift.is_none();
-        if column.key != 0 || has_no_say {
+        if column.key != 0 || has(column.refuses, a) {
             if self.messages == Messages::Literal && !again {
                 let mut next = *state;
                 next.columns[n].cells[a].vote = Vote::Refused;
@@ -110,7 +107,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
             Hints::None => &[0][..],
             Hints::Any(hints) => hints,
             Hints::Clock(apart) => {
-                one_clock = [Self::time(apart, a) + shift.unwrap_or(0)];
+                one_clock = [Self::time(apart, a) + self.shift(state, n)];
                 &one_clock
             }
         };

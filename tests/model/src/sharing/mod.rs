@@ -43,8 +43,6 @@ pub struct Sharing<const NODES: usize, const ATTEMPTS: usize> {
     pub creating: Creating,
     /// What the extension of a reader does at a node.
     pub extension: Extension,
-    /// Whether writers become readers, and from when on they count as readers.
-    pub downgrade: Downgrade,
     /// How often a key is lost while leases rest on it.
     pub losses: u8,
     /// What is to hold.
@@ -102,17 +100,6 @@ pub enum Extension {
     Revive,
 }
 
-/// Whether writers become readers, and from when on they count as readers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Downgrade {
-    /// None does.
-    Never,
-    /// The rule: from the sending of the first message on.
-    FromSending,
-    /// Unsafe: once a majority has answered.
-    FromAnswers,
-}
-
 /// What is to hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Promise {
@@ -137,16 +124,14 @@ pub mod landmark {
     pub const READER_AFTER_WRITER: u32 = 4;
     /// A reader's lease was extended.
     pub const EXTENDED: u32 = 8;
-    /// A lease that was a writer's holds beside a reader's.
-    pub const DOWNGRADED: u32 = 16;
     /// An attempt won that a valid lease excludes, because keys were lost.
-    pub const INTRUDED: u32 = 32;
+    pub const INTRUDED: u32 = 16;
     /// Everything is over and released.
-    pub const ALL_OVER: u32 = 64;
+    pub const ALL_OVER: u32 = 32;
 }
 
 impl<const NODES: usize, const ATTEMPTS: usize> Sharing<NODES, ATTEMPTS> {
-    /// The rules as they are, for attempts of `kinds`: no extension, no downgrade, no lost key.
+    /// The rules as they are, for attempts of `kinds`: no extension, no lost key.
     pub const fn rules(kinds: [Kind; ATTEMPTS]) -> Self {
         Self {
             kinds,
@@ -154,7 +139,6 @@ impl<const NODES: usize, const ATTEMPTS: usize> Sharing<NODES, ATTEMPTS> {
             leaving: Leaving::OwnEntry,
             creating: Creating::EmptiesEntries,
             extension: Extension::Never,
-            downgrade: Downgrade::Never,
             losses: 0,
             promise: Promise::Exclusive,
         }

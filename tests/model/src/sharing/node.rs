@@ -46,14 +46,6 @@ impl<const NODES: usize, const ATTEMPTS: usize> Sharing<NODES, ATTEMPTS> {
                 column.cells[a].extend = Extend::Granted;
             });
         }
-        if cell.downgrade == Told::Underway && column.key == of(a) {
-            change(Action::MakeReader(a, n), &|column| {
-                column.key = Key::Marker;
-                column.entries = 1 << a;
-                column.covers = 1 << a;
-                column.cells[a].downgrade = Told::Done;
-            });
-        }
         let is_there = column.key == of(a) || has(column.entries, a);
         let is_released = if must_arrive {
             cell.release == Told::Underway
@@ -107,7 +99,6 @@ impl<const NODES: usize, const ATTEMPTS: usize> Sharing<NODES, ATTEMPTS> {
         column.key == Key::Marker && is_there
     }
 
-    /// The release of one lease serves both forms: what a writer's token holds, and a reader's entry.
     fn leave(&self, column: &mut Column<ATTEMPTS>, a: usize) {
         if self.promise == Promise::NothingLeft {
             column.cells[a].release = Told::Done;

@@ -2,7 +2,7 @@
 
 use crate::attempts::{has, name};
 
-use super::{Downgrade, Key, Phase, Promise, Sharing, State, Told, Vote, WATCHED, landmark};
+use super::{Key, Phase, Promise, Sharing, State, Told, Vote, WATCHED, landmark};
 
 impl<const NODES: usize, const ATTEMPTS: usize> Sharing<NODES, ATTEMPTS> {
     pub(super) fn broken_promise(&self, state: &State<NODES, ATTEMPTS>) -> Option<String> {
@@ -29,7 +29,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Sharing<NODES, ATTEMPTS> {
     fn excluded_together(&self, state: &State<NODES, ATTEMPTS>) -> Option<String> {
         let held = Self::held(state);
         let holders = || (0..ATTEMPTS).filter(|a| has(held, *a));
-        let exclusive = holders().find(|a| !self.is_reader(state, *a))?;
+        let exclusive = holders().find(|a| !self.is_reader(*a))?;
         let other = holders().find(|b| *b != exclusive)?;
         let (exclusive, other) = (name(exclusive), name(other));
         Some(format!(
@@ -45,7 +45,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Sharing<NODES, ATTEMPTS> {
             let is_won = (0..NODES).filter(was_granted).count() > NODES / 2;
             state.attempts[*a].phase == Phase::Over && is_won
         };
-        let is_reader = |a: &usize| self.is_reader(state, *a);
+        let is_reader = |a: &usize| self.is_reader(*a);
         let any = |is: &dyn Fn(&usize) -> bool| (0..ATTEMPTS).any(|a| is(&a));
         let mut seen = 0;
         let mut see = |is_so, landmark| {
@@ -59,14 +59,9 @@ impl<const NODES: usize, const ATTEMPTS: usize> Sharing<NODES, ATTEMPTS> {
         let reader_was = any(&|a| is_over(a) && is_reader(a));
         see(writer_holds && reader_was, landmark::WRITER_AFTER_READER);
         let writer_was = any(&|a| is_over(a) && !is_reader(a));
-        see(
-            readers.clone().count() > 0 && writer_was,
-            landmark::READER_AFTER_WRITER,
-        );
+        let reader_holds = readers.count() > 0;
+        see(reader_holds && writer_was, landmark::READER_AFTER_WRITER);
         see(state.is_extended, landmark::EXTENDED);
-        let is_downgraded = |a: &usize| is_held(a) && state.attempts[*a].is_downgraded;
-        let is_shared = self.downgrade != Downgrade::Never && readers.count() >= 2;
-        see(is_shared && any(&is_downgraded), landmark::DOWNGRADED);
         see(state.is_intruded, landmark::INTRUDED);
         see(is_all_over(state), landmark::ALL_OVER);
         seen

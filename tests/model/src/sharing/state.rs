@@ -77,8 +77,6 @@ pub struct Cell {
     pub counts: bool,
     /// The extension and its answer.
     pub extend: Extend,
-    /// The message that makes a writer a reader.
-    pub downgrade: Told,
     /// The release.
     pub release: Told,
 }
@@ -124,8 +122,6 @@ pub enum Told {
 pub struct Attempt {
     /// How far it has come.
     pub phase: Phase,
-    /// True if it counts as a reader since its downgrade.
-    pub is_downgraded: bool,
     /// True if it began while the lease that is watched was valid.
     pub began_beside: bool,
 }
@@ -155,9 +151,6 @@ pub enum Action {
     Extend(usize),
     Prolong(usize, usize),
     Proved(usize),
-    Downgrade(usize),
-    MakeReader(usize, usize),
-    CountAsReader(usize),
     End(usize),
     Release(usize, usize),
     EntryExpires(usize, usize),
@@ -176,9 +169,6 @@ impl fmt::Display for Action {
             Self::Extend(a) => write!(f, "{} sends an extension to all nodes", name(a)),
             Self::Prolong(a, n) => write!(f, "{} prolongs {}'s entry", node(n), name(a)),
             Self::Proved(a) => write!(f, "{}'s extension succeeds", name(a)),
-            Self::Downgrade(a) => write!(f, "{} tells all nodes that it only reads now", name(a)),
-            Self::MakeReader(a, n) => write!(f, "{} makes {} a reader", node(n), name(a)),
-            Self::CountAsReader(a) => write!(f, "{} counts as a reader", name(a)),
             Self::End(a) => write!(f, "{} is over", name(a)),
             Self::Release(a, n) => write!(f, "{} serves {}'s release", node(n), name(a)),
             Self::EntryExpires(a, n) => write!(f, "{}'s entry expires at {}", name(a), node(n)),

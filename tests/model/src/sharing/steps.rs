@@ -3,9 +3,7 @@
 use crate::attempts::bits;
 use crate::search::Take;
 
-use super::{
-    Action, Downgrade, Extend, Extension, Kind, Phase, Promise, Sharing, State, Told, Vote, WATCHED,
-};
+use super::{Action, Extend, Extension, Kind, Phase, Promise, Sharing, State, Told, Vote, WATCHED};
 
 impl<const NODES: usize, const ATTEMPTS: usize> Sharing<NODES, ATTEMPTS> {
     const MAJORITY: usize = NODES / 2 + 1;
@@ -24,16 +22,15 @@ impl<const NODES: usize, const ATTEMPTS: usize> Sharing<NODES, ATTEMPTS> {
             }
             Phase::Held => {
                 self.extend(state, a, to);
-                self.downgrade(state, a, to);
                 self.end(state, a, to);
             }
             Phase::Over => {}
         }
     }
 
-    /// True if `a` shares with other readers now.
-    pub(super) fn is_reader(&self, state: &State<NODES, ATTEMPTS>, a: usize) -> bool {
-        self.kinds[a] == Kind::Reader || state.attempts[a].is_downgraded
+    /// True if `a` shares with other readers.
+    pub(super) fn is_reader(&self, a: usize) -> bool {
+        self.kinds[a] == Kind::Reader
     }
 
     /// The attempts whose leases are valid: a bit for each.
@@ -69,7 +66,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Sharing<NODES, ATTEMPTS> {
             }
         }
         let is_asked = state.columns[0].cells[WATCHED].extend != Extend::Unasked;
-        let is_excluded = !self.is_reader(state, a) || !self.is_reader(state, WATCHED);
+        let is_excluded = !self.is_reader(a) || !self.is_reader(WATCHED);
         if state.attempts[a].began_beside && is_excluded && !is_asked {
             next.is_intruded = true;
         }
@@ -93,27 +90,6 @@ impl<const NODES: usize, const ATTEMPTS: usize> Sharing<NODES, ATTEMPTS> {
             let mut next = *state;
             next.is_extended = true;
             to(Action::Proved(a), next);
-        }
-    }
-
-    fn downgrade(&self, state: &State<NODES, ATTEMPTS>, a: usize, to: &mut impl Take<Self>) {
-        if self.downgrade == Downgrade::Never || self.kinds[a] != Kind::Writer {
-            return;
-        }
-        let cells = || state.columns.iter().map(|column| column.cells[a]);
-        if cells().all(|cell| cell.downgrade == Told::Not) {
-            let mut next = *state;
-            for column in &mut next.columns {
-                column.cells[a].downgrade = Told::Underway;
-            }
-            next.attempts[a].is_downgraded = self.downgrade == Downgrade::FromSending;
-            to(Action::Downgrade(a), next);
-        }
-        let done = cells().filter(|cell| cell.downgrade == Told::Done).count();
-        if !state.attempts[a].is_downgraded && done >= Self::MAJORITY {
-            let mut next = *state;
-            next.attempts[a].is_downgraded = true;
-            to(Action::CountAsReader(a), next);
         }
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use redlock_core::env::Moment;
 use redlock_core::error::LeaseEnd;
-use redlock_core::request::{Kind, Renewal};
+use redlock_core::request::Renewal;
 
 use crate::history::{History, Invariant};
 use crate::server::Server;
@@ -77,18 +77,6 @@ impl History {
                 // Where time passed behind its last look at the votes, they may have changed then.
                 LeaseEnd::Forgotten => (call.is_prompt && *promised.epochs == *epochs)
                     .then_some("is over, and no node has forgotten anything"),
-                // One of the readers that share it has, perhaps with a handle that it used once it was over.
-                LeaseEnd::Revoked if call.request.kind == Kind::Read => {
-                    let mut sharers = inner.leases.iter();
-                    let is_revoked = sharers.any(|other| {
-                        let end = other.ended.as_ref();
-                        other.attempt == lease.attempt
-                            && end.is_some_and(|end| {
-                                *end == LeaseEnd::Revoked || end.is_end_of_validity()
-                            })
-                    });
-                    (!is_revoked).then_some("is revoked, and nobody has revoked it")
-                }
                 // See `given_up`.
                 LeaseEnd::Taken(_) => None,
                 _ => Some("is over, and nobody has ended it"),

@@ -42,8 +42,8 @@ impl History {
     pub fn acquired(&self, call: CallId, lease: &Lease, epochs: &[u32]) -> usize {
         let now = self.world.now();
         let look = || (lease.validity(), lease.held_for(), lease.over());
-        // Another reader may have had it extended, or a writer's renewal while it took its intent back.
-        let is_joined = lease.kind().is_shared() && lease.extensions() > 0;
+        // A writer's renewal may have extended it while the writer took its intent back.
+        let is_extended = lease.kind() == Kind::Write && lease.extensions() > 0;
         let (validity, held_for, over) = self.world.observing(look);
         let token = lease.fencing_token().map(u64::from);
         let id = lease.token_id().to_owned();
@@ -60,7 +60,7 @@ impl History {
         });
         let allowed = allowed(request.ttl, request.clock_drift_factor) + Duration::from_micros(1);
         let mut broken = Broken::new();
-        if validity + held_for > allowed && !validity.is_zero() && !is_joined {
+        if validity + held_for > allowed && !validity.is_zero() && !is_extended {
             let text = format!("{id} is valid for {validity:?} after {held_for:?} of {allowed:?}");
             broken.push((Invariant::Validity, text));
         }
@@ -150,7 +150,6 @@ impl History {
         broken: &mut Broken,
     ) -> Chain {
         if inner.calls[new.call].request.kind.is_shared() {
-            inner.coverage.shared += u64::from(is_taken_over);
             return Chain::default();
         }
         let chain = self.check_chain(inner, new, broken);
@@ -219,7 +218,7 @@ impl History {
             let is_between = |other: &LeaseRecord| {
                 lease.returned_at < inner.attempts[other.attempt].staked_at
                     && other.returned_at < began
-                    && !inner.are_readers(lease, other)
+                    && !are_readers(lease, other)
                     && other.meets(lease)
                     // A grant that comes within the attempt's own timeout counts as if it had
                     // come with the others, also if keys are deleted by hand in that time.
@@ -345,12 +344,10 @@ impl Attempt {
     }
 }
 
-impl Inner {
-    /// Whether `lease` reads by now, and `other` has only ever read.
-    fn are_readers(&self, lease: &LeaseRecord, other: &LeaseRecord) -> bool {
-        let asked = self.calls[other.call].request.kind;
-        lease.handle.kind() == Kind::Read && asked == Kind::Read
-    }
+fn are_readers(one: &LeaseRecord, other: &LeaseRecord) -> bool {
+    [one, other]
+        .iter()
+        .all(|lease| lease.handle.kind() == Kind::Read)
 }
 
 /// For how long a lock may be valid that is granted for `ttl`. The formula of the specification,

@@ -69,8 +69,6 @@ fn may_change(served: &Served<'_>, before: Option<&[u8]>, after: Option<&[u8]>) 
                 }
         }
         Want::Release { .. } => (is_ours(before) || is_marker(before)) && after.is_none(),
-        Want::Downgrade => is_ours(before) && is_marker(after),
-        Want::Extend { .. } => is_reading && is_ours(before) && is_marker(after),
         _ => false,
     }
 }

@@ -90,10 +90,8 @@ impl History {
         }
         // The operation's own entry.
         let (own, now) = (before.entry(token), after.entry(token));
-        let was_ours = before.value() == Some(token);
         let may = match (own, now, want) {
             (None, None, _) | (None, Some(_), Want::Acquire { .. } | Want::Restore { .. }) => true,
-            (None, Some(_), Want::Extend { .. } | Want::Downgrade) => was_ours,
             (None, Some(_), _) => false,
             (Some(_), None, want) => matches!(want, Want::Release { .. }),
             (Some((_, was)), Some((_, is)), Want::Shorten { .. }) => is <= was,

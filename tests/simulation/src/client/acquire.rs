@@ -81,16 +81,6 @@ impl SimulatedClient {
         }
         let (read, write) = (Kind::Read, Kind::Write);
         request.kind = random.pick(&[read, read, read, write, write, Kind::Exclusive]);
-        if request.kind == read && random.below(3) > 0 {
-            // Others may share its lease.
-            request.ttl = self.settings.crowd.ttl;
-            request.min_validity = Duration::ZERO;
-            request.min_hold = Duration::ZERO;
-            request.renewal = match request.renewal {
-                Renewal::For(_) => Renewal::For(request.ttl * 3),
-                other => other,
-            };
-        }
         request
     }
 

@@ -6,7 +6,6 @@ use std::time::Duration;
 use redlock_core::env::Clock as _;
 use redlock_core::error::LeaseEnd;
 use redlock_core::lease::Released;
-use redlock_core::request::Kind;
 use redlock_core::testing::permit_keys;
 use redlock_core::{Lease, LeaseHandle, Request, Resource};
 
@@ -35,7 +34,6 @@ impl SimulatedClient {
             match random.below(7) {
                 0 | 1 => self.sleep(random.micros(0, micros / 2)).await,
                 2 | 6 => self.extend(&lease, number, ttl, random).await,
-                3 if lease.kind() == Kind::Write => self.downgrade(&lease, number, random).await,
                 3 => drop(lease.join()),
                 4 => {
                     let limit = Some(random.micros(0, micros));
@@ -56,9 +54,7 @@ impl SimulatedClient {
         });
         let left = (random.below(4) == 0).then(|| lease.handle());
         self.end(lease, number, request, random).await;
-        // The lease of a reader lives on while others share it.
-        let is_over = |left: &LeaseHandle| left.kind() != Kind::Read || left.holders() == 0;
-        if let Some(left) = left.filter(|left| self.world.observing(|| is_over(left))) {
+        if let Some(left) = left {
             self.use_after_the_end(&left, number, random).await;
         }
         if random.below(4) == 0 {
@@ -160,23 +156,6 @@ impl SimulatedClient {
             Some(Ok(())) => coverage.extended += 1,
             _ => coverage.extension_failed += 1,
         });
-    }
-
-    /// Makes a writer a reader.
-    async fn downgrade(&self, lease: &Lease, number: usize, random: &mut Random) {
-        let limit = (random.below(4) == 0).then(|| random.micros(0, 5000));
-        let (began, paused) = (self.clock.now(), self.world.paused_for(self.id));
-        let downgraded = self.within(limit, lease.downgrade()).await;
-        self.check_settled("a downgrade", began, paused, DEFAULT_NODE_TIMEOUT);
-        self.look(number);
-        self.history.note(26, [self.id as u64, number as u64], || {
-            format!(
-                "c{} downgrades {}: {downgraded:?}",
-                self.id,
-                lease.token_id()
-            )
-        });
-        self.history.count(|coverage| coverage.downgraded += 1);
     }
 
     /// Sends a write to the store, which takes its time to arrive.

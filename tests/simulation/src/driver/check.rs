@@ -19,7 +19,6 @@ pub(super) fn answers(town: &Shared, asked: &[Asked], longest: u64, found: &mut 
     for asked in asked() {
         town.count(match &asked.answer {
             Some((_, Answer::Granted { .. })) if !asked.numbers.is_empty() => "permits granted",
-            Some((_, Answer::Granted { .. })) if asked.kind == Kind::Downgrade => "downgraded",
             Some((_, Answer::Granted { .. })) => "granted",
             Some((_, Answer::Held(_))) => "held by another",
             Some((_, Answer::Failed(error))) if error.was_sent() => "failed when it was sent",

@@ -117,15 +117,7 @@ impl Hand {
         if self.counters.is_some() {
             kinds[1] = Kind::Confirm;
         }
-        if self.is_writer() {
-            kinds.push(Kind::Downgrade);
-        }
         kinds
-    }
-
-    fn is_writer(&self) -> bool {
-        let sharing = self.sharing.as_ref();
-        sharing.is_some_and(|sharing| sharing.kind() == LockKind::Write)
     }
 
     /// The numbers of the permits, by their places.
@@ -161,16 +153,6 @@ impl Hand {
         self.counters = counters.map(Resource::all);
     }
 
-    /// A writer becomes a reader.
-    pub(super) fn downgraded(&mut self) {
-        if let Some(sharing) = &self.sharing {
-            let keys = Arc::new(SharingKeys::beside(&self.keys, b""));
-            let is_same = sharing.keys() == &*keys;
-            assert!(is_same, "of one lock");
-            self.sharing = Some(Sharing::new(keys, LockKind::Read).last(true));
-        }
-    }
-
     pub(super) fn operation(&self, kind: Kind, ttl: Duration, hint: u64) -> Operation {
         let want = match kind {
             Kind::Acquire if self.permits.is_some() => Want::AcquirePermits { ttl, hint },
@@ -179,15 +161,18 @@ impl Hand {
             Kind::Extend => Want::Extend { ttl },
             Kind::Restore => Want::Restore { ttl },
             Kind::Shorten => Want::Shorten { ttl },
-            Kind::Downgrade => Want::Downgrade,
             Kind::Release => Want::Release { ttl },
             Kind::Inspect => Want::Inspect,
         };
         let counters = self.counters.clone();
         let counters = counters.filter(|_| matches!(kind, Kind::Acquire | Kind::Confirm));
+        // Between its acquisition and its release, a writer's key is like that of any lock.
+        let is_end = matches!(kind, Kind::Acquire | Kind::Release);
+        let sharing = self.sharing.clone();
+        let sharing = sharing.filter(|it| is_end || it.kind() == LockKind::Read);
         let operation = Operation::new(self.keys.clone(), self.token.clone(), want)
             .with_counters(counters)
-            .with_sharing(self.sharing.clone());
+            .with_sharing(sharing);
         match &self.permits {
             Some(order) if kind == Kind::Acquire => operation.with_permits(order.clone()),
             _ => operation,

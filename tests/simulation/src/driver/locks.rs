@@ -120,7 +120,7 @@ impl Table {
         }
     }
 
-    /// Takes it off, before anything is released. Readers may share a lease.
+    /// Takes it off, before anything is released.
     fn leave(&self, names: &Resource, lease: &LeaseHandle) {
         let mut all = self.leases.lock().expect("no panic");
         for name in names.names() {
@@ -226,15 +226,6 @@ impl Process {
                     (Kind::Exclusive, Ok(())) => "extended",
                     (_, Ok(())) => "extended, of a kind",
                 });
-        }
-        if request.kind == Kind::Write && random.chance(4000) {
-            let downgraded = self.there.run(lease.downgrade()).await;
-            let count = match downgraded {
-                Ok(()) => "downgraded leases",
-                Err(_) => "not downgraded",
-            };
-            self.town.lock().expect("no panic").count(count);
-            sleep(Duration::from_micros(random.below(50_000))).await;
         }
         self.table.leave(&request.resource, &lease.handle());
         if random.chance(5000) {

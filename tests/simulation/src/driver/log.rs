@@ -12,7 +12,6 @@ pub(super) enum Kind {
     Extend,
     Restore,
     Shorten,
-    Downgrade,
     Release,
     Inspect,
 }
@@ -25,7 +24,6 @@ impl Kind {
             Want::Extend { .. } => Self::Extend,
             Want::Restore { .. } => Self::Restore,
             Want::Shorten { .. } => Self::Shorten,
-            Want::Downgrade => Self::Downgrade,
             Want::Release { .. } => Self::Release,
             _ => Self::Inspect,
         }

@@ -197,9 +197,6 @@ pub(super) async fn call(desk: Arc<Desk>, there: Whereabouts, mut random: Random
         for _ in 0..if is_left { 0 } else { random.below(4) } {
             let kind = random.pick(&hand.kinds());
             let (_, asked) = desk.submit(&there, &hand, kind).await;
-            if kind == Kind::Downgrade {
-                hand.downgraded();
-            }
             if waits || random.chance(3000) {
                 let _ = asked.await;
             } else {

@@ -86,8 +86,11 @@ impl<'a> Call<'a> {
     }
 
     fn is_shared(&self) -> bool {
-        matches!(self.name, "acquire-read" | "acquire-write" | "downgrade")
-            || self.name.ends_with("-shared")
+        self.is_of_a_reader() || matches!(self.name, "acquire-write" | "release-shared")
+    }
+
+    fn is_of_a_reader(&self) -> bool {
+        self.name.ends_with("-read")
     }
 
     fn is_fenced(&self) -> bool {
@@ -139,15 +142,14 @@ impl<'a> Call<'a> {
                 ttl,
                 hint: self.hint_at(4),
             },
-            "confirm" | "confirm-shared" => Want::Confirm {
+            "confirm" | "confirm-read" => Want::Confirm {
                 counter: self.number(1),
                 // The counter lives for twice as long, or for an hour.
                 ttl: self.millis(2) / 2,
             },
-            "extend" | "extend-shared" => Want::Extend { ttl },
-            "restore" | "restore-shared" => Want::Restore { ttl },
-            "shorten" | "shorten-shared" => Want::Shorten { ttl },
-            "downgrade" => Want::Downgrade,
+            "extend" | "extend-read" => Want::Extend { ttl },
+            "restore" | "restore-read" => Want::Restore { ttl },
+            "shorten" | "shorten-read" => Want::Shorten { ttl },
             "pttl" | "peek" => Want::Inspect,
             _ => Want::Release {
                 ttl: Duration::ZERO,
@@ -176,12 +178,7 @@ impl<'a> Call<'a> {
             .zip(named)
             .all(|(key, known)| key == known);
         assert!(is_beside, "other keys than those of the lock");
-        let is_reading = match self.name {
-            "acquire-read" => true,
-            "extend-shared" | "restore-shared" => self.word(2) == b"r",
-            _ => false,
-        };
-        let kind = if is_reading {
+        let kind = if self.is_of_a_reader() {
             LockKind::Read
         } else {
             LockKind::Write
@@ -189,7 +186,7 @@ impl<'a> Call<'a> {
         let (intent, advice, turn) = match self.name {
             "acquire-write" => (self.word(3), self.millis(2), 0),
             "acquire-read" => (&[][..], self.millis(2), 0),
-            "downgrade" | "release-shared" => (self.word(1), Duration::ZERO, self.number(2)),
+            "release-shared" => (self.word(1), Duration::ZERO, self.number(2)),
             _ => (&[][..], Duration::ZERO, 0),
         };
         let intent = (!intent.is_empty()).then(|| OwnerToken::received(intent));
@@ -302,7 +299,7 @@ impl<'a> Call<'a> {
                 let place = holding.place().unwrap_or(0);
                 Reply::Bulk([format!("{place} {left} ").as_bytes(), &value].concat())
             }
-            "set" | "acquire-all" | "acquire-fenced" | "extend" | "extend-shared" => {
+            "set" | "acquire-all" | "acquire-fenced" | "extend" | "extend-read" => {
                 Reply::Bulk(value)
             }
             _ => Reply::Int(0),

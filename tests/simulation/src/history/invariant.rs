@@ -16,7 +16,7 @@ pub enum Invariant {
     TokenUnique,
     /// A later lease has a lower fencing token.
     TokenOrder,
-    /// A fencing token is further ahead of the time than most nodes' clocks are.
+    /// A fencing token is further ahead of the nodes' clocks than a hint may be.
     TokenAhead,
     /// The store took a write of an earlier holder behind one of a later holder.
     StoreOrder,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use redlock_core::Resource;
-use redlock_core::node::{Answer, NodeErrorKind, Operation, Want};
+use redlock_core::node::{Answer, Operation, Want};
 use redlock_core::quorum::majority;
 use redlock_core::request::PermitSet;
 
@@ -194,9 +194,6 @@ impl History {
         });
         let now = self.world.now();
         let mut inner = self.lock();
-        if let Answer::Failed(error) = answer {
-            inner.coverage.apart += u64::from(error.kind() == NodeErrorKind::Clock);
-        }
         let Some(attempt) = inner.known(operation.token().as_bytes()) else {
             return;
         };

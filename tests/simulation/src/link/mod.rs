@@ -11,7 +11,7 @@ mod owed;
 mod watch;
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
@@ -32,9 +32,6 @@ use watch::Watches;
 
 /// The first pause before a new connection, and the longest.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
-
-/// No clock is so far behind.
-pub(crate) const UNREAD: i64 = i64::MIN;
 
 /// The parts of the world that a link works with.
 #[derive(Clone)]
@@ -62,9 +59,6 @@ pub struct Link {
     pub(crate) peers: OnceLock<Vec<Weak<Link>>>,
     pub(crate) state: Mutex<State>,
     epoch: AtomicU32,
-    /// By how many µs the server's clock is ahead of the client's, as far as checks of this connection
-    /// tell.
-    pub(crate) clock_ahead: AtomicI64,
     listeners: Mutex<Vec<EpochListener>>,
     reports: Reports,
     watches: Mutex<Watches>,
@@ -131,7 +125,6 @@ impl Link {
                 backoff: BACKOFF.0,
             }),
             epoch: AtomicU32::new(0),
-            clock_ahead: AtomicI64::new(UNREAD),
             listeners: Mutex::default(),
             reports: settings.reports,
             watches: Mutex::default(),
@@ -208,7 +201,6 @@ impl Link {
             }
             state.wire = None;
             state.gate = Gate::Closed;
-            self.clock_ahead.store(UNREAD, Ordering::Relaxed);
             let in_flight = std::mem::take(&mut state.in_flight);
             let now = self.world().now();
             for one in &in_flight {

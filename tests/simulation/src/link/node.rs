@@ -6,13 +6,11 @@ use std::time::Duration;
 
 use redlock_core::Node;
 use redlock_core::node::{
-    Answer, EpochListener, NodeError, NodeErrorKind, NodeStatus, NodeTime, Operation, Reply, Want,
-    Watch,
+    Answer, EpochListener, NodeError, NodeErrorKind, NodeStatus, Operation, Reply, Want, Watch,
 };
 
 use super::owed::{Owed, owed_until};
-use super::{Gate, InFlight, Link, State, UNREAD};
-use crate::clock::moved;
+use super::{Gate, InFlight, Link, State};
 
 /// When an answer has been out for so long, the node votes no at once.
 const SUSPECT_AFTER: Duration = Duration::from_millis(200);
@@ -104,18 +102,6 @@ impl Node for Link {
 
     fn epoch(&self) -> u32 {
         self.epoch.load(Ordering::Relaxed)
-    }
-
-    fn time(&self) -> NodeTime {
-        let ahead = self.clock_ahead.load(Ordering::Relaxed);
-        if self.node_check.is_none() {
-            return NodeTime::Uncompared;
-        }
-        if ahead == UNREAD {
-            return NodeTime::Unread;
-        }
-        let now = self.clock.moment_at(self.world().now()).since_origin();
-        NodeTime::Shows(moved(now, ahead))
     }
 
     fn on_new_epoch(&self, listener: EpochListener) {

@@ -5,7 +5,6 @@ use redlock_simulation::Invariant;
 use crate::table::{Mutant, Patch};
 
 const ATTEMPT: &str = "redlock-core/src/client/attempt.rs";
-const FENCING: &str = "redlock-core/src/quorum/fencing.rs";
 const CHECKED_SET: &str = "redlock-core/src/restart_check/checked_set.rs";
 const MEMORY: &str = "redlock-core/src/memory/store.rs";
 const EVENTS: &str = "redlock-core/src/lease/events.rs";
@@ -28,7 +27,7 @@ const CONFIRM_ANY_KEY: Patch = Patch {
 /// Counters are seldom apart where clocks make them alike. This alone breaks nothing.
 const NO_HINT: Patch = Patch {
     file: MEMORY,
-    find: "let next = self.next(counters).max(clamped);",
+    find: "let next = self.next(counters).max(clamped(hint, wall));",
     replace: "let next = self.next(counters);",
 };
 
@@ -44,39 +43,14 @@ pub(crate) const NODES: &[Mutant] = &[
         breaks: Invariant::TokenUnique,
     },
     Mutant {
-        name: "a-wrong-clock-has-its-say",
+        name: "a-clients-wrong-clock-has-its-say",
         patches: &[Patch {
             file: MEMORY,
-            find: "if operation.is_in_nodes_time() && clamped != hint {",
-            replace: "if operation.is_in_nodes_time() && clamped != hint && false {",
+            find: "hint.clamp(earliest, latest)",
+            replace: "hint.max(earliest)",
         }],
-        profile: "misset",
+        profile: "faulty",
         breaks: Invariant::TokenAhead,
-    },
-    Mutant {
-        name: "a-wrong-clock-has-its-say-where-too-few-are-known",
-        patches: &[Patch {
-            file: FENCING,
-            find: "let is_of_nodes = compared >= needed;",
-            replace: "let is_of_nodes = known >= needed;",
-        }],
-        profile: "misset",
-        breaks: Invariant::TokenAhead,
-    },
-    Mutant {
-        name: "the-latest-clock-is-the-time",
-        patches: &[Patch {
-            file: FENCING,
-            find: "let above = *values.get(values.len() / 2)?;
-",
-            replace: "let above = *values.get(values.len() / 2)?;
-    if above > 0 {
-        return values.last().copied();
-    }
-",
-        }],
-        profile: "misset",
-        breaks: Invariant::Liveness,
     },
     Mutant {
         name: "counters-that-are-ahead-idle-away",

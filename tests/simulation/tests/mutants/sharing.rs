@@ -7,7 +7,6 @@ use crate::table::{Mutant, Patch};
 const ATTEMPT: &str = "redlock-core/src/client/attempt.rs";
 const CLAIM: &str = "redlock-core/src/quorum/claim/sharing.rs";
 const MEMORY: &str = "redlock-core/src/memory/sharing.rs";
-const DOWNGRADE: &str = "redlock-core/src/lease/downgrade.rs";
 
 pub(crate) const SHARING: &[Mutant] = &[
     Mutant {
@@ -76,20 +75,15 @@ pub(crate) const SHARING: &[Mutant] = &[
         name: "an-extension-revives-an-entry",
         patches: &[Patch {
             file: MEMORY,
-            find: "            (Found::Readers, Some(ends)) => {
-                if ends < until {
-                    self.enter(until);
-                }
-            }
-            (Found::Anothers, _) => {
-                let value",
-            replace: "            (Found::Readers, ends) => {
-                if ends.is_none_or(|ends| ends < until) {
-                    self.enter(until);
-                }
-            }
-            (Found::Anothers, _) => {
-                let value",
+            find: "        let Some(ends) = self.ends() else {
+            return self.missing();
+        };
+        let until",
+            replace: "        let revived = (self.found() == Found::Readers).then_some(self.now);
+        let Some(ends) = self.ends().or(revived) else {
+            return self.missing();
+        };
+        let until",
         }],
         profile: "sharing",
         breaks: Invariant::Entry,
@@ -98,16 +92,8 @@ pub(crate) const SHARING: &[Mutant] = &[
         name: "an-extension-moves-an-entry-back",
         patches: &[Patch {
             file: MEMORY,
-            find: "            (Found::Readers, Some(ends)) => {
-                if ends < until {
-                    self.enter(until);
-                }
-            }
-            (Found::Anothers, _) => {
-                let value",
-            replace: "            (Found::Readers, Some(_)) => self.enter(until),
-            (Found::Anothers, _) => {
-                let value",
+            find: "        if ends < until {",
+            replace: "        if ends < until || true {",
         }],
         profile: "sharing",
         breaks: Invariant::Entry,
@@ -126,14 +112,10 @@ pub(crate) const SHARING: &[Mutant] = &[
         name: "a-reader-is-put-back-beside-a-writer",
         patches: &[Patch {
             file: MEMORY,
-            find: "            (Found::Anothers, _) | (Found::Readers, false) => {
-                return Answer::Held(Holding::default());
-            }
-            (Found::Nothing, false) => {",
-            replace: "            (Found::Anothers, false) | (Found::Readers, false) => {
-                return Answer::Held(Holding::default());
-            }
-            (Found::Nothing, false) => {",
+            find: "            Found::Ours | Found::Anothers => return Answer::Held(Holding::default()),
+            Found::Nothing => {",
+            replace: "            Found::Ours => return Answer::Held(Holding::default()),
+            Found::Anothers | Found::Nothing => {",
         }],
         profile: "sharing",
         breaks: Invariant::ForeignChange,
@@ -142,8 +124,8 @@ pub(crate) const SHARING: &[Mutant] = &[
         name: "a-failed-attempt-takes-the-intent-back",
         patches: &[Patch {
             file: CLAIM,
-            find: "Want::Release { .. } if is_lease => sharing",
-            replace: "Want::Release { .. } if is_lease || true => sharing",
+            find: "Want::Release { .. } if is_lease => Some(",
+            replace: "Want::Release { .. } if is_lease || true => Some(",
         }],
         profile: "sharing",
         breaks: Invariant::Intent,
@@ -154,7 +136,7 @@ pub(crate) const SHARING: &[Mutant] = &[
             file: ATTEMPT,
             find: "        match agreed(&claim, &acquisition) {
 ",
-            replace: "        let is_reader = claim.kind() == crate::model::kind::Kind::Read;
+            replace: "        let is_reader = request.kind == crate::model::kind::Kind::Read;
         let unconfirmed = || TokenChoice::of(&acquisition.answers_now(&claim.nodes));
         let unconfirmed = is_reader.then(unconfirmed).flatten();
         let unconfirmed = unconfirmed.map(|choice| Agreement {
@@ -166,39 +148,6 @@ pub(crate) const SHARING: &[Mutant] = &[
         }],
         profile: "sharing",
         breaks: Invariant::TokenOrder,
-    },
-    Mutant {
-        name: "a-writer-is-a-reader-once-nodes-have-answered",
-        patches: &[
-            Patch {
-                file: CLAIM,
-                find: "if !is_writer || !self.shared()?.begin_reading() {",
-                replace: "if !is_writer {",
-            },
-            Patch {
-                file: DOWNGRADE,
-                find: "        if granted >= needed {
-",
-                replace: "        if granted >= needed {
-            shared.claim.has_become_a_reader();
-",
-            },
-            Patch {
-                file: CLAIM,
-                find: "    /// Records that the attempt has won.
-",
-                replace: "    pub(crate) fn has_become_a_reader(&self) {
-        if let Some(shared) = self.shared() {
-            shared.begin_reading();
-        }
-    }
-
-    /// Records that the attempt has won.
-",
-            },
-        ],
-        profile: "sharing",
-        breaks: Invariant::Exclusion,
     },
     Mutant {
         name: "a-reader-waits-for-nothing",

@@ -14,8 +14,7 @@
 //!   journal. Without one, the last deadline in the journal counts: until then no other holder may
 //!   get the lock.
 //!
-//! A lease on several names counts as one on each of them, and a permit as a name of its own. A writer that
-//! becomes a reader is alone until it begins to do so, and one of several readers from then on.
+//! A lease on several names counts as one on each of them, and a permit as a name of its own.
 //!
 //! So where the intervals of two leases on one name meet, there was a moment at which both were
 //! valid. That is an overlap if the later one does not [fit](Share::fits_beside) beside the others. That a
@@ -36,8 +35,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 
 use crate::claimed::Share;
-use crate::clock::Moment;
-use crate::event::{How, LeaseId};
+use crate::event::{Enter, How, LeaseId};
 use crate::history::{Held, History};
 use crate::store::{Highest, Write};
 
@@ -173,51 +171,19 @@ fn is_empty(held: &Held) -> bool {
     held.until <= held.enter.entered
 }
 
-/// A time in which a lease was valid with one share.
-#[derive(Clone, Copy)]
-struct Stay {
-    lease: LeaseId,
-    share: Share,
-    from: Moment,
-    until: Moment,
-}
-
-/// One stay, or two of a writer that became a reader. Those without a length are left out.
-fn stays(held: &Held) -> impl Iterator<Item = Stay> {
-    let turns = held.reads_since.unwrap_or(held.until);
-    let turns = turns.clamp(held.enter.entered, held.until.max(held.enter.entered));
-    let first = Stay {
-        lease: held.enter.lease,
-        share: held.enter.claimed.share,
-        from: held.enter.entered,
-        until: turns,
-    };
-    let second = Stay {
-        share: Share::Reads,
-        from: turns,
-        until: held.until,
-        ..first
-    };
-    [first, second]
-        .into_iter()
-        .filter(|stay| stay.from < stay.until)
-}
-
 fn find_overlaps(leases: &[&Held], found: &mut Vec<Violation>) {
-    let mut all: Vec<Stay> = leases.iter().flat_map(|held| stays(held)).collect();
-    all.sort_unstable_by_key(|stay| (stay.from, stay.lease));
-    let mut there: Vec<Stay> = Vec::new();
-    for stay in all {
-        there.retain(|before| stay.from < before.until);
-        let fits = stay
-            .share
-            .fits_beside(there.iter().map(|before| before.share));
+    let mut there: Vec<&Held> = Vec::new();
+    for held in leases.iter().filter(|held| !is_empty(held)) {
+        let Enter { lease, entered, .. } = held.enter;
+        there.retain(|before| entered < before.until);
+        let shares = there.iter().map(|before| before.enter.claimed.share);
+        let fits = held.enter.claimed.share.fits_beside(shares);
         let longest = there.iter().max_by_key(|before| before.until);
         if let Some(before) = longest.filter(|_| !fits) {
-            let both = before.until.min(stay.until) - stay.from;
-            found.push(Violation::Overlap(before.lease, stay.lease, both));
+            let both = before.until.min(held.until) - entered;
+            found.push(Violation::Overlap(before.enter.lease, lease, both));
         }
-        there.push(stay);
+        there.push(held);
     }
 }
 

@@ -175,24 +175,6 @@ fn readers_overlap_each_other_and_nobody_else() {
 }
 
 #[test]
-fn a_writer_is_alone_until_it_becomes_a_reader() {
-    let downgraded = |entered: u32, share: &str| {
-        check(&format!(
-            "enter 1.1 r 100 110 800 7
-             reads 1.1 300
-             enter 2.1 r{share} 120 {entered} 500 8
-             leave 2.1 500 valid
-             leave 1.1 600 valid",
-        ))
-    };
-    assert_eq!(downgraded(300, "/reads"), []);
-    let early = downgraded(299, "/reads");
-    assert_eq!(early, [Violation::Overlap(id(1, 1), id(2, 1), 1)]);
-    let beside = downgraded(300, "");
-    assert_eq!(beside, [Violation::Overlap(id(1, 1), id(2, 1), 200)]);
-}
-
-#[test]
 fn a_reader_has_at_least_the_token_of_each_earlier_writer_and_less_than_each_later_one() {
     let tokens = |one: &str, token: u32, other: &str, next: u32| {
         check(&format!(

@@ -12,7 +12,6 @@ use crate::model::resource::Resource;
 use crate::node::operation::{HINT_WINDOW, Operation, Want, counter_ttl};
 use crate::node::sharing::Sharing;
 use crate::node::{Answer, Holding, NodeError, NodeErrorKind, PermitOrder, Remaining};
-use crate::quorum::fencing::clock_outlier;
 
 use super::permit_scripts::RELEASE_MANY;
 use super::scripts::{
@@ -153,7 +152,6 @@ fn script_call(operation: &Operation, encoding: &Encoding, with_text: bool) -> V
                 Digits::of(hint),
                 micros(HINT_WINDOW),
                 millis(counter_ttl(ttl)),
-                Digits::of(operation.is_in_nodes_time().into()),
             ],
         ),
         Want::Acquire { ttl, .. } => (&*ACQUIRE_ALL, vec![millis(ttl)]),
@@ -169,7 +167,6 @@ fn script_call(operation: &Operation, encoding: &Encoding, with_text: bool) -> V
         }
         // Only the release comes here: `encode` has commands of their own for the others.
         Want::Release { .. }
-        | Want::Downgrade
         | Want::Inspect
         | Want::Remember { .. }
         | Want::Recall
@@ -203,11 +200,6 @@ pub(in crate::redis) fn is_marker_gone(value: &Value<'_>) -> bool {
     matches!(value, Value::Error(text) if text.starts_with(b"NOMARKER"))
 }
 
-/// True if a fenced acquisition set nothing because the node's clock is too far from the nodes' time.
-pub(in crate::redis) fn is_clock_outlier(value: &Value<'_>) -> bool {
-    matches!(value, Value::Error(text) if text.starts_with(b"CLOCKAPART"))
-}
-
 /// True if the server answered that it is a replica, and wrote nothing.
 pub(in crate::redis) fn is_of_replica(value: &Value<'_>) -> bool {
     matches!(value, Value::Error(text) if text.starts_with(b"READONLY") || text.starts_with(b"MASTERDOWN"))
@@ -226,11 +218,6 @@ pub(in crate::redis) fn interpret(operation: &Operation, epoch: u32, value: &Val
             let detail = "its marker is gone, or has another process's quarantine; its restart \
                           check is under way";
             Answer::Failed(NodeError::unsent(NodeErrorKind::Quarantined, detail))
-        }
-        (_, Value::Error(text)) if is_clock_outlier(value) => {
-            let ahead = std::str::from_utf8(text).ok();
-            let ahead = ahead.and_then(|text| text.split(' ').nth(1)?.parse::<i64>().ok());
-            Answer::Failed(clock_outlier(ahead.unwrap_or_default()))
         }
         (_, Value::Error(text)) if text.starts_with(b"WRONGTYPE") => {
             Answer::Held(Holding::unknown(Remaining::NotALock))

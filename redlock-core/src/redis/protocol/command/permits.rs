@@ -39,11 +39,7 @@ pub(super) fn encode(
         Digits::of(permits.take().into()),
     ];
     let life = millis(counter_ttl(ttl));
-    let hinted = [
-        Digits::of(hint),
-        micros(HINT_WINDOW),
-        Digits::of(operation.is_in_nodes_time().into()),
-    ];
+    let hinted = [Digits::of(hint), micros(HINT_WINDOW)];
     let hinted = hinted.iter().filter(|_| permits.is_fenced());
     let words = head
         .into_iter()

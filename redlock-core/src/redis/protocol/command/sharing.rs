@@ -6,8 +6,8 @@ use crate::node::sharing::Sharing;
 use crate::node::{Answer, Holding, Obstacle, Remaining};
 use crate::redis::protocol::scripts::Script;
 use crate::redis::protocol::sharing_scripts::{
-    ACQUIRE_READ, ACQUIRE_WRITE, CONFIRM_SHARED, DOWNGRADE, EXTEND_SHARED, RELEASE_SHARED,
-    RESTORE_SHARED, SHORTEN_SHARED,
+    ACQUIRE_READ, ACQUIRE_WRITE, CONFIRM_READ, EXTEND_READ, RELEASE_SHARED, RESTORE_READ,
+    SHORTEN_READ,
 };
 use crate::redis::protocol::wire::{Digits, Value, pack};
 
@@ -20,7 +20,6 @@ pub(super) fn script_call(
     encoding: &Encoding,
     with_text: bool,
 ) -> Vec<u8> {
-    let form = Word::Text(if sharing.is_reading() { b"r" } else { b"w" });
     let number = |digits: Digits| Word::Number(digits);
     let intent = Word::Text(sharing.intent_id());
     let (script, arguments): (&Script, Vec<Word<'_>>) = match operation.want() {
@@ -39,7 +38,6 @@ pub(super) fn script_call(
                     number(Digits::of(hint)),
                     number(micros(HINT_WINDOW)),
                     number(millis(counter_ttl(ttl))),
-                    number(Digits::of(operation.is_in_nodes_time().into())),
                 ]);
             }
             if sharing.is_reading() {
@@ -49,19 +47,15 @@ pub(super) fn script_call(
             }
         }
         Want::Confirm { counter, ttl } => (
-            &CONFIRM_SHARED,
+            &CONFIRM_READ,
             vec![
                 number(Digits::of(counter)),
                 number(millis(counter_ttl(ttl))),
             ],
         ),
-        Want::Extend { ttl } => (&EXTEND_SHARED, vec![number(millis(ttl)), form]),
-        Want::Restore { ttl } => (&RESTORE_SHARED, vec![number(millis(ttl)), form]),
-        Want::Shorten { ttl } => (&SHORTEN_SHARED, vec![number(millis(ttl))]),
-        Want::Downgrade => (
-            &DOWNGRADE,
-            vec![Word::Text(b""), number(millis(sharing.turn()))],
-        ),
+        Want::Extend { ttl } => (&EXTEND_READ, vec![number(millis(ttl))]),
+        Want::Restore { ttl } => (&RESTORE_READ, vec![number(millis(ttl))]),
+        Want::Shorten { ttl } => (&SHORTEN_READ, vec![number(millis(ttl))]),
         // Only the release comes here: the others have commands of their own.
         Want::Release { .. }
         | Want::AcquirePermits { .. }
@@ -198,19 +192,8 @@ mod tests {
                 &ACQUIRE_WRITE,
                 &["30000", "600", text],
             ),
-            (
-                Kind::Read,
-                Want::Extend { ttl },
-                &EXTEND_SHARED,
-                &["30000", "r"],
-            ),
-            (
-                Kind::Write,
-                Want::Restore { ttl },
-                &RESTORE_SHARED,
-                &["30000", "w"],
-            ),
-            (Kind::Write, Want::Downgrade, &DOWNGRADE, &["", "50"]),
+            (Kind::Read, Want::Extend { ttl }, &EXTEND_READ, &["30000"]),
+            (Kind::Read, Want::Restore { ttl }, &RESTORE_READ, &["30000"]),
             (
                 Kind::Write,
                 Want::Release { ttl },
@@ -292,7 +275,7 @@ mod tests {
         let acquire = fenced(Want::Acquire { ttl, hint: 7 });
         let keys = ["6", "r", BESIDE[0], BESIDE[1], BESIDE[2], "c", "marker"];
         assert_eq!(acquire[2..9], keys);
-        assert_eq!(acquire[13..], ["7", "1000000", "3600000", "0"]);
+        assert_eq!(acquire[13..], ["7", "1000000", "3600000"]);
         let confirm = fenced(Want::Confirm { counter: 9, ttl });
         assert_eq!(confirm[2], "5");
         assert_eq!(confirm[9..], ["9", "3600000"]);

@@ -75,7 +75,7 @@ fn a_release_of_many_keys_has_a_script_of_its_own() {
 fn a_fenced_acquisition_says_the_same_with_the_scripts_text() {
     let token = fresh_token();
     let counters = Resource::all(["c:a", "c:b"]);
-    let fenced = || acquisition(&["a", "b"], &token).with_counters(Some(counters.clone()));
+    let fenced = acquisition(&["a", "b"], &token).with_counters(Some(counters));
     let encoding = encoding(Some("marker"));
     let (window, idle) = (HINT_WINDOW.as_micros(), COUNTER_IDLE.as_millis());
     let (window, idle) = (window.to_string(), idle.to_string());
@@ -84,36 +84,12 @@ fn a_fenced_acquisition_says_the_same_with_the_scripts_text() {
         ["EVALSHA", &*ACQUIRE_FENCED.sha],
         ["EVAL", ACQUIRE_FENCED.text],
     ];
-    for (is_in_nodes_time, flag) in [(false, "0"), (true, "1")] {
-        let arguments = [text(&token), "30000", "77", &*window, &*idle, flag];
-        let call = [&keys[..], &arguments].concat();
-        let fenced = fenced().in_nodes_time(is_in_nodes_time);
-        assert_eq!(
-            words(encoded(&fenced, &encoding)),
-            [&sha[..], &call].concat()
-        );
-        let sent_again = encode_with_text(&fenced, &encoding);
-        assert_eq!(words(&sent_again), [&whole[..], &call].concat());
-    }
-}
-
-#[test]
-fn a_node_whose_clock_is_apart_says_how_far_and_grants_nothing() {
-    let fenced = acquisition(&["r"], &fresh_token()).with_counters(Some("c".into()));
-    for (text, words) in [
-        (&b"CLOCKAPART 86400000000"[..], "1 d ahead of"),
-        (b"CLOCKAPART -90000000", "1 min 30 s behind"),
-    ] {
-        let answer = interpret(&fenced, 3, &Value::Error(text));
-        let Answer::Failed(error) = answer else {
-            panic!("{answer:?}");
-        };
-        assert_eq!(error.kind(), NodeErrorKind::Clock);
-        assert!(
-            !error.was_sent() && error.to_string().contains(words),
-            "{error}"
-        );
-    }
+    let arguments = [text(&token), "30000", "77", &*window, &*idle];
+    let call = [&keys[..], &arguments].concat();
+    let sent = words(encoded(&fenced, &encoding));
+    assert_eq!(sent, [&sha[..], &call].concat());
+    let sent_again = encode_with_text(&fenced, &encoding);
+    assert_eq!(words(&sent_again), [&whole[..], &call].concat());
 }
 
 #[test]

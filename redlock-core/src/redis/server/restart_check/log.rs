@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::env::caught::log;
-use crate::restart_check::CLOCK_WINDOW;
+use crate::node::operation::HINT_WINDOW;
 
 /// The log of one node's checks, over all its connections.
 pub(super) struct CheckLog {
@@ -22,8 +22,6 @@ pub(super) struct CheckLog {
     warned: Vec<String>,
     /// True if the node's clock differs from this host's clock.
     is_off: bool,
-    /// True if the node's clock differs from the other nodes' clocks.
-    is_outlier: bool,
     /// The disagreement with the settings of other processes.
     disagreement: Option<String>,
 }
@@ -38,7 +36,6 @@ impl CheckLog {
             logged_on: 0,
             warned: Vec::new(),
             is_off: false,
-            is_outlier: false,
             disagreement: None,
         }
     }
@@ -102,10 +99,11 @@ impl CheckLog {
         );
     }
 
-    /// Logs that the node's clock, which shows `theirs`, differs from this host's, which shows `ours`.
+    /// Logs that the node's clock, which shows `theirs`, differs from this host's, which shows `ours`, by
+    /// more than a fencing hint may be off.
     pub(super) fn wall_clock(&mut self, theirs: Duration, ours: Duration, round_trip: Duration) {
         let off = ours.abs_diff(theirs);
-        let is_off = off > CLOCK_WINDOW + round_trip;
+        let is_off = off > HINT_WINDOW + round_trip;
         if is_off && !self.is_off {
             let direction = if theirs > ours { "ahead of" } else { "behind" };
             log!(
@@ -115,21 +113,5 @@ impl CheckLog {
             );
         }
         self.is_off = is_off;
-    }
-
-    /// Logs that the node's clock differs from the other nodes' by `outlier_ms`, or no longer does.
-    pub(super) fn outlier(&mut self, outlier_ms: Option<i64>) {
-        if let Some(by_ms) = outlier_ms.filter(|_| !self.is_outlier) {
-            let direction = if by_ms > 0 { "ahead of" } else { "behind" };
-            log!(
-                warn,
-                pool = %self.pool, by_ms = by_ms.unsigned_abs(),
-                "the node's clock is {direction} the other nodes' clocks; it does not vote for \
-                 fenced locks until they agree",
-            );
-        } else if outlier_ms.is_none() && self.is_outlier {
-            log!(info, pool = %self.pool, "the node's clock agrees with the other nodes' again");
-        }
-        self.is_outlier = outlier_ms.is_some();
     }
 }

@@ -144,7 +144,7 @@ impl ServerCheck {
         let (time, marker) = question::read(value, &self.pool, self.peers.marker_key())?;
         let answered = self.clock.now();
         let round_trip = answered.saturating_since(self.asked);
-        let mut clock = self.read_clock(time, round_trip);
+        let clock = self.read_clock(time, round_trip);
         let doubts = self.peers.doubts();
         let started = self.uptime.map(|(uptime, said)| {
             time.saturating_sub(uptime.saturating_add(answered.saturating_since(said)))
@@ -167,8 +167,6 @@ impl ServerCheck {
         // Doubts that this check raised concern the other nodes. This node is asked when its verdict
         // says.
         self.doubts += self.peers.doubts() - doubts;
-        clock.is_outlier = verdict.outlier_ms.is_some();
-        self.log.outlier(verdict.outlier_ms);
         if let Some(ms) = verdict.stepped_ms {
             self.log.stepped(ms);
         }
@@ -235,12 +233,9 @@ impl ServerCheck {
         self.log.wall_clock(theirs, ours, round_trip);
         // The server read its clock at some point of the round trip, most likely in the middle.
         let middle = ours.saturating_sub(round_trip / 2);
-        let our_middle = self.asked.saturating_add(round_trip / 2).since_origin();
         let micros = |span: Duration| i64::try_from(span.as_micros()).unwrap_or(i64::MAX);
         ClockReading {
             ahead_us: micros(theirs).saturating_sub(micros(middle)),
-            ahead_of_ours_us: micros(theirs).saturating_sub(micros(our_middle)),
-            is_outlier: false,
             within: round_trip / 2,
             at: Instant::now(),
         }

@@ -10,7 +10,7 @@ use crate::node::{Answer, NodeError};
 use crate::redis::connection::errors::{garbled, lost};
 use crate::redis::connection::transfer;
 use crate::redis::protocol::command::{
-    encode_with_text, interpret, is_clock_outlier, is_marker_gone, is_noscript, is_of_replica,
+    encode_with_text, interpret, is_marker_gone, is_noscript, is_of_replica,
 };
 use crate::redis::protocol::wire::Value;
 
@@ -122,9 +122,6 @@ impl Serve {
                 self.answered += 1;
                 if is_marker_gone(value) {
                     self.doubt();
-                }
-                if is_clock_outlier(value) {
-                    self.look_at_clock();
                 }
                 let answer = interpret(&operation, self.epoch, value);
                 self.encoding.heard(&operation, &answer);

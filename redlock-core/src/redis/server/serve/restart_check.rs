@@ -75,14 +75,6 @@ impl Serve {
         self.ask();
     }
 
-    /// Asks, because the node's clock is not where this client assumed it. Unless the clock is a known
-    /// outlier, one of the two has stepped since the last check.
-    pub(super) fn look_at_clock(&mut self) {
-        if self.check_at.is_some() && !self.inbox.metrics.is_clock_outlier() {
-            self.ask();
-        }
-    }
-
     /// Turns the grant of a node in quarantine into an error: the node may have granted the same to
     /// another caller and forgotten it. The release still undoes the grant.
     pub(super) fn as_far_as_it_counts(&self, operation: &Operation, answer: Answer) -> Answer {
