@@ -141,9 +141,6 @@ impl Renewals {
         for (id, ..) in &ready {
             due.remove(&(leases[id].due, *id));
         }
-        drop(state);
-        // Those of one ttl go to a node together.
-        ready.sort_by_key(|(_, _, terms)| terms.ttl);
         ready
     }
 

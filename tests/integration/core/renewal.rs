@@ -24,7 +24,7 @@ fn renewed(renewal: Renewal) -> Request {
     request
 }
 
-pub(super) fn patient(clock: &StillClock) -> Client {
+fn patient(clock: &StillClock) -> Client {
     Client::with_settings(
         clock.environment(),
         redlock_core::Settings::default()
@@ -56,7 +56,7 @@ async fn until_long(node: &RedisNode) {
     .await;
 }
 
-pub(super) async fn until_renewed(leases: &[Lease], whole: Duration) {
+async fn until_renewed(leases: &[Lease], whole: Duration) {
     eventually("the new validities", SOON, || async {
         let behind = leases.iter().filter(|lease| lease.validity() < whole);
         match behind.count() {

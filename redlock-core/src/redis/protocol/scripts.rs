@@ -143,27 +143,6 @@ pub(super) static EXTEND: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
-/// The extension of several locks, each with one key and a token of its own. 1: all are extended; a text: a `1`
-/// for each that is. A key is extended here only if it is a string that is ours, and has a ttl. Servers make a
-/// `PEXPIREAT` of each `PEXPIRE`, so the script counts the end once and asks for the former. `GT` keeps a later
-/// end. The script is not introduced: a server that does not know it has extended nothing.
-pub(super) static EXTEND_EACH: LazyLock<Script> = LazyLock::new(|| {
-    Script::new(
-        "local keys, words, call, all = KEYS, ARGV, redis.call, true \
-         local held, time = call('MGET', unpack(keys)), call('TIME') \
-         local ends = string.format('%.0f', time[1] * 1000 + time[2] / 1000 + words[1]) \
-         for i = 1, #keys do \
-           if held[i] ~= words[i + 1] \
-             or call('PEXPIREAT', keys[i], ends, 'GT') == 0 and call('PTTL', keys[i]) <= 0 then \
-             held[i], all = false, false \
-           end \
-         end \
-         if all then return 1 end \
-         for i = 1, #keys do held[i] = held[i] and 1 or 0 end \
-         return table.concat(held)",
-    )
-});
-
 /// The release of several locks, each with one key and a token of its own. 1: all are deleted; a text: for each
 /// a `1` if it is deleted, `0` if it is another holder's, and `-` if it is missing or no string.
 pub(super) static RELEASE_EACH: LazyLock<Script> = LazyLock::new(|| {
@@ -327,7 +306,6 @@ pub fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
         ("acquire-fenced", ACQUIRE_FENCED.text),
         ("confirm", CONFIRM.text),
         ("extend", EXTEND.text),
-        ("extend-each", EXTEND_EACH.text),
         ("release-each", RELEASE_EACH.text),
         ("peek", PEEK),
         ("restore", RESTORE.text),

@@ -151,10 +151,10 @@ impl Town {
                 return Reply::Error("NOMARKER".to_owned());
             }
         }
-        match call.batch() {
-            Some("extend") => self.extend_each(host, connection, keys, arguments),
-            Some(_) => self.release_each(host, connection, keys, arguments),
-            None => self.operation(host, connection, &call),
+        if call.is_batch() {
+            self.release_each(host, connection, keys, arguments)
+        } else {
+            self.operation(host, connection, &call)
         }
     }
 
@@ -182,35 +182,6 @@ impl Town {
         }
         self.count("releases of what is gone in a batch");
         Reply::Bulk(each)
-    }
-
-    /// Extends the locks that have the tokens behind the ttl, one key each.
-    fn extend_each(
-        &mut self,
-        host: &str,
-        connection: u64,
-        keys: Words<'_>,
-        arguments: Words<'_>,
-    ) -> Reply {
-        self.count("batches of extensions");
-        let mut each = Vec::new();
-        for (key, token) in keys.iter().zip(&arguments[1..]) {
-            let is_ours = self.hosts[host].memory.get(key).as_ref() == Some(token);
-            let terms = [token.clone(), arguments[0].clone()];
-            each.push(if is_ours { b'1' } else { b'0' });
-            if is_ours {
-                let call = Call::new("extend", from_ref(key), &terms);
-                let reply = self.operation(host, connection, &call);
-                if matches!(reply, Reply::Error(_)) {
-                    return reply;
-                }
-            }
-        }
-        if each.contains(&b'0') {
-            self.count("extensions asked for again");
-            return Reply::Bulk(each);
-        }
-        Reply::Int(1)
     }
 
     /// The restart check's question.

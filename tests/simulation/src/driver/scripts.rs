@@ -80,9 +80,9 @@ impl<'a> Call<'a> {
         self.is_shared() || self.name == "acquire-permits"
     }
 
-    /// The name of what the call does to each of several locks, if it is one of these.
-    pub(super) fn batch(&self) -> Option<&'static str> {
-        self.name.strip_suffix("-each")
+    /// True for the script that releases several locks.
+    pub(super) fn is_batch(&self) -> bool {
+        self.name == "release-each"
     }
 
     fn is_shared(&self) -> bool {

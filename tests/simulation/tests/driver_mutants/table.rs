@@ -18,7 +18,6 @@ const INBOX: &str = "redlock-core/src/redis/server/inbox/mod.rs";
 const CONNECTION: &str = "redlock-core/src/redis/tracking/connection/mod.rs";
 const ANSWERS: &str = "redlock-core/src/redis/server/serve/answers.rs";
 const BATCH: &str = "redlock-core/src/redis/protocol/command/batch.rs";
-const BATCHES: &str = "redlock-core/src/redis/server/serve/batches.rs";
 const CLUSTER: &str = "redlock-core/src/redis/cluster/mod.rs";
 const KEYS: &str = "redlock-core/src/redis/tracking/keys.rs";
 const REFRESH: &str = "redlock-core/src/redis/cluster/refresh.rs";
@@ -31,25 +30,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "a-batch-is-taken-as-granted",
         patches: &[Patch {
             file: BATCH,
-            find: "            Value::Bulk(letters) => *letters.get(place)?,
+            find: "        Value::Bulk(letters) => *letters.get(place)?,
 ",
-            replace: "            Value::Bulk(_) => b'1',
-",
-        }],
-    },
-    Mutant {
-        name: "a-release-joins-a-batch-of-extensions",
-        patches: &[Patch {
-            file: BATCHES,
-            find: "        if each != self.batch.each || !has_room {
-            self.send_batch(since);
-            self.batch.each = each;
-        }
-",
-            replace: "        if each.is_none() || self.batch.each.is_none() || !has_room {
-            self.send_batch(since);
-            self.batch.each = each;
-        }
+            replace: "        Value::Bulk(_) => b'1',
 ",
         }],
     },
@@ -78,11 +61,11 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "a-refused-batch-of-releases-counts-as-served",
         patches: &[Patch {
             file: BATCH,
-            find: "            _ => return None,
-        };
+            find: "        _ => return None,
+    };
 ",
-            replace: "            _ => b'-',
-        };
+            replace: "        _ => b'-',
+    };
 ",
         }],
     },
@@ -90,7 +73,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "sent-again-behind-its-release-in-a-batch",
         patches: &[Patch {
             file: OVERTAKEN,
-            find: "            Purpose::Batch(_, batched) => batched.iter().for_each(|it| self.add(&it.operation)),
+            find: "            Purpose::Batch(batched) => batched.iter().for_each(|it| self.add(&it.operation)),
 ",
             replace: "",
         }],

@@ -19,7 +19,9 @@ use super::scripts::{
 };
 use super::wire::{Digits, Value, pack};
 
-pub(in crate::redis) use batch::{Each, MOST_IN_BATCH, is_call_refused};
+pub(in crate::redis) use batch::{
+    MOST_IN_BATCH, answer_of_each, is_call_refused, may_be_batched, release_each,
+};
 
 /// The settings that decide how an operation is encoded.
 pub(in crate::redis) struct Encoding {

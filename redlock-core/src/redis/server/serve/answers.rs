@@ -53,8 +53,8 @@ impl Serve {
             self.in_flight.push_front(in_flight);
             return Err(lost("the server is a replica now"));
         }
-        if let Purpose::Batch(each, batched) = in_flight.purpose {
-            self.answer_batch(each, batched, in_flight.since, value);
+        if let Purpose::Batch(releases) = in_flight.purpose {
+            self.answer_batch(releases, in_flight.since, value);
             return Ok(());
         }
         let operation = match &in_flight.purpose {

@@ -32,7 +32,7 @@ impl Serve {
         let mut replies = Vec::new();
         let kept = self.take_kept();
         let in_flight = self.in_flight.drain(..).map(|it| it.purpose);
-        for purpose in in_flight.chain(kept) {
+        for purpose in in_flight.chain([kept]) {
             match purpose {
                 Purpose::Operation {
                     operation,
@@ -42,7 +42,7 @@ impl Serve {
                     owed.extend(Owed::for_release(&operation, route, &self.inbox.time));
                     replies.push(reply);
                 }
-                Purpose::Batch(_, batched) => {
+                Purpose::Batch(batched) => {
                     for Batched { operation, reply } in batched {
                         let route = Route::default();
                         owed.extend(Owed::for_release(&operation, route, &self.inbox.time));

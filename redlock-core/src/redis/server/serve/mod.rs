@@ -29,7 +29,7 @@ use crate::redis::connection::handshake::Connected;
 use crate::redis::connection::socket::Stream;
 use crate::redis::connection::transfer;
 use crate::redis::options::RedisOptions;
-use crate::redis::protocol::command::{Each, Encoding, encoded};
+use crate::redis::protocol::command::{Encoding, encoded};
 use crate::redis::protocol::wire::Received;
 use batches::{Batch, Batched};
 use lending::Place;
@@ -105,8 +105,8 @@ enum Purpose {
         reply: Reply,
         route: Route,
     },
-    /// Callers wait for the answers to operations that were sent in one call.
-    Batch(Each, Vec<Batched>),
+    /// Callers wait for the answers to releases that were sent in one call.
+    Batch(Vec<Batched>),
     /// An owed release: from before the connection, or answered with an error.
     Owed(Owed),
     /// Any answer shows that the connection is alive.

@@ -32,7 +32,7 @@ impl Overtaken {
             Purpose::Operation { operation, .. } | Purpose::Owed(Owed { operation, .. }) => {
                 self.add(operation);
             }
-            Purpose::Batch(_, batched) => batched.iter().for_each(|it| self.add(&it.operation)),
+            Purpose::Batch(batched) => batched.iter().for_each(|it| self.add(&it.operation)),
             _ => {}
         }
     }

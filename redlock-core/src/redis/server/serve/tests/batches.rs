@@ -1,4 +1,4 @@
-//! Extensions, and releases, that are sent in one call.
+//! Releases that are sent in one call.
 
 use super::*;
 use crate::redis::protocol::command::MOST_IN_BATCH;
@@ -43,22 +43,13 @@ impl Scene {
         submit_operation(&self.inbox, Operation::new(keys, token.clone(), want))
     }
 
-    /// Submits extensions of locks of their own.
-    fn extend(&self, count: usize) -> Vec<(OwnerToken, Arc<Round>)> {
-        self.submit_each(count, EXTEND)
-    }
-
     /// Submits releases of locks of their own.
     fn release(&self, count: usize) -> Vec<(OwnerToken, Arc<Round>)> {
-        self.submit_each(count, RELEASE)
-    }
-
-    fn submit_each(&self, count: usize, want: Want) -> Vec<(OwnerToken, Arc<Round>)> {
         let token = || self.token();
         let tokens = std::iter::repeat_with(token).take(count);
         tokens
             .map(|token| {
-                let round = self.submit(&token, want);
+                let round = self.submit(&token, RELEASE);
                 (token, round)
             })
             .collect()
@@ -85,151 +76,30 @@ fn granted(rounds: &[(OwnerToken, Arc<Round>)]) -> Vec<usize> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn neighbours_of_one_ttl_go_in_one_call() {
-    let mut scene = Scene::set();
-    let first = scene.extend(3);
-    let two_keys = Operation::new(Resource::all(["a", "b"]), scene.token(), EXTEND);
-    let two_keys = submit_operation(&scene.inbox, two_keys);
-    let second = scene.extend(2);
-    let ttl = TTL / 2;
-    let other = scene.submit(&scene.token(), Want::Extend { ttl });
-    let release = scene.submit(&first[0].0, Want::Release { ttl });
-    let third = scene.extend(1);
-    assert_eq!(scene.calls(), [3, 2, 2, 1, 1, 1]);
-    scene.answer(&":1\r\n".repeat(6)).await;
-    for rounds in [first, second, third] {
-        assert!(granted(&rounds).iter().all(|granted| *granted == 1));
-    }
-    for round in [two_keys, other, release] {
-        assert_eq!(round.tally().granted, 1);
-    }
-    assert_eq!(scene.inbox.health().in_flight, 0);
-
-    let many = scene.extend(2 * MOST_IN_BATCH + 2);
-    assert_eq!(scene.calls(), [MOST_IN_BATCH, MOST_IN_BATCH, 2]);
-    scene.answer(&":1\r\n".repeat(3)).await;
-    assert_eq!(granted(&many), [1; 2 * MOST_IN_BATCH + 2]);
-    assert_eq!(scene.inbox.health().in_flight, 0);
-}
-
-#[tokio::test(start_paused = true)]
-async fn what_a_call_did_not_extend_is_asked_for_by_itself() {
-    let mut scene = Scene::set();
-    let rounds = scene.extend(4);
-    assert_eq!(scene.calls(), [4]);
-    scene.answer("$4\r\n1010\r\n").await;
-    assert_eq!(granted(&rounds), [1, 0, 1, 0]);
-    assert_eq!(scene.calls(), [1, 1], "no answer is told yet");
-    scene.answer(":-1\r\n:1\r\n").await;
-    assert_eq!(granted(&rounds), [1, 0, 1, 1]);
-    assert_eq!(rounds[1].1.gone_seats(), (1, 0));
-    assert_eq!(scene.inbox.health().in_flight, 0);
-    scene.extend(2);
-    assert_eq!(scene.calls(), [2], "that was no error");
-}
-
-#[tokio::test(start_paused = true)]
-async fn after_a_call_that_was_refused_as_such_extensions_go_by_themselves_for_a_while() {
-    let mut scene = Scene::set();
-    let rounds = scene.extend(3);
-    assert_eq!(scene.calls(), [3]);
-    scene
-        .answer("-NOPERM User locker has no permissions to run the 'mget' command\r\n")
-        .await;
-    assert_eq!(scene.calls(), [1, 1, 1]);
-    scene.answer(&":1\r\n".repeat(3)).await;
-    assert_eq!(granted(&rounds), [1; 3]);
-    scene.extend(2);
-    assert_eq!(scene.calls(), [1, 1]);
-    scene.answer(&":1\r\n".repeat(2)).await;
-    tokio::time::advance(Duration::from_secs(601)).await;
-    look(&mut scene.serve);
-    scene.socket.take();
-    scene.answer("*2\r\n$1\r\n1\r\n$1\r\n1\r\n").await;
-    scene.extend(2);
-    assert_eq!(scene.calls(), [2]);
-}
-
-#[tokio::test(start_paused = true)]
-async fn after_an_error_that_refuses_each_extension_calls_go_on() {
-    for error in [
-        "BUSY Redis is busy running a script.",
-        "READONLY You can't write against a read only replica.",
-        "OOM command not allowed when used memory > 'maxmemory'. script: f_0, on @user_script:1.",
-    ] {
-        let mut scene = Scene::set();
-        let rounds = scene.extend(3);
-        assert_eq!(scene.calls(), [3]);
-        scene.answer(&format!("-{error}\r\n")).await;
-        assert_eq!(scene.calls(), [1, 1, 1]);
-        scene.answer(&":1\r\n".repeat(3)).await;
-        assert_eq!(granted(&rounds), [1; 3]);
-        scene.extend(2);
-        assert_eq!(scene.calls(), [2], "{error}");
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_call_that_the_server_does_not_know_is_sent_with_its_text() {
-    let mut scene = Scene::set();
-    let rounds = scene.extend(3);
-    assert_eq!(scene.calls(), [3]);
-    scene.answer(FORGOTTEN).await;
-    assert_eq!(scene.calls(), [3]);
-    scene.answer(":1\r\n").await;
-    assert_eq!(granted(&rounds), [1; 3]);
-    assert_eq!(scene.inbox.health().in_flight, 0);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_server_that_is_asked_again_is_not_overdue() {
-    let part = RedisOptions::default().suspect_after * 3 / 4;
-    for reply in [FORGOTTEN, "$3\r\n110\r\n"] {
-        let mut scene = Scene::set();
-        scene.extend(3);
-        look(&mut scene.serve);
-        tokio::time::advance(part).await;
-        scene.answer(reply).await;
-        tokio::time::advance(part).await;
-        look(&mut scene.serve);
-        assert!(!scene.serve.is_suspect, "it has answered since");
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn no_extension_is_sent_again_behind_the_end_of_its_lock() {
-    let mut scene = Scene::set();
-    let rounds = scene.extend(3);
-    scene.submit(&rounds[0].0, Want::Shorten { ttl: TTL });
-    scene.submit(&rounds[1].0, Want::Release { ttl: TTL });
-    assert_eq!(scene.calls(), [3, 1, 1]);
-    scene.answer("$3\r\n001\r\n").await;
-    assert_eq!(scene.calls(), [0; 0]);
-    assert!(rounds[0].1.tally().failed == 1 && rounds[1].1.tally().failed == 1);
-    scene.answer(":1\r\n:-1\r\n").await;
-    assert_eq!(scene.inbox.health().in_flight, 0);
-}
-
-#[tokio::test(start_paused = true)]
 async fn releases_that_are_neighbours_go_in_one_call() {
     let mut scene = Scene::set();
     let first = scene.release(3);
-    let extended = scene.extend(2);
+    let extended = scene.submit(&scene.token(), EXTEND);
     let second = scene.release(2);
     let two_keys = Operation::new(Resource::all(["a", "b"]), scene.token(), RELEASE);
     let two_keys = submit_operation(&scene.inbox, two_keys);
     let last = scene.release(1);
-    assert_eq!(scene.calls(), [3, 2, 2, 2, 1]);
+    assert_eq!(scene.calls(), [3, 1, 2, 2, 1]);
     scene.answer(":1\r\n:1\r\n$2\r\n0-\r\n:1\r\n:1\r\n").await;
     assert_eq!(granted(&first), [1; 3]);
-    assert_eq!(granted(&extended), [1; 2]);
     assert_eq!(granted(&second), [0; 2]);
     assert!(matches!(
         (&second[0].1.answers()[..], &second[1].1.answers()[..]),
         ([Some(Answer::Held(_))], [Some(Answer::Absent)])
     ));
+    assert_eq!(extended.tally().granted, 1);
     assert_eq!((two_keys.tally().granted, granted(&last)), (1, vec![1]));
     assert_eq!(scene.calls(), [0; 0], "all are answered");
+
+    let many = scene.release(2 * MOST_IN_BATCH + 2);
+    assert_eq!(scene.calls(), [MOST_IN_BATCH, MOST_IN_BATCH, 2]);
+    scene.answer(&":1\r\n".repeat(3)).await;
+    assert_eq!(granted(&many), [1; 2 * MOST_IN_BATCH + 2]);
     assert_eq!(scene.inbox.health().in_flight, 0);
 }
 
@@ -363,28 +233,28 @@ async fn releases_that_are_kept_for_the_next_call_are_owed_if_the_connection_bre
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_extension_is_sent_again_behind_a_call_that_ends_its_lock() {
+async fn a_server_that_is_asked_again_is_not_overdue() {
+    let part = RedisOptions::default().suspect_after * 3 / 4;
     let mut scene = Scene::set();
-    let rounds = scene.extend(2);
-    scene.submit(&rounds[0].0, RELEASE);
-    scene.submit(&rounds[1].0, RELEASE);
-    assert_eq!(scene.calls(), [2, 2]);
+    scene.release(3);
+    look(&mut scene.serve);
+    tokio::time::advance(part).await;
     scene.answer(FORGOTTEN).await;
-    assert_eq!(scene.calls(), [0; 0]);
-    assert!(rounds.iter().all(|(_, round)| round.tally().failed == 1));
+    tokio::time::advance(part).await;
+    look(&mut scene.serve);
+    assert!(!scene.serve.is_suspect, "it has answered since");
 }
 
 #[tokio::test(start_paused = true)]
-async fn extensions_of_a_connection_that_breaks_have_an_unknown_outcome() {
+async fn no_extension_is_sent_again_behind_a_call_that_ends_its_lock() {
     let mut scene = Scene::set();
-    let rounds = scene.extend(2);
-    assert_eq!(scene.calls(), [2]);
-    scene.serve.abandon();
-    for (_, round) in rounds {
-        assert!(
-            matches!(&round.answers()[..], [Some(Answer::Failed(error))] if error.was_sent()),
-            "{:?}",
-            round.answers()
-        );
+    let tokens = [scene.token(), scene.token()];
+    let extended = [0, 1].map(|at| scene.submit(&tokens[at], EXTEND));
+    for token in &tokens {
+        scene.submit(token, RELEASE);
     }
+    assert_eq!(scene.calls(), [1, 1, 2]);
+    scene.answer(&FORGOTTEN.repeat(2)).await;
+    assert_eq!(scene.calls(), [0; 0]);
+    assert!(extended.iter().all(|round| round.tally().failed == 1));
 }
