@@ -15,7 +15,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub struct Authority {
     issuer: Issuer<'static, KeyPair>,
     ca: PathBuf,
-    ca_key: PathBuf,
     issued: AtomicU32,
     dir: TempDir,
 }
@@ -52,11 +51,9 @@ impl Authority {
         );
         let certificate = params.self_signed(&key).expect("good parameters");
         let ca = write(dir.path(), "ca.pem", &certificate.pem());
-        let ca_key = write(dir.path(), "ca.key", &key.serialize_pem());
         Self {
             issuer: Issuer::new(params, key),
             ca,
-            ca_key,
             issued: AtomicU32::new(0),
             dir,
         }
@@ -65,14 +62,6 @@ impl Authority {
     /// The file with its own certificate.
     pub fn ca(&self) -> &Path {
         &self.ca
-    }
-
-    /// The CA's own certificate, shown as a server's.
-    pub fn own_identity(&self) -> Identity {
-        Identity {
-            certificate: self.ca.clone(),
-            key: self.ca_key.clone(),
-        }
     }
 
     /// A certificate for a server with these names and addresses, or for a client.

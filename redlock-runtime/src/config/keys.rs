@@ -12,14 +12,13 @@ use crate::text::{Name, did_you_mean};
 const OF_THE_ATTRIBUTE: [&str; 5] = ["resource", "if_locked", "guard", "name", "crate"];
 
 /// The keys of a pool, in `[pools.…]`.
-pub(super) const OF_A_POOL: [&str; 7] = [
+pub(super) const OF_A_POOL: [&str; 6] = [
     "url",
     "vetting",
     "trust_aof",
     "tls_ca",
     "tls_cert",
     "tls_key",
-    "tls_server_name",
 ];
 
 /// Where a key may stand.

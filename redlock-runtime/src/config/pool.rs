@@ -41,7 +41,6 @@ impl PoolSettings {
         tls.ca = tls.ca.or(below.tls.ca);
         tls.certificate = tls.certificate.or(below.tls.certificate);
         tls.key = tls.key.or(below.tls.key);
-        tls.server_name = tls.server_name.or(below.tls.server_name);
         Self {
             vetting: self.vetting.or(below.vetting),
             trust_aof: self.trust_aof.or(below.trust_aof),
@@ -86,8 +85,7 @@ impl PoolAddress {
             Self::Redis(address) => address.with_tls(options).map(Self::Redis),
             Self::Memory(name) if options == TlsOptions::default() => Ok(Self::Memory(name)),
             Self::Memory(_) => Err(Invalid::new(
-                "`tls_ca`, `tls_cert`, `tls_key` and `tls_server_name` are for rediss:// URLs; leave \
-                 them out",
+                "`tls_ca`, `tls_cert` and `tls_key` are for rediss:// URLs; leave them out",
             )),
         }
     }
@@ -201,20 +199,6 @@ impl Config {
         let settings = self.pool_settings.entry(pool.into()).or_default();
         settings.tls.certificate = Some(certificate.into());
         settings.tls.key = Some(key.into());
-        self
-    }
-
-    /// The name in the certificate of this pool's server, if it is not the host of the URL.
-    ///
-    /// ```
-    /// let config = redlock_runtime::Config::new()
-    ///     .pool("a", "rediss://10.0.0.1:6380")
-    ///     .tls_server_name("a", "redis-a.internal");
-    /// ```
-    #[must_use]
-    pub fn tls_server_name(mut self, pool: impl Into<String>, name: impl Into<String>) -> Self {
-        let settings = self.pool_settings.entry(pool.into()).or_default();
-        settings.tls.server_name = Some(name.into());
         self
     }
 }

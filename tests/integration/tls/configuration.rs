@@ -44,8 +44,7 @@ async fn the_file_the_variables_and_the_builder_configure_it() {
         Config::new()
             .pool("eu", &*url)
             .tls_ca("eu", authority.ca())
-            .tls_cert("eu", &shown.certificate, &shown.key)
-            .tls_server_name("eu", "localhost"),
+            .tls_cert("eu", &shown.certificate, &shown.key),
     ] {
         let config = config.node_timeout(SOON).connect_timeout(SOON);
         let redlock = Redlock::start(config).await.unwrap();

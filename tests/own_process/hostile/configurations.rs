@@ -36,7 +36,6 @@ const KEYS: [(&str, &[&str]); 8] = [
             "tls_ca",
             "tls_cert",
             "tls_key",
-            "tls_server_name",
             "urll",
         ],
     ),
@@ -78,14 +77,13 @@ const PARAMETERS: &[&str] = &[
 ];
 
 /// Whose values are names, of files too, which are shown.
-const OF_NAMES: [&str; 7] = [
+const OF_NAMES: [&str; 6] = [
     "default_pools",
     "pools",
     "key_prefix",
     "tls_ca",
     "tls_cert",
     "tls_key",
-    "tls_server_name",
 ];
 
 /// `(table, name of a pool or a site, key, value)`

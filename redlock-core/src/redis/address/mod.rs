@@ -104,7 +104,7 @@ impl RedisAddress {
         };
         if tls_fields.iter().any(|field| field.is_none()) {
             return Err(Invalid::new(
-                "`tls_ca`, `tls_cert`, `tls_key` and `tls_server_name` are for TLS, and the URL is \
+                "`tls_ca`, `tls_cert` and `tls_key` are for TLS, and the URL is \
                  not; write rediss:// for redis://, or leave them out",
             ));
         }
@@ -113,22 +113,6 @@ impl RedisAddress {
             **field = Some(Arc::clone(&tls));
         }
         Ok(self)
-    }
-
-    /// An addition to the error of a connection that timed out, if one is known: a server without TLS
-    /// may take the handshake for the beginning of a command, and wait for the rest.
-    pub(super) fn silence(&self) -> &'static str {
-        let tls = match &self.target {
-            Target::Server(server) => server.tls.as_ref(),
-            Target::Sentinel(sentinel) => sentinel.tls.as_ref(),
-            Target::Cluster(seeds) => seeds.first().and_then(|seed| seed.tls.as_ref()),
-        };
-        match tls {
-            Some(tls) if tls.is_unanswered() => {
-                "; the TLS handshake got no answer: does the server speak TLS on this port?"
-            }
-            _ => "",
-        }
     }
 
     /// True for the address of a Redis Cluster.

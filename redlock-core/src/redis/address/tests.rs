@@ -87,7 +87,7 @@ fn without_tls_its_urls_are_refused_with_the_feature_that_has_it() {
 #[test]
 fn tls_options_of_a_url_without_tls_are_refused() {
     let options = TlsOptions {
-        server_name: Some("h".into()),
+        ca: Some("ca.pem".into()),
         ..TlsOptions::default()
     };
     for url in [
@@ -101,40 +101,6 @@ fn tls_options_of_a_url_without_tls_are_refused() {
         let error = address.with_tls(options.clone()).unwrap_err().to_string();
         assert!(error.contains("rediss://"), "{error}");
     }
-}
-
-#[cfg(feature = "tls")]
-#[test]
-fn tls_options_reach_every_server_of_an_address() {
-    let name = "db.example";
-    let options = TlsOptions {
-        server_name: Some(name.into()),
-        ..TlsOptions::default()
-    };
-    let parse = |url| RedisAddress::parse(url).unwrap().with_tls(options.clone());
-    let expected = Some(Arc::new(Tls::load(options.clone()).unwrap()));
-    let servers = match parse("rediss+sentinel://h,i/shop").unwrap().target {
-        Target::Sentinel(Sentinel { sentinels, tls, .. }) if tls == expected => sentinels,
-        _ => panic!("not the master's"),
-    };
-    assert!(servers.iter().all(|server| server.tls == expected));
-    match parse("rediss+cluster://h,i").unwrap().target {
-        Target::Cluster(seeds) => assert!(seeds.iter().all(|seed| seed.tls == expected)),
-        _ => panic!("no cluster"),
-    }
-}
-
-#[cfg(feature = "tls")]
-#[test]
-fn a_name_that_no_certificate_is_for_is_refused() {
-    let options = TlsOptions {
-        server_name: Some("redis://:s3cret@h".into()),
-        ..TlsOptions::default()
-    };
-    let address = RedisAddress::parse("rediss://h").unwrap();
-    let error = address.with_tls(options).unwrap_err().to_string();
-    assert!(error.contains("tls_server_name"), "{error}");
-    assert!(!error.contains("s3cret"), "{error}");
 }
 
 #[test]

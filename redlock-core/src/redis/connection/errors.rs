@@ -8,7 +8,7 @@ use crate::model::brief::Brief;
 use crate::node::{NodeError, NodeErrorKind};
 
 #[cfg(feature = "tls")]
-use crate::redis::tls::explain;
+use super::tls::tls_error;
 
 /// The detail if the server closed the connection.
 pub(in crate::redis) const CLOSED: &str = "the server closed the connection";
@@ -58,7 +58,7 @@ pub(in crate::redis) fn garbled() -> NodeError {
 /// `connection refused` rather than `Connection refused (os error 111)`.
 pub(in crate::redis) fn describe(error: &io::Error) -> String {
     #[cfg(feature = "tls")]
-    if let Some(reason) = explain(error) {
+    if let Some(reason) = tls_error(error) {
         return reason;
     }
     match (error.raw_os_error(), error.kind()) {

@@ -37,19 +37,17 @@ pub(in crate::redis) enum InfoLevel {
     Persistence,
 }
 
-/// Connects, logs in and checks the server's version. `is_known` says that a connection to the server
-/// was made in this way before.
+/// Connects, logs in and checks the server's version.
 ///
 /// Dropping the future closes the socket.
 pub(in crate::redis) async fn connect(
     server: &Server,
-    is_known: bool,
     info_level: InfoLevel,
     key_prefix: &[u8],
 ) -> Result<Connected, NodeError> {
     let mut socket = Socket::open(server).await?;
     let stream = socket.stream();
-    let (release_each, facts) = handshake(stream, server, is_known, info_level, key_prefix).await?;
+    let (release_each, facts) = handshake(stream, &server.login, info_level, key_prefix).await?;
     let (stream, socket) = socket.lendable();
     Ok(Connected {
         stream,
@@ -69,20 +67,12 @@ pub(in crate::redis) async fn dial(server: &Server) -> Result<Box<dyn Stream>, N
 /// The steps before the node may vote: credentials, database, version, and the questions of `info_level`.
 async fn handshake(
     stream: &mut dyn Stream,
-    server: &Server,
-    is_known: bool,
+    login: &Login,
     info_level: InfoLevel,
     key_prefix: &[u8],
 ) -> Result<(bool, Facts), NodeError> {
-    let login = &server.login;
     let mut buffer = BytesMut::new();
-    let hello = greet(stream, &mut buffer, login).await.map_err(|error| {
-        if is_known {
-            error
-        } else {
-            perhaps_tls(error, server)
-        }
-    })?;
+    let hello = greet(stream, &mut buffer, login).await?;
     vet_version(&hello.version)?;
     if login.db != 0 {
         let db = login.db.to_string();
@@ -254,7 +244,7 @@ async fn answer<T>(
     read: impl Fn(&Value<'_>) -> T,
 ) -> Result<Result<T, String>, NodeError> {
     loop {
-        if let Some((value, length)) = decode(buffer).map_err(|_| not_redis(buffer))? {
+        if let Some((value, length)) = decode(buffer).map_err(|_| not_connected(GARBLED))? {
             let result = match &value {
                 Value::Error(text) => Err(NodeError::server(text).to_string()),
                 value => Ok(read(value)),
@@ -276,24 +266,4 @@ async fn answer<T>(
 pub(in crate::redis) async fn send(stream: &mut dyn Stream, command: &[u8]) -> io::Result<()> {
     stream.write_all(command).await?;
     stream.flush().await
-}
-
-fn not_redis(answer: &[u8]) -> NodeError {
-    // The beginning of a TLS alert.
-    if answer.starts_with(b"\x15\x03") {
-        return not_connected("the server speaks TLS on this port; write rediss:// for redis://");
-    }
-    not_connected(GARBLED)
-}
-
-/// Adds a hint to the error of a server that closed the connection at the first word.
-fn perhaps_tls(error: NodeError, server: &Server) -> NodeError {
-    let reset = io::ErrorKind::ConnectionReset.to_string();
-    let detail = error.to_string();
-    if server.tls.is_none() && (detail == CLOSED || detail == reset) {
-        return not_connected(format!(
-            "{CLOSED}; does it speak TLS only? Then write rediss://"
-        ));
-    }
-    error
 }

@@ -55,7 +55,6 @@ impl Link {
             tracking: Arc::clone(&tracking),
             options: Arc::new(options),
             server_check,
-            greeted: None,
             // Keeps the thread alive until the last release has been sent.
             _io: io.clone(),
         };

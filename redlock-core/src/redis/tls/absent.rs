@@ -20,8 +20,4 @@ impl Tls {
     pub(in crate::redis) fn load(_: TlsOptions) -> Result<Self, Invalid> {
         Self::system()
     }
-
-    pub(in crate::redis) fn is_unanswered(&self) -> bool {
-        match *self {}
-    }
 }

@@ -1,11 +1,9 @@
-//! TLS: the certificates that a connection trusts and shows, and the reasons for a failure.
+//! TLS: the certificates that a connection trusts and shows.
 //!
 //! There is no way to switch the verification off.
 
 #[cfg(not(feature = "tls"))]
 mod absent;
-#[cfg(feature = "tls")]
-mod explain;
 #[cfg(feature = "tls")]
 mod files;
 mod options;
@@ -14,8 +12,6 @@ mod secure;
 
 #[cfg(not(feature = "tls"))]
 pub(super) use absent::Tls;
-#[cfg(feature = "tls")]
-pub(super) use explain::explain;
 pub use options::TlsOptions;
 #[cfg(feature = "tls")]
 pub(super) use secure::Tls;

@@ -19,8 +19,6 @@ pub struct TlsOptions {
     pub certificate: Option<PathBuf>,
     /// The private key of [`certificate`](Self::certificate), not encrypted.
     pub key: Option<PathBuf>,
-    /// The name that the server's certificate is for, if the URL has another one.
-    pub server_name: Option<String>,
 }
 
 /// Shows which options are given and not their values: a value may be a key in place of the name of
@@ -31,7 +29,6 @@ impl fmt::Debug for TlsOptions {
             .field("ca", &self.ca.is_some())
             .field("certificate", &self.certificate.is_some())
             .field("key", &self.key.is_some())
-            .field("server_name", &self.server_name.is_some())
             .finish()
     }
 }

@@ -1,11 +1,9 @@
 //! The certificates that TLS connections trust and show, by the present files.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use tokio_rustls::rustls::ClientConfig;
-use tokio_rustls::rustls::pki_types::ServerName;
 
 use crate::env::caught::log;
 use crate::model::invalid::Invalid;
@@ -18,8 +16,6 @@ pub(in crate::redis) struct Tls {
     options: TlsOptions,
     /// `Trust::last` is replaced as a whole: a panic of rustls under the lock leaves it as it was.
     trust: Mutex<Trust>,
-    /// True if a handshake began and did not end: the server may not support TLS, and wait for more.
-    is_unanswered: AtomicBool,
 }
 
 /// The content of the files.
@@ -39,9 +35,6 @@ impl Tls {
 
     /// Reads the files.
     pub(in crate::redis) fn load(options: TlsOptions) -> Result<Self, Invalid> {
-        if let Some(name) = &options.server_name {
-            check_name(name)?;
-        }
         match (&options.certificate, &options.key) {
             (Some(_), None) => Err(Invalid::new(
                 "`tls_cert` is given without `tls_key`; a client certificate needs its private key",
@@ -60,23 +53,7 @@ impl Tls {
         Self {
             options,
             trust: Mutex::default(),
-            is_unanswered: AtomicBool::new(false),
         }
-    }
-
-    /// True if the last handshake got no answer.
-    pub(in crate::redis) fn is_unanswered(&self) -> bool {
-        self.is_unanswered.load(Ordering::Relaxed)
-    }
-
-    /// See [`is_unanswered`](Self::is_unanswered).
-    pub(in crate::redis) fn set_unanswered(&self, is_unanswered: bool) {
-        self.is_unanswered.store(is_unanswered, Ordering::Relaxed);
-    }
-
-    /// The name that the certificate of a server at `host` needs.
-    pub(in crate::redis) fn name_at(&self, host: &str) -> Result<ServerName<'static>, Invalid> {
-        check_name(self.options.server_name.as_deref().unwrap_or(host))
     }
 
     /// The present files. If they cannot be used, the last usable ones: a certificate that is being
@@ -120,13 +97,3 @@ impl PartialEq for Tls {
 }
 
 impl Eq for Tls {}
-
-fn check_name(name: &str) -> Result<ServerName<'static>, Invalid> {
-    ServerName::try_from(name.to_owned()).map_err(|_| {
-        // The text is not shown: it may be a URL in the wrong place.
-        Invalid::new(
-            "`tls_server_name`, or the host, is no name that a certificate can be for; give a host \
-             name or an IP address",
-        )
-    })
-}

@@ -163,9 +163,6 @@ fn set_of_pool(file: &mut File, pool: String, key: &str, value: &str) -> Result<
             file.pool_settings.entry(pool).or_default().tls.certificate = Some(value.into());
         }
         "tls_key" => file.pool_settings.entry(pool).or_default().tls.key = Some(value.into()),
-        "tls_server_name" => {
-            file.pool_settings.entry(pool).or_default().tls.server_name = Some(value.into());
-        }
         _ => return Err("there is no such setting of a pool".to_owned()),
     }
     Ok(())

@@ -15,7 +15,6 @@ fn every_known_variable_is_read_and_wins_over_the_file() {
             ("REDLOCK_POOLS_EU_WEST_TLS_CA", "ca"),
             ("REDLOCK_POOLS_EU_WEST_TLS_CERT", "cert"),
             ("REDLOCK_POOLS_EU_WEST_TLS_KEY", "key"),
-            ("REDLOCK_POOLS_EU_WEST_TLS_SERVER_NAME", "name"),
             ("REDLOCK_RESTART_CHECK", "strict"),
             ("REDLOCK_DEFAULT_POOLS", "a, eu_west"),
             ("REDLOCK_KEY_PREFIX", "env"),
@@ -34,7 +33,6 @@ fn every_known_variable_is_read_and_wins_over_the_file() {
     assert_eq!(settings.tls.ca, Some("ca".into()));
     assert_eq!(settings.tls.certificate, Some("cert".into()));
     assert_eq!(settings.tls.key, Some("key".into()));
-    assert_eq!(settings.tls.server_name, Some("name".into()));
     assert!(config.restart_check.is_some());
     assert_eq!(
         config.max_ttl,

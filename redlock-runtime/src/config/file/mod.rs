@@ -57,8 +57,6 @@ pub(super) struct Pool {
     pub(super) tls_cert: Option<PathBuf>,
     #[serde(default)]
     pub(super) tls_key: Option<PathBuf>,
-    #[serde(default)]
-    pub(super) tls_server_name: Option<String>,
 }
 
 impl Pool {
@@ -71,7 +69,6 @@ impl Pool {
             tls_ca: None,
             tls_cert: None,
             tls_key: None,
-            tls_server_name: None,
         }
     }
 }
@@ -184,7 +181,6 @@ impl File {
             own.tls.ca = pool.tls_ca;
             own.tls.certificate = pool.tls_cert;
             own.tls.key = pool.tls_key;
-            own.tls.server_name = pool.tls_server_name;
             // A pool without a URL is kept too: `init` has to report it.
             if own != PoolSettings::default() || pool.url.is_none() {
                 let settings = settings.entry(name.clone()).or_default();

@@ -23,7 +23,6 @@ fn every_key_of_the_file_arrives() {
         tls_ca = "ca.pem"
         tls_cert = "client.pem"
         tls_key = "client.key"
-        tls_server_name = "db.example"
         [pools.b]
         url = "memory://b"
         [defaults]
@@ -74,7 +73,6 @@ fn every_key_of_the_file_arrives() {
     settings.tls.ca = Some("ca.pem".into());
     settings.tls.certificate = Some("client.pem".into());
     settings.tls.key = Some("client.key".into());
-    settings.tls.server_name = Some("db.example".into());
     assert_eq!(config.pool_settings["a"], settings);
     assert_eq!(config.pool_settings.len(), 1);
     assert_eq!(config.defaults.ttl, Some(Duration::from_secs(90)));

@@ -13,7 +13,7 @@ use crate::env::caught::{log, unless_it_panics};
 use crate::env::io_thread::IoThread;
 use crate::model::brief::Brief;
 use crate::node::{NodeError, NodeErrorKind};
-use crate::redis::address::{Endpoint, RedisAddress};
+use crate::redis::address::RedisAddress;
 use crate::redis::connection::backoff::{Backoff, HasEnded, LONGEST_PAUSE};
 use crate::redis::connection::errors::not_connected;
 use crate::redis::connection::handshake::{Connected, InfoLevel, connect};
@@ -34,8 +34,6 @@ pub(super) struct Driver {
     pub(super) options: Arc<RedisOptions>,
     /// The node's restart check, if the node belongs to a checked set.
     pub(super) server_check: Option<Arc<Mutex<ServerCheck>>>,
-    /// The address of the last successful handshake.
-    pub(super) greeted: Option<Endpoint>,
     pub(super) _io: IoThread,
 }
 
@@ -68,7 +66,6 @@ impl Driver {
         loop {
             match self.connect().await {
                 Ok((located, connected)) => {
-                    self.greeted = Some(located.server.endpoint.clone());
                     log!(
                         info,
                         pool = %self.name, server = %self.address, at = %located.server,
@@ -154,14 +151,10 @@ impl Driver {
         let checked_set = self.options.checked_set.as_ref();
         let prefix = checked_set.map_or(&b""[..], |checked_set| checked_set.key_prefix());
         let until = Instant::now() + timeout;
-        let late = || {
-            let silence = self.address.silence();
-            not_connected(format!("no connection within {}{silence}", Brief(timeout)))
-        };
+        let late = || not_connected(format!("no connection within {}", Brief(timeout)));
         let located = timeout_at(until, locate(&self.address, timeout)).await;
         let located = located.unwrap_or_else(|_| Err(late()))?;
-        let is_known = self.greeted.as_ref() == Some(&located.server.endpoint);
-        let connecting = connect(&located.server, is_known, info_level, prefix);
+        let connecting = connect(&located.server, info_level, prefix);
         let connected = timeout_at(until, connecting).await;
         let connected = connected.unwrap_or_else(|_| Err(late()));
         let connected = connected.map_err(|error| located.blame(error))?;

@@ -63,7 +63,6 @@ impl Server {
             tracking: Arc::new(tracking),
             options: Arc::new(options),
             server_check: None,
-            greeted: None,
             _io: io.clone(),
         };
         (driver, inbox)
@@ -274,30 +273,6 @@ async fn a_server_that_is_too_old_does_not_vote_and_says_which_version_it_has() 
         assert!(reason.contains(&expected), "{reason}");
         driver.abort();
     }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_server_that_was_connected_to_in_plain_text_does_not_want_tls() {
-    let io = IoThread::start().unwrap();
-    let server = Server::start("plain");
-    let (driver, inbox) = server.driver(&io);
-    let driver = tokio::spawn(driver.run());
-    let mut peer = server.accept().await;
-    peer.command().await;
-    drop(peer);
-    let mut peer = server.accept().await;
-    let reason = until(&inbox, false).await;
-    assert!(reason.contains("does it speak TLS only"), "{reason}");
-    peer.shake_hands().await;
-    until(&inbox, true).await;
-    drop(peer);
-    let mut peer = server.accept().await;
-    peer.command().await;
-    drop(peer);
-    let _peer = server.accept().await;
-    let reason = until(&inbox, false).await;
-    assert_eq!(reason, crate::redis::connection::errors::CLOSED);
-    driver.abort();
 }
 
 #[tokio::test(start_paused = true)]
