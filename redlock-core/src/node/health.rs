@@ -18,8 +18,9 @@ pub struct NodeHealth {
     pub connections: u64,
     /// The number of answers to operations, and to the checks of an idle connection.
     pub answers: u64,
-    /// The latency of the answers; `None` before the first.
-    pub latency: Option<Latency>,
+    /// The time from the submission of an operation to its answer: in the queue, on the network and in the
+    /// server. A moving average with a weight of one eighth for each answer; `None` before the first.
+    pub latency: Option<Duration>,
     /// The number of operations that were submitted and are not answered.
     pub in_flight: usize,
     /// The number of operations that the node did not serve, by reason.
@@ -51,23 +52,11 @@ impl NodeHealth {
     /// The same with the sums and the last error of `past` parts. Their other figures say nothing about
     /// the node.
     pub(crate) fn and_past(self, past: Self) -> Self {
-        let total = past.latency.map_or(Duration::ZERO, |it| it.total);
-        let latency = self.latency.map(|it| Latency {
-            total: it.total.saturating_add(total),
-            ..it
-        });
-        let before = past.latency.map(|_| Latency {
-            last: Duration::ZERO,
-            smoothed: Duration::ZERO,
-            longest: None,
-            total,
-        });
         let errors = self.errors;
         let last_errors = [self.last_error, past.last_error].into_iter().flatten();
         Self {
             connections: self.connections + past.connections,
             answers: self.answers + past.answers,
-            latency: latency.or(before),
             errors: ErrorCounts::from_fn(|kind| errors.of(kind) + past.errors.of(kind)),
             last_error: last_errors.min_by_key(|error| error.ago),
             ..self
@@ -91,10 +80,7 @@ impl NodeHealth {
             since,
             connections: self.connections + other.connections,
             answers: self.answers + other.answers,
-            latency: match (self.latency, other.latency) {
-                (Some(one), Some(other)) => Some(one.and(other)),
-                (one, other) => one.or(other),
-            },
+            latency: self.latency.max(other.latency),
             in_flight: self.in_flight + other.in_flight,
             errors: ErrorCounts::from_fn(|kind| errors.of(kind) + others.of(kind)),
             last_error: last_errors.min_by_key(|error| error.ago),
@@ -105,32 +91,6 @@ impl NodeHealth {
             is_watched: self.is_watched || other.is_watched,
         }
     }
-}
-
-impl Latency {
-    fn and(self, other: Self) -> Self {
-        Self {
-            last: self.last.max(other.last),
-            smoothed: self.smoothed.max(other.smoothed),
-            longest: self.longest.max(other.longest),
-            total: self.total.saturating_add(other.total),
-        }
-    }
-}
-
-/// The time from the submission of an operation to its answer: in the queue, on the network and in the
-/// server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Latency {
-    /// The time of the last answer.
-    pub last: Duration,
-    /// A moving average with a weight of one eighth for each answer.
-    pub smoothed: Duration,
-    /// The longest time in the last 30 to 60 s; `None` without an answer.
-    pub longest: Option<Duration>,
-    /// The sum over all answers, so that two readings give the mean between them.
-    pub total: Duration,
 }
 
 /// An error and its age.

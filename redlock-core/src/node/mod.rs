@@ -22,7 +22,7 @@ use crate::model::resource::Shown;
 pub use crate::model::token::OwnerToken;
 pub use contract::EpochListener;
 pub(crate) use contract::{Node, NodeSet};
-pub use health::{ClockOffset, ErrorCounts, LastError, Latency, NodeHealth};
+pub use health::{ClockOffset, ErrorCounts, LastError, NodeHealth};
 pub use holding::{Holding, Obstacle, Remaining};
 pub use observe::ObserveAnswers;
 pub use operation::{COUNTER_IDLE, HINT_WINDOW, Operation, Want};

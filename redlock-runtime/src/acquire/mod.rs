@@ -183,14 +183,14 @@ impl Prepared {
             });
             acquiring.within(work).await
         };
-        let (site, telemetry) = (self.holder.site, &self.registry.shared.telemetry);
+        let site = self.holder.site;
         let (holding, (core, place)) = match acquired {
             Ok(Got::Anew(got)) => (acquiring.acquired(site, &got.0), got),
             Ok(Got::Joined(got)) => (acquiring.joined(site, &got.0), got),
             Err(error) => {
                 let error = self.named(error);
                 let resource = &self.request.resource;
-                acquiring.refused(telemetry, site, resource, &self.nodes, &error);
+                acquiring.refused(site, resource, &self.nodes, &error);
                 record.refused(&error);
                 return Err(error);
             }
@@ -218,9 +218,8 @@ impl Prepared {
     fn begin(&self, is_shared: bool) -> (Record, Acquiring) {
         let (site, request) = (self.holder.site, &self.request);
         let shared = &*self.registry.shared;
-        let (recorder, telemetry) = (&shared.recorder, &shared.telemetry);
-        let record = recorder.begin(site, request, &self.nodes, is_shared);
-        let acquiring = Acquiring::begin(telemetry, site, request, &self.nodes);
+        let record = shared.recorder.begin(site, request, &self.nodes, is_shared);
+        let acquiring = Acquiring::begin(&shared.metrics, site, request, &self.nodes);
         (record, acquiring)
     }
 

@@ -215,7 +215,7 @@ impl<'a> Campaign<'a> {
         election.check().map_err(|invalid| {
             election.refusal(LockErrorKind::Invalid(invalid), Some(&shared.limits))
         })?;
-        shared.telemetry.stands(election.site);
+        shared.metrics.stands(election.site);
         let standing = shared.elections.enter(Candidate::new(
             election.resource.clone(),
             election.site,

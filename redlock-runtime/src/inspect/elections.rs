@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use serde::Serialize;
 
 use super::json::ms;
-use super::page::{function, times};
+use super::page::function;
 use super::text::Brief;
 use crate::registry::Candidacy;
 
@@ -17,8 +17,6 @@ pub(super) struct ElectionEntry {
     leading: bool,
     leading_ms: Option<u64>,
     fencing_token: Option<u64>,
-    terms: u64,
-    in_office_ms: u64,
 }
 
 impl From<Candidacy> for ElectionEntry {
@@ -30,8 +28,6 @@ impl From<Candidacy> for ElectionEntry {
             leading: candidacy.leading_for.is_some(),
             leading_ms: candidacy.leading_for.map(ms),
             fencing_token: candidacy.fencing_token.map(u64::from),
-            terms: candidacy.terms,
-            in_office_ms: ms(candidacy.in_office),
         }
     }
 }
@@ -44,8 +40,7 @@ pub(super) fn elections(elections: &[Candidacy]) -> Markup {
             table {
                 thead {
                     tr {
-                        th { "Office" } th { "Election" } th { "Leads" } th.n { "Terms" }
-                        th.n { "In office" } th { "Value" }
+                        th { "Office" } th { "Election" } th { "Leads" } th { "Value" }
                     }
                 }
                 tbody { @for election in elections { (row(election)) } }
@@ -70,12 +65,6 @@ fn row(election: &Candidacy) -> Markup {
                 } @else {
                     span.dim { "stands" }
                 }
-            }
-            td.n data-label="Terms" {
-                @if election.terms == 0 { span.dim { "–" } } @else { (times(election.terms)) }
-            }
-            td.n data-label="In office" {
-                @if election.terms == 0 { span.dim { "–" } } @else { (Brief(election.in_office)) }
             }
             td data-label="Value" {
                 @if let Some(value) = &election.value { bdi { (value) } } @else { span.dim { "–" } }

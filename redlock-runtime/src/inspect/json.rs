@@ -62,7 +62,7 @@ struct PoolEntry {
     not_resting: usize,
     answers: u64,
     in_flight: usize,
-    latency_us: Option<Latency>,
+    latency_us: Option<u64>,
     /// Those that came up.
     errors: BTreeMap<&'static str, u64>,
     last_error: Option<LastError>,
@@ -74,13 +74,6 @@ struct PoolEntry {
 struct Reason {
     kind: &'static str,
     text: String,
-}
-
-#[derive(Serialize)]
-struct Latency {
-    last: u64,
-    smoothed: u64,
-    longest: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -140,11 +133,7 @@ impl From<PoolHealth> for PoolEntry {
             not_resting: health.not_resting,
             answers: node_health.answers,
             in_flight: node_health.in_flight,
-            latency_us: node_health.latency.map(|latency| Latency {
-                last: us(latency.last),
-                smoothed: us(latency.smoothed),
-                longest: latency.longest.map(us),
-            }),
+            latency_us: node_health.latency.map(us),
             errors: (node_health.errors.iter())
                 .filter(|(_, count)| *count > 0)
                 .map(|(kind, count)| (kind.as_str(), count))

@@ -142,8 +142,7 @@ fn pool_row(health: &PoolHealth) -> Markup {
             }
             td.n data-label="Latency" {
                 @if let Some(latency) = node_health.latency {
-                    (Millis(latency.smoothed))
-                    @if let Some(longest) = latency.longest { small { "longest " (Millis(longest)) } }
+                    (Millis(latency))
                 } @else { span.dim { "–" } }
             }
             td.n data-label="Clock" {
@@ -335,7 +334,7 @@ fn names(pools: &[String]) -> Markup {
     html! { td.whole[pools.len() <= 5] data-label="Pools" { (pools.join(", ")) } }
 }
 
-pub(super) fn times(count: u64) -> String {
+fn times(count: u64) -> String {
     match count {
         1 => "once".to_owned(),
         2 => "twice".to_owned(),

@@ -19,7 +19,7 @@ use crate::site::Site;
 /// # let redlock = redlock_runtime::Redlock::start(config).await?;
 /// # let _entered = redlock.registry().enter();
 /// for election in redlock.registry().elections() {
-///     println!("{}: {} terms, leading for {:?}", election.resource, election.terms, election.leading_for);
+///     println!("{}: leading for {:?}", election.resource, election.leading_for);
 /// }
 /// # Ok(()) }
 /// ```
@@ -36,10 +36,6 @@ pub struct Candidacy {
     pub leading_for: Option<Duration>,
     /// The fencing token of the present term.
     pub fencing_token: Option<FencingToken>,
-    /// How many terms this candidate has begun.
-    pub terms: u64,
-    /// The time that it has been in office, all terms together.
-    pub in_office: Duration,
 }
 
 /// The candidates of one registry.
@@ -60,16 +56,8 @@ pub(crate) struct Candidate {
     site: &'static Site,
     value: Option<Arc<str>>,
     clock: Arc<dyn Clock>,
-    terms: Mutex<TermsInOffice>,
-}
-
-#[derive(Default)]
-struct TermsInOffice {
-    begun: u64,
-    /// The time of the terms that have ended.
-    ended: Duration,
-    /// The present term.
-    present: Option<(Moment, FencingToken)>,
+    /// When the present term began, and its token.
+    term: Mutex<Option<(Moment, FencingToken)>>,
 }
 
 /// A candidate's place in the table. Its drop takes the candidate out.
@@ -118,40 +106,32 @@ impl Candidate {
             site,
             value,
             clock,
-            terms: Mutex::default(),
+            term: Mutex::default(),
         }
     }
 
     /// A term begins.
     pub(crate) fn begin_term(&self, fencing_token: FencingToken) {
         let now = self.clock.now();
-        let mut terms = self.terms.lock();
-        terms.begun += 1;
-        terms.present = Some((now, fencing_token));
+        *self.term.lock() = Some((now, fencing_token));
     }
 
     /// The present term ends. Returns how long it was.
     pub(crate) fn end_term(&self) -> Duration {
         let now = self.clock.now();
-        let mut terms = self.terms.lock();
-        let began = terms.present.take().map_or(now, |(began, _)| began);
-        let length = now.saturating_since(began);
-        terms.ended = terms.ended.saturating_add(length);
-        length
+        let term = self.term.lock().take();
+        term.map_or(Duration::ZERO, |(began, _)| now.saturating_since(began))
     }
 
     fn describe(&self) -> Candidacy {
         let now = self.clock.now();
-        let terms = self.terms.lock();
-        let leading_for = terms.present.map(|(began, _)| now.saturating_since(began));
+        let term = *self.term.lock();
         Candidacy {
             resource: self.resource.clone(),
             site: self.site,
             value: self.value.as_deref().map(str::to_owned),
-            leading_for,
-            fencing_token: terms.present.map(|(_, token)| token),
-            terms: terms.begun,
-            in_office: terms.ended.saturating_add(leading_for.unwrap_or_default()),
+            leading_for: term.map(|(began, _)| now.saturating_since(began)),
+            fencing_token: term.map(|(_, token)| token),
         }
     }
 }

@@ -12,6 +12,7 @@ use super::Registry;
 use super::held::HeldEntry;
 use super::pools::names_of;
 use crate::site::{Site, sites};
+use crate::telemetry::sample_nodes;
 
 /// An annotated function, as a registry runs it.
 ///
@@ -74,10 +75,9 @@ impl Registry {
 
     /// Has the figures of the nodes told to `metrics` for as long as the registry lives.
     pub(crate) fn sample_nodes(&self) {
-        let telemetry = &self.shared.telemetry;
         // A weak reference: reading the figures must not keep the nodes alive.
         let shared = Arc::downgrade(&self.shared);
-        telemetry.sample_nodes(&self.shared.environment, move || {
+        sample_nodes(&self.shared.metrics, &self.shared.environment, move || {
             let shared = shared.upgrade()?;
             Some(Self { shared }.health())
         });

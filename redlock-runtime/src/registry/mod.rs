@@ -24,7 +24,7 @@ use redlock_core::{Client, Environment, NodeSet, Resource, Settings};
 
 use crate::error::{HolderHere, HttpSettings};
 use crate::parameters::LockOptions;
-use crate::telemetry::Telemetry;
+use crate::telemetry::{Metrics, throttles};
 pub use redlock_core::MemoryNode;
 
 pub use crate::site::{Site, sites};
@@ -75,7 +75,7 @@ pub(crate) struct RegistryShared {
     pub(crate) held: Arc<HeldTable>,
     pub(crate) elections: Arc<Elections>,
     pub(crate) shutdown: Shutdown,
-    pub(crate) telemetry: Telemetry,
+    pub(crate) metrics: Arc<Metrics>,
     pub(crate) recorder: Recorder,
 }
 
@@ -101,12 +101,11 @@ impl Registry {
         let client = Client::with_settings(environment.clone(), parts.client);
         let all = || pools.keys().cloned().collect();
         let names: Vec<String> = parts.default_pools.unwrap_or_else(all);
-        let telemetry = Telemetry::new(&environment);
         let limits = RegistryLimits {
             registry: NEXT.fetch_add(1, Ordering::Relaxed),
             locks: parts.locks,
             http: parts.http,
-            throttles: telemetry.throttles.clone(),
+            throttles: throttles(&environment),
         };
         let default_set = set_of(&pools, names.iter().map(String::as_str)).unwrap_or_default();
         let mut known_sets: Vec<(Vec<String>, NodeSet)> = Vec::new();
@@ -140,7 +139,7 @@ impl Registry {
             held: Arc::default(),
             elections: Arc::default(),
             shutdown: Shutdown::new(parts.shutdown_grace, parts.shutdown_deadline),
-            telemetry,
+            metrics: Arc::default(),
             recorder: Recorder::default(),
         };
         Self {
@@ -193,7 +192,7 @@ impl Registry {
 
     /// Writes the log lines about events that were held back, as there is one line a second and cause.
     pub(crate) fn tell_held_back(&self) {
-        self.shared.telemetry.throttles.tell_all();
+        self.shared.limits.throttles.tell_all();
         self.shared.client.tell_held_back();
     }
 

@@ -7,8 +7,7 @@ use redlock_core::env::About;
 use redlock_core::{NodeSet, Request, Resource};
 use tracing::Span;
 
-use super::Telemetry;
-use super::metrics::{self, Holding, Waiting};
+use super::metrics::{self, Holding, Metrics, Waiting};
 use super::outcome::AcquireOutcome;
 use super::span::{self, name_of, within};
 use super::throttles::about;
@@ -25,14 +24,14 @@ pub(crate) struct Acquiring {
 
 impl Acquiring {
     pub(crate) fn begin(
-        telemetry: &Telemetry,
+        metrics: &Metrics,
         site: Option<&'static Site>,
         request: &Request,
         nodes: &NodeSet,
     ) -> Self {
         Self {
             span: span::acquire(site, request, nodes),
-            waiting: telemetry.metrics.waiting(site, request.kind),
+            waiting: metrics.waiting(site, request.kind),
         }
     }
 
@@ -70,7 +69,6 @@ impl Acquiring {
     /// There is none, for this reason.
     pub(crate) fn refused(
         &mut self,
-        telemetry: &Telemetry,
         site: Option<&'static Site>,
         resource: &Resource,
         nodes: &NodeSet,
@@ -81,7 +79,7 @@ impl Acquiring {
         span::ended(&self.span, outcome);
         self.waiting.ended(outcome);
         let _entered = self.span.enter();
-        log_refusal(telemetry, site, resource, nodes, error);
+        log_refusal(site, resource, nodes, error);
     }
 
     fn say(&self, site: Option<&'static Site>, lease: &redlock_core::Lease, what: &'static str) {
@@ -120,14 +118,13 @@ pub(crate) fn refused(site: Option<&'static Site>, resource: &Resource, error: &
 /// holders, which a holder that died leaves behind until its keys expire. A call that its function skips is
 /// as planned.
 fn log_refusal(
-    telemetry: &Telemetry,
     site: Option<&'static Site>,
     resource: &Resource,
     nodes: &NodeSet,
     error: &LockError,
 ) {
     let site_name = name_of(site);
-    let throttles = Some(&telemetry.throttles);
+    let throttles = error.throttles();
     if error.is_unavailable() {
         log_throttled!(
             throttles,

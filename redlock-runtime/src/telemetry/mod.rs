@@ -14,46 +14,8 @@ mod outcome;
 mod span;
 mod throttles;
 
-use std::sync::Arc;
-
-use redlock_core::Environment;
-use redlock_core::env::Throttles;
-
-use crate::health::PoolHealth;
-use crate::site::Site;
-
 pub(crate) use acquiring::{Acquiring, refused};
-use metrics::Metrics;
-pub(crate) use metrics::{Holding, InOffice, answers_of, count_swallowed};
+pub(crate) use metrics::{Holding, InOffice, Metrics, answers_of, count_swallowed, sample_nodes};
 pub(crate) use outcome::kind_of;
 pub(crate) use span::{HoldSpan, name_of};
-pub(crate) use throttles::about;
-
-/// What one registry counts.
-pub(crate) struct Telemetry {
-    metrics: Arc<Metrics>,
-    pub(crate) throttles: Throttles,
-}
-
-impl Telemetry {
-    pub(crate) fn new(environment: &Environment) -> Self {
-        Self {
-            metrics: Arc::default(),
-            throttles: throttles::throttles(environment),
-        }
-    }
-
-    /// A candidate of an election begins to stand.
-    pub(crate) fn stands(&self, site: &'static Site) {
-        self.metrics.stands(site);
-    }
-
-    /// Reports the nodes' figures to `metrics`, until `read` says that there are no nodes left.
-    pub(crate) fn sample_nodes(
-        &self,
-        environment: &Environment,
-        read: impl Fn() -> Option<Vec<PoolHealth>> + Send + 'static,
-    ) {
-        metrics::sample_nodes(&self.metrics, environment, read);
-    }
-}
+pub(crate) use throttles::{about, throttles};

@@ -45,19 +45,12 @@ async fn latency_and_answers_are_known_after_an_operation_and_not_before() {
     proxy.delay(delay);
     let lease = client().acquire(&set, &once("r")).await.unwrap();
     let held = set[0].health();
-    let latency = held.latency.unwrap();
     assert_eq!(held.answers, 1);
-    assert!(latency.last >= delay * 2, "{latency:?}");
-    assert_eq!(latency.smoothed, latency.last, "it is the first");
-    assert_eq!(
-        (latency.longest, latency.total),
-        (Some(latency.last), latency.last)
-    );
+    assert!(held.latency >= Some(delay * 2), "{held:?}");
 
     lease.release().await;
     let after = set[0].health();
     assert_eq!(after.answers, 2);
-    assert!(after.latency.unwrap().total > latency.total);
     assert_eq!(after.errors.total(), 0);
     assert!(after.last_error.is_none());
 }
@@ -143,12 +136,10 @@ async fn what_is_in_flight_on_a_frozen_node_is_counted_and_so_is_what_it_turns_a
 
     nodes[0].thaw();
     lease.release().await;
-    let well = until(&set[0], "all answers", |node_health| {
+    until(&set[0], "all answers", |node_health| {
         node_health.in_flight == 0
     })
     .await;
-    let latency = well.latency.unwrap();
-    assert!(latency.longest.unwrap() >= suspect_after, "{latency:?}");
 }
 
 #[tokio::test]

@@ -1,7 +1,5 @@
 //! The elections of a process, in reports and over HTTP.
 
-use std::time::Duration;
-
 use redlock_runtime::{election, inspect};
 use serde_json::{Value, json};
 
@@ -9,7 +7,7 @@ use crate::inspect::fixture::{config, start};
 use crate::runtime::fixture::start_nodes;
 
 #[tokio::test]
-async fn l9_the_page_and_the_documents_show_the_leader_its_terms_and_its_time_in_office() {
+async fn l9_the_page_and_the_documents_show_the_leader() {
     let nodes = start_nodes(3).await;
     let redlock = start(config(&nodes)).await;
     let registry = redlock.registry();
@@ -29,15 +27,11 @@ async fn l9_the_page_and_the_documents_show_the_leader_its_terms_and_its_time_in
         assert_eq!(shown["resource"], json!("office <b>"));
         assert_eq!(shown["site"], json!("inspect::office"));
         assert_eq!(shown["leading"], json!(true));
-        assert_eq!(shown["terms"], json!(1));
         assert_eq!(
             shown["fencing_token"],
             json!(u64::from(term.fencing_token()))
         );
-        assert!(
-            shown["leading_ms"].is_u64() && shown["in_office_ms"].is_u64(),
-            "{shown}"
-        );
+        assert!(shown["leading_ms"].is_u64(), "{shown}");
         let page = page();
         assert!(
             page.contains("Elections") && page.contains("inspect::<wbr>office"),
@@ -48,11 +42,6 @@ async fn l9_the_page_and_the_documents_show_the_leader_its_terms_and_its_time_in
             "{page}"
         );
         assert!(page.contains("leads"), "{page}");
-        let candidate = &registry.elections()[0];
-        assert!(
-            candidate.in_office < Duration::from_secs(600),
-            "{candidate:?}"
-        );
         office.resign();
     });
     registry.clone().scope(run).await.unwrap();

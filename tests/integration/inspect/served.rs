@@ -101,7 +101,7 @@ async fn what_is_held_is_served_while_one_of_three_nodes_is_frozen() {
         assert_eq!(b["last_error"]["kind"], json!("timed_out"), "{b:#}");
         assert!(b["in_flight"].as_u64().unwrap() > 0, "{b:#}");
         let a = &health["pools"][0];
-        assert!(a["latency_us"]["smoothed"].as_u64().unwrap() > 0, "{a:#}");
+        assert!(a["latency_us"].as_u64().unwrap() > 0, "{a:#}");
         assert!(a["clock"]["ahead_us"].is_i64(), "{a:#}");
         assert_eq!(a["connections"], json!(1));
         let address = a["server"].as_str().unwrap();

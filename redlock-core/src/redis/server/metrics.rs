@@ -11,32 +11,18 @@ use tokio::time::Instant;
 
 use super::refusals::Refusals;
 use crate::node::NodeHealth;
-use crate::node::{ClockOffset, ErrorCounts, LastError, Latency, NodeError, NodeErrorKind};
-
-/// The length of a window. The longest latency is that of the present window and the one before.
-const WINDOW: Duration = Duration::from_secs(30);
+use crate::node::{ClockOffset, ErrorCounts, LastError, NodeError, NodeErrorKind};
 
 /// The figures of a node, over all its connections.
 pub(in crate::redis) struct NodeMetrics {
-    began: Instant,
-    latency: Latencies,
+    /// Only the driver writes these two, so a load and a store make an update.
+    answers: AtomicU64,
+    /// The smoothed latency in ns.
+    latency: AtomicU64,
     /// The number of errors of each kind, in the order of [`NodeErrorKind::ALL`].
     errors: [AtomicU64; NodeErrorKind::ALL.len()],
     pub(super) refusals: Refusals,
     state: Mutex<ConnectionState>,
-}
-
-/// Latencies in ns. Only the driver writes them, so a load and a store make an update.
-#[derive(Default)]
-struct Latencies {
-    answers: AtomicU64,
-    last: AtomicU64,
-    smoothed: AtomicU64,
-    total: AtomicU64,
-    longest: AtomicU64,
-    longest_before: AtomicU64,
-    /// The beginning of the present window, counted from the node's.
-    window: AtomicU64,
 }
 
 struct ConnectionState {
@@ -57,15 +43,14 @@ pub(super) struct ClockReading {
 
 impl NodeMetrics {
     pub(in crate::redis) fn new() -> Self {
-        let began = Instant::now();
         Self {
-            began,
-            latency: Latencies::default(),
+            answers: AtomicU64::new(0),
+            latency: AtomicU64::new(0),
             errors: Default::default(),
             refusals: Refusals::default(),
             state: Mutex::new(ConnectionState {
                 is_connected: false,
-                since: began,
+                since: Instant::now(),
                 connections: 0,
                 last_error: None,
                 clock: None,
@@ -104,44 +89,22 @@ impl NodeMetrics {
         self.errors[kind as usize].fetch_add(operations as u64, Relaxed);
     }
 
-    /// Moves the window on. Call it when answers have come, before they are counted.
-    pub(in crate::redis) fn heard(&self, now: Instant) {
-        let (it, now) = (&self.latency, self.nanos(now));
-        let age = now.saturating_sub(it.window.load(Relaxed));
-        if age >= nanos(WINDOW) {
-            let before = if age < nanos(2 * WINDOW) {
-                it.longest.load(Relaxed)
-            } else {
-                0
-            };
-            it.longest_before.store(before, Relaxed);
-            it.longest.store(0, Relaxed);
-            it.window.store(now, Relaxed);
-        }
-    }
-
     /// The number of answers.
     pub(in crate::redis) fn answers(&self) -> u64 {
-        self.latency.answers.load(Relaxed)
+        self.answers.load(Relaxed)
     }
 
     /// Counts an answer that took the time `after`.
     pub(in crate::redis) fn answered(&self, after: Duration) {
-        let (it, after) = (&self.latency, nanos(after));
-        let answers = it.answers.load(Relaxed);
-        let smoothed = it.smoothed.load(Relaxed);
+        let after = u64::try_from(after.as_nanos()).unwrap_or(u64::MAX);
+        let (answers, smoothed) = (self.answers(), self.latency.load(Relaxed));
         // Smoothed like the round trips of TCP (RFC 6298).
         let smoothed = match answers {
             0 => after,
             _ => smoothed - smoothed / 8 + after / 8,
         };
-        it.smoothed.store(smoothed, Relaxed);
-        it.last.store(after, Relaxed);
-        it.longest
-            .store(it.longest.load(Relaxed).max(after), Relaxed);
-        it.total
-            .store(it.total.load(Relaxed).wrapping_add(after), Relaxed);
-        it.answers.store(answers + 1, Relaxed);
+        self.latency.store(smoothed, Relaxed);
+        self.answers.store(answers + 1, Relaxed);
     }
 
     /// Adds the sums of a server that is no longer a part of the node. Not for a node that counts
@@ -150,9 +113,7 @@ impl NodeMetrics {
         for (kind, count) in gone.errors.iter() {
             self.errors[kind as usize].fetch_add(count, Relaxed);
         }
-        let (it, total) = (&self.latency, gone.latency.map(|it| nanos(it.total)));
-        it.total.fetch_add(total.unwrap_or(0), Relaxed);
-        it.answers.fetch_add(gone.answers, Relaxed);
+        self.answers.fetch_add(gone.answers, Relaxed);
         let now = Instant::now();
         let mut state = self.state.lock();
         state.connections += gone.connections;
@@ -178,7 +139,7 @@ impl NodeMetrics {
             since: Some(now.saturating_duration_since(state.since)),
             connections: state.connections,
             answers,
-            latency: (answers > 0).then(|| self.latency(now)),
+            latency: (answers > 0).then(|| Duration::from_nanos(self.latency.load(Relaxed))),
             errors: ErrorCounts::from_fn(|kind| self.errors[kind as usize].load(Relaxed)),
             last_error: last_error.map(|(error, at)| LastError {
                 error: error.clone(),
@@ -192,33 +153,6 @@ impl NodeMetrics {
             ..NodeHealth::default()
         }
     }
-
-    fn latency(&self, now: Instant) -> Latency {
-        let it = &self.latency;
-        let age = self.nanos(now).saturating_sub(it.window.load(Relaxed));
-        let mut longest = 0;
-        if age < nanos(2 * WINDOW) {
-            longest = it.longest.load(Relaxed);
-        }
-        if age < nanos(WINDOW) {
-            longest = longest.max(it.longest_before.load(Relaxed));
-        }
-        Latency {
-            last: Duration::from_nanos(it.last.load(Relaxed)),
-            smoothed: Duration::from_nanos(it.smoothed.load(Relaxed)),
-            longest: (longest > 0).then(|| Duration::from_nanos(longest)),
-            total: Duration::from_nanos(it.total.load(Relaxed)),
-        }
-    }
-
-    fn nanos(&self, at: Instant) -> u64 {
-        nanos(at.saturating_duration_since(self.began))
-    }
-}
-
-/// The nanoseconds of `span`. A `u64` is enough for 584 years.
-fn nanos(span: Duration) -> u64 {
-    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
@@ -229,44 +163,16 @@ mod tests {
         Duration::from_millis(ms)
     }
 
-    fn latency(metrics: &NodeMetrics) -> Latency {
-        metrics
-            .health(Instant::now())
-            .latency
-            .expect("an answer has come")
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn latency_is_smoothed_and_the_longest_is_forgotten_after_two_windows() {
+    #[test]
+    fn latency_is_smoothed() {
         let metrics = NodeMetrics::new();
-        assert!(metrics.health(Instant::now()).latency.is_none());
-        let answer = |after| {
-            metrics.heard(Instant::now());
-            metrics.answered(after);
-        };
-        answer(ms(80));
-        let first = latency(&metrics);
-        assert_eq!((first.last, first.smoothed), (ms(80), ms(80)));
-        answer(ms(8));
-        let second = latency(&metrics);
-        assert_eq!((second.last, second.smoothed), (ms(8), ms(71)));
-        assert_eq!((second.longest, second.total), (Some(ms(80)), ms(88)));
-
-        tokio::time::advance(WINDOW).await;
-        assert_eq!(latency(&metrics).longest, Some(ms(80)));
-        answer(ms(1));
-        assert_eq!(
-            latency(&metrics).longest,
-            Some(ms(80)),
-            "of the window before"
-        );
-        tokio::time::advance(WINDOW).await;
-        assert_eq!(latency(&metrics).longest, Some(ms(1)));
-        tokio::time::advance(WINDOW).await;
-        assert_eq!(latency(&metrics).longest, None);
-        answer(ms(2));
-        assert_eq!(latency(&metrics).longest, Some(ms(2)));
-        assert_eq!(metrics.health(Instant::now()).answers, 4);
+        let latency = || metrics.health(Instant::now()).latency;
+        assert_eq!(latency(), None);
+        metrics.answered(ms(80));
+        assert_eq!(latency(), Some(ms(80)));
+        metrics.answered(ms(8));
+        assert_eq!(latency(), Some(ms(71)));
+        assert_eq!(metrics.answers(), 2);
     }
 
     #[tokio::test(start_paused = true)]

@@ -3,14 +3,13 @@
 
 mod describe;
 mod holding;
-mod kind;
 mod nodes;
 mod office;
 mod per_recorder;
 mod site;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use metrics::counter;
 use parking_lot::RwLock;
@@ -19,10 +18,9 @@ use redlock_core::request::Kind;
 
 use super::outcome::{AcquireOutcome, kind_of};
 use crate::error::LockError;
-use crate::site::{Registration, Site};
+use crate::site::Site;
 
 pub(crate) use holding::{Holding, Waiting};
-use kind::PerKind;
 pub(crate) use nodes::{answers_of, sample_nodes};
 pub(crate) use office::InOffice;
 use per_recorder::PerRecorder;
@@ -35,23 +33,15 @@ const RECORDER: &str = "a metrics recorder";
 /// The label of locks that no attribute describes. No path looks like it.
 const OBJECT_STYLE: &str = "lock()";
 
-/// The handles of one registry, made when a site is first called.
+/// The handles of one registry.
 #[derive(Default)]
 pub(crate) struct Metrics {
     sites: PerRecorder<Sites>,
 }
 
-/// The handles of one site, made for a kind of lock when the site first locks one.
-type SiteSlots = PerKind<OnceLock<Arc<SiteMetrics>>>;
-
-struct Sites {
-    /// The handles by the address of the site, in order: a handle is found without a lock and without
-    /// hashing a name.
-    annotated: Box<[(usize, SiteSlots)]>,
-    object_style: SiteSlots,
-    /// The handles for names of the object style, by the address of the site.
-    named: RwLock<BTreeMap<usize, Arc<SiteSlots>>>,
-}
+/// The handles by the address of the site, if there is one, and the label of the kind of lock. They are made
+/// when the site first locks a lock of the kind.
+type Sites = RwLock<BTreeMap<(Option<usize>, &'static str), Arc<SiteMetrics>>>;
 
 impl Metrics {
     /// Counts a caller that begins to wait for its lock.
@@ -59,50 +49,38 @@ impl Metrics {
         Waiting::begin(caught(RECORDER, || self.of(site, kind)))
     }
 
-    /// Describes the names to a recorder that was installed later.
-    fn describe(&self) {
-        self.sites.get(Sites::new);
+    /// The handles for the recorder of the moment. Describes the names to a recorder that is new.
+    fn sites(&self) -> &Sites {
+        self.sites.get(|| {
+            describe::all();
+            Sites::default()
+        })
     }
 
     fn of(&self, site: Option<&'static Site>, kind: Kind) -> Arc<SiteMetrics> {
-        let sites = self.sites.get(Sites::new);
-        let of = |slots: &SiteSlots| {
-            let (slot, kind) = slots.of(kind);
-            Arc::clone(slot.get_or_init(|| Arc::new(SiteMetrics::new(site, kind))))
-        };
-        let Some(site) = site else {
-            return of(&sites.object_style);
-        };
-        let place = |(other, _): &(usize, _)| *other;
-        match sites.annotated.binary_search_by_key(&site.address(), place) {
-            Ok(found) => of(&sites.annotated[found].1),
-            Err(_) => of(&sites.of_name(site)),
+        let (sites, kind) = (self.sites(), label_of(kind));
+        let key = (site.map(Site::address), kind);
+        if let Some(found) = sites.read().get(&key) {
+            return Arc::clone(found);
         }
+        // Outside of the map's lock: this runs the recorder's code.
+        let made = Arc::new(SiteMetrics::new(site, kind));
+        Arc::clone(
+            sites
+                .write()
+                .entry(key)
+                .or_insert_with(|| Arc::clone(&made)),
+        )
     }
 }
 
-impl Sites {
-    fn new() -> Self {
-        describe::all();
-        let registered = inventory::iter::<Registration>();
-        let mut addresses: Vec<usize> = registered.into_iter().map(|it| it.0.address()).collect();
-        addresses.sort_unstable();
-        let slots = addresses.into_iter().map(|it| (it, SiteSlots::default()));
-        Self {
-            annotated: slots.collect(),
-            object_style: SiteSlots::default(),
-            named: RwLock::default(),
-        }
-    }
-
-    /// The handles of a name of the object style, which is in no list of sites.
-    ///
-    /// They are filled outside of the map's lock: that runs the recorder's code.
-    fn of_name(&self, site: &'static Site) -> Arc<SiteSlots> {
-        if let Some(found) = self.named.read().get(&site.address()) {
-            return Arc::clone(found);
-        }
-        Arc::clone(self.named.write().entry(site.address()).or_default())
+/// The value of the label `kind`. One permit is a plain lock.
+fn label_of(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Permits(permits) if permits.count() > 1 => "permits",
+        Kind::Read => "read",
+        Kind::Write => "write",
+        _ => "plain",
     }
 }
 

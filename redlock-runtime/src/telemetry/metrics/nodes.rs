@@ -64,7 +64,7 @@ pub(crate) fn sample_nodes(
     environment.spawner.spawn(Box::pin(async move {
         while let Some(pools) = read() {
             caught(RECORDER, || {
-                metrics.describe();
+                metrics.sites();
                 pools.iter().for_each(sample);
             });
             clock.sleep_until(clock.now().saturating_add(EVERY)).await;

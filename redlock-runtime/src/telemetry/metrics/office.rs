@@ -19,7 +19,7 @@ impl Metrics {
     /// A candidate stands: its figures are there as zeros, so that a rate sees its first term.
     pub(crate) fn stands(&self, site: &'static Site) {
         caught(RECORDER, || {
-            self.describe();
+            self.sites();
             let label = label(Some(site));
             gauge!(LEADING, "site" => label.clone()).increment(0);
             counter!(TERMS, "site" => label).increment(0);

@@ -24,7 +24,6 @@ impl Serve {
         while let Some(count) = transfer::read(&mut self.stream, self.input.room(), context)? {
             self.input.arrived(count);
             self.heard = Instant::now();
-            self.inbox.metrics.heard(self.heard);
             self.answer_all()?;
         }
         Ok(())
