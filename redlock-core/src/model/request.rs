@@ -27,8 +27,7 @@ pub struct Request {
     /// The number of retries, beyond those of `retry`, for attempts that no client won: if callers
     /// come at the same moment, each may get some of the votes, and no caller the lock.
     pub split_retries: u32,
-    /// The drift allowed for is ttl × this + 2 ms. On nodes with a restart check, not less than
-    /// [`DRIFT_FACTOR`](crate::restart_check::DRIFT_FACTOR).
+    /// The drift allowed for is ttl × this + 2 ms.
     pub clock_drift_factor: f64,
     /// An acquisition that leaves a shorter validity is given up and retried.
     pub min_validity: Duration,

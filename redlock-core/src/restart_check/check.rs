@@ -42,8 +42,6 @@ pub struct Verdict {
     pub disagreement: Option<String>,
     /// The step of the node's clock since the check before, in ms; positive if forwards.
     pub stepped_ms: Option<i64>,
-    /// When to check again, at the latest, if the node may vote.
-    pub look_again: Option<Duration>,
 }
 
 /// What a process says of itself on a node: in one step, if its marker still is `expected`, it becomes

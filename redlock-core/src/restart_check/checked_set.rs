@@ -13,7 +13,7 @@ use crate::env::timers::wake;
 use crate::node::operation::HINT_WINDOW;
 use crate::quorum::majority;
 
-use super::clock::{Gain, Look, Track, slewed};
+use super::clock::Look;
 use super::settings::StrictestSettings;
 use super::steps::{Readings, SteppedClock, whose_step};
 use super::{CLOCK_WINDOW, CheckAnswer, RestartCheck, marker_key};
@@ -51,25 +51,8 @@ struct Seat {
     /// The settings of processes that are written on the node.
     settings: StrictestSettings,
     clock: Readings,
-    /// The gain of its clock, while it is connected.
-    gain: Option<Gain>,
-    /// The movement of its clock.
-    track: Track,
     /// The task that asks it.
     waker: Option<Waker>,
-}
-
-/// What a node's clock gained, beside the clocks of the other nodes, in µs.
-#[derive(Debug, Default)]
-pub(super) struct Comparison {
-    /// All others gained at least this beyond the drift allowance.
-    pub(super) gained: i128,
-    /// The node gained more than the others by this at least.
-    pub(super) beyond: i128,
-    /// The same if the others did not move since they were asked.
-    pub(super) beyond_then: i128,
-    /// When the one was asked that has not been asked for the longest time.
-    pub(super) asked: Option<Moment>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -174,8 +157,6 @@ impl CheckedSet {
             was_marked: false,
             settings: StrictestSettings::default(),
             clock: Readings::default(),
-            gain: None,
-            track: Track::default(),
             waker: None,
         });
         state.seats.len() - 1
@@ -220,62 +201,16 @@ impl CheckedSet {
 
     /// Records a look at the clock of `seat`.
     pub(super) fn record_clock(&self, seat: usize, check: &CheckAnswer<'_>, look: Look) {
-        if !look.is_sharp && look.stepped.is_none() {
+        if !look.is_sharp {
             return;
         }
-        let longest = self.quarantine();
         {
-            let seat = &mut self.state.lock().seats[seat];
-            seat.gain = Some(look.gain);
-            if look.stepped.is_some() {
-                seat.track = Track::default();
-            }
-            seat.track.add(check, longest);
-            seat.clock
-                .details(check.asked, check.answered, look.stepped);
+            let clock = &mut self.state.lock().seats[seat].clock;
+            clock.record(check.asked, check.answered, look.stepped);
         }
         if look.stepped.is_some() {
             self.doubt();
         }
-    }
-
-    /// The clock of `seat` is another one now.
-    pub(super) fn forget_clock(&self, seat: usize) {
-        self.state.lock().seats[seat].track = Track::default();
-    }
-
-    /// Compares what the clock of `seat` gained by `now` with how the clocks of the other connected nodes
-    /// moved.
-    pub(super) fn compare(&self, seat: usize, now: Moment) -> Comparison {
-        let longest = self.quarantine();
-        let state = self.state.lock();
-        let others = state.seats.iter().enumerate();
-        let others = others.filter(|(index, it)| *index != seat && it.gain.is_some());
-        let others: Vec<&Seat> = others.map(|(_, other)| other).collect();
-        let gains = others.iter().filter_map(|it| it.gain);
-        let mut compared = Comparison {
-            gained: gains.map(|gain| gain.at_least.max(0)).min().unwrap_or(0),
-            asked: others.iter().filter_map(|it| it.track.asked()).min(),
-            ..Comparison::default()
-        };
-        let needed = majority(self.size) - 1;
-        for (start, gained) in state.seats[seat].track.gains(longest) {
-            let movements = others.iter().filter_map(|other| {
-                let moved = other.track.moved_since(start.answered)?;
-                // Since it was last read, it may have been slewed.
-                let unread = other.track.asked().map(|asked| now.saturating_since(asked));
-                Some((moved, moved + slewed(unread.unwrap_or_default())))
-            });
-            let movements: Vec<(i128, i128)> = movements.collect();
-            if movements.len() < needed {
-                continue;
-            }
-            let least = |of: fn(&(i128, i128)) -> i128| movements.iter().map(of).min().unwrap_or(0);
-            let (moved, may_have_moved) = (least(|it| it.0), least(|it| it.1));
-            compared.beyond_then = compared.beyond_then.max(gained - moved);
-            compared.beyond = compared.beyond.max(gained - may_have_moved);
-        }
-        compared
     }
 
     /// Whose clock the last step that was seen at `seat` was of.
@@ -299,7 +234,6 @@ impl CheckedSet {
         let seat = &mut self.state.lock().seats[seat];
         seat.finding = Finding::Unreachable;
         seat.run_id = None;
-        seat.gain = None;
     }
 
     /// Records that `seat` is blank at `now`, and says what its set makes of that.

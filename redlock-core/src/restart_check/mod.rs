@@ -57,7 +57,6 @@ mod details;
 mod marker;
 mod node_check;
 mod opening;
-mod pace;
 mod process;
 mod quarantine;
 mod settings;
@@ -74,14 +73,9 @@ pub use checked_set::CheckedSet;
 pub use marker::{Marker, marker_key};
 pub use node_check::{NodeCheck, NodeCheckOptions};
 
-/// A node's clock that moves against the client's by more than this between two checks, and by more
-/// than a slew moves it, has stepped.
+/// A node's clock that moves against the client's by more than this between two checks, and a thousandth
+/// of the time between them, has stepped.
 pub const CLOCK_WINDOW: Duration = Duration::from_millis(500);
-
-/// The drift allowance of the restart check. A node whose clock runs faster than this host's by a
-/// larger factor does not vote. The check does not cover a lock with a smaller
-/// [`clock_drift_factor`](crate::Request::clock_drift_factor).
-pub const DRIFT_FACTOR: f64 = 0.01;
 
 /// The time after a check within which its marker may be written, by the node's clock.
 const WRITES_WITHIN: Duration = Duration::from_secs(2);

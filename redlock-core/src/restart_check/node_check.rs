@@ -9,7 +9,6 @@ use crate::env::Moment;
 use super::clock::NodeClock;
 use super::details::{Cause, FoundMarker, MarkerDetails, held};
 use super::opening::AT_ONCE;
-use super::pace::{Pace, PaceVerdict};
 use super::process::{Process, Processes};
 use super::quarantine::OperatorIdle;
 use super::settings::StrictestSettings;
@@ -61,7 +60,6 @@ pub struct NodeCheck {
     /// A step whose quarantine is not written on the node yet.
     pub(super) unwritten: Option<Unwritten>,
     clock: NodeClock,
-    pace: Pace,
     processes: Processes,
 }
 
@@ -105,7 +103,6 @@ impl NodeCheck {
             suspicion: None,
             unwritten: None,
             clock: NodeClock::default(),
-            pace: Pace::default(),
             processes: Processes::default(),
         }
     }
@@ -124,11 +121,11 @@ impl NodeCheck {
     /// Judges a check. The caller must do exactly what the newest verdict says.
     pub fn check(&mut self, check: &CheckAnswer<'_>) -> Verdict {
         let process = self.recognize(check);
-        let look = self.clock.read(check, self.peers.quarantine());
+        let look = self.clock.read(check);
         let stepped = look.stepped;
         self.peers.record_clock(self.seat, check, look);
         let twin = self.peers.twin(self.seat, check.run_id);
-        let mut action = match twin {
+        let action = match twin {
             Some(twin) => {
                 self.unreachable();
                 Action::Refuse {
@@ -145,19 +142,13 @@ impl NodeCheck {
             None if self.peers.restart_check() == RestartCheck::Off => Action::Vote,
             None => self.judge(check, process, stepped),
         };
-        let mut pace = PaceVerdict::default();
-        if action == Action::Vote && self.peers.restart_check() != RestartCheck::Off {
-            pace = self.pace.judge(&self.peers, self.seat, check, look);
-            action = pace.action.unwrap_or(action);
-        }
         let found = check.marker.and_then(FoundMarker::parse);
         let is_opened = |found: &&FoundMarker| found.cause() != Some(Cause::Opening);
         if let Some(found) = found.as_ref().filter(is_opened) {
             self.seen_under = Some(found.marker.clone());
         }
         let marker = found.map(|found| found.marker);
-        let is_wrong = stepped.is_some() || pace.is_new_epoch;
-        let is_new_epoch = is_wrong && self.voted_under.is_some()
+        let is_new_epoch = stepped.is_some() && self.voted_under.is_some()
             || self
                 .voted_under
                 .as_ref()
@@ -180,7 +171,6 @@ impl NodeCheck {
             settings_write,
             disagreement,
             stepped_ms: stepped.map(millis),
-            look_again: pace.look_again,
         }
     }
 
@@ -191,7 +181,6 @@ impl NodeCheck {
         let process = self.processes.recognize(check);
         if process == Process::Another && !self.options.trust_aof {
             self.clock = NodeClock::default();
-            self.peers.forget_clock(self.seat);
         }
         process
     }

@@ -35,7 +35,7 @@ pub(super) enum SteppedClock {
 }
 
 impl Readings {
-    pub(super) fn details(&mut self, asked: Moment, answered: Moment, stepped: Option<i128>) {
+    pub(super) fn record(&mut self, asked: Moment, answered: Moment, stepped: Option<i128>) {
         if let Some(by_us) = stepped {
             self.step = Some(Step {
                 by_us,

@@ -16,6 +16,7 @@ use crate::error::{LockError, LockErrorKind, Subject};
 use crate::lease::{Lease, chain};
 use crate::parameters::{Counts, LockOptions};
 use crate::registry::held::{HeldPlace, Holder};
+use crate::registry::limits::check_ttl;
 use crate::registry::pools::set_of;
 use crate::registry::record::Record;
 use crate::registry::{Registry, scope};
@@ -146,8 +147,7 @@ impl Wanted {
             // a majority.
             request.split_retries = SPLIT_RETRIES;
         }
-        let limits = shared.limits.locks;
-        limits.check(&request).map_err(LockErrorKind::Invalid)?;
+        check_ttl(request.ttl, shared.limits.max_ttl).map_err(LockErrorKind::Invalid)?;
         let nodes = self.nodes(registry)?;
         let counts = parameters.counts.unwrap_or(Counts::Success);
         let counts = request.once_per.map(|_| counts);

@@ -275,16 +275,6 @@ impl Config {
         self
     }
 
-    /// The restart check's mode, and how many pools it looks after: a Redis Cluster has no restart check.
-    pub(crate) fn restart_checked(&self) -> (RestartCheck, usize) {
-        let addresses = self.pools.values().filter_map(|url| url.address().ok());
-        let is_remote = |address: &PoolAddress| matches!(address, PoolAddress::Redis(_));
-        let remote: Vec<PoolAddress> = addresses.filter(is_remote).collect();
-        let default = RestartCheck::default_for(remote.len());
-        let checked = remote.iter().filter(|address| !address.is_cluster());
-        (self.restart_check.unwrap_or(default), checked.count())
-    }
-
     /// How long an attempt that finds no majority waits for answers: 50 ms by default.
     ///
     /// ```

@@ -7,7 +7,7 @@ use redlock_core::error::Brief;
 use redlock_core::request::{MAX_TTL, MIN_TTL};
 
 use crate::config::{Config, PoolAddress, no_pools};
-use crate::registry::limits::LockLimits;
+use crate::registry::limits::check_ttl;
 use crate::registry::shutdown::CONFIRMING;
 use crate::text::{Name, did_you_mean};
 
@@ -209,6 +209,6 @@ fn check_settings(
 /// The values that a lock without a site would have.
 fn check_defaults(config: &Config) -> Result<(), redlock_core::error::Invalid> {
     let request = config.defaults.decided(false).request("check".into())?;
-    LockLimits::of(config).check(&request)?;
+    check_ttl(request.ttl, config.max_ttl)?;
     request.check()
 }

@@ -7,7 +7,7 @@ use redlock_core::request::Kind;
 
 use crate::config::{Config, SiteConfig};
 use crate::parameters::LockOptions;
-use crate::registry::limits::LockLimits;
+use crate::registry::limits::check_ttl;
 use crate::site::{Site, sites};
 use crate::text::Name;
 
@@ -117,7 +117,7 @@ fn check_values(config: &Config, site: &Site, own: Option<&SiteConfig>) -> Resul
     let request = options
         .decided(site.skips)
         .request(site.sample_resource())?;
-    LockLimits::of(config).check(&request)?;
+    check_ttl(request.ttl, config.max_ttl)?;
     request.check()
 }
 

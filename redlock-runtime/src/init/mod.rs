@@ -14,13 +14,12 @@ use std::sync::Arc;
 use redlock_core::node::{NodeErrorKind, NodeStatus};
 use redlock_core::quorum::majority;
 use redlock_core::redis::RedisOptions;
-use redlock_core::restart_check::CheckedSet;
+use redlock_core::restart_check::{CheckedSet, RestartCheck};
 use redlock_core::{Environment, MemoryNode, Node, RedisNode, Settings};
 
 use crate::config::{Config, PoolAddress};
 use crate::error::InitError;
 use crate::registry::io::io;
-use crate::registry::limits::LockLimits;
 use crate::registry::pools::Pool;
 use crate::registry::{Parts, Registry, scope};
 use crate::telemetry;
@@ -141,17 +140,20 @@ impl Registry {
         options.dead_after = options.dead_after.max(options.suspect_after * 4);
 
         let is_remote = |address: &&PoolAddress| matches!(address, PoolAddress::Redis(_));
-        let servers = plan.addresses.values().filter(is_remote).count();
-        let (restart_check, checked) = config.restart_checked();
+        let servers: Vec<_> = plan.addresses.values().filter(is_remote).collect();
+        let default = RestartCheck::default_for(servers.len());
+        let restart_check = config.restart_check.unwrap_or(default);
+        // A Redis Cluster has no restart check.
+        let checked = servers.iter().filter(|address| !address.is_cluster());
         cluster::warn_of_unchecked(&plan.addresses, restart_check);
         // A node that is not checked does not count when it is decided whether the set is new.
-        let checked_set = CheckedSet::new(restart_check, config.max_ttl, checked);
+        let checked_set = CheckedSet::new(restart_check, config.max_ttl, checked.count());
         options.checked_set = Some(Arc::new(
             checked_set.with_key_prefix(config.key_prefix.as_bytes()),
         ));
-        if servers > 0 && servers.is_multiple_of(2) {
+        if !servers.is_empty() && servers.len().is_multiple_of(2) {
             tracing::warn!(
-                pools = servers,
+                pools = servers.len(),
                 "an even number of pools survives no more failures than one less; use an odd one",
             );
         }
@@ -303,7 +305,7 @@ pub(crate) fn parts(
         default_pools: config.default_pools.clone(),
         defaults: config.defaults,
         overriding: overridden.iter().map(Overridden::overriding).collect(),
-        locks: LockLimits::of(config),
+        max_ttl: config.max_ttl,
         http: config.http,
         shutdown_grace: config.shutdown_grace,
         shutdown_deadline: config.shutdown_deadline,

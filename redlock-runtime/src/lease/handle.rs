@@ -11,7 +11,7 @@ use redlock_core::{NodeSet, Resource};
 use super::FencingToken;
 use crate::error::{LockError, LockErrorKind, Subject};
 use crate::parameters::Mode;
-use crate::registry::limits::RegistryLimits;
+use crate::registry::limits::{RegistryLimits, check_ttl};
 use crate::site::Site;
 
 /// An observer of a lease. It can be cloned and kept, and it holds nothing: after the end of the
@@ -224,7 +224,7 @@ impl LeaseHandle {
     /// Dropping the future leaves the old deadline standing.
     pub async fn extend(&self, ttl: Duration) -> Result<(), LockError> {
         let resource = self.resource().clone();
-        let checked = self.limits.locks.check_ttl(ttl);
+        let checked = check_ttl(ttl, self.limits.max_ttl);
         checked.map_err(|invalid| self.invalid(invalid))?;
         self.core
             .extend(ttl)

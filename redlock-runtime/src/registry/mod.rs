@@ -36,7 +36,7 @@ pub use shutdown_report::ShutdownReport;
 
 use elections::Elections;
 use held::{HeldEntry, HeldTable};
-use limits::{LockLimits, RegistryLimits};
+use limits::RegistryLimits;
 use overrides::{Overrides, Overriding};
 use pools::{Pool, set_of};
 use record::Recorder;
@@ -88,7 +88,7 @@ pub(crate) struct Parts {
     pub(crate) default_pools: Option<Vec<String>>,
     pub(crate) defaults: LockOptions,
     pub(crate) overriding: Vec<Overriding>,
-    pub(crate) locks: LockLimits,
+    pub(crate) max_ttl: Duration,
     pub(crate) http: HttpSettings,
     pub(crate) shutdown_grace: Duration,
     pub(crate) shutdown_deadline: Duration,
@@ -103,7 +103,7 @@ impl Registry {
         let names: Vec<String> = parts.default_pools.unwrap_or_else(all);
         let limits = RegistryLimits {
             registry: NEXT.fetch_add(1, Ordering::Relaxed),
-            locks: parts.locks,
+            max_ttl: parts.max_ttl,
             http: parts.http,
             throttles: throttles(&environment),
         };

@@ -1,8 +1,8 @@
 /* A wall clock that a test can move, preloaded into a server.
  *
  * The file that REDLOCK_CLOCK names is mapped, so that a change holds from the next look at the clock
- * on. It holds two settings, and which of them counts: one is written while the other is read. Monotonic
- * clocks go on as they are, as they do on a machine whose wall clock is set.
+ * on. It holds how many microseconds are added. Monotonic clocks go on as they are, as they do on a machine
+ * whose wall clock is set.
  *
  * The kernel is asked directly: looking up the functions that are replaced here would allocate, and
  * an allocator that looks at the clock while it starts (jemalloc does) would end up where it began. */
@@ -18,40 +18,24 @@
 
 #define MICROS 1000000
 
-struct setting {
-    int64_t shift; /* in microseconds */
-    int64_t since; /* until this time, in microseconds by the machine's clock */
-    int64_t ppm;   /* microseconds that are added for each second since then */
-};
-
-static const volatile struct {
-    int64_t which;
-    struct setting settings[2];
-} *file;
-
-static int64_t shift_at(const struct timespec *now) {
-    const volatile struct setting *setting = &file->settings[file->which & 1];
-    int64_t micros = (int64_t)now->tv_sec * MICROS + now->tv_nsec / 1000;
-    int64_t elapsed = micros > setting->since ? micros - setting->since : 0;
-    return setting->shift + elapsed * setting->ppm / MICROS;
-}
+static const volatile int64_t *shift;
 
 __attribute__((constructor)) static void map_shift(void) {
     const char *path = getenv("REDLOCK_CLOCK");
     int opened = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
     if (opened < 0)
         return;
-    void *page = mmap(NULL, sizeof *file, PROT_READ, MAP_SHARED, opened, 0);
+    void *page = mmap(NULL, sizeof *shift, PROT_READ, MAP_SHARED, opened, 0);
     close(opened);
     if (page != MAP_FAILED)
-        file = page;
+        shift = page;
 }
 
 int clock_gettime(clockid_t clock, struct timespec *now) {
     int failed = (int)syscall(SYS_clock_gettime, clock, now);
-    if (failed || !file || (clock != CLOCK_REALTIME && clock != CLOCK_REALTIME_COARSE))
+    if (failed || !shift || (clock != CLOCK_REALTIME && clock != CLOCK_REALTIME_COARSE))
         return failed;
-    int64_t by = shift_at(now);
+    int64_t by = *shift;
     now->tv_sec += by / MICROS;
     now->tv_nsec += by % MICROS * 1000;
     if (now->tv_nsec < 0) {

@@ -9,7 +9,6 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 const SOURCE: &str = include_str!("clock.c");
 
@@ -19,13 +18,8 @@ static LIBRARY: LazyLock<Result<Vec<u8>, String>> = LazyLock::new(build);
 /// How far one server's clock is from the machine's.
 #[derive(Debug)]
 pub(super) struct MovableClock {
-    /// In µs, until the time `since` by the machine's clock.
+    /// In µs.
     shift: i64,
-    since: i64,
-    /// The µs that are added for each second since then.
-    ppm: i64,
-    /// Which of the two settings in the file counts.
-    which: i64,
     /// The server has it mapped.
     file: File,
 }
@@ -36,51 +30,21 @@ impl MovableClock {
         let library = LIBRARY.as_ref().unwrap_or_else(|why| panic!("{why}"));
         fs::write(dir.join("clock.so"), library).expect("the node's directory can be written");
         let file = File::create(dir.join("clock")).expect("the node's directory can be written");
-        let mut clock = Self {
-            shift: 0,
-            since: 0,
-            ppm: 0,
-            which: 0,
-            file,
-        };
+        let clock = Self { shift: 0, file };
         clock.write();
         clock
     }
 
     /// Moves on from where the clock is.
     pub(super) fn jump(&mut self, micros: i64) {
-        self.turn(micros, micros_since_1970(SystemTime::now()), self.ppm);
-    }
-
-    /// Lets the clock run faster than the machine's by `ppm` parts in a million, from `at` on.
-    pub(super) fn slew(&mut self, at: SystemTime, ppm: i64) {
-        self.turn(0, micros_since_1970(at), ppm);
-    }
-
-    fn turn(&mut self, micros: i64, at: i64, ppm: i64) {
-        self.shift += (at - self.since).max(0) * self.ppm / MICROS + micros;
-        (self.since, self.ppm) = (at, ppm);
+        self.shift += micros;
         self.write();
     }
 
-    /// First the setting that does not count, then that it does.
-    fn write(&mut self) {
-        self.which = 1 - self.which;
-        let setting = [self.shift, self.since, self.ppm].map(i64::to_ne_bytes);
-        let (which, place) = (self.which.to_ne_bytes(), 8 + 24 * self.which.unsigned_abs());
-        let written = self.file.write_all_at(setting.as_flattened(), place);
-        written
-            .and_then(|()| self.file.write_all_at(&which, 0))
-            .expect("the clock's file can be written");
+    fn write(&self) {
+        let written = self.file.write_all_at(&self.shift.to_ne_bytes(), 0);
+        written.expect("the clock's file can be written");
     }
-}
-
-const MICROS: i64 = 1_000_000;
-
-fn micros_since_1970(time: SystemTime) -> i64 {
-    let time = time.duration_since(UNIX_EPOCH);
-    let micros = time.expect("a time after 1970").as_micros();
-    i64::try_from(micros).expect("a time before the year 290000")
 }
 
 /// Lets `command` start under the clock in `dir`.

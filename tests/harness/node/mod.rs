@@ -19,7 +19,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 /// How long a server may take to load its data and open its port, or to shut down.
 const START_STOP_TIMEOUT: Duration = Duration::from_secs(20);
@@ -212,17 +212,6 @@ impl RedisNode {
     /// Sets the server's wall clock back. Its keys expire so much later.
     pub fn set_back_clock(&self, by: Duration) {
         self.jump_clock(-micros(by));
-    }
-
-    /// Lets the server's wall clock run faster by `ppm` parts in a million, as under a time service that
-    /// slews it, or slower if that is negative. It runs so until it is told otherwise.
-    pub fn slew_clock(&self, ppm: i64) {
-        self.slew_clock_at(SystemTime::now(), ppm);
-    }
-
-    /// The same from `at` on, so that several servers begin at once.
-    pub fn slew_clock_at(&self, at: SystemTime, ppm: i64) {
-        self.clock().slew(at, ppm);
     }
 
     fn jump_clock(&self, micros: i64) {

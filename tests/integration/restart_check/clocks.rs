@@ -1,6 +1,6 @@
 //! Servers whose wall clocks jump.
 
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use redlock_core::Node;
 use redlock_core::error::LeaseEnd;
@@ -48,72 +48,23 @@ async fn a_lease_that_needs_a_node_whose_clock_stepped_is_lost_and_no_other() {
     assert_eq!((set.nodes[0].epoch(), set.nodes[1].epoch()), (1, 1));
 }
 
-/// chrony slews at 83 333 ppm unless it is told not to.
 #[tokio::test]
-async fn a_server_that_runs_faster_than_the_drift_votes_no_while_it_does_and_keeps_its_marker() {
-    for ppm in [83_333, 50_000] {
-        let nodes = movable(3).await;
-        let set = Set::attentive(nodes.urls()).await.voting().await;
-        let before = marker(&nodes[0]);
-        nodes[0].slew_clock(ppm);
-        set.until_it_says(0, "its clock runs faster than the drift")
-            .await;
-        assert_eq!(set.votes(), [false, true, true]);
-        nodes[0].slew_clock(0);
-        set.until_voting(0).await;
-        assert_eq!(marker(&nodes[0]), before);
-    }
-}
-
-#[tokio::test]
-async fn a_step_below_half_a_second_costs_a_server_its_votes_and_no_lease() {
+async fn a_step_below_half_a_second_costs_a_server_nothing() {
     let nodes = movable(3).await;
     let set = Set::attentive(nodes.urls()).await.voting().await;
     let before = marker(&nodes[0]);
-    nodes[0].advance_clock(Duration::from_millis(490));
-    set.until_it_says(0, "it gained").await;
-    set.until_voting(0).await;
-    assert_eq!(set.nodes[0].epoch(), 0);
-    assert_eq!(marker(&nodes[0]), before);
-}
-
-#[tokio::test]
-async fn leases_do_not_rest_on_a_server_that_gained_more_than_half_a_second() {
-    let nodes = movable(3).await;
-    let set = Set::attentive(nodes.urls()).await.voting().await;
-    let mut epochs = set.epochs(0);
-    let before = marker(&nodes[0]);
-    nodes[0].slew_clock(300_000);
-    let reason = epochs.next().await;
-    assert!(reason.contains("faster than the drift"), "{reason}");
-    assert_eq!(marker(&nodes[0]), before);
-    assert_eq!(set.votes(), [false, true, true]);
-}
-
-/// All servers gain alike if this host's clock is slewed back.
-#[tokio::test]
-async fn a_slew_of_this_host_closes_no_server() {
-    let nodes = movable(3).await;
-    let set = Set::attentive(nodes.urls()).await.voting().await;
-    let at = SystemTime::now() + Duration::from_secs(1);
-    for node in &nodes {
-        node.slew_clock_at(at, 83_333);
-    }
-    eventually("the servers to be far ahead", SOON, || async {
-        assert_eq!(set.votes(), [true; 3]);
-        let ahead = set.nodes.iter().map(|node| {
-            let clock = node.health().clock.expect("it was checked");
-            clock.ahead_us
-        });
-        let ahead = ahead.min().expect("there are nodes");
-        (ahead > 400_000)
+    let ahead = Duration::from_millis(450);
+    nodes[0].advance_clock(ahead);
+    eventually("a check", SOON, || async {
+        let clock = set.nodes[0].health().clock.expect("it was checked");
+        (clock.ahead_us > 400_000)
             .then_some(())
-            .ok_or_else(|| format!("{ahead} µs"))
+            .ok_or_else(|| format!("{clock:?}"))
     })
     .await;
-    for node in &set.nodes {
-        assert_eq!(node.epoch(), 0);
-    }
+    assert_eq!(set.votes(), [true; 3]);
+    assert_eq!(set.nodes[0].epoch(), 0);
+    assert_eq!(marker(&nodes[0]), before);
 }
 
 #[tokio::test]

@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use redlock_runtime::error::LockErrorKind;
-use redlock_runtime::parameters::LockOptions;
-use redlock_runtime::{LockError, Redlock, Resource, lock};
+use redlock_runtime::{LockError, Resource, lock};
 
-use crate::runtime::fixture::{SOON, config, registry, start};
+use crate::runtime::fixture::{SOON, registry, start};
 
 #[tokio::test]
 async fn acquire_extend_release() {
@@ -148,30 +147,6 @@ async fn bad_requests_are_refused_before_anything_is_sent() {
         })
         .await;
     nodes.assert_no_lock_keys(SOON).await;
-}
-
-#[tokio::test]
-async fn less_drift_than_the_restart_check_allows_for_is_refused_where_it_is_on() {
-    for (pools, is_on) in [(1, false), (3, true)] {
-        let (nodes, redlock) = start(pools).await;
-        for (factor, is_refused) in [(0.01, false), (0.009, is_on)] {
-            let wanted = lock("r").clock_drift_factor(factor);
-            let refused = registry(&redlock).scope(wanted.acquire()).await.err();
-            assert_eq!(
-                refused.is_some(),
-                is_refused,
-                "{pools} {factor}: {refused:?}"
-            );
-        }
-        let defaults = LockOptions::new().clock_drift_factor(0.009);
-        let started = Redlock::start(config(&nodes).defaults(defaults)).await;
-        let problems = started
-            .err()
-            .map(|error| error.to_string())
-            .unwrap_or_default();
-        let hint = "defaults: `clock_drift_factor` of 0.009 is below 0.01";
-        assert_eq!(problems.contains(hint), is_on, "{problems}");
-    }
 }
 
 #[tokio::test]

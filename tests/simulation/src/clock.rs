@@ -21,8 +21,6 @@ pub struct SkewedClock {
     process: Option<ProcessId>,
     /// How much faster than the common clock it runs, in parts of a million.
     rate: i64,
-    /// The same for a node, whose wall clock runs faster as well.
-    slew: i64,
     /// What it showed at time zero.
     origin: Duration,
     /// The error of the wall clock at time zero, in µs. It jumps.
@@ -44,7 +42,6 @@ impl SkewedClock {
             world: Arc::clone(world),
             process: Some(process),
             rate,
-            slew: 0,
             origin,
             wall_error: AtomicI64::new(wall_error),
             stepped: AtomicI64::new(0),
@@ -57,19 +54,6 @@ impl SkewedClock {
             process: None,
             ..Self::of_client(world, 0, rate, Duration::from_secs(1_000_000), wall_error)
         }
-    }
-
-    /// Makes a node's clock run faster from time zero on, by `slew` parts in a million. Keys expire by
-    /// this clock, and `TIME` shows it.
-    #[must_use]
-    pub fn slewed(mut self, slew: i64) -> Self {
-        self.slew = slew;
-        self
-    }
-
-    /// Whether it is [`slewed`](Self::slewed).
-    pub fn is_slewed(&self) -> bool {
-        self.slew != 0
     }
 
     /// Moves the wall clock by `micros`.
@@ -94,7 +78,7 @@ impl SkewedClock {
     pub fn common_time(&self, at: Moment) -> Duration {
         let shown = at.since_origin().saturating_sub(self.origin);
         let nanos = shown.as_nanos().saturating_mul(1_000_000)
-            / u128::from(1_000_000_u64.saturating_add_signed(self.rate + self.slew));
+            / u128::from(1_000_000_u64.saturating_add_signed(self.rate));
         // Far beyond every run, and far from an overflow.
         let mut time = Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX / 4));
         while self.run_for(time) < shown && time < Duration::from_nanos(u64::MAX / 4) {
@@ -105,7 +89,7 @@ impl SkewedClock {
 
     /// The time since zero, by this clock's rate.
     fn run_for(&self, common: Duration) -> Duration {
-        run_at(self.rate + self.slew, common)
+        run_at(self.rate, common)
     }
 }
 
@@ -140,8 +124,10 @@ impl Clock for SkewedClock {
     }
 
     fn wall(&self) -> Duration {
-        let counted = run_at(self.slew, self.world.now());
-        moved(EPOCH + counted, self.wall_error.load(Ordering::Relaxed))
+        moved(
+            EPOCH + self.world.now(),
+            self.wall_error.load(Ordering::Relaxed),
+        )
     }
 
     fn sleep_until(&self, at: Moment) -> Sleep {

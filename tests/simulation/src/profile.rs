@@ -32,11 +32,6 @@ pub enum Profile {
     /// them, are a day wrong. When everybody is done they are mended, and hours pass, so that idle
     /// counters expire; then everybody comes again. All want fencing tokens.
     Misset,
-    /// The same as [`Faulty`](Self::Faulty), and the clocks of a minority of the nodes run faster than
-    /// the drift allows, from before the first lock on: the restart check has to keep them from
-    /// voting. Or the clock of one client runs slower than the drift allows. Then its leases last
-    /// too long and no client is excluded, but no node may be closed to it.
-    Slewed,
     /// The same as [`Faulty`](Self::Faulty), and the locks have several permits. Each caller takes one or
     /// two.
     Permits,
@@ -48,13 +43,12 @@ pub enum Profile {
 
 impl Profile {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 7] = [
         Self::Calm,
         Self::Faulty,
         Self::Forgetful,
         Self::Wild,
         Self::Misset,
-        Self::Slewed,
         Self::Permits,
         Self::Sharing,
     ];
@@ -149,10 +143,6 @@ pub struct Settings {
     pub misset: usize,
     /// By how much, in µs.
     pub misset_by: i64,
-    /// Nodes whose clocks run too fast, from the last one on. None: the first client's runs too slow.
-    pub fast: usize,
-    /// By how much, in parts of a million.
-    pub slew: i64,
 }
 
 /// How callers of one process meet.
@@ -191,8 +181,6 @@ impl Settings {
     /// The run of `profile` that these random numbers choose.
     pub fn draw(profile: Profile, random: &mut Random) -> Self {
         let nodes = match random.below(20) {
-            // A single node has nothing to be compared with.
-            0 if profile == Profile::Slewed => 3,
             0 => 1,
             1 => 2,
             2 => 4,
@@ -232,7 +220,6 @@ impl Settings {
         let (restart_check, trusts_disks) = match profile {
             _ if forgets && is_checked => (RestartCheck::Strict, false),
             _ if forgets => (RestartCheck::Standard, false),
-            Profile::Slewed => (RestartCheck::Standard, is_checked),
             // To a restart check, clocks of any speed look like clocks that step all the time.
             Profile::Wild => (RestartCheck::Off, false),
             _ if is_checked => (RestartCheck::Standard, true),
@@ -246,14 +233,11 @@ impl Settings {
             Profile::Misset => ((nodes - 1) / 2, random.pick(&[DAY, -DAY])),
             _ => (0, 0),
         };
-        let (fast, slew) = slews(profile, nodes, random);
         let permits = permits(profile, random);
         Self {
             profile,
             misset,
             misset_by,
-            fast,
-            slew,
             permits,
             restart_check,
             forgets,
@@ -280,7 +264,7 @@ impl Settings {
                 _ => random.pick(&[0, 5000, 10_000]),
             },
             most_in_flight: random.pick(&[4, 1000, 1000, 1000]),
-            dead: random.index(nodes.div_ceil(2)).min((nodes - 1) / 2 - fast),
+            dead: random.index(nodes.div_ceil(2)),
             crowd,
             reports: Reports {
                 lost: random.pick(&[0, 0, 2000, 10_000]),
@@ -296,27 +280,15 @@ impl Settings {
         Rules {
             nodes: self.nodes,
             permits: self.permits,
-            exclusion: !is_wild && (self.profile != Profile::Slewed || self.fast > 0),
+            exclusion: !is_wild,
             leftovers: !is_wild,
             sharing: self.profile == Profile::Sharing,
             handover: self.crowd.handover,
-            most_ahead: (!is_wild && self.misset == 0 && self.slew == 0).then(|| {
+            most_ahead: (!is_wild && self.misset == 0).then(|| {
                 let error = self.error_of_nodes().unsigned_abs();
                 Duration::from_micros(error) + HINT_WINDOW + Duration::from_secs(1)
             }),
         }
-    }
-
-    /// By how many parts of a million the clock of the node at `seat` runs too fast.
-    pub fn slew_of_node(&self, seat: usize) -> i64 {
-        let is_fast = seat >= self.nodes - self.fast;
-        if is_fast { self.slew } else { 0 }
-    }
-
-    /// By how many parts of a million the clock of client `id` runs too slow.
-    pub fn loss_of_client(&self, id: usize) -> i64 {
-        let is_slow = self.fast == 0 && id == 0;
-        if is_slow { self.slew } else { 0 }
     }
 
     /// How far a right clock of a node is off at most, in µs.
@@ -350,17 +322,6 @@ fn forgets(profile: Profile, random: &mut Random) -> bool {
         Profile::Sharing => random.below(2) == 0,
         _ => profile == Profile::Forgetful,
     }
-}
-
-/// How many nodes run too fast, and by how many parts of a million they do, or a client runs too slow.
-fn slews(profile: Profile, nodes: usize, random: &mut Random) -> (usize, i64) {
-    if profile != Profile::Slewed {
-        return (0, 0);
-    }
-    let minority = (nodes - 1) / 2;
-    let fast = random.pick(&[0, 1, minority]).min(minority);
-    // Enough to be noticed beside the drift that is there already.
-    (fast, random.pick(&[25_000, 50_000, 83_333]))
 }
 
 impl Crowd {

@@ -73,7 +73,7 @@ impl Link {
         let next = match verdict.action {
             Action::Vote => {
                 self.open(wire, Gate::Voting);
-                verdict.look_again.unwrap_or(LOOKS_EVERY)
+                LOOKS_EVERY
             }
             Action::Write {
                 expected,

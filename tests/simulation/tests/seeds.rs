@@ -111,20 +111,6 @@ const WILD: [&str; 5] = [
 
 const FORGETFUL: [&str; 4] = ["wiped", "rolled_back", "quarantined", "forgotten"];
 
-const SLEWED: [&str; 10] = [
-    "acquired",
-    "contended",
-    "extended",
-    "expired",
-    "handed_over",
-    "quarantined",
-    // By clients that run too slow.
-    "forgotten",
-    "restarted",
-    "paused",
-    "probed",
-];
-
 const PERMITS: [&str; 14] = [
     "acquired_permits",
     "acquired_fenced",
@@ -183,7 +169,6 @@ mod in_small {
             (Profile::Forgetful, 150),
             (Profile::Wild, 150),
             (Profile::Misset, 20),
-            (Profile::Slewed, 60),
             (Profile::Permits, 150),
             (Profile::Sharing, 150),
         ] {
@@ -239,12 +224,6 @@ mod in_full {
     fn fencing_tokens_are_in_order_whatever_clocks_show_and_whenever_they_are_mended() {
         let coverage = all_hold(Profile::Misset, 400);
         assert_covers(&coverage, OFTEN, &["acquired_fenced", "mended", "probed"]);
-    }
-
-    #[test]
-    fn nodes_that_run_too_fast_do_not_vote_and_a_host_that_runs_too_slow_closes_none() {
-        let coverage = all_hold(Profile::Slewed, 1500);
-        assert_covers(&coverage, OFTEN, &SLEWED);
     }
 
     #[test]

@@ -3,8 +3,6 @@
 mod agreement;
 mod model;
 mod opening;
-mod pace;
-mod rates;
 mod steps;
 mod table;
 

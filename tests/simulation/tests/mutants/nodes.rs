@@ -9,7 +9,6 @@ const CHECKED_SET: &str = "redlock-core/src/restart_check/checked_set.rs";
 const MEMORY: &str = "redlock-core/src/memory/store.rs";
 const EVENTS: &str = "redlock-core/src/lease/events.rs";
 const VOTES: &str = "redlock-core/src/quorum/votes.rs";
-const PACE: &str = "redlock-core/src/restart_check/pace.rs";
 const NODE_CHECK: &str = "redlock-core/src/restart_check/node_check.rs";
 
 const CONFIRM_ANY_KEY: Patch = Patch {
@@ -139,25 +138,5 @@ pub(crate) const NODES: &[Mutant] = &[
         }],
         profile: "forgetful",
         breaks: Invariant::Unvouched,
-    },
-    Mutant {
-        name: "rates-not-compared",
-        patches: &[Patch {
-            file: PACE,
-            find: "step.action = self.gained.map(|it| hold(it, look_again, check));",
-            replace: "step.action = None;",
-        }],
-        profile: "slewed",
-        breaks: Invariant::Exclusion,
-    },
-    Mutant {
-        name: "own-slew-closes-nodes",
-        patches: &[Patch {
-            file: CHECKED_SET,
-            find: "compared.beyond = compared.beyond.max(gained - may_have_moved);",
-            replace: "compared.beyond = compared.beyond.max(gained);",
-        }],
-        profile: "slewed",
-        breaks: Invariant::Liveness,
     },
 ];

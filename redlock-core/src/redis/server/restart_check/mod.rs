@@ -176,7 +176,7 @@ impl ServerCheck {
             quarantine: None,
             is_settled: true,
             is_new_epoch: verdict.is_new_epoch,
-            look_again: verdict.look_again,
+            look_again: None,
             clock,
         };
         match verdict.action {
