@@ -51,59 +51,41 @@ impl Client {
         request.check()?;
         check_number(nodes)?;
         if let Some(permits) = request.kind.permits() {
-            // Boxed: it would be a large part of every acquisition's future.
-            return Box::pin(self.shared.acquire_permits(nodes, request, permits)).await;
+            return self.shared.acquire_permits(nodes, request, permits).await;
         }
+        let context = &self.shared.context;
         let line_key = LineKey {
-            keys: request
-                .resource
-                .keys_under(&self.shared.context.key_prefix)?,
+            keys: request.resource.keys_under(&context.key_prefix)?,
             kind: request.kind.on_nodes(),
             nodes: Arc::clone(nodes),
         };
         if let Some(node) = nodes.iter().find(|node| node.has_hash_slots()) {
             self.shared.check_slots(&**node, &line_key.keys, request)?;
         }
-        let mut budget = {
-            // A reference that lives on would be a part of every acquisition's future.
-            let context = &self.shared.context;
+        let mut budget =
             RetryBudget::new(&context.environment, &request.retry, context.node_timeout)
-                .with_splits(request.split_retries)
-        };
+                .with_splits(request.split_retries);
         if request.once_per.is_some() {
-            // Boxed: few locks have a period.
-            Box::pin(self.shared.unless_run(&line_key, budget.end)).await?;
+            self.shared.unless_run(&line_key, budget.end).await?;
         }
-        let mut caller = SharedCaller::of(&self.shared.context, &line_key, request, &budget);
-        let (mut turn, mut left_claim) = {
-            // Boxed: standing in line costs more than the allocation, and would be a large part of
-            // every acquisition's future.
-            let arrived = match Queued::arrive(&self.shared.lines, line_key) {
-                Arrival::Turn(turn, 0) => Ok(turn),
-                other => Err(Box::pin(self.shared.wait(other, nodes, &mut budget))),
-            };
-            match arrived {
-                Ok(turn) => (turn, None),
-                Err(waiting) => waiting.await?,
-            }
-        };
+        let mut caller = SharedCaller::of(context, &line_key, request, &budget);
+        let arrival = Queued::arrive(&self.shared.lines, line_key);
+        let (mut turn, mut left_claim) = self.shared.wait(arrival, nodes, &mut budget).await?;
         let lease = loop {
             if let Some(left) = left_claim.take() {
-                if left.suits(request, self.shared.context.clock()) {
-                    break self.shared.take_over(*left, request, &budget, turn);
+                if left.suits(request, context.clock()) {
+                    break self.shared.take_over(left, request, &budget, turn);
                 }
                 // The release goes ahead of the acquisition on each connection, without a round trip between
                 // the two.
                 left.release();
             }
             if let Some(until) = turn.left_free_until() {
-                // Boxed: few clients have a delay.
-                Box::pin(turn.leave_free(until, &budget)).await;
+                turn.leave_free(until, &budget).await;
             }
-            let timeout = budget.begin_attempt(&self.shared.context.environment, request.ttl);
-            let (context, keys) = (&self.shared.context, &turn.line_key().keys);
+            let timeout = budget.begin_attempt(&context.environment, request.ttl);
             let asks = PlainKeys {
-                keys,
+                keys: &turn.line_key().keys,
                 shared: caller.as_mut().map(|caller| caller.asks()),
             };
             let refused = match attempt(context, nodes, request, asks, timeout).await {
@@ -115,16 +97,16 @@ impl Client {
                 }
                 AttemptOutcome::Refused(refused) => refused,
             };
-            (turn, left_claim) = Box::pin(self.shared.pause(turn, refused, &mut budget)).await?;
+            (turn, left_claim) = self.shared.pause(turn, refused, &mut budget).await?;
         };
         if request.once_per.is_some() {
-            return Box::pin(self.shared.unless_run_meanwhile(lease)).await;
+            return self.shared.unless_run_meanwhile(lease).await;
         }
         Ok(lease)
     }
 }
 
-pub(super) type Begun = (Turn, Option<Box<LeftClaim>>);
+pub(super) type Begun = (Turn, Option<LeftClaim>);
 
 impl ClientShared {
     /// Refuses keys that no Redis Cluster can serve.
@@ -174,9 +156,7 @@ impl ClientShared {
                 WaitEnd::GaveUp(last_known) => {
                     return Err(self.gave_up(nodes, last_known, budget));
                 }
-                WaitEnd::Turn(turn, handoff) => {
-                    (turn, handoff.rounds, handoff.left_claim.map(Box::new))
-                }
+                WaitEnd::Turn(turn, handoff) => (turn, handoff.rounds, handoff.left_claim),
             },
         };
         self.take_break(&mut turn, rounds, None, budget).await;
@@ -259,7 +239,7 @@ impl ClientShared {
     pub(super) async fn pause(
         &self,
         mut turn: Turn,
-        refused: Box<Refused>,
+        refused: Refused,
         budget: &mut RetryBudget<'_>,
     ) -> Result<Begun, AcquireError> {
         let environment = &self.context.environment;

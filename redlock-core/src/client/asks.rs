@@ -16,12 +16,11 @@ use crate::quorum::round::Round;
 use super::permits::{Asked, WonPermits};
 
 /// What an attempt asks for.
-pub(crate) trait Asks {
-    /// What is needed behind the sending. Nothing for a plain lock: it would be a part of every
-    /// acquisition's future.
-    type Kept: Narrows;
+pub(crate) trait Asks: Copy {
+    /// What is known of an attempt that a majority granted.
+    type Won;
 
-    /// Sends the acquisition. By value: what is borrowed stays a part of every acquisition's future.
+    /// Sends the acquisition.
     fn send(
         self,
         context: &Context,
@@ -30,22 +29,14 @@ pub(crate) trait Asks {
         token: OwnerToken,
         in_time: (Arc<dyn Clock>, Moment),
         hint: Option<u64>,
-    ) -> (Arc<Claim>, Arc<Round>, Self::Kept);
-}
+    ) -> (Arc<Claim>, Arc<Round>);
 
-/// What becomes of the claim once a majority granted it.
-pub(crate) trait Narrows: Copy {
-    /// What is known of an attempt that a majority granted.
-    type Won;
-
-    /// Makes the claim one on the keys that a majority granted.
-    fn narrow(self, claim: &mut Arc<Claim>, acquisition: &Arc<Round>) -> Self::Won;
-
-    /// False if the claim was not narrowed: votes that arrive later make no lease of it.
-    fn has_won(won: &Self::Won) -> bool;
+    /// Makes the claim one on the keys that a majority granted. `None` if it was not narrowed: votes that
+    /// arrive later make no lease of it.
+    fn narrow(self, claim: &mut Arc<Claim>, acquisition: &Arc<Round>) -> Option<Self::Won>;
 
     /// The permits, if any are asked for.
-    fn asked(self) -> Option<Box<Asked>>;
+    fn asked(self) -> Option<Asked>;
 }
 
 /// The keys of a lock on keys that do not depend on the answers.
@@ -56,12 +47,8 @@ pub(crate) struct PlainKeys<'a> {
     pub(super) shared: Option<&'a SharedAttempt>,
 }
 
-/// A lock on keys that do not depend on the answers.
-#[derive(Clone, Copy)]
-pub(crate) struct Plain;
-
 impl Asks for PlainKeys<'_> {
-    type Kept = Plain;
+    type Won = ();
 
     fn send(
         self,
@@ -71,31 +58,23 @@ impl Asks for PlainKeys<'_> {
         token: OwnerToken,
         in_time: (Arc<dyn Clock>, Moment),
         hint: Option<u64>,
-    ) -> (Arc<Claim>, Arc<Round>, Self::Kept) {
+    ) -> (Arc<Claim>, Arc<Round>) {
         let (keys, shared) = (self.keys.clone(), self.shared.cloned());
         let counters = hint.map(|hint| (counter_keys(&keys, &context.key_prefix), hint));
-        let (claim, acquisition) =
-            Claim::acquire(nodes, keys, token, request.ttl, in_time, counters, shared);
-        (claim, acquisition, Plain)
-    }
-}
-
-impl Narrows for Plain {
-    type Won = ();
-
-    fn narrow(self, _claim: &mut Arc<Claim>, _acquisition: &Arc<Round>) {}
-
-    fn has_won((): &()) -> bool {
-        true
+        Claim::acquire(nodes, keys, token, request.ttl, in_time, counters, shared)
     }
 
-    fn asked(self) -> Option<Box<Asked>> {
+    fn narrow(self, _claim: &mut Arc<Claim>, _acquisition: &Arc<Round>) -> Option<()> {
+        Some(())
+    }
+
+    fn asked(self) -> Option<Asked> {
         None
     }
 }
 
-impl<'a> Asks for &'a Asked {
-    type Kept = &'a Asked;
+impl Asks for &Asked {
+    type Won = WonPermits;
 
     fn send(
         self,
@@ -105,29 +84,19 @@ impl<'a> Asks for &'a Asked {
         token: OwnerToken,
         in_time: (Arc<dyn Clock>, Moment),
         hint: Option<u64>,
-    ) -> (Arc<Claim>, Arc<Round>, Self::Kept) {
+    ) -> (Arc<Claim>, Arc<Round>) {
         let (order, keys) = (self.order(&token), self.keys.all());
         let hint = hint.unwrap_or_default();
-        let (claim, acquisition) =
-            Claim::acquire_permits(nodes, keys, order, token, request.ttl, in_time, hint);
-        (claim, acquisition, self)
+        Claim::acquire_permits(nodes, keys, order, token, request.ttl, in_time, hint)
     }
-}
 
-impl Narrows for &Asked {
-    type Won = Option<Box<WonPermits>>;
-
-    fn narrow(self, claim: &mut Arc<Claim>, acquisition: &Arc<Round>) -> Self::Won {
+    fn narrow(self, claim: &mut Arc<Claim>, acquisition: &Arc<Round>) -> Option<WonPermits> {
         let won = WonPermits::of(acquisition)?;
         *claim = claim.narrow(&self.keys, won.permits, acquisition);
-        Some(Box::new(won))
+        Some(won)
     }
 
-    fn has_won(won: &Self::Won) -> bool {
-        won.is_some()
-    }
-
-    fn asked(self) -> Option<Box<Asked>> {
-        Some(Box::new(self.clone()))
+    fn asked(self) -> Option<Asked> {
+        Some(self.clone())
     }
 }

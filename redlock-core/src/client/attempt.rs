@@ -1,6 +1,5 @@
 //! One attempt: ask all nodes at once, decide at a majority.
 
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,12 +23,12 @@ use crate::waiting::refusal::{Answers, Refusal};
 use crate::waiting::wakeup::{FreeWatch, QuorumWatch};
 
 use super::against::most_of_one_holder;
-use super::asks::{Asks, Narrows};
+use super::asks::Asks;
 use super::permits::Asked;
 
 pub(crate) enum AttemptOutcome<W> {
     Acquired(Arc<Claim>, Terms, W),
-    Refused(Box<Refused>),
+    Refused(Refused),
 }
 
 /// A failed attempt. Its release has been sent to every node.
@@ -40,7 +39,7 @@ pub(crate) struct Refused {
     /// The votes, which the callers in line share.
     pub(super) refusal: Arc<Refusal>,
     /// The permits that were asked for, if any were.
-    asked: Option<Box<Asked>>,
+    asked: Option<Asked>,
 }
 
 /// The counters of a majority after the second round.
@@ -51,16 +50,14 @@ struct Agreement {
     disagreement: Option<Answers>,
 }
 
-/// Asks for `request` once. The acquisition is sent by this call, and the future waits for the votes: what
-/// only the sending needs takes no room in it. Dropping the future drops the claim, which sends the release
-/// to every node.
-pub(crate) fn attempt<'a, A: Asks>(
-    context: &'a Arc<Context>,
+/// Asks for `request` once. Dropping the future drops the claim, which sends the release to every node.
+pub(crate) async fn attempt<A: Asks>(
+    context: &Arc<Context>,
     nodes: &NodeSet,
-    request: &'a Request,
+    request: &Request,
     asks: A,
     timeout: Duration,
-) -> impl Future<Output = AttemptOutcome<<A::Kept as Narrows>::Won>> + use<'a, A> {
+) -> AttemptOutcome<A::Won> {
     let environment = &context.environment;
     // The clock is read before the first byte is sent, as a node may count from then on.
     let started = environment.now();
@@ -69,30 +66,12 @@ pub(crate) fn attempt<'a, A: Asks>(
     // A straggler counts while the first keys cannot have expired, however little time the caller has.
     let straggles_until = started.saturating_add(attempt_time(context.node_timeout, request.ttl));
     let in_time = (Arc::clone(&environment.clock), straggles_until);
-    let (claim, acquisition, asks) = asks.send(context, nodes, request, token, in_time, hint);
-    votes(context, request, asks, claim, acquisition, started, timeout)
-}
-
-/// Waits for the votes of an acquisition that was sent, and judges them.
-async fn votes<K: Narrows>(
-    context: &Arc<Context>,
-    request: &Request,
-    asks: K,
-    mut claim: Arc<Claim>,
-    acquisition: Arc<Round>,
-    started: Moment,
-    timeout: Duration,
-) -> AttemptOutcome<K::Won> {
-    let environment = &context.environment;
-    let until = || started.saturating_add(timeout);
-    before(&*environment.clock, until(), acquisition.decided()).await;
+    let (mut claim, acquisition) = asks.send(context, nodes, request, token, in_time, hint);
+    let until = started.saturating_add(timeout);
+    before(&*environment.clock, until, acquisition.decided()).await;
     let won = asks.narrow(&mut claim, &acquisition);
-    let agreement = if request.fencing && K::has_won(&won) && acquisition.tally().is_won() {
-        match agreed(&claim, &acquisition) {
-            Some(agreement) => agreement,
-            // Boxed: a second round is rare, and would be a large part of every acquisition's future.
-            None => Box::pin(agree(context, &claim, &acquisition, until())).await,
-        }
+    let agreement = if request.fencing && won.is_some() && acquisition.tally().is_won() {
+        agree(context, &claim, &acquisition, until).await
     } else {
         Agreement::default()
     };
@@ -102,27 +81,30 @@ async fn votes<K: Narrows>(
     // The votes are read first and the clock after them: a client that was paused between request and
     // reply, or between these two lines, sees here that its lock may have expired.
     let has_token = agreement.token.is_some() || !request.fencing;
-    let is_won =
-        K::has_won(&won) && has_token && claim.is_vouched_for() && agreement.disagreement.is_none();
+    let is_won = has_token && claim.is_vouched_for() && agreement.disagreement.is_none();
     let now = environment.now();
     let deadline = started
         .saturating_add(request.ttl)
         .saturating_sub(drift(request.ttl, request.clock_drift_factor));
     let left = deadline.saturating_since(now);
-    if is_won && !left.is_zero() && left >= request.min_validity {
-        let terms = Terms {
-            acquired_at: started,
-            granted_at: now,
-            deadline,
-            expiring: third_left(started, deadline),
-            fencing_token: agreement.token,
-        };
-        claim.has_won();
-        return AttemptOutcome::Acquired(claim, terms, won);
-    }
+    let too_late = match won.filter(|_| is_won) {
+        Some(won) if !left.is_zero() && left >= request.min_validity => {
+            let terms = Terms {
+                acquired_at: started,
+                granted_at: now,
+                deadline,
+                expiring: third_left(started, deadline),
+                fencing_token: agreement.token,
+            };
+            claim.has_won();
+            return AttemptOutcome::Acquired(claim, terms, won);
+        }
+        Some(_) => Some(TooLate::Validity(left)),
+        None => None,
+    };
     let release = claim.release();
     let asked = asks.asked();
-    AttemptOutcome::Refused(Box::new(Refused {
+    AttemptOutcome::Refused(Refused {
         context: Arc::clone(context),
         release,
         refusal: Arc::new(Refusal {
@@ -131,27 +113,18 @@ async fn votes<K: Narrows>(
             acquisition,
             began: started,
             timeout,
-            too_late: is_won.then_some(TooLate::Validity(left)),
+            too_late,
             disagreement: agreement.disagreement,
             permits: asked.as_ref().map(|asked| asked.permits),
         }),
         claim,
         asked,
-    }))
-}
-
-/// The fencing token, if the counters of a majority agree after the first round. They usually do.
-fn agreed(claim: &Claim, acquisition: &Round) -> Option<Agreement> {
-    let votes = acquisition.answers_now(&claim.nodes);
-    let TokenChoice { token, below } = TokenChoice::of(&votes)?;
-    below.is_empty().then_some(Agreement {
-        token: Some(token),
-        disagreement: None,
     })
 }
 
-/// Raises the counters of a majority to one fencing token, in a second round. If a node fails
-/// meanwhile, another node that granted replaces it.
+/// The fencing token, if the counters of a majority agree. They usually do. Otherwise raises the counters of a
+/// majority to one fencing token, in a second round. If a node fails meanwhile, another node that granted
+/// replaces it.
 async fn agree(context: &Context, claim: &Claim, acquisition: &Round, until: Moment) -> Agreement {
     let clock = context.clock();
     let mut votes = acquisition.answers();
@@ -277,7 +250,7 @@ impl Refused {
     /// It never waits beyond the caller's own limit.
     ///
     /// If this future is dropped, only the error is lost.
-    pub(crate) async fn conclude(self: Box<Self>, budget: &RetryBudget<'_>) -> AcquireError {
+    pub(crate) async fn conclude(self, budget: &RetryBudget<'_>) -> AcquireError {
         let attempts = budget.attempts;
         let environment = &self.context.environment;
         let clock = &*environment.clock;
@@ -290,7 +263,7 @@ impl Refused {
         let now = environment.now();
         let elapsed = now.saturating_since(self.refusal.began);
         let inspection = self.inspect();
-        let undone = pin!(async {
+        let undone = async {
             if let Some(round) = &self.release {
                 // Only nodes that granted: nodes that hang would take the whole timeout.
                 round.set_goal(Goal::Seats(acquisition.granted_seats()));
@@ -299,7 +272,7 @@ impl Refused {
             if let Some(round) = &inspection {
                 round.decided().await;
             }
-        });
+        };
         let until = now.saturating_add(self.refusal.timeout);
         before(clock, bounded(until), undone).await;
 

@@ -108,7 +108,6 @@ impl ClientShared {
             asked.preferred.released = turn.take_released();
             let refused = match attempt(context, nodes, request, &asked, timeout).await {
                 AttemptOutcome::Acquired(claim, terms, won) => {
-                    let won = won.map(|won| *won).unwrap_or_default();
                     self.warn_of(nodes, won.other_count, request, &asked);
                     let place = LeasePlace::permits(&turn, won.permits);
                     drop(turn);

@@ -5,8 +5,8 @@
 //! sleeps until the earliest moment, and wakes what is due.
 
 use std::collections::BTreeMap;
-use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -84,15 +84,8 @@ impl Timekeeper {
                 None => self.earlier.notified().await,
                 Some(next) => {
                     let nap = next.saturating_since(now).min(LONGEST_NAP);
-                    let mut nap = pin!(tokio::time::sleep(nap));
-                    let mut earlier = pin!(self.earlier.notified());
-                    poll_fn(|context| {
-                        if earlier.as_mut().poll(context).is_ready() {
-                            return Poll::Ready(());
-                        }
-                        nap.as_mut().poll(context)
-                    })
-                    .await;
+                    // Both are reasons to look.
+                    let _ = tokio::time::timeout(nap, self.earlier.notified()).await;
                 }
             }
         }

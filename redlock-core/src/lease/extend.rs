@@ -35,6 +35,11 @@ pub(crate) struct SentExtension {
 }
 
 impl Extending {
+    /// True if the votes so far decide the extension, or no answers are waited for any more.
+    pub(crate) fn is_over(&self, now: Moment) -> bool {
+        self.extension.round.is_decided() || now >= self.sent.until
+    }
+
     /// Completes when the votes so far decide the extension.
     pub(crate) fn decided(&self) -> Decided<'_> {
         self.extension.round.decided()

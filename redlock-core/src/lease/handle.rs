@@ -39,7 +39,7 @@ pub struct Lease {
     /// The renewal that this holder asked for. It ends when the holder leaves.
     pub(crate) renewed: Option<RenewalId>,
     /// This holder's run, if its request has a period.
-    pub(crate) run: Option<Box<Run>>,
+    pub(crate) run: Option<Run>,
 }
 
 /// An observer of a lease. It can be cloned and kept, and it holds nothing: after the end of the lease

@@ -1,7 +1,5 @@
 //! Joining: a call below the holder of a lock shares its lease.
 
-use std::pin::pin;
-
 use crate::env::Moment;
 use crate::env::timeout::before;
 use crate::error::{ExtendError, TooLate, Unavailable};
@@ -85,7 +83,7 @@ impl Lease {
                     }));
                 };
                 // A retry cannot help a lease that is over.
-                before(&*environment.clock, next, pin!(self.lost())).await;
+                before(&*environment.clock, next, self.lost()).await;
             }
         }
         self.run = Run::of(request, began);

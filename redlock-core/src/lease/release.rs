@@ -52,8 +52,7 @@ impl Lease {
         let sent = self.release_share();
         let released = self.settled(sent).await;
         if let Some(run) = self.run.take() {
-            // Boxed: few leases have a period.
-            Box::pin(self.await_remembered(&run)).await;
+            self.await_remembered(&run).await;
         }
         released
     }

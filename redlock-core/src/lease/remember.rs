@@ -24,13 +24,11 @@ pub(crate) struct Run {
 
 impl Run {
     /// The run that began at `began`, if `request` has a period.
-    pub(crate) fn of(request: &Request, began: Moment) -> Option<Box<Self>> {
-        request.once_per.map(|period| {
-            Box::new(Self {
-                period,
-                began,
-                remembered: None,
-            })
+    pub(crate) fn of(request: &Request, began: Moment) -> Option<Self> {
+        request.once_per.map(|period| Self {
+            period,
+            began,
+            remembered: None,
         })
     }
 }

@@ -5,7 +5,7 @@
 //! serves many leases. While no lease is renewed there is no task.
 
 use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
@@ -34,7 +34,6 @@ struct InFlight {
     is_last: bool,
     terms: RenewalTerms,
     extending: Extending,
-    is_decided: bool,
 }
 
 /// Renews while there are leases to renew. After a panic it starts again with a pause.
@@ -66,15 +65,10 @@ async fn renew(leases: &Leases) {
         let Ok(next) = renewals.next_due(in_flight.is_empty(), has_room) else {
             return;
         };
-        wait(leases, &mut in_flight, next).await;
-        let mut at = 0;
-        while let Some(one) = in_flight.get(at) {
-            if !one.is_decided {
-                at += 1;
-                continue;
-            }
-            let one = in_flight.swap_remove(at);
-            match conclude(leases, &one, clock.now()) {
+        wait(leases, &in_flight, next).await;
+        let now = clock.now();
+        for one in in_flight.extract_if(.., |one| one.extending.is_over(now)) {
+            match conclude(leases, &one, now) {
                 Some(due) => renewals.put_back(one.id, due),
                 None => renewals.forget(one.id),
             }
@@ -82,32 +76,32 @@ async fn renew(leases: &Leases) {
     }
 }
 
-/// Waits until an extension is decided, or the next lease is due.
-async fn wait(leases: &Leases, in_flight: &mut [InFlight], next: Option<Moment>) {
-    let clock = leases.context.clock();
-    let mut sooner = pin!(leases.renewals.sooner.notified());
-    let overdue = in_flight.iter().map(|one| one.extending.sent.until);
-    let wakes_at = overdue.chain(next).min();
-    let mut timer = wakes_at.map(|at| clock.sleep_until(at));
-    poll_fn(|context| {
-        let now = clock.now();
-        let mut is_any_decided = false;
-        for one in &mut *in_flight {
+/// Waits until an extension is decided or has no time left, or the next lease is due.
+async fn wait(leases: &Leases, in_flight: &[InFlight], next: Option<Moment>) {
+    let any_is_decided = poll_fn(|context| {
+        // All of them are polled, so that each wakes the task.
+        let decided = in_flight.iter().filter(|one| {
             let mut decided = one.extending.decided();
-            let is_overdue = now >= one.extending.sent.until;
-            one.is_decided = Pin::new(&mut decided).poll(context).is_ready() || is_overdue;
-            is_any_decided |= one.is_decided;
+            Pin::new(&mut decided).poll(context).is_ready()
+        });
+        match decided.count() {
+            0 => Poll::Pending,
+            _ => Poll::Ready(()),
         }
-        let is_due = timer
-            .as_mut()
-            .is_some_and(|timer| Pin::new(timer).poll(context).is_ready());
-        if is_any_decided || is_due || sooner.as_mut().poll(context).is_ready() {
-            Poll::Ready(())
-        } else {
-            Poll::Pending
+    });
+    let overdue = in_flight.iter().map(|one| one.extending.sent.until);
+    let look = async {
+        match overdue.chain(next).min() {
+            Some(at) => leases.context.clock().sleep_until(at).await,
+            None => std::future::pending().await,
         }
-    })
-    .await;
+    };
+    tokio::select! {
+        biased;
+        () = any_is_decided => {}
+        () = leases.renewals.sooner.notified() => {}
+        () = look => {}
+    }
 }
 
 /// Sends an extension; `None` if there is nothing left to extend.
@@ -152,7 +146,6 @@ fn begin(
         is_last: now.saturating_add(ttl) >= terms.end,
         terms,
         extending,
-        is_decided: false,
         lease,
     })
 }

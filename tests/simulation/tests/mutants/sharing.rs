@@ -134,16 +134,17 @@ pub(crate) const SHARING: &[Mutant] = &[
         name: "a-readers-token-not-confirmed",
         patches: &[Patch {
             file: ATTEMPT,
-            find: "        match agreed(&claim, &acquisition) {
+            find: "        agree(context, &claim, &acquisition, until).await
 ",
             replace: "        let is_reader = request.kind == crate::model::kind::Kind::Read;
         let unconfirmed = || TokenChoice::of(&acquisition.answers_now(&claim.nodes));
-        let unconfirmed = is_reader.then(unconfirmed).flatten();
-        let unconfirmed = unconfirmed.map(|choice| Agreement {
-            token: Some(choice.token),
-            disagreement: None,
-        });
-        match unconfirmed.or_else(|| agreed(&claim, &acquisition)) {
+        match is_reader.then(unconfirmed).flatten() {
+            Some(choice) => Agreement {
+                token: Some(choice.token),
+                disagreement: None,
+            },
+            None => agree(context, &claim, &acquisition, until).await,
+        }
 ",
         }],
         profile: "sharing",

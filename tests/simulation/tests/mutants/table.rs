@@ -97,8 +97,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "deadline-not-checked-behind-the-votes",
         patches: &[Patch {
             file: ATTEMPT,
-            find: "if is_won && !left.is_zero() && left >= request.min_validity {",
-            replace: "if is_won {",
+            find: "Some(won) if !left.is_zero() && left >= request.min_validity => {",
+            replace: "Some(won) if true => {",
         }],
         profile: "faulty",
         breaks: Invariant::LateVotes,
