@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use redlock_core::error::{ExtendError, LeaseEnd};
 use redlock_core::lease::Released;
-use redlock_core::request::Renewal;
 use redlock_core::{NodeSet, Request};
-use redlock_tests::{NodeOptions, Nodes, RedisNode, eventually};
+use redlock_tests::{NodeOptions, Nodes, RedisNode};
 
 use crate::core::fixture::{SOON, connect, settle, start};
 use crate::sharing::fixture::{
@@ -116,24 +115,6 @@ async fn an_extension_does_not_revive_an_entry() {
     settle(&set).await;
     until_entries(&nodes, 1).await;
     drop(long);
-    nodes.assert_no_keys(SOON).await;
-}
-
-#[tokio::test]
-async fn reads_are_renewed() {
-    let (nodes, set) = start(3).await;
-    let mut request = reads().ttl(Duration::from_secs(2));
-    request.renewal = Renewal::Unlimited;
-    let reader = acquired(&set, &request).await;
-    eventually("renewals", SOON, async || {
-        let extensions = reader.extensions();
-        (extensions >= 2)
-            .then_some(())
-            .ok_or(format!("{extensions}"))
-    })
-    .await;
-    assert_eq!(reader.over(), None);
-    reader.release().await;
     nodes.assert_no_keys(SOON).await;
 }
 

@@ -55,21 +55,6 @@ async fn a_writer_keeps_everybody_out() {
 }
 
 #[tokio::test]
-async fn a_plain_lock_keeps_readers_and_writers_out() {
-    for n in [1, 3] {
-        let (nodes, set) = start(n).await;
-        let holder = acquired(&set, &plain()).await;
-        settle(&set).await;
-        for request in [reads(), writes()] {
-            assert_eq!(refused(&set, &request).await.0, Obstacle::Holder);
-        }
-        holder.release().await;
-        acquired(&set, &reads()).await.release().await;
-        nodes.assert_no_keys(SOON).await;
-    }
-}
-
-#[tokio::test]
 async fn locks_without_a_mode_in_every_form_and_readers_keep_each_other_out() {
     let forms = || {
         let mut forms = vec![plain(), once(["r", "s"]).ttl(TTL)];
@@ -197,23 +182,6 @@ async fn entries_from_before_a_lost_key_do_not_come_back_to_life() {
     reader.release().await;
     until_entries(&nodes, 1).await;
     next.release().await;
-    nodes.assert_no_keys(SOON).await;
-}
-
-#[tokio::test]
-async fn a_reader_whose_key_was_lost_has_lost_the_lock() {
-    let (nodes, set) = start(3).await;
-    let reader = acquired(&set, &reads()).await;
-    settle(&set).await;
-    for node in &nodes {
-        node.del("r");
-    }
-    let writer = acquired(&set, &writes()).await;
-    let ended = reader.extend(TTL).await.unwrap_err();
-    assert!(matches!(ended, ExtendError::Ended(_)), "{ended}");
-    reader.release().await;
-    assert!(writer.extend(TTL).await.is_ok(), "the writer is untouched");
-    writer.release().await;
     nodes.assert_no_keys(SOON).await;
 }
 

@@ -77,12 +77,3 @@ async fn a_readers_token_is_confirmed_on_the_nodes_below_it() {
     let writer = acquired(&set, &fenced(writes())).await;
     assert!(token(&writer) > AHEAD, "{}", token(&writer));
 }
-
-#[tokio::test]
-async fn without_fencing_there_is_no_counter() {
-    let (nodes, set) = start(3).await;
-    let reader = acquired(&set, &reads()).await;
-    assert_eq!(reader.fencing_token(), None);
-    reader.release().await;
-    nodes.assert_no_keys(SOON).await;
-}

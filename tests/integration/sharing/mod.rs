@@ -7,5 +7,4 @@ mod entries;
 mod exclusion;
 mod fencing;
 mod fixture;
-mod process;
 mod waiting;

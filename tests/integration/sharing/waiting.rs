@@ -23,32 +23,6 @@ fn waits(set: &NodeSet, request: Request) -> Waiting {
 }
 
 #[tokio::test]
-async fn no_reader_passes_a_waiting_writer() {
-    for n in [1, 3] {
-        let (nodes, set) = start(n).await;
-        let reader = acquired(&set, &reads()).await;
-        let writer = waits(&set, writes());
-        until_there(&nodes, INTENT).await;
-        let (obstacle, text) = refused(&set, &reads()).await;
-        assert_eq!(obstacle, Obstacle::WaitingWriter, "{text}");
-        let owner = format!("/{}, which waits for it", std::process::id());
-        assert!(
-            text.starts_with("left to a writer of ") && text.contains(&owner),
-            "{text}"
-        );
-        reader.release().await;
-        let writer = writer.await.unwrap().unwrap();
-        settle(&set).await;
-        assert_eq!(nodes.values_of(INTENT), vec![None; n], "it has won");
-        writer.release().await;
-        acquired(&set, &reads()).await.release().await;
-        nodes
-            .assert_no_keys_but(SOON, |key| key == TURN.as_bytes())
-            .await;
-    }
-}
-
-#[tokio::test]
 async fn a_writer_does_not_starve_under_a_stream_of_readers() {
     let (nodes, set) = start(3).await;
     let mut reader = acquired(&set, &reads()).await;
@@ -66,38 +40,6 @@ async fn a_writer_does_not_starve_under_a_stream_of_readers() {
         reader = waiting.await.unwrap().unwrap();
         reader.release().await;
     }
-}
-
-#[tokio::test]
-async fn a_reader_waits_for_one_writer() {
-    let (nodes, set) = start(3).await;
-    let writer = acquired(&set, &writes()).await;
-    let reader = waits(&set, reads());
-    until_there(&nodes, TURN).await;
-    assert!(!reader.is_finished());
-    writer.release().await;
-    reader.await.unwrap().unwrap().release().await;
-    nodes.assert_no_keys(SOON).await;
-}
-
-#[tokio::test]
-async fn a_writer_that_gives_up_takes_its_intent_back() {
-    let (nodes, set) = start(3).await;
-    let reader = acquired(&set, &reads()).await;
-    let mut request = writes().retries(2);
-    request.retry.delay = Duration::from_secs(2);
-    let writer = tokio::spawn({
-        let set = set.clone();
-        async move { client().acquire(&set, &request).await }
-    });
-    until_there(&nodes, INTENT).await;
-    let refused = writer.await.unwrap().unwrap_err();
-    assert!(refused.to_string().contains("held by readers"), "{refused}");
-    settle(&set).await;
-    assert_eq!(nodes.values_of(INTENT), [None, None, None]);
-    acquired(&set, &reads()).await.release().await;
-    reader.release().await;
-    nodes.assert_no_keys(SOON).await;
 }
 
 #[tokio::test]
@@ -142,40 +84,6 @@ async fn a_writer_finds_a_free_lock_though_its_wake_up_was_lost() {
         waiting.await.unwrap().unwrap().release().await;
     }
     nodes.assert_no_keys(SOON).await;
-}
-
-/// What waits on the nodes goes by itself: there is no queue that the dead stand in.
-#[tokio::test]
-async fn a_dead_waiter_blocks_nobody_and_a_forged_turn_only_delays() {
-    let (nodes, set) = start(3).await;
-    let expected = [
-        (
-            INTENT,
-            "nobody",
-            reads(),
-            Obstacle::WaitingWriter,
-            "left to a writer of another client, which waits for it",
-        ),
-        (
-            TURN,
-            "turn",
-            writes(),
-            Obstacle::ReadersTurn,
-            "left to readers that a writer kept out",
-        ),
-    ];
-    for (key, value, request, obstacle, text) in expected {
-        for node in &nodes {
-            node.set(key, value, Some(TTL));
-        }
-        let (found, error) = refused(&set, &request).await;
-        assert_eq!(found, obstacle);
-        assert!(error.starts_with(text), "{error}");
-        for node in &nodes {
-            node.set(key, value, Some(Duration::from_millis(300)));
-        }
-        waits(&set, request).await.unwrap().unwrap().release().await;
-    }
 }
 
 /// The keys are anybody's to write. Whatever is in them, no writer and no reader is in at once.

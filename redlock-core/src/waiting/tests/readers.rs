@@ -1,10 +1,11 @@
-//! Readers and writers of several processes.
+//! Readers and writers of several processes, and of one.
 
 use super::*;
 use crate::model::kind::Kind;
 use crate::node::{Obstacle, READERS_TURN};
 
 const INTENT: &[u8] = b"redlock:intent:{r}";
+const READERS: &[u8] = b"redlock:readers:{r}";
 const TURN: &[u8] = b"redlock:turn:{r}";
 
 impl Scene {
@@ -64,6 +65,8 @@ fn readers_that_a_writer_kept_out_go_in_before_the_next_writer() {
     first.clock.advance(READERS_TURN);
     let late = refused(&mut first.acquire(&once().kind(Kind::Read)));
     assert_eq!(obstacle(&late), Obstacle::WaitingWriter);
+    let waits = format!("/{}, which waits for it", std::process::id());
+    assert!(late.to_string().contains(&waits), "{late}");
     assert!(is_waiting(&mut write));
     released(lease);
     let holder = acquired(&mut write);
@@ -153,4 +156,28 @@ fn the_intent_of_a_writer_that_died_goes_by_itself() {
         }
     }
     panic!("a dead writer keeps readers out");
+}
+
+#[test]
+fn readers_of_a_process_hold_side_by_side_with_an_entry_each() {
+    let scene = Scene::new();
+    let leases = [0; 3].map(|_| scene.acquired(&reader()));
+    assert_eq!(scene.nodes[0].readers(READERS).len(), 3);
+    for lease in leases {
+        let writer = refused(&mut scene.acquire(&once().kind(Kind::Write)));
+        assert_eq!(obstacle(&writer), Obstacle::Readers);
+        assert_eq!(released(lease), Released::Confirmed);
+    }
+    assert!(scene.is_free());
+}
+
+/// The nodes say who is next.
+#[test]
+fn writers_of_a_process_do_not_hand_the_lock_over() {
+    let scene = Scene::new();
+    let first = scene.acquired(&writer());
+    let mut next = scene.acquire(&writer());
+    assert!(is_waiting(&mut next));
+    assert_eq!(released(first), Released::Confirmed);
+    released(acquired(&mut next));
 }
