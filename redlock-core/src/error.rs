@@ -9,8 +9,8 @@ use std::time::Duration;
 pub use crate::model::brief::Brief;
 pub use crate::model::invalid::Invalid;
 pub use crate::model::last_run::LastRun;
-pub use crate::model::permits_held::PermitsHeld;
 use crate::model::resource::Resource;
+pub use crate::node::PermitsHeld;
 use crate::node::{Answer, Holding, NodeError};
 
 /// The reason why a lock was not acquired. The attempts leave nothing on a node that answered.
@@ -148,8 +148,8 @@ pub struct Contended {
     pub waited: Duration,
     /// The number of callers of this process in the line, if the line is full; otherwise zero.
     pub waiters: usize,
-    /// If permits were asked for: how many there are.
-    pub permits: Option<Box<PermitsHeld>>,
+    /// If a permit was asked for: how many there are.
+    pub permits: Option<PermitsHeld>,
 }
 
 impl fmt::Display for Contended {

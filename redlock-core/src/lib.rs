@@ -105,10 +105,9 @@ pub mod request {
     //! long the request tries ([`Retry`]) and its lease is renewed ([`Renewal`]);
     //! what a ttl and the names of a [`Resource`](crate::Resource) may be; the [`Note`] of a holder.
 
-    pub use crate::model::kind::{Kind, MAX_PERMITS, MAX_TAKE, Permits};
+    pub use crate::model::kind::{Kind, MAX_PERMITS};
     pub use crate::model::name::Name;
     pub use crate::model::note::{MAX_NOTE_BYTES, Note};
-    pub use crate::model::permits::PermitSet;
     pub use crate::model::request::{
         MAX_TTL, MIN_TTL, Renewal, Retry, RetryLimit, check_drift_factor, check_period, check_ttl,
     };

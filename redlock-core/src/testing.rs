@@ -1,5 +1,5 @@
 //! What a test of a node needs: [`ask`] puts an operation to it, and a [`QuorumWatch`] has it tell of
-//! keys. [`run_keys`] and [`remembered_for`] are about runs that a node remembers, [`permit_keys`] about permits.
+//! keys. [`run_keys`] and [`remembered_for`] are about runs that a node remembers, [`permit_key`] about permits.
 //!
 //! Methods for tests stand at their types: [`OwnerToken::draw`], [`LeaseHandle::lose_keys`],
 //! [`MemoryNode::serve`] and [`MemoryNode::fork`].
@@ -12,7 +12,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::model::permits::PermitSet;
 use crate::model::resource::Resource;
 use crate::node::operation::Operation;
 use crate::node::{Answer, Node, Reply};
@@ -37,17 +36,9 @@ pub fn run_keys(keys: &Resource, prefix: &[u8]) -> Resource {
     runs::run_keys(keys, prefix)
 }
 
-/// The keys of `permits` of the lock on `key`, which has the key prefix `prefix`; the key of the lock itself if
-/// there are none.
-pub fn permit_keys(key: &Resource, prefix: &[u8], permits: PermitSet) -> Resource {
-    if permits.is_empty() {
-        return key.clone();
-    }
-    let keys = permits.iter().map(|permit| key_of(key, permit, prefix));
-    let keys: Vec<_> = keys
-        .map(|key| key.names().next().unwrap_or_default().to_vec())
-        .collect();
-    Resource::all(keys)
+/// The key of `permit` of the lock on `key`, which has the key prefix `prefix`.
+pub fn permit_key(key: &Resource, prefix: &[u8], permit: u16) -> Resource {
+    key_of(key, permit, prefix)
 }
 
 /// The time for which a run is remembered, counted from its beginning.

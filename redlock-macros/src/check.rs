@@ -106,14 +106,9 @@ fn check_mode(
     let Some(value) = args.get(Key::Mode) else {
         return;
     };
-    // `take` belongs to `permits`: one error for both.
-    let of_permits = [Key::Permits, Key::Take].into_iter();
-    let mut beside = of_permits.filter_map(|key| Some((key, args.later_of(Key::Mode, key)?)));
-    if let Some((key, later)) = beside.next() {
-        let message = format!(
-            "a reader has no permit, and a writer is alone; keep one of `mode` and `{}`",
-            key.name()
-        );
+    if let Some(later) = args.later_of(Key::Mode, Key::Permits) {
+        let message =
+            "a reader has no permit, and a writer is alone; keep one of `mode` and `permits`";
         errors.at(later, message);
     }
     if let Some(plan::Resource::All(names)) = resource

@@ -89,7 +89,6 @@ parameters! {
         Kind::Word([("success", ["Counts", "Success"]), ("every", ["Counts", "Every"])]),
         r#"counts = "every""#;
     Permits "permits": Kind::Count, "permits = 4";
-    Take "take": Kind::Count, "take = 2";
     Fencing "fencing": Kind::Flag, "fencing = true";
     Mode "mode": Kind::Word([("read", ["Mode", "Read"]), ("write", ["Mode", "Write"])]),
         r#"mode = "read""#;

@@ -70,6 +70,11 @@ impl Settings {
         }
     }
 
+    /// True if the value of a parameter is the constant `true`.
+    pub(crate) fn is_true(&self, key: Key) -> bool {
+        matches!(self.get(key), Some(Setting::Literal(Value::Flag(true))))
+    }
+
     /// The constant values.
     pub(crate) fn literals(&self) -> impl Iterator<Item = (Key, &Value)> {
         self.0.iter().filter_map(|(key, setting)| match setting {

@@ -50,8 +50,8 @@ impl Client {
     pub async fn acquire(&self, nodes: &NodeSet, request: &Request) -> Result<Lease, AcquireError> {
         request.check()?;
         check_number(nodes)?;
-        if let Some(permits) = request.kind.permits() {
-            return self.shared.acquire_permits(nodes, request, permits).await;
+        if let Some(count) = request.kind.permits() {
+            return self.shared.acquire_permit(nodes, request, count).await;
         }
         let context = &self.shared.context;
         let line_key = LineKey {
@@ -132,8 +132,8 @@ impl ClientShared {
             parameter: "`once_per`",
             key: "record of its runs",
         });
-        let permits = request.kind.permits().map(|permits| Beside {
-            keys: key_of(keys, permits.count() - 1, prefix),
+        let permits = request.kind.permits().map(|count| Beside {
+            keys: key_of(keys, count - 1, prefix),
             parameter: "`permits`",
             key: "key of a permit",
         });

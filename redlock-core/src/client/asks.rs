@@ -13,7 +13,7 @@ use crate::quorum::claim::sharing::SharedAttempt;
 use crate::quorum::fencing::counter_keys;
 use crate::quorum::round::Round;
 
-use super::permits::{Asked, WonPermits};
+use super::permits::Asked;
 
 /// What an attempt asks for.
 pub(crate) trait Asks: Copy {
@@ -74,7 +74,8 @@ impl Asks for PlainKeys<'_> {
 }
 
 impl Asks for &Asked {
-    type Won = WonPermits;
+    /// The number of the permit.
+    type Won = u16;
 
     fn send(
         self,
@@ -83,17 +84,19 @@ impl Asks for &Asked {
         request: &Request,
         token: OwnerToken,
         in_time: (Arc<dyn Clock>, Moment),
-        hint: Option<u64>,
+        _hint: Option<u64>,
     ) -> (Arc<Claim>, Arc<Round>) {
         let (order, keys) = (self.order(&token), self.keys.all());
-        let hint = hint.unwrap_or_default();
-        Claim::acquire_permits(nodes, keys, order, token, request.ttl, in_time, hint)
+        Claim::acquire_permit(nodes, keys, order, token, request.ttl, in_time)
     }
 
-    fn narrow(self, claim: &mut Arc<Claim>, acquisition: &Arc<Round>) -> Option<WonPermits> {
-        let won = WonPermits::of(acquisition)?;
-        *claim = claim.narrow(&self.keys, won.permits, acquisition);
-        Some(won)
+    fn narrow(self, claim: &mut Arc<Claim>, acquisition: &Arc<Round>) -> Option<u16> {
+        if !acquisition.tally().is_won() {
+            return None;
+        }
+        let permit = acquisition.permit()?;
+        *claim = claim.narrow(self.keys.of(permit)?, acquisition);
+        Some(permit)
     }
 
     fn asked(self) -> Option<Asked> {

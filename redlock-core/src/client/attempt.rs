@@ -8,7 +8,6 @@ use crate::env::Moment;
 use crate::env::timeout::before;
 use crate::error::{AcquireError, TooLate};
 use crate::lease::events::third_left;
-use crate::model::permits::CountRecord;
 use crate::model::request::{Request, drift};
 use crate::node::operation::{Operation, Want};
 use crate::node::{Answer, NodeSet, Reply};
@@ -70,7 +69,7 @@ pub(crate) async fn attempt<A: Asks>(
     let until = started.saturating_add(timeout);
     before(&*environment.clock, until, acquisition.decided()).await;
     let won = asks.narrow(&mut claim, &acquisition);
-    let agreement = if request.fencing && won.is_some() && acquisition.tally().is_won() {
+    let agreement = if request.fencing && acquisition.tally().is_won() {
         agree(context, &claim, &acquisition, until).await
     } else {
         Agreement::default()
@@ -115,7 +114,7 @@ pub(crate) async fn attempt<A: Asks>(
             timeout,
             too_late,
             disagreement: agreement.disagreement,
-            permits: asked.as_ref().map(|asked| asked.permits),
+            permits: asked.as_ref().map(|asked| asked.count),
         }),
         claim,
         asked,
@@ -180,8 +179,8 @@ impl Refused {
         most < voted && most < majority(self.claim.nodes.len())
     }
 
-    /// The largest number of nodes that one holder may have by the votes. If permits are asked for, the
-    /// number of nodes on which too few permits are free.
+    /// The largest number of nodes that one holder may have by the votes. If a permit is asked for, the
+    /// number of nodes on which none is free.
     fn most_against(&self) -> usize {
         let answers = self.acquisition().answers();
         match self.asked {
@@ -190,10 +189,9 @@ impl Refused {
         }
     }
 
-    /// Lets the next attempt learn from the answers which permits are free. Returns another number of permits
-    /// that a node remembers.
-    pub(super) fn teach(&self, asked: &mut Asked) -> Option<CountRecord> {
-        asked.learn(self.acquisition(), self.claim.nodes.len())
+    /// Lets the next attempt learn from the answers which permits are free.
+    pub(super) fn teach(&self, asked: &mut Asked) {
+        asked.learn(self.acquisition(), self.claim.nodes.len());
     }
 
     /// True if a node says that others go first, although no holder there excludes us.
@@ -216,8 +214,7 @@ impl Refused {
             match &self.asked {
                 None => FreeWatch::One(watch(keys)),
                 Some(asked) => {
-                    let each = asked.keys.each().map(|key| watch(&key));
-                    FreeWatch::of_permits(each, asked.permits.take())
+                    FreeWatch::Permits(asked.keys.each().map(|key| watch(&key)).collect())
                 }
             }
         })

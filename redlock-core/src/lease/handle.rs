@@ -61,11 +61,11 @@ impl Lease {
         terms: Terms,
         place: LeasePlace,
     ) -> Self {
-        let (turn, permits) = place.parts();
+        let (turn, permit) = place.parts();
         let shared = LeaseShared {
             leases: Arc::clone(leases),
             claim,
-            permits,
+            permit,
             resource: request.resource.clone(),
             kind: request.kind,
             ttl: request.ttl,

@@ -76,7 +76,7 @@ use crate::model::resource::Resource;
 use crate::quorum::claim::Claim;
 use crate::waiting::{LineKey, Lines, Turn};
 use extend::SentExtension;
-use place::HeldPermits;
+use place::HeldPermit;
 pub(crate) use place::LeasePlace;
 use renewals::Renewals;
 use watchers::Watchers;
@@ -116,8 +116,8 @@ fn tell_held_back(cause: &Cause, held_back: u64) {
 pub(crate) struct LeaseShared {
     pub(crate) leases: Arc<Leases>,
     pub(crate) claim: Arc<Claim>,
-    /// If it is a lease on permits.
-    permits: Option<Box<HeldPermits>>,
+    /// If it is a lease on a permit.
+    permit: Option<Box<HeldPermit>>,
     resource: Resource,
     kind: Kind,
     /// The request's ttl.
@@ -186,7 +186,7 @@ impl LeaseShared {
     }
 
     fn line_key(&self) -> LineKey {
-        let line_key = self.permits.as_ref().map(|held| held.line_key.clone());
+        let line_key = self.permit.as_ref().map(|held| held.line_key.clone());
         line_key.unwrap_or_else(|| LineKey {
             keys: self.claim.keys.clone(),
             kind: self.kind.on_nodes(),

@@ -1,7 +1,6 @@
-//! A lease's place in the line of its lock, and the permits that it has.
+//! A lease's place in the line of its lock, and the permit that it has.
 
 use crate::model::kind::Kind;
-use crate::model::permits::PermitSet;
 use crate::waiting::{LineKey, Turn};
 
 use super::{LeaseHandle, LeaseShared};
@@ -12,56 +11,51 @@ pub(crate) enum LeasePlace {
     Line(Turn),
     /// A reader's turn was passed on.
     Passed,
-    /// The lease is on permits, and its turn was passed on.
-    Permits(Box<HeldPermits>),
+    /// The lease is on a permit, and its turn was passed on.
+    Permit(Box<HeldPermit>),
 }
 
-/// The permits of a lease.
-pub(crate) struct HeldPermits {
+/// The permit of a lease.
+pub(crate) struct HeldPermit {
     pub(super) line_key: LineKey,
-    pub(super) permits: PermitSet,
+    permit: u16,
 }
 
 impl LeasePlace {
-    /// The place of a lease on `permits`, whose caller has `turn`.
-    pub(crate) fn permits(turn: &Turn, permits: PermitSet) -> Self {
+    /// The place of a lease on `permit`, whose caller has `turn`.
+    pub(crate) fn permit(turn: &Turn, permit: u16) -> Self {
         let line_key = turn.line_key().clone();
-        Self::Permits(Box::new(HeldPermits { line_key, permits }))
+        Self::Permit(Box::new(HeldPermit { line_key, permit }))
     }
 
-    pub(super) fn parts(self) -> (Option<Turn>, Option<Box<HeldPermits>>) {
+    pub(super) fn parts(self) -> (Option<Turn>, Option<Box<HeldPermit>>) {
         match self {
             Self::Line(turn) => (Some(turn), None),
             Self::Passed => (None, None),
-            Self::Permits(held) => (None, Some(held)),
+            Self::Permit(held) => (None, Some(held)),
         }
     }
 }
 
 impl LeaseShared {
-    /// The release of the permits was sent: the first caller in line asks for them at once.
-    pub(super) fn tell_of_released_permits(&self) {
-        if let Some(held) = &self.permits {
+    /// The release of the permit was sent: the first caller in line asks for it at once.
+    pub(super) fn tell_of_released_permit(&self) {
+        if let Some(held) = &self.permit {
             let lines = &self.leases.lines;
-            lines.permits_released(&held.line_key, held.permits);
+            lines.permit_released(&held.line_key, held.permit);
         }
     }
 }
 
 impl LeaseHandle {
     /// The number of the lease's permit, which no other live holder has: 0 up to the number of permits,
-    /// without it. The smallest one if the lease has several. `None` for a plain lock.
+    /// without it. `None` for a plain lock.
     pub fn permit(&self) -> Option<u16> {
-        self.permits().first()
-    }
-
-    /// The numbers of the lease's permits. Empty for a plain lock.
-    pub fn permits(&self) -> PermitSet {
-        match (&self.shared.permits, self.shared.kind) {
-            (Some(held), _) => held.permits,
+        match (&self.shared.permit, self.shared.kind) {
+            (Some(held), _) => Some(held.permit),
             // The only permit, which is the plain lock.
-            (None, Kind::Permits(_)) => PermitSet::below(1),
-            (None, _) => PermitSet::default(),
+            (None, Kind::Permits(_)) => Some(0),
+            (None, _) => None,
         }
     }
 }

@@ -186,7 +186,7 @@ impl LeaseHandle {
                 if let Some(turn) = turn {
                     turn.end();
                 }
-                self.shared.tell_of_released_permits();
+                self.shared.tell_of_released_permit();
                 end
             }
             kept => {

@@ -65,7 +65,7 @@ impl Store {
             Want::Restore { ttl } => shared.restore(ttl),
             Want::Shorten { ttl } => shared.shorten(ttl),
             Want::Release { .. } => shared.release(),
-            Want::AcquirePermits { .. }
+            Want::AcquirePermit { .. }
             | Want::Inspect
             | Want::Remember { .. }
             | Want::Recall

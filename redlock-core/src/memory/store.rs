@@ -31,7 +31,7 @@ pub(super) struct StoredKey {
 
 impl StoredKey {
     /// The value and the remaining time, for another client.
-    fn seen(&self, now: Moment) -> Holding {
+    pub(super) fn seen(&self, now: Moment) -> Holding {
         let mut holding = Holding::by(&self.value);
         holding.remaining = Remaining::Expires(self.expires.saturating_since(now));
         holding
@@ -91,9 +91,7 @@ impl Store {
                 let expires = now.saturating_add(kept_for(next, ttl, wall));
                 self.count(counters, next, expires)
             }
-            Want::AcquirePermits { ttl, hint } => {
-                self.acquire_permits(operation, (ttl, hint), now, wall)
-            }
+            Want::AcquirePermit { ttl } => self.acquire_permit(operation, ttl, now),
             Want::Confirm { counter, ttl } => {
                 let expires = now.saturating_add(kept_for(counter, ttl, wall));
                 self.confirm(operation, counter, expires)

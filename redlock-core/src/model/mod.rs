@@ -8,8 +8,6 @@ pub(crate) mod last_run;
 pub(crate) mod name;
 pub(crate) mod note;
 mod part;
-pub(crate) mod permits;
-pub(crate) mod permits_held;
 pub(crate) mod request;
 pub(crate) mod resource;
 pub(crate) mod run_record;

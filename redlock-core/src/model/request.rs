@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::model::brief::Brief;
 use crate::model::invalid::Invalid;
 
-use super::kind::Kind;
+use super::kind::{Kind, MAX_PERMITS};
 use super::note::Note;
 use super::resource::Resource;
 
@@ -182,10 +182,16 @@ impl Request {
         self.check_mode()
     }
 
-    /// Checks what permits cannot have.
+    /// Checks the number of permits, and what permits cannot have.
     fn check_permits(&self) -> Result<(), Invalid> {
-        if self.kind.permits().is_none() {
+        let Some(count) = self.kind.permits() else {
             return Ok(());
+        };
+        if !(1..=MAX_PERMITS).contains(&count) {
+            return Err(Invalid::new(format!(
+                "`permits` of {count} is not a number from 1 to {MAX_PERMITS}; a server looks at all \
+                 permits at once, so spread more holders over several resources",
+            )));
         }
         if self.resource.names().len() > 1 {
             return Err(Invalid::new(format!(
@@ -193,6 +199,12 @@ impl Request {
                  be taken at once; lock one of them, or leave `permits` out",
                 self.resource,
             )));
+        }
+        if self.fencing {
+            return Err(Invalid::new(
+                "`fencing` with `permits`: a store that compares tokens needs one holder at a time; leave \
+                 `permits` out, write `fencing = false`, or lock one resource for each slot",
+            ));
         }
         if self.once_per.is_some() {
             return Err(Invalid::new(
@@ -303,7 +315,6 @@ pub fn check_period(period: Duration, ttl: Duration) -> Result<(), Invalid> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::kind::Permits;
 
     fn refusal(change: impl FnOnce(&mut Request)) -> String {
         let mut request = Request::new("r");
@@ -331,7 +342,13 @@ mod tests {
         let no_wait = RetryLimit::Wait(Duration::ZERO);
         assert!(refusal(|r| r.retry.limit = no_wait).contains("wait of zero"));
         assert!(refusal(|r| r.resource = "".into()).contains("empty"));
-        let four = Kind::Permits(Permits::new(4, 1).unwrap());
+        let four = Kind::Permits(4);
+        for count in [0, 257] {
+            let refusal = refusal(|r| r.kind = Kind::Permits(count));
+            assert!(refusal.contains("from 1 to 256"), "{refusal}");
+        }
+        assert!(Request::new("r").kind(Kind::Permits(256)).check().is_ok());
+        assert!(refusal(|r| (r.kind, r.fencing) = (four, true)).contains("`fencing` with"));
         let several = refusal(|r| (r.kind, r.resource) = (four, ["a", "b"].into()));
         assert!(several.contains("several resources"), "{several}");
         let period = Some(Duration::from_secs(60));

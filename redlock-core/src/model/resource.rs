@@ -23,8 +23,6 @@ pub(crate) const COUNTERS: &[u8] = b"fence:";
 pub(crate) const RUNS: &[u8] = b"once:";
 /// The beginning of the keys of permits, but for the first one, after [`RESERVED_PREFIX`].
 pub(crate) const PERMITS: &[u8] = b"permit:";
-/// The beginning of the keys that say how many permits there are, after [`RESERVED_PREFIX`].
-pub(crate) const PERMIT_COUNTS: &[u8] = b"permits:";
 /// The beginning of the keys that list readers, after [`RESERVED_PREFIX`].
 pub(crate) const READERS: &[u8] = b"readers:";
 /// The beginning of the keys of waiting writers, after [`RESERVED_PREFIX`].
@@ -32,15 +30,7 @@ pub(crate) const INTENTS: &[u8] = b"intent:";
 /// The beginning of the keys that say whether readers go first, after [`RESERVED_PREFIX`].
 pub(crate) const TURNS: &[u8] = b"turn:";
 /// All beginnings of keys beside a lock's key.
-const BESIDE: [&[u8]; 7] = [
-    COUNTERS,
-    RUNS,
-    PERMITS,
-    PERMIT_COUNTS,
-    READERS,
-    INTENTS,
-    TURNS,
-];
+const BESIDE: [&[u8]; 6] = [COUNTERS, RUNS, PERMITS, READERS, INTENTS, TURNS];
 
 /// One or more names that are locked together, all or none. Any bytes are allowed.
 ///
@@ -323,7 +313,7 @@ mod tests {
             ("", "shop:redlock:once:{shop:order}"),
             ("redlock:", "permit:7:{order}"),
             ("redlock:per", "mit:12::{order}:42"),
-            ("", "shop:redlock:permits:{shop:order}"),
+            ("", "shop:redlock:permit:7:{shop:order}"),
         ] {
             let resource = Resource::from(name);
             assert!(resource.check().is_ok(), "{name}");

@@ -6,11 +6,10 @@ use std::time::Duration;
 
 use crate::model::brief::Brief;
 use crate::model::note::Note;
-use crate::model::permits::PermitReport;
-use crate::model::permits_held::PermitsHeld;
 use crate::model::resource::Resource;
 use crate::model::token;
 
+use super::permits::{PermitReport, PermitsHeld};
 use super::sharing::READERS_MARKER;
 
 /// The key of another holder, by what is known of it.
@@ -24,7 +23,7 @@ pub struct Holding {
     pub(crate) remaining: Remaining,
     /// The place of the key among several keys, if the node told which one it is.
     pub(crate) place: Option<u16>,
-    /// To an acquisition of permits: the permits of the resource.
+    /// To an acquisition of a permit: the permits of the resource.
     pub(crate) permits: Option<Arc<PermitReport>>,
     /// What stands in the way.
     pub(crate) obstacle: Obstacle,
@@ -107,7 +106,7 @@ impl Holding {
         }
     }
 
-    /// The same as the answer to an acquisition of permits that found too few of them free.
+    /// The same as the answer to an acquisition of a permit that found none free.
     #[must_use]
     pub fn with_permits(self, report: PermitReport) -> Self {
         Self {
@@ -143,7 +142,7 @@ impl Holding {
         token::owner_of(self.value.as_deref()?)
     }
 
-    /// To an acquisition of permits: what the node says of the permits.
+    /// To an acquisition of a permit: what the node says of the permits.
     pub fn permits(&self) -> Option<&PermitReport> {
         self.permits.as_deref()
     }
@@ -209,12 +208,11 @@ impl Holding {
     ) -> fmt::Result {
         write!(f, "{permits}")?;
         if permits.is_split {
-            self.fmt_time(f)?;
+            self.fmt_time(f)
         } else {
             f.write_str(", the first to expire ")?;
-            self.fmt_by(None, f)?;
+            self.fmt_by(None, f)
         }
-        write!(f, "{}", permits.disagreement())
     }
 
     /// The same without "held".

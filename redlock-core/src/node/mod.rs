@@ -17,7 +17,6 @@ pub(crate) mod watch;
 use std::fmt;
 use std::sync::Arc;
 
-pub use crate::model::permits::{CountRecord, PermitReport};
 use crate::model::resource::Shown;
 pub use crate::model::token::OwnerToken;
 pub use contract::EpochListener;
@@ -26,7 +25,7 @@ pub use health::{ClockOffset, ErrorCounts, LastError, NodeHealth};
 pub use holding::{Holding, Obstacle, Remaining};
 pub use observe::ObserveAnswers;
 pub use operation::{COUNTER_IDLE, HINT_WINDOW, Operation, Want};
-pub use permits::{PermitKey, PermitOrder};
+pub use permits::{PermitKey, PermitReport, PermitsHeld};
 pub(crate) use reply::Answers;
 pub use reply::Reply;
 pub use sharing::{READERS_MARKER, READERS_TURN, Sharing, SharingKeys};
@@ -63,7 +62,7 @@ pub enum Answer {
         counter: Option<u64>,
         /// The [epoch](Node::epoch) in which the node served the operation.
         epoch: u32,
-        /// To an acquisition of permits: the permits that are ours now.
+        /// To an acquisition of a permit: which one is ours now.
         permits: Option<Arc<PermitReport>>,
     },
     /// A key holds another value than our token. To a release, of a server that tells no difference: or it

@@ -8,7 +8,7 @@ use crate::model::resource::Resource;
 use crate::model::run_record;
 use crate::model::token::{self, OwnerToken};
 
-use super::PermitOrder;
+use super::PermitKey;
 use super::sharing::Sharing;
 
 /// One request to all nodes of a lock: the keys, the token and the action.
@@ -20,8 +20,8 @@ pub struct Operation {
     keys: Resource,
     /// The keys of the fencing counters; `None` without a fencing token.
     counters: Option<Resource>,
-    /// In an acquisition of permits: the permits, in their order.
-    permits: Option<Box<PermitOrder>>,
+    /// In an acquisition of a permit: the permits, in the order in which a node tries them.
+    permits: Vec<PermitKey>,
     token: OwnerToken,
     /// What is about readers and writers; `None` for a lock that takes no part in that.
     sharing: Option<Box<Sharing>>,
@@ -62,16 +62,11 @@ pub enum Want {
         /// that all of them answer the same number. See [`HINT_WINDOW`].
         hint: u64,
     },
-    /// Set the keys of the first free ones of the operation's [permits](Operation::permits) to our token for
-    /// `ttl`: as many as it takes, or none. A key of any type and with any value is not free. If the permits
-    /// have counters, raise those of the permits that are granted to one number above all of them, and answer
-    /// it. Answer in either case which permits were free, and the record of their number if it is another one.
-    /// Write the own record where there is none or another one.
-    AcquirePermits {
-        /// The time for which the node keeps the keys unless they are released or extended.
+    /// Set the key of the first free one of the operation's [permits](Operation::permits) to our token for
+    /// `ttl`. A key of any type and with any value is not free. Answer in either case which permits were free.
+    AcquirePermit {
+        /// The time for which the node keeps the key unless it is released or extended.
         ttl: Duration,
-        /// As in [`Want::Acquire`].
-        hint: u64,
     },
     /// Raise the counters to at least `counter`, if all keys hold our token. Only a node that does this
     /// counts towards a fencing token: a later holder's grant can predate a raise without this
@@ -134,7 +129,7 @@ impl Want {
 impl Want {
     /// True for an acquisition, which sets keys that only its release deletes before their ttl.
     pub const fn is_acquisition(self) -> bool {
-        matches!(self, Self::Acquire { .. } | Self::AcquirePermits { .. })
+        matches!(self, Self::Acquire { .. } | Self::AcquirePermit { .. })
     }
 }
 
@@ -144,7 +139,7 @@ impl Operation {
         Self {
             keys,
             counters: None,
-            permits: None,
+            permits: Vec::new(),
             token,
             sharing: None,
             want,
@@ -159,16 +154,17 @@ impl Operation {
         self
     }
 
-    /// The same acquisition of these permits, whose keys the operation has.
+    /// The same acquisition of one of these permits, whose keys the operation has.
     #[must_use]
-    pub fn with_permits(mut self, permits: PermitOrder) -> Self {
-        self.permits = Some(Box::new(permits));
+    pub fn with_permits(mut self, permits: Vec<PermitKey>) -> Self {
+        self.permits = permits;
         self
     }
 
-    /// The permits that [`Want::AcquirePermits`] may take.
-    pub fn permits(&self) -> Option<&PermitOrder> {
-        self.permits.as_deref()
+    /// The permits of which [`Want::AcquirePermit`] takes the first free one. The order is the same for all
+    /// nodes of an attempt, so that nodes with the same free permits grant the same one.
+    pub fn permits(&self) -> &[PermitKey] {
+        &self.permits
     }
 
     /// The same operation of a reader, or the same acquisition or last release of a writer. It has one key.

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::model::permits::PermitSet;
 use crate::node::{Answer, Holding, Node, PermitReport};
 
 use super::Tally;
@@ -12,9 +11,9 @@ use super::round::{bit, seats_in};
 #[derive(Default)]
 pub(crate) struct Votes {
     answers: Vec<Option<Answer>>,
-    /// The seats that granted: of permits, the same ones, which more seats granted than any others.
+    /// The seats that granted: of permits, the same one, which more seats granted than any other.
     pub(crate) granted: u64,
-    /// The seats that granted other permits than those.
+    /// The seats that granted another permit than that.
     pub(crate) strayed: u64,
     /// The seats whose grants were late.
     pub(crate) late: u64,
@@ -40,7 +39,7 @@ impl Votes {
             return false;
         };
         let seats = match &answer {
-            // Which permits lead is found out once the answer is kept.
+            // Which permit leads is found out once the answer is kept.
             Answer::Granted {
                 permits: Some(_), ..
             } => &mut self.strayed,
@@ -56,7 +55,7 @@ impl Votes {
         }
         *place = Some(answer);
         if self.strayed & said != 0 {
-            self.count_permits(seat);
+            self.count_permit(seat);
         }
         true
     }
@@ -65,9 +64,9 @@ impl Votes {
         self.answers.len()
     }
 
-    /// The seat has granted permits. Those seats count as granting that granted the same ones, if they are
+    /// The seat has granted a permit. Those seats count as granting that granted the same one, if they are
     /// more than any others.
-    fn count_permits(&mut self, seat: usize) {
+    fn count_permit(&mut self, seat: usize) {
         let Some(taken) = self.taken_at(seat) else {
             return;
         };
@@ -79,27 +78,22 @@ impl Votes {
         }
     }
 
-    /// The permits that a seat granted.
-    fn taken_at(&self, seat: usize) -> Option<PermitSet> {
+    /// The permit that a seat granted.
+    fn taken_at(&self, seat: usize) -> Option<u16> {
         match self.answers.get(seat)? {
-            Some(Answer::Granted { permits, .. }) => permits.as_ref().map(|report| report.taken),
+            Some(Answer::Granted { permits, .. }) => permits.as_ref()?.taken,
             _ => None,
         }
     }
 
-    /// The permits of the seats that count as granting, and what all seats say of permits.
-    pub(crate) fn permits_and_reports(&self) -> (Option<PermitSet>, Vec<Arc<PermitReport>>) {
-        (self.permits(), self.permit_reports())
-    }
-
-    /// The permits of the seats that count as granting.
-    fn permits(&self) -> Option<PermitSet> {
+    /// The permit of the seats that count as granting.
+    pub(crate) fn permit(&self) -> Option<u16> {
         let granted = self.granted.trailing_zeros() as usize;
         self.taken_at(granted)
     }
 
     /// What the seats say of the permits of the resource.
-    fn permit_reports(&self) -> Vec<Arc<PermitReport>> {
+    pub(crate) fn permit_reports(&self) -> Vec<Arc<PermitReport>> {
         let reports = self.answers.iter().flatten();
         let reports = reports.filter_map(|answer| match answer {
             Answer::Granted { permits, .. } => permits.clone(),
@@ -128,7 +122,7 @@ impl Votes {
         }
     }
 
-    /// The answers, by seat. A seat that granted other permits than those that lead counts as held.
+    /// The answers, by seat. A seat that granted another permit than the one that leads counts as held.
     pub(crate) fn answers(&self) -> Vec<Option<Answer>> {
         let mut answers = self.answers.clone();
         for (seat, answer) in answers.iter_mut().enumerate() {

@@ -1,11 +1,10 @@
 //! One line.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::task::Waker;
 
 use crate::env::Moment;
-use crate::model::permits::PermitSet;
 use crate::model::token::OwnerToken;
 
 use super::fairness::Fairness;
@@ -58,7 +57,7 @@ pub(super) struct Waiters {
     /// The waker of the caller with the turn, while it pauses.
     pub(super) head: Option<Waker>,
     /// The permits that callers of this process released since the last attempt.
-    pub(super) released: PermitSet,
+    pub(super) released: BTreeSet<u16>,
 }
 
 /// A caller in line wants the nodes' answer.

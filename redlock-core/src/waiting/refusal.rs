@@ -5,11 +5,9 @@ use std::time::Duration;
 
 use crate::env::Moment;
 use crate::error::{AcquireError, Contended, NodeReport, TooLate, Unavailable};
-use crate::model::kind::Permits;
-use crate::model::permits_held::PermitsHeld;
 use crate::model::resource::Resource;
-use crate::node::{Answer, Holding, NodeSet, Remaining};
-use crate::quorum::permits::{other_count, refusing};
+use crate::node::{Answer, Holding, NodeSet, PermitsHeld, Remaining};
+use crate::quorum::permits::refusing;
 use crate::quorum::round::Round;
 use crate::quorum::{Tally, majority};
 
@@ -34,8 +32,8 @@ pub(crate) struct Refusal {
     pub(crate) too_late: Option<TooLate>,
     /// A majority granted, but did not agree on one fencing token.
     pub(crate) disagreement: Option<Answers>,
-    /// The permits that were asked for, if any were.
-    pub(crate) permits: Option<Permits>,
+    /// The number of permits, if one was asked for.
+    pub(crate) permits: Option<u16>,
 }
 
 impl Refusal {
@@ -115,9 +113,7 @@ impl Refusal {
                 attempts,
                 waited,
                 waiters: 0,
-                permits: self
-                    .permits
-                    .map(|permits| Box::new(self.permits_held(permits))),
+                permits: self.permits.map(|count| self.permits_held(count)),
             });
         }
         let tally = Tally::of(&votes);
@@ -136,15 +132,9 @@ impl Refusal {
     }
 
     /// What the nodes say of the permits.
-    fn permits_held(&self, permits: Permits) -> PermitsHeld {
-        let (_, reports) = self.acquisition.permits();
+    fn permits_held(&self, count: u16) -> PermitsHeld {
         let refusing = refusing(&self.acquisition.answers());
-        PermitsHeld {
-            count: permits.count(),
-            take: permits.take(),
-            is_split: refusing < majority(self.nodes.len()),
-            other_count: other_count(&reports),
-        }
+        PermitsHeld::new(count, refusing < majority(self.nodes.len()))
     }
 
     /// The error by the votes until `now`, for a caller in line that gives up after `waited`.

@@ -9,7 +9,7 @@ fn every_literal_parameter() {
     check_in_full(
         r#"resource = "order:{id}", ttl = 60_000, pools = ["a", "b", "c"], retry_count = 3,
            retry_delay = "1500us", clock_drift_factor = 0.02, min_validity = 0.66, max_hold = "1h",
-           once_per = "90m", counts = "every", permits = 1, take = 1, fencing = true, on_lost = "continue",
+           once_per = "90m", counts = "every", permits = 1, fencing = true, on_lost = "continue",
            guard = lease, name = "charge""#,
         "/// Charges.
          pub async fn charge(id: u64) -> Result<Receipt, AppError> { send(id, lease).await }",
@@ -43,7 +43,6 @@ fn every_literal_parameter() {
                             .once_per(::core::time::Duration::from_millis(5400000))
                             .counts(::redlock_runtime::__private::Counts::Every)
                             .permits(1u32)
-                            .take(1u32)
                             .fencing(true)
                             .on_lost(::redlock_runtime::__private::OnLost::Continue)
                             .name("charge");

@@ -126,17 +126,9 @@ impl Mismatch {
             ),
             Self::Kind => format!(
                 "{inner} wants {} and runs below {outer}, which holds {} of the same resource, and could \
-                 wait for itself; {}",
+                 wait for itself; give both the same `permits`, or neither; or call {inner} behind {outer}",
                 request.kind,
                 link.lease.kind(),
-                match (request.kind, link.lease.kind()) {
-                    (Kind::Permits(_), Kind::Permits(_)) => format!(
-                        "give both the same `permits`, and {outer} at least the `take` of {inner}"
-                    ),
-                    _ => format!(
-                        "give both the same `permits`, or neither; or call {inner} behind {outer}"
-                    ),
-                },
             ),
             Self::Pools => format!(
                 "{inner} wants it on {} and runs below {outer}, which holds `{held}` on {}; name the \

@@ -22,12 +22,9 @@ fn sample(key: &str) -> (&'static str, &'static str) {
         "on_lost" => ("'continue'", "continue"),
         "counts" => ("'every'", "every"),
         "mode" => ("'read'", "read"),
-        "retry_count"
-        | "permits"
-        | "take"
-        | "handovers"
-        | "max_callers_per_lock"
-        | "max_callers" => ("7", "7"),
+        "retry_count" | "permits" | "handovers" | "max_callers_per_lock" | "max_callers" => {
+            ("7", "7")
+        }
         "contended_status" => ("409", "409"),
         _ => ("'1m 5s'", "1m 5s"),
     }

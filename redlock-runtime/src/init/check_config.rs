@@ -76,7 +76,7 @@ pub(crate) fn check_config(
     let any = redlock_core::Resource::from("check");
     if any.keys_under(config.key_prefix.as_bytes()).is_err() {
         problems.push(
-            "`key_prefix` has `redlock:` + `fence:`, `once:`, `permit`, `readers:`, `intent:` or `turn:` in it, \
+            "`key_prefix` has `redlock:` + `fence:`, `once:`, `permit:`, `readers:`, `intent:` or `turn:` in it, \
              where the library keeps keys of its own; choose another one"
                 .into(),
         );
@@ -142,10 +142,10 @@ fn check_shared_defaults(config: &Config, problems: &mut Vec<String>) {
                 .into(),
         );
     }
-    if config.defaults.permits.is_some() || config.defaults.take.is_some() {
+    if config.defaults.permits.is_some() {
         problems.push(
-            "defaults: `permits` and `take` would let every lock of the service have several holders; set \
-             them for one function, under `[sites]` or in its attribute"
+            "defaults: `permits` would let every lock of the service have several holders; set it for one \
+             function, under `[sites]` or in its attribute"
                 .into(),
         );
     }

@@ -156,7 +156,7 @@ fn warn_of_different_permits(config: &Config, sites: &[&Site], overridden: &[Ove
         let options = options_of(config, site, own);
         let has_own = |name| site.names_at_call().contains(&name);
         // What a call decides is known at the call only, and what is refused is told elsewhere.
-        let is_known = !has_own("permits") && !has_own("take");
+        let is_known = !has_own("permits");
         let request = options.decided(false).request("check".into());
         request
             .ok()
@@ -164,7 +164,7 @@ fn warn_of_different_permits(config: &Config, sites: &[&Site], overridden: &[Ove
             .map(|request| request.kind)
     };
     let count_of = |kind| match kind {
-        Kind::Permits(permits) => permits.count(),
+        Kind::Permits(count) => count,
         _ => 1,
     };
     for (index, one) in sites.iter().enumerate() {

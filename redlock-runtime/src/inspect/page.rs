@@ -245,17 +245,11 @@ fn lease_row(lease: &HeldLease) -> Markup {
             td data-label="Token" {
                 code { (lease.token_id) "…" }
                 @if let Some(token) = lease.fencing_token { small.whole { "fencing " (token) } }
-                @if !lease.permits.is_empty() { small { "permit " (permits(&lease.permits)) } }
+                @if let Some(permit) = lease.permit { small { "permit " (permit) } }
             }
             (names(&lease.pools))
         }
     }
-}
-
-/// `0, 3`
-fn permits(permits: &[u16]) -> String {
-    let permits: Vec<_> = permits.iter().map(u16::to_string).collect();
-    permits.join(", ")
 }
 
 /// The other callers that share the lock or wait for it.
@@ -300,10 +294,10 @@ fn site_row(report: &SiteReport) -> Markup {
             td data-label="Locks" {
                 code { (site.resource_template()) }
                 @if let Some(mode) = report.parameters.mode { small { "to " (mode.as_str()) } }
-                @if at_call(&"permits") || at_call(&"take") {
+                @if at_call(&"permits") {
                     small { "permits that the call says" }
                 } @else if let Some(count) = report.parameters.permits {
-                    small { (report.parameters.take.unwrap_or(1)) " of " (count) " permits" }
+                    small { "one of " (count) " permits" }
                 }
                 @if at_call(&"once_per") { small { "once in a period that the call says" } }
                 @else if let Some(period) = report.parameters.once_per {

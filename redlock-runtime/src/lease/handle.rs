@@ -148,7 +148,7 @@ impl LeaseHandle {
     }
 
     /// The number of the lease's permit, which no other live holder of the resource has: 0 up to `permits`,
-    /// without it. The smallest one if the lease has several. `None` for a lock without `permits`.
+    /// without it. `None` for a lock without `permits`.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -161,22 +161,6 @@ impl LeaseHandle {
     /// ```
     pub fn permit(&self) -> Option<u16> {
         self.core.permit()
-    }
-
-    /// The numbers of the lease's permits, in order: as many as `take` says. Empty for a lock without
-    /// `permits`.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let lease = redlock_runtime::lock("workers").permits(4).take(2).acquire().await?;
-    /// assert_eq!(lease.permits().count(), 2);
-    /// # Ok(()) }
-    /// ```
-    pub fn permits(&self) -> impl Iterator<Item = u16> {
-        self.core.permits().iter()
     }
 
     pub(crate) fn kind(&self) -> Kind {

@@ -13,7 +13,7 @@ mod types;
 mod value;
 
 use redlock_core::error::Invalid;
-use redlock_core::request::{Kind, Permits, Retry, RetryLimit};
+use redlock_core::request::{Kind, Retry, RetryLimit};
 use redlock_core::{Request, Resource};
 
 pub use redlock_core::lease::OnLost;
@@ -66,35 +66,22 @@ impl SiteParameters {
                 "`counts` without `once_per`, for which runs count; add it, or leave `counts` out",
             ));
         }
-        request.kind = kind(self.mode, self.permits, self.take)?;
+        request.kind = kind(self.mode, self.permits)?;
         Ok(request)
     }
 }
 
 /// Whom the lock excludes, and how many holders there may be.
-fn kind(mode: Option<Mode>, permits: Option<u32>, take: Option<u32>) -> Result<Kind, Invalid> {
-    if let Some(mode) = mode {
-        let permits = permits.map(|number| format!("`permits` of {number}"));
-        let take = take.map(|number| format!("`take` of {number}"));
-        return match permits.or(take) {
-            None => Ok(mode.into()),
-            Some(other) => Err(Invalid::new(format!(
-                "`mode` of \"{}\" with {other}: a reader, of which there may be any number, has no permit, \
-                 and a writer is alone; leave one of the two out",
-                mode.as_str(),
-            ))),
-        };
-    }
-    let number = |number| u16::try_from(number).unwrap_or(u16::MAX);
-    match (permits, take) {
+fn kind(mode: Option<Mode>, permits: Option<u32>) -> Result<Kind, Invalid> {
+    match (mode, permits) {
         (None, None) => Ok(Kind::Exclusive),
-        (None, Some(take)) => Err(Invalid::new(format!(
-            "`take` of {take} without `permits`, which says how many there are; add it, or leave `take` out"
+        (Some(mode), None) => Ok(mode.into()),
+        (None, Some(permits)) => Ok(Kind::Permits(permits.try_into().unwrap_or(u16::MAX))),
+        (Some(mode), Some(permits)) => Err(Invalid::new(format!(
+            "`mode` of \"{}\" with `permits` of {permits}: a reader, of which there may be any number, has no \
+             permit, and a writer is alone; leave one of the two out",
+            mode.as_str(),
         ))),
-        (Some(permits), take) => {
-            let permits = Permits::new(number(permits), number(take.unwrap_or(1)))?;
-            Ok(Kind::Permits(permits))
-        }
     }
 }
 
@@ -162,8 +149,6 @@ mod tests {
                 permits.contains(word) && permits.contains("`permits` of 4"),
                 "{permits}"
             );
-            let take = kind(both.take(2)).unwrap_err().to_string();
-            assert!(take.contains("`take` of 2"), "{take}");
         }
     }
 
@@ -176,16 +161,10 @@ mod tests {
     }
 
     #[test]
-    fn permits_and_how_many_of_them_are_one_kind() {
-        let kind = |options| request(options).map(|request| request.kind);
-        assert_eq!(kind(LockOptions::new()).unwrap(), Kind::Exclusive);
-        let four = kind(LockOptions::new().permits(4)).unwrap();
-        assert_eq!(four, Kind::Permits(Permits::new(4, 1).unwrap()));
-        let two = kind(LockOptions::new().permits(4).take(2)).unwrap();
-        assert_eq!(two, Kind::Permits(Permits::new(4, 2).unwrap()));
-        let alone = kind(LockOptions::new().take(2)).unwrap_err();
-        assert!(alone.to_string().contains("without `permits`"), "{alone}");
-        assert!(kind(LockOptions::new().permits(1_000_000)).is_err());
+    fn permits_are_a_kind() {
+        let of = |permits| request(LockOptions::new().permits(permits)).unwrap();
+        assert_eq!(of(4).kind, Kind::Permits(4));
+        assert!(of(1_000_000).check().is_err());
     }
 
     #[test]

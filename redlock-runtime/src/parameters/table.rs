@@ -145,15 +145,6 @@ macro_rules! for_each_parameter {
             /// ```
             permits: u32;
 
-            /// How many of its [`permits`](Self::permits) a lock takes, all or none: 1 to 8. Default: 1.
-            ///
-            /// ```
-            /// use redlock_runtime::parameters::LockOptions;
-            ///
-            /// let options = LockOptions::new().permits(16).take(4);
-            /// ```
-            take: u32;
-
             /// Whether a fencing token comes with the lock: see
             /// [`LeaseHandle::fencing_token`](crate::LeaseHandle::fencing_token). A body that was
             /// written for one may rely on it. Default: no.

@@ -253,7 +253,7 @@ impl HeldEntry {
             ttl: self.lease.ttl(),
             extensions: self.lease.extensions(),
             fencing_token: self.lease.fencing_token(),
-            permits: self.lease.permits().iter().collect(),
+            permit: self.lease.permit(),
             mode: Mode::of(self.lease.kind()),
             token_id: self.lease.token_id().to_owned(),
             note: self.lease.note(),

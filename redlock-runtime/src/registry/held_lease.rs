@@ -41,8 +41,8 @@ pub struct HeldLease {
     pub extensions: u32,
     /// The fencing token of the lock, if one was asked for.
     pub fencing_token: Option<FencingToken>,
-    /// The numbers of its permits. Empty for a lock without `permits`.
-    pub permits: Vec<u16>,
+    /// The number of its permit. `None` for a lock without `permits`.
+    pub permit: Option<u16>,
     /// Whether the holder reads or writes; `None` for a lock without a mode.
     pub mode: Option<Mode>,
     /// A few digits of the owner token. Leases that share a lock have the same digits.

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use redlock_core::node::Holding;
-use redlock_core::request::{MAX_PERMITS, PermitSet};
-use redlock_core::testing::{permit_keys, run_keys};
+use redlock_core::request::MAX_PERMITS;
+use redlock_core::testing::{permit_key, run_keys};
 use redlock_core::{MemoryNode, Resource};
 
 use super::TestLocks;
@@ -92,14 +92,13 @@ impl TestLocks {
     pub fn assert_free(&self, resource: impl Into<Resource>) {
         let resource = resource.into();
         let keys = self.keys(&resource);
-        let permits = PermitSet::below(MAX_PERMITS);
         let is_one = keys.names().len() == 1;
-        let keys = if is_one {
-            permit_keys(&keys, &self.inner.key_prefix, permits)
-        } else {
-            keys
-        };
-        let left = self.left(|key| keys.names().any(|name| name == key));
+        let permits = 0..if is_one { MAX_PERMITS } else { 0 };
+        let permits: Vec<_> = permits
+            .map(|permit| permit_key(&keys, &self.inner.key_prefix, permit))
+            .collect();
+        let all = permits.iter().chain([&keys]).flat_map(Resource::names);
+        let left = self.left(|key| all.clone().any(|name| name == key));
         assert!(
             left.is_empty(),
             "`{resource}` is not free: {}; {}",

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use redlock_core::request::RESERVED_PREFIX;
-use redlock_core::testing::permit_keys;
+use redlock_core::testing::permit_key;
 use redlock_core::{MemoryNode, Resource};
 
 use super::TestLocks;
@@ -96,9 +96,13 @@ impl TestLocks {
             self.journal(),
         );
         for lease in lost {
-            // Of permits those of the lease, and no other holder's.
             let keys = self.keys(lease.resource());
-            self.delete_keys(&permit_keys(&keys, &self.inner.key_prefix, lease.permits()));
+            // Of permits the one of the lease, and no other holder's.
+            let keys = match lease.permit() {
+                Some(permit) => permit_key(&keys, &self.inner.key_prefix, permit),
+                None => keys,
+            };
+            self.delete_keys(&keys);
             lease.lose_keys();
         }
     }

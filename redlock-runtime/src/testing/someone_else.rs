@@ -6,8 +6,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use redlock_core::env::Entropy;
 use redlock_core::node::{Answer, Operation, OwnerToken, Sharing, SharingKeys, Want};
-use redlock_core::request::{Note, PermitSet};
-use redlock_core::testing::{permit_keys, remembered_for, run_keys};
+use redlock_core::request::{MAX_PERMITS, Note};
+use redlock_core::testing::{permit_key, remembered_for, run_keys};
 use redlock_core::{MemoryNode, Resource};
 
 use super::TestLocks;
@@ -236,13 +236,12 @@ impl SomeoneElse {
     #[track_caller]
     pub fn hold_permit(&self, resource: impl Into<Resource>, permit: u16) -> Hold {
         let resource = resource.into();
-        let permits: PermitSet = [permit].into_iter().collect();
         assert!(
-            !permits.is_empty(),
+            permit < MAX_PERMITS,
             "permit {permit} of `{resource}`: no resource has so many"
         );
         let keys = self.keys(&resource);
-        let keys = permit_keys(&keys, &self.locks.inner.key_prefix, permits);
+        let keys = permit_key(&keys, &self.locks.inner.key_prefix, permit);
         self.hold_keys(resource, keys)
     }
 

@@ -2,7 +2,7 @@
 
 use redlock_core::error::AcquireError;
 use redlock_core::lease::Released;
-use redlock_core::request::{Kind, Permits};
+use redlock_core::request::Kind;
 use redlock_core::{Lease, NodeSet, Request};
 use redlock_tests::{RedisCluster, eventually};
 
@@ -25,7 +25,7 @@ fn with(lease: &Lease, kind: Kind) -> Request {
 }
 
 fn one_of_two() -> Kind {
-    Kind::Permits(Permits::new(2, 1).unwrap())
+    Kind::Permits(2)
 }
 
 impl Kinds {

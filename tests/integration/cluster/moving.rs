@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use redlock_core::error::{AcquireError, ExtendError};
 use redlock_core::lease::Released;
-use redlock_core::request::{Kind, Permits, RetryLimit};
+use redlock_core::request::{Kind, RetryLimit};
 use redlock_core::{Lease, Request, Resource};
 use redlock_tests::{RedisCluster, eventually};
 use tokio::time::timeout;
@@ -113,7 +113,7 @@ async fn readers_writers_and_permits_wait_out_the_move_and_a_permit_is_extended_
     let tag = cluster.name_at(0, "account");
     let slot = cluster.slot_of(&tag);
     let with = |kind, name: &str| kept(&format!("{{{tag}}}:{name}")).kind(kind);
-    let permits = Kind::Permits(Permits::new(3, 1).unwrap());
+    let permits = Kind::Permits(3);
     let leaves = client()
         .acquire(&set, &with(Kind::Read, "r"))
         .await

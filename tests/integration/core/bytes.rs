@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use redlock_core::lease::Released;
-use redlock_core::request::{Kind, Permits};
+use redlock_core::request::Kind;
 use redlock_core::{NodeSet, Request};
 use redlock_tests::{Nodes, RedisNode};
 
@@ -81,7 +81,7 @@ async fn sent(nodes: &Nodes, set: &NodeSet, request: &Request) -> Vec<Vec<Vec<St
 #[tokio::test]
 async fn a_lock_without_a_mode_is_set_and_released_by_these_bytes() {
     let plain = || once("r").ttl(TTL);
-    let one_permit = Kind::Permits(Permits::new(1, 1).unwrap());
+    let one_permit = Kind::Permits(1);
     for n in [1, 3] {
         let (nodes, set) = start(n).await;
         for request in [plain(), plain().kind(one_permit)] {

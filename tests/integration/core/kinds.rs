@@ -6,17 +6,12 @@ use std::time::Duration;
 use redlock_core::error::AcquireError;
 use redlock_core::lease::Released;
 use redlock_core::node::Obstacle;
-use redlock_core::request::{Kind, Note, Permits};
+use redlock_core::request::{Kind, Note};
 use redlock_core::{MemoryNode, Node, NodeSet, Request};
 
 use crate::core::fixture::{IO, SOON, client, once, start};
 
 const TTL: Duration = Duration::from_secs(300);
-
-fn one_of(count: u16, take: u16) -> Request {
-    let permits = Permits::new(count, take).expect("a good number");
-    once("kinds:p").kind(Kind::Permits(permits)).ttl(TTL)
-}
 
 fn with(kind: Kind) -> Request {
     once("kinds:r").kind(kind).ttl(TTL)
@@ -41,32 +36,23 @@ async fn refused(set: &NodeSet, request: &Request) -> (Obstacle, String) {
 /// Takes locks of each kind on `set`, sees which others they exclude, has others wait for them, and releases
 /// them.
 pub(crate) async fn each_kind_excludes_and_is_released(set: &NodeSet) {
+    permits(set).await;
     for fencing in [false, true] {
-        permits(set, fencing).await;
         readers_and_writers(set, fencing).await;
         a_set_with_a_note(set, fencing).await;
     }
 }
 
-async fn permits(set: &NodeSet, fencing: bool) {
-    let request = |take| {
-        let mut request = one_of(3, take);
-        request.fencing = fencing;
-        request
-    };
-    let two = client().acquire(set, &request(2)).await.unwrap();
-    let one = client().acquire(set, &request(1)).await.unwrap();
-    assert!(
-        two.permits()
-            .iter()
-            .all(|permit| one.permit() != Some(permit))
-    );
-    assert_eq!(one.fencing_token().is_some(), fencing);
-    let (_, text) = refused(set, &request(1)).await;
-    assert!(text.starts_with("full: all 3 permits are held"), "{text}");
+async fn permits(set: &NodeSet) {
+    let request = once("kinds:p").kind(Kind::Permits(2)).ttl(TTL);
+    let two = client().acquire(set, &request).await.unwrap();
+    let one = client().acquire(set, &request).await.unwrap();
+    assert_ne!(two.permit(), one.permit());
+    let (_, text) = refused(set, &request).await;
+    assert!(text.starts_with("full: all 2 permits are held"), "{text}");
     two.extend(TTL * 2).await.unwrap();
     let waiting = {
-        let (set, request) = (Arc::clone(set), woken(request(1)));
+        let (set, request) = (Arc::clone(set), woken(request));
         tokio::spawn(async move { client().acquire(&set, &request).await })
     };
     assert_eq!(one.release().await, Released::Confirmed);
@@ -137,14 +123,11 @@ async fn each_kind_of_lock_excludes_and_is_released_on_nodes_in_memory() {
         .map(|node| Arc::new(node.clone()) as Arc<dyn Node>)
         .collect();
     each_kind_excludes_and_is_released(&set).await;
-    // The number of permits and the counters stay for an hour.
+    // The counters stay for an hour.
     for node in &nodes {
         for key in node.keys() {
             let key = String::from_utf8_lossy(&key).into_owned();
-            let is_kept = ["redlock:permits:", "redlock:fence:"]
-                .iter()
-                .any(|it| key.starts_with(it));
-            assert!(is_kept, "{key}");
+            assert!(key.starts_with("redlock:fence:"), "{key}");
         }
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use redlock_core::node::Remaining;
 use redlock_core::peek::{Holder, LockStatus, Undecided};
-use redlock_core::request::{Kind, Permits};
+use redlock_core::request::Kind;
 use redlock_core::{Client, NodeSet, Request, Resource};
 use redlock_tests::{RedisNode, drop_after};
 
@@ -90,11 +90,11 @@ async fn readers_are_seen_without_a_name_and_a_writer_with_one() {
 #[tokio::test]
 async fn of_permits_a_look_tells_the_first_one() {
     let (nodes, set) = start(3).await;
-    let permits = Kind::Permits(Permits::new(2, 2).unwrap());
-    let lease = client()
-        .acquire(&set, &once("r").kind(permits).ttl(TTL))
-        .await
-        .unwrap();
+    let (client, permit) = (client(), once("r").kind(Kind::Permits(2)).ttl(TTL));
+    let leases = [
+        client.acquire(&set, &permit).await.unwrap(),
+        client.acquire(&set, &permit).await.unwrap(),
+    ];
     settle(&set).await;
     assert!(look(&set, "r").await.holder().is_some());
     for node in &nodes {
@@ -103,7 +103,7 @@ async fn of_permits_a_look_tells_the_first_one() {
     // The other one is held.
     assert_eq!(nodes.lock_keys().len(), 1);
     assert!(look(&set, "r").await.is_free());
-    drop(lease);
+    drop(leases);
 }
 
 #[tokio::test]

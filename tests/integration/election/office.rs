@@ -183,7 +183,6 @@ async fn an_election_refuses_what_it_decides_itself_and_what_could_never_be_lost
         (LockOptions::new().fencing(false), "`fencing`"),
         // Several would lead at a time.
         (LockOptions::new().permits(2), "`permits`"),
-        (LockOptions::new().take(1), "`take`"),
         (LockOptions::new().mode(Mode::Read), "`mode`"),
         (LockOptions::new().mode(Mode::Write), "`mode`"),
     ] {

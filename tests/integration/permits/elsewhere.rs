@@ -1,10 +1,9 @@
 //! What goes wrong with semaphores of other libraries.
 
-use std::sync::Arc;
 use std::time::Duration;
 
+use redlock_core::Client;
 use redlock_core::request::RetryLimit;
-use redlock_core::{Client, MemoryNode, Node, NodeSet};
 use redlock_tests::{NodeOptions, Nodes};
 
 use super::{held_at, one_of};
@@ -77,77 +76,4 @@ async fn permits_are_right_after_the_release_of_an_expired_one() {
     );
     assert!(client.acquire(&set, &one_of(2)).await.is_err());
     drop(held);
-}
-
-#[tokio::test]
-async fn a_semaphore_that_nobody_initialised_has_all_its_permits() {
-    let (nodes, set) = start(3).await;
-    let client = client();
-    let mut leases = Vec::new();
-    for _ in 0..4 {
-        leases.push(client.acquire(&set, &one_of(4)).await.unwrap());
-    }
-    // Nor does it matter that an operator deletes what says how many there are.
-    for node in &nodes {
-        node.del("redlock:permits:{r}");
-    }
-    assert!(client.acquire(&set, &one_of(4)).await.is_err());
-    drop(leases);
-    drop(client.acquire(&set, &one_of(4)).await.unwrap());
-}
-
-#[tokio::test]
-async fn memory_is_freed() {
-    let clock = StillClock::default();
-    let environment = clock.environment();
-    let nodes: Vec<_> = ["a", "b", "c"]
-        .map(|name| MemoryNode::new(name, environment.clock.clone()))
-        .into();
-    let set: NodeSet = nodes
-        .iter()
-        .map(|node| Arc::new(node.clone()) as Arc<dyn Node>)
-        .collect();
-    let client = Client::new(environment);
-    for _ in 0..100 {
-        let mut request = one_of(8);
-        request.fencing = true;
-        drop(client.acquire(&set, &request).await.unwrap());
-    }
-    // The number of permits, and a counter for each.
-    assert!(nodes.iter().all(|node| node.keys().len() <= 9));
-    clock.advance(Duration::from_secs(2 * 60 * 60));
-    assert!(nodes.iter().all(|node| node.keys().is_empty()));
-}
-
-#[tokio::test]
-async fn processes_that_disagree_about_the_number_never_exceed_the_larger_one_and_are_told() {
-    let (nodes, set) = start(3).await;
-    let (small, large) = (client(), client());
-    let mut leases = Vec::new();
-    for _ in 0..2 {
-        leases.push(small.acquire(&set, &one_of(2)).await.unwrap());
-        settle(&set).await;
-    }
-    for _ in 0..2 {
-        leases.push(large.acquire(&set, &one_of(4)).await.unwrap());
-        settle(&set).await;
-    }
-    let refused = large
-        .acquire(&set, &one_of(4))
-        .await
-        .unwrap_err()
-        .to_string();
-    assert!(
-        refused.starts_with("full: all 4 permits are held"),
-        "{refused}"
-    );
-    let refused = small
-        .acquire(&set, &one_of(2))
-        .await
-        .unwrap_err()
-        .to_string();
-    let owner = large.owner();
-    let named = format!("{owner} uses it with `permits` of 4, and this process with 2");
-    assert!(refused.contains(&named), "{refused}");
-    assert_eq!(held_at(&nodes[0]), [0, 1, 2, 3]);
 }

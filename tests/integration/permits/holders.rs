@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use redlock_core::Client;
 use redlock_core::error::AcquireError;
 use redlock_core::lease::Released;
-use redlock_core::request::{Permits, RetryLimit};
-use redlock_core::{Client, Request};
+use redlock_core::request::RetryLimit;
 use redlock_tests::RedisCluster;
 
 use super::{held_at, key, of, one_of};
@@ -43,10 +43,8 @@ async fn as_many_hold_as_there_are_permits() {
     for lease in leases {
         assert_eq!(lease.release().await, Released::Confirmed);
     }
-    nodes.assert_no_lock_keys(SOON).await;
-    let count = b"redlock:permits:{r}".to_vec();
-    assert_eq!(nodes.all_keys(), [count.as_slice()]);
-    assert!(nodes[0].pttl(&count).left().is_some(), "and it expires");
+    settle(&set).await;
+    assert_eq!(nodes.all_keys(), [b""; 0]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -146,48 +144,6 @@ async fn a_key_of_any_type_is_not_free() {
 }
 
 #[tokio::test]
-async fn several_permits_are_taken_all_or_none_and_extended_together() {
-    let (nodes, set) = start(3).await;
-    let client = client();
-    let three = of(Permits::new(4, 3).unwrap(), "r");
-    let lease = client.acquire(&set, &three).await.unwrap();
-    assert_eq!(lease.permits().len(), 3);
-    assert!(client.acquire(&set, &three).await.is_err());
-    settle(&set).await;
-    assert_eq!(
-        held_at(&nodes[0]),
-        lease.permits().iter().collect::<Vec<_>>()
-    );
-    lease.extend(Duration::from_secs(120)).await.unwrap();
-    settle(&set).await;
-    for permit in lease.permits().iter() {
-        let left = nodes[0].pttl(key(permit)).left();
-        assert!(left > Some(Duration::from_secs(60)), "{left:?}");
-    }
-    drop(lease);
-    nodes.assert_no_lock_keys(SOON).await;
-}
-
-#[tokio::test]
-async fn tokens_of_a_permit_grow() {
-    let (_nodes, set) = start(3).await;
-    let client = client();
-    let request = Request {
-        fencing: true,
-        ..one_of(2)
-    };
-    let mut last = [None, None];
-    for _ in 0..30 {
-        let lease = client.acquire(&set, &request).await.unwrap();
-        let permit = usize::from(lease.permit().unwrap());
-        assert!(lease.fencing_token() > last[permit]);
-        last[permit] = lease.fencing_token();
-        lease.release().await;
-    }
-    assert!(last.iter().all(Option::is_some));
-}
-
-#[tokio::test]
 async fn a_waiter_of_another_process_is_woken_by_the_release_of_any_permit() {
     let (_nodes, set) = start(3).await;
     let (one, other) = (client(), client());
@@ -220,10 +176,7 @@ async fn permits_of_a_cluster_are_in_one_slot() {
     let set = connect([cluster.url()]).await;
     let client = client();
     for name in ["reports", "{tenant}:reports", "größe"] {
-        let request = Request {
-            fencing: true,
-            ..of(Permits::new(16, 1).unwrap(), name)
-        };
+        let request = of(16, name);
         let mut leases = Vec::new();
         for _ in 0..16 {
             leases.push(client.acquire(&set, &request).await.unwrap());
@@ -233,10 +186,7 @@ async fn permits_of_a_cluster_are_in_one_slot() {
         drop(leases);
     }
     cluster.assert_no_lock_keys(SOON).await;
-    let stray = client
-        .acquire(&set, &of(Permits::new(2, 1).unwrap(), "a}b"))
-        .await
-        .unwrap_err();
+    let stray = client.acquire(&set, &of(2, "a}b")).await.unwrap_err();
     assert!(stray.to_string().contains("`permits`"), "{stray}");
 }
 
@@ -252,5 +202,22 @@ async fn the_largest_number_of_permits_is_taken_and_given_back() {
     }
     assert!(client.acquire(&set, &one_of(256)).await.is_err());
     drop(leases);
+    nodes.assert_no_lock_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn a_script_that_the_server_forgot_is_sent_again() {
+    let (nodes, set) = start(3).await;
+    let client = client();
+    for _ in 0..3 {
+        nodes
+            .iter()
+            .for_each(redlock_tests::RedisNode::script_flush);
+        let lease = client.acquire(&set, &one_of(4)).await.unwrap();
+        nodes
+            .iter()
+            .for_each(redlock_tests::RedisNode::script_flush);
+        lease.release().await;
+    }
     nodes.assert_no_lock_keys(SOON).await;
 }

@@ -1,25 +1,23 @@
 //! Permits on real servers.
 
 mod elsewhere;
-mod faults;
 mod holders;
 mod late;
 
-use redlock_core::request::{Kind, Permits};
+use redlock_core::request::Kind;
 use redlock_core::{Request, Resource};
 use redlock_tests::RedisNode;
 
 use crate::core::fixture;
 
-fn of(permits: Permits, resource: impl Into<Resource>) -> Request {
-    let mut request = fixture::once(resource);
-    request.kind = Kind::Permits(permits);
-    request
+/// One attempt for one of `count` permits of `resource`.
+fn of(count: u16, resource: impl Into<Resource>) -> Request {
+    fixture::once(resource).kind(Kind::Permits(count))
 }
 
-/// One attempt for one of `count` permits.
+/// The same of `r`.
 fn one_of(count: u16) -> Request {
-    of(Permits::new(count, 1).unwrap(), "r")
+    of(count, "r")
 }
 
 /// The key of a permit of `r`.

@@ -5,7 +5,7 @@ use std::time::Instant;
 use redlock_core::Node;
 use redlock_core::error::AcquireError;
 use redlock_core::node::NodeErrorKind::Quarantined;
-use redlock_core::request::{Kind, Permits};
+use redlock_core::request::Kind;
 use redlock_core::restart_check::RestartCheck;
 use redlock_tests::{Nodes, Proxy, RedisNode};
 
@@ -66,7 +66,7 @@ async fn a_fenced_acquisition_finds_a_flush_at_once() {
 
 #[tokio::test]
 async fn a_fenced_acquisition_of_any_other_kind_finds_a_flush_at_once() {
-    let permits = Kind::Permits(Permits::new(3, 1).unwrap());
+    let permits = Kind::Permits(3);
     for kind in [permits, Kind::Read, Kind::Write] {
         finds_a_flush_at_once(kind).await;
     }

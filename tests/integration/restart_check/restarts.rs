@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use redlock_core::Node;
 use redlock_core::node::NodeErrorKind::Refused;
 use redlock_core::redis::RedisOptions;
-use redlock_core::request::{Kind, Permits};
+use redlock_core::request::Kind;
 use redlock_core::restart_check::RestartCheck;
 use redlock_tests::{NodeOptions, Nodes, RedisNode, eventually};
 
@@ -48,14 +48,15 @@ async fn a_node_that_restarted_empty_says_so_and_votes_when_the_longest_ttl_has_
 
 #[tokio::test]
 async fn a_node_that_restarted_empty_gives_no_permit_and_lets_nobody_in_beside_readers() {
-    let permits = |take| once("p").kind(Kind::Permits(Permits::new(2, take).unwrap()));
+    let permit = once("p").kind(Kind::Permits(2));
     let with = |kind| once("r").kind(kind);
     let nodes = Nodes::start(3).await;
     let set = Set::standard(nodes.urls()).await.voting().await;
-    let _permits = client()
-        .acquire(&set.node_set(), &permits(2))
-        .await
-        .unwrap();
+    let nodes_of_set = set.node_set();
+    let _permits = [
+        client().acquire(&nodes_of_set, &permit).await.unwrap(),
+        client().acquire(&nodes_of_set, &permit).await.unwrap(),
+    ];
     let _reader = client()
         .acquire(&set.node_set(), &with(Kind::Read))
         .await
@@ -81,7 +82,7 @@ async fn a_node_that_restarted_empty_gives_no_permit_and_lets_nobody_in_beside_r
     nodes[1].kill();
     nodes[1].restart().await;
     epochs.next().await;
-    for request in [permits(1), with(Kind::Write), with(Kind::Exclusive)] {
+    for request in [permit, with(Kind::Write), with(Kind::Exclusive)] {
         let got = client().acquire(&set.node_set(), &request).await;
         let is_over = killed.elapsed() >= MAX_TTL;
         assert!(got.is_err() || is_over, "{request:?}");

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use redlock_core::error::AcquireError;
 use redlock_core::lease::Released;
-use redlock_core::request::{Kind, Permits};
+use redlock_core::request::Kind;
 use redlock_core::restart_check::RestartCheck;
 use redlock_core::{NodeSet, Request};
 use redlock_tests::{NodeOptions, RedisCluster, RedisNode, eventually};
@@ -77,7 +77,7 @@ async fn use_all(set: &Set) -> Result<(), String> {
         }
     }
     for change in [fenced(false), fenced(true)] {
-        use_permits_and_peek(&nodes, change)
+        use_a_permit_and_peek(&nodes, change)
             .await
             .map_err(|error| error.to_string())?;
     }
@@ -119,13 +119,14 @@ async fn use_all(set: &Set) -> Result<(), String> {
     }
 }
 
-/// Permits, and a lock that is looked at.
-async fn use_permits_and_peek(
+/// A permit, and a lock that is looked at.
+async fn use_a_permit_and_peek(
     nodes: &NodeSet,
     change: impl Fn(Request) -> Request,
 ) -> Result<(), Box<dyn std::error::Error>> {
-    let permits = once("shop:permits").kind(Kind::Permits(Permits::new(3, 2)?));
-    let lease = client().acquire(nodes, &change(permits)).await?;
+    let mut permit = change(once("shop:permits").kind(Kind::Permits(3)));
+    permit.fencing = false;
+    let lease = client().acquire(nodes, &permit).await?;
     lease.extend(Duration::from_secs(60)).await?;
     lease.release().await;
     let request = change(once("shop:peeked"));
@@ -163,24 +164,20 @@ async fn use_shared(set: &Set) -> Result<(), String> {
 /// All permits of a resource, and one more attempt, whose release is that of many keys.
 async fn use_permits(set: &Set) -> Result<(), String> {
     let nodes = set.node_set();
-    let permits = Permits::new(10, 5).map_err(|error| error.to_string())?;
-    for fencing in [false, true] {
-        let mut request = once("shop:permits").kind(Kind::Permits(permits));
-        request.fencing = fencing;
-        let mut leases = Vec::new();
-        for _ in 0..2 {
-            let lease = client().acquire(&nodes, &request).await;
-            leases.push(lease.map_err(|error| error.to_string())?);
-        }
-        match client().acquire(&nodes, &request).await {
-            Err(AcquireError::Contended(_)) => {}
-            other => return Err(format!("more than there are: {other:?}")),
-        }
-        for lease in leases {
-            match lease.release().await {
-                Released::Confirmed => {}
-                other => return Err(format!("{other:?}")),
-            }
+    let request = once("shop:permits").kind(Kind::Permits(10));
+    let mut leases = Vec::new();
+    for _ in 0..10 {
+        let lease = client().acquire(&nodes, &request).await;
+        leases.push(lease.map_err(|error| error.to_string())?);
+    }
+    match client().acquire(&nodes, &request).await {
+        Err(AcquireError::Contended(_)) => {}
+        other => return Err(format!("more than there are: {other:?}")),
+    }
+    for lease in leases {
+        match lease.release().await {
+            Released::Confirmed => {}
+            other => return Err(format!("{other:?}")),
         }
     }
     Ok(())

@@ -104,7 +104,7 @@ async fn a_key_prefix_behind_which_no_name_is_free_is_refused() {
     let text = text.unwrap_err().to_string();
     assert!(
         text.contains(
-            "`key_prefix` has `redlock:` + `fence:`, `once:`, `permit`, `readers:`, `intent:` or `turn:` in it"
+            "`key_prefix` has `redlock:` + `fence:`, `once:`, `permit:`, `readers:`, `intent:` or `turn:` in it"
         ),
         "{text}"
     );

@@ -1,4 +1,4 @@
-//! `permits` and `take`.
+//! `permits`.
 
 use std::collections::BTreeSet;
 
@@ -21,9 +21,9 @@ async fn patient_report() -> Result<u16, LockError> {
     Ok(lease.permit().expect("`permits = 2`"))
 }
 
-#[redlock(resource = "reports", permits = count, take = take, guard = lease)]
-async fn some(count: u32, take: u32) -> Result<Vec<u16>, LockError> {
-    Ok(lease.permits().collect())
+#[redlock(resource = "reports", permits = count, fencing = is_fenced, guard = lease)]
+async fn one_of(count: u32, is_fenced: bool) -> Result<Option<u16>, LockError> {
+    Ok(lease.permit())
 }
 
 #[tokio::test]
@@ -46,7 +46,7 @@ async fn as_many_calls_run_as_there_are_permits() {
     );
 
     let held = redlock.registry().held();
-    let permits: BTreeSet<_> = held.iter().flat_map(|held| held.permits.clone()).collect();
+    let permits: BTreeSet<_> = held.iter().filter_map(|held| held.permit).collect();
     assert_eq!(permits, (0..2).collect());
 
     let waiting = spawn_on(&redlock, patient_report());
@@ -66,20 +66,18 @@ async fn as_many_calls_run_as_there_are_permits() {
 }
 
 #[tokio::test]
-async fn several_permits_and_numbers_of_the_call() {
+async fn the_call_says_how_many_permits_there_are() {
     let (nodes, redlock) = start(3).await;
     let on = |call| registry(&redlock).scope(call);
-    let taken = on(some(8, 3)).await.unwrap();
-    assert_eq!(taken.len(), 3);
-    assert_eq!(on(some(1, 1)).await.unwrap(), [0]);
-    for (count, take, reason) in [
-        (4, 5, "above the 4 permits"),
-        (0, 1, "`permits` of 0"),
-        (300, 1, "`permits` of 300"),
-        (16, 9, "`take` of 9"),
-        (u32::MAX, u32::MAX, "`permits` of 65535"),
+    assert!(on(one_of(8, false)).await.unwrap() < Some(8));
+    assert_eq!(on(one_of(1, true)).await.unwrap(), Some(0));
+    for (count, is_fenced, reason) in [
+        (0, false, "`permits` of 0"),
+        (300, false, "`permits` of 300"),
+        (u32::MAX, false, "`permits` of 65535"),
+        (2, true, "needs one holder at a time"),
     ] {
-        let refused = on(some(count, take)).await.unwrap_err();
+        let refused = on(one_of(count, is_fenced)).await.unwrap_err();
         assert!(
             refused.is_invalid() && refused.to_string().contains(reason),
             "{refused}"
@@ -101,9 +99,13 @@ async fn the_object_style_refuses_what_does_not_go_together() {
             );
         }
     };
-    refused(lock("r").take(2), "without `permits`").await;
     refused(lock(["a", "b"]).permits(2), "several resources").await;
     let hour = std::time::Duration::from_secs(3600);
+    refused(
+        lock("r").permits(2).fencing(true),
+        "`fencing` with `permits`",
+    )
+    .await;
     refused(
         lock("r").permits(2).once_per(hour),
         "`once_per` with `permits`",
@@ -123,7 +125,6 @@ async fn outer() -> Result<(), LockError> {
     for (lock, wanted) in [
         (lock("reports"), "wants a plain lock"),
         (lock("reports").permits(3), "wants one of 3 permits"),
-        (lock("reports").permits(2).take(2), "wants 2 of 2 permits"),
     ] {
         let refused = lock.acquire().await.unwrap_err();
         let text = refused.to_string();

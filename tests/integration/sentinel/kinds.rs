@@ -6,7 +6,7 @@ use redlock_core::Request;
 use redlock_core::error::AcquireError;
 use redlock_core::lease::Released;
 use redlock_core::node::Obstacle;
-use redlock_core::request::{Kind, Permits};
+use redlock_core::request::Kind;
 use redlock_tests::SentinelGroup;
 
 use crate::core::kinds::each_kind_excludes_and_is_released;
@@ -33,7 +33,7 @@ async fn each_kind_works_on_the_master_that_is_named_and_on_the_next_one() {
 async fn permits_and_readers_that_were_replicated_live_on_after_a_failover() {
     let group = SentinelGroup::start().await;
     let set = voting(group.url(), calm()).await;
-    let one_of_two = || with(Kind::Permits(Permits::new(2, 1).unwrap()), "p");
+    let one_of_two = || with(Kind::Permits(2), "p");
     let permits = [
         client().acquire(&set, &one_of_two()).await.unwrap(),
         client().acquire(&set, &one_of_two()).await.unwrap(),

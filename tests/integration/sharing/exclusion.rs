@@ -3,7 +3,7 @@
 use redlock_core::error::{ExtendError, LeaseEnd};
 use redlock_core::lease::Released;
 use redlock_core::node::Obstacle;
-use redlock_core::request::{Kind, Note, Permits};
+use redlock_core::request::{Kind, Note};
 use redlock_tests::Nodes;
 
 use crate::core::fixture::{SOON, client, once, settle, start};
@@ -91,8 +91,7 @@ async fn locks_without_a_mode_in_every_form_and_readers_keep_each_other_out() {
 
 #[tokio::test]
 async fn a_writer_and_all_readers_together_count_as_one_permit() {
-    let permits = Kind::Permits(Permits::new(2, 1).unwrap());
-    let permit = || plain().kind(permits);
+    let permit = || plain().kind(Kind::Permits(2));
     for n in [1, 3] {
         let (nodes, set) = start(n).await;
         for request in [reads(), writes()] {

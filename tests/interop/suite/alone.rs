@@ -52,7 +52,7 @@ async fn the_prefix_of_pottery_is_no_reserved_name() {
         "marker:2",
         "fence:{order}",
         "readers:{order}",
-        "permits:{order}",
+        "permit:1:{order}",
     ] {
         let refused = ours.attempt(name, Kind::Exclusive).await;
         assert!(matches!(refused, Err(AcquireError::Invalid(_))), "{name}");

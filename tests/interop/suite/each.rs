@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use redlock_core::node::{Obstacle, Remaining};
-use redlock_core::request::{Kind, Permits};
+use redlock_core::request::Kind;
 use redlock_interop_tests::Program;
 use redlock_tests::{Nodes, Pttl, eventually};
 
@@ -131,7 +131,7 @@ pub(crate) async fn has_one_of_two_permits(neighbour: Neighbour, count: usize) {
     let nodes = Nodes::start(count).await;
     let ours = Ours::on(&nodes, neighbour.prefix()).await;
     let mut theirs = neighbour.start(&nodes.urls());
-    let two = Kind::Permits(Permits::new(2, 1).expect("two permits"));
+    let two = Kind::Permits(2);
     let key = format!("{}order:1", neighbour.prefix());
     assert!(attempt(&mut theirs, "order:1"));
     everywhere(&nodes, &key).await;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use redlock_core::error::{AcquireError, Contended};
 use redlock_core::redis::{RedisAddress, RedisOptions};
-use redlock_core::request::{Kind, Permits, RetryLimit};
+use redlock_core::request::{Kind, RetryLimit};
 use redlock_core::{Client, IoThread, Lease, Node, NodeSet, RedisNode, Request, Settings};
 use redlock_tests::Nodes;
 
@@ -23,8 +23,7 @@ pub(crate) struct Ours {
 
 /// The kinds of a lock with one holder, and the kind of a lock that readers share.
 pub(crate) fn kinds() -> [Kind; 4] {
-    let one = Permits::new(1, 1).expect("one permit");
-    [Kind::Exclusive, Kind::Permits(one), Kind::Read, Kind::Write]
+    [Kind::Exclusive, Kind::Permits(1), Kind::Read, Kind::Write]
 }
 
 impl Ours {

@@ -2,7 +2,7 @@
 //!
 //! Run with `--nocapture` to read the counterexamples.
 
-use redlock_model::permits::{Design, Order, Permits, Several, landmark};
+use redlock_model::permits::{Design, Permits, landmark};
 use redlock_model::verdict::{breaks, holds};
 
 #[test]
@@ -33,13 +33,6 @@ fn a_plain_lock_counts_as_one_holder_while_processes_disagree_about_the_number()
     holds(&model, 10_000, landmarks);
 }
 
-#[test]
-fn several_permits_are_taken_all_or_none() {
-    let landmarks = landmark::ALL_HELD | landmark::SUCCESSION;
-    holds(&Permits::<3, 2>::rules(3).taking(2), 100, 0);
-    holds(&Permits::<3, 2>::rules(4).taking(2), 1_000, landmarks);
-}
-
 /// A on the nodes 1 and 2, B on 2 and 3, C on 1 and 3: no node failed, no message was lost.
 #[test]
 fn a_counter_at_each_node_lets_three_in_where_two_may_be() {
@@ -58,18 +51,6 @@ fn slots_that_are_not_the_same_on_a_majority_let_three_in_where_two_may_be() {
 fn counting_in_the_replies_that_add_lets_three_in_where_two_may_be() {
     let found = breaks(&Permits::<3, 3>::rules(2).by(Design::AddAndCount), 12);
     assert!(found.violation.contains("hold 3 of 2"), "{found}");
-}
-
-/// Two permits on each of two nodes are no two permits on a majority.
-#[test]
-fn several_permits_that_differ_from_node_to_node_let_too_many_in() {
-    let several = Several::AnyOfEach;
-    let model = Permits::<3, 3> {
-        several,
-        order: Order::Lowest,
-        ..Permits::rules(4).taking(2)
-    };
-    breaks(&model, 12);
 }
 
 mod rest {

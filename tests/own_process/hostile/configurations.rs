@@ -67,7 +67,6 @@ const PARAMETERS: &[&str] = &[
     "once_per",
     "counts",
     "permits",
-    "take",
     "fencing",
     "mode",
     "on_lost",

@@ -161,11 +161,10 @@ async fn values_that_make_no_sense_together_are_refused_at_start() {
             "`min_validity` of 5 min 1 s",
         ),
         ("kind", site().permits(257), "`permits` of 257"),
-        ("kind", site().take(2), "`take` of 2 without `permits`"),
         (
             "kind",
-            site().permits(4).take(5),
-            "`take` of 5 is above the 4 permits",
+            site().permits(4).fencing(true),
+            "`fencing` with `permits`",
         ),
         (
             "kind",

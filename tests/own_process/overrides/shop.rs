@@ -35,8 +35,8 @@ pub(crate) async fn charge_for(stage: &Stage, ttl: Duration) -> Result<Duration,
 }
 
 #[redlock(resource = "of a kind", retry_count = 0, guard = lease)]
-pub(crate) async fn kind() -> Result<(Option<Mode>, Vec<u16>), LockError> {
-    Ok((lease.mode(), lease.permits().collect()))
+pub(crate) async fn kind() -> Result<(Option<Mode>, Option<u16>), LockError> {
+    Ok((lease.mode(), lease.permit()))
 }
 
 #[redlock(resource = "writes", mode = "write", guard = lease)]

@@ -32,8 +32,7 @@ pub enum Profile {
     /// them, are a day wrong. When everybody is done they are mended, and hours pass, so that idle
     /// counters expire; then everybody comes again. All want fencing tokens.
     Misset,
-    /// The same as [`Faulty`](Self::Faulty), and the locks have several permits. Each caller takes one or
-    /// two.
+    /// The same as [`Faulty`](Self::Faulty), and the locks have several permits.
     Permits,
     /// The same as [`Faulty`](Self::Faulty) or, in half of the runs, as [`Forgetful`](Self::Forgetful), and
     /// most requests read or write: readers share a lock, a writer excludes them, and both exclude plain
@@ -261,6 +260,7 @@ impl Settings {
             fencing: match profile {
                 Profile::Wild | Profile::Misset => 10_000,
                 Profile::Sharing => random.pick(&[0, 5000, 10_000, 10_000]),
+                Profile::Permits => 0,
                 _ => random.pick(&[0, 5000, 10_000]),
             },
             most_in_flight: random.pick(&[4, 1000, 1000, 1000]),
@@ -307,8 +307,8 @@ impl Settings {
     }
 }
 
-/// How many permits each lock has. A lease and what it leaves to others are never the same number of
-/// permits: by that the checker tells their releases apart.
+/// How many permits each lock has: more than two, so that the checker tells the release of one from that of
+/// all others.
 fn permits(profile: Profile, random: &mut Random) -> Option<u16> {
     match profile {
         Profile::Permits => Some(random.pick(&[3, 3, 5])),

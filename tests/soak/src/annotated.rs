@@ -48,8 +48,6 @@ pub(crate) async fn renewed(
     retry_count = retries,
     retry_delay = 20,
     permits = 3,
-    take = take,
-    fencing = true,
     guard = lease
 )]
 pub(crate) async fn one_of_several(
@@ -57,7 +55,6 @@ pub(crate) async fn one_of_several(
     names: &[String],
     ttl: Duration,
     retries: u32,
-    take: u32,
 ) -> Result<(), LockError> {
     holder.work(Grip::Lease(lease.handle())).await;
     Ok(())

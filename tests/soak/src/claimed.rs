@@ -12,9 +12,6 @@ use crate::options::resource_name;
 /// The most names of one lock.
 const MOST_NAMES: u32 = 3;
 
-/// The most permits of one lease.
-const MOST_PERMITS: u32 = 2;
-
 /// Which locks are taken: `--locks`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Locks {
@@ -35,8 +32,7 @@ pub(crate) enum Locks {
 pub(crate) enum Kind {
     Plain,
     Sets,
-    /// The number of permits that it takes.
-    Permits(u32),
+    Permit,
     Reader,
     Writer,
     /// A term of an election.
@@ -67,10 +63,9 @@ impl Locks {
 
     /// The kind of lock that one holder takes.
     pub(crate) fn draw(self, rng: &mut StdRng) -> Kind {
-        let permits = Kind::Permits(rng.random_range(1..=MOST_PERMITS));
         match (self, rng.random_range(0..100)) {
             (Self::Sets, _) | (Self::All, 0..15) => Kind::Sets,
-            (Self::Permits, 0..70) | (Self::All, 15..35) => permits,
+            (Self::Permits, 0..70) | (Self::All, 15..35) => Kind::Permit,
             (Self::Sharing, 0..60) | (Self::All, 35..60) => Kind::Reader,
             (Self::Sharing, 60..85) | (Self::All, 60..72) => Kind::Writer,
             (Self::All, 72..78) => Kind::Office,
@@ -212,8 +207,7 @@ mod tests {
         let every = [
             Kind::Plain,
             Kind::Sets,
-            Kind::Permits(1),
-            Kind::Permits(MOST_PERMITS),
+            Kind::Permit,
             Kind::Reader,
             Kind::Writer,
             Kind::Office,
@@ -223,7 +217,7 @@ mod tests {
         }
         assert!(kinds(Locks::Plain).iter().all(|kind| *kind == Kind::Plain));
         assert!(kinds(Locks::Sets).iter().all(|kind| *kind == Kind::Sets));
-        assert!(!kinds(Locks::Sharing).contains(&Kind::Permits(1)));
+        assert!(!kinds(Locks::Sharing).contains(&Kind::Permit));
         assert!(!kinds(Locks::Permits).contains(&Kind::Reader));
     }
 }

@@ -253,7 +253,7 @@ enum Purpose {
     Lock,
     /// What callers that wait leave for others.
     Advice,
-    /// Counters, and how many permits there are.
+    /// Counters.
     Record,
     /// What the restart check leaves.
     Marker,
@@ -269,7 +269,7 @@ impl Purpose {
             Self::Lock
         } else if is("intent:") || is("turn:") {
             Self::Advice
-        } else if is("fence:") || is("permits:") {
+        } else if is("fence:") {
             Self::Record
         } else {
             Self::Marker
@@ -346,13 +346,10 @@ mod tests {
         let hour = Duration::from_secs(60 * 60);
         node.set("redlock:marker", "there", None);
         node.set("redlock:fence:{r}", "7", Some(hour));
-        node.set("redlock:permits:{r}", "3", Some(hour));
         node.set("redlock:intent:{r}", "me", Some(Duration::from_millis(50)));
         assert_eq!(cluster.keys_leaked().await, [""; 0], "the intent expires");
         let cases = [
             ("redlock:fence:{r}", 2 * hour),
-            ("redlock:permits:{r}", 2 * hour),
-            ("redlock:fence::redlock:permit:2:{r}", 2 * hour),
             ("redlock:intent:{r}", LONGEST_TTL),
             ("redlock:turn:{r}", LONGEST_TTL),
             ("redlock:permit:2:{r}", hour),

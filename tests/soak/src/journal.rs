@@ -90,26 +90,17 @@ impl Grip {
         }
     }
 
-    /// The permits of the lease, if it is on permits.
-    pub(crate) fn permits(&self) -> Vec<u16> {
-        match self {
-            Self::Lease(lease) => lease.permits().collect(),
-            Self::Pretence { .. } => Vec::new(),
-        }
-    }
-
-    /// The part of `claimed` that only this holder has: its permits. Permit 0 is the plain lock.
+    /// The part of `claimed` that only this holder has: its permit. Permit 0 is the plain lock.
     pub(crate) fn own(&self, claimed: &Claimed) -> Claimed {
-        let permits = self.permits();
         let mut own = claimed.clone();
-        if !permits.is_empty() {
-            let of_name = |name: &String| {
-                permits
-                    .iter()
-                    .map(|permit| permit_name(name, *permit))
-                    .collect()
-            };
-            own.names = own.names.iter().flat_map::<Vec<_>, _>(of_name).collect();
+        if let Self::Lease(lease) = self
+            && let Some(permit) = lease.permit()
+        {
+            own.names = own
+                .names
+                .iter()
+                .map(|name| permit_name(name, permit))
+                .collect();
         }
         own
     }

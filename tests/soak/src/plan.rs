@@ -122,7 +122,7 @@ impl Plan {
             claimed,
             style,
             ttl,
-            is_fenced: rng.random_bool(0.8),
+            is_fenced: kind != Kind::Permit && rng.random_bool(0.8),
             max_hold,
             min_validity: if rng.random_bool(0.2) { 0.5 } else { 0.0 },
             patience: if rng.random_bool(0.5) {

@@ -21,13 +21,8 @@ async fn reads_with_a_permit() -> Result<(), LockError> {
     Ok(())
 }
 
-#[redlock(resource = "a", permits = 4, take = 2, mode = "write")]
+#[redlock(resource = "a", permits = 4, mode = "write")]
 async fn writes_with_permits() -> Result<(), LockError> {
-    Ok(())
-}
-
-#[redlock(resource = "a", mode = "write", take = 2)]
-async fn takes_and_writes() -> Result<(), LockError> {
     Ok(())
 }
 
@@ -38,5 +33,5 @@ async fn misspelt() -> Result<(), LockError> {
 
 fn main() {
     let _ = (no_mode(), several_names(), a_job_that_reads(), misspelt());
-    let _ = (reads_with_a_permit(), writes_with_permits(), takes_and_writes());
+    let _ = (reads_with_a_permit(), writes_with_permits());
 }

@@ -16,26 +16,6 @@ async fn a_string() -> Result<(), LockError> {
     Ok(())
 }
 
-#[redlock(resource = "a", permits = 4, take = 0)]
-async fn takes_none() -> Result<(), LockError> {
-    Ok(())
-}
-
-#[redlock(resource = "a", permits = 16, take = 9)]
-async fn takes_too_many() -> Result<(), LockError> {
-    Ok(())
-}
-
-#[redlock(resource = "a", permits = 4, take = 5)]
-async fn takes_more_than_there_are() -> Result<(), LockError> {
-    Ok(())
-}
-
-#[redlock(resource = "a", take = 2)]
-async fn takes_of_nothing() -> Result<(), LockError> {
-    Ok(())
-}
-
 #[redlock(resource = ["a", "b"], permits = 4)]
 async fn of_several_resources() -> Result<(), LockError> {
     Ok(())
@@ -46,13 +26,17 @@ async fn once_a_period() -> Result<(), LockError> {
     Ok(())
 }
 
+#[redlock(resource = "a", permits = 4, fencing = true)]
+async fn fenced() -> Result<(), LockError> {
+    Ok(())
+}
+
 #[redlock(resource = "a", permit = 4)]
 async fn misspelt() -> Result<(), LockError> {
     Ok(())
 }
 
 fn main() {
-    let _ = (none(), too_many(), a_string(), takes_none(), takes_too_many());
-    let _ = (takes_more_than_there_are(), takes_of_nothing(), of_several_resources());
-    let _ = (once_a_period(), misspelt());
+    let _ = (none(), too_many(), a_string(), of_several_resources());
+    let _ = (once_a_period(), fenced(), misspelt());
 }

@@ -20,7 +20,6 @@ const TTL: Duration = Duration::from_secs(30);
     once_per = 60_000,
     counts = "success",
     permits = 1,
-    take = 1,
     fencing = true,
     on_lost = "cancel",
     guard = lease,
@@ -56,12 +55,12 @@ async fn writes() -> Result<(), LockError> {
     Ok(())
 }
 
-#[redlock(resource = ["a"], permits = 4, take = 2)]
+#[redlock(resource = ["a"], permits = 4)]
 async fn of_one_name() -> Result<(), LockError> {
     Ok(())
 }
 
-#[redlock(resource = "a", permits = holders, take = holders / 2)]
+#[redlock(resource = "a", permits = holders)]
 async fn permits(holders: u32) -> Result<(), LockError> {
     Ok(())
 }

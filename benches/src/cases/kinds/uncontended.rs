@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use redlock_core::request::{Kind as LockKind, Permits};
+use redlock_core::request::Kind as LockKind;
 use redlock_core::{Lease, Request};
 use redlock_tests::Nodes;
 use tokio::runtime::Runtime;
@@ -72,9 +72,7 @@ impl Way {
             Self::Plain => LockKind::Exclusive,
             Self::Read => LockKind::Read,
             Self::Write => LockKind::Write,
-            Self::Permit(count, _) => {
-                LockKind::Permits(Permits::new(count, 1).expect("few enough"))
-            }
+            Self::Permit(count, _) => LockKind::Permits(count),
         };
         Request::new(format!("{PREFIX}kinds:{}", self.name()))
             .kind(kind)

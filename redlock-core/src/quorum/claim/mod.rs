@@ -17,7 +17,7 @@ use crate::model::token::OwnerToken;
 use crate::node::NodeSet;
 use crate::node::operation::{Operation, Want};
 use ending::ClaimEnd;
-use permits::{OtherPermits, PermitVotes};
+use permits::{AllPermits, PermitVotes};
 use sharing::{SharedAttempt, SharedClaim};
 
 use super::extension_proof::{ExtensionProof, ProofState, Voters};
@@ -42,10 +42,10 @@ pub(crate) struct Claim {
 /// What a claim has that is not a plain lock's.
 enum Special {
     Shared(SharedClaim),
-    /// The claim on all permits of an attempt, with the receiver of its votes.
-    AllPermits(Arc<PermitVotes>),
-    /// The claim on the permits that an attempt won.
-    WonPermits(OtherPermits),
+    /// The claim of an attempt on any permit, with the receiver of its votes.
+    AnyPermit(Arc<PermitVotes>),
+    /// The claim on the permit that an attempt won.
+    OnePermit(AllPermits),
 }
 
 struct ClaimState {

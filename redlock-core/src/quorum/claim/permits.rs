@@ -1,26 +1,23 @@
-//! A claim on permits: first on all of them, then on those that a majority granted.
+//! A claim on a permit: first on all of them, then on the one that a majority granted.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
-use parking_lot::Mutex;
-
 use crate::env::{Clock, Moment};
-use crate::model::permits::PermitSet;
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::operation::{Operation, SharedOperation, Want};
-use crate::node::{Answer, Answers, NodeSet, PermitOrder, Reply};
-use crate::quorum::permits::PermitKeys;
+use crate::node::{Answer, Answers, NodeSet, PermitKey, Reply};
 use crate::quorum::round::{Goal, Round, bit, submit};
 
 use super::{Claim, ClaimEnd, Special};
 
-/// Receives the votes of an acquisition of permits. Once the attempt has won, it tells the claim of each
+/// Receives the votes of an acquisition of a permit. Once the attempt has won, it tells the claim of each
 /// further vote, on the node's thread.
 pub(super) struct PermitVotes {
     round: Arc<Round>,
-    /// The claim on the permits that were won. It is gone once the lease is over.
+    /// The claim on the permit that was won. It is gone once the lease is over.
     won: OnceLock<Weak<Claim>>,
 }
 
@@ -38,58 +35,34 @@ impl Answers for PermitVotes {
     }
 }
 
-/// The permits that an attempt did not win, as long as a node may have granted them whose answer is not
-/// known.
-pub(super) struct OtherPermits {
-    won: PermitSet,
-    unheard: Mutex<Unheard>,
+/// The permits of the resource, as long as a node whose answer is not known may have granted any of them.
+pub(super) struct AllPermits {
+    keys: Resource,
+    /// The seats whose answers are not known.
+    unheard: AtomicU64,
 }
 
-struct Unheard {
-    seats: u64,
-    /// The keys of all permits, while there are such seats: a lease that is renewed for hours need not keep
-    /// them.
-    keys: Option<Arc<PermitKeys>>,
-}
-
-impl OtherPermits {
+impl AllPermits {
     /// Takes out those of `seats` that are left, so that each seat is dealt with once.
-    fn take(&self, seats: u64) -> Option<(Arc<PermitKeys>, u64)> {
-        let mut unheard = self.unheard.lock();
-        let taken = unheard.seats & seats;
-        if taken == 0 {
-            return None;
-        }
-        unheard.seats &= !taken;
-        let keys = if unheard.seats == 0 {
-            unheard.keys.take()
-        } else {
-            unheard.keys.clone()
-        };
-        Some((keys?, taken))
-    }
-
-    #[cfg(test)]
-    pub(super) fn keeps_keys(&self) -> bool {
-        self.unheard.lock().keys.is_some()
+    fn take(&self, seats: u64) -> u64 {
+        self.unheard.fetch_and(!seats, Ordering::AcqRel) & seats
     }
 }
 
 impl Claim {
-    /// Sends an acquisition of permits to all nodes at once, and returns its votes too. The claim is on all
-    /// permits until it is [narrowed](Self::narrow), because each node decides which ones it grants.
-    pub(crate) fn acquire_permits(
+    /// Sends an acquisition of a permit to all nodes at once, and returns its votes too. The claim is on all
+    /// permits until it is [narrowed](Self::narrow), because each node decides which one it grants.
+    pub(crate) fn acquire_permit(
         nodes: &NodeSet,
         keys: &Resource,
-        order: PermitOrder,
+        order: Vec<PermitKey>,
         token: OwnerToken,
         ttl: Duration,
         in_time: (Arc<dyn Clock>, Moment),
-        hint: u64,
     ) -> (Arc<Self>, Arc<Round>) {
-        let want = Want::AcquirePermits { ttl, hint };
-        let operation = Operation::new(keys.clone(), token.clone(), want);
-        let operation = Arc::new(operation.with_permits(order));
+        let want = Want::AcquirePermit { ttl };
+        let operation = Operation::new(keys.clone(), token.clone(), want).with_permits(order);
+        let operation = Arc::new(operation);
         let acquisition = Round::with_time(nodes.len(), Goal::Majority, Some(in_time));
         let votes = Arc::new(PermitVotes {
             round: Arc::clone(&acquisition),
@@ -99,43 +72,27 @@ impl Claim {
             let reply = Reply::new(Arc::clone(&votes), seat);
             submit(&**node, Arc::clone(&operation), reply);
         }
-        let special = Some(Special::AllPermits(votes));
+        let special = Some(Special::AnyPermit(votes));
         let claim = Self::sent(nodes, keys.clone(), token, ttl, &acquisition, None, special);
         (Arc::new(claim), acquisition)
     }
 
-    /// The same claim on `won` alone, which a majority granted. Every node that answered otherwise is sent
-    /// the release of the other permits, and every further one once its answer is known. From then on the
-    /// claim is that of a plain lock on the keys of these permits.
-    pub(crate) fn narrow(
-        &self,
-        keys: &Arc<PermitKeys>,
-        won: PermitSet,
-        acquisition: &Arc<Round>,
-    ) -> Arc<Self> {
-        let (token, ttl) = (self.token.clone(), self.longest_ttl());
-        let has_others = won.len() < keys.all().names().len();
-        let others = has_others.then(|| {
-            let seats = (0..self.nodes.len()).fold(0, |seats, seat| seats | bit(seat));
-            let keys = Some(Arc::clone(keys));
-            let unheard = Mutex::new(Unheard { seats, keys });
-            Special::WonPermits(OtherPermits { won, unheard })
+    /// The same claim on the permit with the key `won` alone, which a majority granted. Every node that
+    /// answered otherwise is sent the release of the other permits, and every further one once its answer is
+    /// known. From then on the claim is that of a plain lock on this key.
+    pub(crate) fn narrow(&self, won: Resource, acquisition: &Arc<Round>) -> Arc<Self> {
+        let all_seats = (0..self.nodes.len()).fold(0, |seats, seat| seats | bit(seat));
+        let all = Special::OnePermit(AllPermits {
+            keys: self.keys.clone(),
+            unheard: AtomicU64::new(all_seats),
         });
-        let counters = keys.counters_of(won);
-        let claim = Self::sent(
-            &self.nodes,
-            keys.of(won),
-            token,
-            ttl,
-            acquisition,
-            counters,
-            others,
-        );
+        let (token, ttl) = (self.token.clone(), self.longest_ttl());
+        let claim = Self::sent(&self.nodes, won, token, ttl, acquisition, None, Some(all));
         let claim = Arc::new(claim);
         // The acquisition is not retracted: its release goes to a node only behind the node's answer, or at
         // the end of the new claim.
         self.state.lock().ending.get_or_insert(ClaimEnd::Narrowed);
-        if let Some(Special::AllPermits(votes)) = &self.special {
+        if let Some(Special::AnyPermit(votes)) = &self.special {
             // A claim is narrowed once.
             let _ = votes.won.set(Arc::downgrade(&claim));
         }
@@ -143,35 +100,31 @@ impl Claim {
         claim
     }
 
-    /// Sends the release of the permits that were not won to those of `seats` that did not grant exactly
-    /// the others: their answers are known, or no answer is waited for any more. Each seat is dealt with
-    /// once.
+    /// Sends the release of the permits that were not won to those of `seats` that did not grant the one that
+    /// was: their answers are known, or no answer is waited for any more. Each seat is dealt with once.
     pub(super) fn release_others(&self, seats: u64) {
-        let Some(Special::WonPermits(others)) = &self.special else {
+        let Some(Special::OnePermit(all)) = &self.special else {
             return;
         };
-        let Some((keys, seats)) = others.take(seats) else {
-            return;
-        };
-        // A seat that granted exactly these permits has no others of ours.
-        let granted = self.state.lock().acquisition.seats().granted;
-        if seats & !granted != 0 {
+        // A seat that granted this permit has no other of ours.
+        let seats = all.take(seats) & !self.state.lock().acquisition.granted_seats();
+        if seats != 0 {
             let ttl = self.longest_ttl();
-            let rest = keys.all_but(others.won);
-            let release = Operation::new(rest, self.token.clone(), Want::Release { ttl });
+            let others = all.keys.without(&self.keys);
+            let release = Operation::new(others, self.token.clone(), Want::Release { ttl });
             let release = Arc::new(release);
-            self.send_to(seats & !granted, Goal::All, |_| Arc::clone(&release));
+            self.send_to(seats, Goal::All, |_| Arc::clone(&release));
         }
     }
 
     /// The release of all permits, and the seats that it goes to at the end of the claim: those whose answers
-    /// are not known, which may have granted any permits.
+    /// are not known, which may have granted any permit.
     pub(super) fn unheard_release(&self, want: Want) -> Option<(SharedOperation, u64)> {
-        let Some(Special::WonPermits(others)) = &self.special else {
+        let Some(Special::OnePermit(all)) = &self.special else {
             return None;
         };
-        let (keys, seats) = others.take(u64::MAX)?;
-        let release = Operation::new(keys.all().clone(), self.token.clone(), want);
-        Some((Arc::new(release), seats))
+        let seats = all.take(u64::MAX);
+        let release = || Operation::new(all.keys.clone(), self.token.clone(), want);
+        (seats != 0).then(|| (Arc::new(release()), seats))
     }
 }

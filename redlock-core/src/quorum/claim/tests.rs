@@ -1,13 +1,14 @@
 //! The claim on permits, and nodes that answer late.
 
+use std::collections::BTreeSet;
+
 use super::*;
 use crate::env::Entropy;
 use crate::env::still_clock::still_clock;
-use crate::model::kind::Permits;
-use crate::model::permits::{PermitReport, PermitSet};
-use crate::node::Answer;
-use crate::node::{Holding, Node, NodeError, NodeErrorKind, NodeStatus, Reply};
-use crate::quorum::permits::{PermitKeys, Preferred};
+use crate::node::{
+    Answer, Holding, Node, NodeError, NodeErrorKind, NodeStatus, PermitReport, Reply,
+};
+use crate::quorum::permits::PermitKeys;
 
 const TTL: Duration = Duration::from_secs(10);
 
@@ -29,7 +30,7 @@ impl Node for Slow {
         let names = operation.keys().names();
         let names = names.map(|name| String::from_utf8_lossy(name).into_owned());
         match operation.want() {
-            Want::AcquirePermits { .. } => *self.unanswered.lock() = Some(reply),
+            Want::AcquirePermit { .. } => *self.unanswered.lock() = Some(reply),
             Want::Release { .. } => self.releases.lock().push(names.collect()),
             Want::Shorten { .. } => *self.shortened.lock() += 1,
             other => panic!("{other:?}"),
@@ -69,16 +70,12 @@ impl Entropy for Fixed {
     }
 }
 
-fn set(permits: &[u16]) -> PermitSet {
-    permits.iter().copied().collect()
-}
-
-fn granted(permits: &[u16]) -> Answer {
+fn granted(permit: u16) -> Answer {
     Answer::Granted {
         counter: None,
         epoch: 0,
         permits: Some(Arc::new(PermitReport {
-            taken: set(permits),
+            taken: Some(permit),
             ..PermitReport::default()
         })),
     }
@@ -114,17 +111,16 @@ fn won() -> (Arc<Claim>, Vec<Arc<Slow>>) {
         .iter()
         .map(|node| Arc::clone(node) as Arc<dyn Node>)
         .collect();
-    let permits = Permits::new(3, 1).unwrap();
-    let keys = Arc::new(PermitKeys::new(&Resource::from("r"), permits, b"", false));
+    let keys = PermitKeys::new(&Resource::from("r"), 3, b"");
     let token = OwnerToken::draw("web/1", &Fixed);
-    let order = keys.order(1, Preferred::default(), &token);
+    let order = keys.order(&BTreeSet::new(), &token);
     let (_, clock) = still_clock();
     let in_time = (clock, Moment::from_origin(TTL));
     let (claim, acquisition) =
-        Claim::acquire_permits(&nodes, keys.all(), order, token, TTL, in_time, 0);
-    slow[0].answer(granted(&[1]));
-    slow[1].answer(granted(&[1]));
-    let narrowed = claim.narrow(&keys, set(&[1]), &acquisition);
+        Claim::acquire_permit(&nodes, keys.all(), order, token, TTL, in_time);
+    slow[0].answer(granted(1));
+    slow[1].answer(granted(1));
+    let narrowed = claim.narrow(keys.of(1).unwrap(), &acquisition);
     drop(claim);
     for node in &slow {
         assert_eq!(
@@ -137,9 +133,9 @@ fn won() -> (Arc<Claim>, Vec<Arc<Slow>>) {
 }
 
 #[test]
-fn a_late_node_that_grants_the_same_permits_is_sent_one_release() {
+fn a_late_node_that_grants_the_same_permit_is_sent_one_release() {
     let (claim, nodes) = won();
-    nodes[2].answer(granted(&[1]));
+    nodes[2].answer(granted(1));
     assert!(nodes.iter().all(|node| node.released().is_empty()));
     claim.release();
     for node in &nodes {
@@ -150,7 +146,7 @@ fn a_late_node_that_grants_the_same_permits_is_sent_one_release() {
 #[test]
 fn a_late_node_that_answers_otherwise_is_sent_the_release_of_the_others_at_once() {
     let refused = || Answer::Held(Holding::default());
-    for answer in [granted(&[0]), granted(&[2]), refused(), failed(true)] {
+    for answer in [granted(0), granted(2), refused(), failed(true)] {
         let (claim, nodes) = won();
         nodes[2].answer(answer);
         assert_eq!(nodes[2].released(), [names(&[0, 2])]);
@@ -177,7 +173,7 @@ fn a_claim_that_ends_before_a_node_answers_releases_all_permits_there_and_once()
         assert_eq!(node.released(), [names(&[1])]);
     }
     assert_eq!(nodes[2].released(), [names(&[0, 1, 2])]);
-    nodes[2].answer(granted(&[2]));
+    nodes[2].answer(granted(2));
     drop(claim);
     assert!(nodes.iter().all(|node| node.released().is_empty()));
 }
@@ -187,7 +183,7 @@ fn an_answer_that_comes_when_the_claim_is_gone_changes_nothing() {
     let (claim, nodes) = won();
     drop(claim);
     assert_eq!(nodes[2].released(), [names(&[0, 1, 2])]);
-    nodes[2].answer(granted(&[2]));
+    nodes[2].answer(granted(2));
     assert!(nodes[2].released().is_empty());
 }
 
@@ -201,7 +197,7 @@ fn a_claim_that_is_left_to_expire_releases_the_others_where_no_answer_came() {
             claim.leave_to_expire();
         }
         assert_eq!(nodes[2].released(), [names(&[0, 2])]);
-        nodes[2].answer(granted(&[2]));
+        nodes[2].answer(granted(2));
         drop(claim);
         assert!(nodes.iter().all(|node| node.released().is_empty()));
         let shortened: Vec<_> = nodes.iter().map(|node| *node.shortened.lock()).collect();
@@ -219,16 +215,4 @@ fn a_late_acquisition_may_be_sent_again_until_its_release_is_sent() {
     let (claim, nodes) = won();
     claim.leave_to_expire();
     assert!(nodes[2].is_retracted());
-}
-
-#[test]
-fn the_keys_of_all_permits_are_kept_only_until_every_node_has_answered() {
-    let (claim, nodes) = won();
-    let kept = || match &claim.special {
-        Some(Special::WonPermits(others)) => others.keeps_keys(),
-        _ => panic!("a claim on permits"),
-    };
-    assert!(kept());
-    nodes[2].answer(granted(&[1]));
-    assert!(!kept());
 }

@@ -15,7 +15,6 @@ use crate::env::caught::caught;
 use crate::env::timeout::before;
 use crate::env::timers::wake;
 use crate::env::{Clock, Moment};
-use crate::model::permits::PermitSet;
 use crate::node::operation::SharedOperation;
 use crate::node::{Answer, Answers, Node, NodeError, NodeErrorKind, PermitReport, Reply};
 
@@ -286,9 +285,14 @@ impl Round {
         }
     }
 
-    /// The permits of the granting seats, and what all seats say of permits.
-    pub(crate) fn permits(&self) -> (Option<PermitSet>, Vec<Arc<PermitReport>>) {
-        self.state.lock().votes.permits_and_reports()
+    /// The permit of the granting seats.
+    pub(crate) fn permit(&self) -> Option<u16> {
+        self.state.lock().votes.permit()
+    }
+
+    /// What the seats say of permits.
+    pub(crate) fn permit_reports(&self) -> Vec<Arc<PermitReport>> {
+        self.state.lock().votes.permit_reports()
     }
 
     /// The seats of `nodes` that granted and cannot have forgotten it since.

@@ -334,7 +334,7 @@ fn may_follow(operation: &Operation, reply: &Reply) -> bool {
     match operation.want() {
         // After its release, the acquisition would set a key that nothing deletes. This is checked once
         // more before the sending, as the release may be submitted at any moment.
-        Want::Acquire { .. } | Want::AcquirePermits { .. } => !reply.is_retracted(),
+        Want::Acquire { .. } | Want::AcquirePermit { .. } => !reply.is_retracted(),
         // It only helps the next extension, with the same danger.
         Want::Restore { .. } => false,
         // A record behind its release costs a second run at most.

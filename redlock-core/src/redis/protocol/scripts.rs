@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::permit_scripts::{ACQUIRE_PERMITS, RELEASE_MANY};
+use super::permit_scripts::{ACQUIRE_PERMIT, RELEASE_MANY};
 use super::sharing_scripts;
 use super::wire::pack;
 
@@ -34,7 +34,6 @@ macro_rules! stands {
          end "
     };
 }
-pub(super) use stands;
 
 /// Several keys, all or none. Checks every key before it sets any; a script is served as a whole.
 pub(super) static ACQUIRE_ALL: LazyLock<Script> = LazyLock::new(|| {
@@ -268,7 +267,7 @@ pub(in crate::redis) fn introductions(key_prefix: &[u8]) -> impl Iterator<Item =
         &RESTORE,
         &SHORTEN,
         &RELEASE,
-        &ACQUIRE_PERMITS,
+        &ACQUIRE_PERMIT,
         &RELEASE_MANY,
     ];
     let scripts = scripts.map(|script| &**script).into_iter();
@@ -311,7 +310,7 @@ pub fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
         ("restore", RESTORE.text),
         ("shorten", SHORTEN.text),
         ("release", RELEASE.text),
-        ("acquire-permits", ACQUIRE_PERMITS.text),
+        ("acquire-permit", ACQUIRE_PERMIT.text),
         ("release-many", RELEASE_MANY.text),
     ]
     .into_iter()

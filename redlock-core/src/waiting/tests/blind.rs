@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU32;
 use super::one_node_less::ABSENCES;
 use super::slow_nodes::{Slow, serve};
 use super::*;
-use crate::model::kind::{Kind, Permits};
+use crate::model::kind::Kind;
 use crate::node::operation::Operation;
 use crate::node::watch::Watch;
 use crate::node::{NodeStatus, Reply};
@@ -344,7 +344,7 @@ fn a_caller_that_meets_another_process_in_its_break_looks_too() {
 fn a_caller_that_no_node_tells_of_permits_looks_too() {
     let scene = Scene::new();
     let (_nodes, set, attempts) = untold(&scene);
-    let request = patient().kind(Kind::Permits(Permits::new(2, 1).unwrap()));
+    let request = patient().kind(Kind::Permits(2));
     let holders = [0, 1].map(|_| acquired(&mut scene.acquire_on(&set, &request)));
     let other = Client::new(scene.client.shared.context.environment.clone());
     let (nodes, asks) = (Arc::clone(&set), request.clone());

@@ -3,7 +3,7 @@
 use parking_lot::Mutex;
 
 use super::*;
-use crate::model::kind::{Kind, Permits};
+use crate::model::kind::Kind;
 use crate::model::resource::Resource;
 use crate::node::operation::Operation;
 use crate::node::{NodeStatus, Reply};
@@ -11,13 +11,12 @@ use crate::quorum::permits::key_of;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-pub(super) fn of(permits: Permits, mut request: Request) -> Request {
-    request.kind = Kind::Permits(permits);
-    request
+pub(super) fn one_of(count: u16) -> Request {
+    once().kind(Kind::Permits(count))
 }
 
-pub(super) fn one_of(count: u16) -> Request {
-    of(Permits::new(count, 1).unwrap(), once())
+fn waiting_for_one_of(count: u16) -> Request {
+    waiting().kind(Kind::Permits(count))
 }
 
 pub(super) fn key(permit: u16) -> Vec<u8> {
@@ -72,22 +71,6 @@ fn as_many_hold_as_there_are_permits_and_each_has_another_number() {
 }
 
 #[test]
-fn a_release_leaves_no_key_but_the_number_of_permits_which_expires() {
-    let scene = Scene::new();
-    assert_eq!(released(scene.acquired(&one_of(4))), Released::Confirmed);
-    let count = b"redlock:permits:{r}";
-    for node in &scene.nodes {
-        assert_eq!(node.keys(), [count]);
-        assert_eq!(
-            node.get(count).unwrap(),
-            format!("4 {}", scene.client.owner()).as_bytes()
-        );
-    }
-    scene.clock.advance(MINUTE * 61);
-    assert!(scene.nodes.iter().all(|node| node.keys().is_empty()));
-}
-
-#[test]
 fn a_refused_attempt_leaves_no_permit() {
     let scene = Scene::new();
     // Each node has another permit left, so no permit has a majority.
@@ -109,28 +92,7 @@ fn a_refused_attempt_leaves_no_permit() {
 }
 
 #[test]
-fn several_permits_are_taken_all_or_none() {
-    let scene = Scene::new();
-    let two = of(Permits::new(3, 2).unwrap(), once());
-    let lease = scene.acquired(&two);
-    assert_eq!(
-        (lease.permits().len(), lease.permit()),
-        (2, lease.permits().first())
-    );
-    assert_eq!(scene.permits_at(0).len(), 2);
-    let error = refused(&mut scene.acquire(&two)).to_string();
-    assert!(
-        error.starts_with("full: fewer than 2 of 3 permits are free, the first to expire by"),
-        "{error}"
-    );
-    let third = scene.acquired(&one_of(3));
-    assert!(!lease.permits().contains(third.permit().unwrap()));
-    drop((lease, third));
-    assert!(scene.no_permit_is_held());
-}
-
-#[test]
-fn a_node_that_granted_other_permits_is_sent_their_release() {
+fn a_node_that_granted_another_permit_is_sent_its_release() {
     let scene = Scene::new();
     let mut strayed = 0;
     for _ in 0..20 {
@@ -180,7 +142,7 @@ fn a_caller_who_gives_up_at_any_point_leaves_no_permit() {
         for node in &scene.nodes[..hanging] {
             node.hang();
         }
-        let mut acquiring = scene.acquire(&of(Permits::new(4, 1).unwrap(), waiting()));
+        let mut acquiring = scene.acquire(&waiting_for_one_of(4));
         if hanging > 1 {
             assert!(is_waiting(&mut acquiring));
         }
@@ -190,8 +152,8 @@ fn a_caller_who_gives_up_at_any_point_leaves_no_permit() {
     }
     // While it pauses, and while it stands in line behind a caller that pauses.
     let held: Vec<_> = (0..2).map(|_| scene.acquired(&one_of(2))).collect();
-    let mut first = scene.acquire(&of(Permits::new(2, 1).unwrap(), waiting()));
-    let mut second = scene.acquire(&of(Permits::new(2, 1).unwrap(), waiting()));
+    let mut first = scene.acquire(&waiting_for_one_of(2));
+    let mut second = scene.acquire(&waiting_for_one_of(2));
     assert!(is_waiting(&mut first) && is_waiting(&mut second));
     drop(first);
     drop(second);
@@ -219,7 +181,7 @@ fn with_one_node_dead_and_another_one_empty_the_second_attempt_asks_for_what_bot
     for permit in (0..16).filter(|permit| *permit != 11) {
         scene.hold_permit_elsewhere(&[1], permit);
     }
-    let request = of(Permits::new(16, 1).unwrap(), waiting());
+    let request = waiting_for_one_of(16);
     let mut second_attempts = 0;
     for _ in 0..20 {
         let mut acquiring = scene.acquire(&request);
@@ -245,8 +207,8 @@ fn the_turn_is_passed_on_once_an_attempt_has_won() {
     let scene = Scene::new();
     scene.nodes[0].hang();
     scene.nodes[1].hang();
-    let mut first = scene.acquire(&of(Permits::new(2, 1).unwrap(), waiting()));
-    let mut second = scene.acquire(&of(Permits::new(2, 1).unwrap(), waiting()));
+    let mut first = scene.acquire(&waiting_for_one_of(2));
+    let mut second = scene.acquire(&waiting_for_one_of(2));
     assert!(is_waiting(&mut first) && is_waiting(&mut second));
     scene.nodes.iter().for_each(MemoryNode::restore);
     let first = acquired(&mut first);
@@ -259,7 +221,7 @@ fn the_turn_is_passed_on_once_an_attempt_has_won() {
 fn a_permit_that_is_released_here_goes_to_the_first_in_line_without_a_pause() {
     let scene = Scene::new();
     let mut held: Vec<_> = (0..8).map(|_| scene.acquired(&one_of(8))).collect();
-    let mut next = scene.acquire(&of(Permits::new(8, 1).unwrap(), waiting()));
+    let mut next = scene.acquire(&waiting_for_one_of(8));
     assert!(is_waiting(&mut next));
     let released_here = held.remove(3);
     let permit = released_here.permit();
@@ -281,7 +243,7 @@ fn callers_of_a_process_ask_one_after_another() {
         })
         .collect();
     let held: Vec<_> = (0..2).map(|_| scene.acquired(&one_of(2))).collect();
-    let request = of(Permits::new(2, 1).unwrap(), waiting());
+    let request = waiting_for_one_of(2);
     let mut waiting: Vec<_> = (0..50).map(|_| scene.acquire_on(&set, &request)).collect();
     assert!(waiting.iter_mut().all(is_waiting));
     assert_eq!(*asked.lock(), 3, "one acquisition on each node");
@@ -314,7 +276,7 @@ impl Node for Counts {
 #[test]
 fn one_permit_is_a_plain_lock_and_stands_in_its_line() {
     let scene = Scene::new();
-    let lease = scene.acquired(&of(Permits::new(1, 1).unwrap(), once()));
+    let lease = scene.acquired(&one_of(1));
     assert_eq!(lease.permit(), Some(0));
     assert!(scene.nodes.iter().all(|node| node.keys() == [b"r"]));
     let mut next = scene.acquire(&waiting());
@@ -322,24 +284,4 @@ fn one_permit_is_a_plain_lock_and_stands_in_its_line() {
     assert_eq!(released(lease), Released::HandedOver);
     let next = acquired(&mut next);
     assert_eq!((next.permit(), next.kind()), (None, Kind::Exclusive));
-}
-
-#[test]
-fn processes_that_disagree_about_the_number_are_named() {
-    let scene = Scene::new();
-    for node in &scene.nodes {
-        node.put(b"redlock:permits:{r}", b"8 web-8/12", MINUTE);
-        for permit in 0..4 {
-            node.put(&key(permit), b"someone", MINUTE);
-        }
-    }
-    let error = refused(&mut scene.acquire(&one_of(4))).to_string();
-    assert!(
-        error.contains(
-            "; web-8/12 uses it with `permits` of 8, and this process with 4: give all the same number"
-        ),
-        "{error}"
-    );
-    // Each obeys its own number, and the larger one is what may hold.
-    assert!(scene.acquired(&one_of(8)).permit() >= Some(4));
 }

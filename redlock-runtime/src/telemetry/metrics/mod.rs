@@ -77,7 +77,7 @@ impl Metrics {
 /// The value of the label `kind`. One permit is a plain lock.
 fn label_of(kind: Kind) -> &'static str {
     match kind {
-        Kind::Permits(permits) if permits.count() > 1 => "permits",
+        Kind::Permits(2..) => "permits",
         Kind::Read => "read",
         Kind::Write => "write",
         _ => "plain",

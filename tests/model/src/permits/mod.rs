@@ -29,12 +29,6 @@ pub struct Permits<const NODES: usize, const ATTEMPTS: usize> {
     pub design: Design,
     /// The number of permits that each attempt believes in. A plain lock believes in one.
     pub permits: [usize; ATTEMPTS],
-    /// The number of permits that an attempt takes, all or none.
-    pub take: usize,
-    /// What makes an attempt that takes several permits a holder.
-    pub several: Several,
-    /// Which free slot a node grants.
-    pub order: Order,
 }
 
 /// How permits are counted.
@@ -56,24 +50,6 @@ impl Design {
     const fn has_slots(self) -> bool {
         matches!(self, Self::Slots | Self::AnySlot)
     }
-}
-
-/// What makes an attempt that takes k permits a holder.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Several {
-    /// The rule: a majority for each of k slots.
-    MajorityOfEach,
-    /// Unsafe: a majority of nodes that granted k slots each.
-    AnyOfEach,
-}
-
-/// Which free slot a node grants.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// Any: whatever order an attempt asks for is a part of it.
-    Any,
-    /// The lowest. It has fewer states, for a counterexample that does not depend on the order.
-    Lowest,
 }
 
 /// Situations that a check has to reach to be worth something. See [`Model::landmarks`].
@@ -98,9 +74,6 @@ impl<const NODES: usize, const ATTEMPTS: usize> Permits<NODES, ATTEMPTS> {
         Self {
             design: Design::Slots,
             permits: [permits; ATTEMPTS],
-            take: 1,
-            several: Several::MajorityOfEach,
-            order: Order::Any,
         }
     }
 
@@ -114,12 +87,6 @@ impl<const NODES: usize, const ATTEMPTS: usize> Permits<NODES, ATTEMPTS> {
     #[must_use]
     pub const fn believing(self, permits: [usize; ATTEMPTS]) -> Self {
         Self { permits, ..self }
-    }
-
-    /// The same with `take` permits for each attempt.
-    #[must_use]
-    pub const fn taking(self, take: usize) -> Self {
-        Self { take, ..self }
     }
 }
 

@@ -10,7 +10,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Permits<NODES, ATTEMPTS> {
         let held = held(state);
         let most = (0..ATTEMPTS).filter(|a| has(held, *a));
         let most = most.map(|a| self.permits[a]).max()?;
-        let count = held.count_ones() as usize * self.take;
+        let count = held.count_ones() as usize;
         (count > most).then(|| {
             let holders: String = (0..ATTEMPTS).filter(|a| has(held, *a)).map(name).collect();
             format!("{holders} hold {count} of {most} permits")
@@ -23,7 +23,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Permits<NODES, ATTEMPTS> {
         let mut seen = 0;
         let believed = (0..ATTEMPTS).filter(|a| has(held, *a));
         let most = believed.map(|a| self.permits[a]).max();
-        if most == Some(held.count_ones() as usize * self.take) {
+        if most == Some(held.count_ones() as usize) {
             seen |= landmark::ALL_HELD;
         }
         if held != 0 && phases().any(|phase| *phase == Phase::Over) {

@@ -3,7 +3,7 @@
 use crate::attempts::bits;
 use crate::search::Take;
 
-use super::{Action, Column, Design, Order, Permits, Phase, SLOTS, Several, State, Vote};
+use super::{Action, Column, Design, Permits, Phase, SLOTS, State, Vote};
 
 impl<const NODES: usize, const ATTEMPTS: usize> Permits<NODES, ATTEMPTS> {
     const MAJORITY: usize = NODES / 2 + 1;
@@ -42,17 +42,13 @@ impl<const NODES: usize, const ATTEMPTS: usize> Permits<NODES, ATTEMPTS> {
     fn has_won(&self, state: &State<NODES, ATTEMPTS>, a: usize) -> bool {
         let cells = || state.columns.iter().map(|column| &column.cells[a]);
         match self.design {
-            Design::Slots if self.several == Several::MajorityOfEach => {
-                Self::won_slots(state, a).count_ones() as usize >= self.take
-            }
-            Design::Slots | Design::AnySlot | Design::CounterAtEachNode => {
-                granted(state, a) >= Self::MAJORITY
-            }
+            Design::Slots => Self::won_slots(state, a) != 0,
+            Design::AnySlot | Design::CounterAtEachNode => granted(state, a) >= Self::MAJORITY,
             Design::AddAndCount => {
                 // The attempt may wait for any majority, so it wins if some majority names few enough.
                 let counts: Vec<u8> = cells().filter_map(|cell| cell.counted).collect();
                 majorities(&counts, Self::MAJORITY)
-                    .any(|there| there.count_ones() as usize * self.take <= self.permits[a])
+                    .any(|there| there.count_ones() as usize <= self.permits[a])
             }
         }
     }
@@ -115,25 +111,16 @@ impl<const NODES: usize, const ATTEMPTS: usize> Permits<NODES, ATTEMPTS> {
         let there = present(column);
         let is_granted = if self.design.has_slots() {
             let taken = column.cells.iter().fold(0, |all, cell| all | cell.kept);
-            let wanted = |slots: &u8| {
-                slots.count_ones() as usize == self.take
-                    && slots & taken == 0
-                    && *slots < 1 << self.permits[a]
-            };
-            let mut is_granted = false;
-            for slots in (1..1 << SLOTS).filter(wanted) {
-                grant(slots, None);
-                is_granted = true;
-                if self.order == Order::Lowest {
-                    break;
-                }
+            let slots = (0..self.permits[a]).map(|slot| 1 << slot);
+            let mut free = slots.filter(|slot| slot & taken == 0).peekable();
+            let is_granted = free.peek().is_some();
+            for slot in free {
+                grant(slot, None);
             }
             is_granted
         } else {
             let admits = match self.design {
-                Design::CounterAtEachNode => {
-                    (there.count_ones() as usize + 1) * self.take <= self.permits[a]
-                }
+                Design::CounterAtEachNode => (there.count_ones() as usize) < self.permits[a],
                 _ => true,
             };
             if admits {

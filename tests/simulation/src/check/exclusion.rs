@@ -1,7 +1,7 @@
 //! The rule that holders exclude each other.
 
 use redlock_core::Resource;
-use redlock_core::request::{Kind, PermitSet};
+use redlock_core::request::Kind;
 
 use crate::history::{History, Invariant, LeaseRecord};
 
@@ -19,18 +19,18 @@ impl History {
             others
                 .filter(|(other, lease)| *other != number && share(&lease.resource, &resource))
                 .filter(|(_, lease)| !is_reader || lease.handle.kind() != Kind::Read)
-                .map(|(_, lease)| (lease.process, lease.handle.clone(), lease.permits))
+                .map(|(_, lease)| (lease.process, lease.handle.clone(), lease.permit))
                 .collect()
         };
-        let permits = self.lock().leases[number].permits;
-        let mut held = permits.len();
-        for (process, handle, others) in others {
+        let permit = self.lock().leases[number].permit;
+        let mut held = 1;
+        for (process, handle, other) in others {
             let (over, validity) = self.world.observing(|| (handle.over(), handle.validity()));
             if over.is_some() {
                 continue;
             }
-            held += others.len();
-            if is_shared(permits, others) {
+            held += 1;
+            if permit == other {
                 let text = format!(
                     "{} of c{process} is valid for {validity:?} more",
                     handle.token_id()
@@ -46,15 +46,10 @@ impl History {
     }
 }
 
-/// Whether leases of one name with these permits exclude each other. A plain lock has none.
-fn is_shared(one: PermitSet, other: PermitSet) -> bool {
-    one.is_empty() || one.iter().any(|permit| other.contains(permit))
-}
-
 impl LeaseRecord {
     /// Whether the two exclude each other.
     pub(crate) fn meets(&self, other: &Self) -> bool {
-        share(&self.resource, &other.resource) && is_shared(self.permits, other.permits)
+        share(&self.resource, &other.resource) && self.permit == other.permit
     }
 }
 

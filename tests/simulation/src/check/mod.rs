@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use redlock_core::env::Clock as _;
 use redlock_core::error::LeaseEnd;
-use redlock_core::request::{Kind, PermitSet};
+use redlock_core::request::Kind;
 use redlock_core::{Lease, Request};
 
 use crate::clock::{EPOCH, SkewedClock};
@@ -78,7 +78,7 @@ impl History {
                 attempt,
                 handle: lease.handle(),
                 resource: request.resource.clone(),
-                permits: lease.permits(),
+                permit: lease.permit(),
                 token,
                 returned_at: now,
                 chain: Chain::default(),
@@ -111,7 +111,7 @@ impl History {
                 let made_by = if is_prompt { made_by.max(now) } else { made_by };
                 attempt.made_by = Some(made_by.saturating_sub(Duration::from_micros(1)));
             }
-            let (in_time, strayed) = attempt.votes_for(lease.permits(), last);
+            let (in_time, strayed) = attempt.votes_for(lease.permit(), last);
             inner.coverage.strayed += strayed;
             if in_time <= self.rules.nodes / 2 {
                 let text = format!("{id} was over when it had its majority of votes");
@@ -121,7 +121,6 @@ impl History {
                 let text = format!("{id} counts its validity from after its first request");
                 broken.push((Invariant::Validity, text));
             }
-            check_take(&request, lease, &mut broken);
             if request.fencing && token.is_none() {
                 let text = format!("{id} has no token, and one was wanted");
                 broken.push((Invariant::Unfenced, text));
@@ -316,30 +315,17 @@ impl History {
 fn count(coverage: &mut Coverage, lease: &Lease, request: &Request, is_over: bool) {
     coverage.acquired += 1;
     coverage.acquired_fenced += u64::from(lease.fencing_token().is_some());
-    coverage.acquired_permits += u64::from(!lease.permits().is_empty());
+    coverage.acquired_permits += u64::from(lease.permit().is_some());
     coverage.acquired_several += u64::from(request.resource.names().len() > 1);
     coverage.born_over += u64::from(is_over);
 }
 
-/// A lease has as many permits as its caller asked for.
-fn check_take(request: &Request, lease: &Lease, broken: &mut Broken) {
-    let wanted = match request.kind {
-        Kind::Permits(permits) => permits.take().into(),
-        _ => 0,
-    };
-    if lease.permits().len() != wanted {
-        let (id, permits) = (lease.token_id(), lease.permits());
-        let text = format!("{id} has {permits:?}, and {wanted} were wanted");
-        broken.push((Invariant::TooFewPermits, text));
-    }
-}
-
 impl Attempt {
-    /// How many votes came by `last` for these permits, if there are any, and how many for others.
-    fn votes_for(&self, permits: PermitSet, last: Duration) -> (usize, u64) {
+    /// How many votes came by `last` for this permit, if there is one, and how many for others.
+    fn votes_for(&self, permit: Option<u16>, last: Duration) -> (usize, u64) {
         let votes = || self.votes.iter();
-        let in_time = votes().filter(|(at, granted)| *at <= last && *granted == permits);
-        let strayed = votes().filter(|(_, granted)| *granted != permits);
+        let in_time = votes().filter(|(at, granted)| *at <= last && *granted == permit);
+        let strayed = votes().filter(|(_, granted)| *granted != permit);
         (in_time.count(), strayed.count() as u64)
     }
 }

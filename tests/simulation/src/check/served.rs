@@ -24,7 +24,7 @@ impl History {
                     let may = may_change(served, before.as_deref(), after.as_deref());
                     (Invariant::ForeignChange, may)
                 }
-                Want::Acquire { .. } | Want::AcquirePermits { .. } | Want::Restore { .. } => {
+                Want::Acquire { .. } | Want::AcquirePermit { .. } | Want::Restore { .. } => {
                     (Invariant::ForeignChange, before.is_none() && is_ours)
                 }
                 Want::Release { .. } => (Invariant::ForeignRelease, was_ours && after.is_none()),

@@ -22,10 +22,7 @@ impl History {
             let (Some(key), Some(_)) = (lease.resource.names().next(), lease.token) else {
                 return; // Without a token, a store has nothing to go by.
             };
-            // A store compares the tokens of one permit. Of several, the first one stands for all.
-            let permit = lease.permits.first().unwrap_or_default();
-            let key = [key, &permit.to_le_bytes()].concat();
-            let writers = inner.writers.entry(key).or_default();
+            let writers = inner.writers.entry(key.to_vec()).or_default();
             let highest = writers
                 .iter()
                 .filter_map(|writer| inner.leases[*writer].token)

@@ -3,33 +3,27 @@
 use std::sync::Arc;
 
 use redlock_core::node::{Answer, Operation, Want};
-use redlock_core::request::PermitSet;
-use redlock_core::testing::permit_keys;
+use redlock_core::testing::permit_key;
 
 use crate::history::{History, taken_by};
 
 impl History {
-    /// A node's answer to `operation` is about to reach the client. If it grants other permits than those of a
-    /// lease that was made before, they have to go, whether the lease is held or over: their release.
+    /// A node's answer to `operation` is about to reach the client. If it grants another permit than that of a
+    /// lease that was made before, the permit has to go, whether the lease is held or over: its release.
     pub(crate) fn strayed_late(
         &self,
         operation: &Operation,
         answer: &Answer,
     ) -> Option<Arc<Operation>> {
-        let taken = taken_by(answer);
-        if taken.is_empty() {
-            return None;
-        }
+        let taken = taken_by(answer)?;
         let mut inner = self.lock();
         let owner = operation.token();
         let attempt = inner.number_of(owner.as_bytes())?;
         let lease = inner.leases.iter().find(|lease| lease.attempt == attempt)?;
-        let others = taken.iter().filter(|it| !lease.permits.contains(*it));
-        let others: PermitSet = others.collect();
-        if others.is_empty() {
+        if lease.permit == Some(taken) {
             return None;
         }
-        let keys = permit_keys(&lease.resource, b"", others);
+        let keys = permit_key(&lease.resource, b"", taken);
         let ttl = inner.attempts[attempt].longest_ttl;
         inner.coverage.strayed_late += 1;
         let release = Operation::new(keys, owner.clone(), Want::Release { ttl });

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use redlock_core::env::{Clock as _, Sleep};
 use redlock_core::error::AcquireError;
-use redlock_core::request::{Kind, Permits, Renewal, Retry, RetryLimit};
+use redlock_core::request::{Kind, Renewal, Retry, RetryLimit};
 use redlock_core::{Lease, Request, Resource};
 
 use super::{SimulatedClient, grown, name};
@@ -70,7 +70,7 @@ impl SimulatedClient {
             request.split_retries = 2;
         }
         request.fencing = random.chance(self.settings.fencing);
-        request.kind = self.kind(random);
+        request.kind = self.kind();
         self.of_a_kind(request, random)
     }
 
@@ -84,12 +84,9 @@ impl SimulatedClient {
         request
     }
 
-    /// How many permits a caller takes, if there are any.
-    pub(super) fn kind(&self, random: &mut Random) -> Kind {
-        self.settings.permits.map_or(Kind::Exclusive, |count| {
-            let take = if random.below(4) == 0 { 2 } else { 1 };
-            Kind::Permits(Permits::new(count, take).expect("as many as there are"))
-        })
+    /// The kind of all locks.
+    pub(super) fn kind(&self) -> Kind {
+        self.settings.permits.map_or(Kind::Exclusive, Kind::Permits)
     }
 
     /// One like most others in a crowd.
@@ -107,7 +104,7 @@ impl SimulatedClient {
             request.min_validity = request.ttl / 10 * 9;
         }
         request.fencing = random.below(8) == 0 && random.chance(self.settings.fencing);
-        request.kind = self.kind(random);
+        request.kind = self.kind();
         request
     }
 

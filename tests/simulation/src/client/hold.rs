@@ -6,7 +6,7 @@ use std::time::Duration;
 use redlock_core::env::Clock as _;
 use redlock_core::error::LeaseEnd;
 use redlock_core::lease::Released;
-use redlock_core::testing::permit_keys;
+use redlock_core::testing::permit_key;
 use redlock_core::{Lease, LeaseHandle, Request, Resource};
 
 use super::SimulatedClient;
@@ -190,5 +190,7 @@ impl SimulatedClient {
 
 /// The keys that the lease has on the nodes.
 fn keys_of(lease: &LeaseHandle) -> Resource {
-    permit_keys(lease.resource(), b"", lease.permits())
+    let resource = lease.resource();
+    let permit = lease.permit();
+    permit.map_or_else(|| resource.clone(), |it| permit_key(resource, b"", it))
 }

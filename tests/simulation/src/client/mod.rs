@@ -143,7 +143,7 @@ impl SimulatedClient {
                 let mut request = Request::new(name(number));
                 request.ttl = Duration::from_millis(500);
                 request.fencing = me.settings.misset > 0;
-                request.kind = me.kind(&mut Random::new(number));
+                request.kind = me.kind();
                 if me.history.rules.sharing {
                     let kinds = [Kind::Read, Kind::Write, Kind::Exclusive];
                     request.kind = kinds[me.id % kinds.len()];

@@ -68,11 +68,8 @@ fn problem(asked: &Asked, deeds: &[&Served], longest: u64) -> Option<&'static st
             counter, permits, ..
         } => is_known(&|did| match (did, permits) {
             (Did::Granted(count), None) => count == counter,
-            (Did::Permits(count, places), Some(report)) => {
-                let numbers = places
-                    .iter()
-                    .map(|place| asked.numbers[usize::from(*place)]);
-                count == counter && report.taken == numbers.collect()
+            (Did::Permit(place), Some(report)) => {
+                report.taken == place.map(|place| asked.numbers[usize::from(place)])
             }
             _ => false,
         }),
@@ -94,7 +91,7 @@ fn problem(asked: &Asked, deeds: &[&Served], longest: u64) -> Option<&'static st
             // A release may be owed, and served when there is a connection again.
             let is_done = deeds
                 .iter()
-                .any(|served| matches!(served.did, Did::Granted(_) | Did::Permits(..)));
+                .any(|served| matches!(served.did, Did::Granted(_) | Did::Permit(_)));
             if !error.was_sent() && is_done && asked.kind != Kind::Release {
                 return Some("said not to be sent, and done");
             }

@@ -4,11 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use redlock_core::Resource;
-use redlock_core::node::{
-    Answer, Operation, OwnerToken, PermitKey, PermitOrder, Sharing, SharingKeys, Want,
-};
-use redlock_core::request::{Kind as LockKind, PermitSet};
-use redlock_core::testing::permit_keys;
+use redlock_core::node::{Answer, Operation, OwnerToken, PermitKey, Sharing, SharingKeys, Want};
+use redlock_core::request::Kind as LockKind;
+use redlock_core::testing::permit_key;
 
 use crate::random::{Random, SeededEntropy};
 
@@ -22,7 +20,8 @@ pub(super) struct Hand {
     pub(super) keys: Resource,
     counters: Option<Resource>,
     pub(super) token: OwnerToken,
-    permits: Option<PermitOrder>,
+    /// In the order in which they are tried; empty for other locks.
+    permits: Vec<PermitKey>,
     sharing: Option<Sharing>,
 }
 
@@ -35,7 +34,7 @@ impl Hand {
             token: OwnerToken::draw(&owner, &entropy),
             keys: keys.into(),
             counters: None,
-            permits: None,
+            permits: Vec::new(),
             sharing: None,
         }
     }
@@ -53,50 +52,40 @@ impl Hand {
         };
         let hand = Self::plain(keys, random);
         match kind {
-            6..8 => hand.with_permits(is_fenced, random),
-            8.. => hand.shared(random),
-            _ => hand,
+            6..8 => hand.with_permits(random),
+            8.. => hand.shared(random).fenced(is_fenced),
+            _ => hand.fenced(is_fenced),
         }
-        .fenced(is_fenced)
     }
 
     /// Another caller's hand for the same lock.
     pub(super) fn behind(before: &Self, random: &mut Random) -> Self {
         let mut hand = before.clone();
         hand.token = Self::plain("", random).token;
-        if let Some(order) = &hand.permits {
-            hand.keys = Resource::all(order.keys().iter().map(|key| &key.key));
-            hand.counters = None;
+        if !hand.permits.is_empty() {
+            hand.keys = Resource::all(hand.permits.iter().map(|key| &key.key));
         }
         hand
     }
 
     fn fenced(mut self, is_fenced: bool) -> Self {
-        if is_fenced && self.permits.is_none() {
+        if is_fenced {
             self.counters = Some(Resource::all(self.keys.names().map(counter_of)));
         }
         self
     }
 
-    fn with_permits(mut self, is_fenced: bool, random: &mut Random) -> Self {
+    fn with_permits(mut self, random: &mut Random) -> Self {
         let count = random.pick(&[3, 3, 3, 10]);
         let mut numbers: Vec<u16> = (0..count).collect();
         numbers.rotate_left(random.index(usize::from(count)));
         let key = |permit| {
-            let key = permit_keys(&self.keys, b"", [permit].into_iter().collect());
-            let key = key.names().next().unwrap_or_default();
-            PermitKey {
-                permit,
-                key: key.into(),
-                counter: is_fenced.then(|| counter_of(key).into()),
-            }
+            let key = permit_key(&self.keys, b"", permit);
+            let key = key.names().next().unwrap_or_default().into();
+            PermitKey { permit, key }
         };
-        let name = self.keys.names().next().unwrap_or_default();
-        let count_key = [b"redlock:permits::", name].concat();
-        let keys: Vec<_> = numbers.iter().map(|permit| key(*permit)).collect();
-        let take = 1 + u16::from(random.chance(3000));
-        self.permits = Some(PermitOrder::new(keys, take, count_key.into()));
-        self.keys = permit_keys(&self.keys, b"", PermitSet::below(count));
+        self.permits = numbers.into_iter().map(key).collect();
+        self.keys = Resource::all(self.permits.iter().map(|key| &key.key));
         self
     }
 
@@ -122,21 +111,19 @@ impl Hand {
 
     /// The numbers of the permits, by their places.
     pub(super) fn numbers(&self) -> Vec<u16> {
-        let order = self.permits.iter().flat_map(PermitOrder::keys);
-        order.map(|key| key.permit).collect()
+        self.permits.iter().map(|key| key.permit).collect()
     }
 
     /// The first key that an acquisition names.
     pub(super) fn first_key(&self, want: Want) -> Vec<u8> {
-        let first = self.permits.as_ref().and_then(|order| order.keys().first());
-        let first = first.filter(|_| want.is_acquisition());
+        let first = self.permits.first().filter(|_| want.is_acquisition());
         let key = first.map(|key| &*key.key);
         key.or_else(|| self.keys.names().next())
             .unwrap_or_default()
             .to_vec()
     }
 
-    /// Takes the answer to the acquisition: only the permits that are granted are held.
+    /// Takes the answer to the acquisition: only the permit that is granted is held.
     pub(super) fn granted(&mut self, answer: &Answer) {
         let Answer::Granted {
             permits: Some(report),
@@ -145,17 +132,14 @@ impl Hand {
         else {
             return;
         };
-        let order = self.permits.iter().flat_map(PermitOrder::keys);
-        let taken = order.filter(|key| report.taken.contains(key.permit));
-        let taken: Vec<_> = taken.collect();
-        self.keys = Resource::all(taken.iter().map(|key| &key.key));
-        let counters: Option<Vec<_>> = taken.iter().map(|key| key.counter.clone()).collect();
-        self.counters = counters.map(Resource::all);
+        let mut permits = self.permits.iter();
+        let taken = permits.find(|key| report.taken == Some(key.permit));
+        self.keys = Resource::all(taken.map(|key| &key.key));
     }
 
     pub(super) fn operation(&self, kind: Kind, ttl: Duration, hint: u64) -> Operation {
         let want = match kind {
-            Kind::Acquire if self.permits.is_some() => Want::AcquirePermits { ttl, hint },
+            Kind::Acquire if !self.permits.is_empty() => Want::AcquirePermit { ttl },
             Kind::Acquire => Want::Acquire { ttl, hint },
             Kind::Confirm => Want::Confirm { counter: hint, ttl },
             Kind::Extend => Want::Extend { ttl },
@@ -173,8 +157,8 @@ impl Hand {
         let operation = Operation::new(self.keys.clone(), self.token.clone(), want)
             .with_counters(counters)
             .with_sharing(sharing);
-        match &self.permits {
-            Some(order) if kind == Kind::Acquire => operation.with_permits(order.clone()),
+        match kind {
+            Kind::Acquire => operation.with_permits(self.permits.clone()),
             _ => operation,
         }
     }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use redlock_core::error::AcquireError;
-use redlock_core::request::{Kind, PermitSet, Permits, Retry, RetryLimit};
+use redlock_core::request::{Kind, Retry, RetryLimit};
 use redlock_core::{Client, Lease, LeaseHandle, NodeSet, Request, Resource};
 use tokio::time::{Instant, sleep, timeout};
 
@@ -24,8 +24,8 @@ pub(super) struct Table {
 #[derive(Clone, Default)]
 struct Leases {
     held: Vec<LeaseHandle>,
-    /// For each permit, the highest fencing token of all leases, and that of all but readers.
-    fences: BTreeMap<u16, (u64, u64)>,
+    /// The highest fencing token of all leases, and that of all but readers.
+    fences: (u64, u64),
 }
 
 /// One caller of a process.
@@ -55,36 +55,30 @@ const PERMITS: u16 = 3;
 /// The most pairs in a row: connections are lent after about half of them.
 const STREAK: u64 = 40;
 
-/// The permits of a lease. A plain lock counts as the holder of the first one.
-fn permits_of(lease: &LeaseHandle) -> PermitSet {
-    let permits = lease.permits();
-    if permits.is_empty() {
-        PermitSet::below(1)
-    } else {
-        permits
-    }
+/// The permit of a lease. A plain lock counts as the holder of the first one.
+fn permit_of(lease: &LeaseHandle) -> u16 {
+    lease.permit().unwrap_or_default()
 }
 
 /// Whether the two may not be held at one moment.
 fn exclude(one: &LeaseHandle, other: &LeaseHandle) -> bool {
     let is_shared = one.kind() == Kind::Read && other.kind() == Kind::Read;
-    let others = permits_of(other);
-    !is_shared && permits_of(one).iter().any(|permit| others.contains(permit))
+    !is_shared && permit_of(one) == permit_of(other)
 }
 
 impl Table {
     /// The fencing tokens of the leases so far.
-    fn fences(&self, name: &[u8]) -> BTreeMap<u16, (u64, u64)> {
+    fn fences(&self, name: &[u8]) -> (u64, u64) {
         let leases = self.leases.lock().expect("no panic");
         leases
             .get(name)
-            .map(|leases| leases.fences.clone())
+            .map(|leases| leases.fences)
             .unwrap_or_default()
     }
 
     /// Puts a lease on the table. No lease that excludes it may be valid there, and its token is higher than
     /// those `before` it.
-    fn enter(&self, names: &Resource, lease: &LeaseHandle, before: &BTreeMap<u16, (u64, u64)>) {
+    fn enter(&self, names: &Resource, lease: &LeaseHandle, before: (u64, u64)) {
         let mut all = self.leases.lock().expect("no panic");
         let find = |problem| self.found.lock().expect("no panic").push(problem);
         let is_valid = |lease: &LeaseHandle| !lease.validity().is_zero() && lease.over().is_none();
@@ -97,25 +91,21 @@ impl Table {
                 find(format!("two holders of {name}: {lease:?} and {other:?}"));
             }
             leases.held.push(lease.clone());
-            let permits = permits_of(lease);
-            let held = leases.held.iter().map(|held| permits_of(held).len());
-            if !lease.permits().is_empty() && held.sum::<usize>() > usize::from(PERMITS) {
+            if lease.permit().is_some() && leases.held.len() > usize::from(PERMITS) {
                 find(format!("too many permits of {name}: {:?}", leases.held));
             }
             let Some(token) = lease.fencing_token() else {
                 continue;
             };
             let (token, is_reading) = (token.as_u64(), lease.kind() == Kind::Read);
-            for permit in permits.iter() {
-                let (any, alone) = before.get(&permit).copied().unwrap_or_default();
-                if token < alone || !is_reading && token <= any {
-                    find(format!("{name}: {token} behind {any}, {alone}: {lease:?}"));
-                }
-                let (any, alone) = leases.fences.entry(permit).or_default();
-                *any = token.max(*any);
-                if !is_reading {
-                    *alone = token.max(*alone);
-                }
+            let (any, alone) = before;
+            if token < alone || !is_reading && token <= any {
+                find(format!("{name}: {token} behind {any}, {alone}: {lease:?}"));
+            }
+            let (any, alone) = &mut leases.fences;
+            *any = token.max(*any);
+            if !is_reading {
+                *alone = token.max(*alone);
             }
         }
     }
@@ -209,7 +199,7 @@ impl Process {
                 _ => "locks",
             });
         }
-        self.table.enter(&request.resource, &handle, &before);
+        self.table.enter(&request.resource, &handle, before);
         self.hold(lease, &request, random).await;
     }
 
@@ -239,13 +229,7 @@ impl Process {
         let tag = random.pick(&["{a}", "{b}"]);
         let (number, kind) = match random.below(10) {
             0..3 => (1, Kind::Exclusive),
-            3..6 => {
-                let take = 1 + u16::from(random.chance(2000));
-                (
-                    3,
-                    Kind::Permits(Permits::new(PERMITS, take).expect("there are as many")),
-                )
-            }
+            3..6 => (3, Kind::Permits(PERMITS)),
             6..8 => (4, Kind::Read),
             8 => (4, Kind::Write),
             _ => (random.pick(&[3, 4]), Kind::Exclusive),
@@ -258,7 +242,8 @@ impl Process {
         request.kind = kind;
         // The short ones expire, and the long ones would stay.
         request.ttl = random.pick(&[300, 2_000, 100_000, 100_000].map(Duration::from_millis));
-        request.fencing = !self.is_clustered && random.chance(3000);
+        let has_permits = matches!(kind, Kind::Permits(_));
+        request.fencing = !self.is_clustered && !has_permits && random.chance(3000);
         request.retry = Retry {
             limit: match random.below(3) {
                 0 => RetryLimit::Count(2),

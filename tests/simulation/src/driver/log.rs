@@ -19,7 +19,7 @@ pub(super) enum Kind {
 impl Kind {
     pub(super) fn of(want: Want) -> Self {
         match want {
-            Want::Acquire { .. } | Want::AcquirePermits { .. } => Self::Acquire,
+            Want::Acquire { .. } | Want::AcquirePermit { .. } => Self::Acquire,
             Want::Confirm { .. } => Self::Confirm,
             Want::Extend { .. } => Self::Extend,
             Want::Restore { .. } => Self::Restore,
@@ -34,7 +34,7 @@ impl Kind {
 pub(super) fn number_of(want: Want) -> u64 {
     match want {
         Want::Acquire { ttl, .. }
-        | Want::AcquirePermits { ttl, .. }
+        | Want::AcquirePermit { ttl }
         | Want::Extend { ttl }
         | Want::Restore { ttl }
         | Want::Shorten { ttl } => u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX),
@@ -48,8 +48,8 @@ pub(super) fn number_of(want: Want) -> u64 {
 pub(super) enum Did {
     /// With what the counters stand at.
     Granted(Option<u64>),
-    /// The same, and the places of the permits.
-    Permits(Option<u64>, Vec<u16>),
+    /// The same without a counter, and the place of the permit.
+    Permit(Option<u16>),
     /// The holder, if the answer names it.
     Held(Option<Vec<u8>>),
     Absent,

@@ -6,8 +6,8 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use redlock_core::node::{
-    Answer, Holding, Obstacle, Operation, OwnerToken, PermitKey, PermitOrder, PermitReport,
-    Remaining, Sharing, SharingKeys, Want,
+    Answer, Holding, Obstacle, Operation, OwnerToken, PermitKey, PermitReport, Remaining, Sharing,
+    SharingKeys, Want,
 };
 use redlock_core::redis::scripts;
 use redlock_core::request::Kind as LockKind;
@@ -60,8 +60,6 @@ impl<'a> Call<'a> {
         };
         let count = match name {
             "acquire-fenced" => keys.len() / 2 * 2,
-            "acquire-permits" if call.is_fenced() => 2 * call.permits() + 1,
-            "acquire-permits" => call.permits() + 1,
             "acquire-read" | "acquire-write" => keys.len().min(5),
             _ => keys.len(),
         };
@@ -77,7 +75,7 @@ impl<'a> Call<'a> {
 
     /// True for the scripts of permits, of readers and of writers.
     pub(super) fn is_of_a_kind(&self) -> bool {
-        self.is_shared() || self.name == "acquire-permits"
+        self.is_shared() || self.name == "acquire-permit"
     }
 
     /// True for the script that releases several locks.
@@ -95,14 +93,9 @@ impl<'a> Call<'a> {
 
     fn is_fenced(&self) -> bool {
         match self.name {
-            "acquire-permits" => self.arguments.len() > 6,
             "acquire-read" | "acquire-write" => self.keys.len() == 5,
             name => name == "acquire-fenced",
         }
-    }
-
-    fn permits(&self) -> usize {
-        usize::try_from(self.number(2)).unwrap_or(0)
     }
 
     fn word(&self, at: usize) -> &'a [u8] {
@@ -122,7 +115,6 @@ impl<'a> Call<'a> {
     pub(super) fn locks(&self) -> Words<'a> {
         let count = match self.name {
             "acquire-fenced" | "confirm" => self.keys.len() / 2,
-            "acquire-permits" => self.permits(),
             _ if self.is_shared() => 1,
             _ => self.keys.len(),
         };
@@ -132,8 +124,8 @@ impl<'a> Call<'a> {
     pub(super) fn operation(&self) -> Operation {
         let token = OwnerToken::received(self.word(0));
         let keys = Resource::all(self.locks());
-        if self.name == "acquire-permits" {
-            return self.of_permits(keys, token);
+        if self.name == "acquire-permit" {
+            return self.of_a_permit(keys, token);
         }
         let (ttl, hint) = (self.millis(1), self.hint_at(2));
         let want = match self.name {
@@ -196,32 +188,20 @@ impl<'a> Call<'a> {
             .last(turn > 0)
     }
 
-    /// The acquisition of permits, which are numbered by their places.
-    fn of_permits(&self, keys: Resource, token: OwnerToken) -> Operation {
-        let count = self.permits();
-        let counters = if self.is_fenced() {
-            &self.keys[count..2 * count]
-        } else {
-            &[]
-        };
-        let key = |place: usize| PermitKey {
-            permit: u16::try_from(place).unwrap_or(u16::MAX),
-            key: self.keys[place][..].into(),
-            counter: counters.get(place).map(|key| key[..].into()),
-        };
-        let take = u16::try_from(self.number(3)).unwrap_or(0);
-        let count_key = self.keys.last().map_or(&[][..], |key| key);
-        let order = PermitOrder::new((0..count).map(key).collect(), take, count_key.into());
-        let want = Want::AcquirePermits {
-            ttl: self.millis(1),
-            hint: self.number(6),
-        };
-        Operation::new(keys, token, want).with_permits(order)
+    /// The acquisition of a permit, which are numbered by their places.
+    fn of_a_permit(&self, keys: Resource, token: OwnerToken) -> Operation {
+        let permits = (0..).zip(self.keys).map(|(permit, key)| PermitKey {
+            permit,
+            key: key[..].into(),
+        });
+        let ttl = self.millis(1);
+        let want = Want::AcquirePermit { ttl };
+        Operation::new(keys, token, want).with_permits(permits.collect())
     }
 
     /// The value that a refusal names, which is still there.
     fn named(&self, holding: &Holding, memory: &MemoryNode) -> Option<Vec<u8>> {
-        if self.name == "acquire-permits" {
+        if self.name == "acquire-permit" {
             let held = self.locks().iter().filter(|key| memory.get(key).is_some());
             let first = held.min_by_key(|key| memory.remaining(key))?;
             return memory.get(first);
@@ -238,10 +218,9 @@ impl<'a> Call<'a> {
     pub(super) fn did(&self, answer: &Answer, memory: &MemoryNode) -> Did {
         match answer {
             Answer::Granted {
-                counter,
                 permits: Some(report),
                 ..
-            } => Did::Permits(*counter, report.taken.iter().collect()),
+            } => Did::Permit(report.taken),
             Answer::Granted { counter, .. } => Did::Granted(*counter),
             Answer::Held(holding) => match holding.remaining() {
                 Remaining::Expires(left) => {
@@ -260,10 +239,9 @@ impl<'a> Call<'a> {
         match answer {
             Answer::Failed(error) => Reply::Error(format!("ERR {error}")),
             Answer::Granted {
-                counter,
                 permits: Some(report),
                 ..
-            } => self.permits_reply(report, counter.unwrap_or(0), None),
+            } => self.permit_reply(report, 0, None),
             Answer::Granted { counter, .. } => {
                 Reply::Int(i64::try_from(counter.unwrap_or(1)).unwrap_or(i64::MAX))
             }
@@ -284,9 +262,9 @@ impl<'a> Call<'a> {
         let value = value.unwrap_or_default();
         let lettered = |letter: &[u8]| Reply::Bulk([letter, &value].concat());
         match self.name {
-            "acquire-permits" => {
+            "acquire-permit" => {
                 let report = holding.permits().cloned().unwrap_or_default();
-                self.permits_reply(&report, left, Some(value))
+                self.permit_reply(&report, left, Some(value))
             }
             "acquire-read" | "acquire-write" => match holding.obstacle() {
                 Obstacle::WaitingWriter => lettered(b"i"),
@@ -306,24 +284,20 @@ impl<'a> Call<'a> {
         }
     }
 
-    fn permits_reply(&self, report: &PermitReport, number: u64, held: Option<Vec<u8>>) -> Reply {
-        let places = 0..u16::try_from(self.permits()).unwrap_or(0);
-        let bit = |place| {
-            if report.free.contains(place) {
+    fn permit_reply(&self, report: &PermitReport, left: u64, held: Option<Vec<u8>>) -> Reply {
+        let bit = |(place, _)| {
+            if report.free.contains(&place) {
                 '1'
             } else {
                 '0'
             }
         };
-        let bits: String = places.map(bit).collect();
-        let other = report.other_count.as_ref();
-        let other = other.map(|other| format!("{} {}", other.count(), other.owner()));
+        let bits: String = (0..).zip(self.keys).map(bit).collect();
         Reply::Array(vec![
             Reply::Int(i64::from(held.is_none())),
             Reply::text(bits),
-            Reply::Int(i64::try_from(number).unwrap_or(i64::MAX)),
+            Reply::Int(i64::try_from(left).unwrap_or(i64::MAX)),
             held.map_or(Reply::Nil, Reply::Bulk),
-            other.map_or(Reply::Nil, Reply::text),
         ])
     }
 }

@@ -10,8 +10,6 @@ pub enum Invariant {
     Exclusion,
     /// More permits of a name were held at once than there are.
     TooManyPermits,
-    /// A lease has fewer permits than its caller asked for.
-    TooFewPermits,
     /// Two leases of one name have one fencing token.
     TokenUnique,
     /// A later lease has a lower fencing token.

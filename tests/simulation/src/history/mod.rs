@@ -15,7 +15,6 @@ use std::time::Duration;
 use parking_lot::{Mutex, MutexGuard};
 use redlock_core::error::LeaseEnd;
 use redlock_core::node::Operation;
-use redlock_core::request::PermitSet;
 use redlock_core::{LeaseHandle, Resource};
 
 pub(crate) use calls::{Call, Line, LineId, on_clock};
@@ -79,12 +78,12 @@ pub(crate) struct Attempt {
     pub(crate) majority_held_at: Option<Duration>,
     /// It was refused, and so its line was told.
     pub(crate) is_told: bool,
-    /// The times at which grants reached the client, and the permits that were granted.
-    pub(crate) votes: Vec<(Duration, PermitSet)>,
+    /// The times at which grants reached the client, and the permit that was granted.
+    pub(crate) votes: Vec<(Duration, Option<u16>)>,
     /// The permits that it did not win, once their release was sent.
     rest: Option<Resource>,
-    /// The keys of all permits that it may get, and how many of them a lease of it has.
-    permits: Option<(Resource, usize)>,
+    /// The keys of all permits of which it may get one.
+    permits: Option<Resource>,
     /// When its first release was sent.
     pub(crate) released_at: Option<Duration>,
     /// Where it became a lease: grants that its client heard of before this are part of what it rests on.
@@ -133,7 +132,7 @@ pub(crate) struct LeaseRecord {
     pub(crate) attempt: usize,
     pub(crate) handle: LeaseHandle,
     pub(crate) resource: Resource,
-    pub(crate) permits: PermitSet,
+    pub(crate) permit: Option<u16>,
     pub(crate) token: Option<u64>,
     pub(crate) returned_at: Duration,
     pub(crate) was_over: bool,

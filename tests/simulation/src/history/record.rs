@@ -6,7 +6,6 @@ use std::time::Duration;
 use redlock_core::Resource;
 use redlock_core::node::{Answer, Operation, Want};
 use redlock_core::quorum::majority;
-use redlock_core::request::PermitSet;
 
 use super::{Attempt, Extension, History, Invariant, Seat};
 use crate::world::ProcessId;
@@ -73,12 +72,9 @@ impl Attempt {
         }
     }
 
-    /// True if these are the permits that it did not win: fewer than all, and more or fewer than a lease has.
+    /// True if these are the permits that it did not win: all but one, and more than one.
     fn is_rest(&self, keys: &Resource) -> bool {
-        let rest = self
-            .permits
-            .as_ref()
-            .map(|(all, most)| all.names().len() - most);
+        let rest = self.permits.as_ref().map(|all| all.names().len() - 1);
         rest == Some(keys.names().len())
     }
 }
@@ -107,17 +103,16 @@ impl History {
             let new = || Attempt::new(process, operation, now, nodes);
             let number = inner.attempt_of(operation, new);
             let attempt = &mut inner.attempts[number];
-            if let Want::Acquire { ttl, .. }
-            | Want::AcquirePermits { ttl, .. }
-            | Want::Extend { ttl } = want
+            if let Want::Acquire { ttl, .. } | Want::AcquirePermit { ttl } | Want::Extend { ttl } =
+                want
             {
                 attempt.longest_ttl = attempt.longest_ttl.max(ttl);
             }
-            if let Want::Acquire { ttl, .. } | Want::AcquirePermits { ttl, .. } = want {
+            if let Want::Acquire { ttl, .. } | Want::AcquirePermit { ttl } = want {
                 attempt.ttl = ttl;
             }
-            if let Some(permits) = operation.permits() {
-                attempt.permits = Some((operation.keys().clone(), permits.take().into()));
+            if matches!(want, Want::AcquirePermit { .. }) {
+                attempt.permits = Some(operation.keys().clone());
             }
             let is_rest = attempt.is_rest(operation.keys());
             match want {
@@ -174,7 +169,7 @@ impl History {
         let attempt = attempt.filter(|attempt| !attempt.is_rest(release.keys()));
         match attempt.and_then(|attempt| attempt.permits.clone()) {
             None => Arc::clone(release),
-            Some((keys, _)) => Arc::new(Operation::new(
+            Some(keys) => Arc::new(Operation::new(
                 keys,
                 release.token().clone(),
                 release.want(),
@@ -332,14 +327,14 @@ fn brief(answer: &Answer) -> String {
     }
 }
 
-/// The permits that a node granted.
-pub(crate) fn taken_by(answer: &Answer) -> PermitSet {
+/// The permit that a node granted.
+pub(crate) fn taken_by(answer: &Answer) -> Option<u16> {
     match answer {
         Answer::Granted {
             permits: Some(report),
             ..
         } => report.taken,
-        _ => PermitSet::default(),
+        _ => None,
     }
 }
 

@@ -22,10 +22,8 @@ pub(crate) const KINDS: &[Mutant] = &[
         name: "permits-in-another-order",
         patches: &[Patch {
             file: PERMITS,
-            find: "    let free = permits.keys().iter().zip(*bits);
-",
-            replace: "    let free = permits.keys().iter().rev().zip(*bits);
-",
+            find: "    let free = permits.iter().zip(*bits)",
+            replace: "    let free = permits.iter().rev().zip(*bits)",
         }],
     },
     Mutant {
@@ -46,16 +44,6 @@ pub(crate) const KINDS: &[Mutant] = &[
             find: "        Value::Bulk([b'r']) => Answer::Held(Holding::readers()),
 ",
             replace: "        Value::Bulk([b'r']) => Answer::GRANTED,
-",
-        }],
-    },
-    Mutant {
-        name: "permits-have-one-fencing-token",
-        patches: &[Patch {
-            file: PERMITS,
-            find: "            counter: permits.is_fenced().then(|| number.unsigned_abs()),
-",
-            replace: "            counter: permits.is_fenced().then_some(1),
 ",
         }],
     },

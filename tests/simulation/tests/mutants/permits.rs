@@ -9,7 +9,6 @@ const CLAIM: &str = "redlock-core/src/quorum/claim/mod.rs";
 const CLAIM_END: &str = "redlock-core/src/quorum/claim/ending.rs";
 const CLAIM_OF_PERMITS: &str = "redlock-core/src/quorum/claim/permits.rs";
 const MEMORY: &str = "redlock-core/src/memory/permits.rs";
-const ORDER: &str = "redlock-core/src/node/permits.rs";
 
 pub(crate) const PERMITS: &[Mutant] = &[
     Mutant {
@@ -36,8 +35,10 @@ pub(crate) const PERMITS: &[Mutant] = &[
         name: "other-permits-not-released",
         patches: &[Patch {
             file: CLAIM_OF_PERMITS,
-            find: "if seats & !granted != 0 {",
-            replace: "if seats & !granted != 0 && false {",
+            find: "        if seats != 0 {
+            let ttl",
+            replace: "        if seats != 0 && false {
+            let ttl",
         }],
         profile: "permits",
         breaks: Invariant::Leftover,
@@ -46,9 +47,9 @@ pub(crate) const PERMITS: &[Mutant] = &[
         name: "other-permits-released-only-where-others-were-granted",
         patches: &[Patch {
             file: CLAIM_OF_PERMITS,
-            find: "let granted = self.state.lock().acquisition.seats().granted;",
-            replace: "let granted = self.state.lock().acquisition.seats();
-        let granted = granted.granted | !granted.took;",
+            find: "let seats = all.take(seats) & !self.state.lock().acquisition.granted_seats();",
+            replace: "let acquired = Arc::clone(&self.state.lock().acquisition);
+        let seats = all.take(seats) & !acquired.granted_seats() & !acquired.failed_seats();",
         }],
         profile: "permits",
         breaks: Invariant::Leftover,
@@ -68,8 +69,8 @@ pub(crate) const PERMITS: &[Mutant] = &[
         patches: &[Patch {
             file: CLAIM_OF_PERMITS,
             find: "claim.release_others(bit(seat));",
-            replace: "if let Some(Special::WonPermits(others)) = claim.special.as_deref() {
-                others.take(bit(seat));
+            replace: "if let Some(Special::OnePermit(all)) = claim.special.as_deref() {
+                all.take(bit(seat));
             }",
         }],
         profile: "permits",
@@ -129,20 +130,10 @@ pub(crate) const PERMITS: &[Mutant] = &[
         name: "a-held-permit-granted-again",
         patches: &[Patch {
             file: MEMORY,
-            find: "free.filter(|key| !self.entries.contains_key(&key.key));",
-            replace: "free.filter(|key| !self.entries.contains_key(&key.key) || key.permit == 0);",
+            find: ".filter(|key| !self.entries.contains_key(&key.key))",
+            replace: ".filter(|key| !self.entries.contains_key(&key.key) || key.permit == 0)",
         }],
         profile: "permits",
         breaks: Invariant::Exclusion,
-    },
-    Mutant {
-        name: "some-of-several-permits-granted",
-        patches: &[Patch {
-            file: ORDER,
-            find: "(granted.len() == usize::from(self.take)).then_some(granted)",
-            replace: "(!granted.is_empty()).then_some(granted)",
-        }],
-        profile: "permits",
-        breaks: Invariant::TooFewPermits,
     },
 ];

@@ -11,7 +11,7 @@ use std::time::Duration;
 use crate::model::resource::Resource;
 use crate::node::operation::{HINT_WINDOW, Operation, Want, counter_ttl};
 use crate::node::sharing::Sharing;
-use crate::node::{Answer, Holding, NodeError, NodeErrorKind, PermitOrder, Remaining};
+use crate::node::{Answer, Holding, NodeError, NodeErrorKind, Remaining};
 
 use super::permit_scripts::RELEASE_MANY;
 use super::scripts::{
@@ -60,7 +60,7 @@ pub(in crate::redis) const HEARTBEAT: &[u8] = b"*1\r\n$4\r\nTIME\r\n";
 /// The bytes of `operation`, encoded once for all nodes with the same settings.
 pub(in crate::redis) fn encoded<'a>(operation: &'a Operation, encoding: &Encoding) -> &'a [u8] {
     // Only these differ: a fenced acquisition by the marker, and a reader's by what was tried.
-    let (is_fenced, is_marked) = (is_fenced(operation), encoding.marker.is_some());
+    let (is_fenced, is_marked) = (operation.counters().is_some(), encoding.marker.is_some());
     let form = match operation.want() {
         Want::Acquire { .. } if operation.sharing().is_some() => {
             2 * usize::from(is_fenced && is_marked) + usize::from(encoding.has_tried(operation))
@@ -69,12 +69,6 @@ pub(in crate::redis) fn encoded<'a>(operation: &'a Operation, encoding: &Encodin
         _ => 0,
     };
     operation.encoded(form, |operation| encode(operation, encoding))
-}
-
-/// True if a fencing token is asked for, or confirmed.
-fn is_fenced(operation: &Operation) -> bool {
-    let permits = operation.permits();
-    operation.counters().is_some() || permits.is_some_and(PermitOrder::is_fenced)
 }
 
 fn encode(operation: &Operation, encoding: &Encoding) -> Vec<u8> {
@@ -138,13 +132,11 @@ fn script_call(operation: &Operation, encoding: &Encoding, with_text: bool) -> V
     if let Some(sharing) = operation.sharing() {
         return sharing::script_call(operation, sharing, encoding, with_text);
     }
-    let is_fenced = is_fenced(operation);
+    let is_fenced = operation.counters().is_some();
     let marker = encoding.marker.as_deref();
     let marker = marker.filter(|_| is_fenced && operation.want().is_acquisition());
-    if let (Want::AcquirePermits { ttl, hint }, Some(permits)) =
-        (operation.want(), operation.permits())
-    {
-        return permits::encode(operation, permits, (ttl, hint), marker, with_text);
+    if let Want::AcquirePermit { ttl } = operation.want() {
+        return permits::encode(operation, ttl, with_text);
     }
     let (script, numbers) = match operation.want() {
         Want::Acquire { ttl, hint } if is_fenced => (
@@ -173,7 +165,7 @@ fn script_call(operation: &Operation, encoding: &Encoding, with_text: bool) -> V
         | Want::Remember { .. }
         | Want::Recall
         | Want::Peek
-        | Want::AcquirePermits { .. } => (&*RELEASE, Vec::new()),
+        | Want::AcquirePermit { .. } => (&*RELEASE, Vec::new()),
     };
     let counters = operation.counters().map(Resource::names);
     let keys = operation
@@ -229,10 +221,9 @@ pub(in crate::redis) fn interpret(operation: &Operation, epoch: u32, value: &Val
             Answer::Failed(NodeError::server(text).into_unsent())
         }
         (_, Value::Error(text)) => Answer::Failed(NodeError::server(text)),
-        (Want::AcquirePermits { .. }, value) => operation
-            .permits()
-            .and_then(|order| permits::interpret(order, epoch, value))
-            .unwrap_or_else(nonsense),
+        (Want::AcquirePermit { .. }, value) => {
+            permits::interpret(operation.permits(), epoch, value).unwrap_or_else(nonsense)
+        }
         (Want::Acquire { .. }, value) if operation.sharing().is_some() => {
             sharing::acquired(operation, epoch, value)
         }

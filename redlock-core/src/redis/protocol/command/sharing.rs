@@ -58,7 +58,7 @@ pub(super) fn script_call(
         Want::Shorten { ttl } => (&SHORTEN_READ, vec![number(millis(ttl))]),
         // Only the release comes here: the others have commands of their own.
         Want::Release { .. }
-        | Want::AcquirePermits { .. }
+        | Want::AcquirePermit { .. }
         | Want::Inspect
         | Want::Remember { .. }
         | Want::Recall
