@@ -80,9 +80,6 @@ impl Client {
                 // the two.
                 left.release();
             }
-            if let Some(until) = turn.left_free_until() {
-                turn.leave_free(until, &budget).await;
-            }
             let timeout = budget.begin_attempt(&context.environment, request.ttl);
             let asks = PlainKeys {
                 keys: &turn.line_key().keys,
@@ -175,10 +172,6 @@ impl ClientShared {
         budget: &mut RetryBudget<'_>,
     ) {
         let environment = &self.context.environment;
-        if self.lines.leaves_free() {
-            // Other processes have their chance while the lock is left free.
-            return;
-        }
         while rounds > 0 {
             let Some(seats) = self.comes_another(turn, rounds, budget).await else {
                 return;
@@ -276,7 +269,6 @@ impl ClientShared {
             turn.pause_looking(next, is_blind, free).await
         };
         if came_free {
-            turn.came_free_from(&refused.refusal);
             let rounds = turn.comes_free(next);
             self.take_break(&mut turn, rounds, Some(next), budget).await;
         }

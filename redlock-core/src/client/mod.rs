@@ -21,7 +21,6 @@ use crate::env::{Environment, Moment};
 use crate::lease::Leases;
 use crate::model::token::TokenSource;
 use crate::waiting::handover::Handover;
-use crate::waiting::left_free::LeftFree;
 use crate::waiting::{LineLimits, Lines};
 
 /// Acquires leases over sets of nodes. A clone is cheap and is the same client.
@@ -48,12 +47,6 @@ pub struct Settings {
     pub key_prefix: Box<[u8]>,
     /// The limits of handing a lock over between callers of this client.
     pub handover: Handover,
-    /// How long a lock that a client of this library has released is left free, for clients of other
-    /// libraries, which poll. Zero by default: they seldom get a lock that callers of this library wait
-    /// for. With another value, no caller of this client asks for a lock that was released less than this
-    /// ago, unless another client has had it since, and locks are not handed over. Choose the longest pause that the other clients make between
-    /// two attempts. Locks with several permits are not left free.
-    pub reacquire_delay: Duration,
     /// The most callers that may wait for the same lock. Further callers are refused at once.
     pub max_waiters_per_lock: usize,
     /// The most callers that may wait for locks in total.
@@ -66,7 +59,6 @@ impl Default for Settings {
             node_timeout: Self::DEFAULT_NODE_TIMEOUT,
             key_prefix: Box::default(),
             handover: Handover::default(),
-            reacquire_delay: Duration::ZERO,
             max_waiters_per_lock: 10_000,
             max_waiters: 100_000,
         }
@@ -110,13 +102,7 @@ impl Client {
             a_line: settings.max_waiters_per_lock,
             in_all: settings.max_waiters,
         };
-        let mut handover = settings.handover;
-        if !settings.reacquire_delay.is_zero() {
-            // A lock that is handed over is not free in between.
-            handover.most = 0;
-        }
-        let left_free = LeftFree::new(settings.reacquire_delay);
-        let lines = Lines::new(Arc::clone(&context), handover, left_free, limits);
+        let lines = Lines::new(Arc::clone(&context), settings.handover, limits);
         let lines = Arc::new(lines);
         let leases = Leases::new(Arc::clone(&context), Arc::clone(&lines));
         let shared = ClientShared {

@@ -25,7 +25,6 @@ pub(crate) mod budget;
 mod fairness;
 pub(crate) mod handover;
 mod idle;
-pub(crate) mod left_free;
 mod line;
 mod line_key;
 mod permits;
@@ -65,7 +64,6 @@ use crate::env::Moment;
 use crate::env::timers::wake;
 use fairness::Fairness;
 use handover::LeftClaim;
-use left_free::LeftFree;
 use line::{Idle, Line, PollTimes, TurnStatus, Wanted};
 
 /// How many callers may stand in line.
@@ -79,7 +77,6 @@ pub(crate) struct LineLimits {
 pub(crate) struct Lines {
     context: Arc<Context>,
     handover: Handover,
-    left_free: LeftFree,
     limits: LineLimits,
     state: Mutex<LinesState>,
 }
@@ -146,16 +143,10 @@ impl LinesState {
 }
 
 impl Lines {
-    pub(crate) fn new(
-        context: Arc<Context>,
-        handover: Handover,
-        left_free: LeftFree,
-        limits: LineLimits,
-    ) -> Self {
+    pub(crate) fn new(context: Arc<Context>, handover: Handover, limits: LineLimits) -> Self {
         Self {
             context,
             handover,
-            left_free,
             limits,
             state: Mutex::default(),
         }

@@ -221,7 +221,6 @@ impl Turn {
     pub(crate) fn end(mut self) {
         let fairness = self.fairness;
         let now = self.lines.context.now();
-        self.lines.left_free.released(&self.line_key.keys, now);
         let alone = fairness.is_alone(&self.lines.handover, now);
         let if_nobody_waits = alone.map_or(IfNobodyWaits::Forget, |(rounds, fairness)| {
             let until = now.saturating_add(fairness.short_gap());

@@ -20,7 +20,6 @@ impl fmt::Debug for Config {
             node_timeout,
             connect_timeout,
             handover,
-            reacquire_delay,
             max_waiting,
             shutdown_grace,
             shutdown_deadline,
@@ -38,7 +37,6 @@ impl fmt::Debug for Config {
             .field("node_timeout", node_timeout)
             .field("connect_timeout", connect_timeout)
             .field("handover", handover)
-            .field("reacquire_delay", reacquire_delay)
             .field("max_waiting", max_waiting)
             .field("shutdown_grace", shutdown_grace)
             .field("shutdown_deadline", shutdown_deadline)

@@ -53,7 +53,6 @@ pub(super) const SECTIONS: [(Section, &[&str]); 7] = [
         &[
             "handovers",
             "handover_time",
-            "reacquire_delay",
             "max_callers_per_lock",
             "max_callers",
         ],

@@ -60,7 +60,6 @@ pub struct Config {
     pub(crate) node_timeout: Duration,
     pub(crate) connect_timeout: Duration,
     pub(crate) handover: Handover,
-    pub(crate) reacquire_delay: Duration,
     /// The most callers that may wait for one lock, and for all locks together.
     pub(crate) max_waiting: (usize, usize),
     pub(crate) shutdown_grace: Duration,
@@ -95,7 +94,6 @@ impl Config {
             node_timeout: client.node_timeout,
             connect_timeout: Duration::from_secs(1),
             handover: client.handover,
-            reacquire_delay: client.reacquire_delay,
             max_waiting: (client.max_waiters_per_lock, client.max_waiters),
             shutdown_grace: Duration::from_secs(10),
             shutdown_deadline: Duration::from_secs(15),
@@ -310,21 +308,6 @@ impl Config {
     #[must_use]
     pub fn handovers(mut self, most: u32, longest: Duration) -> Self {
         self.handover = Handover { most, longest };
-        self
-    }
-
-    /// How long a released lock is left free for clients of other libraries, which poll: zero by default, and
-    /// a minute at most. For the time of a [migration](crate::guide::reference::neighbours): with another value
-    /// no lock is handed over, and hot locks change hands that much less often. Locks with several permits are
-    /// not left free.
-    ///
-    /// ```
-    /// # use std::time::Duration;
-    /// let config = redlock_runtime::Config::new().reacquire_delay(Duration::from_millis(300));
-    /// ```
-    #[must_use]
-    pub fn reacquire_delay(mut self, delay: Duration) -> Self {
-        self.reacquire_delay = delay;
         self
     }
 

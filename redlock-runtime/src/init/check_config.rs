@@ -16,9 +16,6 @@ use super::cluster;
 /// No timeout is longer: sums of such never overflow.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Clients that poll pause for less.
-const LONGEST_REACQUIRE_DELAY: Duration = Duration::from_secs(60);
-
 /// In bytes. It is in every error and log line about a node.
 const LONGEST_POOL_NAME: usize = 64;
 
@@ -107,13 +104,6 @@ pub(crate) fn check_config(
                 "`{name}` is above a day, the longest that is allowed"
             ));
         }
-    }
-    if config.reacquire_delay > LONGEST_REACQUIRE_DELAY {
-        problems.push(format!(
-            "`waiting.reacquire_delay` of {} is above a minute; each lock would stay free for that long behind \
-             each release. Choose the longest pause of the other client between two attempts, such as 300 ms",
-            Brief(config.reacquire_delay),
-        ));
     }
     if !(400..=599).contains(&config.http.contended_status) {
         problems.push(format!(

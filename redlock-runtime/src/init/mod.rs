@@ -296,7 +296,6 @@ pub(crate) fn parts(
     client.node_timeout = config.node_timeout;
     client.key_prefix = config.key_prefix.as_bytes().into();
     client.handover = config.handover;
-    client.reacquire_delay = config.reacquire_delay;
     (client.max_waiters_per_lock, client.max_waiters) = config.max_waiting;
     Parts {
         environment,

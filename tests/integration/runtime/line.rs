@@ -1,12 +1,11 @@
 //! Annotated calls that stand in line for the same lock.
 
-use std::future::{poll_fn, ready};
+use std::future::poll_fn;
 use std::task::Poll;
 use std::time::Duration;
 
 use redlock_runtime::parameters::{LockOptions, Wait};
 use redlock_runtime::{Config, LockError, Redlock, current, lock, redlock};
-use redlock_tests::{RedisNode, eventually, redis};
 
 use crate::runtime::fixture::{
     SOON, Stage, config, registry, spawn_on, stage, start, until_in_line,
@@ -147,42 +146,5 @@ async fn without_hand_overs_each_release_is_a_real_one() {
     }
     let token = holding.await.unwrap().unwrap();
     assert_ne!(waiting.await.unwrap().unwrap(), token);
-    nodes.assert_no_lock_keys(SOON).await;
-}
-
-#[tokio::test]
-async fn a_client_that_polls_has_a_lock_that_callers_of_this_process_want() {
-    let (nodes, first) = start(3).await;
-    drop(first);
-    // The longest that is allowed. Nobody waits for its end: the other client comes.
-    let config = config(&nodes).reacquire_delay(Duration::from_secs(60));
-    let redlock = Redlock::start(config).await.unwrap();
-    let (first, directs_first) = stage();
-    let (next, directs_next) = stage();
-    let holding = spawn_on(&redlock, holds(first));
-    directs_first.begun.await.unwrap();
-    let waiting = spawn_on(&redlock, holds(next));
-    until_in_line(&redlock, 1).await;
-    directs_first.end.send(()).unwrap();
-    holding.await.unwrap().unwrap();
-    nodes.assert_no_lock_keys(SOON).await;
-
-    let command = ["SET", "r", "another client's", "NX", "PX", "60000"];
-    let takes = |node: &RedisNode| node.command(command) == redis::Value::Okay;
-    assert!(nodes.iter().all(takes), "it is left free");
-    assert_eq!(nodes.lock_keys(), [b"r"]);
-    nodes.iter().for_each(|node| assert!(node.del("r")));
-    // The caller does not wait for the end of the delay, or of its own time. It comes again, as it may
-    // have come and gone before anybody looked.
-    let mut begun = directs_next.begun;
-    eventually("a turn behind another client", SOON, || {
-        for node in nodes.iter().filter(|node| takes(node)) {
-            assert!(node.del("r"));
-        }
-        ready(begun.try_recv().map_err(|error| error.to_string()))
-    })
-    .await;
-    directs_next.end.send(()).unwrap();
-    waiting.await.unwrap().unwrap();
     nodes.assert_no_lock_keys(SOON).await;
 }

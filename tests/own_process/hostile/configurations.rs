@@ -46,7 +46,6 @@ const KEYS: [(&str, &[&str]); 8] = [
         &[
             "handovers",
             "handover_time",
-            "reacquire_delay",
             "max_callers_per_lock",
             "max_callers",
         ],

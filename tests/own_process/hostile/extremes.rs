@@ -48,7 +48,6 @@ async fn no_time_is_so_long_or_short_that_a_call_panics() {
     for extreme in EXTREMES {
         for config in [
             config.clone().handovers(u32::MAX, extreme),
-            config.clone().reacquire_delay(extreme),
             with(LockOptions::new().wait(extreme).retry_delay(extreme)),
             with(LockOptions::new().max_hold(extreme)),
             config.clone().node_timeout(extreme),

@@ -3,7 +3,6 @@
 mod blind;
 mod handing_over;
 mod late_grants;
-mod left_free;
 mod one_node_less;
 mod panicking_nodes;
 mod permit_leases;

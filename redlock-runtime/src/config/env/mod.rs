@@ -110,7 +110,6 @@ fn set(file: &mut File, name: &str, value: &str) -> Result<(), String> {
         }
         "WAITING_HANDOVERS" => file.waiting.handovers = Some(number(value, "32")?),
         "WAITING_HANDOVER_TIME" => file.waiting.handover_time = Some(Duration::parse(value)?),
-        "WAITING_REACQUIRE_DELAY" => file.waiting.reacquire_delay = Some(Duration::parse(value)?),
         "WAITING_MAX_CALLERS_PER_LOCK" => {
             file.waiting.max_callers_per_lock = Some(number(value, "10000")?);
         }

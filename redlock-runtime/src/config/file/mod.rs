@@ -104,8 +104,6 @@ pub(super) struct InLine {
     pub(super) handovers: Option<u32>,
     #[serde(deserialize_with = "given")]
     pub(super) handover_time: Option<Duration>,
-    #[serde(deserialize_with = "given")]
-    pub(super) reacquire_delay: Option<Duration>,
     pub(super) max_callers_per_lock: Option<usize>,
     pub(super) max_callers: Option<usize>,
 }
@@ -207,7 +205,6 @@ impl File {
         set(&mut config.connect_timeout, self.connect_timeout);
         set(&mut config.handover.most, self.waiting.handovers);
         set(&mut config.handover.longest, self.waiting.handover_time);
-        set(&mut config.reacquire_delay, self.waiting.reacquire_delay);
         set(&mut config.max_waiting.0, self.waiting.max_callers_per_lock);
         set(&mut config.max_waiting.1, self.waiting.max_callers);
         set(&mut config.shutdown_grace, self.shutdown.grace);

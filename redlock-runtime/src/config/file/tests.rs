@@ -37,7 +37,6 @@ fn every_key_of_the_file_arrives() {
         [waiting]
         handovers = 8
         handover_time = "20ms"
-        reacquire_delay = "300ms"
         max_callers_per_lock = 9
         max_callers = 90
         [shutdown]
@@ -59,7 +58,6 @@ fn every_key_of_the_file_arrives() {
     assert_eq!(config.connect_timeout, Duration::from_secs(2));
     assert_eq!(config.handover.most, 8);
     assert_eq!(config.handover.longest, Duration::from_millis(20));
-    assert_eq!(config.reacquire_delay, Duration::from_millis(300));
     assert_eq!(config.max_waiting, (9, 90));
     assert_eq!(config.shutdown_grace, Duration::from_secs(3));
     assert_eq!(config.shutdown_deadline, Duration::from_secs(4));
