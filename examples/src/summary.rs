@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use redlock_runtime::registry::{HeldLease, ShutdownReport, Site};
+use redlock_runtime::registry::{HeldLease, ShutdownReport};
 
 /// Prints a [`ShutdownReport`]: its own line, then a line for each lease.
 #[derive(Clone, Copy, Debug)]
@@ -31,8 +31,7 @@ struct Line<'a>(&'a HeldLease);
 
 impl fmt::Display for Line<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let site = self.0.site.map(Site::site_name);
-        let site = site.unwrap_or("-");
-        write!(f, "{:<12} {site}", self.0.resource.to_string())
+        let HeldLease { resource, site, .. } = self.0;
+        write!(f, "{:<12} {}", resource.to_string(), site.site_name())
     }
 }

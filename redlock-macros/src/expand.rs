@@ -26,7 +26,7 @@ use crate::transaction;
 //     async fn charge(id: u64) -> Result<Receipt, AppError> {
 //         let call = Call::new(
 //             {
-//                 static SITE: Site = Site::new(|| (), module_path!(), "charge", file!(), line!(), column!(), "order:{id}")
+//                 static SITE: Site = Site::new(concat!(module_path!(), "::", "charge"), file!(), line!(), column!(), "order:{id}")
 //                     .ttl(Duration::from_millis(60000))
 //                     .pools(&["a", "b", "c"]);
 //                 inventory::submit! { Registration(&SITE) }
@@ -216,9 +216,7 @@ fn site(plan: &Plan, name: &Literal, private: &TokenStream) -> TokenStream {
     quote_spanned! {at_mixed_site=>
         {
             static __SITE: #private::Site = #private::Site::new(
-                || (),
-                ::core::module_path!(),
-                #name,
+                ::core::concat!(::core::module_path!(), "::", #name),
                 ::core::file!(),
                 ::core::line!(),
                 ::core::column!(),

@@ -49,14 +49,9 @@ use crate::site::Site;
 /// # both.release().await;
 /// # Ok(()) }
 /// ```
+#[track_caller]
 pub fn lock(resource: impl Into<Resource>) -> Lock {
-    Lock {
-        resource: resource.into(),
-        name: None,
-        pools: PoolNames::Default,
-        options: LockOptions::NONE,
-        note: None,
-    }
+    Lock::new(resource.into(), Site::at(Location::caller()))
 }
 
 /// See [`lock`]. A parameter that is not set here comes from the registry's defaults.
@@ -74,7 +69,7 @@ pub fn lock(resource: impl Into<Resource>) -> Lock {
 #[must_use = "nothing is locked before `acquire` or `run`"]
 pub struct Lock {
     resource: Resource,
-    name: Option<&'static Site>,
+    site: &'static Site,
     pools: PoolNames,
     options: LockOptions,
     note: Option<Note>,
@@ -83,9 +78,20 @@ pub struct Lock {
 for_each_parameter!(setters!(Lock));
 
 impl Lock {
+    /// A lock for the calls of `site`.
+    pub(crate) fn new(resource: Resource, site: &'static Site) -> Self {
+        Self {
+            resource,
+            site,
+            pools: PoolNames::Default,
+            options: LockOptions::NONE,
+            note: None,
+        }
+    }
+
     /// A name for the work under the lock, as logs, spans, metrics and the page of `inspect` show it,
-    /// in the place where they name an annotated function. Without a name, metrics count all locks of
-    /// the object style as one, and a refusal cannot tell how long the work usually takes.
+    /// in the place where they name an annotated function. Without a name they show the file and the line of
+    /// the call of [`lock`].
     ///
     /// The name is a label of metrics. It belongs to the source, and so is no text of run time.
     ///
@@ -95,18 +101,12 @@ impl Lock {
     /// # let redlock = redlock_runtime::Redlock::start(config).await?;
     /// # let _entered = redlock.registry().enter();
     /// let lease = redlock_runtime::lock("order:42").name("refund").acquire().await?;
-    /// assert_eq!(lease.site().expect("a name").site_name(), "refund");
+    /// assert_eq!(lease.site().site_name(), "refund");
     /// # lease.release().await;
     /// # Ok(()) }
     /// ```
-    #[track_caller]
-    pub fn name(self, name: &'static str) -> Self {
-        self.site(Site::named(name, Location::caller()))
-    }
-
-    /// The same with the name and the place of `site`.
-    pub(crate) fn site(mut self, site: &'static Site) -> Self {
-        self.name = Some(site);
+    pub fn name(mut self, name: &'static str) -> Self {
+        self.site = self.site.named(name);
         self
     }
 
@@ -240,7 +240,7 @@ impl Lock {
     fn wanted(self, has_body: bool) -> Wanted {
         Wanted {
             holder: Holder {
-                site: self.name,
+                site: self.site,
                 has_body,
             },
             resource: self.resource,

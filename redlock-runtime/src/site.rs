@@ -1,16 +1,13 @@
 //! Annotated functions, known at link time.
 
-use std::any::type_name;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::panic::Location;
-use std::sync::OnceLock;
 
 use parking_lot::RwLock;
 use redlock_core::Resource;
 
 use crate::parameters::prelude::*;
-use crate::text::function_path;
 
 /// One function under `#[redlock]`, as the attribute describes it; or the locks of one
 /// [name](crate::Lock::name) in the object style.
@@ -32,16 +29,13 @@ use crate::text::function_path;
 /// assert_eq!(site.resource_template(), "shelf:{id}");
 /// ```
 pub struct Site {
-    /// The compiler's name of an item in the function.
-    item: fn() -> &'static str,
-    path: OnceLock<String>,
-    module: &'static str,
-    function: &'static str,
+    /// `module::function`; `None` for the object style.
+    function: Option<&'static str>,
+    name: &'static str,
     file: &'static str,
     line: u32,
     column: u32,
     resource: &'static str,
-    name: Option<&'static str>,
     pools: Option<&'static [&'static str]>,
     /// The parameters whose values are expressions. Only the call knows these values.
     at_call: &'static [&'static str],
@@ -60,28 +54,23 @@ for_each_parameter!(const_setters!(Site));
 // Hidden: only the expansion of the attribute calls them.
 #[doc(hidden)]
 impl Site {
-    /// `here` is a closure in the function. The name of its type tells the path of the function.
+    /// `function` is the path of the function.
     #[must_use]
-    pub const fn new<F: Copy>(
-        _here: F,
-        module: &'static str,
+    pub const fn new(
         function: &'static str,
         file: &'static str,
         line: u32,
         column: u32,
         resource: &'static str,
     ) -> Self {
-        let (name, pools, options) = (None, None, LockOptions::NONE);
+        let (pools, options) = (None, LockOptions::NONE);
         Self {
-            item: type_name::<F>,
-            path: OnceLock::new(),
-            module,
-            function,
+            function: Some(function),
+            name: function,
             file,
             line,
             column,
             resource,
-            name,
             pools,
             at_call: &[],
             has_own_ttl: false,
@@ -93,7 +82,7 @@ impl Site {
 
     #[must_use]
     pub const fn name(mut self, name: &'static str) -> Self {
-        self.name = Some(name);
+        self.name = name;
         self
     }
 
@@ -131,25 +120,42 @@ impl Site {
 /// What the macro writes between the templates of several names.
 const SEVERAL: &str = " + ";
 
-type Place = (&'static str, &'static str, u32, u32);
+/// A name in the object style, if there is one, and the file, the line and the column.
+type Place = (Option<&'static str>, &'static str, u32, u32);
 
-/// The sites of the names in the object style that were used so far.
-static NAMED: RwLock<BTreeMap<Place, &'static Site>> = RwLock::new(BTreeMap::new());
+/// The sites in the object style that were used so far.
+static USED: RwLock<BTreeMap<Place, &'static Site>> = RwLock::new(BTreeMap::new());
 
-/// Names of the object style.
+/// Sites in the object style. A site is made once and kept: there are no more sites than the source has
+/// places and names.
 impl Site {
-    /// The site of locks in the object style that have this name, at this place of the source. The site is
-    /// made once and kept: there are no more sites than the source has places and names.
-    pub(crate) fn named(name: &'static str, at: &'static Location<'static>) -> &'static Self {
-        let place = (name, at.file(), at.line(), at.column());
-        if let Some(site) = NAMED.read().get(&place) {
+    /// The site of a call without a name at this place of the source. Its name is the file and the line.
+    pub(crate) fn at(at: &'static Location<'static>) -> &'static Self {
+        Self::used(None, at.file(), at.line(), at.column())
+    }
+
+    /// The site of the same place with a name.
+    pub(crate) fn named(&self, name: &'static str) -> &'static Self {
+        Self::used(Some(name), self.file, self.line, self.column)
+    }
+
+    fn used(
+        name: Option<&'static str>,
+        file: &'static str,
+        line: u32,
+        column: u32,
+    ) -> &'static Self {
+        let place = (name, file, line, column);
+        if let Some(site) = USED.read().get(&place) {
             return site;
         }
-        let mut named = NAMED.write();
-        named.entry(place).or_insert_with(|| {
-            let (file, line, column) = (at.file(), at.line(), at.column());
-            let site = Self::new(|| (), "", "", file, line, column, "").name(name);
-            Box::leak(Box::new(site))
+        let mut used = USED.write();
+        used.entry(place).or_insert_with(|| {
+            let name = name.unwrap_or_else(|| format!("{file}:{line}").leak());
+            Box::leak(Box::new(Self {
+                function: None,
+                ..Self::new(name, file, line, column, "")
+            }))
         })
     }
 }
@@ -160,10 +166,9 @@ impl Site {
         std::ptr::from_ref(self).addr()
     }
 
-    /// The site's name, as configuration and logs have it: what the attribute's `name` says, or the path
-    /// of the function. The path is `module::function`, for a method `module::Type::method`, and for a
-    /// function in another one `module::outer::function`. It has no generic arguments, and of the methods
-    /// of a trait only the default ones have the trait's name, in the place of the type's.
+    /// The site's name, as configuration and logs have it: what the attribute's `name` or
+    /// [`Lock::name`](crate::Lock::name) says, or the function's path, `module::function`. In the object style
+    /// without a name it is the file and the line, `src/orders.rs:12`.
     ///
     /// ```
     /// # #[redlock_runtime::redlock(resource = "shelf:{id}", retry_count = 0)]
@@ -172,15 +177,13 @@ impl Site {
     /// # let site = sites.iter().find(|site| site.site_name().ends_with("::tidy")).unwrap();
     /// assert!(site.site_name().ends_with("::tidy"));
     /// ```
-    pub fn site_name(&self) -> &str {
-        self.name.or_else(|| self.path()).unwrap_or_default()
+    pub fn site_name(&self) -> &'static str {
+        self.name
     }
 
-    /// The path of the function, also if it has a name; `None` for a [named](Self::named) lock.
-    pub(crate) fn path(&self) -> Option<&str> {
-        let path = || function_path((self.item)(), self.module, self.function);
-        let is_function = !self.function.is_empty();
-        is_function.then(|| self.path.get_or_init(path).as_str())
+    /// The path of the function, also if it has a name; `None` for the object style.
+    pub(crate) fn function(&self) -> Option<&'static str> {
+        self.function
     }
 
     /// `src/orders.rs:12:1`
@@ -188,19 +191,7 @@ impl Site {
         format!("{}:{}:{}", self.file, self.line, self.column)
     }
 
-    /// The compiler's name of the function, with generic arguments.
-    pub(crate) fn full_path(&self) -> &'static str {
-        let item = (self.item)();
-        if let Some(end) = item.rfind(&format!("::{}::", self.function)) {
-            return &item[..end + 2 + self.function.len()];
-        }
-        let around = item
-            .rsplit_once("::__SITE")
-            .map_or(item, |(around, _)| around);
-        around.trim_end_matches("::{{closure}}")
-    }
-
-    /// The source file of the attribute, or of the call of [`Lock::name`](crate::Lock::name).
+    /// The source file of the attribute, or of the call of [`lock`](crate::lock()).
     ///
     /// ```
     /// # #[redlock_runtime::redlock(resource = "shelf:{id}", retry_count = 0)]
@@ -213,7 +204,7 @@ impl Site {
         self.file
     }
 
-    /// The line of the attribute, or of the call of [`Lock::name`](crate::Lock::name).
+    /// The line of the attribute, or of the call of [`lock`](crate::lock()).
     ///
     /// ```
     /// # #[redlock_runtime::redlock(resource = "shelf:{id}", retry_count = 0)]
@@ -226,8 +217,8 @@ impl Site {
         self.line
     }
 
-    /// The resource's template, or the expression that makes it, as written. Empty for a name of the
-    /// object style.
+    /// The resource's template, or the expression that makes it, as written. Empty in the object
+    /// style.
     ///
     /// ```
     /// # #[redlock_runtime::redlock(resource = "shelf:{id}", retry_count = 0)]
@@ -289,10 +280,15 @@ impl Site {
     }
 }
 
-/// `shop::charge (src/orders.rs:12:1)`
+/// `` `shop::charge` (src/orders.rs:12:1) ``, or `` `src/orders.rs:12:1` `` without a name.
 impl fmt::Display for Site {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` ({})", self.site_name(), self.place())
+        let place = self.place();
+        if place.starts_with(self.name) {
+            write!(f, "`{place}`")
+        } else {
+            write!(f, "`{}` ({place})", self.name)
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! A program whose functions do not fit its configuration. In a binary of its own: `init` checks
 //! every annotated function that is linked in.
 
-use redlock_runtime::parameters::Wait;
+use redlock_runtime::parameters::{LockOptions, Wait};
 use redlock_runtime::registry::sites;
 use redlock_runtime::{Config, LockError, Redlock, init, redlock};
 
@@ -20,20 +20,22 @@ impl Shop {
 }
 
 struct Shelf;
-struct Cellar;
 
-macro_rules! stocks {
-    ($($ty:ty),+) => { $(
-        impl $ty {
-            #[redlock(resource = "stock", pools = ["nowhere"])]
-            async fn stock(&self) -> Result<(), LockError> {
-                Ok(())
-            }
-        }
-    )+ };
+impl Shelf {
+    #[redlock(resource = "stock", pools = ["nowhere"])]
+    async fn stock(&self) -> Result<(), LockError> {
+        Ok(())
+    }
 }
 
-stocks!(Shelf, Cellar);
+struct Cellar;
+
+impl Cellar {
+    #[redlock(resource = "stock", pools = ["a"])]
+    async fn stock(&self) -> Result<(), LockError> {
+        Ok(())
+    }
+}
 
 const TWICE: [&str; 3] = ["a", "b", "a"];
 const NONE: &[&str] = &[];
@@ -89,6 +91,16 @@ async fn a_constant_without_pools_or_with_one_twice_locks_nothing() {
 }
 
 #[tokio::test]
+async fn an_override_of_a_name_that_two_functions_have_is_refused() {
+    let config = Config::new()
+        .pool("a", "memory://a")
+        .site("unknown_pool::stock", LockOptions::new().fencing(true));
+    let refused = Redlock::start(config).await.map(|_| ()).unwrap_err();
+    let text = "`[sites.\"unknown_pool::stock\"]` fits several functions: `unknown_pool::stock` (";
+    assert!(refused.to_string().contains(text), "{refused}");
+}
+
+#[tokio::test]
 async fn init_names_the_pool_the_function_and_its_place() {
     let config = Config::new()
         .pool("a", "memory://a")
@@ -99,12 +111,14 @@ async fn init_names_the_pool_the_function_and_its_place() {
     for hint in [
         "`unknown_pool::charge` (tests/own_process/unknown_pool.rs:8:1) names the pool `typo`",
         "configured: a, b",
-        "`unknown_pool::twice` (tests/own_process/unknown_pool.rs:41:1) names the pool `a` twice; one pool has one vote",
-        "`of no pool` (tests/own_process/unknown_pool.rs:46:1) names no pool",
-        "`` (tests/own_process/unknown_pool.rs:53:1): `name` is empty",
-        "`unknown_pool::Shelf::stock` (tests/own_process/unknown_pool.rs:36:1) names the pool `nowhere`",
-        "`unknown_pool::Cellar::stock` (tests/own_process/unknown_pool.rs:36:1) names the pool `nowhere`",
-        "`unknown_pool::Shop::report` (tests/own_process/unknown_pool.rs:16:5): the ttl of 10 min is above `max_ttl`",
+        "`unknown_pool::twice` (tests/own_process/unknown_pool.rs:43:1) names the pool `a` twice; one pool has one vote",
+        "`of no pool` (tests/own_process/unknown_pool.rs:48:1) names no pool",
+        "`tests/own_process/unknown_pool.rs:55:1`: `name` is empty",
+        "several functions have the name `unknown_pool::stock`: `unknown_pool::stock` (tests/own_process/unknown_pool.rs:25:5), \
+         `unknown_pool::stock` (tests/own_process/unknown_pool.rs:34:5); give them names of their own, with \
+         `name = \"…\"` in the attribute",
+        "`unknown_pool::stock` (tests/own_process/unknown_pool.rs:25:5) names the pool `nowhere`",
+        "`unknown_pool::report` (tests/own_process/unknown_pool.rs:16:5): the ttl of 10 min is above `max_ttl`",
     ] {
         assert!(text.contains(hint), "{hint}\nis not in\n{text}");
     }

@@ -28,9 +28,9 @@ pub struct About {
 
 impl About {
     /// Lines about the calls of one function.
-    pub fn site(site: Option<&'static str>) -> Self {
+    pub fn site(site: &'static str) -> Self {
         Self {
-            site,
+            site: Some(site),
             ..Self::default()
         }
     }

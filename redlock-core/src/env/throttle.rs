@@ -213,7 +213,7 @@ mod tests {
         }
 
         fn pass(&self, site: &'static str) -> Option<u64> {
-            let about = About::site(Some(site));
+            let about = About::site(site);
             self.throttles.pass(Level::WARN, "lost", about)
         }
 

@@ -19,9 +19,7 @@ fn every_literal_parameter() {
                 let __call = ::redlock_runtime::__private::Call::new(
                     {
                         static __SITE: ::redlock_runtime::__private::Site = ::redlock_runtime::__private::Site::new(
-                                || (),
-                                ::core::module_path!(),
-                                "charge",
+                                ::core::concat!(::core::module_path!(), "::", "charge"),
                                 ::core::file!(),
                                 ::core::line!(),
                                 ::core::column!(),
@@ -98,9 +96,7 @@ fn only_what_is_given_is_written() {
                 let __call = Call::new(
                     {
                         static __SITE: Site = Site::new(
-                            || (),
-                            module_path!(),
-                            "nightly",
+                            concat!(module_path!(), "::", "nightly"),
                             file!(),
                             line!(),
                             column!(),
@@ -145,9 +141,7 @@ fn a_call_that_may_be_skipped() {
                 let __call = Call::new(
                     {
                         static __SITE: Site = Site::new(
-                                || (),
-                                module_path!(),
-                                "sweep",
+                                concat!(module_path!(), "::", "sweep"),
                                 file!(),
                                 line!(),
                                 column!(),
@@ -192,9 +186,7 @@ fn expressions_are_evaluated_at_the_call() {
                 let __call = crate::locks::__private::Call::new(
                     {
                         static __SITE: crate::locks::__private::Site = crate::locks::__private::Site::new(
-                                || (),
-                                module_path!(),
-                                "f",
+                                concat!(module_path!(), "::", "f"),
                                 file!(),
                                 line!(),
                                 column!(),
@@ -246,9 +238,7 @@ fn dotted_placeholders_become_arguments_in_each_of_several_templates() {
                 let __call = Call::new(
                     {
                         static __SITE: Site = Site::new(
-                                || (),
-                                module_path!(),
-                                "f",
+                                concat!(module_path!(), "::", "f"),
                                 file!(),
                                 line!(),
                                 column!(),
@@ -304,9 +294,7 @@ fn a_boxed_future_runs_locked_inside_its_block() {
                     let __call = Call::new(
                         {
                             static __SITE: Site = Site::new(
-                                || (),
-                                module_path!(),
-                                "run",
+                                concat!(module_path!(), "::", "run"),
                                 file!(),
                                 line!(),
                                 column!(),

@@ -7,7 +7,7 @@ use redlock_core::peek::LockStatus;
 use redlock_core::request::Note;
 
 use super::{Prepared, Wanted};
-use crate::error::{LockError, LockErrorKind, Subject};
+use crate::error::{LockError, LockErrorKind};
 use crate::registry::scope;
 
 /// The note that reads as `text` is shown. Of a `Display` that fails, what it wrote until then.
@@ -21,12 +21,11 @@ impl Wanted {
     /// What a majority of the nodes says of the lock.
     pub(crate) async fn peek(&self) -> Result<LockStatus, LockError> {
         let Some(registry) = scope::current() else {
-            return Err(self.not_initialized());
+            return Err(self.error(LockErrorKind::NotInitialized));
         };
         let of_call = |kind| {
-            let error = LockError::new(kind, Subject::Resource(self.resource.clone()));
             let limits = &registry.shared.limits;
-            error.of_call(self.holder.site, limits.http, &limits.throttles)
+            self.error(kind).of_call(limits.http, &limits.throttles)
         };
         let nodes = self.nodes(&registry).map_err(of_call)?;
         let status = registry.shared.client.peek(&nodes, &self.resource).await;
@@ -44,6 +43,6 @@ impl Prepared {
             Ok(Some(run)) => LockErrorKind::AlreadyRun(run),
             Err(invalid) => LockErrorKind::Invalid(invalid),
         };
-        Err(LockError::new(kind, Subject::Resource(resource.clone())))
+        Err(self.error(kind))
     }
 }

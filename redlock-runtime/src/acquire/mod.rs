@@ -12,7 +12,7 @@ use redlock_core::lease::{OnLost, Released};
 use redlock_core::request::Note;
 use redlock_core::{NodeSet, Request, Resource};
 
-use crate::error::{LockError, LockErrorKind, Subject};
+use crate::error::{LockError, LockErrorKind};
 use crate::lease::{Lease, chain};
 use crate::parameters::{Counts, LockOptions};
 use crate::registry::held::{HeldPlace, Holder};
@@ -75,18 +75,14 @@ pub(crate) enum PoolNames {
 const SPLIT_RETRIES: u32 = 5;
 
 impl Wanted {
-    fn not_initialized(&self) -> LockError {
-        let subject = match self.holder.site {
-            Some(site) => Subject::Function(site.site_name()),
-            None => Subject::Resource(self.resource.clone()),
-        };
-        LockError::new(LockErrorKind::NotInitialized, subject)
+    fn error(&self, kind: LockErrorKind) -> LockError {
+        LockError::new(kind, self.resource.clone(), self.holder.site)
     }
 
     /// Makes all checks that are possible before anything is sent.
     pub(crate) fn prepare(&self) -> Result<Prepared, LockError> {
         let Some(registry) = scope::current() else {
-            return Err(self.refused(None, self.not_initialized()));
+            return Err(self.refused(None, LockErrorKind::NotInitialized));
         };
         match self.decide(&registry) {
             Ok(decided) => Ok(Prepared {
@@ -97,19 +93,14 @@ impl Wanted {
                 above: decided.above,
                 policies: decided.policies,
             }),
-            Err(kind) => {
-                let subject = Subject::Resource(self.resource.clone());
-                let error = LockError::new(kind, subject);
-                Err(self.refused(Some(&registry), error))
-            }
+            Err(kind) => Err(self.refused(Some(&registry), kind)),
         }
     }
 
-    fn refused(&self, registry: Option<&Registry>, error: LockError) -> LockError {
-        let limits = registry.map(|registry| &registry.shared.limits);
-        let error = match limits {
-            Some(limits) => error.of_call(self.holder.site, limits.http, &limits.throttles),
-            None => error.of_site(self.holder.site),
+    fn refused(&self, registry: Option<&Registry>, kind: LockErrorKind) -> LockError {
+        let error = match registry.map(|registry| &registry.shared.limits) {
+            Some(limits) => self.error(kind).of_call(limits.http, &limits.throttles),
+            None => self.error(kind),
         };
         telemetry::refused(self.holder.site, &self.resource, &error);
         if let Some(registry) = registry {
@@ -136,7 +127,7 @@ impl Wanted {
             Some(over) => over.options.above(self.options),
             None => self.options,
         };
-        let skips = self.holder.site.is_some_and(|site| site.skips);
+        let skips = self.holder.site.skips;
         let parameters = own.above(shared.defaults).decided(skips);
         let mut request = parameters
             .request(self.resource.clone())
@@ -200,11 +191,11 @@ impl Prepared {
         Ok(lease.recorded(record))
     }
 
-    /// Adds to the error what the registry knows: the function, and the holder if it is in this process.
+    /// Adds to the error what the registry knows, and the holder if it is in this process.
     fn named(&self, error: LockError) -> LockError {
         let registry = &self.registry;
         let limits = &registry.shared.limits;
-        let error = error.of_call(self.holder.site, limits.http, &limits.throttles);
+        let error = error.of_call(limits.http, &limits.throttles);
         let is_here = matches!(error.kind(), LockErrorKind::Contended(contended)
             if contended.waiters > 0
                 || contended.holding.owner().is_none_or(|owner| owner == registry.owner()));
@@ -237,7 +228,8 @@ impl Prepared {
             Box::pin(self.look(core.nodes())).await?;
         }
         if let Err(error) = core.cover(&self.request).await {
-            return Err(LockError::of_extend(error, self.request.resource.clone()));
+            let resource = self.request.resource.clone();
+            return Err(LockError::of_extend(error, resource, self.holder.site));
         }
         let Some(place) = held.enter(self.holder, core.handle(), true) else {
             return self.fail(self.registry.refusal());
@@ -275,7 +267,8 @@ impl Prepared {
                 None => return self.fail(self.registry.refusal()),
                 Some(Ok(core)) => core,
                 Some(Err(error)) => {
-                    return Err(LockError::of_acquire(error, self.request.resource.clone()));
+                    let resource = self.request.resource.clone();
+                    return Err(LockError::of_acquire(error, resource, self.holder.site));
                 }
             }
         };
@@ -312,9 +305,12 @@ impl Prepared {
         Ok((core, place))
     }
 
+    fn error(&self, kind: LockErrorKind) -> LockError {
+        LockError::new(kind, self.request.resource.clone(), self.holder.site)
+    }
+
     fn fail(&self, kind: LockErrorKind) -> Result<HeldLock, LockError> {
-        let subject = Subject::Resource(self.request.resource.clone());
-        Err(LockError::new(kind, subject))
+        Err(self.error(kind))
     }
 }
 

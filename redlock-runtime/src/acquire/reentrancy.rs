@@ -1,7 +1,6 @@
 //! A call below the holder of the same lock shares the holder's lease.
 #![doc = include_str!("reentrancy.md")]
 
-use std::fmt;
 use std::sync::Arc;
 
 use redlock_core::error::Invalid;
@@ -13,21 +12,6 @@ use crate::lease::chain::Link;
 use crate::registry::pools::names_of;
 use crate::site::Site;
 
-/// The caller of a lock, as errors about two callers name it.
-pub(crate) struct Caller<'a> {
-    pub(crate) site: Option<&'static Site>,
-    pub(crate) resource: &'a Resource,
-}
-
-impl fmt::Display for Caller<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.site {
-            Some(site) => write!(f, "`{}`", site.site_name()),
-            None => write!(f, "`lock(\"{}\")`", self.resource),
-        }
-    }
-}
-
 /// The outer lease that `request` shares, if there is one.
 ///
 /// # Errors
@@ -35,7 +19,7 @@ impl fmt::Display for Caller<'_> {
 /// both.
 pub(crate) fn holder_above(
     innermost: &Arc<Link>,
-    site: Option<&'static Site>,
+    site: &'static Site,
     request: &Request,
     nodes: &NodeSet,
 ) -> Result<Option<Arc<Link>>, Invalid> {
@@ -101,19 +85,13 @@ impl Mismatch {
     fn explain(
         &self,
         link: &Link,
-        site: Option<&'static Site>,
+        site: &'static Site,
         request: &Request,
         nodes: &NodeSet,
     ) -> Invalid {
         let held = link.lease.resource();
-        let outer = Caller {
-            site: link.lease.site(),
-            resource: held,
-        };
-        let inner = Caller {
-            site,
-            resource: &request.resource,
-        };
+        let outer = format!("`{}`", link.lease.site().site_name());
+        let inner = format!("`{}`", site.site_name());
         Invalid::new(match self {
             Self::Mode => format!(
                 "{inner} wants to be alone and runs below {outer}, which only reads, and two readers that \

@@ -29,7 +29,7 @@ impl Call {
         let pools = site.pool_names();
         let wanted = Wanted {
             holder: Holder {
-                site: Some(site),
+                site,
                 has_body: true,
             },
             resource: resource.into(),
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn the_way_to_a_lock_and_back_is_small_enough_to_be_allocated_quickly() {
-        static SITE: Site = Site::new(|| (), "module", "function", "file", 1, 1, "r");
+        static SITE: Site = Site::new("module::function", "file", 1, 1, "r");
         let runtime = tokio::runtime::Builder::new_current_thread().build();
         runtime.unwrap().block_on(async {
             let redlock = Redlock::start(Config::new().pool("a", "memory://a")).await;

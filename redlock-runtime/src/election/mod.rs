@@ -61,9 +61,6 @@ pub use crate::registry::Candidacy;
 pub use observe::{Leader, LeaderObserver, Sighting};
 pub use term::Term;
 
-/// The name of elections without one. No path looks like it.
-const UNNAMED: &str = "election()";
-
 /// Begins a candidate for the office `resource`, which is the name of a lock. Nothing happens before
 /// [`run`](Election::run).
 ///
@@ -93,7 +90,7 @@ const UNNAMED: &str = "election()";
 pub fn election(resource: impl Into<Resource>) -> Election {
     Election {
         resource: resource.into(),
-        site: Site::named(UNNAMED, Location::caller()),
+        site: Site::at(Location::caller()),
         pools: None,
         options: LockOptions::NONE,
         max_term: None,
@@ -126,16 +123,15 @@ struct ElectionShared {
 
 impl Election {
     /// A name for the election, as logs, spans, metrics and the page of `inspect` show it. Without one
-    /// they show `election()` and its place in the source. It is a label of metrics, and so no text of run
-    /// time.
+    /// they show the file and the line of the call of [`election`](crate::election()). It is a label of
+    /// metrics, and so no text of run time.
     ///
     /// ```
     /// let election = redlock_runtime::election("shard:7").name("shards");
     /// # drop(election);
     /// ```
-    #[track_caller]
     pub fn name(mut self, name: &'static str) -> Self {
-        self.site = Site::named(name, Location::caller());
+        self.site = self.site.named(name);
         self
     }
 

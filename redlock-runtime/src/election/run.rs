@@ -12,9 +12,9 @@ use redlock_core::request::MAX_NOTE_BYTES;
 
 use super::term::Term;
 use super::{Election, first};
-use crate::error::{LockError, LockErrorKind, Subject};
+use crate::error::{LockError, LockErrorKind};
 use crate::lease::{Lease, LeaseEnd, chain};
-use crate::lock::{Lock, lock};
+use crate::lock::Lock;
 use crate::parameters::{LockOptions, OnLost, Renewal, SiteParameters, Wait};
 use crate::registry::elections::{Candidate, Standing};
 use crate::registry::limits::RegistryLimits;
@@ -138,7 +138,7 @@ impl Election {
             .max_hold(Renewal::Unlimited)
             .fencing(true)
             .on_lost(OnLost::Cancel);
-        let lock = lock(self.resource.clone()).site(self.site);
+        let lock = Lock::new(self.resource.clone(), self.site);
         let lock = lock.options(self.options).options(own);
         let lock = match &self.value {
             Some(value) => lock.note(value),
@@ -156,10 +156,10 @@ impl Election {
         kind: LockErrorKind,
         limits: Option<&RegistryLimits>,
     ) -> LockError {
-        let error = LockError::new(kind, Subject::Resource(self.resource.clone()));
+        let error = LockError::new(kind, self.resource.clone(), self.site);
         match limits {
-            Some(limits) => error.of_call(Some(self.site), limits.http, &limits.throttles),
-            None => error.of_site(Some(self.site)),
+            Some(limits) => error.of_call(limits.http, &limits.throttles),
+            None => error,
         }
     }
 

@@ -5,10 +5,11 @@ use std::time::Duration;
 use redlock_core::Resource;
 use redlock_core::error::{AcquireError, ExtendError, Invalid};
 
-use super::{LockError, LockErrorKind, Subject};
+use super::{LockError, LockErrorKind};
+use crate::site::Site;
 
 impl LockError {
-    pub(crate) fn of_acquire(error: AcquireError, resource: Resource) -> Self {
+    pub(crate) fn of_acquire(error: AcquireError, resource: Resource, site: &'static Site) -> Self {
         let kind = match error {
             AcquireError::Contended(contended) => LockErrorKind::Contended(contended),
             AcquireError::Unavailable(unavailable) => LockErrorKind::Unavailable(unavailable),
@@ -16,17 +17,17 @@ impl LockError {
             AcquireError::Invalid(invalid) => LockErrorKind::Invalid(invalid),
             other => LockErrorKind::Invalid(Invalid::new(other.to_string())),
         };
-        Self::new(kind, Subject::Resource(resource))
+        Self::new(kind, resource, site)
     }
 
-    pub(crate) fn of_extend(error: ExtendError, resource: Resource) -> Self {
+    pub(crate) fn of_extend(error: ExtendError, resource: Resource, site: &'static Site) -> Self {
         let kind = match error {
             ExtendError::Ended(over) => LockErrorKind::Lost(over),
             ExtendError::Unavailable(unavailable) => LockErrorKind::Unavailable(unavailable),
             ExtendError::Invalid(invalid) => LockErrorKind::Invalid(invalid),
             other => LockErrorKind::Invalid(Invalid::new(other.to_string())),
         };
-        Self::new(kind, Subject::Resource(resource))
+        Self::new(kind, resource, site)
     }
 
     /// The number of attempts and the time spent on them, if the lock was tried for.

@@ -13,8 +13,7 @@ use crate::site::Site;
 /// A holder in the process of a refused call, as the error names it.
 #[derive(Clone, Debug)]
 pub(crate) struct HolderHere {
-    /// The annotated function; `None` for the object style.
-    pub(crate) site: Option<&'static Site>,
+    pub(crate) site: &'static Site,
     /// The names that it has, if they are not those that the refused call wanted.
     pub(crate) others: Option<Resource>,
     /// For how long it has the lock by now.
@@ -35,10 +34,7 @@ impl LockError {
 impl HolderHere {
     /// The holder in a few words.
     pub(crate) fn name(&self) -> String {
-        match self.site {
-            Some(site) => format!("{site} in this process"),
-            None => "a lock in the object style, in this process".to_owned(),
-        }
+        format!("{} in this process", self.site)
     }
 }
 

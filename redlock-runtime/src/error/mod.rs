@@ -45,10 +45,9 @@ pub struct LockError {
 
 struct Inner {
     kind: LockErrorKind,
-    /// What the lock was about, as the text names it.
-    subject: Subject,
-    /// The function that wanted it.
-    site: Option<&'static Site>,
+    /// What was to be locked.
+    resource: Resource,
+    site: &'static Site,
     /// Of the registry that the call found, or the defaults if there was no registry.
     http: HttpSettings,
     /// Of the same registry.
@@ -99,21 +98,13 @@ pub enum LockErrorKind {
     Invalid(Invalid),
 }
 
-/// Whom the text is about.
-#[derive(Clone, Debug)]
-pub(crate) enum Subject {
-    Resource(Resource),
-    /// A function whose resource is not known yet.
-    Function(&'static str),
-}
-
 impl LockError {
-    pub(crate) fn new(kind: LockErrorKind, subject: Subject) -> Self {
+    pub(crate) fn new(kind: LockErrorKind, resource: Resource, site: &'static Site) -> Self {
         Self {
             inner: Arc::new(Inner {
                 kind,
-                subject,
-                site: None,
+                resource,
+                site,
                 http: HttpSettings::default(),
                 throttles: None,
                 holder: None,
@@ -133,15 +124,15 @@ impl LockError {
         &self.inner.kind
     }
 
-    /// The annotated function that did not get its lock, or lost it; `None` for the object style
-    /// without a name.
+    /// The annotated function, or the place of the call of [`lock`](crate::lock()), that did not get its
+    /// lock, or lost it.
     ///
     /// ```
     /// # fn example(error: &redlock_runtime::LockError) {
-    /// println!("{:?}", error.site());
+    /// println!("{}", error.site());
     /// # }
     /// ```
-    pub fn site(&self) -> Option<&'static Site> {
+    pub fn site(&self) -> &'static Site {
         self.inner.site
     }
 
@@ -281,53 +272,50 @@ impl LockError {
 
 impl fmt::Display for LockError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let subject = &self.inner.subject;
+        let Inner { resource, site, .. } = &*self.inner;
+        let name = site.site_name();
         match self.kind() {
             LockErrorKind::Contended(contended) => {
-                write!(f, "{subject} is {contended}")?;
+                write!(f, "`{resource}` is {contended}")?;
                 self.inner.holder.iter().try_for_each(|it| it.fmt(f))
             }
             LockErrorKind::Unavailable(unavailable) => {
-                write!(f, "{subject} could not be locked: {unavailable}")
+                write!(f, "`{resource}` could not be locked: {unavailable}")
             }
-            LockErrorKind::AlreadyRun(run) => write!(f, "{subject} was {run}"),
-            LockErrorKind::Lost(over) => write!(f, "the lock on {subject} was lost: {over}"),
+            LockErrorKind::AlreadyRun(run) => write!(f, "`{resource}` was {run}"),
+            LockErrorKind::Lost(over) => write!(f, "the lock on `{resource}` was lost: {over}"),
             LockErrorKind::ShuttingDown => {
-                write!(f, "{subject} was not locked: this process is shutting down")
+                write!(
+                    f,
+                    "`{resource}` was not locked: this process is shutting down"
+                )
             }
             LockErrorKind::Dropped => write!(
                 f,
-                "{subject} was not locked: what `redlock_runtime::init` returned was dropped, which \
+                "`{resource}` was not locked: what `redlock_runtime::init` returned was dropped, which \
                  ends all locking; bind it to a name (`let _ =` drops it at once), and call \
                  `shutdown` on it at the end of `main`",
             ),
             LockErrorKind::NotInitialized if cfg!(feature = "testing") => write!(
                 f,
-                "{subject} needs a lock, but redlock is not initialized; make a \
+                "`{name}` needs a lock, but redlock is not initialized; make a \
                  `redlock_runtime::testing::TestLocks` at the start of the test, or call \
                  `redlock_runtime::init(Config::load()?).await`, and keep what it returns",
             ),
             LockErrorKind::NotInitialized => write!(
                 f,
-                "{subject} needs a lock, but redlock is not initialized; call \
+                "`{name}` needs a lock, but redlock is not initialized; call \
                  `redlock_runtime::init(Config::load()?).await` at the start of `main`, and keep \
                  what it returns",
             ),
             LockErrorKind::UnknownPool { pool, configured } => write!(
                 f,
-                "{subject} names the pool `{pool}`, which is not configured; configured: {}",
+                "`{resource}` names the pool `{pool}`, which is not configured; configured: {}",
                 configured.join(", "),
             ),
-            LockErrorKind::Invalid(invalid) => write!(f, "{subject} cannot be locked: {invalid}"),
-        }
-    }
-}
-
-impl fmt::Display for Subject {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Resource(resource) => write!(f, "`{resource}`"),
-            Self::Function(name) => write!(f, "`{name}`"),
+            LockErrorKind::Invalid(invalid) => {
+                write!(f, "`{resource}` cannot be locked: {invalid}")
+            }
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::registry::limits::check_ttl;
 use crate::site::{Site, sites};
 use crate::text::Name;
 
-use super::overrides::Overridden;
+use super::overrides::{Overridden, check_names};
 
 /// What there is against the functions that the configuration overrides.
 pub(crate) fn check_overridden(
@@ -34,6 +34,7 @@ pub(crate) fn check_overridden(
 /// What there is against the other functions of the program.
 pub(crate) fn check_sites(config: &Config, overridden: &[Overridden], problems: &mut Vec<String>) {
     let sites = sites();
+    check_names(&sites, problems);
     for site in &sites {
         let own = override_of(overridden, site);
         // Where there are none at all, one problem says so.

@@ -19,10 +19,7 @@ pub(super) fn resolve(config: &Config, problems: &mut Vec<String>) -> Vec<Overri
     if overrides.named.is_empty() && overrides.spelled.is_empty() {
         return Vec::new();
     }
-    let mut by_name: BTreeMap<&str, Vec<&'static Site>> = BTreeMap::new();
-    for site in sites() {
-        by_name.entry(site.site_name()).or_default().push(site);
-    }
+    let by_name = by_name(&sites());
     let mut found: BTreeMap<&str, SiteConfig> = BTreeMap::new();
     for (name, config) in &overrides.named {
         let origin = format!("`[sites.\"{}\"]`", Name(name));
@@ -75,23 +72,37 @@ impl Overridden {
 const FITS_NONE: &str = "fits no function under `#[redlock]` in this program";
 
 fn fits_several(origin: &str, sites: &[&Site]) -> String {
-    let have_one_name = sites
-        .windows(2)
-        .all(|two| two[0].site_name() == two[1].site_name());
-    // `macro_rules!` makes several functions in one place.
-    let shown = |site: &&Site| {
-        if have_one_name {
-            format!("`{}` ({})", site.full_path(), site.place())
-        } else {
-            site.to_string()
-        }
-    };
-    let all: Vec<String> = sites.iter().map(shown).collect();
     format!(
-        "{origin} fits several functions: {}; give them names of their own, with `name = \"…\"` in \
-         the attribute",
-        all.join(", "),
+        "{origin} fits several functions: {}; {NAME_THEM}",
+        listed(sites)
     )
+}
+
+/// The functions that have one name. The configuration, logs and metrics cannot tell them apart.
+pub(super) fn check_names(sites: &[&'static Site], problems: &mut Vec<String>) {
+    for (name, sites) in by_name(sites) {
+        if sites.len() > 1 {
+            problems.push(format!(
+                "several functions have the name `{name}`: {}; {NAME_THEM}",
+                listed(&sites)
+            ));
+        }
+    }
+}
+
+fn by_name(sites: &[&'static Site]) -> BTreeMap<&'static str, Vec<&'static Site>> {
+    let mut by_name: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for site in sites {
+        by_name.entry(site.site_name()).or_default().push(*site);
+    }
+    by_name
+}
+
+const NAME_THEM: &str = "give them names of their own, with `name = \"…\"` in the attribute";
+
+fn listed(sites: &[&Site]) -> String {
+    let all: Vec<String> = sites.iter().map(ToString::to_string).collect();
+    all.join(", ")
 }
 
 fn of_variables<'a>(name: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {

@@ -165,7 +165,7 @@ struct Lease {
     /// A text for readers: escaped, and cut if it is long.
     resource: String,
     names: Vec<String>,
-    site: Option<&'static str>,
+    site: &'static str,
     since: String,
     held_ms: u64,
     validity_ms: u64,
@@ -199,7 +199,7 @@ impl From<HeldLease> for Lease {
         Self {
             resource: lease.resource.to_string(),
             names: names.map(|name| Resource::from(name).to_string()).collect(),
-            site: lease.site.map(crate::site::Site::site_name),
+            site: lease.site.site_name(),
             since: utc(lease.since),
             held_ms: ms(lease.held_for),
             validity_ms: ms(lease.validity),

@@ -222,13 +222,8 @@ fn lease_row(lease: &HeldLease) -> Markup {
                 (company(lease))
             }
             td data-label="Site" {
-                @if let Some(site) = lease.site {
-                    (function(site))
-                } @else if lease.has_body {
-                    span.dim { "a body in the object style" }
-                } @else {
-                    span.dim { "a bare lease" }
-                }
+                (function(lease.site))
+                @if !lease.has_body { small { "a bare lease" } }
             }
             td.n data-label="Held" {
                 (Brief(lease.held_for))

@@ -4,12 +4,12 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use redlock_core::error::{Invalid, LeaseEnd};
+use redlock_core::error::LeaseEnd;
 use redlock_core::request::{Kind, Note};
 use redlock_core::{NodeSet, Resource};
 
 use super::FencingToken;
-use crate::error::{LockError, LockErrorKind, Subject};
+use crate::error::{LockError, LockErrorKind};
 use crate::parameters::Mode;
 use crate::registry::limits::{RegistryLimits, check_ttl};
 use crate::site::Site;
@@ -34,11 +34,11 @@ use crate::site::Site;
 pub struct LeaseHandle {
     pub(super) core: redlock_core::LeaseHandle,
     pub(super) limits: Arc<RegistryLimits>,
-    pub(super) site: Option<&'static Site>,
+    pub(super) site: &'static Site,
 }
 
 impl LeaseHandle {
-    /// The annotated function of the lease; `None` for the object style without a name.
+    /// The annotated function of the lease, or the place of the call of [`lock`](crate::lock()).
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -46,10 +46,10 @@ impl LeaseHandle {
     /// # let redlock = redlock_runtime::Redlock::start(config).await?;
     /// # let _entered = redlock.registry().enter();
     /// let lease = redlock_runtime::lock("order:42").acquire().await?;
-    /// assert!(lease.site().is_none());
+    /// assert_eq!(lease.site().file(), file!());
     /// # Ok(()) }
     /// ```
-    pub fn site(&self) -> Option<&'static Site> {
+    pub fn site(&self) -> &'static Site {
         self.site
     }
 
@@ -209,11 +209,11 @@ impl LeaseHandle {
     pub async fn extend(&self, ttl: Duration) -> Result<(), LockError> {
         let resource = self.resource().clone();
         let checked = check_ttl(ttl, self.limits.max_ttl);
-        checked.map_err(|invalid| self.invalid(invalid))?;
+        checked.map_err(|invalid| self.error(LockErrorKind::Invalid(invalid)))?;
         self.core
             .extend(ttl)
             .await
-            .map_err(|error| self.of_call(LockError::of_extend(error, resource)))
+            .map_err(|error| self.of_call(LockError::of_extend(error, resource, self.site)))
     }
 
     /// Waits until the lease is over, and returns the reason.
@@ -280,19 +280,17 @@ impl LeaseHandle {
     }
 
     pub(crate) fn lost_error(&self, over: LeaseEnd) -> LockError {
-        let subject = Subject::Resource(self.resource().clone());
-        let kind = LockErrorKind::Lost(over);
-        self.of_call(LockError::new(kind, subject))
+        self.error(LockErrorKind::Lost(over))
     }
 
-    pub(super) fn invalid(&self, invalid: Invalid) -> LockError {
-        let subject = Subject::Resource(self.resource().clone());
-        self.of_call(LockError::new(LockErrorKind::Invalid(invalid), subject))
+    fn error(&self, kind: LockErrorKind) -> LockError {
+        let resource = self.resource().clone();
+        self.of_call(LockError::new(kind, resource, self.site))
     }
 
     fn of_call(&self, error: LockError) -> LockError {
         let limits = &self.limits;
-        error.of_call(self.site, limits.http, &limits.throttles)
+        error.of_call(limits.http, &limits.throttles)
     }
 }
 

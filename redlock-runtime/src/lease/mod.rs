@@ -108,7 +108,7 @@ impl Lease {
         core: redlock_core::Lease,
         place: HeldPlace,
         limits: Arc<RegistryLimits>,
-        site: Option<&'static Site>,
+        site: &'static Site,
         (on_lost, counts): (OnLost, Option<Counts>),
         holding: Holding,
     ) -> Self {

@@ -185,7 +185,7 @@ impl Registry {
 
     /// The parameters that a call of `site` would have. The layers are combined as for a call.
     fn report(&self, site: &'static Site, held: usize) -> SiteReport {
-        let over = self.shared.overrides.of(Some(site));
+        let over = self.shared.overrides.of(site);
         let overriding = over.map_or(LockOptions::NONE, |over| over.options);
         let own = overriding.above(site.own_options());
         let nodes = over.and_then(|over| over.nodes.as_ref());
@@ -218,6 +218,6 @@ impl Registry {
 
 /// The number of leases in `held` that calls of `site` hold.
 fn held_by(held: &[HeldEntry], site: &'static Site) -> usize {
-    let is_of_site = |of: Option<&Site>| of.is_some_and(|it| std::ptr::eq(it, site));
-    held.iter().filter(|entry| is_of_site(entry.site)).count()
+    let of_site = held.iter().filter(|entry| std::ptr::eq(entry.site, site));
+    of_site.count()
 }

@@ -37,7 +37,7 @@ struct HeldState {
 
 #[derive(Clone)]
 pub(crate) struct HeldEntry {
-    pub(crate) site: Option<&'static Site>,
+    pub(crate) site: &'static Site,
     pub(crate) lease: LeaseHandle,
     /// True if a body runs under the lease. The body is cancelled before the lease is released.
     pub(crate) has_body: bool,
@@ -48,8 +48,7 @@ pub(crate) struct HeldEntry {
 /// The caller that a lock is for.
 #[derive(Clone, Copy)]
 pub(crate) struct Holder {
-    /// The annotated function; `None` for the object style without a name.
-    pub(crate) site: Option<&'static Site>,
+    pub(crate) site: &'static Site,
     /// True if a body runs as soon as the lock is acquired.
     pub(crate) has_body: bool,
 }
@@ -341,7 +340,7 @@ mod tests {
         };
         let (lease, other) = (lock("r"), lock("s"));
         let holder = Holder {
-            site: None,
+            site: crate::site::Site::at(std::panic::Location::caller()),
             has_body: false,
         };
         let table = Arc::new(HeldTable::default());

@@ -27,8 +27,8 @@ use crate::site::Site;
 pub struct HeldLease {
     /// What is locked.
     pub resource: Resource,
-    /// The annotated function, or `None` for the object style without a name.
-    pub site: Option<&'static Site>,
+    /// The annotated function, or the place of the call of [`lock`](crate::lock()).
+    pub site: &'static Site,
     /// When the holder got the lease, by this host's wall clock.
     pub since: SystemTime,
     /// How long the lease has been held.

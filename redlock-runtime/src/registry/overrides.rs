@@ -45,8 +45,8 @@ impl Overrides {
         Self { by_site }
     }
 
-    pub(crate) fn of(&self, site: Option<&'static Site>) -> Option<&Override> {
-        let wanted = site?.address();
+    pub(crate) fn of(&self, site: &'static Site) -> Option<&Override> {
+        let wanted = site.address();
         let by_site = &self.by_site;
         let found = by_site.binary_search_by_key(&wanted, |(address, _)| *address);
         found.ok().map(|index| &by_site[index].1)

@@ -14,14 +14,14 @@ pub(crate) trait Journal: Send + Sync {
     /// of its line.
     fn begin(
         &self,
-        site: Option<&'static Site>,
+        site: &'static Site,
         request: &Request,
         nodes: &NodeSet,
         is_shared: bool,
     ) -> usize;
 
     /// A call was refused before anything of it was decided. It has no line yet.
-    fn refuse(&self, site: Option<&'static Site>, resource: &Resource, error: &LockError);
+    fn refuse(&self, site: &'static Site, resource: &Resource, error: &LockError);
 
     /// The acquisition got no lock.
     fn refused(&self, line: usize, error: &LockError);
@@ -49,7 +49,7 @@ impl Recorder {
 
     pub(crate) fn begin(
         &self,
-        site: Option<&'static Site>,
+        site: &'static Site,
         request: &Request,
         nodes: &NodeSet,
         is_shared: bool,
@@ -61,12 +61,7 @@ impl Recorder {
         Record(self.0.as_ref().map(begin))
     }
 
-    pub(crate) fn refused(
-        &self,
-        site: Option<&'static Site>,
-        resource: &Resource,
-        error: &LockError,
-    ) {
+    pub(crate) fn refused(&self, site: &'static Site, resource: &Resource, error: &LockError) {
         if let Some(journal) = &self.0 {
             journal.refuse(site, resource, error);
         }

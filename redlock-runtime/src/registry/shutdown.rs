@@ -40,13 +40,10 @@ async fn revoked(leases: &[HeldEntry]) {
 /// `/held`.
 fn listed(entries: &[HeldEntry]) -> String {
     const MOST: usize = 8;
-    let named = entries.iter().take(MOST).map(|entry| {
-        let resource = entry.lease.resource();
-        match entry.site {
-            Some(site) => format!("`{resource}` by {site}"),
-            None => format!("`{resource}`"),
-        }
-    });
+    let named = entries
+        .iter()
+        .take(MOST)
+        .map(|entry| format!("`{}` by {}", entry.lease.resource(), entry.site));
     let mut named: Vec<String> = named.collect();
     if entries.len() > MOST {
         named.push(format!("and {} more", entries.len() - MOST));

@@ -25,7 +25,7 @@ pub(crate) struct Acquiring {
 impl Acquiring {
     pub(crate) fn begin(
         metrics: &Metrics,
-        site: Option<&'static Site>,
+        site: &'static Site,
         request: &Request,
         nodes: &NodeSet,
     ) -> Self {
@@ -41,11 +41,7 @@ impl Acquiring {
     }
 
     /// The lock is there.
-    pub(crate) fn acquired(
-        &mut self,
-        site: Option<&'static Site>,
-        lease: &redlock_core::Lease,
-    ) -> Holding {
+    pub(crate) fn acquired(&mut self, site: &'static Site, lease: &redlock_core::Lease) -> Holding {
         span::granted(&self.span, lease);
         span::ended(&self.span, AcquireOutcome::Acquired);
         let holding = self.waiting.acquired(lease);
@@ -54,11 +50,7 @@ impl Acquiring {
     }
 
     /// The lock of a call above is shared.
-    pub(crate) fn joined(
-        &mut self,
-        site: Option<&'static Site>,
-        lease: &redlock_core::Lease,
-    ) -> Holding {
+    pub(crate) fn joined(&mut self, site: &'static Site, lease: &redlock_core::Lease) -> Holding {
         span::leased(&self.span, lease);
         span::ended(&self.span, AcquireOutcome::Joined);
         let holding = self.waiting.joined(lease);
@@ -69,12 +61,12 @@ impl Acquiring {
     /// There is none, for this reason.
     pub(crate) fn refused(
         &mut self,
-        site: Option<&'static Site>,
+        site: &'static Site,
         resource: &Resource,
         nodes: &NodeSet,
         error: &LockError,
     ) {
-        let outcome = AcquireOutcome::of(error, site.is_some_and(|site| site.skips));
+        let outcome = AcquireOutcome::of(error, site.skips);
         span::tried(&self.span, error);
         span::ended(&self.span, outcome);
         self.waiting.ended(outcome);
@@ -82,7 +74,7 @@ impl Acquiring {
         log_refusal(site, resource, nodes, error);
     }
 
-    fn say(&self, site: Option<&'static Site>, lease: &redlock_core::Lease, what: &'static str) {
+    fn say(&self, site: &'static Site, lease: &redlock_core::Lease, what: &'static str) {
         let _entered = self.span.enter();
         log!(
             debug,
@@ -105,7 +97,7 @@ impl Drop for Acquiring {
 }
 
 /// Records a call that was refused before a node was asked.
-pub(crate) fn refused(site: Option<&'static Site>, resource: &Resource, error: &LockError) {
+pub(crate) fn refused(site: &'static Site, resource: &Resource, error: &LockError) {
     let outcome = AcquireOutcome::of(error, false);
     let span = span::refused(site, resource);
     span::ended(&span, outcome);
@@ -117,12 +109,7 @@ pub(crate) fn refused(site: Option<&'static Site>, resource: &Resource, error: &
 /// The caller handles a refusal. Operators are told of a missing majority, and of refusals by other
 /// holders, which a holder that died leaves behind until its keys expire. A call that its function skips is
 /// as planned.
-fn log_refusal(
-    site: Option<&'static Site>,
-    resource: &Resource,
-    nodes: &NodeSet,
-    error: &LockError,
-) {
+fn log_refusal(site: &'static Site, resource: &Resource, nodes: &NodeSet, error: &LockError) {
     let site_name = name_of(site);
     let throttles = error.throttles();
     if error.is_unavailable() {
@@ -135,7 +122,7 @@ fn log_refusal(
         );
     } else if !error.is_contended() && !error.is_already_run() {
         log!(debug, site = site_name, %resource, reason = %error, "not locked");
-    } else if site.is_some_and(|site| site.skips) {
+    } else if site.skips {
         log!(debug, site = site_name, %resource, reason = %error, "skipped");
     } else {
         log_throttled!(

@@ -28,15 +28,15 @@ pub(crate) fn within<F: Future>(
 }
 
 /// The span of an acquisition, from the call on. Add a new field to [`refused`] as well.
-pub(crate) fn acquire(site: Option<&'static Site>, request: &Request, nodes: &NodeSet) -> Span {
+pub(crate) fn acquire(site: &'static Site, request: &Request, nodes: &NodeSet) -> Span {
     info_span!(
         "redlock.acquire",
         otel.kind = "client",
         otel.status_code = Empty,
         error.type = Empty,
-        code.function.name = site.and_then(Site::path).map(display),
-        code.file.path = site.map(Site::file),
-        code.line.number = site.map(Site::line),
+        code.function.name = site.function(),
+        code.file.path = site.file(),
+        code.line.number = site.line(),
         redlock.site = name_of(site),
         redlock.resource = %request.resource,
         redlock.pools = %Names(nodes),
@@ -53,15 +53,15 @@ pub(crate) fn acquire(site: Option<&'static Site>, request: &Request, nodes: &No
 
 /// The span of an acquisition that was refused before any node was named. It has those fields of
 /// [`acquire`] that are known by then.
-pub(crate) fn refused(site: Option<&'static Site>, resource: &redlock_core::Resource) -> Span {
+pub(crate) fn refused(site: &'static Site, resource: &redlock_core::Resource) -> Span {
     info_span!(
         "redlock.acquire",
         otel.kind = "client",
         otel.status_code = Empty,
         error.type = Empty,
-        code.function.name = site.and_then(Site::path).map(display),
-        code.file.path = site.map(Site::file),
-        code.line.number = site.map(Site::line),
+        code.function.name = site.function(),
+        code.file.path = site.file(),
+        code.line.number = site.line(),
         redlock.site = name_of(site),
         redlock.resource = %resource,
         redlock.outcome = Empty,
@@ -117,7 +117,7 @@ fn failed(span: &Span, kind: &'static str) {
 pub(crate) struct HoldSpan(Span);
 
 impl HoldSpan {
-    pub(crate) fn begin(site: Option<&'static Site>, lease: &LeaseHandle) -> Self {
+    pub(crate) fn begin(site: &'static Site, lease: &LeaseHandle) -> Self {
         let span = info_span!(
             "redlock.hold",
             otel.status_code = Empty,
@@ -159,8 +159,8 @@ impl HoldSpan {
 }
 
 /// A site's name, as logs show it.
-pub(crate) fn name_of(site: Option<&'static Site>) -> Option<DisplayValue<&'static str>> {
-    site.map(|site| display(site.site_name()))
+pub(crate) fn name_of(site: &'static Site) -> DisplayValue<&'static str> {
+    display(site.site_name())
 }
 
 /// `2/3`: two of the three nodes of the lease have granted it.

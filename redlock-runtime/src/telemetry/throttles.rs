@@ -13,8 +13,8 @@ pub(crate) fn throttles(environment: &Environment) -> Throttles {
 }
 
 /// What log lines about the calls of one function have in common.
-pub(crate) fn about(site: Option<&'static Site>) -> About {
-    About::site(site.map(Site::site_name))
+pub(crate) fn about(site: &'static Site) -> About {
+    About::site(site.site_name())
 }
 
 fn tell_held_back(cause: &Cause, held_back: u64) {

@@ -25,8 +25,8 @@ use crate::site::Site;
 pub struct Acquisition {
     /// The resource that the call asked for, without the key prefix.
     pub resource: Resource,
-    /// The annotated function, or `None` for the object style without a name.
-    pub site: Option<&'static Site>,
+    /// The annotated function, or the place of the call of [`lock`](crate::lock()).
+    pub site: &'static Site,
     /// The pools of the lock. Empty if the call was refused before the pools were decided, for an
     /// unknown pool or an invalid value.
     pub pools: Vec<String>,
@@ -116,10 +116,7 @@ pub(super) fn covers(whole: &Resource, part: &Resource) -> bool {
 /// `` `order:42` by `shop::charge` on a, b, c for 1 min: released ``
 impl fmt::Display for Acquisition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}`", self.resource)?;
-        if let Some(site) = self.site {
-            write!(f, " by `{}`", site.site_name())?;
-        }
+        write!(f, "`{}` by `{}`", self.resource, self.site.site_name())?;
         if !self.pools.is_empty() {
             write!(f, " on {} for {}", self.pools.join(", "), Brief(self.ttl))?;
         }

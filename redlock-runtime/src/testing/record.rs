@@ -69,7 +69,7 @@ impl Journal {
 impl record::Journal for Journal {
     fn begin(
         &self,
-        site: Option<&'static Site>,
+        site: &'static Site,
         request: &Request,
         nodes: &NodeSet,
         is_shared: bool,
@@ -85,7 +85,7 @@ impl record::Journal for Journal {
         })
     }
 
-    fn refuse(&self, site: Option<&'static Site>, resource: &Resource, error: &LockError) {
+    fn refuse(&self, site: &'static Site, resource: &Resource, error: &LockError) {
         self.add(Acquisition {
             resource: resource.clone(),
             site,

@@ -21,7 +21,7 @@ async fn outer(id: u64, registry: &Registry) -> Result<(), LockError> {
     assert_eq!(held.len(), 1, "{held:?}");
     let held = &held[0];
     assert_eq!(held.resource.to_string(), format!("order:{id}"));
-    let site = held.site.expect("an annotated function");
+    let site = held.site;
     assert!(site.site_name().ends_with("overview::outer"), "{site}");
     assert!(held.since <= before && held.since + SOON > before);
     assert_eq!(held.ttl, Duration::from_secs(40));
@@ -43,7 +43,7 @@ async fn inner(id: u64, registry: &Registry) -> Result<(), LockError> {
     let [above, here] = &held[..] else {
         panic!("each is listed by itself: {held:?}");
     };
-    assert!(here.site.unwrap().site_name().ends_with("overview::inner"));
+    assert!(here.site.site_name().ends_with("overview::inner"));
     assert_eq!(above.token_id, here.token_id);
     assert_eq!((above.sharers, here.sharers), (2, 2));
     Ok(())
@@ -77,7 +77,7 @@ async fn those_who_stand_in_line_and_what_has_no_body_are_told() {
         .await;
         let held = registry.held();
         assert_eq!((held[0].waiting, held[1].waiting), (1, 0));
-        assert!(held.iter().all(|it| !it.has_body && it.site.is_none()));
+        assert!(held.iter().all(|it| !it.has_body));
         lease.release().await;
     };
     tokio::join!(waiting, looking);

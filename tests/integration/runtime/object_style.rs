@@ -100,6 +100,27 @@ async fn run_cancels_the_body_when_the_lease_ends() {
 }
 
 #[tokio::test]
+async fn without_a_name_a_lock_has_the_place_of_its_call() {
+    let (nodes, redlock) = start(1).await;
+    let _entered = redlock.registry().enter();
+    let place = format!("{}:{}", file!(), line!() + 1);
+    let held = lock("r").acquire().await.unwrap();
+    assert_eq!(held.site().site_name(), place);
+    assert_eq!(
+        redlock.registry().held()[0].site.to_string(),
+        format!("`{place}:16`")
+    );
+    let refused = lock("r").retry_count(0).acquire().await.unwrap_err();
+    let holder = format!("the holder is `{place}:16` in this process, ");
+    assert!(refused.to_string().contains(&holder), "{refused}");
+    let own = format!("{}:{}", refused.site().file(), refused.site().line());
+    assert_eq!(refused.site().site_name(), own);
+    assert_ne!(own, place);
+    held.release().await;
+    nodes.assert_no_lock_keys(SOON).await;
+}
+
+#[tokio::test]
 async fn several_resources_are_locked_together() {
     let (nodes, redlock) = start(3).await;
     registry(&redlock)

@@ -179,8 +179,8 @@ async fn a_fencing_token_that_the_holder_did_not_take_is_refused_by_both_names()
         assert!(text.contains(name), "{text}");
     }
     assert_eq!(
-        refused.site().map(|site| site.site_name().to_owned()),
-        Some(format!("{}::fenced", module_path!())),
+        refused.site().site_name(),
+        concat!(module_path!(), "::fenced"),
     );
     registry(&redlock).scope(fenced_twice()).await.unwrap();
     nodes.assert_no_lock_keys(SOON).await;

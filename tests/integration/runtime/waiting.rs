@@ -228,8 +228,8 @@ async fn any_other_trouble_than_a_held_lock_is_no_reason_to_skip_in_silence() {
     let failed = registry.clone().scope(tries_to_find()).await.unwrap_err();
     assert!(failed.is_unavailable(), "{failed}");
     assert_eq!(
-        failed.site().map(|site| site.site_name().to_owned()),
-        Some(format!("{}::tries_to_find", module_path!())),
+        failed.site().site_name(),
+        concat!(module_path!(), "::tries_to_find"),
     );
     let swept = registry.clone().scope(sweeps_its_own_way()).await;
     assert_eq!(swept, Swept::Failed);

@@ -135,18 +135,18 @@ async fn every_instance_of_a_generic_function_has_the_override() {
 }
 
 #[tokio::test]
-async fn of_equally_named_methods_on_one_line_the_override_hits_the_named_types_one() {
+async fn of_methods_on_one_line_the_override_hits_the_one_of_that_name() {
     let nodes = Nodes::start(1).await;
     let site = SiteConfig::new().fencing(true);
-    let redlock = start(&nodes, "overrides::shop::Basket::empty", site).await;
+    let redlock = start(&nodes, "empty basket", site).await;
     let registry = redlock.registry().clone();
     let cart = registry.clone().scope(shop::Cart::empty()).await;
     let basket = registry.clone().scope(shop::Basket::empty()).await;
     assert_eq!((cart.unwrap(), basket.unwrap()), (false, true));
     let reports = registry.sites();
     let of = |name: &str| reports.iter().find(|it| it.site.site_name() == name);
-    let cart = of("overrides::shop::Cart::empty").unwrap();
-    let basket = of("overrides::shop::Basket::empty").unwrap();
+    let cart = of("empty cart").unwrap();
+    let basket = of("empty basket").unwrap();
     assert_eq!(
         (&*cart.overridden, &*basket.overridden),
         (&[][..], &["fencing"][..])

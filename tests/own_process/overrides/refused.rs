@@ -49,7 +49,7 @@ async fn a_name_that_fits_no_function_is_refused_with_what_was_meant() {
     );
     let text = problem(of("xyz", SiteConfig::new().ttl(seconds(1)))).await;
     assert!(
-        text.contains("; there are `nightly report`, `nightly-report`, `of a trait`, "),
+        text.contains("; there are `empty basket`, `empty cart`, `nightly report`, "),
         "{text}"
     );
 }
@@ -80,35 +80,6 @@ async fn a_variable_that_fits_no_function_or_several_is_refused_with_the_candida
         assert!(one.is_ok() && other.is_ok());
         redlock.shutdown().await;
     }
-}
-
-#[tokio::test]
-async fn a_name_that_two_functions_have_is_refused_with_their_places() {
-    // They are there, and can be called.
-    let redlock = Redlock::start(config()).await.unwrap();
-    let calls = async {
-        let one = shop::Shelf::<u8>::empty().await;
-        (one, shop::Shelf::<u16>::empty().await)
-    };
-    let (one, other) = redlock.registry().clone().scope(calls).await;
-    assert!(one.is_ok() && other.is_ok());
-    redlock.shutdown().await;
-    let name = "overrides::shop::Shelf::empty";
-    let text = problem(of(name, SiteConfig::new().ttl(seconds(5)))).await;
-    assert!(
-        text.starts_with("`[sites.\"overrides::shop::Shelf::empty\"]` fits several functions: ")
-            && text.contains(
-                "`overrides::shop::Shelf<u8>::empty` (tests/own_process/overrides/shop.rs:"
-            )
-            && text.contains(
-                "`overrides::shop::Shelf<u16>::empty` (tests/own_process/overrides/shop.rs:"
-            )
-            && text.contains("`name = \"…\"` in the attribute"),
-        "{text}"
-    );
-    let variable = ("REDLOCK_SITES_OVERRIDES__SHOP__SHELF__EMPTY_TTL", "5s");
-    let text = problem(config().with_env([variable]).unwrap()).await;
-    assert!(text.contains("fits several functions"), "{text}");
 }
 
 #[tokio::test]

@@ -101,14 +101,14 @@ pub(crate) async fn beyond_its_lock(nodes: &Nodes) -> Result<(), LockError> {
     Ok(())
 }
 
-/// Functions of one name, in types of their own.
+/// Methods that are called alike, in types of their own.
 pub(crate) struct Cart;
 pub(crate) struct Basket;
 
 macro_rules! empties {
-    ($($ty:ty: $resource:literal),+) => { $(
+    ($($ty:ty: $name:literal),+) => { $(
         impl $ty {
-            #[redlock(resource = $resource, guard = lease)]
+            #[redlock(resource = "empty", name = $name, guard = lease)]
             pub(crate) async fn empty() -> Result<bool, LockError> {
                 Ok(lease.fencing_token().is_some())
             }
@@ -116,12 +116,7 @@ macro_rules! empties {
     )+ };
 }
 
-empties!(Cart: "cart", Basket: "basket");
-
-/// Two functions whose paths differ in a generic argument only, on one line.
-pub(crate) struct Shelf<T>(pub(crate) T);
-
-empties!(Shelf<u8>: "shelf", Shelf<u16>: "other shelf");
+empties!(Cart: "empty cart", Basket: "empty basket");
 
 /// Two names that a variable spells alike.
 #[redlock(resource = "nightly", name = "nightly report")]

@@ -30,22 +30,19 @@ use site::SiteMetrics;
 /// the library's thread.
 const RECORDER: &str = "a metrics recorder";
 
-/// The label of locks that no attribute describes. No path looks like it.
-const OBJECT_STYLE: &str = "lock()";
-
 /// The handles of one registry.
 #[derive(Default)]
 pub(crate) struct Metrics {
     sites: PerRecorder<Sites>,
 }
 
-/// The handles by the address of the site, if there is one, and the label of the kind of lock. They are made
-/// when the site first locks a lock of the kind.
-type Sites = RwLock<BTreeMap<(Option<usize>, &'static str), Arc<SiteMetrics>>>;
+/// The handles by the address of the site and the label of the kind of lock. They are made when the site first
+/// locks a lock of the kind.
+type Sites = RwLock<BTreeMap<(usize, &'static str), Arc<SiteMetrics>>>;
 
 impl Metrics {
     /// Counts a caller that begins to wait for its lock.
-    pub(crate) fn waiting(&self, site: Option<&'static Site>, kind: Kind) -> Waiting {
+    pub(crate) fn waiting(&self, site: &'static Site, kind: Kind) -> Waiting {
         Waiting::begin(caught(RECORDER, || self.of(site, kind)))
     }
 
@@ -57,9 +54,9 @@ impl Metrics {
         })
     }
 
-    fn of(&self, site: Option<&'static Site>, kind: Kind) -> Arc<SiteMetrics> {
+    fn of(&self, site: &'static Site, kind: Kind) -> Arc<SiteMetrics> {
         let (sites, kind) = (self.sites(), label_of(kind));
-        let key = (site.map(Site::address), kind);
+        let key = (site.address(), kind);
         if let Some(found) = sites.read().get(&key) {
             return Arc::clone(found);
         }
@@ -84,15 +81,11 @@ fn label_of(kind: Kind) -> &'static str {
     }
 }
 
-fn label(site: Option<&'static Site>) -> String {
-    site.map_or(OBJECT_STYLE, Site::site_name).to_owned()
-}
-
 /// Counts a call that was refused before it began to wait, for a mistake in the program. The kind of its
 /// lock was not decided.
-pub(crate) fn count_refusal(site: Option<&'static Site>, outcome: AcquireOutcome) {
+pub(crate) fn count_refusal(site: &'static Site, outcome: AcquireOutcome) {
     caught(RECORDER, || {
-        let (site, outcome) = (label(site), outcome.name());
+        let (site, outcome) = (site.site_name(), outcome.name());
         counter!(describe::ACQUISITIONS, "site" => site, "outcome" => outcome).increment(1);
     });
 }
@@ -101,7 +94,7 @@ pub(crate) fn count_refusal(site: Option<&'static Site>, outcome: AcquireOutcome
 pub(crate) fn count_swallowed(error: &LockError) {
     let kind = kind_of(error);
     caught(RECORDER, || {
-        counter!(describe::SWALLOWED, "site" => label(error.site()), "error_type" => kind)
+        counter!(describe::SWALLOWED, "site" => error.site().site_name(), "error_type" => kind)
             .increment(1);
     });
 }

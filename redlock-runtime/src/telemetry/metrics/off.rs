@@ -17,7 +17,7 @@ pub(crate) struct Metrics;
 
 impl Metrics {
     #[expect(clippy::unused_self, reason = "as with the feature")]
-    pub(crate) fn waiting(&self, _site: Option<&'static Site>, _kind: Kind) -> Waiting {
+    pub(crate) fn waiting(&self, _site: &'static Site, _kind: Kind) -> Waiting {
         Waiting { is_ended: false }
     }
 
@@ -69,7 +69,7 @@ impl Holding {
     pub(crate) fn unconfirmed(&self) {}
 }
 
-pub(crate) fn count_refusal(_site: Option<&'static Site>, _outcome: AcquireOutcome) {}
+pub(crate) fn count_refusal(_site: &'static Site, _outcome: AcquireOutcome) {}
 
 pub(crate) fn count_swallowed(error: &LockError) -> &'static str {
     AcquireOutcome::of(error, false).name()

@@ -6,7 +6,7 @@ use metrics::{Gauge, Histogram, counter, gauge, histogram};
 use redlock_core::env::caught;
 
 use super::describe::{LEADING, TERM, TERMS};
-use super::{Metrics, RECORDER, label};
+use super::{Metrics, RECORDER};
 use crate::site::Site;
 
 /// A term, counted until it ends.
@@ -20,8 +20,8 @@ impl Metrics {
     pub(crate) fn stands(&self, site: &'static Site) {
         caught(RECORDER, || {
             self.sites();
-            let label = label(Some(site));
-            gauge!(LEADING, "site" => label.clone()).increment(0);
+            let label = site.site_name();
+            gauge!(LEADING, "site" => label).increment(0);
             counter!(TERMS, "site" => label).increment(0);
         });
     }
@@ -31,10 +31,10 @@ impl InOffice {
     /// A term begins.
     pub(crate) fn begin(site: &'static Site) -> Self {
         let begin = || {
-            let label = label(Some(site));
-            let leading = gauge!(LEADING, "site" => label.clone());
+            let label = site.site_name();
+            let leading = gauge!(LEADING, "site" => label);
             leading.increment(1);
-            counter!(TERMS, "site" => label.clone()).increment(1);
+            counter!(TERMS, "site" => label).increment(1);
             (leading, histogram!(TERM, "site" => label))
         };
         Self {

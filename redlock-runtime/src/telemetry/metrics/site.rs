@@ -8,7 +8,6 @@ use super::super::outcome::AcquireOutcome;
 use super::describe::{
     ACQUISITIONS, EXTENSIONS, HELD, HOLD, LOST, SWALLOWED, UNCONFIRMED, WAIT, WAITING,
 };
-use super::label;
 use crate::site::Site;
 
 /// The outcomes of calls that ask the nodes. They are there as zeros from a site's first call on, so that
@@ -38,7 +37,7 @@ pub(super) const REASONS: [&str; 7] = [
 
 /// The handles of one site, for one kind of lock.
 pub(super) struct SiteMetrics {
-    label: String,
+    label: &'static str,
     /// The value of the label `kind`.
     kind: &'static str,
     /// As `OUTCOMES`.
@@ -55,36 +54,35 @@ pub(super) struct SiteMetrics {
     pub(super) held: Gauge,
 }
 
-fn acquisitions(label: &str, kind: &'static str, outcome: AcquireOutcome) -> Counter {
-    let site = label.to_owned();
+fn acquisitions(site: &'static str, kind: &'static str, outcome: AcquireOutcome) -> Counter {
     counter!(ACQUISITIONS, "site" => site, "kind" => kind, "outcome" => outcome.name())
 }
 
 impl SiteMetrics {
     /// `kind` is the value of its label.
-    pub(super) fn new(site: Option<&'static Site>, kind: &'static str) -> Self {
-        let label = label(site);
-        if site.is_some_and(|site| site.skips) {
+    pub(super) fn new(site: &'static Site, kind: &'static str) -> Self {
+        let label = site.site_name();
+        if site.skips {
             // Zeros, as above.
             for error in [AcquireOutcome::Unavailable, AcquireOutcome::Lost] {
                 let name = error.name();
-                counter!(SWALLOWED, "site" => label.clone(), "error_type" => name).increment(0);
+                counter!(SWALLOWED, "site" => label, "error_type" => name).increment(0);
             }
         }
-        let extensions = |outcome| counter!(EXTENSIONS, "site" => label.clone(), "kind" => kind, "outcome" => outcome);
-        let lost =
-            |reason| counter!(LOST, "site" => label.clone(), "kind" => kind, "reason" => reason);
+        let extensions =
+            |outcome| counter!(EXTENSIONS, "site" => label, "kind" => kind, "outcome" => outcome);
+        let lost = |reason| counter!(LOST, "site" => label, "kind" => kind, "reason" => reason);
         Self {
-            acquisitions: OUTCOMES.map(|outcome| acquisitions(&label, kind, outcome)),
+            acquisitions: OUTCOMES.map(|outcome| acquisitions(label, kind, outcome)),
             lost: REASONS.map(lost),
             extended: extensions("extended"),
             extension_unavailable: extensions("unavailable"),
             extension_lost: extensions("lost"),
-            unconfirmed: counter!(UNCONFIRMED, "site" => label.clone(), "kind" => kind),
-            wait: histogram!(WAIT, "site" => label.clone(), "kind" => kind),
-            waiting: gauge!(WAITING, "site" => label.clone(), "kind" => kind),
-            hold: histogram!(HOLD, "site" => label.clone(), "kind" => kind),
-            held: gauge!(HELD, "site" => label.clone(), "kind" => kind),
+            unconfirmed: counter!(UNCONFIRMED, "site" => label, "kind" => kind),
+            wait: histogram!(WAIT, "site" => label, "kind" => kind),
+            waiting: gauge!(WAITING, "site" => label, "kind" => kind),
+            hold: histogram!(HOLD, "site" => label, "kind" => kind),
+            held: gauge!(HELD, "site" => label, "kind" => kind),
             kind,
             label,
         }
@@ -94,7 +92,7 @@ impl SiteMetrics {
         match OUTCOMES.iter().position(|it| *it == outcome) {
             Some(place) => self.acquisitions[place].increment(1),
             // Too rare to keep a handle for.
-            None => acquisitions(&self.label, self.kind, outcome).increment(1),
+            None => acquisitions(self.label, self.kind, outcome).increment(1),
         }
     }
 }
