@@ -115,10 +115,9 @@ impl Pair {
         let want = match self.random.below(15) {
             0..=2 => Want::Acquire { ttl, hint },
             3 => Want::Confirm { counter: hint, ttl },
-            4 => Want::Extend { ttl },
-            5 => Want::Restore { ttl },
-            6 => Want::Inspect,
-            7 => Want::Shorten { ttl },
+            4 | 5 => Want::Extend { ttl },
+            6 => Want::Restore { ttl },
+            7 => Want::Inspect,
             8 => Want::Remember { began: hint, ttl },
             9 | 10 => Want::Recall,
             11 => Want::Peek,

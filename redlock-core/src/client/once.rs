@@ -61,7 +61,7 @@ impl ClientShared {
         match self.last_run(&lease.line_key(), None).await {
             None => Ok(lease),
             Some(run) => {
-                lease.release_now().await;
+                lease.release().await;
                 Err(AcquireError::AlreadyRun(run))
             }
         }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
@@ -75,15 +75,12 @@ impl Lease {
             attempts: budget.attempts,
             fencing_token: terms.fencing_token,
             joined: AtomicU32::new(1),
-            is_left_to_expire: AtomicBool::new(false),
             valid_until: SharedMoment::new(terms.deadline),
             state: Mutex::new(LeaseState {
                 generation: 0,
                 deadline: terms.deadline,
                 expiring: terms.expiring,
                 is_shutdown_announced: false,
-                kept_until: terms.acquired_at.saturating_add(request.min_hold),
-                left_until: None,
                 over: None,
                 is_revoked: false,
                 unproved: None,
@@ -244,12 +241,6 @@ impl LeaseHandle {
     /// later generation does not exist, so a valid lease is the handle's.
     pub(super) fn is_valid_at(&self, now: Moment) -> bool {
         now < self.shared.valid_until.get()
-    }
-
-    /// True if the keys stay until their ttl, because a holder
-    /// [left](Lease::leave_to_expire) the lease to expire.
-    pub fn is_left_to_expire(&self) -> bool {
-        self.shared.is_left_to_expire.load(Ordering::Acquire)
     }
 
     /// The nodes of the lock. A majority of them granted it.

@@ -30,8 +30,8 @@ impl LeaseHandle {
 impl Lease {
     /// Makes a joined lease serve `request`: it lasts about as long as a lock that is acquired now, is
     /// extended if necessary, and is renewed as the request says while this holder stays. The request's
-    /// `min_hold` counts from now, and so does its `once_per`. No message is sent while nine tenths of the validity of the
-    /// request's ttl are left. The caller has to know that the lock is of the right kind.
+    /// `once_per` counts from now. No message is sent while nine tenths of the validity of the request's ttl
+    /// are left. The caller has to know that the lock is of the right kind.
     ///
     /// # Errors
     /// The errors of [`extend`](LeaseHandle::extend). An extension without a majority is retried as the
@@ -46,9 +46,7 @@ impl Lease {
         let whole = request
             .ttl
             .saturating_sub(drift(request.ttl, request.clock_drift_factor));
-        // The keys have to live for the time that they are kept at least.
-        let kept = request.min_hold.min(whole);
-        let wanted = (whole / 10 * 9).max(request.min_validity).max(kept);
+        let wanted = (whole / 10 * 9).max(request.min_validity);
         // The lease counts with the drift of its acquisition.
         let most = request
             .ttl
@@ -87,7 +85,6 @@ impl Lease {
             }
         }
         self.run = Run::of(request, began);
-        self.shared.keep_for(request.min_hold);
         self.renew(request, environment.now());
         Ok(())
     }

@@ -56,7 +56,7 @@ mod watchers;
 mod protocol {}
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -130,8 +130,6 @@ pub(crate) struct LeaseShared {
     pub(crate) fencing_token: Option<FencingToken>,
     /// The number of [`Lease`]s that share the lock. The last one to leave releases it.
     pub(crate) joined: AtomicU32,
-    /// True if one of the holders was cut off and wants the keys to stay until their ttl.
-    pub(crate) is_left_to_expire: AtomicBool,
     /// The deadline, or the clock's origin once the lease is over: before this moment no one has to look into
     /// `state` to know that the lease is valid. Written under its mutex.
     valid_until: SharedMoment,
@@ -145,10 +143,6 @@ pub(crate) struct LeaseState {
     pub(crate) expiring: Moment,
     /// True once the process is about to end.
     pub(crate) is_shutdown_announced: bool,
-    /// A release before this moment leaves the keys until then.
-    pub(crate) kept_until: Moment,
-    /// The moment until which the keys stay, if they were left on purpose.
-    pub(crate) left_until: Option<Moment>,
     pub(crate) over: Option<LeaseEnd>,
     /// True once the lease was revoked. Then a body ends that would go on without the lock.
     pub(crate) is_revoked: bool,

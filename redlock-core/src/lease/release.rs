@@ -2,12 +2,9 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
-use crate::env::Moment;
 use crate::error::LeaseEnd;
 use crate::model::kind::Kind;
-use crate::model::request::drift;
 use crate::quorum::round::Round;
 use crate::waiting::Turn;
 use crate::waiting::handover::{EndedLease, LeftClaim};
@@ -27,17 +24,12 @@ pub enum Released {
     NotLast,
     /// The lock went to the next caller of this process that waited for it.
     HandedOver,
-    /// The keys stay: until their ttl, because another holder [left](Lease::leave_to_expire) the lease
-    /// to expire, or until they were held for [`min_hold`](crate::Request::min_hold).
-    LeftToExpire,
 }
 
 /// What the last holder sent when it left.
 pub(super) enum Sent {
     Released(Arc<Round>),
     HandedOver,
-    /// The keys stay for a time. If a round was sent, it shortened that time.
-    Kept(Option<Arc<Round>>),
 }
 
 impl Lease {
@@ -55,26 +47,6 @@ impl Lease {
             self.await_remembered(&run).await;
         }
         released
-    }
-
-    /// Releases the lock as if nothing had run under it: [`min_hold`](crate::Request::min_hold) does
-    /// not count.
-    ///
-    /// # Cancellation
-    /// As for [`release`](Self::release).
-    pub async fn release_now(self) -> Released {
-        self.shared.state.lock().kept_until = self.shared.acquired_at;
-        self.release().await
-    }
-
-    /// Leaves without a release: the keys stay until the end of their ttl, without renewal. If other
-    /// holders share the lease, it goes on, and the last of them leaves the keys too. For a holder that
-    /// was cut off while requests of its body may still be processed.
-    pub fn leave_to_expire(mut self) {
-        // Set before this holder leaves, so that the last holder sees it.
-        let shared = &self.handle.shared;
-        shared.is_left_to_expire.store(true, Ordering::Release);
-        self.release_share();
     }
 
     /// What was sent, if this was the last holder.
@@ -109,40 +81,12 @@ impl LeaseHandle {
         self.settled(sent).await
     }
 
-    /// For how much longer the keys stay on the nodes, if the last holder left them there on purpose:
-    /// for [`min_hold`](crate::Request::min_hold), or by [`leave_to_expire`](Lease::leave_to_expire). Zero
-    /// after any other end; `None` while a holder has the lease.
-    pub fn kept_for(&self) -> Option<Duration> {
-        let left_until = {
-            let state = self.shared.state.lock();
-            if state.generation == self.generation {
-                return None;
-            }
-            state.left_until
-        };
-        let left = left_until.map(|until| until.saturating_since(self.shared.now()));
-        Some(left.unwrap_or_default())
-    }
-
-    /// True if a release now would leave the keys, because `min_hold` has not passed.
-    pub fn is_within_min_hold(&self) -> bool {
-        let kept_until = self.shared.state.lock().kept_until;
-        // Without a `min_hold` no clock is read.
-        kept_until > self.shared.acquired_at && kept_until > self.shared.now()
-    }
-
     /// Waits until a majority does not hold our key, if a release was sent.
     async fn settled(&self, sent: Option<Sent>) -> Released {
         let timeout = self.shared.context().node_timeout;
         match sent {
             None => Released::NotLast,
             Some(Sent::HandedOver) => Released::HandedOver,
-            Some(Sent::Kept(round)) => {
-                if let Some(round) = round {
-                    round.settle(self.shared.clock(), timeout).await;
-                }
-                Released::LeftToExpire
-            }
             Some(Sent::Released(round)) => {
                 round.settle(self.shared.clock(), timeout).await;
                 if round.tally().is_free_of_us() {
@@ -155,46 +99,29 @@ impl LeaseHandle {
     }
 
     /// Begins the next generation, so that all handles of this one lose their effect. Then hands the
-    /// lock over, or sends the release, or shortens the life of the keys. Only the first call does
-    /// this.
+    /// lock over, or sends the release. Only the first call does this.
     pub(super) fn release_once(&self, over: &LeaseEnd) -> Option<Sent> {
         let mut turn = self.begin_next_generation(over.clone())?;
-        let claim = &self.shared.claim;
-        if self.shared.is_left_to_expire.load(Ordering::Acquire) {
-            self.shared.keep_until_expiry();
-            claim.leave_to_expire();
-            return Some(Sent::Kept(None));
+        let left = self.shared.left_claim();
+        // A lease without a turn was lost, or passed its deadline, and other callers ask the nodes already.
+        // A write lock is not handed over: the nodes know whether readers were refused meanwhile, who go
+        // first then. A reader's turn was passed on when it won.
+        let is_handed_over =
+            *over == LeaseEnd::Released && self.shared.kind.on_nodes() == Kind::Exclusive;
+        let left = match turn.as_mut().filter(|_| is_handed_over) {
+            Some(turn) => turn.hand_over(left),
+            None => Some(left),
+        };
+        let end = match left {
+            None => Some(Sent::HandedOver),
+            Some(left) => left.release().map(Sent::Released),
+        };
+        // After the release, as the next caller asks the nodes.
+        if let Some(turn) = turn {
+            turn.end();
         }
-        match self.shared.kept_for() {
-            Duration::ZERO => {
-                let left = self.shared.left_claim();
-                // A lease without a turn was lost, or passed its deadline, and other callers ask the
-                // nodes already.
-                // A write lock is not handed over: the nodes know whether readers were refused meanwhile, who
-                // go first then. A reader's turn was passed on when it won.
-                let is_handed_over =
-                    *over == LeaseEnd::Released && self.shared.kind.on_nodes() == Kind::Exclusive;
-                let left = match turn.as_mut().filter(|_| is_handed_over) {
-                    Some(turn) => turn.hand_over(left),
-                    None => Some(left),
-                };
-                let end = match left {
-                    None => Some(Sent::HandedOver),
-                    Some(left) => left.release().map(Sent::Released),
-                };
-                // After the release, as the next caller asks the nodes.
-                if let Some(turn) = turn {
-                    turn.end();
-                }
-                self.shared.tell_of_released_permit();
-                end
-            }
-            kept => {
-                self.shared
-                    .keep_until(self.shared.now().saturating_add(kept));
-                claim.shorten(kept).map(|sent| Sent::Kept(Some(sent)))
-            }
-        }
+        self.shared.tell_of_released_permit();
+        end
     }
 
     /// `None` if it began before.
@@ -220,23 +147,6 @@ impl LeaseHandle {
 }
 
 impl LeaseShared {
-    /// From now on, a release before `min_hold` has passed leaves the keys until then.
-    pub(crate) fn keep_for(&self, min_hold: Duration) {
-        let until = self.now().saturating_add(min_hold);
-        let mut state = self.state.lock();
-        state.kept_until = state.kept_until.max(until);
-    }
-
-    fn keep_until(&self, until: Moment) {
-        self.state.lock().left_until = Some(until);
-    }
-
-    /// The keys stay until their ttl, which is the deadline and the drift.
-    fn keep_until_expiry(&self) {
-        let drift = drift(self.ttl, self.clock_drift_factor);
-        self.keep_until(self.deadline().saturating_add(drift));
-    }
-
     /// The keys that the lease leaves on the nodes.
     fn left_claim(&self) -> LeftClaim {
         let lease = {
@@ -250,16 +160,5 @@ impl LeaseShared {
             }
         };
         LeftClaim::new(Arc::clone(&self.claim), lease)
-    }
-
-    /// The time for which the keys stay after a release now, in whole milliseconds.
-    fn kept_for(&self) -> Duration {
-        let kept_until = self.state.lock().kept_until;
-        // Without a `min_hold` no clock is read.
-        if kept_until <= self.acquired_at {
-            return Duration::ZERO;
-        }
-        let left = kept_until.saturating_since(self.now());
-        Duration::from_millis(u64::try_from(left.as_micros().div_ceil(1000)).unwrap_or(u64::MAX))
     }
 }

@@ -63,7 +63,6 @@ impl Store {
             }
             Want::Extend { ttl } => shared.extend(ttl),
             Want::Restore { ttl } => shared.restore(ttl),
-            Want::Shorten { ttl } => shared.shorten(ttl),
             Want::Release { .. } => shared.release(),
             Want::AcquirePermit { .. }
             | Want::Inspect
@@ -263,20 +262,6 @@ impl Shared<'_> {
         }
         let until = self.now.saturating_add(ttl);
         if self.ends().is_none_or(|ends| ends < until) {
-            self.enter(until);
-        }
-        Answer::GRANTED
-    }
-
-    fn shorten(&mut self, ttl: Duration) -> Answer {
-        let Some(ends) = self.ends() else {
-            return match self.found() {
-                Found::Nothing => Answer::Absent,
-                _ => Answer::Held(Holding::default()),
-            };
-        };
-        let until = self.now.saturating_add(ttl);
-        if ends > until {
             self.enter(until);
         }
         Answer::GRANTED

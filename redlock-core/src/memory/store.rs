@@ -98,7 +98,6 @@ impl Store {
             }
             Want::Extend { ttl } => self.extend(operation, now.saturating_add(ttl)),
             Want::Restore { ttl } => self.restore(operation, now.saturating_add(ttl)),
-            Want::Shorten { ttl } => self.shorten(operation, now.saturating_add(ttl)),
             Want::Release { .. } => self.release(operation),
             Want::Inspect => self.inspect(operation.keys(), now),
             Want::Remember { ttl, .. } => self.remember(operation, now.saturating_add(ttl)),
@@ -197,32 +196,14 @@ impl Store {
         refusal
     }
 
+    /// Deletes the keys that hold the operation's token, and answers whether there was one.
     fn release(&mut self, operation: &Operation) -> Answer {
-        self.for_ours(operation, |store, key, _| store.delete(key))
-    }
-
-    fn shorten(&mut self, operation: &Operation, expires: Moment) -> Answer {
-        self.for_ours(operation, |store, key, lives_until| {
-            if lives_until > expires {
-                store.put(key, operation.token().as_bytes(), expires);
-            }
-        })
-    }
-
-    /// Applies a change to each key that holds the operation's token, and answers whether there was
-    /// one.
-    fn for_ours(
-        &mut self,
-        operation: &Operation,
-        act: impl Fn(&mut Self, &[u8], Moment),
-    ) -> Answer {
         let (mut ours, mut others) = (false, false);
         for key in operation.keys().names() {
             match self.entries.get(key) {
                 Some(entry) if *entry.value == *operation.token().as_bytes() => {
                     ours = true;
-                    let expires = entry.expires;
-                    act(self, key, expires);
+                    self.delete(key);
                 }
                 Some(_) => others = true,
                 None => {}

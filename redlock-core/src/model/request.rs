@@ -33,8 +33,6 @@ pub struct Request {
     pub min_validity: Duration,
     /// The time for which the lease renews itself.
     pub renewal: Renewal,
-    /// A release before the lock was held for this time leaves the keys until then.
-    pub min_hold: Duration,
     /// True if the lock comes with a fencing token.
     pub fencing: bool,
     /// The period of a job. If a majority of the nodes remembers a run of this period, the lock is not
@@ -103,7 +101,6 @@ impl Request {
             clock_drift_factor: 0.01,
             min_validity: Duration::ZERO,
             renewal: Renewal::Never,
-            min_hold: Duration::ZERO,
             fencing: false,
             once_per: None,
             note: None,
@@ -155,14 +152,6 @@ impl Request {
                  ever succeed",
                 Brief(self.min_validity),
                 Brief(validity),
-            )));
-        }
-        if self.min_hold > self.ttl {
-            return Err(Invalid::new(format!(
-                "`min_hold` of {} is above the ttl of {}, after which the nodes free the lock by \
-                 themselves; raise the ttl",
-                Brief(self.min_hold),
-                Brief(self.ttl),
             )));
         }
         if let Renewal::For(held) = self.renewal
@@ -335,7 +324,6 @@ mod tests {
         assert!(refusal(|r| r.min_validity = Duration::from_secs(60)).contains("min_validity"));
         let short = Renewal::For(Duration::from_secs(59));
         assert!(refusal(|r| r.renewal = short).contains("max_hold"));
-        assert!(refusal(|r| r.min_hold = Duration::from_secs(61)).contains("min_hold"));
         assert!(refusal(|r| r.once_per = Some(Duration::ZERO)).contains("once_per"));
         assert!(refusal(|r| r.once_per = Some(Duration::from_secs(59))).contains("below the ttl"));
         assert!(refusal(|r| r.once_per = Some(Duration::MAX)).contains("year"));

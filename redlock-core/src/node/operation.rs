@@ -88,12 +88,6 @@ pub enum Want {
         /// The time for which the node keeps the keys.
         ttl: Duration,
     },
-    /// Let the keys that hold our token live for at most `ttl` from now: the end of a lock with a
-    /// minimum time to be held.
-    Shorten {
-        /// The rest of that time.
-        ttl: Duration,
-    },
     /// Delete the keys that hold our token.
     Release {
         /// The time for which the node may keep the keys anyway. After that there is nothing to delete,
@@ -103,8 +97,8 @@ pub enum Want {
     /// Answer the remaining time of the key, for any holder. Of several keys, answer which is the first
     /// that exists, who has it, and its remaining time.
     Inspect,
-    /// Set all keys to the [run record](Operation::run_record) for `ttl`, whatever they hold. The keys
-    /// are those of runs, never those of locks.
+    /// Set all keys to the [run record](Operation::run_record) for `ttl`, except for those that hold anything
+    /// that expires later. The keys are those of runs, never those of locks.
     Remember {
         /// When the run began: the time in ms since 1970.
         began: u64,

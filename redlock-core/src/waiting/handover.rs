@@ -65,7 +65,6 @@ impl LeftClaim {
         let lease = &self.lease;
         let is_alike = !request.fencing
             && !lease.is_fenced
-            && request.min_hold.is_zero()
             && request.ttl == lease.ttl
             && request.clock_drift_factor.to_bits() == lease.clock_drift_factor.to_bits()
             // An extension may have let the keys live longer than the ttl.

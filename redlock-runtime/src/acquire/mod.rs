@@ -295,7 +295,7 @@ impl Prepared {
         let is_below = is_below && self.registry.is_below_held();
         let held = &self.registry.shared.held;
         let Some(place) = held.enter(self.holder, core.handle(), is_below) else {
-            return Err(Box::pin(core.release_now()));
+            return Err(Box::pin(core.release()));
         };
         // A node may have forgotten after its grant and before this entry. Only leases in the table
         // were told of that.

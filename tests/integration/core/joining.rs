@@ -117,33 +117,6 @@ async fn a_renewal_of_one_who_joined_ends_when_that_one_leaves() {
 }
 
 #[tokio::test]
-async fn one_who_was_cut_off_has_the_last_one_leave_the_keys_to_their_ttl() {
-    let (nodes, set) = start(3).await;
-    let clock = StillClock::default();
-    let outer = held(&set, &clock).await;
-    settle(&set).await;
-    outer.join().unwrap().leave_to_expire();
-    assert!(outer.over().is_none(), "the others still hold it");
-    assert_eq!(outer.release().await, Released::LeftToExpire);
-    for node in &nodes {
-        assert!(node.get("r").is_some());
-    }
-}
-
-#[tokio::test]
-async fn a_revocation_leaves_the_keys_too_where_one_was_cut_off() {
-    let (nodes, set) = start(3).await;
-    let clock = StillClock::default();
-    let outer = held(&set, &clock).await;
-    settle(&set).await;
-    outer.join().unwrap().leave_to_expire();
-    assert_eq!(outer.revoke_and_release().await, Released::LeftToExpire);
-    for node in &nodes {
-        assert!(node.get("r").is_some());
-    }
-}
-
-#[tokio::test]
 async fn a_least_validity_that_the_leases_own_drift_rules_out_is_refused_at_once() {
     let (_nodes, set) = start(3).await;
     let clock = StillClock::default();

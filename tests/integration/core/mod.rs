@@ -18,7 +18,6 @@ mod leases;
 mod lending;
 mod line;
 mod lone_caller;
-mod min_hold;
 mod notes;
 mod once_per;
 mod one_node_less;

@@ -9,7 +9,7 @@ use redlock_core::lease::Released;
 use redlock_core::node::{NodeStatus, Operation, Reply, Want};
 use redlock_core::request::Renewal;
 use redlock_core::{Client, Lease, MemoryNode, Node, NodeSet, Request, Resource};
-use redlock_tests::{Nodes, RedisNode, eventually};
+use redlock_tests::{RedisNode, eventually};
 
 use crate::core::fixture::{SOON, client, once, settle, start, until_voting};
 use crate::core::still_clock::StillClock;
@@ -290,22 +290,6 @@ async fn nothing_is_renewed_after_the_release() {
     }
     settle(&set).await;
     nodes.assert_no_keys(SOON).await;
-}
-
-#[tokio::test]
-async fn a_lease_that_is_left_to_expire_keeps_its_keys_until_the_ttl() {
-    let nodes = Nodes::start(3).await;
-    let set = crate::core::fixture::connect(nodes.urls()).await;
-    let lease = client().acquire(&set, &renewed(Renewal::Unlimited)).await;
-    let lease = lease.unwrap();
-    let handle = lease.handle();
-    lease.leave_to_expire();
-    assert_eq!(handle.over(), Some(LeaseEnd::Released));
-    settle(&set).await;
-    for node in &nodes {
-        assert!(node.pttl("r").left().is_some());
-    }
-    client().acquire(&set, &once("r")).await.unwrap_err();
 }
 
 /// Panics when it is first asked for an extension.

@@ -18,11 +18,7 @@ async fn permits_leaked_by_a_crashed_holder_come_back_at_their_ttl() {
     short.ttl = Duration::from_millis(300);
     for _ in 0..2 {
         // Nothing is sent any more: as if the process had been killed.
-        client
-            .acquire(&set, &short)
-            .await
-            .unwrap()
-            .leave_to_expire();
+        std::mem::forget(client.acquire(&set, &short).await.unwrap());
     }
     let mut waiting = one_of(2);
     waiting.retry.limit = RetryLimit::Wait(SOON);

@@ -1,7 +1,5 @@
 //! Nodes that answer once the attempt has won.
 
-use std::time::Duration;
-
 use redlock_core::Lease;
 use redlock_core::lease::Released;
 use redlock_tests::Nodes;
@@ -11,41 +9,25 @@ use crate::core::bytes::Monitor;
 use crate::core::fixture::{SOON, client, settle, start, until_voting};
 use crate::faults::scene::Network;
 
-/// How a lease ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How a lease ends, without waiting for the nodes.
+#[derive(Clone, Copy, Debug)]
 enum End {
-    Released,
     Dropped,
     Revoked,
-    LeftToExpire,
-    /// Its keys stay for `min_hold`.
-    Kept,
 }
 
 impl End {
-    const ALL: [Self; 5] = [
-        Self::Released,
-        Self::Dropped,
-        Self::Revoked,
-        Self::LeftToExpire,
-        Self::Kept,
-    ];
+    const ALL: [Self; 2] = [Self::Dropped, Self::Revoked];
 
-    /// Ends the lease without waiting for the nodes.
     fn of(self, lease: Lease) {
         match self {
-            Self::Released | Self::Kept | Self::Dropped => drop(lease),
+            Self::Dropped => drop(lease),
             Self::Revoked => {
                 let handle = lease.handle();
                 tokio::spawn(async move { handle.revoke_and_release().await });
                 std::mem::forget(lease);
             }
-            Self::LeftToExpire => lease.leave_to_expire(),
         }
-    }
-
-    fn leaves_keys(self) -> bool {
-        matches!(self, Self::LeftToExpire | Self::Kept)
     }
 }
 
@@ -139,25 +121,20 @@ async fn a_lease_that_ends_before_a_late_answer_leaves_no_other_permit() {
         let (nodes, set) = start(3).await;
         divide(&nodes);
         nodes[2].freeze();
-        let mut request = one_of(2);
-        if end == End::Kept {
-            request.min_hold = Duration::from_secs(30);
-        }
-        let lease = client().acquire(&set, &request).await.unwrap();
+        let lease = client().acquire(&set, &one_of(2)).await.unwrap();
         assert_eq!(lease.permit(), Some(0));
         end.of(lease);
         tokio::task::yield_now().await;
         nodes[2].thaw();
         settle(&set).await;
-        let left: &[u16] = if end.leaves_keys() { &[0, 1] } else { &[1] };
-        assert_eq!(held_at(&nodes[0]), left, "{end:?}");
+        assert_eq!(held_at(&nodes[0]), [1], "{end:?}");
         assert_eq!(held_at(&nodes[2]), [0], "{end:?}");
     }
 }
 
 #[tokio::test]
 async fn a_late_node_that_granted_the_same_permit_is_released_too() {
-    for end in End::ALL.into_iter().filter(|end| !end.leaves_keys()) {
+    for end in End::ALL {
         let (nodes, set) = start(3).await;
         nodes[2].freeze();
         let lease = client().acquire(&set, &one_of(4)).await.unwrap();

@@ -1,7 +1,7 @@
 //! The ACL rules that the guide lists, each of them needed, and no other.
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use redlock_core::error::AcquireError;
 use redlock_core::lease::Released;
@@ -81,28 +81,6 @@ async fn use_all(set: &Set) -> Result<(), String> {
             .await
             .map_err(|error| error.to_string())?;
     }
-    let mut request = once("shop:held");
-    request.min_hold = Duration::from_secs(1);
-    loop {
-        let began = Instant::now();
-        let lease = client().acquire(&nodes, &request).await;
-        lease.map_err(|error| error.to_string())?.release().await;
-        match client().acquire(&nodes, &once("shop:held")).await {
-            Err(refused) if refused.to_string().contains("held by") => break,
-            Err(other) => return Err(other.to_string()),
-            Ok(_) if began.elapsed() < request.min_hold => return Err("it was not held".into()),
-            // The machine was slower than that.
-            Ok(next) => {
-                next.release().await;
-                request.min_hold *= 2;
-            }
-        }
-    }
-    // Until the rest of it is over.
-    let next = client()
-        .acquire(&nodes, &once("shop:held").retries(u32::MAX))
-        .await;
-    next.map_err(|error| error.to_string())?.release().await;
     // A job of its own each time: the server remembers the runs of the others.
     let mut job = once("shop:job");
     job.resource = format!("shop:job:{}", USES.fetch_add(1, Ordering::Relaxed)).into();

@@ -82,8 +82,7 @@ impl Pair {
             0..=4 => Want::Acquire { ttl, hint },
             5 => Want::Confirm { counter: hint, ttl },
             6 | 7 => Want::Extend { ttl },
-            8 | 9 => Want::Restore { ttl },
-            10 => Want::Shorten { ttl },
+            8..=10 => Want::Restore { ttl },
             11 => Want::Inspect,
             _ => Want::Release { ttl },
         };

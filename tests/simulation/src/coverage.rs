@@ -79,8 +79,6 @@ counts! {
     blinded,
     /// Attempts that came early because nodes had told that the lock was free.
     woken,
-    /// Leases whose keys were kept beyond their release, for a time to be held at least.
-    kept,
     /// Extensions that a majority granted.
     extended,
     /// Extensions that did not succeed.
@@ -111,8 +109,6 @@ counts! {
     unconfirmed,
     /// Leases dropped without waiting.
     dropped,
-    /// Leases left to their ttl.
-    left_to_expire,
     /// Releases repeated on a new connection.
     owed,
     /// Operations that a node answered with an error.

@@ -48,7 +48,7 @@ fn assert_covers(coverage: &Coverage, at_least: u64, names: &[&str]) {
 }
 
 /// What every profile goes through.
-const USUAL: [&str; 22] = [
+const USUAL: [&str; 20] = [
     "acquired",
     "acquired_fenced",
     "acquired_several",
@@ -57,7 +57,6 @@ const USUAL: [&str; 22] = [
     "extended",
     "released",
     "dropped",
-    "left_to_expire",
     "probed",
     // Callers of one process that want the same lock.
     "queued",
@@ -69,7 +68,6 @@ const USUAL: [&str; 22] = [
     "lost_in_line",
     "cancelled_in_line",
     "cancelled_at_turn",
-    "kept",
     // What nodes tell those who wait.
     "told",
     "woken",
@@ -111,7 +109,7 @@ const WILD: [&str; 5] = [
 
 const FORGETFUL: [&str; 4] = ["wiped", "rolled_back", "quarantined", "forgotten"];
 
-const PERMITS: [&str; 13] = [
+const PERMITS: [&str; 12] = [
     "acquired_permits",
     "strayed",
     "strayed_late",
@@ -121,7 +119,6 @@ const PERMITS: [&str; 13] = [
     "extended",
     "released",
     "dropped",
-    "left_to_expire",
     "probed",
     "queued",
     "told",

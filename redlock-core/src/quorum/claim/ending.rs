@@ -1,21 +1,17 @@
 //! The end of a claim: what is sent to the nodes, and to which of them.
 
-use std::num::NonZeroU64;
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::node::operation::{SharedOperation, Want};
 use crate::quorum::round::{Goal, Round, bit};
 
-use super::{Claim, millis};
+use super::Claim;
 
 /// The end of a claim.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum ClaimEnd {
     /// The release was sent.
     Released,
-    /// The keys are left to their ttl, or to a shortened one.
-    LeftToExpire,
     /// A claim on some of the keys took its place.
     Narrowed,
 }
@@ -24,37 +20,17 @@ impl Claim {
     /// Sends the release to every node that the acquisition may have reached, after the acquisition on
     /// the same connection. The node's answer makes no difference. Only the first call sends it.
     pub(crate) fn release(&self) -> Option<Arc<Round>> {
-        self.end(ClaimEnd::Released).then(|| self.send_release())
-    }
-
-    /// Limits the life of the keys to `ttl` on every node that the acquisition may have reached, and
-    /// leaves them to expire. Only the first end of a claim sends anything, and no release follows.
-    pub(crate) fn shorten(&self, ttl: Duration) -> Option<Arc<Round>> {
-        self.end(ClaimEnd::LeftToExpire).then(|| {
-            self.state.lock().shortened = NonZeroU64::new(millis(ttl));
-            self.release_others(u64::MAX);
-            self.send_end(Want::Shorten { ttl }, Goal::Majority)
-        })
-    }
-
-    /// Leaves the keys to their ttl: nothing is sent of them, now or later.
-    pub(crate) fn leave_to_expire(&self) {
-        if self.end(ClaimEnd::LeftToExpire) {
-            self.release_others(u64::MAX);
+        {
+            let mut state = self.state.lock();
+            if state.ending.is_some() {
+                // The acquisition of a claim that was narrowed goes on in the new claim.
+                return None;
+            }
+            // From here on the acquisition goes to no other server of a Redis Cluster.
+            state.acquisition.retract();
+            state.ending = Some(ClaimEnd::Released);
         }
-    }
-
-    /// True if the claim had not ended before.
-    fn end(&self, ending: ClaimEnd) -> bool {
-        let mut state = self.state.lock();
-        if state.ending.is_some() {
-            // The acquisition of a claim that was narrowed goes on in the new claim.
-            return false;
-        }
-        // From here on the acquisition goes to no other server of a Redis Cluster.
-        state.acquisition.retract();
-        state.ending = Some(ending);
-        true
+        Some(self.send_release())
     }
 
     pub(super) fn send_release(&self) -> Arc<Round> {
@@ -67,11 +43,6 @@ impl Claim {
             Some((all, seats)) if seats & at != 0 => Arc::clone(all),
             _ => Arc::clone(&operation),
         })
-    }
-
-    pub(super) fn send_end(&self, want: Want, goal: Goal) -> Arc<Round> {
-        let operation = Arc::new(self.operation(want));
-        self.send_to(u64::MAX, goal, |_| Arc::clone(&operation))
     }
 
     /// Sends what ends the claim, or a part of it, to those of `wanted` that the acquisition may have

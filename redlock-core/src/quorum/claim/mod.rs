@@ -4,7 +4,6 @@ mod ending;
 mod permits;
 pub(crate) mod sharing;
 
-use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -52,12 +51,6 @@ struct ClaimState {
     /// The votes of the acquisition.
     acquisition: Arc<Round>,
     ending: Option<ClaimEnd>,
-    /// The number of callers that are sending an extension. If the life of the keys was shortened
-    /// meanwhile, the last of these callers repeats the shortening: an extension after it would undo
-    /// it.
-    extending: u32,
-    /// The remaining life of the keys after a shortening, in ms.
-    shortened: Option<NonZeroU64>,
     /// The number of callers that are putting keys back. If the release was sent meanwhile, the last of
     /// these callers removes the keys again.
     restoring: u32,
@@ -131,8 +124,6 @@ impl Claim {
             state: Mutex::new(ClaimState {
                 acquisition: Arc::clone(acquisition),
                 ending: None,
-                extending: 0,
-                shortened: None,
                 restoring: 0,
                 extension_proof: ExtensionProof::default(),
                 proof: None,
@@ -156,21 +147,11 @@ impl Claim {
         let voters = {
             let mut state = self.state.lock();
             let acquisition = state.acquisition.seats();
-            state.extending += 1;
             state.extension_proof.voters(acquisition)
         };
         let operation = Arc::new(self.operation(Want::Extend { ttl }));
         let goal = Goal::MajorityOf(voters.continuous);
         let round = Round::start(&self.nodes, &operation, goal, |_| true);
-        let undone = {
-            let mut state = self.state.lock();
-            state.extending -= 1;
-            state.shortened.filter(|_| state.extending == 0)
-        };
-        if let Some(ms) = undone {
-            let ttl = Duration::from_millis(ms.get());
-            self.send_end(Want::Shorten { ttl }, Goal::All);
-        }
         Extension { round, voters }
     }
 
@@ -211,19 +192,13 @@ impl Claim {
         // then.
         round.submit(&self.nodes, &operation, |seat| seats & bit(seat) != 0);
         // The claim may have ended meanwhile, and its end may be ahead of what was put back.
-        let (is_late, undone) = {
+        let is_late = {
             let mut state = self.state.lock();
             state.restoring -= 1;
-            let is_last = state.restoring == 0;
-            let is_late = state.ending == Some(ClaimEnd::Released) && is_last;
-            (is_late, state.shortened.filter(|_| is_last))
+            state.ending == Some(ClaimEnd::Released) && state.restoring == 0
         };
         if is_late {
             self.send_release();
-        }
-        if let Some(ms) = undone {
-            let ttl = Duration::from_millis(ms.get());
-            self.send_end(Want::Shorten { ttl }, Goal::All);
         }
     }
 

@@ -100,9 +100,9 @@ impl Claim {
         claim
     }
 
-    /// Sends the release of the permits that were not won to those of `seats` that did not grant the one that
-    /// was: their answers are known, or no answer is waited for any more. Each seat is dealt with once.
-    pub(super) fn release_others(&self, seats: u64) {
+    /// Sends the release of the permits that were not won to those of `seats`, whose answers are known, that
+    /// did not grant the one that was. Each seat is dealt with once.
+    fn release_others(&self, seats: u64) {
         let Some(Special::OnePermit(all)) = &self.special else {
             return;
         };

@@ -17,7 +17,6 @@ const TTL: Duration = Duration::from_secs(10);
 struct Slow {
     /// The names of the keys of each release that it was sent.
     releases: Mutex<Vec<Vec<String>>>,
-    shortened: Mutex<usize>,
     unanswered: Mutex<Option<Reply>>,
 }
 
@@ -32,7 +31,6 @@ impl Node for Slow {
         match operation.want() {
             Want::AcquirePermit { .. } => *self.unanswered.lock() = Some(reply),
             Want::Release { .. } => self.releases.lock().push(names.collect()),
-            Want::Shorten { .. } => *self.shortened.lock() += 1,
             other => panic!("{other:?}"),
         }
     }
@@ -187,32 +185,11 @@ fn an_answer_that_comes_when_the_claim_is_gone_changes_nothing() {
     assert!(nodes[2].released().is_empty());
 }
 
-#[test]
-fn a_claim_that_is_left_to_expire_releases_the_others_where_no_answer_came() {
-    for is_shortened in [false, true] {
-        let (claim, nodes) = won();
-        if is_shortened {
-            claim.shorten(TTL);
-        } else {
-            claim.leave_to_expire();
-        }
-        assert_eq!(nodes[2].released(), [names(&[0, 2])]);
-        nodes[2].answer(granted(2));
-        drop(claim);
-        assert!(nodes.iter().all(|node| node.released().is_empty()));
-        let shortened: Vec<_> = nodes.iter().map(|node| *node.shortened.lock()).collect();
-        assert_eq!(shortened, [usize::from(is_shortened); 3]);
-    }
-}
-
 /// A server of a Redis Cluster may redirect it.
 #[test]
 fn a_late_acquisition_may_be_sent_again_until_its_release_is_sent() {
     let (claim, nodes) = won();
     assert!(!nodes[2].is_retracted());
     claim.release();
-    assert!(nodes[2].is_retracted());
-    let (claim, nodes) = won();
-    claim.leave_to_expire();
     assert!(nodes[2].is_retracted());
 }

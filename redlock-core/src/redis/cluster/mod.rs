@@ -343,7 +343,6 @@ fn may_follow(operation: &Operation, reply: &Reply) -> bool {
         // All others compare the token with the key's value.
         | Want::Confirm { .. }
         | Want::Extend { .. }
-        | Want::Shorten { .. }
         | Want::Release { .. }
         | Want::Inspect
         | Want::Peek => true,

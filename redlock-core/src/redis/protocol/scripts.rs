@@ -182,23 +182,6 @@ pub(super) static RELEASE: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
-/// 1: the keys are ours, and live for at most the ttl; 0: another holder's; -1: none exists.
-pub(super) static SHORTEN: LazyLock<Script> = LazyLock::new(|| {
-    Script::new(
-        "local answer = -1 \
-         for i = 1, #KEYS do \
-           local held = redis.pcall('GET', KEYS[i]) \
-           if held == ARGV[1] then \
-             if redis.call('PTTL', KEYS[i]) > tonumber(ARGV[2]) then \
-               redis.call('PEXPIRE', KEYS[i], ARGV[2]) \
-             end \
-             answer = 1 \
-           elseif held and answer < 0 then answer = 0 end \
-         end \
-         return answer",
-    )
-});
-
 /// 1: the keys hold the run record, or what they held, if that expires later. Sent with its text each time,
 /// and so not among the introductions: an answer NOSCRIPT would put the record behind the release of its lock.
 pub(super) const REMEMBER: &str = "for i = 1, #KEYS do \
@@ -265,7 +248,6 @@ pub(in crate::redis) fn introductions(key_prefix: &[u8]) -> impl Iterator<Item =
         &CONFIRM,
         &EXTEND,
         &RESTORE,
-        &SHORTEN,
         &RELEASE,
         &ACQUIRE_PERMIT,
         &RELEASE_MANY,
@@ -308,7 +290,6 @@ pub fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
         ("release-each", RELEASE_EACH.text),
         ("peek", PEEK),
         ("restore", RESTORE.text),
-        ("shorten", SHORTEN.text),
         ("release", RELEASE.text),
         ("acquire-permit", ACQUIRE_PERMIT.text),
         ("release-many", RELEASE_MANY.text),

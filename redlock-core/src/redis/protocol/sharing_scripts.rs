@@ -229,17 +229,6 @@ pub(super) static RESTORE_READ: LazyLock<Script> = LazyLock::new(|| {
     ))
 });
 
-/// ARGV: token, ttl. 1: our entry lives for at most the ttl; 0: another's; -1: nothing there.
-pub(super) static SHORTEN_READ: LazyLock<Script> = LazyLock::new(|| {
-    Script::new(concat!(
-        begun!(),
-        entries!(),
-        "if not ends then return held and 0 or -1 end \
-         if ends > now + ARGV[2] then enter(now + ARGV[2]) end \
-         return 1",
-    ))
-});
-
 /// ARGV: token, the id of a waiting writer or an empty text, the readers' turn in ms. 1: deleted; 0:
 /// another's; -1: nothing there. The last reader deletes the key, the others shorten it. A writer gives the readers
 /// that were refused their turn; a server that cannot write this advice goes on without.
@@ -270,14 +259,13 @@ pub(super) static RELEASE_SHARED: LazyLock<Script> = LazyLock::new(|| {
 });
 
 /// All of them, by name.
-pub(super) fn all() -> [(&'static str, &'static Script); 7] {
+pub(super) fn all() -> [(&'static str, &'static Script); 6] {
     [
         ("acquire-read", &ACQUIRE_READ),
         ("acquire-write", &ACQUIRE_WRITE),
         ("extend-read", &EXTEND_READ),
         ("confirm-read", &CONFIRM_READ),
         ("restore-read", &RESTORE_READ),
-        ("shorten-read", &SHORTEN_READ),
         ("release-shared", &RELEASE_SHARED),
     ]
 }

@@ -47,8 +47,6 @@ fn otherwise_the_next_one_gets_what_it_asked_for_behind_a_release() {
     let plain = waiting();
     let mut fenced = waiting();
     fenced.fencing = true;
-    let mut kept = waiting();
-    kept.min_hold = SECOND;
     let longer = waiting().ttl(TTL * 2);
     let mut other_drift = waiting();
     other_drift.clock_drift_factor = 0.02;
@@ -59,7 +57,6 @@ fn otherwise_the_next_one_gets_what_it_asked_for_behind_a_release() {
         (&plain, now, &fenced),
         (&fenced, now, &plain),
         (&fenced, now, &fenced),
-        (&plain, now, &kept),
         (&plain, now, &longer),
         (&longer, now, &plain),
         (&plain, now, &other_drift),
@@ -193,27 +190,6 @@ fn a_lease_that_nodes_forgot_is_not_taken_over_as_it_is() {
     scene.nodes[1].begin_epoch();
     released(lease);
     assert_ne!(acquired(&mut next).token_id(), token);
-}
-
-#[test]
-fn what_is_left_to_expire_is_not_handed_over() {
-    let scene = Scene::new();
-    let mut kept = waiting();
-    kept.min_hold = SECOND;
-    let request = waiting();
-    let holder = scene.acquired(&kept);
-    let mut next = scene.acquire(&request);
-    assert!(is_waiting(&mut next));
-    assert_eq!(released(holder), Released::LeftToExpire);
-    assert!(is_waiting(&mut next));
-    scene.clock.advance(SECOND);
-    let holder = acquired(&mut next);
-    let mut next = scene.acquire(&request);
-    assert!(is_waiting(&mut next));
-    holder.leave_to_expire();
-    assert!(is_waiting(&mut next));
-    scene.clock.advance(TTL);
-    drop(acquired(&mut next));
 }
 
 #[test]

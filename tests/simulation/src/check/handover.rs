@@ -90,9 +90,6 @@ impl History {
         if wanted.ttl != had.ttl {
             wrong("another ttl is wanted");
         }
-        if !wanted.min_hold.is_zero() {
-            wrong("it is to be held for some time");
-        }
         if before.ended != Some(LeaseEnd::Released) {
             wrong("it was lost before");
         }

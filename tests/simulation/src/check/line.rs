@@ -94,9 +94,7 @@ impl History {
         let (number, lease) = (*lease, &inner.leases[*lease]);
         // A caller that is alone in line is not asked by others to hurry.
         let is_next = stood.len() == 1 && stood.contains(&call) && this.others == 0;
-        let may_stay =
-            lease.is_left_to_expire || !inner.calls[lease.call].request.min_hold.is_zero();
-        let is_release = lease.ended == Some(LeaseEnd::Released) && !may_stay;
+        let is_release = lease.ended == Some(LeaseEnd::Released);
         let is_new = this.attempts.is_empty();
         let is_bounded = matches!(this.request.retry.limit, RetryLimit::Wait(_));
         if !(is_next && is_release && is_new) || is_bounded || !self.is_awake(inner, call) {

@@ -89,7 +89,6 @@ impl History {
                     epochs: epochs.into(),
                 },
                 was_over: over.is_some(),
-                is_left_to_expire: false,
                 ended: None,
                 left_at: None,
             };
@@ -234,15 +233,6 @@ impl History {
         }
     }
 
-    /// The holder of lease `number` leaves it to its ttl.
-    pub fn left_to_expire(&self, number: usize) {
-        let mut inner = self.lock();
-        inner.coverage.left_to_expire += 1;
-        if let Some(lease) = inner.leases.get_mut(number) {
-            lease.is_left_to_expire = true;
-        }
-    }
-
     /// A client has checked whether nodes still vouch for the valid lease `id`. A node in fact vouches
     /// if its epoch is the one of its seat in `epochs`. Before the first extension these are the nodes
     /// whose grants the lease may rest on.
@@ -269,23 +259,15 @@ impl History {
         }
     }
 
-    /// All clients have ended: each key that reached a node was released, or was left to its ttl.
+    /// All clients have ended: each key that reached a node was released.
     pub fn check_all_released(&self) {
         let unreleased = {
             let inner = self.lock();
-            let was_left = |number: usize| {
-                let mut leases = inner.leases.iter();
-                leases.any(|lease| lease.attempt == number && lease.is_left_to_expire)
-            };
-            let attempts = inner.attempts.iter().enumerate();
-            let mut unreleased = attempts.filter(|(number, attempt)| {
+            let mut unreleased = inner.attempts.iter().filter(|attempt| {
                 let was_served = attempt.seats.iter().any(|seat| seat.asked > 0);
-                let has_ended = attempt.released_at.is_some() || attempt.is_shortened;
-                was_served && !has_ended && !was_left(*number)
+                was_served && attempt.released_at.is_none()
             });
-            unreleased
-                .next()
-                .map(|(_, attempt)| attempt.short_id.clone())
+            unreleased.next().map(|attempt| attempt.short_id.clone())
         };
         if let Some(id) = unreleased {
             self.violated(Invariant::Leftover, format!("{id} was never released"));

@@ -94,7 +94,6 @@ impl History {
             (None, None, _) | (None, Some(_), Want::Acquire { .. } | Want::Restore { .. }) => true,
             (None, Some(_), _) => false,
             (Some(_), None, want) => matches!(want, Want::Release { .. }),
-            (Some((_, was)), Some((_, is)), Want::Shorten { .. }) => is <= was,
             (Some((_, was)), Some((_, is)), Want::Extend { .. } | Want::Restore { .. }) => {
                 is >= was
             }

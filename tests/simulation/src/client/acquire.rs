@@ -64,9 +64,6 @@ impl SimulatedClient {
             _ => Renewal::Never,
         };
         if random.below(8) == 0 {
-            request.min_hold = random.millis(0, ttl / 2);
-        }
-        if random.below(8) == 0 {
             request.split_retries = 2;
         }
         request.fencing = random.chance(self.settings.fencing);

@@ -87,7 +87,7 @@ impl SimulatedClient {
         };
         self.history.leaving(number, how);
         match way {
-            0..=3 => {
+            0..=3 | 8 => {
                 let released = lease.release().await;
                 self.released(released, &id, &resource, number);
                 self.check_settled("a release", began, paused, DEFAULT_NODE_TIMEOUT);
@@ -96,16 +96,8 @@ impl SimulatedClient {
                 let limit = Some(random.micros(0, 5000));
                 self.within(limit, lease.release()).await;
             }
-            5 => {
-                self.history.left_to_expire(number);
-                lease.leave_to_expire();
-            }
             7 => {
                 let released = lease.revoke_and_release().await;
-                self.released(released, &id, &resource, number);
-            }
-            8 => {
-                let released = lease.release_now().await;
                 self.released(released, &id, &resource, number);
             }
             9 => {
@@ -172,7 +164,6 @@ impl SimulatedClient {
         self.history.count(|coverage| match released {
             Released::Unconfirmed => coverage.unconfirmed += 1,
             Released::HandedOver => coverage.handed_over += 1,
-            Released::LeftToExpire => coverage.kept += 1,
             _ => {}
         });
         if released != Released::Confirmed {

@@ -102,7 +102,7 @@ impl Hand {
 
     /// What may be asked while it is held.
     pub(super) fn kinds(&self) -> Vec<Kind> {
-        let mut kinds = vec![Kind::Extend, Kind::Inspect, Kind::Restore, Kind::Shorten];
+        let mut kinds = vec![Kind::Extend, Kind::Inspect, Kind::Restore];
         if self.counters.is_some() {
             kinds[1] = Kind::Confirm;
         }
@@ -144,7 +144,6 @@ impl Hand {
             Kind::Confirm => Want::Confirm { counter: hint, ttl },
             Kind::Extend => Want::Extend { ttl },
             Kind::Restore => Want::Restore { ttl },
-            Kind::Shorten => Want::Shorten { ttl },
             Kind::Release => Want::Release { ttl },
             Kind::Inspect => Want::Inspect,
         };

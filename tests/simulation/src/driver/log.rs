@@ -11,7 +11,6 @@ pub(super) enum Kind {
     Confirm,
     Extend,
     Restore,
-    Shorten,
     Release,
     Inspect,
 }
@@ -23,7 +22,6 @@ impl Kind {
             Want::Confirm { .. } => Self::Confirm,
             Want::Extend { .. } => Self::Extend,
             Want::Restore { .. } => Self::Restore,
-            Want::Shorten { .. } => Self::Shorten,
             Want::Release { .. } => Self::Release,
             _ => Self::Inspect,
         }
@@ -36,8 +34,7 @@ pub(super) fn number_of(want: Want) -> u64 {
         Want::Acquire { ttl, .. }
         | Want::AcquirePermit { ttl }
         | Want::Extend { ttl }
-        | Want::Restore { ttl }
-        | Want::Shorten { ttl } => u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX),
+        | Want::Restore { ttl } => u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX),
         Want::Confirm { counter, .. } => counter,
         _ => 0,
     }

@@ -141,7 +141,6 @@ impl<'a> Call<'a> {
             },
             "extend" | "extend-read" => Want::Extend { ttl },
             "restore" | "restore-read" => Want::Restore { ttl },
-            "shorten" | "shorten-read" => Want::Shorten { ttl },
             "pttl" | "peek" => Want::Inspect,
             _ => Want::Release {
                 ttl: Duration::ZERO,

@@ -88,8 +88,6 @@ pub(crate) struct Attempt {
     pub(crate) released_at: Option<Duration>,
     /// Where it became a lease: grants that its client heard of before this are part of what it rests on.
     pub(crate) made_by: Option<Duration>,
-    /// Its keys are left to a shorter time to live.
-    pub(crate) is_shortened: bool,
     /// The longest that a node may keep its keys without hearing of it.
     pub(crate) longest_ttl: Duration,
     pub(crate) extensions: Vec<Extension>,
@@ -136,7 +134,6 @@ pub(crate) struct LeaseRecord {
     pub(crate) token: Option<u64>,
     pub(crate) returned_at: Duration,
     pub(crate) was_over: bool,
-    pub(crate) is_left_to_expire: bool,
     pub(crate) chain: Chain,
     pub(crate) promised: Promised,
     /// What had become of it when its holder ended it, and when that was.

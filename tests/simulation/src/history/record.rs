@@ -66,7 +66,6 @@ impl Attempt {
             permits: None,
             released_at: None,
             made_by: None,
-            is_shortened: false,
             longest_ttl: Duration::ZERO,
             extensions: Vec::new(),
         }
@@ -123,7 +122,6 @@ impl History {
                     attempt.released_at = Some(now);
                     is_first_release = true;
                 }
-                Want::Shorten { .. } => attempt.is_shortened = true,
                 Want::Extend { ttl } => {
                     let mut known = attempt.extensions.iter();
                     if !known.any(|known| Arc::ptr_eq(&known.operation, operation)) {

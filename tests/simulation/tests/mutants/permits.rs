@@ -89,20 +89,6 @@ pub(crate) const PERMITS: &[Mutant] = &[
         breaks: Invariant::Leftover,
     },
     Mutant {
-        name: "a-lease-left-to-expire-keeps-other-permits",
-        patches: &[Patch {
-            file: CLAIM_END,
-            find: "        if self.end(ClaimEnd::LeftToExpire) {
-            self.release_others(u64::MAX);
-        }",
-            replace: "        if self.end(ClaimEnd::LeftToExpire) {
-            self.unheard_release(Want::Release { ttl: self.longest_ttl() });
-        }",
-        }],
-        profile: "permits",
-        breaks: Invariant::Leftover,
-    },
-    Mutant {
         name: "a-failed-attempt-on-permits-releases-nothing",
         patches: &[
             Patch {

@@ -15,7 +15,7 @@ use crate::node::{Answer, Holding, NodeError, NodeErrorKind, Remaining};
 
 use super::permit_scripts::RELEASE_MANY;
 use super::scripts::{
-    ACQUIRE_ALL, ACQUIRE_FENCED, CONFIRM, EXTEND, PEEK, RECALL, RELEASE, REMEMBER, RESTORE, SHORTEN,
+    ACQUIRE_ALL, ACQUIRE_FENCED, CONFIRM, EXTEND, PEEK, RECALL, RELEASE, REMEMBER, RESTORE,
 };
 use super::wire::{Digits, Value, pack};
 
@@ -155,7 +155,6 @@ fn script_call(operation: &Operation, encoding: &Encoding, with_text: bool) -> V
         ),
         Want::Extend { ttl } => (&*EXTEND, vec![millis(ttl)]),
         Want::Restore { ttl } => (&*RESTORE, vec![millis(ttl)]),
-        Want::Shorten { ttl } => (&*SHORTEN, vec![millis(ttl)]),
         Want::Release { .. } if operation.keys().names().len() > FEW => {
             (&*RELEASE_MANY, Vec::new())
         }

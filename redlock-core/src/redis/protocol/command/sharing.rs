@@ -7,7 +7,6 @@ use crate::node::{Answer, Holding, Obstacle, Remaining};
 use crate::redis::protocol::scripts::Script;
 use crate::redis::protocol::sharing_scripts::{
     ACQUIRE_READ, ACQUIRE_WRITE, CONFIRM_READ, EXTEND_READ, RELEASE_SHARED, RESTORE_READ,
-    SHORTEN_READ,
 };
 use crate::redis::protocol::wire::{Digits, Value, pack};
 
@@ -55,7 +54,6 @@ pub(super) fn script_call(
         ),
         Want::Extend { ttl } => (&EXTEND_READ, vec![number(millis(ttl))]),
         Want::Restore { ttl } => (&RESTORE_READ, vec![number(millis(ttl))]),
-        Want::Shorten { ttl } => (&SHORTEN_READ, vec![number(millis(ttl))]),
         // Only the release comes here: the others have commands of their own.
         Want::Release { .. }
         | Want::AcquirePermit { .. }

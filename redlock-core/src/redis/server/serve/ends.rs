@@ -9,9 +9,8 @@ use super::overtaken::Overtaken;
 use super::{Purpose, Serve};
 
 impl Serve {
-    /// True if the end of the lock was sent already: its release, or the shortening of its ttl. If an
-    /// operation that sets a key or its ttl were sent again now, it would arrive behind that, and nothing would
-    /// undo it.
+    /// True if the release of the lock was sent already. If an operation that sets a key or its ttl were sent
+    /// again now, it would arrive behind the release, and nothing would undo it.
     pub(super) fn is_overtaken(&mut self, operation: &SharedOperation) -> bool {
         let want = operation.want();
         if !want.is_acquisition() && !matches!(want, Want::Restore { .. } | Want::Extend { .. }) {

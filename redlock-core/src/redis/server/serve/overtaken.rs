@@ -38,10 +38,7 @@ impl Overtaken {
     }
 
     fn add(&mut self, operation: &Operation) {
-        if matches!(
-            operation.want(),
-            Want::Release { .. } | Want::Shorten { .. }
-        ) {
+        if matches!(operation.want(), Want::Release { .. }) {
             self.tokens.insert(operation.token().clone());
         }
     }
