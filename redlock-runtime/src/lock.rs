@@ -270,7 +270,8 @@ impl Lock {
     /// # Cancellation
     /// Dropping the future drops the body first, then releases.
     pub fn run<B: Future>(self, body: B) -> impl Future<Output = Result<B::Output, LockError>> {
-        // Boxed, as an async function stores a future that it passes on several times.
+        // Boxed, as an async function stores a future that it passes on several times, so calls in bodies of
+        // calls would multiply the size.
         let body = Box::pin(body);
         async move { self.acquire_for(true).await?.run(|_lease| body).await }
     }

@@ -8,9 +8,10 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 
-use redlock_core::lease::{OnLost, Released};
+use redlock_core::lease::OnLost;
 use redlock_core::request::Note;
 use redlock_core::{NodeSet, Request, Resource};
+use tracing::Instrument as _;
 
 use crate::error::{LockError, LockErrorKind};
 use crate::lease::{Lease, chain};
@@ -18,7 +19,6 @@ use crate::parameters::{Counts, LockOptions};
 use crate::registry::held::{HeldPlace, Holder};
 use crate::registry::limits::check_ttl;
 use crate::registry::pools::set_of;
-use crate::registry::record::Record;
 use crate::registry::{Registry, scope};
 use crate::telemetry::{self, Acquiring};
 pub(crate) use look::shown;
@@ -40,29 +40,18 @@ pub(crate) struct Prepared {
     request: Request,
     nodes: NodeSet,
     /// A share of the outer lease that serves the request.
-    above: Option<Box<redlock_core::Lease>>,
+    above: Option<redlock_core::Lease>,
     policies: Policies,
 }
 
 /// The policy for a body whose lease is lost, and which runs count if there is a period.
 type Policies = (OnLost, Option<Counts>);
 
-/// The parts of an acquisition that its registry decides.
-struct Decided {
-    request: Request,
-    nodes: NodeSet,
-    above: Option<Box<redlock_core::Lease>>,
-    policies: Policies,
-}
+/// An acquisition in progress.
+pub(crate) type Acquisition = Pin<Box<dyn Future<Output = Result<Lease, LockError>> + Send>>;
 
 /// A lock and its entry in the table.
 type HeldLock = (redlock_core::Lease, HeldPlace);
-
-enum Got {
-    Anew(HeldLock),
-    /// A share of the outer lease.
-    Joined(HeldLock),
-}
 
 /// The pools on which a lock is taken.
 pub(crate) enum PoolNames {
@@ -84,17 +73,8 @@ impl Wanted {
         let Some(registry) = scope::current() else {
             return Err(self.refused(None, LockErrorKind::NotInitialized));
         };
-        match self.decide(&registry) {
-            Ok(decided) => Ok(Prepared {
-                registry,
-                holder: self.holder,
-                request: decided.request,
-                nodes: decided.nodes,
-                above: decided.above,
-                policies: decided.policies,
-            }),
-            Err(kind) => Err(self.refused(Some(&registry), kind)),
-        }
+        let decided = self.decide(&registry);
+        decided.map_err(|kind| self.refused(Some(&registry), kind))
     }
 
     fn refused(&self, registry: Option<&Registry>, kind: LockErrorKind) -> LockError {
@@ -120,7 +100,7 @@ impl Wanted {
         }
     }
 
-    fn decide(&self, registry: &Registry) -> Result<Decided, LockErrorKind> {
+    fn decide(&self, registry: &Registry) -> Result<Prepared, LockErrorKind> {
         let shared = &*registry.shared;
         let over = shared.overrides.of(self.holder.site);
         let own = match over {
@@ -149,10 +129,12 @@ impl Wanted {
                 // A lease that ended at this moment is no longer in the table.
                 holder
                     .map_err(LockErrorKind::Invalid)?
-                    .and_then(|link| link.lease.join().map(Box::new))
+                    .and_then(|link| link.lease.join())
             }
         };
-        Ok(Decided {
+        Ok(Prepared {
+            registry: registry.clone(),
+            holder: self.holder,
             request,
             nodes,
             above,
@@ -163,21 +145,26 @@ impl Wanted {
 
 impl Prepared {
     /// Acquires the lock, or a share of the outer lease. This is the only way to a lock.
-    pub(crate) async fn acquire(&mut self) -> Result<Lease, LockError> {
-        let (record, mut acquiring) = self.begin(self.above.is_some());
-        let acquired = {
-            let work = pin!(async {
-                match self.above.take() {
-                    Some(joined) => Ok(Got::Joined(self.join(joined).await?)),
-                    None => Ok(Got::Anew(self.acquire_anew().await?)),
-                }
-            });
-            acquiring.within(work).await
+    pub(crate) fn acquire(self) -> Acquisition {
+        Box::pin(self.acquired())
+    }
+
+    async fn acquired(mut self) -> Result<Lease, LockError> {
+        let above = self.above.take();
+        let (site, request) = (self.holder.site, &self.request);
+        let shared = &*self.registry.shared;
+        let recorder = &shared.recorder;
+        let is_joined = above.is_some();
+        let record = recorder.begin(site, request, &self.nodes, is_joined);
+        let mut acquiring = Acquiring::begin(&shared.metrics, site, request, &self.nodes);
+        let work = async {
+            match above {
+                Some(above) => self.join(above).await,
+                None => self.acquire_anew().await,
+            }
         };
-        let site = self.holder.site;
-        let (holding, (core, place)) = match acquired {
-            Ok(Got::Anew(got)) => (acquiring.acquired(site, &got.0), got),
-            Ok(Got::Joined(got)) => (acquiring.joined(site, &got.0), got),
+        let (core, place) = match work.instrument(acquiring.span()).await {
+            Ok(held) => held,
             Err(error) => {
                 let error = self.named(error);
                 let resource = &self.request.resource;
@@ -186,7 +173,12 @@ impl Prepared {
                 return Err(error);
             }
         };
-        let limits = Arc::clone(&self.registry.shared.limits);
+        let holding = if is_joined {
+            acquiring.joined(site, &core)
+        } else {
+            acquiring.acquired(site, &core)
+        };
+        let limits = Arc::clone(&shared.limits);
         let lease = Lease::new(core, place, limits, site, self.policies, holding);
         Ok(lease.recorded(record))
     }
@@ -204,18 +196,8 @@ impl Prepared {
         error.held_here(holder)
     }
 
-    /// Tells the recorder and the spans that an acquisition begins. A function of its own, because a
-    /// reference that `acquire` has in a local of its own is part of its future.
-    fn begin(&self, is_shared: bool) -> (Record, Acquiring) {
-        let (site, request) = (self.holder.site, &self.request);
-        let shared = &*self.registry.shared;
-        let record = shared.recorder.begin(site, request, &self.nodes, is_shared);
-        let acquiring = Acquiring::begin(&shared.metrics, site, request, &self.nodes);
-        (record, acquiring)
-    }
-
     /// Shares the lease of an outer holder.
-    async fn join(&self, core: Box<redlock_core::Lease>) -> Result<HeldLock, LockError> {
+    async fn join(&self, core: redlock_core::Lease) -> Result<HeldLock, LockError> {
         let held = &self.registry.shared.held;
         // The call is below a held lease, and a shutdown waits for that lease.
         let Some(_under_way) = held.begin(true) else {
@@ -224,8 +206,8 @@ impl Prepared {
         // The share is dropped before it counts as ended.
         let mut core = core;
         if self.request.once_per.is_some() {
-            // Boxed: few locks have a period. The lock is held above, so one look is enough.
-            Box::pin(self.look(core.nodes())).await?;
+            // The lock is held above, so one look is enough.
+            self.look(core.nodes()).await?;
         }
         if let Err(error) = core.cover(&self.request).await {
             let resource = self.request.resource.clone();
@@ -234,7 +216,7 @@ impl Prepared {
         let Some(place) = held.enter(self.holder, core.handle(), true) else {
             return self.fail(self.registry.refusal());
         };
-        Ok((*core, place))
+        Ok((core, place))
     }
 
     async fn acquire_anew(&self) -> Result<HeldLock, LockError> {
@@ -272,30 +254,13 @@ impl Prepared {
                 }
             }
         };
-        match self.enter(core, is_below, epochs) {
-            Ok(held) => Ok(held),
-            // The gate closed while the last vote arrived.
-            Err(releasing) => {
-                releasing.await;
-                self.fail(self.registry.refusal())
-            }
-        }
-    }
-
-    /// Enters a lease in the held table, or begins its release if the registry has closed. Not a part of an
-    /// async function, which would keep room for the lease behind its release. The release is boxed: it is
-    /// rare, and would be a large part of every acquisition's future.
-    fn enter(
-        &self,
-        core: redlock_core::Lease,
-        is_below: bool,
-        epochs: u32,
-    ) -> Result<HeldLock, Pin<Box<impl Future<Output = Released> + use<>>>> {
         // The outer lease may have ended while the call waited.
         let is_below = is_below && self.registry.is_below_held();
         let held = &self.registry.shared.held;
         let Some(place) = held.enter(self.holder, core.handle(), is_below) else {
-            return Err(Box::pin(core.release()));
+            // The gate closed while the last vote arrived.
+            core.release().await;
+            return self.fail(self.registry.refusal());
         };
         // A node may have forgotten after its grant and before this entry. Only leases in the table
         // were told of that.

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use redlock_core::Resource;
 
 use super::run::{Answers, KeepsValueUntilRelease};
-use super::way::{Begun, way};
+use super::way::Way;
 use crate::acquire::{PoolNames, Wanted, shown};
 use crate::lease::Lease;
 use crate::parameters::prelude::*;
@@ -76,11 +76,8 @@ impl Call {
         KeepsValueUntilRelease::new(self.begin(Some(held)), body, answers)
     }
 
-    fn begin(self, held: Option<&Slot>) -> Begun<'_> {
-        match self.wanted.prepare() {
-            Ok(prepared) => Begun::Way(way(prepared, held)),
-            Err(error) => Begun::Refused(Some(error)),
-        }
+    fn begin(self, held: Option<&Slot>) -> Way<'_> {
+        Way::begin(self.wanted.prepare(), held)
     }
 }
 
@@ -110,31 +107,5 @@ impl Slot {
     /// If the body is polled by anything but [`Call::run_with`].
     pub fn lease(&self) -> &Lease {
         self.lease.get().expect("a body runs under its lock only")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Config, Redlock};
-
-    /// glibc takes blocks up to this size from a list of the thread itself. A larger block takes
-    /// several times as long, and would be most of the attribute's cost.
-    const CACHED: usize = 1032;
-
-    #[test]
-    fn the_way_to_a_lock_and_back_is_small_enough_to_be_allocated_quickly() {
-        static SITE: Site = Site::new("module::function", "file", 1, 1, "r");
-        let runtime = tokio::runtime::Builder::new_current_thread().build();
-        runtime.unwrap().block_on(async {
-            let redlock = Redlock::start(Config::new().pool("a", "memory://a")).await;
-            let redlock = redlock.unwrap();
-            let _entered = redlock.registry().enter();
-            let Begun::Way(way) = Call::new(&SITE, "r").begin(None) else {
-                panic!("refused");
-            };
-            let size = size_of_val(&*way);
-            assert!(size <= CACHED, "{size} bytes");
-        });
     }
 }

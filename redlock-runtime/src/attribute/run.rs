@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 
 use pin_project_lite::pin_project;
 
-use super::way::Begun;
+use super::way::Way;
 use crate::error::LockError;
 
 pin_project! {
@@ -17,7 +17,7 @@ pin_project! {
         // Before the way, so that the body is dropped before the lock.
         #[pin]
         body: Body<F>,
-        begun: Begun<'a>,
+        way: Way<'a>,
         answers: &'a Answers<F::Output>,
     }
 
@@ -25,7 +25,7 @@ pin_project! {
         fn drop(this: Pin<&mut Self>) {
             let this = this.project();
             let answers = *this.answers;
-            this.begun.cut_off(&mut Lent { body: this.body, answers });
+            this.way.cut_off(&mut Lent { body: this.body, answers });
         }
     }
 }
@@ -39,13 +39,9 @@ pub struct Answers<T> {
 }
 
 impl<'a, F: Future> KeepsValueUntilRelease<'a, F> {
-    pub(super) fn new(begun: Begun<'a>, body: F, answers: &'a Answers<F::Output>) -> Self {
+    pub(super) fn new(way: Way<'a>, body: F, answers: &'a Answers<F::Output>) -> Self {
         let body = Body::Running { body };
-        Self {
-            body,
-            begun,
-            answers,
-        }
+        Self { body, way, answers }
     }
 }
 
@@ -59,7 +55,7 @@ impl<F: Future> Future for KeepsValueUntilRelease<'_, F> {
             body: body.as_mut(),
             answers,
         };
-        let ended = ready!(this.begun.poll(lent, context));
+        let ended = ready!(this.way.poll(lent, context));
         Poll::Ready(match ended {
             Ok(()) => body.output(),
             Err(error) => (answers.refused)(error),

@@ -4,25 +4,55 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use pin_project_lite::pin_project;
 use redlock_core::lease::Released;
 
 use super::call::Slot;
 use super::run::PollBody;
-use crate::acquire::Prepared;
+use crate::acquire::{Acquisition, Prepared};
 use crate::error::LockError;
 use crate::lease::{Hold, Lease};
 use crate::telemetry::HoldSpan;
 
 /// A call whose parameters were checked.
-pub(super) enum Begun<'a> {
-    /// `None` once the error was returned, or the call has ended.
-    Refused(Option<LockError>),
-    // Boxed: the acquisition is a large future, and would be a part of the user's future.
-    Way(Pin<Box<dyn Steps + Send + 'a>>),
+pub(super) struct Way<'a> {
+    step: Step,
+    /// The span and the lease of a lock that was acquired. It is dropped after the step.
+    under: Option<Under>,
+    /// The place of the lease, unless it is `Under::own`.
+    held: Option<&'a Slot>,
 }
 
-impl Begun<'_> {
+enum Step {
+    Acquiring(Acquisition),
+    Holding(Hold),
+    Releasing {
+        /// The release in progress; `None` if there is nothing to release.
+        releasing: Option<Pin<Box<dyn Future<Output = Released> + Send>>>,
+        /// The error of a lease that was lost.
+        error: Option<LockError>,
+    },
+    /// The call was refused, unless its error was returned; or it has ended.
+    Ended(Option<LockError>),
+}
+
+/// The span and the lease of a lock that was acquired. The lease is dropped last.
+struct Under {
+    span: HoldSpan,
+    /// The lease, unless the body has it in the slot.
+    own: Option<Lease>,
+}
+
+impl<'a> Way<'a> {
+    /// Prepares the way to the lock. The lease will be in `held`, if there is such a place.
+    pub(super) fn begin(prepared: Result<Prepared, LockError>, held: Option<&'a Slot>) -> Self {
+        let step = match prepared {
+            Ok(prepared) => Step::Acquiring(prepared.acquire()),
+            Err(error) => Step::Ended(Some(error)),
+        };
+        let under = None;
+        Self { step, under, held }
+    }
+
     /// Acquires the lock, polls `body` under it, drops it, releases.
     ///
     /// # Errors
@@ -32,164 +62,45 @@ impl Begun<'_> {
         body: &mut dyn PollBody,
         context: &mut Context<'_>,
     ) -> Poll<Result<(), LockError>> {
-        match self {
-            Self::Way(way) => {
-                let ended = ready!(way.as_mut().poll(body, context));
-                *self = Self::Refused(None);
-                Poll::Ready(ended)
-            }
-            Self::Refused(error) => {
-                body.stop();
-                Poll::Ready(Err(error.take().expect("polled to its end once")))
-            }
-        }
+        ready!(self.poll_acquiring(body, context));
+        ready!(self.poll_holding(body, context));
+        let ended = ready!(self.poll_releasing(body, context));
+        self.step = Step::Ended(None);
+        self.under = None;
+        Poll::Ready(ended)
     }
 
     /// Drops the body before its end, as a part of what runs under the lease.
     pub(super) fn cut_off(&self, body: &mut dyn PollBody) {
-        match self {
-            Self::Way(way) => way.cut_off(body),
-            Self::Refused(_) => body.stop(),
-        }
-    }
-}
-
-/// A `Way` whose types are erased, because its futures have no names.
-pub(super) trait Steps {
-    fn poll(
-        self: Pin<&mut Self>,
-        body: &mut dyn PollBody,
-        context: &mut Context<'_>,
-    ) -> Poll<Result<(), LockError>>;
-
-    fn cut_off(&self, body: &mut dyn PollBody);
-}
-
-/// Prepares the way to the lock. The lease will be in `held`, if there is such a place.
-pub(super) fn way<'a>(
-    mut prepared: Prepared,
-    held: Option<&'a Slot>,
-) -> Pin<Box<dyn Steps + Send + 'a>> {
-    // A block, because an async function would store `prepared` twice.
-    let acquiring = async move { prepared.acquire().await };
-    Box::pin(Way {
-        step: Step::Acquiring { acquiring },
-        held,
-        begin_release: redlock_core::Lease::release,
-    })
-}
-
-pin_project! {
-    // `begin_release` is a function without captures: it takes no space.
-    struct Way<'a, A, R, E> {
-        #[pin]
-        step: Step<A, R>,
-        // The place of the lease, unless it is `Under::own`.
-        held: Option<&'a Slot>,
-        begin_release: E,
-    }
-}
-
-pin_project! {
-    #[project = StepProjection]
-    enum Step<A, R> {
-        Acquiring {
-            #[pin]
-            acquiring: A,
-        },
-        // One variant for the body and the release, so that the lease is not moved between them.
-        Locked {
-            #[pin]
-            phase: Phase<R>,
-            under: Under,
-        },
-    }
-}
-
-pin_project! {
-    #[project = PhaseProjection]
-    enum Phase<R> {
-        Holding {
-            hold: Hold,
-        },
-        Releasing {
-            // The release in progress; `None` if there is nothing to release.
-            #[pin]
-            releasing: Option<R>,
-            // The error of a lease that was lost.
-            error: Option<LockError>,
-        },
-        // Between the two.
-        Neither,
-    }
-}
-
-/// The span and the lease of a lock that was acquired. The lease is dropped last.
-struct Under {
-    span: HoldSpan,
-    /// The lease, unless the body has it in the slot. Not in a slot of its own: filling one takes time.
-    own: Option<Lease>,
-}
-
-impl<A, R, E> Steps for Way<'_, A, R, E>
-where
-    E: Fn(redlock_core::Lease) -> R,
-    A: Future<Output = Result<Lease, LockError>>,
-    R: Future<Output = Released>,
-{
-    fn poll(
-        mut self: Pin<&mut Self>,
-        body: &mut dyn PollBody,
-        context: &mut Context<'_>,
-    ) -> Poll<Result<(), LockError>> {
-        ready!(self.as_mut().poll_acquiring(body, context))?;
-        ready!(self.as_mut().poll_holding(body, context));
-        self.poll_releasing(context)
-    }
-
-    fn cut_off(&self, body: &mut dyn PollBody) {
-        let _entered = match &self.step {
-            Step::Locked {
-                phase: Phase::Holding { .. },
-                under,
-            } => Some(under.span.span().enter()),
+        let under = match self.step {
+            Step::Holding(_) => self.under.as_ref(),
             _ => None,
         };
+        let _entered = under.map(|under| under.span.span().enter());
         body.stop();
     }
-}
 
-// Each step is a function of its own, so that the frames below the body are small.
-impl<A, R, E> Way<'_, A, R, E>
-where
-    E: Fn(redlock_core::Lease) -> R,
-    A: Future<Output = Result<Lease, LockError>>,
-    R: Future<Output = Released>,
-{
-    fn poll_acquiring(
-        self: Pin<&mut Self>,
-        body: &mut dyn PollBody,
-        context: &mut Context<'_>,
-    ) -> Poll<Result<(), LockError>> {
-        let mut this = self.project();
-        let StepProjection::Acquiring { acquiring } = this.step.as_mut().project() else {
-            return Poll::Ready(Ok(()));
+    // Each step is a function of its own, so that the frames below the body are small.
+
+    fn poll_acquiring(&mut self, body: &mut dyn PollBody, context: &mut Context<'_>) -> Poll<()> {
+        let Step::Acquiring(acquiring) = &mut self.step else {
+            return Poll::Ready(());
         };
-        let lease = match ready!(acquiring.poll(context)) {
+        let lease = match ready!(acquiring.as_mut().poll(context)) {
             Ok(lease) => lease,
             Err(error) => {
-                body.stop();
-                return Poll::Ready(Err(error));
+                self.step = Step::Ended(Some(error));
+                return Poll::Ready(());
             }
         };
-        let mut under = Under {
+        let under = self.under.insert(Under {
             span: lease.span(),
             own: None,
-        };
+        });
         let hold = {
-            let Under { span, own } = &mut under;
+            let Under { span, own } = under;
             let _entered = span.span().enter();
-            let lease = match *this.held {
+            let lease = match self.held {
                 Some(slot) => slot.fill(lease),
                 None => own.insert(lease),
             };
@@ -199,57 +110,51 @@ where
             }
             hold
         };
-        let phase = match hold {
-            Ok(hold) => Phase::Holding { hold },
-            Err(error) => under.release(*this.held, &*this.begin_release, Some(error)),
+        self.step = match hold {
+            Ok(hold) => Step::Holding(hold),
+            Err(error) => under.release(self.held, Some(error)),
         };
-        this.step.set(Step::Locked { phase, under });
-        Poll::Ready(Ok(()))
+        Poll::Ready(())
     }
 
-    fn poll_holding(
-        self: Pin<&mut Self>,
-        body: &mut dyn PollBody,
-        context: &mut Context<'_>,
-    ) -> Poll<()> {
-        let this = self.project();
-        let StepProjection::Locked { mut phase, under } = this.step.project() else {
+    fn poll_holding(&mut self, body: &mut dyn PollBody, context: &mut Context<'_>) -> Poll<()> {
+        let (Step::Holding(hold), Some(under)) = (&mut self.step, &self.under) else {
             return Poll::Ready(());
         };
-        if let PhaseProjection::Holding { hold } = phase.as_mut().project() {
-            let ended = {
-                let _entered = under.span.span().enter();
-                let poll = &mut |context: &mut Context<'_>| body.poll(context);
-                let lease = under.lease(*this.held);
-                let ended = ready!(lease.poll_hold(hold, &under.span, context, poll));
-                if ended.is_ok() && body.has_succeeded() {
-                    lease.ended_well();
-                }
-                body.stop();
-                ended
-            };
-            // What watched the lease is dropped before the release is sent.
-            phase.set(Phase::Neither);
-            phase.set(under.release(*this.held, &*this.begin_release, ended.err()));
-        }
+        let ended = {
+            let _entered = under.span.span().enter();
+            let poll = &mut |context: &mut Context<'_>| body.poll(context);
+            let lease = under.lease(self.held);
+            let ended = ready!(lease.poll_hold(hold, &under.span, context, poll));
+            if ended.is_ok() && body.has_succeeded() {
+                lease.ended_well();
+            }
+            body.stop();
+            ended
+        };
+        // What watched the lease is dropped before the release is sent.
+        self.step = Step::Ended(None);
+        self.step = under.release(self.held, ended.err());
         Poll::Ready(())
     }
 
     fn poll_releasing(
-        self: Pin<&mut Self>,
+        &mut self,
+        body: &mut dyn PollBody,
         context: &mut Context<'_>,
     ) -> Poll<Result<(), LockError>> {
-        let this = self.project();
-        let StepProjection::Locked { phase, under } = this.step.project() else {
-            unreachable!("the lock was acquired");
+        let (releasing, error) = match &mut self.step {
+            Step::Releasing { releasing, error } => (releasing, error),
+            Step::Ended(error) => {
+                body.stop();
+                return Poll::Ready(Err(error.take().expect("polled to its end once")));
+            }
+            _ => unreachable!("the release is the last step"),
         };
-        let PhaseProjection::Releasing { releasing, error } = phase.project() else {
-            unreachable!("the release is the last step");
-        };
-        if let Some(releasing) = releasing.as_pin_mut() {
+        if let (Some(releasing), Some(under)) = (releasing, &self.under) {
             let _entered = under.span.span().enter();
-            let released = ready!(releasing.poll(context));
-            under.lease(*this.held).released(released);
+            let released = ready!(releasing.as_mut().poll(context));
+            under.lease(self.held).released(released);
         }
         Poll::Ready(error.take().map_or(Ok(()), Err))
     }
@@ -264,18 +169,13 @@ impl Under {
     }
 
     /// Begins the release, if there is anything left to release.
-    fn release<R>(
-        &self,
-        held: Option<&Slot>,
-        release: impl Fn(redlock_core::Lease) -> R,
-        error: Option<LockError>,
-    ) -> Phase<R> {
+    fn release(&self, held: Option<&Slot>, error: Option<LockError>) -> Step {
         let core = {
             let _entered = self.span.span().enter();
             self.lease(held).take_for_release()
         };
-        Phase::Releasing {
-            releasing: core.map(release),
+        Step::Releasing {
+            releasing: core.map(|core| Box::pin(core.release()) as _),
             error,
         }
     }

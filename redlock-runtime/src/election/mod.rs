@@ -44,11 +44,8 @@ mod run;
 mod term;
 
 use std::fmt;
-use std::future::{Future, poll_fn};
 use std::panic::Location;
-use std::pin::pin;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::Duration;
 
 use redlock_core::Resource;
@@ -234,16 +231,4 @@ impl fmt::Debug for Election {
             .field("site", &self.site)
             .finish_non_exhaustive()
     }
-}
-
-/// Completes with the first of two futures.
-async fn first(one: impl Future<Output = ()>, other: impl Future<Output = ()>) {
-    let (mut one, mut other) = (pin!(one), pin!(other));
-    poll_fn(|context| {
-        if one.as_mut().poll(context).is_ready() {
-            return Poll::Ready(());
-        }
-        other.as_mut().poll(context)
-    })
-    .await;
 }

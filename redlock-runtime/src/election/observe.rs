@@ -1,10 +1,7 @@
 //! Looking at who leads.
 
 use std::fmt;
-use std::future::{Future, poll_fn};
-use std::pin::pin;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::Duration;
 
 use redlock_core::env::{Clock, Moment};
@@ -14,7 +11,7 @@ use redlock_core::waiting::ChangeWatch;
 use redlock_core::{NodeSet, Resource};
 use tokio::sync::watch;
 
-use super::{Election, first};
+use super::Election;
 use crate::acquire::PoolNames;
 use crate::error::{LockError, LockErrorKind};
 use crate::registry::{Registry, scope};
@@ -199,8 +196,12 @@ impl Looking {
     async fn run(mut self) {
         let held = Arc::clone(&self.registry.shared.held);
         let sender = self.sender.clone();
-        let ended = first(held.closed(), sender.closed());
-        first(ended, self.look_again_and_again()).await;
+        tokio::select! {
+            biased;
+            () = held.closed() => {}
+            () = sender.closed() => {}
+            () = self.look_again_and_again() => {}
+        }
     }
 
     async fn look_again_and_again(&mut self) {
@@ -216,9 +217,12 @@ impl Looking {
             let until = self.tell(status.ok(), now);
             let next = now.saturating_add(pause);
             let next = until.map_or(next, |until| next.min(until));
-            if !changed_before(&self.changes, clock.sleep_until(next)).await
-                && self.changes.is_blind()
-            {
+            let has_changed = tokio::select! {
+                biased;
+                () = self.changes.changed() => true,
+                () = clock.sleep_until(next) => false,
+            };
+            if !has_changed && self.changes.is_blind() {
                 // Nodes that told nothing are asked again.
                 if let Ok(changes) = client.watch_changes(&self.nodes, &self.resource) {
                     self.changes = changes;
@@ -283,16 +287,4 @@ impl Seen {
 /// What the holder's candidate says of itself.
 fn value_of(holder: &Holder) -> Option<String> {
     holder.note().map(|note| note.as_str().to_owned())
-}
-
-/// True if the keys changed before `sleep` was over.
-async fn changed_before(keys: &ChangeWatch, sleep: impl Future<Output = ()>) -> bool {
-    let (mut changed, mut sleep) = (pin!(keys.changed()), pin!(sleep));
-    poll_fn(|context| {
-        if changed.as_mut().poll(context).is_ready() {
-            return Poll::Ready(true);
-        }
-        sleep.as_mut().poll(context).map(|()| false)
-    })
-    .await
 }

@@ -1,17 +1,15 @@
 //! Standing for an office: terms in a loop.
 
-use std::future::{Future, poll_fn};
-use std::pin::pin;
+use std::future::Future;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::Duration;
 
 use redlock_core::env::Moment;
 use redlock_core::error::{Brief, Invalid};
 use redlock_core::request::MAX_NOTE_BYTES;
 
+use super::Election;
 use super::term::Term;
-use super::{Election, first};
 use crate::error::{LockError, LockErrorKind};
 use crate::lease::{Lease, LeaseEnd, chain};
 use crate::lock::Lock;
@@ -114,10 +112,10 @@ impl Election {
         E: From<LockError>,
     {
         let mut campaign = Campaign::begin(self)?;
-        // Boxed: a term is long and an election rare, and both would be large parts of its future.
-        while let Some((lease, term)) = Box::pin(campaign.elected()).await? {
+        while let Some((lease, term)) = campaign.elected().await? {
             let body = &mut body;
             let began = campaign.now();
+            // Boxed, as `run` stores the body several times.
             let held = Box::pin(lease.run(async |_| {
                 // Declared before the body, and so dropped behind it.
                 let _office = campaign.enter_office(&term);
@@ -256,31 +254,25 @@ impl<'a> Campaign<'a> {
             if std::mem::take(&mut self.stands_aside) {
                 self.stand_aside().await;
             }
-            let lease = {
-                let mut resigned = pin!(self.election.shared.resigned.raised());
-                let mut acquiring = pin!(self.election.lock().acquire());
-                let acquired = poll_fn(|context| {
-                    if resigned.as_mut().poll(context).is_ready() {
-                        return Poll::Ready(None);
+            let acquired = tokio::select! {
+                biased;
+                () = self.election.shared.resigned.raised() => return Ok(None),
+                acquired = self.election.lock().acquire() => acquired,
+            };
+            let lease = match acquired {
+                Ok(lease) => lease,
+                Err(error) => match error.kind() {
+                    LockErrorKind::ShuttingDown => return Ok(None),
+                    // The line of this process is full. The others are no error of an acquisition that
+                    // waits for ever; if they come all the same, a candidate goes on.
+                    LockErrorKind::Contended(_)
+                    | LockErrorKind::Unavailable(_)
+                    | LockErrorKind::Lost(_) => {
+                        self.stands_aside = true;
+                        continue;
                     }
-                    acquiring.as_mut().poll(context).map(Some)
-                });
-                match acquired.await {
-                    None => return Ok(None),
-                    Some(Ok(lease)) => lease,
-                    Some(Err(error)) => match error.kind() {
-                        LockErrorKind::ShuttingDown => return Ok(None),
-                        // The line of this process is full. The others are no error of an acquisition that
-                        // waits for ever; if they come all the same, a candidate goes on.
-                        LockErrorKind::Contended(_)
-                        | LockErrorKind::Unavailable(_)
-                        | LockErrorKind::Lost(_) => {
-                            self.stands_aside = true;
-                            continue;
-                        }
-                        _ => return Err(error),
-                    },
-                }
+                    _ => return Err(error),
+                },
             };
             // An election asks for a token.
             let Some(fencing_token) = lease.fencing_token() else {
@@ -310,8 +302,12 @@ impl<'a> Campaign<'a> {
         let pause = shortest.saturating_mul(2_u32.saturating_pow(doublings));
         let pause = pause.min(parameters.ttl).max(shortest);
         let until = self.now().saturating_add(pause);
-        let ended = first(shared.held.closed(), self.election.shared.resigned.raised());
-        first(ended, shared.environment.clock.sleep_until(until)).await;
+        tokio::select! {
+            biased;
+            () = shared.held.closed() => {}
+            () = self.election.shared.resigned.raised() => {}
+            () = shared.environment.clock.sleep_until(until) => {}
+        }
     }
 
     fn enter_office(&self, term: &Term) -> Office<'_> {

@@ -2,14 +2,13 @@
 
 use std::fmt;
 use std::future::{Future, poll_fn};
-use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 
 use redlock_core::env::{Clock, Moment};
 
+use super::ElectionShared;
 use super::flag::Flag;
-use super::{ElectionShared, first};
 use crate::lease::{FencingToken, LeaseHandle};
 
 /// A term of office: the body of [`Election::run`](super::Election::run) gets one each time that this
@@ -120,7 +119,11 @@ impl Term {
     /// # Cancellation
     /// Dropping the future has no effect.
     pub async fn ending(&self) {
-        first(self.asked_to_end(), self.shared.lease.expiring()).await;
+        tokio::select! {
+            biased;
+            () = self.asked_to_end() => {}
+            () = self.shared.lease.expiring() => {}
+        }
     }
 
     /// The fencing token of this term. It is higher than that of every term before. A store that refuses
@@ -158,33 +161,34 @@ impl Term {
     /// Completes when somebody has resigned, or `max_term` has passed.
     async fn asked_to_end(&self) {
         let shared = &*self.shared;
-        let resigned = first(shared.resigned.raised(), shared.election.resigned.raised());
         let too_long = async {
             match shared.until {
                 Some(until) => shared.clock.sleep_until(until).await,
                 None => std::future::pending().await,
             }
         };
-        first(resigned, too_long).await;
+        tokio::select! {
+            biased;
+            () = shared.resigned.raised() => {}
+            () = shared.election.resigned.raised() => {}
+            () = too_long => {}
+        }
     }
 
     /// Runs `body` until it returns; `None` if it went on for too long after it was asked to end. The body
     /// is gone when this completes.
     pub(super) async fn within<B: Future>(&self, body: B) -> Option<B::Output> {
-        let mut body = pin!(body);
-        let mut cut_off = pin!(async {
+        let cut_off = async {
             self.asked_to_end().await;
             let (clock, lease) = (&self.shared.clock, &self.shared.lease);
             let until = clock.now().saturating_add(lease.validity());
             clock.sleep_until(until).await;
-        });
-        poll_fn(|context| {
-            if let Poll::Ready(output) = body.as_mut().poll(context) {
-                return Poll::Ready(Some(output));
-            }
-            cut_off.as_mut().poll(context).map(|()| None)
-        })
-        .await
+        };
+        tokio::select! {
+            biased;
+            output = body => Some(output),
+            () = cut_off => None,
+        }
     }
 }
 

@@ -2,7 +2,6 @@
 #![doc = include_str!("shutdown.md")]
 
 use std::future::Future;
-use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::time::Duration;
@@ -180,8 +179,7 @@ impl Registry {
     /// Runs `work`; once a shutdown has begun, not beyond its deadline.
     pub(crate) async fn until_deadline<W: Future>(&self, work: W) -> Option<W::Output> {
         let shutdown = &self.shared.shutdown;
-        let mut work = pin!(work);
-        let mut out_of_time = pin!(async {
+        let out_of_time = async {
             let beginning = shutdown.begun.notified();
             if shutdown.began.get().is_none() {
                 beginning.await;
@@ -192,12 +190,12 @@ impl Registry {
             clock
                 .sleep_until(since.saturating_add(shutdown.deadline))
                 .await;
-        });
-        std::future::poll_fn(|context| match work.as_mut().poll(context) {
-            Poll::Ready(output) => Poll::Ready(Some(output)),
-            Poll::Pending => out_of_time.as_mut().poll(context).map(|()| None),
-        })
-        .await
+        };
+        tokio::select! {
+            biased;
+            output = work => Some(output),
+            () = out_of_time => None,
+        }
     }
 
     /// The report, once the shutdown that has begun is over.
@@ -276,14 +274,10 @@ impl Registry {
     }
 
     async fn within(&self, until: Moment, work: impl Future) {
-        let mut work = pin!(work);
-        let mut timer = self.shared.environment.clock.sleep_until(until);
-        std::future::poll_fn(|context| {
-            if work.as_mut().poll(context).is_ready() {
-                return Poll::Ready(());
-            }
-            Pin::new(&mut timer).poll(context)
-        })
-        .await;
+        tokio::select! {
+            biased;
+            _ = work => {}
+            () = self.shared.environment.clock.sleep_until(until) => {}
+        }
     }
 }

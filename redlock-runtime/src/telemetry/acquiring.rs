@@ -1,22 +1,17 @@
 //! An acquisition in progress, as metrics and spans show it.
 
-use std::future::Future;
-use std::pin::Pin;
-
 use redlock_core::env::About;
 use redlock_core::{NodeSet, Request, Resource};
 use tracing::Span;
 
 use super::metrics::{self, Holding, Metrics, Waiting};
 use super::outcome::AcquireOutcome;
-use super::span::{self, name_of, within};
+use super::span::{self, name_of};
 use super::throttles::about;
 use crate::error::LockError;
 use crate::site::Site;
 
 /// From the call to its end, whichever it is. One that is dropped before counts as cancelled.
-///
-/// It is part of an acquisition's future, and so has nothing that its owner has too.
 pub(crate) struct Acquiring {
     span: Span,
     waiting: Waiting,
@@ -35,9 +30,9 @@ impl Acquiring {
         }
     }
 
-    /// Polls the acquisition inside of its span.
-    pub(crate) fn within<F: Future>(&self, work: Pin<&mut F>) -> impl Future<Output = F::Output> {
-        within(&self.span, work)
+    /// The span of the acquisition.
+    pub(crate) fn span(&self) -> Span {
+        self.span.clone()
     }
 
     /// The lock is there.

@@ -5,8 +5,6 @@
 //! `error.type`); our own begin with `redlock.`, and times are in seconds.
 
 use std::fmt;
-use std::future::{Future, poll_fn};
-use std::pin::Pin;
 
 use redlock_core::lease::{BodyOutcome, FencingToken};
 use redlock_core::{LeaseHandle, NodeSet, Request};
@@ -17,15 +15,6 @@ use super::outcome::AcquireOutcome;
 use crate::error::LockError;
 use crate::parameters::Mode;
 use crate::site::Site;
-
-/// Polls `work` inside `span`. The caller keeps both: an acquisition's future is small, and a copy of the
-/// span would be a large part of it.
-pub(crate) fn within<F: Future>(
-    span: &Span,
-    mut work: Pin<&mut F>,
-) -> impl Future<Output = F::Output> {
-    poll_fn(move |context| span.in_scope(|| work.as_mut().poll(context)))
-}
 
 /// The span of an acquisition, from the call on. Add a new field to [`refused`] as well.
 pub(crate) fn acquire(site: &'static Site, request: &Request, nodes: &NodeSet) -> Span {

@@ -12,7 +12,6 @@ mod concurrency;
 mod drop_order;
 mod fixture;
 mod functions;
-mod future_size;
 mod parameters;
 mod parameters_of_calls;
 mod recursion;

@@ -1,7 +1,6 @@
 //! The task that keeps a node connected.
 
-use std::future::{Future as _, poll_fn};
-use std::pin::{Pin, pin};
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
@@ -110,14 +109,11 @@ impl Driver {
         }
         serve.leave_a_replica();
         let mut serve = Serving::new(serve);
-        let mut moved = pin!(moved(&self.address, located, &self.inbox, &self.options));
-        poll_fn(|context| {
-            if let Poll::Ready(ended) = Pin::new(&mut serve).poll(context) {
-                return Poll::Ready(ended);
-            }
-            moved.as_mut().poll(context).map(|error| serve.end(error))
-        })
-        .await
+        tokio::select! {
+            biased;
+            ended = &mut serve => ended,
+            error = moved(&self.address, located, &self.inbox, &self.options) => serve.end(error),
+        }
     }
 
     fn log(&self, error: &NodeError, logged: &mut String) {
@@ -181,14 +177,15 @@ impl Driver {
     }
 
     async fn has_ended_within(&self, pause: Duration) -> bool {
-        let mut pause = pin!(tokio::time::sleep(pause));
-        poll_fn(|context| {
-            if let HasEnded(true) = self.inbox.has_ended(context) {
-                return Poll::Ready(true);
-            }
-            pause.as_mut().poll(context).map(|()| false)
-        })
-        .await
+        let ended = poll_fn(|context| match self.inbox.has_ended(context) {
+            HasEnded(true) => Poll::Ready(()),
+            HasEnded(false) => Poll::Pending,
+        });
+        tokio::select! {
+            biased;
+            () = ended => true,
+            () = tokio::time::sleep(pause) => false,
+        }
     }
 }
 
