@@ -12,7 +12,6 @@ use crate::function::Function;
 use crate::parameters::{Key, Kind, Variant};
 use crate::plan::{Argument, IfLocked, Note, Plan, Resource, Template, Value};
 use crate::returns::Output;
-use crate::transaction;
 
 /// Writes the function that runs the user's body under the lock.
 //
@@ -80,7 +79,6 @@ pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
     let private = quote_spanned!(Span::mixed_site()=> #runtime::__private);
     let output = Output::of(function);
 
-    let warnings = transaction::warnings(function, &private);
     let name = function.signature.ident.to_string();
     let name = Literal::string(name.trim_start_matches("r#"));
     let call = call(plan, &name, &private);
@@ -107,7 +105,6 @@ pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
     let value = Ident::new("__value", output.span);
     let answering = output.answering(plan.if_locked, &private);
     let block = quote_spanned! {Span::mixed_site()=>
-        #(#warnings)*
         #call
         #held
         let __body = #body;

@@ -28,7 +28,7 @@ mod lifetimes;
 mod names;
 mod note;
 mod output;
-mod own_words;
+mod own_expressions;
 mod parameters;
 mod permits;
 mod plan;
@@ -41,8 +41,6 @@ mod template;
 #[cfg(test)]
 mod tests;
 mod times;
-mod transaction;
-mod unreplaced;
 mod unsuited;
 mod value;
 

@@ -9,7 +9,6 @@ use syn::ext::IdentExt as _;
 use syn::parse::Parser as _;
 
 use crate::suggest::{listed, nearest};
-use crate::unreplaced::plain;
 
 /// The names with which a placeholder can begin.
 pub(crate) struct Names {
@@ -92,6 +91,12 @@ impl Names {
             format!("unknown parameter `{root}`; available: {}", listed(known()))
         }
     }
+}
+
+/// A parameter's name as a template contains it: `type` for `r#type`.
+fn plain(name: &Ident) -> String {
+    let name = name.to_string();
+    name.strip_prefix("r#").map(str::to_owned).unwrap_or(name)
 }
 
 /// True for the spelling of constants and statics. rustc knows whether there is one of that name.

@@ -6,7 +6,7 @@ use crate::errors::Errors;
 use crate::names::Names;
 use crate::parameters::Key;
 use crate::plan::Note;
-use crate::resource::{is_expression, template};
+use crate::resource::template;
 use crate::value::literal;
 
 /// Checks the note.
@@ -21,10 +21,7 @@ pub(crate) fn check(value: &Expr, names: &Names, errors: &mut Errors) -> Option<
             );
             None
         }
-        None => {
-            let is_expression = is_expression(Key::Note, value, names, errors);
-            is_expression.then(|| Note::Expression(value.clone()))
-        }
+        None => Some(Note::Expression(value.clone())),
     }
 }
 
@@ -93,11 +90,6 @@ mod tests {
             (
                 r#""job {task.id}""#,
                 "unknown parameter `task`; available: `id`, `job`",
-            ),
-            (
-                r#"concat!("job {id}")"#,
-                "`{id}` in this string is not replaced, as only a literal on its own is a template; \
-                 write `note = \"job {id}\"`, or use `format!`",
             ),
         ] {
             let (note, errors) = checked(value);

@@ -7,7 +7,7 @@ use syn::FnArg;
 use syn::parse::Parser as _;
 
 use crate::function::{Binding, bindings, block, parse_header, split_inner_attributes};
-use crate::own_words::find_own;
+use crate::own_expressions::OwnExpressions;
 use crate::unsuited::is_function;
 
 /// The item, with the lease's name bound and with the `async` that its awaits need.
@@ -33,7 +33,7 @@ pub(crate) fn stand_in(
         return item;
     }
 
-    if find_own(body.stream(), "await").is_some()
+    if OwnExpressions::of(body.stream()).has_await
         && let Some(at) = place_of_async(&header)
     {
         let here = Span::mixed_site().located_at(header[at].span());

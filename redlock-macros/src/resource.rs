@@ -9,7 +9,6 @@ use crate::names::{Names, identifier};
 use crate::parameters::Key;
 use crate::plan::{Argument, Resource, Template};
 use crate::template::{Placeholder, Scanned, scan};
-use crate::unreplaced::{Unreplaced, strings_in, unreplaced};
 use crate::value::{bare, literal};
 
 /// The longest key, in bytes. The runtime refuses a longer key too.
@@ -40,36 +39,8 @@ pub(crate) fn check(value: &Expr, names: &Names, errors: &mut Errors) -> Option<
             );
             None
         }
-        _ => expression(value, names, errors),
+        _ => Some(Resource::Expression(value.clone())),
     }
-}
-
-/// Checks an expression.
-fn expression(value: &Expr, names: &Names, errors: &mut Errors) -> Option<Resource> {
-    let expression = || Resource::Expression(value.clone());
-    is_expression(Key::Resource, value, names, errors).then(expression)
-}
-
-/// Checks the expression of the parameter `key`. A string in an expression is no template, so a
-/// placeholder in it is a mistake: all calls would take the same lock, or have the same note.
-pub(crate) fn is_expression(key: Key, value: &Expr, names: &Names, errors: &mut Errors) -> bool {
-    let unreplaced = unreplaced(value.to_token_stream(), &names.parameters);
-    let is_only = strings_in(value.to_token_stream()) == 1;
-    for Unreplaced { span, inside, text } in &unreplaced {
-        let template = if is_only {
-            format!("write `{} = {text:?}`", key.name())
-        } else {
-            "write the template as one literal".to_owned()
-        };
-        errors.at(
-            *span,
-            format!(
-                "`{{{inside}}}` in this string is not replaced, as only a literal on its own is a template; \
-                 {template}, or use `format!`"
-            ),
-        );
-    }
-    unreplaced.is_empty()
 }
 
 /// Checks an array of templates. An array without a template is an expression. An array with both is
@@ -92,7 +63,7 @@ fn all(array: &ExprArray, names: &Names, errors: &mut Errors) -> Option<Resource
         return None;
     }
     if array.elems.iter().all(|element| text(element).is_none()) {
-        return expression(&Expr::Array(array.clone()), names, errors);
+        return Some(Resource::Expression(Expr::Array(array.clone())));
     }
     let mut templates: Vec<Template> = Vec::new();
     let mut whole = true;

@@ -3,7 +3,7 @@
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens as _, quote, quote_spanned};
 
-use crate::own_words::{find_own, split_async};
+use crate::own_expressions::OwnExpressions;
 
 /// The place of the asynchronous block in the function.
 pub(crate) enum Shape {
@@ -69,7 +69,7 @@ impl Shape {
     pub(crate) fn early_return(&self) -> Option<Span> {
         match self {
             Self::AsyncFn => None,
-            Self::ReturnsFuture(tail) => find_own(tail.statements.clone(), "return"),
+            Self::ReturnsFuture(tail) => OwnExpressions::of(tail.statements.clone()).first_return,
         }
     }
 }
@@ -190,6 +190,17 @@ pub(crate) fn future_at_the_end(body: &Group) -> Option<(Shape, Group)> {
 
 fn collected(tokens: &[TokenTree]) -> TokenStream {
     tokens.iter().cloned().collect()
+}
+
+/// Splits `async move` (or `async`) off the end of the tokens.
+fn split_async(tokens: &[TokenTree]) -> Option<(&[TokenTree], &[TokenTree])> {
+    let is = |token: &TokenTree, word: &str| matches!(token, TokenTree::Ident(i) if i == word);
+    let length = match tokens {
+        [.., a, b] if is(a, "async") && is(b, "move") => 2,
+        [.., a] if is(a, "async") => 1,
+        _ => return None,
+    };
+    Some(tokens.split_at(tokens.len() - length))
 }
 
 /// Splits the path of `Box::pin` off the end of the tokens.

@@ -228,14 +228,4 @@ pub mod __private {
     pub use crate::parameters::{Counts, MinValidity, Mode, OnLost, Renewal, Wait};
     pub use crate::site::{Registration, Site};
     pub use crate::{FromLockError, FromSkip, Lease, LockError, Resource};
-
-    /// Called by a function that has a transaction of its caller, for the warning. On stable Rust,
-    /// this lint is the only way for a macro to warn.
-    #[deprecated(
-        note = "the lock is released when this function returns, and the caller commits the \
-                transaction after that, beside the next holder; begin and commit inside of the \
-                lock, or put `#[allow(deprecated)]` on the function if its caller holds the same \
-                lock (guide: tasks/transactions)"
-    )]
-    pub const fn lock_released_before_the_commit() {}
 }
