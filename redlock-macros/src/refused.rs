@@ -33,7 +33,8 @@ pub(crate) fn stand_in(
         return item;
     }
 
-    if OwnExpressions::of(body.stream()).has_await
+    let (inner_attributes, rest) = split_inner_attributes(body.clone());
+    if OwnExpressions::of(rest.stream()).has_await
         && let Some(at) = place_of_async(&header)
     {
         let here = Span::mixed_site().located_at(header[at].span());
@@ -54,7 +55,6 @@ pub(crate) fn stand_in(
         body.to_tokens(&mut output);
         return output;
     }
-    let (inner_attributes, rest) = split_inner_attributes(body);
     let binding = binding.unwrap_or_default();
     let inside = [inner_attributes, used, binding, rest.stream()];
     let mut body = Group::new(Delimiter::Brace, inside.into_iter().collect());
@@ -150,6 +150,10 @@ mod tests {
             "fn f() { LEASE Box::pin(async move { x.await }) }",
         );
         check("fn f() { let a = 1; }", "fn f() { LEASE let a = 1; }");
+        check(
+            "fn f() { #![allow(x)] x.await }",
+            "async fn f() { #![allow(x)] LEASE x.await }",
+        );
     }
 
     #[test]

@@ -38,5 +38,5 @@ async fn too_long(id: u64) -> Result<(), LockError> {
 
 fn main() {
     let _ = (empty(), number(), no_value(), unclosed_and_twice(), positional(1), unknown(1));
-    let _ = (too_long(1));
+    let _ = too_long(1);
 }
