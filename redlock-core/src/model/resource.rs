@@ -16,7 +16,7 @@ pub const MAX_NAMES: usize = 128;
 pub const RESERVED_PREFIX: &[u8] = b"redlock:";
 
 /// The auxiliary keys after [`RESERVED_PREFIX`].
-const AUXILIARY: [&[u8]; 4] = [b"marker", b"marker:2", b"permissions", b"flush"];
+const AUXILIARY: [&[u8]; 3] = [b"marker", b"permissions", b"flush"];
 /// The beginning of the keys of fencing counters, after [`RESERVED_PREFIX`].
 pub(crate) const COUNTERS: &[u8] = b"fence:";
 /// The beginning of the keys that remember runs, after [`RESERVED_PREFIX`].
@@ -291,7 +291,6 @@ mod tests {
     fn no_key_is_the_librarys_own_under_any_prefix() {
         for (prefix, name) in [
             ("redlock:", "marker"),
-            ("redlock:", "marker:2"),
             ("redlock:", "permissions"),
             ("redlock:", "flush"),
             ("redlock:", "fence:{order}"),

@@ -11,8 +11,7 @@ pub struct CheckAnswer<'a> {
     pub run_id: Option<&'a str>,
     /// The start of that process, by the node's clock, if the server tells it.
     pub started: Option<Duration>,
-    /// The node's marker, after the write if there was one: the second version is on a line of its own
-    /// after the first.
+    /// The node's marker, after the write if there was one.
     pub marker: Option<&'a [u8]>,
     /// The node's clock, since the Unix epoch.
     pub time: Duration,
@@ -22,13 +21,6 @@ pub struct CheckAnswer<'a> {
     pub answered: Moment,
 }
 
-impl<'a> CheckAnswer<'a> {
-    /// The first version of the marker, as the node has it.
-    pub(super) fn first_version(&self) -> Option<&'a [u8]> {
-        self.marker?.split(|byte| *byte == b'\n').next()
-    }
-}
-
 /// The verdict of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
@@ -36,22 +28,8 @@ pub struct Verdict {
     pub action: Action,
     /// True if the node may have forgotten what it granted to this client before.
     pub is_new_epoch: bool,
-    /// A second write, which may come with any action.
-    pub settings_write: Option<SettingsWrite>,
-    /// Other processes have stricter settings than this one: which, and what counts.
-    pub disagreement: Option<String>,
     /// The step of the node's clock since the check before, in ms; positive if forwards.
     pub stepped_ms: Option<i64>,
-}
-
-/// What a process says of itself on a node: in one step, if its marker still is `expected`, it becomes
-/// `new`. It says the same of the node, so that it does no harm however late it comes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SettingsWrite {
-    /// The marker before the write. The write does not happen with another one.
-    pub expected: Vec<u8>,
-    /// What it becomes.
-    pub new: Vec<u8>,
 }
 
 /// What to do with a node.

@@ -10,11 +10,11 @@ use parking_lot::Mutex;
 
 use crate::env::Moment;
 use crate::env::timers::wake;
+use crate::model::request::MAX_TTL;
 use crate::node::operation::HINT_WINDOW;
 use crate::quorum::majority;
 
 use super::clock::Look;
-use super::settings::StrictestSettings;
 use super::steps::{Readings, SteppedClock, whose_step};
 use super::{CLOCK_WINDOW, CheckAnswer, RestartCheck, marker_key};
 
@@ -48,8 +48,8 @@ struct Seat {
     run_id: Option<String>,
     /// True if the node has, or had, a marker: its set is not new.
     was_marked: bool,
-    /// The settings of processes that are written on the node.
-    settings: StrictestSettings,
+    /// The `max_ttl` in the node's last marker.
+    max_ttl: Duration,
     clock: Readings,
     /// The task that asks it.
     waker: Option<Waker>,
@@ -85,7 +85,7 @@ impl CheckedSet {
     pub fn new(restart_check: RestartCheck, max_ttl: Duration, size: usize) -> Self {
         Self {
             restart_check,
-            max_ttl,
+            max_ttl: max_ttl.min(MAX_TTL),
             size,
             key_prefix: Vec::new(),
             marker_key: marker_key(b""),
@@ -121,15 +121,16 @@ impl CheckedSet {
         self.max_ttl
     }
 
-    /// Records what processes say of themselves at `seat`.
-    pub(super) fn record_settings(&self, seat: usize, settings: StrictestSettings) {
-        self.state.lock().seats[seat].settings = settings;
+    /// Records the `max_ttl` in the marker of `seat`.
+    pub(super) fn record_max_ttl(&self, seat: usize, max_ttl: Duration) {
+        self.state.lock().seats[seat].max_ttl = max_ttl;
     }
 
-    /// True if a set without markers has to wait, by the settings of this client or of another one.
-    pub(super) fn is_strict(&self) -> bool {
-        let is_strict = |seat: &Seat| seat.settings.is_strict();
-        self.restart_check == RestartCheck::Strict || self.state.lock().seats.iter().any(is_strict)
+    /// The longest `max_ttl`, of this process or in the marker of any node.
+    pub(super) fn longest_max_ttl(&self) -> Duration {
+        let state = self.state.lock();
+        let others = state.seats.iter().map(|seat| seat.max_ttl);
+        others.fold(self.max_ttl, Duration::max)
     }
 
     /// How long a node that may have forgotten locks does not vote: the longest ttl of any client, a fiftieth for
@@ -137,12 +138,7 @@ impl CheckedSet {
     /// time to overtake a fencing token that came from a hint at the one end of its window, with a
     /// hint at the other end.
     pub fn quarantine(&self) -> Duration {
-        let others = {
-            let state = self.state.lock();
-            let said = state.seats.iter().map(|seat| seat.settings.max_ttl());
-            said.max().unwrap_or_default()
-        };
-        let longest = self.max_ttl.max(others).max(HINT_WINDOW * 2);
+        let longest = self.longest_max_ttl().max(HINT_WINDOW * 2);
         let margin = longest / 50 + CLOCK_WINDOW;
         longest.saturating_add(margin)
     }
@@ -155,7 +151,7 @@ impl CheckedSet {
             finding: Finding::Unknown,
             run_id: None,
             was_marked: false,
-            settings: StrictestSettings::default(),
+            max_ttl: Duration::ZERO,
             clock: Readings::default(),
             waker: None,
         });

@@ -49,17 +49,15 @@
 //! assert!(may_vote && marker.is_some());
 //! ```
 
-mod agreement;
+mod cause;
 mod check;
 mod checked_set;
 mod clock;
-mod details;
 mod marker;
 mod node_check;
 mod opening;
 mod process;
 mod quarantine;
-mod settings;
 mod steps;
 
 /// The rules, and why clients that follow them do not disagree unsafely.
@@ -68,7 +66,7 @@ mod protocol {}
 
 use std::time::Duration;
 
-pub use check::{Action, CheckAnswer, SettingsWrite, Verdict};
+pub use check::{Action, CheckAnswer, Verdict};
 pub use checked_set::CheckedSet;
 pub use marker::{Marker, marker_key};
 pub use node_check::{NodeCheck, NodeCheckOptions};

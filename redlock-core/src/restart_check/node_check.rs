@@ -6,21 +6,13 @@ use std::time::Duration;
 
 use crate::env::Moment;
 
+use super::cause::Cause;
 use super::clock::NodeClock;
-use super::details::{Cause, FoundMarker, MarkerDetails, held};
-use super::opening::AT_ONCE;
+use super::marker::millis;
 use super::process::{Process, Processes};
 use super::quarantine::OperatorIdle;
-use super::settings::StrictestSettings;
-use super::steps::SteppedClock;
+use super::steps::{Suspicion, Unwritten, is_unchanged, step_ms};
 use super::{Action, CheckAnswer, CheckedSet, Marker, RestartCheck, Verdict, WRITES_WITHIN};
-
-/// The longest wait for the other nodes to tell whose clock stepped, longer than the interval at which
-/// they are checked. After it, the step counts as the node's.
-const UNDECIDED: Duration = Duration::from_secs(30);
-
-/// The pause before the next check of a node whose step is undecided.
-const SOON: Duration = Duration::from_millis(250);
 
 /// How a [`NodeCheck`] behaves.
 #[derive(Clone, Copy, Debug, Default)]
@@ -45,37 +37,20 @@ pub struct NodeCheck {
     pub(super) cause: Option<Cause>,
     /// The operator's word on the node, if there is one.
     pub(super) operator_idle: Option<OperatorIdle>,
-    /// The statements of processes on the node that still count.
-    pub(super) said: StrictestSettings,
     /// A marker was there once: a node without one has lost it.
     has_seen_marker: bool,
     /// The marker under which the node was last seen in use by any client.
     seen_under: Option<Marker>,
     /// The marker under which the node last voted, in this epoch.
     voted_under: Option<Marker>,
-    /// The last marker that was seen, as it is on the node, in its first version.
-    last_marker: Option<Vec<u8>>,
+    /// The marker of the last check.
+    last_marker: Option<Marker>,
     /// A step that is not yet known to be the node's clock or this host's.
     pub(super) suspicion: Option<Suspicion>,
     /// A step whose quarantine is not written on the node yet.
     pub(super) unwritten: Option<Unwritten>,
     clock: NodeClock,
     processes: Processes,
-}
-
-#[derive(Debug)]
-pub(super) struct Suspicion {
-    by_us: i128,
-    /// The marker before the step was seen.
-    marker: Option<Vec<u8>>,
-    seen: Moment,
-}
-
-#[derive(Debug)]
-pub(super) struct Unwritten {
-    /// The marker that the quarantine is to replace; once it is another one, others have judged.
-    marker: Option<Vec<u8>>,
-    cause: Cause,
 }
 
 impl NodeCheck {
@@ -95,7 +70,6 @@ impl NodeCheck {
             held_until: None,
             cause: None,
             operator_idle: None,
-            said: StrictestSettings::default(),
             has_seen_marker: false,
             seen_under: None,
             voted_under: None,
@@ -124,8 +98,9 @@ impl NodeCheck {
         let look = self.clock.read(check);
         let stepped = look.stepped;
         self.peers.record_clock(self.seat, check, look);
-        let twin = self.peers.twin(self.seat, check.run_id);
-        let action = match twin {
+        let found = check.marker.and_then(Marker::parse);
+        let is_on = self.peers.restart_check() != RestartCheck::Off;
+        let action = match self.peers.twin(self.seat, check.run_id) {
             Some(twin) => {
                 self.unreachable();
                 Action::Refuse {
@@ -139,38 +114,29 @@ impl NodeCheck {
             // With the restart check off, a step is no reason to close a node either: a single pool has
             // no quorum to fall back on, and for several pools the operator chose to go on. The step is
             // reported for the log.
-            None if self.peers.restart_check() == RestartCheck::Off => Action::Vote,
-            None => self.judge(check, process, stepped),
+            None if !is_on => Action::Vote,
+            None => {
+                let action = self.judge(check, found.as_ref(), process, stepped);
+                self.raised(check, found.as_ref(), action)
+            }
         };
-        let found = check.marker.and_then(FoundMarker::parse);
-        let is_opened = |found: &&FoundMarker| found.cause() != Some(Cause::Opening);
-        if let Some(found) = found.as_ref().filter(is_opened) {
-            self.seen_under = Some(found.marker.clone());
+        if let Some(found) = found.as_ref().filter(|found| found.cause != Cause::Opening) {
+            self.seen_under = Some(found.clone());
         }
-        let marker = found.map(|found| found.marker);
-        let is_new_epoch = stepped.is_some() && self.voted_under.is_some()
-            || self
-                .voted_under
-                .as_ref()
-                .is_some_and(|under| !self.is_under(under, marker.as_ref()));
+        let under = self.voted_under.as_ref();
+        let is_new_epoch =
+            under.is_some_and(|under| stepped.is_some() || !self.is_under(under, found.as_ref()));
         if is_new_epoch {
             self.voted_under = None;
         }
-        if action == Action::Vote && self.peers.restart_check() != RestartCheck::Off {
-            self.voted_under = marker;
+        if action == Action::Vote && is_on {
+            self.voted_under.clone_from(&found);
         }
-        self.last_marker = check.first_version().map(<[u8]>::to_vec);
-        let (mut settings_write, mut disagreement) = (None, None);
-        if self.peers.restart_check() != RestartCheck::Off {
-            settings_write = self.settings_write(check, &action);
-            disagreement = self.said.disagrees(self.own(check));
-        }
+        self.last_marker = found;
         Verdict {
             action,
             is_new_epoch,
-            settings_write,
-            disagreement,
-            stepped_ms: stepped.map(millis),
+            stepped_ms: stepped.map(step_ms),
         }
     }
 
@@ -185,16 +151,39 @@ impl NodeCheck {
         process
     }
 
+    /// The write that raises the `max_ttl` in the marker to this process's own, if it is shorter; otherwise
+    /// `action`. The node does not vote before: other processes have to know for how long locks may live.
+    fn raised(&self, check: &CheckAnswer<'_>, found: Option<&Marker>, action: Action) -> Action {
+        let max_ttl = self.peers.max_ttl();
+        let is_shorter = |it: &&Marker| is_ours(check, it) && it.max_ttl() < max_ttl;
+        let (Some(found), false) = (
+            found.filter(is_shorter),
+            matches!(action, Action::Write { .. }),
+        ) else {
+            return action;
+        };
+        let raised = Marker {
+            max_ttl_ms: millis(max_ttl),
+            ..found.clone()
+        };
+        let reason = match action {
+            Action::Hold { reason, .. } => reason,
+            _ => "the `max_ttl` in its marker is being raised to this process's own".to_owned(),
+        };
+        Self::replace(check, &raised, reason)
+    }
+
     fn judge(
         &mut self,
         check: &CheckAnswer<'_>,
+        found: Option<&Marker>,
         process: Process,
         stepped: Option<i128>,
     ) -> Action {
-        let found = check.marker.and_then(FoundMarker::parse);
-        let is_ours =
-            |found: &&FoundMarker| check.run_id.is_none_or(|it| it == found.marker.run_id);
-        let ours = found.as_ref().filter(is_ours);
+        let ours = found.filter(|it| is_ours(check, it));
+        if let Some(found) = found {
+            self.peers.record_max_ttl(self.seat, found.max_ttl());
+        }
         let is_marked = check.marker.is_some();
         let had_marker = self.has_seen_marker;
         if is_marked {
@@ -203,25 +192,21 @@ impl NodeCheck {
         if ours.is_some() {
             self.processes.is_marked(check);
         }
-        let is_opening = ours.is_some_and(|found| found.cause() == Some(Cause::Opening));
+        let is_opening = ours.is_some_and(|found| found.cause == Cause::Opening);
         if is_marked && !is_opening {
             self.peers.is_marked(self.seat);
         }
-        self.read_settings(check, found.as_ref());
         self.heed_the_operator(check, ours);
         if let Some(by_us) = stepped {
-            self.suspicion = Some(Suspicion {
-                by_us,
-                marker: self.last_marker.clone(),
-                seen: check.answered,
-            });
+            let marker = self.last_marker.clone();
+            self.suspicion = Some(Suspicion::new(by_us, marker, check.answered));
         }
-        if let Some(action) = self.suspect(check) {
+        if let Some(action) = self.suspect(check, found) {
             return action;
         }
         if let Some(step) = self
             .unwritten
-            .take_if(|it| it.marker.as_deref() == check.first_version())
+            .take_if(|it| is_unchanged(it.marker.as_ref(), found))
         {
             let action = self.quarantine(check, step.cause);
             // A clock that stepped back twice may have the same quarantine written already.
@@ -236,9 +221,6 @@ impl NodeCheck {
             return self.write(check, check.time, Cause::Idle, Cause::Idle.to_string());
         }
         if let Some(found) = ours {
-            if let Some(cause) = self.is_too_loose(check, found) {
-                return self.forgot(check, cause);
-            }
             if let Some(cause) = self.was_taken_for_new(found) {
                 // Somebody came by first who had not seen the set in use.
                 self.hold_for(self.peers.quarantine(), cause, check.answered);
@@ -250,12 +232,11 @@ impl NodeCheck {
             };
         }
         match found {
-            Some(found) if self.options.trust_aof && !self.said.is_careful() => {
-                let until = found.marker.until();
-                self.write(check, until, Cause::Kept, Cause::Kept.to_string())
+            Some(found) if self.options.trust_aof => {
+                self.write(check, found.until(), Cause::Kept, Cause::Kept.to_string())
             }
             Some(found) => {
-                let cause = self.processes.cause(check, Some(&found), Cause::Restarted);
+                let cause = self.processes.cause(check, Some(found), Cause::Restarted);
                 self.forgot(check, cause)
             }
             // Something else was seen in the same answer. The next client to come writes it down.
@@ -265,21 +246,23 @@ impl NodeCheck {
                 let cause = self.how_it_was_lost(check, process);
                 self.forgot(check, cause)
             }
-            None if self.peers.is_strict() => self.forgot(check, Cause::Strict),
+            None if self.peers.restart_check() == RestartCheck::Strict => {
+                self.forgot(check, Cause::Strict)
+            }
             None => self.blank(check),
         }
     }
 
     /// Why a node that this client saw in use had no marker in between, so that it was taken for new.
-    fn was_taken_for_new(&self, found: &FoundMarker) -> Option<Cause> {
+    fn was_taken_for_new(&self, found: &Marker) -> Option<Cause> {
         let before = self.seen_under.as_ref()?;
-        let is_new = matches!(found.cause(), Some(Cause::Opening | Cause::New));
-        let cause = if before.run_id == found.marker.run_id {
+        let is_new = matches!(found.cause, Cause::Opening | Cause::New);
+        let cause = if before.run_id == found.run_id {
             Cause::Flushed
         } else {
             Cause::RestartedEmpty
         };
-        (is_new && *before != found.marker).then_some(cause)
+        (is_new && !before.is_like(found)).then_some(cause)
     }
 
     /// Why a node that had a marker has none now.
@@ -293,50 +276,6 @@ impl NodeCheck {
         }
     }
 
-    /// The action for a step that was seen, if there is one.
-    fn suspect(&mut self, check: &CheckAnswer<'_>) -> Option<Action> {
-        let suspicion = self.suspicion.take()?;
-        let waited = check.answered.saturating_since(suspicion.seen);
-        match self.peers.whose_step(self.seat) {
-            // All leases were given up with the epoch; the nodes are as they were.
-            SteppedClock::Ours => None,
-            SteppedClock::Undecided if waited < UNDECIDED => {
-                let why = stepped(suspicion.by_us);
-                self.suspicion = Some(suspicion);
-                Some(Action::Hold {
-                    reason: format!(
-                        "{why}, or this host's did; the other nodes' clocks will show which"
-                    ),
-                    look_again: SOON,
-                    is_settled: true,
-                })
-            }
-            SteppedClock::Undecided | SteppedClock::Nodes => Some(self.step(check, &suspicion)),
-        }
-    }
-
-    /// The node's clock stepped: it dropped locks early, or will drop them late.
-    fn step(&mut self, check: &CheckAnswer<'_>, suspicion: &Suspicion) -> Action {
-        let quarantine = self.peers.quarantine();
-        let cause = stepped(suspicion.by_us);
-        self.hold_for(quarantine, cause, check.answered);
-        if check.first_version() != suspicion.marker.as_deref() {
-            // Since the check before, another client has written the marker, or the node was not
-            // checked for long. Other clients judge for themselves; this client waits.
-            return Action::Hold {
-                reason: held(Some(cause), quarantine),
-                look_again: AT_ONCE,
-                is_settled: true,
-            };
-        }
-        let action = self.quarantine(check, cause);
-        self.unwritten = Some(Unwritten {
-            marker: check.first_version().map(<[u8]>::to_vec),
-            cause,
-        });
-        action
-    }
-
     pub(super) fn write(
         &self,
         check: &CheckAnswer<'_>,
@@ -344,17 +283,25 @@ impl NodeCheck {
         cause: Cause,
         reason: String,
     ) -> Action {
-        let marker = Marker::new(check.run_id, until);
-        let since_ms = u64::try_from(check.time.as_millis()).unwrap_or(u64::MAX);
-        let settings = self.said.with(self.own(check));
-        let details = Some(MarkerDetails {
+        let max_ttl = match cause {
+            // No lock is held, so none lives for longer than this process knows.
+            Cause::Idle => self.peers.max_ttl(),
+            _ => self.peers.longest_max_ttl(),
+        };
+        let marker = Marker {
+            run_id: check.run_id.unwrap_or(Marker::UNKNOWN).to_owned(),
+            since_ms: millis(check.time),
             cause,
-            since_ms,
-            settings,
-        });
+            max_ttl_ms: millis(max_ttl),
+            until_ms: millis(until),
+        };
+        Self::replace(check, &marker, reason)
+    }
+
+    fn replace(check: &CheckAnswer<'_>, marker: &Marker, reason: String) -> Action {
         Action::Write {
             expected: check.marker.map(<[u8]>::to_vec),
-            new: FoundMarker { marker, details }.to_bytes(),
+            new: marker.to_bytes(),
             not_after: check.time.saturating_add(WRITES_WITHIN),
             reason,
         }
@@ -370,12 +317,7 @@ impl NodeCheck {
     }
 }
 
-fn millis(us: i128) -> i64 {
-    i64::try_from(us / 1000).unwrap_or(i64::MAX)
-}
-
-fn stepped(by_us: i128) -> Cause {
-    Cause::Stepped {
-        by_ms: millis(by_us),
-    }
+/// True if the marker is that of the node's present process, as far as this is known.
+fn is_ours(check: &CheckAnswer<'_>, found: &Marker) -> bool {
+    check.run_id.is_none_or(|run_id| run_id == found.run_id)
 }

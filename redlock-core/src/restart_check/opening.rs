@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use super::cause::Cause;
 use super::checked_set::SetView;
-use super::details::Cause;
 use super::{Action, CheckAnswer, NodeCheck};
 
 /// When to look again at what changes within milliseconds.

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::CheckAnswer;
-use super::details::{Cause, FoundMarker};
+use super::cause::Cause;
+use super::{CheckAnswer, Marker};
 
 /// Tolerance when start times are compared: a server tells its uptime in whole seconds, and the clocks of
 /// two servers differ.
@@ -56,13 +56,10 @@ impl Processes {
     pub(super) fn cause(
         &self,
         check: &CheckAnswer<'_>,
-        found: Option<&FoundMarker>,
+        found: Option<&Marker>,
         other: Cause,
     ) -> Cause {
-        let written = found.and_then(|found| {
-            let since = found.details.as_ref()?.since();
-            Some((&found.marker.run_id, since))
-        });
+        let written = found.map(|found| (&found.run_id, found.since()));
         let marked = self.marked.as_ref().map(|(run_id, at)| (run_id, *at));
         let mut before = [written, marked].into_iter().flatten();
         let was_up = |started: Duration| {

@@ -12,10 +12,12 @@
 use std::time::Duration;
 
 use crate::env::Moment;
+use crate::model::brief::Brief;
 
-use super::details::{Cause, FoundMarker, MarkerDetails, held, is_idle};
+use super::cause::Cause;
+use super::marker::IDLE;
 use super::opening::AT_ONCE;
-use super::{Action, CLOCK_WINDOW, CheckAnswer, NodeCheck};
+use super::{Action, CLOCK_WINDOW, CheckAnswer, Marker, NodeCheck};
 
 /// A quarantine that is longer than this, and than the client's own, is no quarantine but garbage.
 const LONGEST_PLAUSIBLE: Duration = Duration::from_secs(24 * 60 * 60);
@@ -32,6 +34,20 @@ pub(super) enum OperatorIdle {
     Taken(u64),
 }
 
+/// The reason why a node does not vote, and the time that is left. The text before the `;` does not change
+/// with time, and the whole text is true for as long as it is shown, which is until the next check.
+pub(super) fn held(cause: Option<Cause>, left: Duration) -> String {
+    let left = Brief(left);
+    match cause {
+        Some(cause) => {
+            format!("{cause}, so it may have forgotten locks; it votes again within {left}")
+        }
+        None => format!(
+            "it may have forgotten locks, or dropped them early; it votes again within {left}"
+        ),
+    }
+}
+
 fn set_back(from: Duration, to: Duration) -> Cause {
     let back = i64::try_from(to.saturating_sub(from).as_millis()).unwrap_or(i64::MAX);
     Cause::Stepped { by_ms: -back }
@@ -39,38 +55,31 @@ fn set_back(from: Duration, to: Duration) -> Cause {
 
 impl NodeCheck {
     /// A marker of this very process: the quarantine that it tells of, or none.
-    pub(super) fn follow(&mut self, check: &CheckAnswer<'_>, found: &FoundMarker) -> Action {
+    pub(super) fn follow(&mut self, check: &CheckAnswer<'_>, found: &Marker) -> Action {
         let quarantine = self.peers.quarantine();
-        let mut until = found.marker.until();
-        if let Some(details) = &found.details
-            && details.since() > check.time.saturating_add(CLOCK_WINDOW)
-        {
+        let (since, mut until) = (found.since(), found.until());
+        if since > check.time.saturating_add(CLOCK_WINDOW) {
             // The node's clock was set back behind the marker, on all nodes alike if no step was seen.
-            if until > details.since() {
+            if until > since {
                 // How much of the quarantine is over is not known.
-                return self.forgot(check, set_back(check.time, details.since()));
+                return self.forgot(check, set_back(check.time, since));
             }
             until = check.time;
         }
         if until.saturating_sub(check.time) > quarantine.max(LONGEST_PLAUSIBLE) {
             return self.forgot(check, Cause::Garbled);
         }
-        // The process that wrote it may have a shorter quarantine than other processes.
-        let closed = found
-            .details
-            .as_ref()
-            .filter(|details| details.cause.closes());
-        let ends = closed.map(|details| details.since().min(check.time).saturating_add(quarantine));
-        let left = ends
-            .unwrap_or_default()
-            .max(until)
-            .saturating_sub(check.time);
+        if found.cause.closes() {
+            // The process that wrote it may have known a shorter `max_ttl` only.
+            until = until.max(since.min(check.time).saturating_add(quarantine));
+        }
+        let left = until.saturating_sub(check.time);
         if !left.is_zero() {
             self.held_until = self
                 .held_until
                 .max(Some(check.answered.saturating_add(left.min(quarantine))));
-            if let Some(details) = closed {
-                self.cause = Some(details.cause);
+            if found.cause.closes() {
+                self.cause = Some(found.cause);
             }
         }
         let left = left.max(self.left(check));
@@ -117,23 +126,12 @@ impl NodeCheck {
 
     /// An operator's word ends what this client knew before it was given, and nothing else. What the
     /// same check shows is recorded afterwards.
-    pub(super) fn heed_the_operator(
-        &mut self,
-        check: &CheckAnswer<'_>,
-        ours: Option<&FoundMarker>,
-    ) {
-        let taken = |found: &FoundMarker| match &found.details {
-            Some(MarkerDetails {
-                cause: Cause::Idle,
-                since_ms,
-                ..
-            }) => Some(OperatorIdle::Taken(*since_ms)),
-            _ => None,
-        };
-        let word = if check.marker.is_some_and(is_idle) {
+    pub(super) fn heed_the_operator(&mut self, check: &CheckAnswer<'_>, ours: Option<&Marker>) {
+        let taken = ours.filter(|found| found.cause == Cause::Idle);
+        let word = if check.marker == Some(IDLE) {
             Some(OperatorIdle::Given)
         } else {
-            ours.and_then(taken)
+            taken.map(|found| OperatorIdle::Taken(found.since_ms))
         };
         let is_news = match (self.operator_idle, word) {
             (_, None) | (Some(OperatorIdle::Given), Some(_)) => false,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use redlock_core::restart_check::{Marker, marker_key};
+use redlock_core::restart_check::marker_key;
 use redlock_runtime::parameters::LockOptions;
 use redlock_runtime::registry::Registry;
 use redlock_runtime::{Config, Redlock, lock};
@@ -27,9 +27,7 @@ pub(crate) fn put_in_use(nodes: &Nodes) {
     }
     for node in nodes {
         let run_id = node.info("run_id").expect("a server says which run it is");
-        let until_ms = 0;
-        let marker = Marker { run_id, until_ms };
-        node.set(marker_key(b""), marker.to_bytes(), None);
+        node.set(marker_key(b""), format!("1 {run_id} 0 new 0 0"), None);
     }
 }
 

@@ -49,7 +49,6 @@ async fn the_prefix_of_pottery_is_no_reserved_name() {
     let mut theirs = Neighbour::Pottery.start(&nodes.urls());
     for name in [
         "marker",
-        "marker:2",
         "fence:{order}",
         "readers:{order}",
         "permit:1:{order}",

@@ -39,14 +39,9 @@ fn is_good(prefix: &str, name: &[u8]) -> bool {
     let key = [prefix.as_bytes(), name].concat();
     let ends = |end: &&str| key.ends_with(end.as_bytes());
     // Under another key prefix this key is one of the library's own keys.
-    let is_anothers = [
-        "redlock:marker",
-        "redlock:marker:2",
-        "redlock:permissions",
-        "redlock:flush",
-    ]
-    .iter()
-    .any(ends)
+    let is_anothers = ["redlock:marker", "redlock:permissions", "redlock:flush"]
+        .iter()
+        .any(ends)
         || key.windows(14).any(|part| part == b"redlock:fence:")
         || key.windows(13).any(|part| part == b"redlock:once:")
         || key.windows(15).any(|part| part == b"redlock:permit:")

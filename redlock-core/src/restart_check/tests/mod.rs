@@ -1,6 +1,6 @@
 //! A node check fed by hand, and clients with node checks against nodes that forget.
 
-mod agreement;
+mod max_ttl;
 mod model;
 mod opening;
 mod steps;
@@ -9,7 +9,8 @@ mod table;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::details::{Cause, FoundMarker};
+use super::cause::Cause;
+use super::marker::{IDLE, millis};
 use super::*;
 use crate::env::Moment;
 
@@ -37,10 +38,17 @@ pub(super) fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-// As a node has it: or not.
+/// A quarantine that another client wrote, as a node has it: or not.
 #[allow(clippy::unnecessary_wraps)]
 pub(super) fn marker(run_id: &str, until: Duration) -> Option<Vec<u8>> {
-    Some(Marker::new(Some(run_id), until).to_bytes())
+    let marker = Marker {
+        run_id: run_id.to_owned(),
+        since_ms: millis(until.saturating_sub(QUARANTINE)),
+        cause: Cause::Restarted,
+        max_ttl_ms: millis(MAX_TTL),
+        until_ms: millis(until),
+    };
+    Some(marker.to_bytes())
 }
 
 impl Bench {
@@ -111,16 +119,6 @@ impl Bench {
         panic!("it writes without end: {:?}", self.read());
     }
 
-    /// Checks, and says what the client has to say of itself.
-    pub(super) fn say(&mut self) -> Verdict {
-        let verdict = self.check();
-        if let Some(SettingsWrite { expected, new }) = verdict.settings_write.clone() {
-            assert_eq!(Some(expected), self.marker);
-            self.marker = Some(new);
-        }
-        verdict
-    }
-
     /// `self` finds the node as `other` does.
     pub(super) fn see(&mut self, other: &Self) {
         self.run_id = other.run_id;
@@ -129,15 +127,11 @@ impl Bench {
     }
 
     pub(super) fn read(&self) -> Marker {
-        self.found().marker
+        Marker::parse(self.marker.as_deref().unwrap()).unwrap()
     }
 
-    pub(super) fn cause(&self) -> Option<Cause> {
-        self.found().cause()
-    }
-
-    fn found(&self) -> FoundMarker {
-        FoundMarker::parse(self.marker.as_deref().unwrap()).unwrap()
+    pub(super) fn cause(&self) -> Cause {
+        self.read().cause
     }
 
     /// For how much longer the marker keeps the node from voting.

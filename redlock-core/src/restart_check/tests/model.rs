@@ -15,18 +15,11 @@ struct Node {
 }
 
 struct Client {
-    kind: Kind,
+    max_ttl: Duration,
     node_checks: Vec<NodeCheck>,
     /// What each has in hand and not sent yet.
     writes: Vec<Option<Action>>,
     connected_to: Vec<Option<u32>>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Kind {
-    Careful,
-    /// Trusts what a node comes back with, and closes it for a shorter time than others.
-    Loose,
 }
 
 #[derive(Clone, Debug)]
@@ -71,17 +64,17 @@ struct World {
 impl Node {
     /// True if the node's marker is not one with which the set is being opened.
     fn is_opened(&self) -> bool {
-        let found = self.marker.as_deref().and_then(FoundMarker::parse);
-        found.is_some_and(|found| found.cause() != Some(Cause::Opening))
+        let found = self.marker.as_deref().and_then(Marker::parse);
+        found.is_some_and(|found| found.cause != Cause::Opening)
     }
 }
 
 impl World {
     fn new() -> Self {
-        Self::of([Kind::Careful; 3])
+        Self::of([MAX_TTL; 3])
     }
 
-    fn of(kinds: [Kind; 3]) -> Self {
+    fn of(max_ttls: [Duration; 3]) -> Self {
         let node = |process| Node {
             process,
             marker: None,
@@ -91,7 +84,7 @@ impl World {
         Self {
             now: ms(1_000_000),
             nodes: (0..).take(NODES).map(node).collect(),
-            clients: kinds.into_iter().map(boot).collect(),
+            clients: max_ttls.into_iter().map(boot).collect(),
             last_write: ms(1_000_000),
             votes: 0,
         }
@@ -113,7 +106,7 @@ impl World {
             Event::Pass(span) => self.now += ms(span),
             Event::Ask(client, node) => self.ask(client, node),
             Event::Lose(client, node) => self.lose(client, node),
-            Event::Boot(client) => self.clients[client] = boot(self.clients[client].kind),
+            Event::Boot(client) => self.clients[client] = boot(self.clients[client].max_ttl),
             Event::Restart(node) if self.may_forget(node) => {
                 self.forget(node);
                 self.nodes[node].process += 10;
@@ -128,7 +121,7 @@ impl World {
             Event::Restart(_) | Event::RestartKept(_) | Event::Flush(_) => {}
             Event::Declare(node) => {
                 let node = &mut self.nodes[node];
-                node.marker = Some(b"idle".to_vec());
+                node.marker = Some(IDLE.to_vec());
                 (node.has_voted, node.forgot) = (false, None);
             }
         }
@@ -184,20 +177,13 @@ impl World {
             asked: now,
             answered: now,
         });
-        if let Some(SettingsWrite { expected, new }) = verdict.settings_write
-            && Some(expected) == node.marker
-        {
-            node.marker = Some(new);
-        }
         match verdict.action {
             Action::Vote => {
                 self.votes += 1;
                 node.has_voted = true;
-                if let Some(forgot) = node.forgot
-                    && client.kind == Kind::Careful
-                {
+                if let Some(forgot) = node.forgot {
                     assert!(
-                        self.now >= forgot + MAX_TTL,
+                        self.now >= forgot + client.max_ttl,
                         "client {client_index} lets node {node_index} vote {:?} after it forgot",
                         self.now.saturating_sub(forgot),
                     );
@@ -210,16 +196,14 @@ impl World {
     }
 }
 
-fn boot(kind: Kind) -> Client {
-    let trust_aof = kind == Kind::Loose;
-    let max_ttl = if trust_aof { MAX_TTL / 10 } else { MAX_TTL };
+fn boot(max_ttl: Duration) -> Client {
     let peers = Arc::new(CheckedSet::new(RestartCheck::Standard, max_ttl, NODES));
     let node_check = |name: char| {
-        let options = NodeCheckOptions { trust_aof };
+        let options = NodeCheckOptions::default();
         NodeCheck::new(Arc::clone(&peers), name.to_string(), options)
     };
     Client {
-        kind,
+        max_ttl,
         node_checks: ('a'..).take(NODES).map(node_check).collect(),
         writes: vec![None; NODES],
         connected_to: vec![None; NODES],
@@ -230,7 +214,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_client_lets_a_node_vote_that_forgot_within_the_longest_ttl(
+    fn no_client_lets_a_node_vote_that_forgot_within_its_longest_ttl(
         events in prop::collection::vec(event(), 1..400),
     ) {
         let mut world = World::new();
@@ -239,12 +223,11 @@ proptest! {
         }
     }
 
-    /// However loose the settings of the others are.
     #[test]
-    fn no_careful_client_lets_a_node_vote_that_forgot_because_another_one_does(
+    fn no_client_lets_a_node_vote_that_forgot_because_another_one_has_a_shorter_max_ttl(
         events in prop::collection::vec(event(), 1..400),
     ) {
-        let mut world = World::of([Kind::Loose, Kind::Careful, Kind::Careful]);
+        let mut world = World::of([MAX_TTL / 10, MAX_TTL, MAX_TTL]);
         for event in &events {
             world.apply(event);
         }
@@ -269,9 +252,9 @@ proptest! {
             world.apply(&Event::Pass(20));
         }
         for node in &world.nodes {
-            let found = FoundMarker::parse(node.marker.as_deref().unwrap()).unwrap();
-            prop_assert_eq!(found.cause(), Some(Cause::New));
-            prop_assert!(found.marker.until() <= world.now, "{:?}", found);
+            let found = Marker::parse(node.marker.as_deref().unwrap()).unwrap();
+            prop_assert_eq!(found.cause, Cause::New);
+            prop_assert!(found.until() <= world.now, "{:?}", found);
         }
         prop_assert!(world.votes > 0);
     }

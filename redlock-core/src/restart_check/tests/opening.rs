@@ -58,7 +58,7 @@ fn a_blank_set_is_opened_at_once_when_all_of_it_was_asked() {
     }
     for node in [a, b, c] {
         assert!(node.left().is_zero());
-        assert_eq!(node.cause(), Some(Cause::New));
+        assert_eq!(node.cause(), Cause::New);
     }
 }
 
@@ -98,7 +98,7 @@ fn a_set_is_new_only_to_who_reaches_a_majority_of_it() {
     // The last one may have been opened, have granted and have forgotten, all unseen.
     c.pass(ms(10));
     assert!(!is_unsettled(&c.settle()));
-    assert_eq!((c.left(), c.cause()), (QUARANTINE, Some(Cause::Late)));
+    assert_eq!((c.left(), c.cause()), (QUARANTINE, Cause::Late));
 }
 
 /// However long the process that began stands still, and wherever.
@@ -136,7 +136,7 @@ fn a_process_that_stands_still_while_it_opens_a_set_closes_no_node() {
                 let actions = settle_all([a, b, c]);
                 assert_eq!(actions, [const { Action::Vote }; 3], "{marked} {opened}");
                 for node in &nodes {
-                    assert_eq!(node.cause(), Some(Cause::New));
+                    assert_eq!(node.cause(), Cause::New);
                 }
             }
         }
@@ -272,12 +272,9 @@ fn an_operators_word_opens_a_set_for_everybody() {
     }
     pass(&mut others, ms(1_000));
     for node in &mut others {
-        node.marker = Some(b"idle".to_vec());
+        node.marker = Some(IDLE.to_vec());
         assert_eq!(node.settle(), Action::Vote);
-        assert_eq!(
-            (node.left(), node.cause()),
-            (Duration::ZERO, Some(Cause::Idle))
-        );
+        assert_eq!((node.left(), node.cause()), (Duration::ZERO, Cause::Idle));
     }
     // A client that did not see the word itself sees that it was given.
     see(&mut nodes, &others);
@@ -290,7 +287,7 @@ fn an_operators_word_opens_a_set_for_everybody() {
 fn an_operators_word_opens_a_blank_set_under_a_strict_restart_check() {
     let mut nodes = three(RestartCheck::Strict);
     for node in &mut nodes {
-        node.marker = Some(b"idle\n2 run-a 5 new 5".to_vec());
+        node.marker = Some(IDLE.to_vec());
         assert_eq!(node.settle(), Action::Vote);
     }
 }
@@ -298,7 +295,7 @@ fn an_operators_word_opens_a_blank_set_under_a_strict_restart_check() {
 #[test]
 fn an_operators_word_says_nothing_of_what_comes_after_it() {
     let mut a = Bench::voting();
-    a.marker = Some(b"idle".to_vec());
+    a.marker = Some(IDLE.to_vec());
     let verdict = a.check();
     assert!(
         verdict.is_new_epoch,
@@ -325,7 +322,7 @@ fn an_operators_word_counts_although_this_host_stood_still() {
     }
     pass(&mut nodes, ms(1_000));
     for node in &mut nodes {
-        node.marker = Some(b"idle".to_vec());
+        node.marker = Some(IDLE.to_vec());
         node.time += ms(7_000);
     }
     let [a, b, c] = &mut nodes;
@@ -335,17 +332,17 @@ fn an_operators_word_counts_although_this_host_stood_still() {
 #[test]
 fn an_operators_word_does_not_cover_a_step_that_is_seen_along_with_it() {
     let mut a = Bench::voting();
-    a.marker = Some(b"idle".to_vec());
+    a.marker = Some(IDLE.to_vec());
     a.time += ms(7_000);
     let action = a.settle();
     assert!(reason(&action).contains("7000 ms ahead"), "{action:?}");
     assert!(matches!(a.settle(), Action::Hold { .. }));
     // Another client writes it down: it is the same word.
     let since = a.time.as_millis();
-    a.marker = Some(format!("1 run1 {since}\n2 run1 {since} idle {since}").into_bytes());
+    a.marker = Some(format!("1 run1 {since} idle 10000 {since}").into_bytes());
     assert!(matches!(a.settle(), Action::Hold { .. }));
     // Given once more, it is about the step too.
-    a.marker = Some(b"idle".to_vec());
+    a.marker = Some(IDLE.to_vec());
     assert_eq!(a.settle(), Action::Vote);
 }
 
@@ -386,7 +383,7 @@ fn a_quarantine_whose_end_lies_behind_a_clock_that_was_set_back_begins_anew() {
     later.see(&bench);
     later.time -= ms(86_000_000);
     assert!(matches!(later.settle(), Action::Hold { .. }));
-    assert_eq!(later.cause(), Some(Cause::Stepped { by_ms: -86_000_000 }));
+    assert_eq!(later.cause(), Cause::Stepped { by_ms: -86_000_000 });
     later.pass(QUARANTINE);
     assert_eq!(later.settle(), Action::Vote);
 }

@@ -193,26 +193,14 @@ impl Town {
                 "READONLY You can't write against a read only replica.".to_owned(),
             );
         }
-        // The second version is a second line, with a key of its own.
-        let second = [&keys[0][..], b":2"].concat();
-        let more = this.memory.get(&second);
-        let more = more.map(|more| [b"\n", &more[..]].concat());
         let mut marker = this.memory.get(&keys[0]);
-        if let (Some(marker), Some(more)) = (&mut marker, more) {
-            marker.extend(more);
-        }
         if let [expected, new, not_after] = arguments {
             let found = marker
                 .as_ref()
                 .map_or(b"-".to_vec(), |it| [b"=", &it[..]].concat());
             let not_after: u64 = String::from_utf8_lossy(not_after).parse().unwrap_or(0);
             if found == *expected && (now + EPOCH_MICROS) / 1000 <= not_after {
-                let mut lines = new.splitn(2, |byte| *byte == b'\n');
-                let memory = &this.memory;
-                memory.put(&keys[0], lines.next().unwrap_or_default(), FOREVER);
-                if let Some(more) = lines.next() {
-                    memory.put(&second, more, FOREVER);
-                }
+                this.memory.put(&keys[0], new, FOREVER);
                 marker = Some(new.clone());
             }
         }

@@ -103,8 +103,8 @@ pub(crate) const NODES: &[Mutant] = &[
         name: "restart-check-off",
         patches: &[Patch {
             file: NODE_CHECK,
-            find: "None => self.judge(check, process, stepped),",
-            replace: "None => Action::Vote,",
+            find: "self.raised(check, found.as_ref(), action)",
+            replace: "Action::Vote",
         }],
         profile: "forgetful",
         breaks: Invariant::Exclusion,

@@ -22,8 +22,6 @@ pub(super) struct CheckLog {
     warned: Vec<String>,
     /// True if the node's clock differs from this host's clock.
     is_off: bool,
-    /// The disagreement with the settings of other processes.
-    disagreement: Option<String>,
 }
 
 impl CheckLog {
@@ -36,7 +34,6 @@ impl CheckLog {
             logged_on: 0,
             warned: Vec::new(),
             is_off: false,
-            disagreement: None,
         }
     }
 
@@ -79,16 +76,6 @@ impl CheckLog {
     /// Records that the node does not vote for a reason that is logged elsewhere, or is over at once.
     pub(super) fn does_not_vote(&mut self) {
         self.is_voting = false;
-    }
-
-    /// Logs that other processes have other settings.
-    pub(super) fn disagreement(&mut self, text: Option<String>) {
-        if text != self.disagreement {
-            if let Some(text) = &text {
-                log!(warn, pool = %self.pool, "{text}");
-            }
-            self.disagreement = text;
-        }
     }
 
     pub(super) fn stepped(&self, by_ms: i64) {

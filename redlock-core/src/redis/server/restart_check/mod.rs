@@ -157,13 +157,6 @@ impl ServerCheck {
             asked: self.asked,
             answered,
         });
-        // The next question carries this write.
-        self.write = verdict.settings_write.map(|settings_write| Write {
-            expected: Some(settings_write.expected),
-            new: settings_write.new,
-            not_after: Duration::MAX,
-        });
-        self.log.disagreement(verdict.disagreement);
         // Doubts that this check raised concern the other nodes. This node is asked when its verdict
         // says.
         self.doubts += self.peers.doubts() - doubts;

@@ -7,24 +7,16 @@ use crate::redis::connection::vetting::refused;
 use crate::redis::protocol::wire::{Digits, Value, pack};
 
 /// Sets the marker if it has the expected value and it is not too late. Returns the time and the
-/// marker. `-` stands for a missing marker, `=` precedes the value of an existing one. The marker's
-/// second version is the second line of its text, and has a key of its own: a process that knows only
-/// the first version takes any other text for garbage. A user without access to that key does without
-/// the second version.
+/// marker. `-` stands for a missing marker, `=` precedes the value of an existing one.
 const CHECK: &str = "\
     local time = redis.call('TIME') \
-    local second = KEYS[1] .. ':2' \
     local marker = redis.pcall('GET', KEYS[1]) \
     if type(marker) == 'table' then marker = 'of another type' end \
-    local more = marker and redis.pcall('GET', second) \
-    if type(more) == 'string' then marker = marker .. '\\n' .. more end \
     local found = marker and '=' .. marker or '-' \
     local now = time[1] * 1000 + math.floor(time[2] / 1000) \
     if ARGV[1] and found == ARGV[1] and now <= tonumber(ARGV[3]) then \
       marker = ARGV[2] \
-      local line, more = string.match(marker, '^([^\\n]*)\\n(.*)$') \
-      redis.call('SET', KEYS[1], line or marker) \
-      if more then redis.pcall('SET', second, more) end \
+      redis.call('SET', KEYS[1], marker) \
     end \
     return {time[1], time[2], marker}";
 

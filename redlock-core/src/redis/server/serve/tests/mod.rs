@@ -136,18 +136,15 @@ async fn what_is_granted_behind_the_answer_that_it_forgot_is_no_vote() {
         "looked at first"
     );
     answer(&mut serve, &mut server, &checked(5_000, None)).await;
-    assert!(
-        socket.take().contains("1 ? 6000\n2 ? 5000 opening"),
-        "the set is new"
-    );
-    let opening = checked(5_000, Some("1 ? 6000\n2 ? 5000 opening 6000"));
+    assert!(socket.take().contains("1 ? 5000 opening"), "the set is new");
+    let opening = checked(5_000, Some("1 ? 5000 opening 1000 6000"));
     answer(&mut serve, &mut server, &opening).await;
     assert!(
-        socket.take().contains("1 ? 5000\n2 ? 5000 new"),
+        socket.take().contains("1 ? 5000 new"),
         "all of it is marked"
     );
     assert!(!is_voting());
-    let marked = checked(5_001, Some("1 ? 5000"));
+    let marked = checked(5_001, Some("1 ? 5000 new 1000 5000"));
     answer(&mut serve, &mut server, &marked).await;
     assert!(is_voting());
 

@@ -34,7 +34,7 @@ async fn a_server_that_does_not_take_the_marker_is_asked_now_and_then() {
         assert!(question.contains("redlock:marker") && !question.contains("1 ? "));
         answer(&mut serve, &mut server, &checked(5_000, None)).await;
         assert!(
-            socket.take().contains("1 ? 6000"),
+            socket.take().contains("1 ? 5000 opening 1000 6000"),
             "at once, what it is to be"
         );
         let before = Instant::now();
@@ -91,7 +91,7 @@ async fn what_another_server_granted_counts_no_more_where_that_one_is_refused() 
         );
         look(&mut serve);
         answer(&mut serve, &mut server, &blank).await;
-        let marked = checked(5_000, Some("1 ours 5000"));
+        let marked = checked(5_000, Some("1 ours 5000 new 1000 5000"));
         answer(&mut serve, &mut server, &marked).await;
         assert!(matches!(inbox.status(), NodeStatus::Voting));
         serve.end(lost("the address means another server now"));
@@ -105,7 +105,7 @@ async fn what_another_server_granted_counts_no_more_where_that_one_is_refused() 
         Some(&server_check),
     );
     look(&mut serve);
-    let theirs = checked(5_000, Some("1 theirs 5000"));
+    let theirs = checked(5_000, Some("1 theirs 5000 new 1000 5000"));
     server.write_all(theirs.as_bytes()).await.unwrap();
     let mut context = Context::from_waker(Waker::noop());
     let ended = Pin::new(&mut serve).poll(&mut context);
@@ -148,7 +148,12 @@ async fn a_server_that_answers_again_votes_at_once_and_behind_a_check() {
     let connected = connected(reader, &socket);
     let mut serve = Serve::new(connected, &inbox, &options, Some(&server_check));
     look(&mut serve);
-    answer(&mut serve, &mut server, &checked(5_000, Some("1 ? 5000"))).await;
+    answer(
+        &mut serve,
+        &mut server,
+        &checked(5_000, Some("1 ? 5000 new 1000 5000")),
+    )
+    .await;
     assert!(matches!(inbox.status(), NodeStatus::Voting));
 
     let acquired = submit(&inbox, &io, Want::Acquire { ttl, hint: 0 });
@@ -178,7 +183,7 @@ async fn a_server_that_answers_again_votes_at_once_and_behind_a_check() {
     let (checked_at, set_at) = (sent.find("redlock:marker"), sent.find("SET\r\n$1"));
     assert!(checked_at.is_some() && checked_at < set_at, "{sent}");
     // Its clock stepped while it stood still.
-    let stepped = checked(65_000, Some("1 ? 5000"));
+    let stepped = checked(65_000, Some("1 ? 5000 new 1000 5000"));
     answer(&mut serve, &mut server, &(stepped + "$-1\r\n")).await;
     assert_eq!(inbox.epoch(), 1);
     assert!(
