@@ -154,7 +154,7 @@ async fn what_a_programmer_has_to_mend_is_a_500_without_retry_after() {
 async fn the_error_itself_says_what_its_response_says() {
     let scene = Scene::start(Some(409)).await;
     let [server, _] = Server::both(&scene).await;
-    for what in ALL.into_iter().filter(|what| *what != What::Free) {
+    for what in ALL {
         let error = scene.play(what).await.unwrap_err();
         let reply = ask(&server, what).await;
         assert_eq!(error.http_status(), reply.status, "{what:?}");
@@ -166,18 +166,6 @@ async fn the_error_itself_says_what_its_response_says() {
     }
 }
 
-#[tokio::test]
-async fn a_function_that_returns_a_bare_response_answers_the_same() {
-    let scene = Scene::start(None).await;
-    for server in Server::both(&scene).await {
-        let reply = http_request(server.addr(), "POST", "/bare", "")
-            .await
-            .unwrap();
-        assert_problem(&reply, 423, "Locked", LOCKED);
-        assert_is_rest_of_an_hour(&reply);
-    }
-}
-
 async fn ask_kind(server: &Server, kind: &str, key: &str) -> HttpReply {
     let path = format!("/kinds/{kind}/{key}");
     http_request(server.addr(), "POST", &path, "")
@@ -186,9 +174,12 @@ async fn ask_kind(server: &Server, kind: &str, key: &str) -> HttpReply {
 }
 
 #[tokio::test]
-async fn a_handler_of_an_opaque_type_answers_the_same() {
+async fn a_handler_of_an_opaque_type_or_a_bare_response_answers_the_same() {
     let scene = Scene::start(None).await;
     for server in Server::both(&scene).await {
+        let reply = ask_kind(&server, "bare", "long").await;
+        assert_problem(&reply, 423, "Locked", LOCKED);
+
         let reply = ask_kind(&server, "opaque", "free").await;
         assert_eq!((reply.status, &*reply.body), (200, "done with free"));
         let media_type = reply.header("content-type").unwrap();
@@ -230,14 +221,5 @@ async fn a_status_and_a_text_are_those_of_the_response() {
         }
         let reply = ask_kind(&servers[0], "status", "long").await;
         assert_eq!((reply.status, &*reply.body), (expected, ""));
-    }
-}
-
-#[tokio::test]
-async fn a_free_lock_is_nothing_to_speak_of() {
-    let scene = Scene::start(None).await;
-    for server in Server::both(&scene).await {
-        let reply = ask(&server, What::Free).await;
-        assert_eq!((reply.status, &*reply.body), (200, "done"));
     }
 }

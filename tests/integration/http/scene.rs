@@ -13,7 +13,6 @@ use crate::http::SOON;
 /// What happens to the lock of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum What {
-    Free,
     HeldForLong,
     HeldForEver,
     AlreadyRun,
@@ -29,8 +28,7 @@ pub(crate) enum What {
     UnservedByTheHolderAbove,
 }
 
-pub(crate) const ALL: [What; 14] = [
-    What::Free,
+pub(crate) const ALL: [What; 13] = [
     What::HeldForLong,
     What::HeldForEver,
     What::AlreadyRun,
@@ -130,7 +128,6 @@ impl Scene {
     pub(crate) async fn play(&self, what: What) -> Result<&'static str, LockError> {
         let registry = self.registry();
         match what {
-            What::Free => registry.scope(annotated("free")).await,
             What::HeldForLong => registry.scope(annotated("long")).await,
             What::HeldForEver => registry.scope(annotated("ever")).await,
             What::AlreadyRun => {

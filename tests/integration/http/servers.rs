@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use redlock_runtime::{LockError, redlock};
+use redlock_runtime::LockError;
 
 use crate::http::scene::{ALL, Scene};
 
@@ -40,20 +40,15 @@ async fn play(scene: &Scene, path: &str) -> Result<&'static str, LockError> {
     scene.play(what.expect("a path of the scene")).await
 }
 
-#[redlock(resource = "long", retry_count = 0)]
-async fn bare_axum() -> axum::response::Response {
-    axum::response::Response::default()
-}
-
-#[redlock(resource = "long", retry_count = 0)]
-async fn bare_actix() -> actix_web::HttpResponse {
-    actix_web::HttpResponse::Ok().finish()
-}
-
 mod on_axum {
     use axum::http::StatusCode;
     use axum::response::{Html, IntoResponse, Response};
     use redlock_runtime::{LockError, redlock};
+
+    #[redlock(resource = "{key}", retry_count = 0)]
+    pub(super) async fn bare(key: &str) -> Response {
+        Response::default()
+    }
 
     #[redlock(resource = "{key}", retry_count = 0)]
     pub(super) async fn opaque(key: &str) -> impl IntoResponse + use<> {
@@ -97,6 +92,11 @@ mod on_actix {
     use redlock_runtime::redlock;
 
     #[redlock(resource = "{key}", retry_count = 0)]
+    pub(super) async fn bare(key: &str) -> HttpResponse {
+        HttpResponse::Ok().finish()
+    }
+
+    #[redlock(resource = "{key}", retry_count = 0)]
     pub(super) async fn opaque(key: &str) -> impl Responder + use<> {
         web::Html::new(format!("done with {key}"))
     }
@@ -117,13 +117,12 @@ async fn axum(scene: &Arc<Scene>) -> Server {
     use axum::response::IntoResponse;
     use axum::routing::post;
 
-    let (of_calls, of_bare) = (Arc::clone(scene), Arc::clone(scene));
+    let (of_calls, of_kinds) = (Arc::clone(scene), Arc::clone(scene));
     let calls = move |Path(what): Path<String>| async move { play(&of_calls, &what).await };
-    let bare = move || async move { of_bare.registry().scope(bare_axum()).await };
-    let of_kinds = Arc::clone(scene);
     let kinds = move |Path((kind, key)): Path<(String, String)>| async move {
         let registry = of_kinds.registry();
         match &*kind {
+            "bare" => registry.scope(on_axum::bare(&key)).await,
             "opaque" => registry.scope(on_axum::opaque(&key)).await.into_response(),
             "own_error" => registry
                 .scope(on_axum::own_error(&key))
@@ -134,7 +133,6 @@ async fn axum(scene: &Arc<Scene>) -> Server {
         }
     };
     let app = axum::Router::new()
-        .route("/bare", post(bare))
         .route("/kinds/{kind}/{key}", post(kinds))
         .route("/{what}", post(calls));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -152,8 +150,8 @@ fn actix(scene: &Arc<Scene>) -> Server {
     ) -> Result<&'static str, LockError> {
         play(&scene, &what).await
     }
-    async fn bare(scene: web::Data<Scene>) -> actix_web::HttpResponse {
-        scene.registry().scope(bare_actix()).await
+    async fn bare(scene: web::Data<Scene>, key: web::Path<String>) -> actix_web::HttpResponse {
+        scene.registry().scope(on_actix::bare(&key)).await
     }
 
     async fn opaque(scene: web::Data<Scene>, key: web::Path<String>) -> impl Responder {
@@ -173,7 +171,7 @@ fn actix(scene: &Arc<Scene>) -> Server {
     let app = move || {
         App::new()
             .app_data(data.clone())
-            .route("/bare", web::post().to(bare))
+            .route("/kinds/bare/{key}", web::post().to(bare))
             .route("/kinds/opaque/{key}", web::post().to(opaque))
             .route("/kinds/own_error/{key}", web::post().to(own_error))
             .route("/kinds/text/{key}", web::post().to(text))

@@ -3,11 +3,9 @@
 use std::time::{Duration, SystemTime};
 
 use redlock_runtime::config::SiteConfig;
-use redlock_runtime::error::NodeErrorKind;
 use redlock_runtime::health::NodeStatus;
 use redlock_runtime::parameters::{LockOptions, OnLost, Renewal, Wait};
 use redlock_runtime::registry::Registry;
-use redlock_runtime::testing::TestLocks;
 use redlock_runtime::{Config, LockError, lock, redlock};
 use redlock_tests::eventually;
 
@@ -83,20 +81,6 @@ async fn those_who_stand_in_line_and_what_has_no_body_are_told() {
     tokio::join!(waiting, looking);
     assert_eq!(registry.waiting(), 0);
     other.release().await;
-}
-
-/// On a clock of the test's, so that the lease is renewed in time on any machine.
-#[tokio::test(start_paused = true)]
-async fn a_renewal_is_an_extension_too() {
-    let locks = TestLocks::new();
-    let ttl = Duration::from_secs(60);
-    let request = lock("r").ttl(ttl).max_hold(Renewal::Unlimited);
-    let lease = request.acquire().await.unwrap();
-    assert_eq!(locks.registry().held()[0].extensions, 0);
-    tokio::time::sleep(ttl / 2).await;
-    let held = locks.registry().held();
-    assert_eq!(held[0].extensions, 1, "{held:?}");
-    lease.release().await;
 }
 
 #[redlock(resource = "plain:{id}", pools = ["a"], on_lost = "continue", name = "the plain one")]
@@ -226,34 +210,6 @@ async fn a_registry_is_ready_while_a_majority_of_its_default_pools_votes() {
     let registry = registry.clone();
     redlock.shutdown().await;
     assert!(registry.is_closing() && !registry.is_ready());
-}
-
-#[tokio::test]
-async fn a_killed_pool_is_told_with_its_last_error() {
-    let nodes = start_nodes(3).await;
-    let redlock = start(config(&nodes)).await;
-    nodes[1].kill();
-    let b = eventually("an error of b", SOON, || async {
-        let health = redlock.registry().health();
-        let b = health.into_iter().find(|it| it.pool == "b").unwrap();
-        match &b.node_health.last_error {
-            Some(_) if !b.is_voting() => Ok(b),
-            other => Err(format!("{other:?}")),
-        }
-    })
-    .await;
-    let NodeStatus::Abstaining(reason) = &b.status else {
-        panic!("it does not vote: {b:?}");
-    };
-    assert!(
-        matches!(
-            reason.kind(),
-            NodeErrorKind::Disconnected | NodeErrorKind::NotConnected
-        ),
-        "{reason:?}"
-    );
-    assert_eq!(b.node_health.connections, 1);
-    assert!(redlock.registry().is_ready());
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! What is served over HTTP, by both frameworks.
 
-use redlock_runtime::parameters::{LockOptions, Renewal};
+use redlock_runtime::parameters::Renewal;
 use redlock_runtime::registry::Registry;
 use redlock_runtime::{Config, LockError, Resource, inspect, lock, redlock};
 use redlock_tests::{NodeOptions, Nodes};
@@ -63,56 +63,33 @@ fn are_voting(health: &Value, expected: [bool; 3]) -> bool {
 }
 
 #[tokio::test]
-async fn what_is_held_is_served_while_one_of_three_nodes_is_frozen() {
+async fn what_is_held_and_how_the_nodes_do_is_served_while_one_of_three_is_down() {
     let nodes = start_nodes(3).await;
-    // By the default node timeout a frozen node is told from a slow one within a moment.
-    let config = nodes.urls().into_iter().zip('a'..);
-    let config = config.fold(Config::new(), |config, (url, name)| config.pool(name, url));
-    let config = config.defaults(LockOptions::new().wait(SOON));
-    let redlock = start(config.connect_timeout(SOON)).await;
+    let redlock = start(config(&nodes)).await;
     let registry = redlock.registry();
     let served = Framework::ALL.map(|framework| Served::at(framework, "", registry));
-    nodes[1].freeze();
+    nodes[1].kill();
     let on: Vec<&Served> = served.iter().collect();
-    registry
-        .clone()
-        .scope(show("order:42", &on, registry))
-        .await
-        .unwrap();
+    let shown = registry.clone().scope(show("order:42", &on, registry));
+    shown.await.unwrap();
     for served in on {
-        // A server that owes an answer for seconds is disconnected and not suspect any more, so it
-        // is frozen anew for each look.
-        nodes[1].thaw();
-        let all_vote = |health: &Value| are_voting(health, [true; 3]);
-        served.until("all to vote", all_vote).await;
-        nodes[1].freeze();
-        let owed = registry.clone().scope(lock("r").acquire()).await;
-        let health = served
-            .until("b alone to be suspect", |health| {
-                // A healthy node of a busy machine may be suspect between the two figures.
-                let votes = json!({"voting": 2, "needed": 2, "configured": 3});
-                are_voting(health, [true, false, true])
-                    && health["votes"] == votes
-                    && health["ready"] == json!(true)
-            })
-            .await;
+        let only_b_is_down = |health: &Value| are_voting(health, [true, false, true]);
+        let health = served.until("b not to vote", only_b_is_down).await;
+        let votes = json!({"voting": 2, "needed": 2, "configured": 3});
+        assert_eq!((&health["votes"], &health["ready"]), (&votes, &json!(true)));
         let b = &health["pools"][1];
-        assert_eq!(b["reason"]["kind"], json!("timed_out"), "{b:#}");
-        assert_eq!(b["last_error"]["kind"], json!("timed_out"), "{b:#}");
-        assert!(b["in_flight"].as_u64().unwrap() > 0, "{b:#}");
+        for error in [&b["reason"], &b["last_error"]] {
+            let kind = error["kind"].as_str().unwrap();
+            assert!(["disconnected", "not_connected"].contains(&kind), "{b:#}");
+        }
         let a = &health["pools"][0];
         assert!(a["latency_us"].as_u64().unwrap() > 0, "{a:#}");
         assert!(a["clock"]["ahead_us"].is_i64(), "{a:#}");
         assert_eq!(a["connections"], json!(1));
         let address = a["server"].as_str().unwrap();
         assert!(address.contains(&nodes[0].port().to_string()), "{address}");
-
         let page = served.get("/").await.body;
-        assert!(
-            page.contains("does not vote") && page.contains("no answer for"),
-            "{page}"
-        );
-        owed.unwrap().release().await;
+        assert!(page.contains("does not vote"), "{page}");
     }
 }
 
@@ -163,22 +140,6 @@ async fn a_probe_finds_it_ready_only_while_a_majority_votes() {
 }
 
 #[tokio::test]
-async fn a_name_of_the_object_style_is_shown_as_a_functions() {
-    let redlock = start(Config::new().pool("a", "memory://a")).await;
-    let registry = redlock.registry();
-    let named = lock("order:42").name("shop::refund").acquire();
-    let lease = registry.clone().scope(named).await.unwrap();
-    let served = Framework::ALL.map(|it| Served::at(it, "", registry));
-    for served in &served {
-        let held = served.json("/held").await;
-        assert_eq!(held["held"][0]["site"], json!("shop::refund"));
-        let page = served.get("/").await.body;
-        assert!(page.contains("shop::<wbr>refund"), "{page}");
-    }
-    lease.release().await;
-}
-
-#[tokio::test]
 async fn the_page_of_a_mounted_router_is_there_with_and_without_a_slash() {
     let redlock = start(Config::new().pool("a", "memory://a")).await;
     let served = Framework::ALL.map(|it| Served::at(it, "/locks", redlock.registry()));
@@ -191,6 +152,9 @@ async fn the_page_of_a_mounted_router_is_there_with_and_without_a_slash() {
         assert_eq!(slash.status, 200);
         assert!(links(&slash.body, "./held"), "{}", slash.body);
         assert_eq!(served.head("//").await, 200);
+        let refresh = r#"http-equiv="refresh""#;
+        assert!(!bare.body.contains(refresh), "{}", bare.body);
+        assert!(served.get("?live").await.body.contains(refresh));
         assert_eq!(served.get("/nothing").await.status, 404);
         assert_eq!(served.request("POST", "/nothing").await.status, 404);
     }
@@ -288,20 +252,4 @@ async fn neither_passwords_nor_whole_tokens_are_served_and_nothing_is_kept_or_ru
         assert_eq!(served.get("/other").await.status, 404);
     }
     lease.release().await;
-}
-
-#[tokio::test]
-async fn the_page_loads_itself_anew_where_it_is_asked_to_and_links_to_what_is_below_it() {
-    let config = Config::new().pool("m", "memory://m");
-    let redlock = start(config).await;
-    for framework in Framework::ALL {
-        let served = Served::at(framework, "/internal/locks", redlock.registry());
-        let page = served.get("/").await.body;
-        assert!(!page.contains("http-equiv"), "{page}");
-        // Relative to `/internal/locks`.
-        assert!(page.contains(r#"href="./locks/health""#), "{page}");
-        assert_eq!(served.get("/health").await.status, 200);
-        let live = served.get("?live").await;
-        assert!(live.status == 200 && live.body.contains(r#"http-equiv="refresh""#));
-    }
 }

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use redlock_runtime::config::RestartCheck;
-use redlock_runtime::health::NodeStatus;
 use redlock_runtime::parameters::LockOptions;
 use redlock_runtime::{Config, Redlock, lock};
 use redlock_tests::{NodeOptions, Nodes, RedisNode};
@@ -16,15 +15,6 @@ async fn refusal(config: Config) -> String {
         .map(|_| ())
         .unwrap_err()
         .to_string()
-}
-
-#[tokio::test]
-async fn an_empty_configuration_is_refused() {
-    let text = refusal(Config::new()).await;
-    assert!(
-        text.contains("no pools are configured") && text.contains("redlock.toml"),
-        "{text}"
-    );
 }
 
 #[tokio::test]
@@ -148,64 +138,6 @@ async fn durations_that_are_no_bound_or_leave_no_time_are_refused() {
 }
 
 #[tokio::test]
-async fn a_node_that_is_down_is_no_reason_not_to_start() {
-    let nodes = start_nodes(3).await;
-    nodes[1].kill();
-    let redlock = Redlock::start(config(&nodes)).await.unwrap();
-    let health = redlock.registry().health();
-    let voting: Vec<_> = health
-        .iter()
-        .map(|pool| matches!(pool.status, NodeStatus::Voting))
-        .collect();
-    assert_eq!(voting, [true, false, true]);
-    registry(&redlock)
-        .scope(lock("r").acquire())
-        .await
-        .unwrap()
-        .release()
-        .await;
-}
-
-#[tokio::test]
-async fn default_pools_are_all_unless_named() {
-    let nodes = start_nodes(3).await;
-    for (config, expected) in [
-        (config(&nodes), 3),
-        (config(&nodes).default_pools(["b"]), 1),
-    ] {
-        let redlock = Redlock::start(config).await.unwrap();
-        let lease = registry(&redlock).scope(lock("r").acquire()).await.unwrap();
-        let is_there = || nodes.values_of("r").iter().flatten().count();
-        redlock_tests::eventually("the votes", SOON, || async {
-            if is_there() == expected {
-                Ok(())
-            } else {
-                Err(format!("{} nodes", is_there()))
-            }
-        })
-        .await;
-        lease.release().await;
-        nodes.assert_no_lock_keys(SOON).await;
-    }
-}
-
-#[tokio::test]
-async fn a_password_in_a_url_works_and_never_shows() {
-    let node = RedisNode::start_with(NodeOptions::default().password("s3cret")).await;
-    let config = Config::new().pool("a", node.url());
-    let config = config.node_timeout(SOON).connect_timeout(SOON);
-    assert!(!format!("{config:?}").contains("s3cret"));
-    let redlock = Redlock::start(config).await.unwrap();
-    assert!(!format!("{redlock:?}").contains("s3cret"));
-    registry(&redlock)
-        .scope(lock("r").acquire())
-        .await
-        .unwrap()
-        .release()
-        .await;
-}
-
-#[tokio::test]
 async fn a_start_without_a_majority_that_lets_us_in_is_refused() {
     let options = || NodeOptions::default().password("s3cret");
     let nodes = Nodes::start_with(3, options()).await;
@@ -277,34 +209,4 @@ async fn a_program_can_wait_until_a_majority_votes() {
         .unwrap()
         .release()
         .await;
-}
-
-#[tokio::test]
-async fn a_memory_pool_is_a_node_that_can_be_cut_off() {
-    let config = Config::new().defaults(LockOptions::new().retry_count(0));
-    let config = ["a", "b", "c"].into_iter().fold(config, |config, name| {
-        config.pool(name, format!("memory://{name}"))
-    });
-    let redlock = Redlock::start(config).await.unwrap();
-    let node = |name| redlock.registry().memory_node(name).unwrap();
-    registry(&redlock)
-        .scope(async {
-            node("c").cut();
-            let lease = lock("r").acquire().await.unwrap();
-            assert_eq!(node("a").keys(), [b"r"]);
-            assert!(node("c").keys().is_empty());
-            lease.release().await;
-            node("b").cut();
-            let error = lock("r").acquire().await.unwrap_err();
-            assert!(
-                error.to_string().contains("b: cut off; c: cut off"),
-                "{error}"
-            );
-            node("b").restore();
-            lock("r").acquire().await.unwrap().release().await;
-        })
-        .await;
-    for name in ["a", "b", "c"] {
-        assert!(node(name).keys().is_empty(), "{name}");
-    }
 }

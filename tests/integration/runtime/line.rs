@@ -18,13 +18,6 @@ async fn holds(mut stage: Stage) -> Result<String, LockError> {
     Ok(current().expect("a lease").token_id().to_owned())
 }
 
-#[redlock(resource = "r", wait = "1m", fencing = true)]
-async fn holds_fenced(mut stage: Stage) -> Result<i64, LockError> {
-    stage.play().await;
-    let token = current().expect("a lease").fencing_token();
-    Ok(token.expect("`fencing = true`").as_i64())
-}
-
 #[tokio::test]
 async fn each_holder_has_a_lease_and_an_entry_of_its_own() {
     let (nodes, redlock) = start(3).await;
@@ -47,56 +40,6 @@ async fn each_holder_has_a_lease_and_an_entry_of_its_own() {
     let next = waiting.await.unwrap().unwrap();
     assert!(!token.is_empty() && !next.is_empty());
     assert!(registry(&redlock).held().is_empty());
-    nodes.assert_no_lock_keys(SOON).await;
-}
-
-#[tokio::test]
-async fn fenced_calls_of_one_process_get_growing_tokens() {
-    let (nodes, redlock) = start(3).await;
-    let mut calls = Vec::new();
-    for _ in 0..5 {
-        let (stage, director) = stage();
-        calls.push((spawn_on(&redlock, holds_fenced(stage)), director));
-    }
-    let mut holding = Vec::new();
-    for (call, director) in calls {
-        // Whichever order they came in, each ends as soon as it has begun.
-        director.end.send(()).unwrap();
-        holding.push(call);
-    }
-    let mut tokens = Vec::new();
-    for call in holding {
-        tokens.push(call.await.unwrap().unwrap());
-    }
-    let mut sorted = tokens.clone();
-    sorted.sort_unstable();
-    sorted.dedup();
-    assert_eq!(sorted.len(), tokens.len(), "{tokens:?}");
-    nodes.assert_no_lock_keys(SOON).await;
-}
-
-#[tokio::test]
-async fn a_shutdown_turns_away_those_who_stand_in_line() {
-    let (nodes, redlock) = start(3).await;
-    let (first, director) = stage();
-    let holding = spawn_on(&redlock, holds(first));
-    director.begun.await.unwrap();
-    let waiting: Vec<_> = (0..3)
-        .map(|_| {
-            let (stage, _) = stage();
-            spawn_on(&redlock, holds(stage))
-        })
-        .collect();
-    until_in_line(&redlock, 3).await;
-    let shutdown = tokio::spawn(async move { redlock.shutdown().await });
-    for call in waiting {
-        let refused = call.await.unwrap().unwrap_err();
-        assert!(refused.is_shutting_down(), "{refused}");
-    }
-    // The holder has the grace period. No caller is in line, so the lock is not handed over.
-    director.end.send(()).unwrap();
-    holding.await.unwrap().unwrap();
-    shutdown.await.unwrap();
     nodes.assert_no_lock_keys(SOON).await;
 }
 

@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use redlock_runtime::error::LockErrorKind;
 use redlock_runtime::parameters::MAX_NOTE_BYTES;
-use redlock_runtime::peek::{LockStatus, Remaining};
+use redlock_runtime::peek::Remaining;
 use redlock_runtime::{LockError, Redlock, current, lock, redlock};
-use redlock_tests::{drop_after, eventually};
 
 use crate::runtime::fixture::{SOON, config, registry, start};
 
@@ -109,31 +108,6 @@ async fn a_call_below_a_holder_has_the_holders_note() {
 }
 
 #[tokio::test]
-async fn refusals_and_the_table_of_held_locks_tell_the_note() {
-    let (nodes, redlock) = start(3).await;
-    let other = Redlock::start(config(&nodes)).await.unwrap();
-    let lock_here = lock("r").note("line 1\nline 2");
-    let lease = registry(&redlock).scope(lock_here.acquire()).await.unwrap();
-    let held = &redlock.registry().held()[0];
-    assert_eq!(held.note.as_ref().unwrap().as_str(), "line 1\nline 2");
-
-    for redlock in [&redlock, &other] {
-        let refused = registry(redlock)
-            .scope(lock("r").retry_count(0).acquire())
-            .await;
-        let error = refused.unwrap_err();
-        let text = error.to_string();
-        assert!(text.contains(r"(`line 1\u{a}line 2`)"), "{text}");
-        let LockErrorKind::Contended(contended) = error.kind() else {
-            panic!("{error}");
-        };
-        let note = contended.holding.note().unwrap();
-        assert_eq!(note.as_str(), "line 1\nline 2");
-    }
-    lease.release().await;
-}
-
-#[tokio::test]
 async fn a_look_tells_the_holder_from_any_registry() {
     let (nodes, redlock) = start(3).await;
     let other = Redlock::start(config(&nodes)).await.unwrap();
@@ -196,37 +170,10 @@ async fn a_look_without_a_registry_says_so() {
 }
 
 #[tokio::test]
-async fn a_look_is_possible_while_the_registry_shuts_down_and_says_who_is_missing() {
-    let (nodes, redlock) = start(3).await;
+async fn a_look_is_possible_while_the_registry_shuts_down() {
+    let (_nodes, redlock) = start(3).await;
     let registry = registry(&redlock);
-    for node in nodes.iter().take(2) {
-        node.kill();
-    }
-    eventually("two nodes to be missed", SOON, || async {
-        let missed = registry
-            .health()
-            .iter()
-            .filter(|pool| !pool.is_voting())
-            .count();
-        (missed == 2)
-            .then_some(())
-            .ok_or_else(|| format!("{missed} missed"))
-    })
-    .await;
     redlock.shutdown().await;
     let status = registry.scope(lock("r").peek()).await.unwrap();
-    let LockStatus::Undecided(undecided) = status else {
-        panic!("{status}");
-    };
-    assert!(undecided.failed.len() >= 2, "{undecided}");
-}
-
-#[tokio::test]
-async fn a_look_may_be_dropped_at_any_await() {
-    let (nodes, redlock) = start(3).await;
-    let _entered = redlock.registry().enter();
-    for polls in 0..4 {
-        let _ = drop_after(polls, lock("r").peek()).await;
-    }
-    nodes.assert_no_lock_keys(SOON).await;
+    assert!(status.is_free(), "{status}");
 }

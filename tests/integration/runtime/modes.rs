@@ -117,28 +117,6 @@ async fn the_end_of_a_read_below_a_write_does_not_end_the_write() {
     nodes.assert_no_lock_keys(SOON).await;
 }
 
-#[tokio::test]
-async fn readers_hold_it_together_and_a_writer_alone() {
-    let (nodes, redlock) = start(3).await;
-    scoped(&redlock, async {
-        let one = outside(7, Mode::Read).await.unwrap();
-        let other = outside(7, Mode::Read).await.unwrap();
-        let refused = outside(7, Mode::Write).await.unwrap_err();
-        assert!(refused.to_string().contains("held by readers"), "{refused}");
-        let held = redlock.registry().held();
-        assert_eq!(held.len(), 2);
-        assert!(held.iter().all(|lease| lease.mode == Some(Mode::Read)));
-        one.release().await;
-        other.release().await;
-        let writer = outside(7, Mode::Write).await.unwrap();
-        assert!(outside(7, Mode::Read).await.unwrap_err().is_contended());
-        assert_eq!(writer.mode(), Some(Mode::Write));
-        drop(writer);
-    })
-    .await;
-    nodes.assert_no_lock_keys(SOON).await;
-}
-
 /// The error of a refused call is one sentence about the resource, also if the lock has no holder.
 #[tokio::test]
 async fn a_call_that_only_has_to_let_others_go_first_is_told_whom() {

@@ -9,12 +9,9 @@ use redlock_runtime::lease::LeaseEnd;
 use redlock_runtime::parameters::{Counts, OnLost, Wait};
 use redlock_runtime::testing::TestLocks;
 use redlock_runtime::{Config, FromLockError, LockError, Redlock, lock, redlock};
-use redlock_tests::drop_after;
 use tokio::sync::oneshot;
 
-use crate::runtime::fixture::{
-    SOON, config, registry, spawn_on, start, until_in_line, until_served,
-};
+use crate::runtime::fixture::{SOON, config, spawn_on, start, until_in_line, until_served};
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
 
@@ -226,40 +223,6 @@ async fn a_type_of_ones_own_says_what_success_is() {
 }
 
 #[tokio::test]
-async fn processes_that_tick_at_once_run_it_once() {
-    let nodes = crate::runtime::fixture::start_nodes(3).await;
-    let mut fleet = Vec::new();
-    for _ in 0..4 {
-        fleet.push(Redlock::start(config(&nodes)).await.unwrap());
-    }
-    for _ in 0..10 {
-        let runs = std::sync::Arc::new(AtomicU32::new(0));
-        let ticks = fleet.iter().map(|redlock| {
-            let runs = std::sync::Arc::clone(&runs);
-            spawn_on(redlock, async move {
-                let job = lock("r").once_per(HOUR).wait(Wait::For(SOON));
-                job.run(async { runs.fetch_add(1, Ordering::Relaxed) })
-                    .await
-            })
-        });
-        let ticks: Vec<_> = ticks.collect();
-        let mut already = 0;
-        for tick in ticks {
-            match tick.await.unwrap() {
-                Ok(_) => {}
-                Err(error) if error.is_already_run() => already += 1,
-                Err(error) => panic!("{error}"),
-            }
-        }
-        assert_eq!((runs.load(Ordering::Relaxed), already), (1, 3));
-        until_served(&nodes, &fleet[0]).await;
-        for node in &nodes {
-            node.del("redlock:once:{r}");
-        }
-    }
-}
-
-#[tokio::test]
 async fn a_skipped_call_has_the_value_of_a_held_lock() {
     let locks = TestLocks::new();
     let runs = AtomicU32::new(0);
@@ -316,30 +279,6 @@ async fn a_key_prefix_is_part_of_the_records_key() {
     assert_eq!(keys, [b"shop:redlock:once:{shop:r}".to_vec()]);
     locks.assert_remembered("r");
     locks.assert_all_free();
-}
-
-#[tokio::test]
-async fn a_call_may_be_dropped_at_any_await() {
-    let (nodes, redlock) = start(3).await;
-    for polls in 0..16 {
-        let runs = AtomicU32::new(0);
-        let call = registry(&redlock).scope(skips(&runs));
-        let outcome = drop_after(polls, call).await;
-        nodes.assert_no_lock_keys(SOON).await;
-        until_served(&nodes, &redlock).await;
-        let records = nodes.values_of("redlock:once:{r}");
-        let remembered = records.iter().flatten().count();
-        // A run that has ended is remembered, whether or not its caller saw the release confirmed.
-        let expected = if runs.load(Ordering::Relaxed) == 1 {
-            3
-        } else {
-            0
-        };
-        assert_eq!(remembered, expected, "after {polls} polls: {outcome:?}");
-        for node in &nodes {
-            node.del("redlock:once:{r}");
-        }
-    }
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use redlock_runtime::lease::FencingToken;
 use redlock_runtime::{LockError, Redlock, Resource, current, lock, redlock};
 use redlock_tests::{Nodes, eventually};
 
-use crate::runtime::fixture::{SOON, config, registry, spawn_on, start, until_served};
+use crate::runtime::fixture::{SOON, config, registry, spawn_on, start};
 
 fn token() -> String {
     current().expect("a lease").token_id().to_owned()
@@ -43,20 +43,6 @@ async fn outer(id: u64) -> Result<(), LockError> {
     Ok(())
 }
 
-#[redlock(resource = "order:{id}")]
-async fn spawns(id: u64) -> Result<LockErrorKind, LockError> {
-    let refused = tokio::spawn(registry_of_task().scope(inner(id))).await;
-    Ok(refused.unwrap().unwrap_err().kind().clone())
-}
-
-tokio::task_local! {
-    static REGISTRY: redlock_runtime::registry::Registry;
-}
-
-fn registry_of_task() -> redlock_runtime::registry::Registry {
-    REGISTRY.with(Clone::clone)
-}
-
 /// As deep as it is told, each level below the one before.
 #[redlock(resource = "tree", guard = lease)]
 async fn descends(levels: u32) -> Result<String, LockError> {
@@ -73,21 +59,6 @@ async fn a_call_below_the_holder_shares_its_lease() {
     registry(&redlock).scope(outer(7)).await.unwrap();
     nodes.assert_no_lock_keys(SOON).await;
     registry(&redlock).scope(descends(20)).await.unwrap();
-    nodes.assert_no_lock_keys(SOON).await;
-}
-
-#[tokio::test]
-async fn a_spawned_task_is_not_below_its_spawner() {
-    let (nodes, redlock) = start(3).await;
-    let registry = registry(&redlock);
-    let refused = REGISTRY
-        .scope(registry.clone(), registry.scope(spawns(7)))
-        .await;
-    let refused = refused.unwrap();
-    assert!(
-        matches!(refused, LockErrorKind::Contended(_)),
-        "{refused:?}"
-    );
     nodes.assert_no_lock_keys(SOON).await;
 }
 
@@ -114,22 +85,6 @@ async fn two_siblings_without_a_holder_above_exclude_each_other() {
     nodes.assert_no_lock_keys(SOON).await;
 }
 
-#[redlock(resource = ["a", "b"])]
-async fn holds_both() -> Result<(), LockError> {
-    assert_eq!(holds_a().await?, token());
-    Ok(())
-}
-
-#[redlock(resource = "a")]
-async fn holds_a() -> Result<String, LockError> {
-    Ok(token())
-}
-
-#[redlock(resource = "a")]
-async fn wants_more() -> Result<(), LockError> {
-    holds_both().await
-}
-
 #[redlock(resource = "r")]
 async fn unfenced() -> Result<(), LockError> {
     fenced().await.map(|_| ())
@@ -154,19 +109,6 @@ async fn fenced_twice() -> Result<(), LockError> {
     let ours = current().and_then(|lease| lease.fencing_token());
     assert_eq!(ours.map(FencingToken::as_u64), Some(fenced().await?));
     Ok(())
-}
-
-#[tokio::test]
-async fn a_part_of_what_is_held_is_held_and_a_whole_that_is_held_in_part_is_refused() {
-    let (nodes, redlock) = start(3).await;
-    registry(&redlock).scope(holds_both()).await.unwrap();
-    let refused = registry(&redlock).scope(wants_more()).await.unwrap_err();
-    let text = refused.to_string();
-    assert!(refused.is_invalid(), "{text}");
-    for name in ["::holds_both`", "::wants_more`", "`a`"] {
-        assert!(text.contains(name), "{text}");
-    }
-    nodes.assert_no_lock_keys(SOON).await;
 }
 
 #[tokio::test]
@@ -229,61 +171,6 @@ async fn other_pools_are_another_lock_where_they_can_be_and_are_refused_where_th
     nodes.assert_no_lock_keys(SOON).await;
 }
 
-#[redlock(resource = "r", ttl = "1m", guard = lease)]
-async fn calls_one_that_takes_longer() -> Result<(), LockError> {
-    takes_longer().await?;
-    assert!(
-        lease.validity() > Duration::from_secs(60),
-        "it was extended"
-    );
-    takes_less().await?;
-    assert!(lease.validity() > Duration::from_secs(60), "and not cut");
-    Ok(())
-}
-
-#[redlock(resource = "r", ttl = "4m", guard = lease)]
-async fn takes_longer() -> Result<(), LockError> {
-    assert!(lease.validity() > Duration::from_secs(60));
-    Ok(())
-}
-
-#[redlock(resource = "r", ttl = "1s")]
-async fn takes_less() -> Result<(), LockError> {
-    Ok(())
-}
-
-#[tokio::test]
-async fn a_call_that_needs_longer_extends_the_lease_and_none_shortens_it() {
-    let (nodes, redlock) = start(3).await;
-    registry(&redlock)
-        .scope(calls_one_that_takes_longer())
-        .await
-        .unwrap();
-    nodes.assert_no_lock_keys(SOON).await;
-}
-
-#[redlock(resource = "r")]
-async fn leaves_a_lease_behind() -> Result<redlock_runtime::Lease, LockError> {
-    lock("r").acquire().await
-}
-
-#[tokio::test]
-async fn the_lock_is_released_when_the_last_of_those_who_share_it_has_gone() {
-    let (nodes, redlock) = start(3).await;
-    let left = registry(&redlock)
-        .scope(leaves_a_lease_behind())
-        .await
-        .unwrap();
-    assert!(!left.validity().is_zero());
-    assert_eq!(registry(&redlock).held().len(), 1);
-    until_served(&nodes, &redlock).await;
-    for node in &nodes {
-        assert!(node.get("r").is_some());
-    }
-    left.release().await;
-    nodes.assert_no_lock_keys(SOON).await;
-}
-
 #[redlock(resource = "r")]
 async fn is_frozen_with_a_lease_of_its_own(
     begun: tokio::sync::oneshot::Sender<()>,
@@ -312,26 +199,6 @@ async fn a_shutdown_calls_the_body_back_before_it_takes_what_shares_its_lock() {
     assert!(matches!(error.kind(), LockErrorKind::Lost(_)), "{error}");
     assert_eq!(report.cancelled.len(), 1, "{report}");
     assert!(report.stuck.is_empty(), "{report}");
-    nodes.assert_no_lock_keys(SOON).await;
-}
-
-#[redlock(resource = "r", ttl = "1m", max_hold = "unlimited", guard = lease)]
-async fn winds_down(begun: tokio::sync::oneshot::Sender<()>) -> Result<&'static str, LockError> {
-    begun.send(()).unwrap();
-    lease.expiring().await;
-    assert!(!lease.validity().is_zero());
-    Ok("wound down")
-}
-
-#[tokio::test]
-async fn a_body_that_waits_for_its_lease_to_expire_hears_of_a_shutdown() {
-    let (nodes, redlock) = start(3).await;
-    let (begun, has_begun) = tokio::sync::oneshot::channel();
-    let call = spawn_on(&redlock, winds_down(begun));
-    has_begun.await.unwrap();
-    let report = redlock.shutdown().await;
-    assert_eq!(call.await.unwrap().unwrap(), "wound down");
-    assert_eq!(report.finished.len(), 1, "{report}");
     nodes.assert_no_lock_keys(SOON).await;
 }
 

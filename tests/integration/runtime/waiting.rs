@@ -3,15 +3,10 @@
 use std::time::Duration;
 
 use redlock_runtime::parameters::{LockOptions, Wait};
-use redlock_runtime::{Config, FromSkip, LockError, Redlock, lock, redlock};
+use redlock_runtime::{FromSkip, LockError, Redlock, lock, redlock};
 use redlock_tests::{Nodes, drop_after};
 
-use crate::runtime::fixture::{SOON, config, registry, spawn_on, stage, start, until_in_line};
-
-#[redlock(resource = "r", wait = "1m", retry_delay = 10)]
-async fn waits_a_minute() -> Result<&'static str, LockError> {
-    Ok("ran")
-}
+use crate::runtime::fixture::{SOON, config, registry, spawn_on, start, until_in_line};
 
 #[redlock(resource = "r", wait = "forever", retry_delay = 10)]
 async fn waits_forever() -> Result<&'static str, LockError> {
@@ -26,13 +21,6 @@ async fn waits_for(budget: Duration) -> Result<&'static str, LockError> {
 #[redlock(resource = "r", retry_count = 0)]
 async fn tries_once() -> Result<&'static str, LockError> {
     Ok("ran")
-}
-
-/// Holds `r` until the test says otherwise.
-#[redlock(resource = "r", max_hold = "unlimited")]
-async fn holds(mut stage: crate::runtime::fixture::Stage) -> Result<(), LockError> {
-    stage.play().await;
-    Ok(())
 }
 
 #[redlock(resource = "r", if_locked = "skip")]
@@ -93,34 +81,6 @@ async fn stubborn(n: usize) -> (Nodes, Redlock) {
     drop(first);
     let config = config(&nodes).defaults(LockOptions::new().wait(Wait::Forever));
     (nodes, Redlock::start(config).await.unwrap())
-}
-
-#[tokio::test]
-async fn a_call_that_waits_runs_when_the_lock_is_free() {
-    let (nodes, redlock) = start(3).await;
-    let (stage, director) = stage();
-    let holding = spawn_on(&redlock, holds(stage));
-    director.begun.await.unwrap();
-    let refused = registry(&redlock).scope(tries_once()).await.unwrap_err();
-    assert!(refused.is_contended(), "{refused}");
-
-    let waiting = [
-        spawn_on(&redlock, waits_a_minute()),
-        spawn_on(&redlock, waits_forever()),
-        spawn_on(&redlock, waits_for(SOON)),
-    ];
-    // They wait: the holder is asked for the end only once one behind them has had enough.
-    let budget = Duration::from_secs(1);
-    let refused = registry(&redlock).scope(waits_for(budget)).await;
-    let refused = refused.unwrap_err();
-    assert!(refused.is_contended(), "{refused}");
-
-    director.end.send(()).unwrap();
-    for call in waiting {
-        assert_eq!(call.await.unwrap().unwrap(), "ran");
-    }
-    holding.await.unwrap().unwrap();
-    nodes.assert_no_lock_keys(SOON).await;
 }
 
 #[tokio::test]
@@ -233,20 +193,4 @@ async fn any_other_trouble_than_a_held_lock_is_no_reason_to_skip_in_silence() {
     );
     let swept = registry.clone().scope(sweeps_its_own_way()).await;
     assert_eq!(swept, Swept::Failed);
-}
-
-#[test]
-fn a_configuration_has_one_answer_to_when_to_give_up() {
-    let both = "[defaults]\nwait = '5s'\nretry_count = 3";
-    let refused = Config::from_toml(both).unwrap_err().to_string();
-    assert!(refused.contains("`wait` and `retry_count`"), "{refused}");
-    let variables = [
-        ("REDLOCK_DEFAULTS_WAIT", "forever"),
-        ("REDLOCK_DEFAULTS_RETRY_COUNT", "3"),
-    ];
-    let refused = Config::new().with_env(variables).unwrap_err().to_string();
-    assert!(refused.contains("REDLOCK_DEFAULTS_WAIT"), "{refused}");
-    // One layer above the other is no contradiction.
-    let file = Config::from_toml("[defaults]\nretry_count = 3").unwrap();
-    file.with_env([("REDLOCK_DEFAULTS_WAIT", "5s")]).unwrap();
 }

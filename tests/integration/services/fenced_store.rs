@@ -42,17 +42,6 @@ async fn a_late_write_does_damage_without_the_token_and_is_refused_with_it() {
 }
 
 #[tokio::test]
-async fn without_configured_pools_it_starts_servers_of_its_own_and_ends_them() {
-    let program = Service::build_example("fenced_store").await;
-    let scene = Service::spawn(program, PATIENT, "Nodes: a ").await;
-    let ports = ports(&scene);
-    assert!(scene.wait(STORY).await.success(), "{scene}");
-    for port in ports {
-        until_closed(port, &scene).await;
-    }
-}
-
-#[tokio::test]
 async fn servers_and_a_frozen_holder_do_not_outlive_it() {
     let program = Service::build_example("fenced_store").await;
     // Only on Linux does the kernel end the children if the parent is killed.
@@ -85,14 +74,6 @@ async fn servers_and_a_frozen_holder_do_not_outlive_it() {
         })
         .await;
     }
-}
-
-#[tokio::test]
-async fn a_missing_redis_server_is_said_with_the_fix() {
-    let program = Service::build_example("fenced_store").await;
-    let environment = [("REDIS_SERVER", "/no/such/redis-server")];
-    let scene = Service::spawn(program, environment, "fenced_store: REDIS_SERVER is ").await;
-    assert!(!scene.wait(LONG).await.success(), "{scene}");
 }
 
 /// The tokens that holders show.

@@ -2,13 +2,9 @@
 
 use crate::services::fleet::{Fleet, charge, key, post};
 use crate::services::{FRAMEWORKS, LONG};
-use redlock_tests::{Service, Signal, check_no_overlap, eventually};
-use std::time::Duration;
+use redlock_tests::{Service, Signal, eventually};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
-
-/// For what ends in order once it is cancelled, however long that takes.
-const SHORT_GRACE: [(&str, &str); 1] = [("REDLOCK_SHUTDOWN_GRACE", "200ms")];
 
 /// For what would never end.
 const SHORT_DEADLINE: [(&str, &str); 2] = [
@@ -43,46 +39,6 @@ async fn insist(service: &Service, signal: Signal) -> Option<i32> {
 }
 
 #[tokio::test]
-async fn a_request_beyond_the_grace_period_is_cancelled_and_leaves_no_key() {
-    for example in FRAMEWORKS {
-        let fleet = Fleet::start(example, 1, &SHORT_GRACE).await;
-        let holder = fleet.hold(7).await;
-
-        let service = &fleet.services[0];
-        service.signal(Signal::TERM);
-        assert!(service.wait(LONG).await.success(), "{service}");
-        fleet.nodes.assert_no_lock_keys(Duration::ZERO).await;
-
-        let reply = holder.await.unwrap().unwrap();
-        assert_eq!(reply.status, 503, "{example}: {reply:?}");
-        assert_eq!(check_no_overlap(fleet.journal()), Ok(1), "{example}");
-        let report = service.wait_for_line("shutdown: ", LONG).await;
-        assert!(report.contains(" 1 cancelled and released,"), "{service}");
-        assert!(report.contains(" 0 stuck"), "{service}");
-        // Logged by the library itself, in addition to what the program prints.
-        let logged = "redlock has shut down: 0 finished, 1 cancelled and released, 0 stuck";
-        until_said(service, logged).await;
-        assert!(!service.output().contains("not confirmed"), "{service}");
-    }
-}
-
-#[tokio::test]
-async fn a_request_within_the_grace_period_is_answered() {
-    for example in FRAMEWORKS {
-        let fleet = Fleet::start(example, 1, &[("ORDERS_SLOW_MS", "500")]).await;
-        let holder = fleet.hold(7).await;
-
-        let service = &fleet.services[0];
-        service.signal(Signal::TERM);
-        let reply = holder.await.unwrap().unwrap();
-        assert_eq!(reply.status, 200, "{example}: {reply:?}");
-        assert!(service.wait(LONG).await.success(), "{service}");
-        fleet.nodes.assert_no_lock_keys(Duration::ZERO).await;
-        assert!(post(service.addr(), &charge(7)).await.is_err());
-    }
-}
-
-#[tokio::test]
 async fn a_second_signal_ends_the_process_at_once_and_says_what_it_held() {
     let signals = [
         (Signal::TERM, Signal::INT, 130),
@@ -105,37 +61,6 @@ async fn a_second_signal_ends_the_process_at_once_and_says_what_it_held() {
         // It was not released under its body.
         assert!(fleet.nodes.values_of(key(7)).iter().flatten().count() >= 2);
         assert!(holder.await.unwrap().is_err(), "{service}");
-    }
-}
-
-#[tokio::test]
-async fn frozen_nodes_do_not_hold_the_end_up_beyond_the_deadline() {
-    let settings = [
-        ("REDLOCK_SHUTDOWN_GRACE", "200ms"),
-        ("REDLOCK_SHUTDOWN_DEADLINE", "4s"),
-        // A body's own release waits for so long.
-        ("REDLOCK_NODE_TIMEOUT", "1s"),
-    ];
-    for (example, frozen) in FRAMEWORKS.into_iter().flat_map(|it| [(it, 2), (it, 3)]) {
-        let fleet = Fleet::start(example, 1, &settings).await;
-        let holder = fleet.hold(7).await;
-        for node in fleet.nodes.iter().take(frozen) {
-            node.freeze();
-        }
-
-        let service = &fleet.services[0];
-        service.signal(Signal::TERM);
-        assert!(service.wait(LONG).await.success(), "{service}");
-        let reply = holder.await.unwrap().unwrap();
-        assert_eq!(reply.status, 503, "{service}: {reply:?}");
-        let names = &["a", "b", "c"][..frozen];
-        let logged = format!("0 stuck; not confirmed by {}", names.join(", "));
-        until_said(service, &logged).await;
-        assert!(
-            service.output().contains("WARN redlock_runtime"),
-            "{service}"
-        );
-        fleet.nodes.assert_no_lock_keys(Duration::ZERO).await;
     }
 }
 
@@ -205,21 +130,4 @@ async fn a_signal_that_nobody_waits_for_any_more_is_kept_and_a_second_one_ends_t
     until_said(&service, "no task waits for the signal").await;
     assert!(service.is_running(), "{service}");
     assert_eq!(insist(&service, Signal::INT).await, Some(130), "{service}");
-}
-
-#[tokio::test]
-async fn dropping_the_handle_without_a_runtime_leaves_no_key() {
-    for what in ["bare", "body", "running"] {
-        let fleet = Fleet::start("axum_orders", 0, &SHORT_GRACE).await;
-        let program = Service::build_example("without_runtime").await;
-        let ready = "held, listening on ";
-        let service = Service::spawn_with_args(program, [what], fleet.environment(), ready).await;
-        assert!(fleet.nodes.values_of("r").iter().flatten().count() >= 2);
-
-        drop(TcpStream::connect(service.addr()).await.unwrap());
-        assert!(service.wait(LONG).await.success(), "{what}: {service}");
-        fleet.nodes.assert_no_lock_keys(Duration::ZERO).await;
-        until_said(&service, "redlock has shut down").await;
-        until_said(&service, "dropped").await;
-    }
 }

@@ -20,12 +20,6 @@ async fn transfer(from: u64, to: u64) -> Result<(), LockError> {
     Ok(())
 }
 
-#[redlock(resource = "order:{id}")]
-async fn panics(id: u64) -> Result<(), LockError> {
-    assert!(id == 0, "the body's own");
-    Ok(())
-}
-
 #[tokio::test]
 async fn each_acquisition_is_recorded_in_order() {
     let locks = TestLocks::new();
@@ -87,70 +81,57 @@ async fn what_is_held_now_is_told_from_what_was() {
     locks.assert_locked("order:1");
 }
 
-#[tokio::test]
-async fn a_lock_that_is_left_to_its_ttl_is_found() {
-    let locks = TestLocks::new();
-    assert!(tokio::spawn(panics(7)).await.unwrap_err().is_panic());
-    assert!(matches!(locks.acquisitions()[0].outcome, Outcome::CutOff));
-    let check = std::panic::AssertUnwindSafe(|| locks.assert_all_free());
-    let panic = std::panic::catch_unwind(check).unwrap_err();
-    let text = panic.downcast::<String>().unwrap();
-    assert!(text.contains(" has `order:7` on a, b, c;"), "{text}");
+/// What an assertion that fails tells the test.
+fn failure(assertion: impl FnOnce()) -> String {
+    let assertion = std::panic::AssertUnwindSafe(assertion);
+    let panic = std::panic::catch_unwind(assertion).expect_err("it fails");
+    *panic.downcast::<String>().expect("a text")
 }
 
 #[tokio::test]
-#[should_panic(expected = "`order:2` was not locked; what calls did:\n  `order:1` by `integration")]
-async fn assert_locked_fails_and_says_what_was_locked() {
+async fn an_assertion_that_fails_says_what_calls_did() {
     let locks = TestLocks::new();
+    let text = failure(|| locks.assert_locked("order:1"));
+    assert!(text.ends_with("; no call asked for any lock"), "{text}");
     charge(1).await.unwrap();
-    locks.assert_locked("order:2");
-}
+    let did = "; what calls did:\n  `order:1` by `integration";
+    let refused = locks.hold("order:3");
+    charge(3).await.unwrap_err();
+    for (text, expected) in [
+        (
+            failure(|| locks.assert_locked("order:2")),
+            "`order:2` was not locked",
+        ),
+        (
+            failure(|| locks.assert_locked("order:3")),
+            "`order:3` was not locked",
+        ),
+        (
+            failure(|| locks.assert_not_locked("order:1")),
+            "`order:1` was locked",
+        ),
+        (
+            failure(|| locks.assert_held("order:1")),
+            "`order:1` is not held",
+        ),
+        (
+            failure(|| locks.lose("order:1")),
+            "`order:1` cannot be lost: it is not held",
+        ),
+    ] {
+        assert!(text.starts_with(&format!("{expected}{did}")), "{text}");
+    }
+    refused.release();
 
-#[tokio::test]
-#[should_panic(expected = "`order:1` was not locked; what calls did:\n  `order:1` by `integration")]
-async fn assert_locked_fails_where_the_lock_was_refused() {
-    let locks = TestLocks::new();
-    let _hold = locks.hold("order:1");
-    charge(1).await.unwrap_err();
-    locks.assert_locked("order:1");
-}
-
-#[tokio::test]
-#[should_panic(expected = "`order:1` was not locked; no call asked for any lock")]
-async fn assert_locked_fails_where_nothing_was() {
-    TestLocks::new().assert_locked("order:1");
-}
-
-#[tokio::test]
-#[should_panic(expected = "`order:1` was locked;")]
-async fn assert_not_locked_fails() {
-    let locks = TestLocks::new();
-    charge(1).await.unwrap();
-    locks.assert_not_locked("order:1");
-}
-
-#[tokio::test]
-#[should_panic(expected = "`order:1` is not held;")]
-async fn assert_held_fails_once_it_is_released() {
-    let locks = TestLocks::new();
-    charge(1).await.unwrap();
-    locks.assert_held("order:1");
-}
-
-#[tokio::test]
-#[should_panic(expected = "`r` is not free: someone-else/1 has `r` on b;")]
-async fn assert_free_fails_and_says_who_has_it() {
-    let locks = TestLocks::new();
     let _hold = locks.someone_else().on(["b"]).hold("r");
-    locks.assert_free("r");
-}
-
-#[tokio::test]
-#[should_panic(expected = "not all is free: ")]
-async fn assert_all_free_fails_for_a_lease_that_was_forgotten() {
-    let locks = TestLocks::new();
-    std::mem::forget(lock("r").acquire().await.unwrap());
-    locks.assert_all_free();
+    let text = failure(|| locks.assert_free("r"));
+    assert!(
+        text.starts_with("`r` is not free: someone-else/1 has `r` on b;"),
+        "{text}"
+    );
+    std::mem::forget(lock("forgotten").acquire().await.unwrap());
+    let text = failure(|| locks.assert_all_free());
+    assert!(text.starts_with("not all is free: "), "{text}");
 }
 
 /// The failure is the test's, and not the kit's.

@@ -12,11 +12,6 @@ async fn charge(id: u64) -> Result<u64, LockError> {
     Ok(id)
 }
 
-#[redlock(resource = "sweep", if_locked = "skip")]
-async fn sweep() -> Option<&'static str> {
-    Some("swept")
-}
-
 #[redlock(resource = "work", ttl = "1m", retry_count = 0)]
 async fn works_forever() -> Result<(), LockError> {
     std::future::pending::<()>().await;
@@ -114,24 +109,6 @@ async fn a_permit_that_another_has_is_one_holder() {
 }
 
 #[tokio::test]
-async fn a_call_that_may_be_skipped_is() {
-    let locks = TestLocks::new();
-    let hold = locks.hold("sweep");
-    assert_eq!(sweep().await, None);
-    locks.assert_not_locked("sweep");
-    let [skipped] = &locks.acquisitions_of("sweep")[..] else {
-        panic!();
-    };
-    let Outcome::Refused(error) = &skipped.outcome else {
-        panic!("{skipped}");
-    };
-    assert!(error.is_contended());
-    hold.release();
-    assert_eq!(sweep().await, Some("swept"));
-    locks.assert_locked("sweep");
-}
-
-#[tokio::test]
 async fn a_hold_on_one_node_is_outvoted_and_one_on_a_majority_is_not() {
     let locks = TestLocks::new();
     let minority = locks.someone_else().on(["b"]).hold("order:1");
@@ -215,16 +192,6 @@ async fn a_lost_lease_cancels_the_body_and_tells_who_waits_for_it() {
     locks.assert_free("bare");
     assert_eq!(lease.lost().await, LeaseEnd::Taken(None));
     assert!(lease.validity().is_zero());
-}
-
-#[tokio::test]
-#[should_panic(
-    expected = "`order:1` cannot be lost: it is not held; what calls did:\n  `order:1` by"
-)]
-async fn what_is_not_held_cannot_be_lost() {
-    let locks = TestLocks::new();
-    charge(1).await.unwrap();
-    locks.lose("order:1");
 }
 
 #[tokio::test]

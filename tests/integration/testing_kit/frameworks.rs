@@ -1,7 +1,5 @@
 //! Handlers of web frameworks, in process and behind real sockets.
 
-use std::sync::Arc;
-
 use redlock_runtime::testing::TestLocks;
 use redlock_runtime::{LockError, redlock};
 use redlock_tests::http_post;
@@ -13,11 +11,8 @@ async fn charged(id: u64) -> Result<String, LockError> {
 
 mod with_axum {
     use axum::Router;
-    use axum::body::Body;
     use axum::extract::Path;
-    use axum::http::{Request, StatusCode};
     use axum::routing::post;
-    use tower::ServiceExt as _;
 
     use super::*;
 
@@ -30,24 +25,7 @@ mod with_axum {
         Router::new().route("/orders/{id}/charge", post(charge))
     }
 
-    async fn status_of(id: u64) -> StatusCode {
-        let request = Request::post(format!("/orders/{id}/charge")).body(Body::empty());
-        app().oneshot(request.unwrap()).await.unwrap().status()
-    }
-
-    #[tokio::test]
-    async fn a_router_finds_the_registry() {
-        let locks = TestLocks::new();
-        assert_eq!(status_of(42).await, StatusCode::OK);
-        locks.assert_locked("order:42");
-        let hold = locks.hold("order:42");
-        assert_eq!(status_of(42).await, StatusCode::LOCKED);
-        hold.release();
-        locks.cut_all();
-        assert_eq!(status_of(42).await, StatusCode::SERVICE_UNAVAILABLE);
-        locks.assert_all_free();
-    }
-
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn a_server_finds_the_registry() {
         let locks = TestLocks::new();
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -60,16 +38,6 @@ mod with_axum {
         let (status, _) = http_post(addr, "/orders/42/charge").await.unwrap();
         assert_eq!(status, 423);
         server.abort();
-    }
-
-    #[tokio::test]
-    async fn a_server_on_one_thread_finds_the_registry() {
-        a_server_finds_the_registry().await;
-    }
-
-    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn a_server_on_several_threads_finds_the_registry() {
-        a_server_finds_the_registry().await;
     }
 }
 
@@ -131,28 +99,4 @@ async fn a_blocking_thread_of_the_runtime_finds_the_registry() {
     let blocking = tokio::task::spawn_blocking(move || runtime.block_on(charged(1)));
     blocking.await.unwrap().unwrap();
     locks.assert_locked("order:1");
-}
-
-/// Many requests at once: one at a time is in the body.
-#[tokio::test]
-async fn exclusion_holds_as_it_does_in_production() {
-    #[redlock(resource = "counter", wait = "forever")]
-    async fn count(counter: Arc<tokio::sync::Mutex<(u32, u32)>>) -> Result<(), LockError> {
-        counter.try_lock().expect("one at a time").0 += 1;
-        tokio::task::yield_now().await;
-        counter.try_lock().expect("one at a time").1 += 1;
-        Ok(())
-    }
-
-    let locks = TestLocks::new();
-    let counter = Arc::default();
-    let calls: Vec<_> = (0..50)
-        .map(|_| tokio::spawn(count(Arc::clone(&counter))))
-        .collect();
-    for call in calls {
-        call.await.unwrap().unwrap();
-    }
-    assert_eq!(*counter.lock().await, (50, 50));
-    assert_eq!(locks.acquisitions_of("counter").len(), 50);
-    locks.assert_all_free();
 }

@@ -47,24 +47,6 @@ async fn nodes_that_hang_cost_the_node_timeout_and_leave_nothing_behind() {
 }
 
 #[tokio::test]
-async fn a_node_that_fails_is_named_with_what_it_says() {
-    let locks = TestLocks::new();
-    locks
-        .node("a")
-        .fail("OOM command not allowed when used memory > 'maxmemory'.");
-    charge(1).await.unwrap();
-    locks
-        .node("b")
-        .fail("READONLY You can't write against a read only replica.");
-    let error = charge(1).await.unwrap_err().to_string();
-    assert!(error.contains("a: OOM command not allowed"), "{error}");
-    assert!(error.contains("b: READONLY"), "{error}");
-    locks.node("a").restore();
-    charge(1).await.unwrap();
-    locks.assert_all_free();
-}
-
-#[tokio::test]
 async fn the_health_of_nodes_is_what_is_wrong_with_them() {
     let locks = TestLocks::new();
     locks.node("a").hang();

@@ -8,7 +8,6 @@ use redlock_runtime::parameters::LockOptions;
 use redlock_runtime::registry::{Site, sites};
 use redlock_runtime::testing::{TestLocks, check_config};
 use redlock_runtime::{Config, LockError, lock, redlock};
-use redlock_tests::eventually;
 use tokio::sync::Barrier;
 
 #[redlock(resource = "r", retry_count = 0)]
@@ -56,6 +55,7 @@ fn tests_that_run_in_parallel_do_not_see_each_other() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn spawned_tasks_find_the_registry() {
     let locks = TestLocks::new();
     let barrier = Arc::new(Barrier::new(2));
@@ -73,16 +73,6 @@ async fn spawned_tasks_find_the_registry() {
     assert_eq!(nested.await.unwrap().unwrap(), 7);
     locks.assert_locked("order:7");
     locks.assert_all_free();
-}
-
-#[tokio::test]
-async fn spawned_tasks_find_the_registry_on_one_thread() {
-    spawned_tasks_find_the_registry().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn spawned_tasks_find_the_registry_on_several_threads() {
-    spawned_tasks_find_the_registry().await;
 }
 
 #[tokio::test]
@@ -170,21 +160,6 @@ async fn a_scope_that_is_dropped_drops_what_it_runs() {
     locks.assert_all_free();
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_shutdown_goes_on_where_its_future_is_dropped() {
-    let locks = TestLocks::new();
-    let body = tokio::spawn(hold_until(Arc::new(Barrier::new(2))));
-    locks.until_held("r").await;
-    assert!(
-        redlock_tests::drop_after(1, locks.shutdown())
-            .await
-            .is_none()
-    );
-    assert!(body.await.unwrap().unwrap_err().is_lost());
-    let report = locks.shutdown().await;
-    assert_eq!(report.cancelled.len(), 1, "{report}");
-}
-
 #[tokio::test]
 async fn a_key_prefix_does_not_hide_a_leak_nor_take_a_counter_for_one() {
     let config = Config::new().key_prefix("shop:");
@@ -195,12 +170,6 @@ async fn a_key_prefix_does_not_hide_a_leak_nor_take_a_counter_for_one() {
     let _hold = locks.hold("order:1");
     assert!(charge(1).await.unwrap_err().is_contended());
     assert!(locks.node("a").get(b"shop:order:1").is_some());
-}
-
-#[tokio::test]
-#[should_panic(expected = "`node_timeout` is zero")]
-async fn a_configuration_that_init_refuses_is_refused_here_too() {
-    TestLocks::with_config(Config::new().node_timeout(Duration::ZERO));
 }
 
 #[test]
@@ -276,26 +245,4 @@ fn another_runtime_finds_the_registry_once_it_is_attached() {
     locks.assert_all_free();
     drop(locks);
     assert!(other.block_on(charge(1)).unwrap_err().is_not_initialized());
-}
-
-#[tokio::test]
-async fn a_shutdown_refuses_further_calls_and_reports() {
-    let locks = TestLocks::new();
-    let barrier = Arc::new(Barrier::new(2));
-    let body = tokio::spawn(hold_until(Arc::clone(&barrier)));
-    locks.until_held("r").await;
-    let shutdown = tokio::spawn({
-        let locks = locks.clone();
-        async move { locks.shutdown().await }
-    });
-    eventually("the shutdown", Duration::from_secs(20), || async {
-        let is_closing = locks.registry().is_closing();
-        is_closing.then_some(()).ok_or("not yet".to_owned())
-    })
-    .await;
-    barrier.wait().await;
-    body.await.unwrap().unwrap();
-    let report = shutdown.await.unwrap();
-    assert_eq!(report.finished.len(), 1, "{report}");
-    assert!(charge(1).await.unwrap_err().is_shutting_down());
 }

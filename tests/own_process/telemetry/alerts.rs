@@ -1,6 +1,6 @@
 //! The alert rules of the guide, and the labels that are exported.
 
-use redlock_runtime::{LockError, lock, redlock};
+use redlock_runtime::redlock;
 use redlock_tests::eventually;
 
 use crate::fixture::{SOON, figures, registry, start_as};
@@ -100,43 +100,5 @@ async fn every_alert_selects_series_that_there_are() {
             .await;
         }
     }
-    redlock.shutdown().await;
-}
-
-#[redlock(resource = "alerts: denied", name = "alerts::denied")]
-async fn locks() -> Result<(), LockError> {
-    Ok(())
-}
-
-/// An ACL that was changed at run time refuses operations, and not logins.
-#[tokio::test]
-async fn operations_that_the_acl_does_not_allow_raise_the_alert_on_denied_logins() {
-    figures();
-    let names = ["denied-a", "denied-b", "denied-c"];
-    let (nodes, redlock) = start_as(names, |config| config).await;
-    let alerts = alerts();
-    let alert = alerts.iter().find(|it| it.name == "RedlockLoginDenied");
-    let selector = &alert.expect("the alert").selectors[0];
-    let of = ("pool", names[0]);
-    eventually("the figures of a node", SOON, async || {
-        (selector.value(of) == Some(0.0))
-            .then_some(())
-            .ok_or_else(|| figures().0)
-    })
-    .await;
-    registry(&redlock).scope(locks()).await.unwrap();
-    for node in &nodes {
-        node.command(["ACL", "SETUSER", "default", "-set", "-eval", "-evalsha"]);
-    }
-    let refused = registry(&redlock).scope(lock("alerts: denied").acquire());
-    let error = refused.await.map(drop).unwrap_err();
-    assert!(error.to_string().contains("NOPERM"), "{error}");
-    eventually("the alert's series to grow", SOON, async || {
-        let value = selector.value(of);
-        (value >= Some(1.0))
-            .then_some(())
-            .ok_or_else(|| figures().0)
-    })
-    .await;
     redlock.shutdown().await;
 }

@@ -1,7 +1,7 @@
 //! A subscriber that keeps everything.
 
 use std::collections::BTreeMap;
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use tracing::field::{Field, Visit};
@@ -90,19 +90,6 @@ impl Capture {
         let told = self.0.lock().unwrap();
         let has = |event: &&Happening| event.fields.values().any(|value| value.contains(text));
         told.events.iter().filter(has).cloned().collect()
-    }
-
-    /// All of it.
-    pub(crate) fn text(&self) -> String {
-        let told = self.0.lock().unwrap();
-        let mut text = String::new();
-        for span in &told.spans {
-            writeln!(text, "{} {:?}", span.name, span.fields).unwrap();
-        }
-        for event in &told.events {
-            writeln!(text, "{:?}", event.fields).unwrap();
-        }
-        text
     }
 }
 

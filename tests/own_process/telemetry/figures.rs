@@ -75,27 +75,6 @@ async fn a_call_counts_while_it_waits_while_it_holds_and_when_it_is_done() {
 }
 
 #[tokio::test]
-async fn a_name_of_the_object_style_is_a_label_as_a_functions_is() {
-    figures();
-    let (_nodes, redlock) = start().await;
-    let named = || lock("figures: named").name("figures: a name");
-    let registry = registry(&redlock);
-    let lease = registry.clone().scope(named().acquire()).await.unwrap();
-    let refused = registry.clone().scope(named().acquire()).await;
-    let refused = refused.unwrap_err();
-    assert_eq!(refused.site().site_name(), "figures: a name");
-    assert_eq!(registry.held()[0].site.site_name(), "figures: a name");
-    let now = figures();
-    assert_eq!(now.of_site("redlock_held", "figures: a name"), 1.0);
-    assert_eq!(now.outcome("figures: a name", "acquired"), 1.0);
-    assert_eq!(now.outcome("figures: a name", "contended"), 1.0);
-    lease.release().await;
-    let held = figures().of_site("redlock_held", "figures: a name");
-    assert_eq!(held, 0.0);
-    redlock.shutdown().await;
-}
-
-#[tokio::test]
 async fn the_kind_of_a_lock_is_a_label() {
     figures();
     let (_nodes, redlock) = start().await;

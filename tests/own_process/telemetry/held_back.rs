@@ -237,27 +237,3 @@ async fn a_call_that_its_function_skips_is_told_at_debug_and_a_refused_run_at_in
     let expected = (Level::INFO, "not locked".to_owned(), 0);
     assert_eq!(told("held_back::told"), [expected]);
 }
-
-/// The responses of a service whose `Redlock` was dropped are one error a second.
-#[tokio::test]
-async fn requests_that_fail_for_a_mistake_are_an_error_in_the_log_once_a_second() {
-    captured();
-    let redlock = Redlock::start(in_memory()).await.unwrap();
-    let registry = redlock.registry().clone();
-    drop(redlock);
-    let began = std::time::Instant::now();
-    for _ in 0..50 {
-        let wanted = lock("held back: dropped").acquire();
-        let error = registry.clone().scope(wanted).await.map(drop).unwrap_err();
-        let _response = axum::response::IntoResponse::into_response(error);
-    }
-    let most = 1 + usize::try_from(began.elapsed().as_secs()).unwrap();
-    let text = "a request failed because of its lock";
-    let events = captured().events("held back: dropped").into_iter();
-    let events: Vec<_> = events.filter(|it| it.message() == text).collect();
-    let errors = events.iter().filter(|it| it.level == Level::ERROR).count();
-    assert!(
-        events.len() == 50 && (1..=most).contains(&errors),
-        "{errors}"
-    );
-}

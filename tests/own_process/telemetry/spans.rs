@@ -1,7 +1,5 @@
 //! The spans of a call.
 
-use std::time::Duration;
-
 use redlock_runtime::parameters::{LockOptions, Mode};
 use redlock_runtime::testing::TestLocks;
 use redlock_runtime::{LockError, lock, redlock};
@@ -10,7 +8,7 @@ use tokio::sync::Notify;
 use tracing::Instrument as _;
 
 use crate::capture::captured;
-use crate::fixture::{SOON, answered_later, registry, start, start_with, until_the_clock_moves};
+use crate::fixture::{SOON, answered_later, registry, start, until_the_clock_moves};
 
 #[redlock(resource = "{resource}", fencing = true, name = "spans::work")]
 async fn work(resource: &str) -> Result<(), LockError> {
@@ -313,28 +311,4 @@ async fn the_mode_and_the_permit_of_a_lock_are_on_both_spans() {
         );
     }
     redlock.shutdown().await;
-}
-
-#[tokio::test]
-async fn no_span_and_no_event_has_an_owner_token() {
-    let told = captured();
-    let (nodes, redlock) = start_with(|config| config.key_prefix("secret:")).await;
-    let tokens = registry(&redlock)
-        .scope(async {
-            let body = async {
-                let lease = redlock_runtime::current().unwrap();
-                lease.extend(Duration::from_secs(30)).await.unwrap();
-                nodes.values_of("secret:tokens")
-            };
-            lock("tokens").run(body).await.unwrap()
-        })
-        .await;
-    redlock.shutdown().await;
-    let text = told.text();
-    for token in tokens.into_iter().flatten() {
-        let token = String::from_utf8(token).unwrap();
-        let random = token.rsplit('/').next().unwrap();
-        assert!(text.contains(&random[..6]), "its short form is there");
-        assert!(!text.contains(&random[..12]), "and no more of it");
-    }
 }
