@@ -333,22 +333,3 @@ fn a_boxed_future_runs_locked_inside_its_block() {
         "#]],
     );
 }
-
-#[test]
-fn a_refused_function_stays_as_it_was() {
-    check(
-        "ttl = 0",
-        "async fn f() -> Result<(), E> { Ok(()) }",
-        &expect![[r#"
-            compile_error! {
-                "missing `resource`; write `#[redlock(resource = \"order:{id}\")]`"
-            }
-            compile_error! {
-                "`ttl` must be at least 10 ms; write `ttl = 60_000` or `ttl = \"60s\"`"
-            }
-            async fn f() -> Result<(), E> {
-                Ok(())
-            }
-        "#]],
-    );
-}

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use redlock_runtime::{FromLockError, LockError, redlock};
 
-mod concurrency;
 mod drop_order;
 mod fixture;
 mod functions;
@@ -17,22 +16,6 @@ mod parameters_of_calls;
 mod recursion;
 
 use fixture::{Log, Nodes, Seen, with_nodes};
-
-#[redlock(resource = "order:{id}", guard = lease)]
-async fn reads(id: u64, nodes: &Nodes) -> Result<(Vec<String>, String), LockError> {
-    Ok((nodes.locked(), lease.resource().to_string()))
-}
-
-#[tokio::test]
-async fn the_body_runs_under_the_lock_and_leaves_no_key() {
-    with_nodes(|nodes, _| async move {
-        let (keys, resource) = reads(7, &nodes).await.unwrap();
-        assert_eq!(keys, ["order:7"]);
-        assert!(resource.contains("order:7"), "{resource}");
-        assert!(nodes.locked().is_empty());
-    })
-    .await;
-}
 
 #[redlock(resource = "order:{key}")]
 async fn consumes(key: String, nodes: Nodes) -> Result<Vec<String>, LockError> {
@@ -145,33 +128,6 @@ async fn every_way_out_drops_the_bodys_values_first_and_then_the_lock() {
         }
         nodes.free().await;
         assert_eq!(log.lines(), ["local dropped locked"; 3]);
-    })
-    .await;
-}
-
-#[redlock(resource = "pending")]
-async fn never_ends(argument: Seen, nodes: &Nodes, log: &Log) -> Result<(), LockError> {
-    let _local = nodes.seen("local", log);
-    let _argument = &argument;
-    log.add("started");
-    std::future::pending().await
-}
-
-#[tokio::test]
-async fn a_dropped_call_drops_its_body_before_its_lock() {
-    with_nodes(|nodes, log| async move {
-        let argument = nodes.seen("argument", &log);
-        let call = never_ends(argument, &nodes, &log);
-        assert!(
-            tokio::time::timeout(Duration::from_millis(50), call)
-                .await
-                .is_err()
-        );
-        assert_eq!(
-            log.lines(),
-            ["started", "local dropped locked", "argument dropped locked"]
-        );
-        nodes.free().await;
     })
     .await;
 }

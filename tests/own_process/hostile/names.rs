@@ -205,39 +205,3 @@ async fn a_template_takes_strange_text_as_it_is() {
     assert_is_clear(&refused.to_string());
     nodes.assert_no_lock_keys(SOON).await;
 }
-
-#[tokio::test]
-async fn a_mebibyte_is_refused_and_many_names_are_locked_together() {
-    captured::begin();
-    let (nodes, redlock) = start("").await;
-    let registry = redlock.registry().clone();
-    let huge: Vec<u8> = (0..=u8::MAX).cycle().take(1 << 20).collect();
-    let refused = registry
-        .clone()
-        .scope(lock(huge).acquire())
-        .await
-        .unwrap_err();
-    assert!(refused.is_invalid(), "{refused}");
-    assert_is_clear(&refused.to_string());
-
-    let mut runner = runner(100);
-    let many = (0..100).map(|_| names().new_tree(&mut runner).unwrap().current());
-    let many: BTreeSet<_> = many.filter(|name| is_good("", name)).collect();
-    let resource = Resource::all(many.iter().cloned());
-    let lease = registry
-        .clone()
-        .scope(lock(resource).acquire())
-        .await
-        .unwrap();
-    eventually("all keys at once", SOON, async || {
-        let keys = keys(&nodes, "");
-        if keys == many {
-            Ok(())
-        } else {
-            Err(format!("{} keys", keys.len()))
-        }
-    })
-    .await;
-    lease.release().await;
-    nodes.assert_no_lock_keys(SOON).await;
-}
