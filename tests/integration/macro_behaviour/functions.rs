@@ -145,7 +145,7 @@ async fn a_closure_that_is_returned_runs_without_the_lock() {
 trait Boxed: Send + Sync {
     async fn by_ref(&self, id: u64, nodes: &Nodes) -> Result<Vec<String>, LockError>;
 
-    #[redlock(resource = "boxed:{key}", guard = lease)]
+    #[redlock(resource = "boxed:{key}", guard = lease, name = "boxed")]
     async fn provided(&mut self, key: String, nodes: &Nodes) -> Result<Vec<String>, LockError> {
         assert!(lease.validity() > std::time::Duration::ZERO);
         drop(key);

@@ -323,7 +323,7 @@ async fn every_function_registers_itself_once() {
     };
     assert_eq!(site.resource_template(), "provided:{id}");
     assert!(site.file().ends_with("macro_behaviour/mod.rs"));
-    assert_eq!(of(concat!(module_path!(), "::reads")).len(), 1);
+    assert_eq!(of(concat!(module_path!(), "::consumes")).len(), 1);
 }
 
 /// A call whose future is not polled has locked nothing, and can be dropped.
@@ -332,7 +332,7 @@ async fn an_unpolled_call_locks_nothing() {
     with_nodes(|nodes, log| async move {
         drop(refusable(&log));
         assert!(nodes.locked().is_empty());
-        let mut call = pin!(never_ends(nodes.seen("argument", &log), &nodes, &log));
+        let mut call = pin!(never_ends_with_its_lease(&nodes, &log));
         let _ = call.as_mut().poll(&mut Context::from_waker(Waker::noop()));
     })
     .await;

@@ -84,7 +84,7 @@ async fn a_branch_is_released_before_the_next_is_locked() {
     .await;
 }
 
-#[redlock(resource = "upper:{id}", retry_count = 0)]
+#[redlock(resource = "upper:{id}", retry_count = 0, name = "upper")]
 #[redlock(resource = "lower:{id}", retry_count = 0, guard = lower)]
 async fn stacked(id: u64, nodes: &Nodes) -> Result<Vec<String>, LockError> {
     assert!(lower.resource().to_string().contains("lower:1"));

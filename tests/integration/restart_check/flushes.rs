@@ -66,8 +66,7 @@ async fn a_fenced_acquisition_finds_a_flush_at_once() {
 
 #[tokio::test]
 async fn a_fenced_acquisition_of_any_other_kind_finds_a_flush_at_once() {
-    let permits = Kind::Permits(3);
-    for kind in [permits, Kind::Read, Kind::Write] {
+    for kind in [Kind::Read, Kind::Write] {
         finds_a_flush_at_once(kind).await;
     }
 }

@@ -164,7 +164,7 @@ async fn other_pools_are_another_lock_where_they_can_be_and_are_refused_where_th
         let text = refused.to_string();
         assert!(refused.is_invalid(), "{text}");
         assert!(
-            text.contains("`a`, `b`, `c`") && text.contains("lock(\"r\")"),
+            text.contains("`a`, `b`, `c`") && text.contains("/reentrancy.rs:"),
             "{text}"
         );
     }

@@ -45,7 +45,12 @@ async fn each_acquisition_is_recorded_in_order() {
         "{}",
         lines[1]
     );
-    assert_eq!(lines[2], "`bare` on a for 1 min: held now");
+    assert!(lines[2].starts_with("`bare` by `"), "{}", lines[2]);
+    assert!(
+        lines[2].ends_with("/assertions.rs:29` on a for 1 min: held now"),
+        "{}",
+        lines[2]
+    );
     drop(lease);
     assert!(matches!(locks.acquisitions()[2].outcome, Outcome::Released));
 }

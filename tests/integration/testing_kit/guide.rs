@@ -57,15 +57,6 @@ async fn a_report_that_takes_too_long_is_cancelled() {
     let late = report(Duration::from_secs(3600)).await;
     assert!(late.unwrap_err().is_lost());
 }
-
-#[tokio::test]
-async fn a_report_that_loses_its_lock_is_cancelled() {
-    let locks = TestLocks::new();
-    let running = tokio::spawn(report(Duration::from_secs(30)));
-    locks.until_held("report").await;
-    locks.lose("report");
-    assert!(running.await.unwrap().unwrap_err().is_lost());
-}
 // Up to here
 
 #[test]

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 use redlock_runtime::parameters::LockOptions;
 use redlock_runtime::{Config, Lease, LockError, Redlock, Resource, lock, redlock};
-use redlock_tests::{Nodes, eventually};
+use redlock_tests::Nodes;
 
 use crate::captured;
 use crate::strange::TEXTS;
