@@ -2,6 +2,7 @@
 //! instance of its own, so there is as little of it as can be.
 
 use std::future::Future;
+use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -14,6 +15,8 @@ pin_project! {
     /// A call in progress. rustc shows the name if the value that the body returns is not `Send`.
     #[must_use = "futures do nothing unless awaited"]
     pub struct KeepsValueUntilRelease<'a, F: Future> {
+        // The first field, so that rustc proves once that a way is `Send`, and not below each nested body.
+        proof: PhantomData<Way<'a>>,
         // Before the way, so that the body is dropped before the lock.
         #[pin]
         body: Body<F>,
@@ -41,7 +44,12 @@ pub struct Answers<T> {
 impl<'a, F: Future> KeepsValueUntilRelease<'a, F> {
     pub(super) fn new(way: Way<'a>, body: F, answers: &'a Answers<F::Output>) -> Self {
         let body = Body::Running { body };
-        Self { body, way, answers }
+        Self {
+            proof: PhantomData,
+            body,
+            way,
+            answers,
+        }
     }
 }
 
