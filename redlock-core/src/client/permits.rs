@@ -17,7 +17,7 @@ use crate::waiting::{Arrival, LineKey, Queued};
 use super::ClientShared;
 use super::attempt::{AttemptOutcome, attempt};
 
-/// The permits of which an attempt asks for one.
+/// The permits for an attempt, which takes one of them.
 #[derive(Clone)]
 pub(crate) struct Asked {
     pub(super) keys: Arc<PermitKeys>,

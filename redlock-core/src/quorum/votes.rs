@@ -122,7 +122,7 @@ impl Votes {
         }
     }
 
-    /// The answers, by seat. A seat that granted another permit than the one that leads counts as held.
+    /// The answers, by seat. If a seat granted a permit other than the leading one, it counts as held.
     pub(crate) fn answers(&self) -> Vec<Option<Answer>> {
         let mut answers = self.answers.clone();
         for (seat, answer) in answers.iter_mut().enumerate() {

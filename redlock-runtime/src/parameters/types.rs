@@ -147,6 +147,6 @@ impl From<Mode> for Kind {
 pub enum Counts {
     /// A run that ended well, under a lock that was held until then.
     Success,
-    /// Every run that began: also one that failed, panicked, was cancelled or dropped, or lost its lock.
+    /// Every run that began counts, also if it failed, panicked, was cancelled or dropped, or lost its lock.
     Every,
 }
