@@ -22,6 +22,7 @@ use crate::quorum::round::{Goal, MOST_NODES, Round};
 use crate::quorum::runs::run_keys;
 use crate::waiting::budget::RetryBudget;
 use crate::waiting::handover::LeftClaim;
+use crate::waiting::refusal::Refusal;
 use crate::waiting::wakeup::QuorumWatch;
 use crate::waiting::{Arrival, LastKnown, LineKey, Queued, Turn, WaitEnd};
 
@@ -70,7 +71,10 @@ impl Client {
         }
         let mut caller = SharedCaller::of(context, &line_key, request, &budget);
         let arrival = Queued::arrive(&self.shared.lines, line_key);
-        let (mut turn, mut left_claim) = self.shared.wait(arrival, nodes, &mut budget).await?;
+        let (mut turn, mut left_claim) = self
+            .shared
+            .wait(arrival, (nodes, &request.resource), &mut budget)
+            .await?;
         let lease = loop {
             if let Some(left) = left_claim.take() {
                 if left.suits(request, context.clock()) {
@@ -143,7 +147,7 @@ impl ClientShared {
     pub(super) async fn wait(
         &self,
         arrival: Arrival,
-        nodes: &NodeSet,
+        (nodes, resource): (&NodeSet, &Resource),
         budget: &mut RetryBudget<'_>,
     ) -> Result<Begun, AcquireError> {
         let (mut turn, rounds, left_claim) = match arrival {
@@ -156,7 +160,8 @@ impl ClientShared {
                 WaitEnd::Turn(turn, handoff) => (turn, handoff.rounds, handoff.left_claim),
             },
         };
-        self.take_break(&mut turn, rounds, None, budget).await;
+        self.take_break(&mut turn, (rounds, resource), None, budget)
+            .await;
         Ok((turn, left_claim))
     }
 
@@ -167,22 +172,26 @@ impl ClientShared {
     async fn take_break(
         &self,
         turn: &mut Turn,
-        mut rounds: u32,
+        (mut rounds, resource): (u32, &Resource),
         mut next: Option<Moment>,
         budget: &mut RetryBudget<'_>,
     ) {
         let environment = &self.context.environment;
         while rounds > 0 {
-            let Some(seats) = self.comes_another(turn, rounds, budget).await else {
+            let Some(refusal) = self.comes_another(turn, rounds, resource, budget).await else {
                 return;
             };
             turn.met_rivals();
+            if refusal.is_held() {
+                turn.refused(&refusal);
+            }
             let due = next.or_else(|| budget.next_attempt(environment));
             let Some(due) = due.filter(|due| *due > environment.now()) else {
                 return;
             };
             next = Some(due);
             let LineKey { keys, nodes, .. } = turn.line_key();
+            let seats = !refusal.acquisition.failed_seats();
             let watch = QuorumWatch::begin(&environment.clock, nodes, keys, seats);
             let free = pin!(watch.free());
             if !turn.pause_looking(due, || watch.is_blind(), free).await {
@@ -192,14 +201,14 @@ impl ClientShared {
         }
     }
 
-    /// Asks the nodes, `rounds` times, whether another process has come. If so, returns the nodes that
-    /// can tell when it has released the lock.
+    /// Asks the nodes, `rounds` times, whether another process has come. If so, returns what they say.
     async fn comes_another(
         &self,
         turn: &mut Turn,
         rounds: u32,
+        resource: &Resource,
         budget: &RetryBudget<'_>,
-    ) -> Option<u64> {
+    ) -> Option<Arc<Refusal>> {
         let clock = self.context.clock();
         let until = clock.now().saturating_add(self.context.node_timeout);
         // The break leaves enough time for the caller's last attempt.
@@ -208,7 +217,8 @@ impl ClientShared {
         let token = self.context.fresh_token();
         let question = Arc::new(Operation::new(keys, token, Want::Inspect));
         for left in (0..rounds).rev() {
-            let timeout = until.saturating_since(clock.now());
+            let began = clock.now();
+            let timeout = until.saturating_since(began);
             if timeout.is_zero() {
                 turn.gives_way(self.context.node_timeout, 0);
                 return None;
@@ -220,7 +230,18 @@ impl ClientShared {
             let is_taken = tally.configured - tally.held < majority(tally.configured);
             if !tally.is_free_of_us() || is_taken {
                 turn.gives_way(timeout, 0);
-                return is_taken.then_some(!round.failed_seats());
+                return is_taken.then(|| {
+                    Arc::new(Refusal {
+                        nodes: Arc::clone(&nodes),
+                        resource: resource.clone(),
+                        acquisition: round,
+                        began,
+                        timeout,
+                        too_late: None,
+                        disagreement: None,
+                        permits: None,
+                    })
+                });
             }
         }
         turn.nobody_came();
@@ -270,7 +291,9 @@ impl ClientShared {
         };
         if came_free {
             let rounds = turn.comes_free(next);
-            self.take_break(&mut turn, rounds, Some(next), budget).await;
+            let resource = &refused.refusal.resource;
+            self.take_break(&mut turn, (rounds, resource), Some(next), budget)
+                .await;
         }
         if turn.attempt(self.context.node_timeout) {
             return Ok((turn, None));
@@ -278,10 +301,11 @@ impl ClientShared {
         // This future was not polled for so long that another caller took the turn.
         let line_key = turn.line_key().clone();
         let nodes = Arc::clone(&line_key.nodes);
+        let resource = refused.refusal.resource.clone();
         // The nodes need not report to a caller without the turn.
         drop((turn, watch, refused));
         let arrival = Queued::arrive(&self.lines, line_key);
-        self.wait(arrival, &nodes, budget).await
+        self.wait(arrival, (&nodes, &resource), budget).await
     }
 
     /// Moves the claim of the previous lease to the next holder.

@@ -70,7 +70,11 @@ impl ClientShared {
         let mut turn = match Queued::arrive(&self.lines, line_key) {
             Arrival::Turn(turn, _) => turn,
             // No claim is handed over.
-            other => self.wait(other, nodes, &mut budget).await?.0,
+            other => {
+                self.wait(other, (nodes, &request.resource), &mut budget)
+                    .await?
+                    .0
+            }
         };
         loop {
             let timeout = budget.begin_attempt(&context.environment, request.ttl);
@@ -78,7 +82,7 @@ impl ClientShared {
             let refused = match attempt(context, nodes, request, &asked, timeout).await {
                 AttemptOutcome::Acquired(claim, terms, permit) => {
                     let place = LeasePlace::permit(&turn, permit);
-                    drop(turn);
+                    turn.pass_on_won();
                     let leases = &self.leases;
                     return Ok(Lease::new(leases, claim, request, &budget, terms, place));
                 }

@@ -103,7 +103,7 @@ impl ClientShared {
             return Lease::new(&self.leases, claim, request, budget, terms, place);
         }
         // The turn goes to the next reader at once, and not when the lease ends.
-        drop(turn);
+        turn.pass_on_won();
         Lease::new(
             &self.leases,
             claim,

@@ -46,10 +46,10 @@ pub(super) struct Waiters {
     by_ticket: BTreeMap<u64, Option<Waker>>,
     /// The handoff for the caller with the turn, until that caller takes it.
     handoff: Option<TurnHandoff>,
-    /// Of the attempts that the nodes refused, the two that began last, the newer one first. The older one
-    /// may be the only one whose votes are complete: callers that come all the time have the nodes asked
-    /// all the time.
-    refusals: [Option<Arc<Refusal>>; 2],
+    /// Of the attempts that the nodes refused since the lock was last acquired here, the two that began last,
+    /// the newer one first. The older one may be the only one whose votes are complete: after a short pause
+    /// the nodes are asked again before all have answered.
+    refusals: Refusals,
     /// Some of the waiters want to know what the nodes say.
     is_answer_wanted: bool,
     /// True if the caller with the turn should ask the nodes now, without a pause.
@@ -60,27 +60,10 @@ pub(super) struct Waiters {
     pub(super) released: BTreeSet<u16>,
 }
 
-/// A caller in line wants the nodes' answer.
+type Refusals = [Option<Arc<Refusal>>; 2];
+
+/// The caller with the turn should ask the nodes now.
 pub(super) struct IsWanted;
-
-/// The answer that a caller in line wants, whose budget is used up.
-#[derive(Clone, Copy)]
-pub(super) struct Wanted {
-    /// The attempt began no sooner than this.
-    pub(super) since: Moment,
-    /// The caller gives up at this moment. It takes the votes that are there by then.
-    pub(super) until: Moment,
-}
-
-/// The times of one poll of a caller in line.
-#[derive(Clone, Copy)]
-pub(super) struct PollTimes {
-    pub(super) now: Moment,
-    /// The caller's deadline for its next step, if it has the turn.
-    pub(super) due: Moment,
-    /// The deadline for the caller with the turn, if it was told to ask now.
-    pub(super) retry_due: Moment,
-}
 
 /// The answer to a caller whose budget is used up.
 pub(crate) enum LastKnown {
@@ -157,13 +140,12 @@ impl Line {
         &mut self,
         ticket: u64,
         [own, left]: [&mut Option<Waker>; 2],
-        wants: Option<Wanted>,
-        times: PollTimes,
+        gives_up: Option<Moment>,
+        (now, due): (Moment, Moment),
     ) -> (LinePoll, [Option<Waker>; 2]) {
         if self.turn == ticket {
             return (LinePoll::Turn(self.take_handoff()), [const { None }; 2]);
         }
-        let PollTimes { now, due, .. } = times;
         let mut over_at = match &self.status {
             TurnStatus::Trying { due } => *due,
             TurnStatus::Holding { until, .. } => *until,
@@ -189,42 +171,23 @@ impl Line {
             keep(self.waiters().by_ticket.entry(ticket).or_default(), own);
             return (LinePoll::Wait(due), [head, next_waker]);
         }
-        let (mut retry_waker, mut next_waker) = (None, None);
         let waiters = self.waiters.get_or_insert_default();
-        if let Some(wanted) = wants {
-            match (&mut self.status, waiters.refusal(wanted, now)) {
-                (TurnStatus::Holding { until, token }, _) if *until > now => {
-                    let last_known = LastKnown::Held(token.clone(), *until);
-                    return (LinePoll::LastKnown(last_known), [retry_waker, next_waker]);
+        if let Some(gives_up) = gives_up {
+            let last_known = match &self.status {
+                TurnStatus::Holding { until, token } => Ok(LastKnown::Held(token.clone(), *until)),
+                _ => waiters.refusal(gives_up, now).map(LastKnown::Refused),
+            };
+            match last_known {
+                Ok(last_known) => {
+                    return (LinePoll::LastKnown(last_known), [const { None }; 2]);
                 }
-                (_, Some(Ok(refusal))) => {
-                    let last_known = LastKnown::Refused(refusal);
-                    return (LinePoll::LastKnown(last_known), [retry_waker, next_waker]);
-                }
-                (_, Some(Err(ends))) => {
-                    waiters.is_answer_wanted = true;
-                    over_at = over_at.min(ends);
-                }
-                (status, None) => {
-                    waiters.is_answer_wanted = true;
-                    if !std::mem::replace(&mut waiters.is_retry_wanted, true)
-                        && let Some(head) = waiters.head.take()
-                    {
-                        retry_waker = Some(head);
-                        // The caller with the turn may not be polled: it loses the turn at `retry_due`.
-                        if let TurnStatus::Trying { due } = status {
-                            *due = times.retry_due.min(*due);
-                            over_at = *due;
-                            next_waker =
-                                waiters.by_ticket.values_mut().next().and_then(Option::take);
-                        }
-                    }
-                }
+                Err(ends) => over_at = over_at.min(ends),
             }
+            waiters.is_answer_wanted = true;
         }
         // A waiter that is not the first watches the deadline as well.
         keep(waiters.by_ticket.entry(ticket).or_default(), own);
-        (LinePoll::Wait(over_at), [retry_waker, next_waker])
+        (LinePoll::Wait(over_at), [const { None }; 2])
     }
 
     /// Gives the turn to the first waiter. Returns its waker, and the waker of the old holder of the
@@ -242,14 +205,18 @@ impl Line {
     }
 
     /// The caller with the turn has the lock. Returns the wakers of the callers that wait for that
-    /// news.
-    pub(super) fn hold(&mut self, until: Moment, token: OwnerToken) -> Vec<Waker> {
+    /// news, and the refusals that are forgotten for it, for the caller to drop.
+    pub(super) fn hold(&mut self, until: Moment, token: OwnerToken) -> (Vec<Waker>, Refusals) {
         self.status = TurnStatus::Holding { until, token };
-        if let Some(waiters) = &mut self.waiters {
-            // The waiters that want an answer are told of the holder, so no retry is needed.
-            waiters.is_retry_wanted = false;
-        }
-        self.answer_wakers()
+        (self.answer_wakers(), self.forget_refusals())
+    }
+
+    /// The lock was acquired: what nodes said before tells callers in line nothing. Returns what is forgotten,
+    /// for the caller to drop.
+    pub(super) fn forget_refusals(&mut self) -> Refusals {
+        let waiters = self.waiters.as_mut();
+        let refusals = waiters.map(|waiters| std::mem::take(&mut waiters.refusals));
+        refusals.unwrap_or_default()
     }
 
     pub(super) fn prolong(&mut self, later: Moment) {
@@ -292,8 +259,7 @@ impl Line {
     }
 
     /// The caller with the turn asks the nodes, until `due` at most. Returns its waker of an earlier pause,
-    /// for the caller to drop: a waiter that found it would take the attempt for a pause, and would leave
-    /// the attempt less time.
+    /// for the caller to drop.
     pub(super) fn attempt(&mut self, due: Moment) -> Option<Waker> {
         self.status = TurnStatus::Trying { due };
         let waiters = self.waiters.as_mut()?;
@@ -325,24 +291,21 @@ impl Line {
 }
 
 impl Waiters {
-    /// The refusal that answers a caller which wants one, or the moment until which the caller waits for
-    /// votes. `None` if there was no attempt since the caller came.
-    fn refusal(&self, wanted: Wanted, now: Moment) -> Option<Result<Arc<Refusal>, Moment>> {
-        let is_new = |refusal: &&Arc<Refusal>| refusal.began >= wanted.since;
-        let [newer, older] = self
-            .refusals
-            .each_ref()
-            .map(|it| it.as_ref().filter(is_new));
-        let newer = newer?;
-        let answer = if newer.is_settled(now) {
-            newer
-        } else if let Some(older) = older.filter(|older| older.is_held()) {
-            older
-        } else if wanted.until <= now {
-            newer
-        } else {
-            return Some(Err(newer.ends()));
+    /// The refusal that answers a caller which gives up at `gives_up`, or the moment until which the caller
+    /// waits for an answer.
+    fn refusal(&self, gives_up: Moment, now: Moment) -> Result<Arc<Refusal>, Moment> {
+        let [newer, older] = &self.refusals;
+        let Some(newer) = newer else {
+            return Err(gives_up);
         };
-        Some(Ok(Arc::clone(answer)))
+        let older = older.as_ref().filter(|older| older.is_held());
+        if newer.is_settled(now) {
+            return Ok(Arc::clone(newer));
+        }
+        match older {
+            Some(older) => Ok(Arc::clone(older)),
+            None if gives_up <= now => Ok(Arc::clone(newer)),
+            None => Err(newer.ends()),
+        }
     }
 }

@@ -64,7 +64,7 @@ use crate::env::Moment;
 use crate::env::timers::wake;
 use fairness::Fairness;
 use handover::LeftClaim;
-use line::{Idle, Line, PollTimes, TurnStatus, Wanted};
+use line::{Idle, Line, TurnStatus};
 
 /// How many callers may stand in line.
 #[derive(Clone, Copy, Debug)]
@@ -206,16 +206,17 @@ impl Lines {
         Admission::Queued(ticket)
     }
 
-    /// The answer for the caller with `ticket`. The caller is woken when the answer changes. If it
-    /// `wants` a verdict, it gets the nodes' answer to an attempt of another caller.
+    /// The answer for the caller with `ticket`. The caller is woken when the answer changes. If it gives up
+    /// by `gives_up`, it gets the nodes' answer to an attempt of another caller.
     fn look(
         &self,
         line_key: &LineKey,
         ticket: u64,
         waker: &Waker,
-        wants: Option<Wanted>,
-        times: PollTimes,
+        gives_up: Option<Moment>,
+        now: Moment,
     ) -> LinePoll {
+        let due = self.due_from(now, self.context.node_timeout);
         // No waker is cloned or dropped under the lock: that is foreign code.
         let (mut own, mut left) = (Some(waker.clone()), None);
         let (look, [head, next_waker]) = {
@@ -223,14 +224,14 @@ impl Lines {
             let LinesState { lines, waiting, .. } = &mut *state;
             let Some(line) = lines.get_mut(line_key) else {
                 // The caller had lost the turn. The turn passed to another caller, which has left.
-                lines.insert(line_key.clone(), Line::new(ticket, times.due));
+                lines.insert(line_key.clone(), Line::new(ticket, due));
                 return LinePoll::Turn(TurnHandoff::default());
             };
-            if let Some(handoff) = line.take_idle(ticket, times.due) {
+            if let Some(handoff) = line.take_idle(ticket, due) {
                 return LinePoll::Turn(handoff);
             }
             let standing = line.waiting();
-            let looked = line.look(ticket, [&mut own, &mut left], wants, times);
+            let looked = line.look(ticket, [&mut own, &mut left], gives_up, (now, due));
             // A caller that lost its turn stands in line again.
             *waiting = (*waiting + line.waiting()).saturating_sub(standing);
             looked

@@ -8,7 +8,6 @@ use std::task::{Context, Poll};
 use crate::env::{Moment, Sleep};
 
 use super::budget::RetryBudget;
-use super::line::{PollTimes, Wanted};
 use super::{Admission, LastKnown, LineKey, LinePoll, Lines, Turn, TurnHandoff};
 
 /// A caller's place in a line. Dropping it leaves at once.
@@ -17,7 +16,6 @@ pub(crate) struct Queued {
     line_key: LineKey,
     /// Zero once its turn has come.
     ticket: u64,
-    arrived: Moment,
 }
 
 /// How standing in line ended.
@@ -56,15 +54,13 @@ impl Queued {
                 lines: Arc::clone(lines),
                 line_key,
                 ticket,
-                arrived: now,
             }),
             Admission::Full(standing) => Arrival::Full(standing),
         }
     }
 
-    /// Waits for the turn while `budget` lasts. A caller whose budget is used up gets the nodes' answer
-    /// to an attempt that began after the caller came. If there is none, it asks for one, and waits as
-    /// long as such an attempt may take.
+    /// Waits for the turn while `budget` lasts. A caller whose budget is used up gets the nodes' last answer
+    /// to a caller of the line. If there is none yet, it waits as long as that may take.
     pub(crate) async fn wait(mut self, budget: &mut RetryBudget<'_>) -> WaitEnd {
         let mut timer = None;
         let mut gives_up = None;
@@ -74,15 +70,13 @@ impl Queued {
                 let now = environment.now();
                 let pause = budget.next_attempt(environment);
                 if pause.is_none() && gives_up.is_none() {
-                    // The attempt in progress, the next one, and an own one if the caller with the turn
-                    // makes none.
+                    // The rest of a break, and an attempt.
                     let last_known =
-                        now.saturating_add(self.lines.context.node_timeout.saturating_mul(3));
+                        now.saturating_add(self.lines.context.node_timeout.saturating_mul(2));
                     gives_up = Some(budget.end.map_or(last_known, |end| end.min(last_known)));
                 }
-                let since = self.arrived;
-                let wants = gives_up.map(|until| Wanted { since, until });
-                match self.look(context, wants, now) {
+                let lines = &self.lines;
+                match lines.look(&self.line_key, self.ticket, context.waker(), gives_up, now) {
                     LinePoll::Turn(handoff) => {
                         return Poll::Ready(WaitEnd::Turn(self.turn(&handoff), handoff));
                     }
@@ -105,16 +99,6 @@ impl Queued {
             }
         })
         .await
-    }
-
-    fn look(&self, context: &Context<'_>, wants: Option<Wanted>, now: Moment) -> LinePoll {
-        let lines = &self.lines;
-        let times = PollTimes {
-            now,
-            due: now.saturating_add(lines.context.node_timeout.saturating_add(lines.grace())),
-            retry_due: now.saturating_add(lines.context.node_timeout),
-        };
-        lines.look(&self.line_key, self.ticket, context.waker(), wants, times)
     }
 
     fn sleep(

@@ -48,7 +48,7 @@ impl Refusal {
     }
 
     /// True if a majority has said that another client has the lock.
-    pub(super) fn is_held(&self) -> bool {
+    pub(crate) fn is_held(&self) -> bool {
         !self.is_decided_otherwise() && self.acquisition.tally().is_contended()
     }
 

@@ -187,11 +187,17 @@ impl Turn {
     /// Records that the lock was acquired on these terms. The lease keeps the turn.
     pub(crate) fn hold(mut self, terms: &Terms, token: &OwnerToken) -> Self {
         let (until, token) = (terms.deadline, token.clone());
-        let concerned = self.change(|line| line.hold(until, token));
-        concerned.into_iter().flatten().for_each(wake);
+        if let Some((concerned, _forgotten)) = self.change(|line| line.hold(until, token)) {
+            concerned.into_iter().for_each(wake);
+        }
         let took = terms.granted_at.saturating_since(terms.acquired_at);
         self.fairness.holds(self.lines.context.now(), took);
         self
+    }
+
+    /// Records that the lock was acquired, and passes the turn on.
+    pub(crate) fn pass_on_won(self) {
+        let _forgotten = self.change(Line::forget_refusals);
     }
 
     /// Records that the lease is valid until `until` now.

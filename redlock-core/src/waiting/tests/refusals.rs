@@ -50,15 +50,13 @@ struct Asked {
 }
 
 impl Asked {
-    /// The first caller was refused by one vote, and waits for the lock.
-    fn new(absence: Absence) -> Self {
+    /// The first caller waits for the answers to its first attempt, and pauses for `delay` at most.
+    fn first(absence: Absence, delay: Duration) -> Self {
         let scene = Scene::new();
         let (slow, set) = without_the_third(&scene, absence);
         let mut patient = waiting();
-        patient.retry.delay = SECOND * 60;
+        patient.retry.delay = delay;
         let mut head = scene.acquire_on(&set, &patient);
-        assert!(is_waiting(&mut head));
-        serve(&slow[..1]);
         assert!(is_waiting(&mut head));
         Self {
             scene,
@@ -68,6 +66,13 @@ impl Asked {
         }
     }
 
+    /// The first caller was refused by one vote, and waits for the lock.
+    fn new(absence: Absence) -> Self {
+        let mut asked = Self::first(absence, SECOND * 60);
+        asked.is_refused();
+        asked
+    }
+
     /// A caller that stands in line.
     fn in_line(&self, request: &Request) -> Acquiring {
         let mut waits = self.scene.acquire_on(&self.set, request);
@@ -75,10 +80,8 @@ impl Asked {
         waits
     }
 
-    /// The first caller asks the nodes again, as a caller in line wants it, and is refused by the first
-    /// vote.
-    fn ask_again(&mut self) {
-        assert!(is_waiting(&mut self.head));
+    /// The first caller is refused by one vote.
+    fn is_refused(&mut self) {
         serve(&self.slow[..1]);
         assert!(is_waiting(&mut self.head));
     }
@@ -88,9 +91,7 @@ impl Asked {
 fn a_caller_in_line_is_told_of_the_holder_once_the_second_vote_has_come() {
     for absence in ABSENCES {
         let mut asked = Asked::new(absence);
-        asked.scene.clock.advance(MS);
         let mut tries = asked.in_line(&once());
-        asked.ask_again();
         let flag = Arc::new(Flag::default());
         let waker = Waker::from(Arc::clone(&flag));
         let is_waiting_still = tries.as_mut().poll(&mut Context::from_waker(&waker));
@@ -110,13 +111,11 @@ fn a_caller_in_line_is_told_of_the_holder_once_the_second_vote_has_come() {
 fn a_caller_whose_time_is_up_counts_the_votes_that_are_there_by_then() {
     for is_voted in [true, false] {
         for absence in ABSENCES {
-            let mut asked = Asked::new(absence);
-            asked.scene.clock.advance(MS);
+            let asked = Asked::new(absence);
             let mut waits = asked.in_line(&short(MS * 80));
             let mut tries = asked.in_line(&once());
-            asked.ask_again();
             // The last attempt of a caller that waits 80 ms would begin after 60 ms. The nodes have
-            // until 51 ms to answer.
+            // 50 ms to answer.
             asked.scene.clock.advance(MS * 49);
             assert!(is_waiting(&mut waits) && is_waiting(&mut tries));
             if is_voted {
@@ -146,24 +145,19 @@ fn a_caller_whose_time_is_up_counts_the_votes_that_are_there_by_then() {
     }
 }
 
-/// Others come all the time, so the nodes are asked again before a caller that was woken is polled.
+/// The nodes are asked again before a caller that was woken is polled.
 #[test]
 fn a_newer_attempt_that_is_not_voted_on_yet_does_not_hide_the_one_before() {
     for absence in ABSENCES {
-        let mut asked = Asked::new(absence);
-        asked.scene.clock.advance(MS);
+        let mut asked = Asked::first(absence, MS * 10);
+        asked.is_refused();
         let mut tries = asked.in_line(&once());
-        asked.ask_again();
-        assert!(is_waiting(&mut tries));
-        asked.scene.clock.advance(MS);
-        let mut newcomer = asked.in_line(&once());
         // The second node answers the attempt before, and is asked again.
         serve(&asked.slow[1..2]);
-        asked.ask_again();
+        asked.scene.clock.advance(MS * 10);
+        assert!(is_waiting(&mut asked.head));
+        asked.is_refused();
         contended(refused(&mut tries));
-        assert!(is_waiting(&mut newcomer), "it came behind that attempt");
-        serve(&asked.slow[1..2]);
-        contended(refused(&mut newcomer));
     }
 }
 
@@ -172,18 +166,13 @@ fn a_newer_attempt_that_is_not_voted_on_yet_does_not_hide_the_one_before() {
 fn a_caller_is_told_of_an_attempt_whose_caller_has_lost_the_turn() {
     for is_next_refused in [false, true] {
         for absence in ABSENCES {
-            let mut asked = Asked::new(absence);
-            asked.scene.clock.advance(MS);
+            let mut asked = Asked::first(absence, SECOND * 60);
             let mut next = asked.in_line(&waiting());
             let mut waits = asked.in_line(&short(MS * 300));
-            // A caller that tries once has the first caller ask the nodes.
-            drop(asked.in_line(&once()));
-            assert!(is_waiting(&mut asked.head));
             serve(&asked.slow[..2]);
             // The turn ends 250 ms after the attempt began: five times the nodes' timeout. From then on
             // the caller that waits 300 ms would have no time for an attempt of its own.
             asked.scene.clock.advance(MS * 250);
-            let mut newcomer = asked.in_line(&once());
             assert!(is_waiting(&mut next) && is_waiting(&mut waits));
             if is_next_refused {
                 // By one vote: the second one is missing.
@@ -192,24 +181,24 @@ fn a_caller_is_told_of_an_attempt_whose_caller_has_lost_the_turn() {
             }
             assert!(is_waiting(&mut asked.head));
             assert_eq!(contended(refused(&mut waits)).attempts, 0);
-            assert!(is_waiting(&mut newcomer), "it came after that attempt");
-            serve(&asked.slow[..2]);
-            if !is_next_refused {
-                assert!(is_waiting(&mut next));
-            }
-            assert_eq!(contended(refused(&mut newcomer)).attempts, 0);
         }
     }
 }
 
 #[test]
 fn a_caller_is_told_at_once_if_the_missing_vote_makes_no_difference() {
-    let mut asked = Asked::new(Absence::Dead);
-    asked.scene.clock.advance(MS);
-    let mut tries = asked.in_line(&once());
+    let asked = Asked::new(Absence::Dead);
     asked.scene.nodes[0].cut();
-    asked.ask_again();
-    let told = unavailable(refused(&mut tries));
+    let mut patient = waiting();
+    patient.retry.delay = SECOND * 60;
+    patient.resource = "s".into();
+    let mut head = asked.scene.acquire_on(&asked.set, &patient);
+    assert!(is_waiting(&mut head));
+    serve(&asked.slow[..1]);
+    assert!(is_waiting(&mut head));
+    let mut tries = once();
+    tries.resource = "s".into();
+    let told = unavailable(refused(&mut asked.scene.acquire_on(&asked.set, &tries)));
     assert!(
         matches!(told.nodes[1].outcome, NodeOutcome::NotAwaited),
         "{told}"
@@ -219,12 +208,10 @@ fn a_caller_is_told_at_once_if_the_missing_vote_makes_no_difference() {
 #[test]
 fn a_caller_that_gives_up_before_any_answer_blames_no_node() {
     for limit in [MS * 20, MS * 80] {
-        let mut asked = Asked::new(Absence::Dead);
-        asked.scene.clock.advance(MS);
+        let asked = Asked::first(Absence::Dead, SECOND * 60);
         let mut waits = asked.in_line(&short(limit));
-        // The nodes are asked, and none of them answers.
         asked.scene.clock.advance(limit / 4 * 3);
-        assert!(is_waiting(&mut waits) && is_waiting(&mut asked.head));
+        assert!(is_waiting(&mut waits));
         asked.scene.clock.advance(limit / 4);
         let told = unavailable(refused(&mut waits));
         assert_eq!((told.granted, told.needed, told.attempts), (0, 2, 0));
@@ -241,12 +228,8 @@ fn a_caller_that_gives_up_before_any_answer_blames_no_node() {
 
 #[test]
 fn a_caller_that_is_dropped_while_it_waits_for_the_second_vote_leaves_nothing() {
-    let mut asked = Asked::new(Absence::Dead);
-    asked.scene.clock.advance(MS);
-    let mut tries = asked.in_line(&once());
-    asked.ask_again();
-    assert!(is_waiting(&mut tries));
-    drop(tries);
+    let asked = Asked::new(Absence::Dead);
+    drop(asked.in_line(&once()));
     let lines = &asked.scene.client.shared.lines;
     assert_eq!(lines.waiting(), 0);
     drop(asked.head);

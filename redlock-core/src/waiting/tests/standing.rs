@@ -1,10 +1,7 @@
 //! The order of a line, and how one leaves it.
 
 use super::*;
-use crate::env::Moment;
 use crate::model::token::LONGEST;
-use crate::waiting::LinePoll;
-use crate::waiting::line::{Line, PollTimes, Wanted};
 
 #[test]
 fn callers_get_the_lock_in_the_order_in_which_they_came() {
@@ -105,36 +102,35 @@ fn one_who_tries_once_hears_at_once_who_has_the_lock() {
 }
 
 #[test]
-fn one_who_tries_once_hears_what_the_nodes_say_now() {
+fn one_who_tries_once_hears_what_the_nodes_said_last() {
     let scene = Scene::new();
-    let (request, patient) = (once(), waiting());
+    let patient = waiting();
     scene.hold_elsewhere();
     let mut head = scene.acquire(&patient);
     assert!(is_waiting(&mut head));
-    scene.clock.advance(SECOND / 100);
-    // What they said before is not good enough: the head is asked to try again.
-    let mut curious = scene.acquire(&request);
-    assert!(is_waiting(&mut curious) && is_waiting(&mut head));
-    let refusal = refused(&mut curious);
-    assert!(matches!(refusal, AcquireError::Contended(_)), "{refusal}");
-
     scene.clock.advance(MS);
-    let mut curious = scene.acquire(&request);
-    assert!(is_waiting(&mut curious));
-    scene.nodes.iter().for_each(MemoryNode::cut);
-    assert!(is_waiting(&mut head));
-    let refusal = refused(&mut curious);
-    assert!(matches!(refusal, AcquireError::Unavailable(_)), "{refusal}");
+    // No node is asked again.
+    scene.nodes.iter().for_each(MemoryNode::hang);
+    let refusal = refused(&mut scene.acquire(&once()));
+    assert!(matches!(refusal, AcquireError::Contended(_)), "{refusal}");
     scene.nodes.iter().for_each(MemoryNode::restore);
 
-    scene.clock.advance(MS);
-    let mut curious = scene.acquire(&request);
-    assert!(is_waiting(&mut curious));
     scene.free_elsewhere();
     let lease = acquired(&mut head);
+    let mut fenced = patient;
+    fenced.fencing = true;
+    let mut next = scene.acquire(&fenced);
+    assert!(is_waiting(&mut next));
+    scene.nodes.iter().for_each(MemoryNode::hang);
+    assert_eq!(released(lease), Released::HandedOver);
+    assert!(is_waiting(&mut next), "it asks the nodes");
+    // What they said before the lease says nothing of the lock.
+    let mut curious = scene.acquire(&once());
+    assert!(is_waiting(&mut curious));
+    // The time of a break and of an attempt.
+    scene.clock.advance(MS * 100);
     let refusal = refused(&mut curious);
-    assert!(matches!(refusal, AcquireError::Contended(_)), "{refusal}");
-    drop(lease);
+    assert!(matches!(refusal, AcquireError::Unavailable(_)), "{refusal}");
 }
 
 #[test]
@@ -145,12 +141,7 @@ fn of_a_large_value_of_somebody_elses_no_more_is_kept_than_names_an_owner_and_th
     }
     let mut head = scene.acquire(&waiting());
     assert!(is_waiting(&mut head));
-    scene.clock.advance(MS);
     let mut curious = [scene.acquire(&once()), scene.acquire(&once())];
-    for curious in &mut curious {
-        assert!(is_waiting(curious));
-    }
-    assert!(is_waiting(&mut head), "it asks once more, for them");
     let [one, other] = curious.each_mut().map(|curious| {
         let AcquireError::Contended(contended) = refused(curious) else {
             panic!("it is held");
@@ -162,25 +153,23 @@ fn of_a_large_value_of_somebody_elses_no_more_is_kept_than_names_an_owner_and_th
 }
 
 #[test]
-fn one_who_has_its_turn_and_is_not_polled_loses_it() {
+fn one_who_pauses_and_is_not_polled_loses_its_turn() {
     let scene = Scene::new();
-    let (request, patient) = (once(), waiting());
+    let patient = waiting();
     scene.hold_elsewhere();
     let mut head = scene.acquire(&patient);
-    assert!(is_waiting(&mut head));
-    scene.clock.advance(MS);
-    let mut curious = scene.acquire(&request);
-    assert!(is_waiting(&mut curious));
+    let mut next = scene.acquire(&patient);
+    assert!(is_waiting(&mut head) && is_waiting(&mut next));
     scene.free_elsewhere();
-    scene.clock.advance(MS * 49);
+    // A pause is 100 to 200 ms long, and four node timeouts are 200 ms.
+    scene.clock.advance(MS * 299);
     assert!(
-        is_waiting(&mut curious),
-        "the other one has a moment to answer"
+        is_waiting(&mut next),
+        "the other one has a moment to ask the nodes"
     );
-    scene.clock.advance(MS);
-    let lease = acquired(&mut curious);
+    scene.clock.advance(MS * 101);
+    let lease = acquired(&mut next);
     // It stands in line again, where it wants no reports of the nodes.
-    scene.clock.advance(SECOND);
     assert_eq!(scene.nodes[0].watches(), 1);
     assert!(is_waiting(&mut head));
     assert_eq!(scene.nodes[0].watches(), 0);
@@ -226,42 +215,6 @@ fn a_lease_that_ends_unreleased_is_nobodys_turn() {
     assert_eq!(scene.values(), token);
     drop(next);
     assert!(scene.is_free());
-}
-
-/// What a caller in line whose budget is used up is told of a caller with the turn that has paused before.
-fn looks_behind_a_pause(goes_on: impl FnOnce(&mut Line, Moment)) -> (Moment, bool) {
-    const DUE: Duration = Duration::from_secs(5);
-    let at = Moment::from_origin;
-    let mut line = Line::new(1, at(DUE));
-    line.join(2);
-    let pausing = &mut Some(Waker::noop().clone());
-    assert!(line.pause(at(DUE), at(SECOND), pausing).is_ok());
-    goes_on(&mut line, at(DUE));
-    let wants = Wanted {
-        since: at(SECOND),
-        until: at(SECOND * 4),
-    };
-    let times = PollTimes {
-        now: at(SECOND),
-        due: at(SECOND * 9),
-        retry_due: at(SECOND * 2),
-    };
-    let wakers = [&mut Some(Waker::noop().clone()), &mut None];
-    let (LinePoll::Wait(until), [head, _]) = line.look(2, wakers, Some(wants), times) else {
-        panic!("it waits");
-    };
-    (until, head.is_some())
-}
-
-#[test]
-fn only_a_caller_that_pauses_is_hurried_by_one_whose_budget_is_used_up() {
-    let at = Moment::from_origin;
-    let pauses = looks_behind_a_pause(|_, _| {});
-    assert_eq!(pauses, (at(SECOND * 2), true));
-    let asks = looks_behind_a_pause(|line, due| drop(line.attempt(due)));
-    assert_eq!(asks, (at(SECOND * 5), false), "it asks the nodes already");
-    let gives_way = looks_behind_a_pause(|line, due| drop(line.gives_way(due)));
-    assert_eq!(gives_way, (at(SECOND * 5), false));
 }
 
 #[test]

@@ -92,8 +92,7 @@ impl History {
             return;
         };
         let (number, lease) = (*lease, &inner.leases[*lease]);
-        // A caller that is alone in line is not asked by others to hurry.
-        let is_next = stood.len() == 1 && stood.contains(&call) && this.others == 0;
+        let is_next = stood.len() == 1 && stood.contains(&call);
         let is_release = lease.ended == Some(LeaseEnd::Released);
         let is_new = this.attempts.is_empty();
         let is_bounded = matches!(this.request.retry.limit, RetryLimit::Wait(_));
@@ -108,8 +107,7 @@ impl History {
         }
     }
 
-    /// `call` asks the nodes as often as its pauses, others in line, and reports of nodes that can
-    /// vote make it; not more.
+    /// `call` asks the nodes as often as its pauses, and reports of nodes that can vote make it; not more.
     pub(crate) fn check_storm(
         &self,
         inner: &Inner,
@@ -133,7 +131,6 @@ impl History {
         let most = pauses
             .saturating_add(this.request.split_retries)
             .saturating_add(this.woken)
-            .saturating_add(this.others.saturating_mul(2))
             .saturating_add(3);
         let made = this.attempts.len();
         if made > usize::try_from(most).unwrap_or(usize::MAX) && self.is_awake(inner, call) {

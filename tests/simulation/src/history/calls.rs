@@ -35,8 +35,6 @@ pub(crate) struct Call {
     pub(crate) told: Told,
     /// How many of them may be owed to reports that the lock was free.
     pub(crate) woken: u32,
-    /// How many other callers were in its line meanwhile.
-    pub(crate) others: u32,
     /// No time passed in its last poll.
     pub(crate) is_prompt: bool,
 }
@@ -77,9 +75,6 @@ impl History {
         } else {
             inner.coverage.queued += 1;
         }
-        for other in &line.waiting {
-            inner.calls[*other].others += 1;
-        }
         inner.next += 1;
         inner.calls.push(Call {
             line: id,
@@ -94,7 +89,6 @@ impl History {
             attempts: Vec::new(),
             told: Told::default(),
             woken: 0,
-            others: u32::try_from(line.waiting.len()).unwrap_or(u32::MAX),
             is_prompt: false,
         });
         line.waiting.insert(number);
