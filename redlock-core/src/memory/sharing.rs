@@ -199,7 +199,8 @@ impl Shared<'_> {
         let token = self.token().into();
         let readers = self.sharing.keys().readers().into();
         let readers = self.store.readers.entry(readers).or_default();
-        readers.insert(token, until);
+        let ends = readers.entry(token).or_insert(until);
+        *ends = until.max(*ends);
         self.settle();
     }
 

@@ -104,6 +104,9 @@ macro_rules! counted {
 /// Unless they were `tried` on the same connection, it tries each command that the scripts of readers need,
 /// before it writes: a user without one of them would leave entries behind. Its first write is a command that a
 /// server without memory refuses.
+///
+/// An acquisition from a connection that was cut off may come behind an extension from the next one. It does not
+/// shorten the entry.
 pub(super) static ACQUIRE_READ: LazyLock<Script> = LazyLock::new(|| {
     Script::new(concat!(
         begun!(),
@@ -138,7 +141,7 @@ pub(super) static ACQUIRE_READ: LazyLock<Script> = LazyLock::new(|| {
         counted!("0"),
         "local ends, life = now + ARGV[2], ARGV[2] \
          if held then \
-           redis.call('ZADD', KEYS[2], digits(ends), ARGV[1]) \
+           redis.call('ZADD', KEYS[2], 'GT', digits(ends), ARGV[1]) \
            redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', digits(now)) \
            local last = redis.call('ZRANGE', KEYS[2], -1, -1, 'WITHSCORES') \
            if tonumber(last[2]) > ends then life = digits(last[2] - now) end \

@@ -94,9 +94,12 @@ impl History {
             (None, None, _) | (None, Some(_), Want::Acquire { .. } | Want::Restore { .. }) => true,
             (None, Some(_), _) => false,
             (Some(_), None, want) => matches!(want, Want::Release { .. }),
-            (Some((_, was)), Some((_, is)), Want::Extend { .. } | Want::Restore { .. }) => {
-                is >= was
-            }
+            // An acquisition may come late, behind an extension.
+            (
+                Some((_, was)),
+                Some((_, is)),
+                Want::Acquire { .. } | Want::Extend { .. } | Want::Restore { .. },
+            ) => is >= was,
             (Some((_, was)), Some((_, is)), _) => is == was,
         };
         if !may {

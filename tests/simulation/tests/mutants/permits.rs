@@ -69,7 +69,7 @@ pub(crate) const PERMITS: &[Mutant] = &[
         patches: &[Patch {
             file: CLAIM_OF_PERMITS,
             find: "claim.release_others(bit(seat));",
-            replace: "if let Some(Special::OnePermit(all)) = claim.special.as_deref() {
+            replace: "if let Some(Special::OnePermit(all)) = &claim.special {
                 all.take(bit(seat));
             }",
         }],

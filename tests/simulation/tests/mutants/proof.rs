@@ -54,16 +54,6 @@ pub(crate) const PROOF: &[Mutant] = &[
         breaks: Invariant::GivenUp,
     },
     Mutant {
-        name: "stragglers-count-whenever-they-come",
-        patches: &[Patch {
-            file: ATTEMPT,
-            find: "started.saturating_add(attempt_time(context.node_timeout, request.ttl));",
-            replace: "started.saturating_add(request.ttl);",
-        }],
-        profile: "wild",
-        breaks: Invariant::Interrupted,
-    },
-    Mutant {
         name: "stragglers-vouch-whenever-they-come",
         patches: &[Patch {
             file: CLAIM,
@@ -74,11 +64,11 @@ pub(crate) const PROOF: &[Mutant] = &[
         breaks: Invariant::Unvouched,
     },
     Mutant {
-        name: "every-yes-to-an-extension-counts",
+        name: "an-extension-counts-where-the-key-is-gone",
         patches: &[Patch {
             file: EXTENSION_PROOF,
-            find: "let counts = (voters.continuous | acquisition.in_time) & !self.gone;",
-            replace: "let counts = u64::MAX & !(absent | held);",
+            find: "let outcome = if seats_in(counts & granted) >= majority(configured) {",
+            replace: "let outcome = if seats_in(granted | absent) >= majority(configured) {",
         }],
         profile: "wild",
         breaks: Invariant::Interrupted,

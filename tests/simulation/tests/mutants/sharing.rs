@@ -28,10 +28,10 @@ pub(crate) const SHARING: &[Mutant] = &[
         name: "a-marker-for-the-reader-that-came-last",
         patches: &[Patch {
             file: MEMORY,
-            find: "        readers.insert(token, until);
+            find: "        *ends = until.max(*ends);
         self.settle();
 ",
-            replace: "        readers.insert(token, until);
+            replace: "        *ends = until.max(*ends);
         self.settle();
         let key = Arc::clone(&self.key);
         self.store.put(&key, READERS_MARKER, until);

@@ -227,7 +227,7 @@ pub(crate) const WAITING: &[Mutant] = &[
                 find: "impl Refused {
 ",
                 replace: "impl Refused {
-    pub(crate) fn trusted(self: Box<Self>, request: &Request) -> (Arc<Claim>, Terms) {
+    pub(crate) fn trusted(self, request: &Request) -> (Arc<Claim>, Terms) {
         let started = self.refusal.began;
         let deadline = started
             .saturating_add(request.ttl)
