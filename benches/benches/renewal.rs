@@ -4,7 +4,7 @@ use std::alloc::System;
 use std::path::Path;
 use std::process::ExitCode;
 
-use redlock_benches::{Group, Suite, leases, renewal};
+use redlock_benches::{Group, Suite, renewal};
 use redlock_tests::{NodeOptions, Nodes, RedisNode};
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 
@@ -13,15 +13,12 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 fn main() -> ExitCode {
     let mut suite = Suite::from_command_line(Path::new(env!("CARGO_TARGET_TMPDIR")));
-    if suite.wants_any(&[Group::Renewal, Group::Leases]) {
+    if suite.wants_any(&[Group::Renewal]) {
         let nodes: Nodes = (0..3)
             .map(|_| RedisNode::start_blocking(NodeOptions::default()))
             .collect();
         suite.measure(Group::Renewal, Some(&nodes), |plan, report| {
             renewal(plan, &nodes, &nodes.urls(), live, report);
-        });
-        suite.measure(Group::Leases, Some(&nodes), |plan, report| {
-            leases(plan, &nodes, &nodes.urls(), live, report);
         });
     }
     suite.end()

@@ -1,5 +1,4 @@
-//! What the attribute costs above the same lock taken by hand. See the library's docs; the
-//! allocations are counted in the benchmark of that name.
+//! What the attribute costs above the same lock taken by hand. See the library's docs.
 
 use std::path::Path;
 use std::process::ExitCode;

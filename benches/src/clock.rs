@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rustix::param::{clock_ticks_per_second, page_size};
+use rustix::param::clock_ticks_per_second;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
 /// A moment in ns on `CLOCK_MONOTONIC`. One host, one clock: moments that different processes wrote
@@ -33,14 +33,6 @@ pub(crate) fn cpu_time_of_children() -> Duration {
     let ticks = ticks.and_then(|ticks| ticks.parse::<u64>().ok());
     let millis = ticks.unwrap_or_default() * 1000 / clock_ticks_per_second();
     Duration::from_millis(millis)
-}
-
-/// The bytes of this process that are in the memory of the host; zero if the system does not tell.
-pub(crate) fn resident() -> usize {
-    let stat = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    let pages = stat.split_whitespace().nth(1);
-    let pages = pages.and_then(|pages| pages.parse::<usize>().ok());
-    pages.unwrap_or_default() * page_size()
 }
 
 fn duration(time: Timespec) -> Duration {

@@ -21,16 +21,10 @@ pub enum Group {
     KindsWriter,
     /// Beside other systems.
     Peers,
-    /// What a pair allocates.
-    Allocations,
     /// What the attribute costs.
     Wrapper,
-    /// What the attribute allocates.
-    WrapperAllocations,
     /// Leases that renew themselves.
     Renewal,
-    /// A million leases that renew themselves.
-    Leases,
     /// What annotated functions take to compile.
     CompileTime,
     /// Which retry delay serves `rslock` best.
@@ -39,7 +33,7 @@ pub enum Group {
 
 impl Group {
     /// All, in the order of the tables.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 13] = [
         Self::Uncontended,
         Self::Frozen,
         Self::HotKey,
@@ -49,11 +43,8 @@ impl Group {
         Self::Kinds,
         Self::KindsWriter,
         Self::Peers,
-        Self::Allocations,
         Self::Wrapper,
-        Self::WrapperAllocations,
         Self::Renewal,
-        Self::Leases,
         Self::CompileTime,
         Self::Tuning,
     ];
@@ -70,11 +61,8 @@ impl Group {
             Self::Kinds => "kinds",
             Self::KindsWriter => "kinds-writer",
             Self::Peers => "peers",
-            Self::Allocations => "allocations",
             Self::Wrapper => "wrapper",
-            Self::WrapperAllocations => "wrapper-allocations",
             Self::Renewal => "renewal",
-            Self::Leases => "leases",
             Self::CompileTime => "compile-time",
             Self::Tuning => "tuning",
         }
@@ -92,11 +80,8 @@ impl Group {
             Self::Kinds => "Lock and release of each kind, one caller",
             Self::KindsWriter => "A writer among readers from 2 processes, 3 nodes",
             Self::Peers => "Beside other systems",
-            Self::Allocations => "Allocations of lock and release, 3 nodes",
             Self::Wrapper => "A call under a lock on in-process nodes",
-            Self::WrapperAllocations => "Allocations of a call under a lock on in-process nodes",
             Self::Renewal => "Leases that renew themselves, 3 nodes",
-            Self::Leases => "A million leases in one process, 3 nodes",
             Self::CompileTime => "What 300 functions take to compile",
             Self::Tuning => "Which retry delay serves rslock best, 3 nodes",
         }

@@ -1,12 +1,11 @@
 //! Side-by-side benchmarks of distributed locks against real `redis-server` processes.
 //!
 //! ```text
-//! cargo bench -p redlock-benches                       everything, in about twenty-three minutes
-//! cargo bench -p redlock-benches -- --short            the same in about two and a half minutes
+//! cargo bench -p redlock-benches                       everything, in about seventeen minutes
+//! cargo bench -p redlock-benches -- --short            the same in about two minutes
 //! cargo bench -p redlock-benches -- hot-key            the groups whose name contains this
 //! cargo bench -p redlock-benches -- peers              other systems, as far as they are installed
 //! cargo bench -p redlock-benches --bench compile_time  what 300 annotated functions take to compile
-//! cargo bench -p redlock-benches -- --leases 50000 leases  leases in one process, as many as that
 //! cargo bench -p redlock-benches -- --results DIR      the results go there
 //! cargo bench -p redlock-benches -- --tune             which retry delay serves rslock best
 //! REDLOCK_BENCH=short cargo bench -p redlock-benches   as `--short`
@@ -47,8 +46,8 @@ mod table;
 mod ways;
 
 pub use cases::{
-    allocations, compile_time, frozen, hand_over, hot_key, hot_key_processes, kinds, kinds_writer,
-    leases, peers, renewal, shares, tuning, uncontended, wrapper, wrapper_allocations,
+    compile_time, frozen, hand_over, hot_key, hot_key_processes, kinds, kinds_writer, peers,
+    renewal, shares, tuning, uncontended, wrapper,
 };
 pub use contended::work;
 pub use contender::{Contender, Fleet, Held, Kind, Ours, RawLoop, RedisLoop, Unlocked, Wait};

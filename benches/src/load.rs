@@ -76,7 +76,7 @@ impl Load {
 
     /// Lets the callers loose on `contender`. The nodes are still to be looked at, with
     /// [`Sample::look_behind`].
-    pub async fn drive(&self, kind: Kind, contender: &Contender) -> Sample {
+    async fn drive(&self, kind: Kind, contender: &Contender) -> Sample {
         let begin = Instant::now() + self.warm_up;
         let window = Window {
             begin,

@@ -10,7 +10,7 @@ use crate::group::Group;
 pub enum Mode {
     /// Shows that the benchmarks work; the figures mean nothing.
     Smoke,
-    /// About two and a half minutes.
+    /// About two minutes.
     Short,
     /// For figures that are to be quoted.
     Full,
@@ -46,10 +46,6 @@ pub struct Plan {
     pub warm_up: Duration,
     /// For how long leases are watched that renew themselves.
     pub renewal: Duration,
-    /// How many leases there are in the group of that name, if the command line says so.
-    pub leases: Option<usize>,
-    /// For how long they are watched.
-    pub leases_watched: Duration,
     /// How long our nodes try to connect to a server that accepts and says nothing.
     pub connect_timeout: Duration,
     /// Whether only the retry delays of `rslock` are to be compared.
@@ -70,7 +66,7 @@ impl Plan {
     fn from_arguments(arguments: impl Iterator<Item = String>, is_short: bool) -> Self {
         let mut arguments = arguments.peekable();
         let (mut is_bench, mut is_test, mut is_short) = (false, false, is_short);
-        let (mut tunes, mut results, mut filter, mut leases) = (false, None, None, None);
+        let (mut tunes, mut results, mut filter) = (false, None, None);
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
                 "--bench" => is_bench = true,
@@ -78,7 +74,6 @@ impl Plan {
                 "--short" => is_short = true,
                 "--tune" => tunes = true,
                 "--results" => results = arguments.next(),
-                "--leases" => leases = arguments.next().and_then(|count| count.parse().ok()),
                 text => match text.strip_prefix("--results=") {
                     Some(directory) => results = Some(directory.to_owned()),
                     None if !text.starts_with('-') => filter = Some(argument),
@@ -96,7 +91,6 @@ impl Plan {
             tunes,
             results: results.map(PathBuf::from),
             filter,
-            leases,
             ..Self::for_mode(mode)
         }
     }
@@ -105,19 +99,10 @@ impl Plan {
     pub fn for_mode(mode: Mode) -> Self {
         // A short run has as many rounds as a full one: the machine's moods last for seconds, and
         // many short turns meet each of them with every contender.
-        let [
-            run,
-            hot,
-            held,
-            shares,
-            warm_up,
-            renewal,
-            leases_watched,
-            connect_timeout,
-        ] = match mode {
-            Mode::Smoke => [25, 25, 120, 120, 5, 50, 50, 100],
-            Mode::Short => [50, 120, 160, 4_000, 15, 11_000, 22_000, 100],
-            Mode::Full => [650, 1_200, 1_000, 8_000, 150, 60_000, 300_000, 500],
+        let [run, hot, held, shares, warm_up, renewal, connect_timeout] = match mode {
+            Mode::Smoke => [25, 25, 120, 120, 5, 50, 100],
+            Mode::Short => [50, 120, 160, 4_000, 15, 11_000, 100],
+            Mode::Full => [650, 1_200, 1_000, 8_000, 150, 60_000, 500],
         }
         .map(Duration::from_millis);
         Self {
@@ -129,8 +114,6 @@ impl Plan {
             shares,
             warm_up,
             renewal,
-            leases: None,
-            leases_watched,
             connect_timeout,
             tunes: false,
             results: None,
@@ -141,10 +124,10 @@ impl Plan {
     /// How many rounds there are in `group`.
     pub fn rounds_of(&self, group: Group) -> usize {
         match group {
-            Group::Renewal | Group::Leases | Group::WrapperAllocations => 1,
-            // A count hardly differs between rounds, and shares are measured for seconds.
-            // Nor does a time of the processor, and a round takes a minute of it.
-            Group::Allocations | Group::Shares | Group::CompileTime => self.rounds.min(3),
+            Group::Renewal => 1,
+            // Shares are measured for seconds. A time of the processor hardly differs between rounds, and a round
+            // takes a minute of it.
+            Group::Shares | Group::CompileTime => self.rounds.min(3),
             _ => self.rounds,
         }
     }
@@ -188,13 +171,6 @@ mod tests {
         assert!(!plan("--bench", false).wants(Group::Tuning));
         let tuning = plan("--tune --bench", false);
         assert!(tuning.wants(Group::Tuning) && !tuning.wants(Group::HotKey));
-    }
-
-    #[test]
-    fn the_number_of_leases_is_no_filter() {
-        let plan = plan("--leases 7 --bench", false);
-        assert_eq!(plan.leases, Some(7));
-        assert!(plan.wants(Group::Leases));
     }
 
     #[test]

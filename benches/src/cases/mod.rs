@@ -1,11 +1,9 @@
 //! What is measured.
 
-mod allocations;
 mod compile_time;
 mod contended;
 mod frozen;
 mod kinds;
-mod leases;
 mod peers;
 mod renewal;
 mod uncontended;
@@ -13,16 +11,14 @@ mod wrapper;
 
 use tokio::runtime::{Builder, Runtime};
 
-pub use allocations::allocations;
 pub use compile_time::compile_time;
 pub use contended::{hand_over, hot_key, hot_key_processes, shares, tuning};
 pub use frozen::frozen;
 pub use kinds::{kinds, kinds_writer};
-pub use leases::leases;
 pub use peers::peers;
 pub use renewal::renewal;
 pub use uncontended::uncontended;
-pub use wrapper::{wrapper, wrapper_allocations};
+pub use wrapper::wrapper;
 
 /// Which runtime of tokio's.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -19,8 +19,7 @@ use crate::table::Table;
 /// A third of what remains of it without the drift is 9.9 s.
 const TTL: Duration = Duration::from_secs(30);
 
-/// What a lease may take, and all of them together of one core.
-const MOST_BYTES: f64 = 1024.0;
+/// What all of them together may take of one core.
 const MOST_PERCENT: f64 = 5.0;
 
 /// Counts memory with `live`, which says how many bytes are allocated.
@@ -82,13 +81,6 @@ pub fn renewal(
         ] {
             report.figure(&case, Kind::Ours.name(), figure, &[value]);
         }
-        report.line(
-            &mut table,
-            &case,
-            "bytes a lease",
-            AtMost(MOST_BYTES),
-            bytes,
-        );
         report.line(
             &mut table,
             &case,

@@ -9,7 +9,7 @@ use crate::clock::cpu_time;
 use crate::plan::Plan;
 use crate::report::Bound::AtMost;
 use crate::report::Report;
-use crate::stats::{Spread, percentile, whole};
+use crate::stats::{Spread, percentile};
 use crate::table::Table;
 use crate::ways::{Body, Grounds, Way};
 
@@ -24,8 +24,6 @@ const CALLS: usize = TURN as usize;
 const MOST_TIME: f64 = 1.05;
 /// The nanoseconds that it may cost in addition, where these are more.
 const MOST_NANOS: f64 = 100.0;
-/// The most allocations that it may make in addition.
-const MOST_ALLOCATIONS: f64 = 2.0;
 
 /// The time that one call took in a round: the median over the turns.
 #[derive(Clone, Copy)]
@@ -41,7 +39,7 @@ pub fn wrapper(plan: &Plan, report: &mut Report) {
         for nodes in NODES {
             let grounds = runtime.block_on(Grounds::prepare(nodes));
             for body in Body::ALL {
-                let case = case(body, nodes, Some(flavor));
+                let case = case(body, nodes, flavor);
                 let mut rounds = [const { Vec::new() }; Way::ALL.len()];
                 turns(plan.warm_up, &runtime, &grounds, body, report);
                 for _ in 0..plan.rounds {
@@ -57,10 +55,9 @@ pub fn wrapper(plan: &Plan, report: &mut Report) {
     }
 }
 
-fn case(body: Body, nodes: usize, flavor: Option<Flavor>) -> String {
+fn case(body: Body, nodes: usize, flavor: Flavor) -> String {
     let plural = if nodes == 1 { "" } else { "s" };
-    let flavor = flavor.map_or(String::new(), |flavor| format!(", {}", flavor.name()));
-    format!("{}, {nodes} node{plural}{flavor}", body.name())
+    format!("{}, {nodes} node{plural}, {}", body.name(), flavor.name())
 }
 
 /// All ways in turn, there and back again, for so long altogether.
@@ -140,40 +137,4 @@ fn print(case: &str, rounds: &[Vec<Round>; Way::ALL.len()], report: &mut Report)
         }
     }
     report.table(table);
-}
-
-/// Allocations a call in each of the [`Way`]s, counted as for [`allocations`](super::allocations).
-pub fn wrapper_allocations(counted: fn() -> (usize, usize), report: &mut Report) {
-    let runtime = runtime(Flavor::CurrentThread);
-    for nodes in NODES {
-        let grounds = runtime.block_on(Grounds::prepare(nodes));
-        for body in Body::ALL {
-            let case = case(body, nodes, None);
-            let mut table = Table::new([&case, "allocations", "bytes"]);
-            let counts = Way::ALL.map(|way| {
-                runtime.block_on(grounds.calls(way, body, TURN.into()));
-                let before = counted();
-                runtime.block_on(grounds.calls(way, body, TURN.into()));
-                let after = counted();
-                report.count(CALLS);
-                let count = whole(after.0 - before.0) / f64::from(TURN);
-                let bytes = whole(after.1 - before.1) / f64::from(TURN);
-                table.row(&[
-                    way.name().to_owned(),
-                    format!("{count:.1}"),
-                    format!("{bytes:.0}"),
-                ]);
-                report.figure(&case, way.name(), "allocations_a_call", &[count]);
-                report.figure(&case, way.name(), "bytes_a_call", &[bytes]);
-                count
-            });
-            let [attribute, by_hand, ..] = counts;
-            // What the scope and the runtime allocate once a turn is not the call's.
-            let more = (attribute - by_hand).round();
-            let what = "allocations above the lock by hand";
-            report.line(&mut table, &case, what, AtMost(MOST_ALLOCATIONS), more);
-            report.table(table);
-            report.left_behind(&case, &grounds.left_behind());
-        }
-    }
 }
