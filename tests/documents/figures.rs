@@ -164,8 +164,8 @@ fn source_of(html: &str) -> Option<&str> {
     Some(source.strip_suffix("-->")?.trim())
 }
 
-/// What only a measured figure is followed by.
-const MEASURED: [&str; 12] = [
+/// What only a measured figure is followed by; `ms` is, behind a percentile in the same sentence.
+const MEASURED: [&str; 13] = [
     "µs",
     "ns",
     "k",
@@ -178,7 +178,9 @@ const MEASURED: [&str; 12] = [
     "times more",
     "times the",
     "times (",
+    "% of a",
 ];
+const PERCENTILES: [&str; 3] = ["p50", "p99", "median"];
 
 /// The figures of the document at `path` that look measured, and name no source.
 pub(crate) fn without_source(path: &str, text: &str) -> Vec<String> {
@@ -220,7 +222,9 @@ fn measured(block: &str, source: char) -> Vec<String> {
             continue;
         }
         let spaced = rest.strip_prefix(' ').unwrap_or(rest);
-        for unit in MEASURED {
+        let sentence = block[..at].rsplit(". ").next().unwrap_or_default();
+        let is_percentile = PERCENTILES.iter().any(|name| sentence.contains(name));
+        for unit in MEASURED.into_iter().chain(is_percentile.then_some("ms")) {
             // `2 × 3` is a product, and `17×` a measured factor.
             let behind = if unit == "×" { rest } else { spaced };
             let Some(after) = behind.strip_prefix(unit) else {
@@ -319,7 +323,7 @@ mod tests {
             "It takes 187 µs, 4.6 k a second or 17× rslock's rate.\n\n| 64 tasks | 59 k |\n|---|---|\n\
              | a | 5/s |\n\nSourced: 59 k<!-- figure: {TASKS}; redlock -->. No figures: 2 × 3, a ttl of 60 s,\n\
              3 times, 8 kinds, `9 µs`, 17 times (12–19)<!-- figure: {TASKS}; redlock -->.\n\n```text\n10 µs\n```\n\n## 11 times as fast\n\n\
-             2.2 times (1.8–2.5) rslock\n"
+             2.2 times (1.8–2.5) rslock\n\nA ttl of 9 ms. After 9 ms, a p99 wait of 3 ms and 0.5 % of a core; 1 % of all.\n"
         );
         let expected = [
             "README.md:1: `187 µs` names no source",
@@ -329,6 +333,8 @@ mod tests {
             "README.md:5: `5 /s` names no source",
             "README.md:14: `11 times as` names no source",
             "README.md:16: `2.2 times (` names no source",
+            "README.md:18: `3 ms` names no source",
+            "README.md:18: `0.5 % of a` names no source",
         ];
         assert_eq!(without_source("README.md", &text), expected);
     }

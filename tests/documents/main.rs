@@ -104,7 +104,8 @@ fn every_figure_is_one_that_was_measured() {
     let mut wrong = Vec::new();
     for (path, text) in &pages() {
         let place = path.display().to_string();
-        if path == Path::new("README.md") {
+        // This page has the results themselves, and what was measured apart.
+        if path != Path::new("benches/RESULTS.md") {
             wrong.extend(figures::without_source(&place, text));
         }
         wrong.extend(figures::wrong(&place, text, &results));
