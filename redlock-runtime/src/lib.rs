@@ -85,7 +85,8 @@
 //! # Shutdown
 //! [`Redlock::shutdown`] lets bodies finish, cancels those that do not, releases their locks, and
 //! [reports](registry::ShutdownReport). [`shutdown_signal`] completes at SIGTERM, and
-//! [`Redlock::shutdown_after`] bounds a server that drains.
+//! [`Redlock::shutdown_after`] bounds a server that drains. A program that does neither can have its locks
+//! released at a signal by [`Config::release_on_exit`].
 //!
 //! # Looking at a service
 //! [`Registry`](registry::Registry) shows what is [held](registry::Registry::held), how the nodes are

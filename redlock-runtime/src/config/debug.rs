@@ -23,6 +23,7 @@ impl fmt::Debug for Config {
             max_waiting,
             shutdown_grace,
             shutdown_deadline,
+            release_on_exit,
             http,
         } = self;
         f.debug_struct("Config")
@@ -40,6 +41,7 @@ impl fmt::Debug for Config {
             .field("max_waiting", max_waiting)
             .field("shutdown_grace", shutdown_grace)
             .field("shutdown_deadline", shutdown_deadline)
+            .field("release_on_exit", release_on_exit)
             .field("http", http)
             .finish()
     }

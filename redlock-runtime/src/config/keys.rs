@@ -57,7 +57,10 @@ pub(super) const SECTIONS: [(Section, &[&str]); 7] = [
             "max_callers",
         ],
     ),
-    (Section::Table("shutdown"), &["grace", "deadline"]),
+    (
+        Section::Table("shutdown"),
+        &["grace", "deadline", "release_on_exit"],
+    ),
     (Section::Table("http"), &["contended_status"]),
 ];
 

@@ -64,6 +64,7 @@ pub struct Config {
     pub(crate) max_waiting: (usize, usize),
     pub(crate) shutdown_grace: Duration,
     pub(crate) shutdown_deadline: Duration,
+    pub(crate) release_on_exit: bool,
     pub(crate) http: HttpSettings,
 }
 
@@ -97,6 +98,7 @@ impl Config {
             max_waiting: (client.max_waiters_per_lock, client.max_waiters),
             shutdown_grace: Duration::from_secs(10),
             shutdown_deadline: Duration::from_secs(15),
+            release_on_exit: false,
             http: HttpSettings::default(),
         }
     }
@@ -344,6 +346,23 @@ impl Config {
     #[must_use]
     pub fn shutdown_deadline(mut self, deadline: Duration) -> Self {
         self.shutdown_deadline = deadline;
+        self
+    }
+
+    /// Releases what is held when a signal ends the program, which need not wait for signals itself: false by
+    /// default. At SIGTERM or SIGINT the registry shuts down as by [`Redlock::shutdown`](crate::Redlock::shutdown),
+    /// and then the signal ends the process. A second signal ends it at once.
+    ///
+    /// This has no effect once the program awaits [`shutdown_signal`](crate::shutdown_signal), which a server
+    /// should: it then answers its last requests. Leave it off if the program handles these signals by other
+    /// means, such as `tokio::signal` or the handlers of actix-web: the process ends as if it did not.
+    ///
+    /// ```
+    /// let config = redlock_runtime::Config::new().release_on_exit(true);
+    /// ```
+    #[must_use]
+    pub fn release_on_exit(mut self, release: bool) -> Self {
+        self.release_on_exit = release;
         self
     }
 

@@ -11,7 +11,7 @@ fn sample(key: &str) -> (&'static str, &'static str) {
     match key {
         "url" => ("'redis://h:7'", "redis://h:7"),
         "vetting" => ("'warn'", "warn"),
-        "trust_aof" | "fencing" => ("true", "true"),
+        "trust_aof" | "fencing" | "release_on_exit" => ("true", "true"),
         "restart_check" => ("'strict'", "strict"),
         "default_pools" | "pools" => ("['a', 'b']", "a, b"),
         "key_prefix" => ("'shop:'", "shop:"),
@@ -219,7 +219,10 @@ fn an_unknown_key_is_refused_with_what_was_meant() {
             "did you mean `resource`? Only the attribute can say it",
         ),
         ("prefix = 'shop:'", "did you mean `key_prefix`?"),
-        ("[shutdown]\nxyz = 1", "there are `grace`, `deadline`"),
+        (
+            "[shutdown]\nxyz = 1",
+            "there are `grace`, `deadline`, `release_on_exit`",
+        ),
         (
             "[http]\nfoo = 1\n[shutdown]\ngrice = 2",
             "line 2: unknown key `foo` in `[http]`; there are `contended_status`; line 4: unknown \

@@ -21,7 +21,7 @@ use crate::config::{Config, PoolAddress};
 use crate::error::InitError;
 use crate::registry::io::io;
 use crate::registry::pools::Pool;
-use crate::registry::{Parts, Registry, scope};
+use crate::registry::{Parts, Registry, scope, signal};
 use crate::telemetry;
 use check_config::check_config;
 use check_sites::{check_overridden, check_sites};
@@ -78,12 +78,20 @@ pub async fn init(config: Config) -> Result<Redlock, InitError> {
     if scope::is_global_running() {
         return Err(InitError::one(RUNNING));
     }
+    let releases = config.release_on_exit;
     let registry = Registry::start(config, plan).await?;
     // A `Redlock` is made only for the registry that became the global one: its drop logs a shutdown.
-    match scope::set_global(registry.clone()) {
-        Ok(()) => Ok(Redlock { registry }),
-        Err(_) => Err(InitError::one(RUNNING)),
+    scope::set_global(registry.clone()).map_err(|_| InitError::one(RUNNING))?;
+    // The program may await `shutdown_signal()` after this, so the line is conditional and no warning.
+    let mut pools = registry.shared.pools.values();
+    if !releases && pools.any(|pool| pool.memory.is_none()) {
+        log!(
+            info,
+            "SIGTERM and SIGINT leave the keys of held locks to their ttl, unless the program awaits \
+             `shutdown_signal()`; `release_on_exit` in `[shutdown]` releases them without code",
+        );
     }
+    Ok(Redlock { registry })
 }
 
 impl Redlock {
@@ -216,6 +224,9 @@ impl Registry {
         registry.check_logins()?;
         registry.recheck_at_new_epochs();
         registry.sample_nodes();
+        if config.release_on_exit {
+            signal::release_on_exit(&registry);
+        }
         Ok(registry)
     }
 

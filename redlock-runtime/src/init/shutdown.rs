@@ -1,7 +1,10 @@
 //! The end of the running registry, as its owner brings it about.
 
+use std::time::Duration;
+
 use super::Redlock;
 use crate::registry::shutdown_report::ShutdownReport;
+use crate::registry::signal::is_process_ending;
 
 impl Redlock {
     /// Ends all locking in order: refuses new acquisitions, lets bodies finish for the configured
@@ -64,19 +67,25 @@ impl Redlock {
 /// async runtime; inside of one, the shutdown goes on in the background. Drop a current-thread
 /// runtime before: its bodies are not polled while this thread waits, and would be stuck until the
 /// deadline.
+///
+/// If a signal is ending the process by [`release_on_exit`](crate::Config::release_on_exit), this waits for
+/// the end anywhere: `main` may return because a body was cancelled, and the releases are still on their way.
 impl Drop for Redlock {
     fn drop(&mut self) {
         self.registry.begin_shutdown_at_drop();
-        if tokio::runtime::Handle::try_current().is_err() {
+        let is_ending = is_process_ending();
+        if is_ending || tokio::runtime::Handle::try_current().is_err() {
             self.registry.block_on_shutdown();
+        }
+        if is_ending {
+            // The library's own thread ends the process now. The bound is for a thread that is late.
+            std::thread::park_timeout(Duration::from_secs(1));
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use tokio::sync::oneshot::{self, error::TryRecvError};
 
     use super::*;

@@ -4,14 +4,14 @@
 //! while every thread of the application is busy.
 
 use std::process;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use once_cell::sync::OnceCell;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use super::{Registry, scope};
+use super::{Registry, RegistryShared, scope};
 
 /// A second signal within this time is part of the same request. A request may come as two signals: from
 /// a terminal and from a wrapper that forwards it, or from `timeout`, which signals its child and then its
@@ -29,12 +29,13 @@ const NAMED: usize = 10;
 /// Completes at once if the shutdown has begun. Several calls may wait at the same time: one signal
 /// completes all of them.
 ///
-/// **A second signal ends the process at once**, with the exit status 128 + the signal's number (143
-/// for SIGTERM, 130 for SIGINT); what is still held is logged as an error and stays until its ttl.
-/// A signal that comes less than 100 ms after the first is taken for its echo.
+/// **A second signal ends the process at once**, as it does without a handler; what is still held is
+/// logged as an error and stays until its ttl. A signal that comes less than 100 ms after the first is
+/// taken for its echo.
 ///
-/// A signal before the first poll ends the process, as it does without this function. After the
-/// first poll, the first signal is kept for the next caller, also if the future was dropped.
+/// A signal before the first poll ends the process, as it does without this function: see
+/// [`Config::release_on_exit`](crate::Config::release_on_exit). After the first poll, the first signal is
+/// kept for the next caller, also if the future was dropped.
 ///
 /// ```
 /// # async fn example(redlock: redlock_runtime::Redlock) {
@@ -64,6 +65,21 @@ pub async fn shutdown_signal() {
     received(registry).await;
 }
 
+/// Has a signal shut `registry` down and then end the process, unless the program awaits
+/// [`shutdown_signal`].
+pub(crate) fn release_on_exit(registry: &Registry) {
+    if let Some(listener) = listener() {
+        let registry = Arc::downgrade(&registry.shared);
+        listener.state.lock().releasing.push(registry);
+    }
+}
+
+/// True if a signal ends the process after a shutdown.
+pub(crate) fn is_process_ending() -> bool {
+    let listener = LISTENER.get();
+    listener.is_some_and(|listener| listener.state.lock().is_process_ending)
+}
+
 /// Waits for a signal. The signal begins the shutdown of `registry`, or of the global registry if
 /// there is none. If the future is dropped, a later signal is kept for the next caller.
 async fn received(registry: Option<Registry>) {
@@ -90,17 +106,25 @@ struct Listener {
 struct ListenerState {
     next_id: u64,
     waiting: Vec<(u64, Option<Registry>)>,
+    /// True once a caller has waited: from then on the program decides what a signal ends.
+    is_awaited: bool,
+    /// The registries that a signal shuts down if no caller has ever waited.
+    releasing: Vec<Weak<RegistryShared>>,
     /// The time of the last signal that began a shutdown, or that no caller waited for.
     first: Option<Instant>,
     /// True if no caller waited for the signal: the next caller gets it.
     is_unclaimed: bool,
     /// The registries that the signal began to shut down.
     ending: Vec<Registry>,
+    /// True if the process ends once they are shut down.
+    is_process_ending: bool,
 }
 
 /// The effect of a signal.
 enum Meaning {
     Begin(Vec<Registry>),
+    /// The process ends after the shutdown of these registries.
+    Release(Vec<Registry>),
     Kept,
     Echo,
     /// No caller waits any longer, as a signal has come.
@@ -117,6 +141,7 @@ impl Listener {
     /// Enters a caller that waits. `None` if a signal has come.
     fn wait(&self, registry: Option<Registry>) -> Option<Waiting<'_>> {
         let mut state = self.state.lock();
+        state.is_awaited = true;
         if std::mem::take(&mut state.is_unclaimed) {
             let registry = registry.or_else(scope::current);
             state.ending.extend(registry.clone());
@@ -143,6 +168,13 @@ impl Listener {
             return Meaning::Begin(state.ending.clone());
         }
         match state.first {
+            None if !state.is_awaited => {
+                let releasing = state.releasing.iter().filter_map(Weak::upgrade);
+                state.ending = releasing.map(|shared| Registry { shared }).collect();
+                state.first = Some(now);
+                state.is_process_ending = true;
+                Meaning::Release(state.ending.clone())
+            }
             None => {
                 state.first = Some(now);
                 state.is_unclaimed = true;
@@ -153,14 +185,25 @@ impl Listener {
         }
     }
 
-    fn on_signal(&self, signal: &Signal) {
+    fn on_signal(&self, signal: Signal) {
+        let begin = |registries: &[Registry]| {
+            log!(info, signal = signal.name, "asked to end; shutting down");
+            registries.iter().for_each(Registry::begin_shutdown);
+        };
         match self.take(Instant::now()) {
             Meaning::Begin(registries) => {
-                log!(info, signal = signal.name, "asked to end; shutting down");
-                for registry in registries {
-                    registry.begin_shutdown();
-                }
+                begin(&registries);
                 self.woken.notify_waiters();
+            }
+            Meaning::Release(registries) => {
+                begin(&registries);
+                // A task of its own, because a second signal has to be heard meanwhile.
+                tokio::spawn(async move {
+                    for registry in &registries {
+                        registry.shutdown_report().await;
+                    }
+                    end_by(signal)
+                });
             }
             Meaning::Kept => log!(
                 warn,
@@ -168,7 +211,7 @@ impl Listener {
                 "no task waits for the signal; the next one ends the process",
             ),
             Meaning::Echo => {}
-            Meaning::Enough(registries) => end(signal, &registries),
+            Meaning::Enough(registries) => end_at_once(signal, &registries),
         }
     }
 }
@@ -186,7 +229,7 @@ impl Drop for Waiting<'_> {
 
 /// Ends the process at once. Neither a body that does not yield nor a node that does not answer can delay
 /// this.
-fn end(signal: &Signal, registries: &[Registry]) -> ! {
+fn end_at_once(signal: Signal, registries: &[Registry]) -> ! {
     let held: Vec<_> = registries.iter().flat_map(Registry::held).collect();
     let named = held.iter().take(NAMED).map(|it| it.resource.to_string());
     let named = named.collect::<Vec<_>>().join(", ");
@@ -198,13 +241,25 @@ fn end(signal: &Signal, registries: &[Registry]) -> ! {
         "a second signal; the process ends at once, and what it holds stays until the ttl",
     );
     registries.iter().for_each(Registry::tell_held_back);
-    // Not by the signal's default action, because a container's first process does not have it.
+    end_by(signal)
+}
+
+/// Ends the process by the signal's default action, so that its parent sees which signal ended it. The
+/// kernel drops the signals that have no handler in the first process of a container, so this process exits
+/// with the status that a shell would show.
+fn end_by(signal: Signal) -> ! {
+    #[cfg(unix)]
+    if process::id() != 1 {
+        // Returns only for a signal that it does not know.
+        let _ = signal_hook::low_level::emulate_default_handler(signal.number);
+    }
     process::exit(128 + signal.number)
 }
 
+static LISTENER: OnceCell<Arc<Listener>> = OnceCell::new();
+
 /// The listener of the process. It listens from the first call on, for the life of the process.
 fn listener() -> Option<&'static Arc<Listener>> {
-    static LISTENER: OnceCell<Arc<Listener>> = OnceCell::new();
     let started = LISTENER.get_or_try_init(|| {
         let io = super::io::io()?;
         let listener = Arc::new(Listener::default());
@@ -221,6 +276,7 @@ fn listener() -> Option<&'static Arc<Listener>> {
 }
 
 /// A signal that asks a process to end.
+#[derive(Clone, Copy)]
 struct Signal {
     name: &'static str,
     number: i32,
@@ -242,7 +298,7 @@ fn listen(io: &redlock_core::IoThread, listener: &Arc<Listener>) {
                 let listener = Arc::clone(listener);
                 io.handle().spawn(async move {
                     while stream.recv().await.is_some() {
-                        listener.on_signal(&Signal { name, number });
+                        listener.on_signal(Signal { name, number });
                     }
                 });
             }
@@ -261,7 +317,7 @@ fn listen(io: &redlock_core::IoThread, listener: &Arc<Listener>) {
     io.handle().spawn(async move {
         loop {
             match tokio::signal::ctrl_c().await {
-                Ok(()) => listener.on_signal(&signal),
+                Ok(()) => listener.on_signal(signal),
                 Err(error) => {
                     log!(error, %error, "cannot listen for Ctrl-C");
                     return;
@@ -303,6 +359,15 @@ mod tests {
         let _waiting = listener.wait(None).expect("that one has been taken");
         assert!(is_begin(&listener.take(now + ECHO)));
         assert!(matches!(listener.take(now + ECHO * 2), Meaning::Enough(_)));
+    }
+
+    #[test]
+    fn a_signal_releases_and_ends_the_process_if_nobody_has_ever_waited() {
+        let listener = Listener::default();
+        let now = Instant::now();
+        assert!(matches!(listener.take(now), Meaning::Release(_)));
+        assert!(matches!(listener.take(now), Meaning::Echo));
+        assert!(matches!(listener.take(now + ECHO), Meaning::Enough(_)));
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod answers;
 mod cron;
 mod disconnect;
 mod exclusion;
+mod exit;
 mod fenced_store;
 mod fleet;
 mod leader;

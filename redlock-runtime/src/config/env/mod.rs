@@ -116,6 +116,7 @@ fn set(file: &mut File, name: &str, value: &str) -> Result<(), String> {
         "WAITING_MAX_CALLERS" => file.waiting.max_callers = Some(number(value, "100000")?),
         "SHUTDOWN_GRACE" => file.shutdown.grace = Some(Duration::parse(value)?),
         "SHUTDOWN_DEADLINE" => file.shutdown.deadline = Some(Duration::parse(value)?),
+        "SHUTDOWN_RELEASE_ON_EXIT" => file.shutdown.release_on_exit = Some(bool::parse(value)?),
         "HTTP_CONTENDED_STATUS" => file.http.contended_status = Some(number(value, "423")?),
         rest if is_of_a_service(rest) => {}
         rest => {

@@ -54,7 +54,12 @@ fn every_name_in_the_list_is_accepted() {
             () if ends_in("_COUNTS") => "every",
             () if ends_in("_VETTING") => "warn",
             () if ends_in("_MODE") => "read",
-            () if ends_in("_FENCING") || ends_in("_TRUST_AOF") => "true",
+            () if ["_FENCING", "_TRUST_AOF", "_ON_EXIT"]
+                .into_iter()
+                .any(ends_in) =>
+            {
+                "true"
+            }
             () if ends_in("_CHECK") => "off",
             () => "0",
         };

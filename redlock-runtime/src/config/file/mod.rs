@@ -115,6 +115,7 @@ pub(super) struct Shutdown {
     pub(super) grace: Option<Duration>,
     #[serde(deserialize_with = "given")]
     pub(super) deadline: Option<Duration>,
+    pub(super) release_on_exit: Option<bool>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -209,6 +210,7 @@ impl File {
         set(&mut config.max_waiting.1, self.waiting.max_callers);
         set(&mut config.shutdown_grace, self.shutdown.grace);
         set(&mut config.shutdown_deadline, self.shutdown.deadline);
+        set(&mut config.release_on_exit, self.shutdown.release_on_exit);
         set(
             &mut config.http.contended_status,
             self.http.contended_status,

@@ -42,6 +42,7 @@ fn every_key_of_the_file_arrives() {
         [shutdown]
         grace = "3s"
         deadline = "4s"
+        release_on_exit = true
         [http]
         contended_status = 409
         "#,
@@ -61,6 +62,7 @@ fn every_key_of_the_file_arrives() {
     assert_eq!(config.max_waiting, (9, 90));
     assert_eq!(config.shutdown_grace, Duration::from_secs(3));
     assert_eq!(config.shutdown_deadline, Duration::from_secs(4));
+    assert!(config.release_on_exit);
     assert_eq!(config.http.contended_status, 409);
     assert_eq!(config.restart_check, Some(RestartCheck::Strict));
     let mut settings = PoolSettings {
