@@ -126,10 +126,12 @@ mod tests {
     }
 
     #[test]
-    fn every_key_has_its_section_in_the_reference() {
+    fn every_key_has_its_section_in_the_reference_and_its_place_in_the_index() {
         let reference = include_str!("reference.md");
         for name in Key::names() {
             assert!(reference.contains(&format!("\n## `{name}`: ")), "{name}");
+            let link = format!("[`{name}`](#{name}-");
+            assert!(reference.contains(&link), "{name} is not in the index");
         }
     }
 }

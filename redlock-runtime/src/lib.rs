@@ -1,5 +1,5 @@
 //! Distributed locks as an attribute: a function's body runs under a lock that a majority of
-//! independent Redis nodes granted ([Redlock]), and the lock is released on every way out of it.
+//! independent Redis nodes granted ([Redlock]). A return, an error, a panic and a dropped future release it.
 //!
 //! ```
 //! use redlock_runtime::{Config, LockError, redlock};
@@ -30,7 +30,7 @@
 //! ```
 //!
 //! [`macro@redlock`] runs a function under a Redlock over the configured pools: acquired from a
-//! majority of independent Redis nodes before the body, released on every way out.
+//! majority of independent Redis nodes before the body, and released when the call ends or is dropped.
 //! [`lock()`] does the same without an attribute. [`init()`] starts the registry that both use, and
 //! [`Redlock::shutdown`] ends it.
 //!

@@ -9,7 +9,7 @@ use super::layer::{OF_A_SITE, PARAMETERS};
 use crate::text::{Name, did_you_mean};
 
 /// A key that only the attribute can set: it is part of the function's meaning, or of its type.
-const OF_THE_ATTRIBUTE: [&str; 5] = ["resource", "if_locked", "guard", "name", "crate"];
+const OF_THE_ATTRIBUTE: [&str; 6] = ["resource", "if_locked", "guard", "note", "name", "crate"];
 
 /// The keys of a pool, in `[pools.…]`.
 pub(super) const OF_A_POOL: [&str; 6] = [

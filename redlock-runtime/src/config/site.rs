@@ -10,8 +10,8 @@ use crate::text::{NamedMap, Names};
 /// The parameters and the pools of one annotated function, above its attribute ([`Config::site`]). A
 /// parameter that is left out keeps its value.
 ///
-/// `resource`, `if_locked` and `guard` have no override, as they are part of the function's
-/// meaning.
+/// `resource`, `if_locked`, `guard`, `note`, `name` and `crate` have no override, as they are part of the
+/// function's meaning.
 ///
 /// ```
 /// use std::time::Duration;

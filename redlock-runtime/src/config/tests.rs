@@ -194,10 +194,7 @@ fn an_unknown_key_is_refused_with_what_was_meant() {
             "[defaults]\npools = ['a']",
             "are `default_pools`, above the tables",
         ),
-        (
-            "[sites.x]\nif_locked = 'skip'",
-            "only the attribute can say it",
-        ),
+        ("[sites.x]\nnote = 'x'", "only the attribute can say it"),
         (
             "[defaults]\ntimeout = '5s'",
             "unknown key `timeout` in `[defaults]`; did you mean `wait`, how long a caller waits",

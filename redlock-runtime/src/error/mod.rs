@@ -326,14 +326,5 @@ impl fmt::Debug for LockError {
     }
 }
 
-impl std::error::Error for LockError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self.kind() {
-            LockErrorKind::Contended(contended) => Some(contended),
-            LockErrorKind::Unavailable(unavailable) => Some(unavailable),
-            LockErrorKind::AlreadyRun(run) => Some(run),
-            LockErrorKind::Invalid(invalid) => Some(invalid),
-            _ => None,
-        }
-    }
-}
+/// Without a source: the text has all of the details, and who prints the chain would print them twice.
+impl std::error::Error for LockError {}

@@ -30,7 +30,10 @@ async fn charge(id: u64, takes: Duration) -> Result<(), LockError> {
 }
 
 async fn refusal(takes: Duration) -> String {
-    charge(42, takes).await.expect_err("no lock").to_string()
+    let error = charge(42, takes).await.expect_err("no lock");
+    // A report of the chain of sources would say the same again.
+    assert!(std::error::Error::source(&error).is_none(), "{error}");
+    error.to_string()
 }
 
 #[tokio::test(start_paused = true)]
