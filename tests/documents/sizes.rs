@@ -20,7 +20,7 @@ fn limit_of(path: &Path) -> Option<Limit> {
         return (!is_for_reference).then_some(Limit::Words(1_000));
     }
     match path.to_str() {
-        Some("README.md") => Some(Limit::Words(1_500)),
+        Some("README.md") => Some(Limit::Words(1_100)),
         Some("CHANGELOG.md") => Some(Limit::Words(500)),
         Some("ARCHITECTURE.md") => Some(Limit::Bytes(15_000)),
         _ => None,
@@ -58,13 +58,13 @@ mod tests {
 
     #[test]
     fn a_document_that_is_too_long_is_found() {
-        let long = "word ".repeat(1_501);
+        let long = "word ".repeat(1_101);
         let excess = |path: &str| excess(Path::new(path), &long);
-        let expected = "README.md has 1501 words; at most 1500";
+        let expected = "README.md has 1101 words; at most 1100";
         assert_eq!(excess("README.md").as_deref(), Some(expected));
-        let expected = "CHANGELOG.md has 1501 words; at most 500";
+        let expected = "CHANGELOG.md has 1101 words; at most 500";
         assert_eq!(excess("CHANGELOG.md").as_deref(), Some(expected));
-        let expected = "redlock-runtime/guide/tasks/wait.md has 1501 words; at most 1000";
+        let expected = "redlock-runtime/guide/tasks/wait.md has 1101 words; at most 1000";
         let found = excess("redlock-runtime/guide/tasks/wait.md");
         assert_eq!(found.as_deref(), Some(expected));
         assert_eq!(excess("ARCHITECTURE.md"), None);

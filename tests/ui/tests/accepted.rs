@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use crate::diagnostic::Diagnostic;
-use crate::project::{ACCEPTED, Project, REFUSED, cases};
+use crate::project::{ACCEPTED, FIRST, Project, REFUSED, cases};
 
 #[test]
 fn every_case_compiles() {
@@ -37,6 +37,18 @@ fn a_runtime_that_the_manifest_renames_is_found() {
     assert!(drawn.is_empty(), "{}", drawn.concat());
     let accepted = report.accepted.iter().any(|name| name == "dependency");
     assert!(accepted, "{}", report.stderr);
+}
+
+#[test]
+fn the_programs_of_the_readme_compile_as_they_are() {
+    let [axum, actix] = FIRST;
+    let report = Project::get().check(&["--package", axum, "--package", actix]);
+    let drawn: Vec<&str> = report.diagnostics.iter().map(Diagnostic::text).collect();
+    assert!(drawn.is_empty(), "{}", drawn.concat());
+    for name in FIRST {
+        let is_accepted = report.accepted.iter().any(|target| target == name);
+        assert!(is_accepted, "{name}: {}", report.stderr);
+    }
 }
 
 /// actix-web's attributes above have made the function synchronous, as tokio's do.

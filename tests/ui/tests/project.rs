@@ -26,6 +26,8 @@ pub(crate) struct Project {
 
 /// The folders with cases that have to compile, and one with a case that must not.
 pub(crate) const ACCEPTED: [&str; 2] = ["pass", "pass/other_macros"];
+/// The programs of README.md, which a reader copies.
+pub(crate) const FIRST: [&str; 2] = ["first_axum", "first_actix"];
 pub(crate) const RENAMED: &str = "pass/renamed";
 pub(crate) const REFUSED: &str = "fail/other_macros";
 
@@ -83,6 +85,9 @@ impl Project {
         }
         project.write("accepted/Cargo.toml", &manifest_of_accepted());
         project.write("renamed/Cargo.toml", &manifest_of_renamed());
+        for name in FIRST {
+            project.write_first(name);
+        }
         let lock = Path::new(TESTS).join("../../Cargo.lock");
         let lock = fs::read_to_string(lock).expect("the workspace's Cargo.lock");
         project.write("Cargo.lock", &lock);
@@ -93,6 +98,24 @@ impl Project {
         let path = self.directory.join(name);
         fs::create_dir_all(path.parent().expect("a directory")).expect("it can be made");
         fs::write(path, content).expect("it can be written");
+    }
+
+    /// Copies a folder of `examples/` whose manifest has a checkout beside it.
+    fn write_first(&self, name: &str) {
+        let root = Path::new(TESTS).join("../..");
+        let read = |file: &str| {
+            let path = root.join("examples").join(name).join(file);
+            fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+        };
+        let manifest = read("Cargo.toml");
+        let [there, here] = [
+            "../redlock/redlock-runtime".into(),
+            root.join("redlock-runtime"),
+        ];
+        assert!(manifest.contains(&quoted(&there)), "{manifest}");
+        let manifest = manifest.replace(&quoted(&there), &quoted(&here));
+        self.write(&format!("{name}/Cargo.toml"), &manifest);
+        self.write(&format!("{name}/src/main.rs"), &read("src/main.rs"));
     }
 
     /// `cargo check` with these arguments.
@@ -143,7 +166,7 @@ impl Project {
 const WORKSPACE: &str = r#"# Written by the test `compile` of redlock-compile-tests.
 [workspace]
 resolver = "3"
-members = ["2021", "2024", "accepted", "renamed"]
+members = ["2021", "2024", "accepted", "renamed", "first_axum", "first_actix"]
 
 [profile.dev]
 debug = false

@@ -1,0 +1,54 @@
+//! The programs that a stranger starts with: README.md and the guide show the files of two folders, which the
+//! test `compile` builds.
+
+use std::fs;
+
+use redlock_runtime::Config;
+
+use crate::{GUIDE, root};
+
+fn read(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// The blocks of code in one of these languages.
+fn blocks(text: &str, languages: &[&str]) -> Vec<String> {
+    let fenced = text.split("\n```").skip(1).step_by(2);
+    let fenced = fenced.filter_map(|block| block.split_once('\n'));
+    let wanted = fenced.filter(|(language, _)| languages.contains(language));
+    wanted.map(|(_, code)| format!("{code}\n")).collect()
+}
+
+/// The dependencies of a manifest, with their heading.
+fn dependencies(folder: &str) -> String {
+    let manifest = read(&format!("{folder}/Cargo.toml"));
+    let begin = manifest.find("[dependencies]").expect("dependencies");
+    manifest[begin..].to_owned()
+}
+
+#[test]
+fn the_readme_shows_the_whole_program_that_a_test_builds() {
+    let readme = read("README.md");
+    let program = blocks(&readme, &["rust", "rs"]).join("\n");
+    assert_eq!(program, read("examples/first_axum/src/main.rs"));
+    let configuration = read("examples/first_axum/redlock.toml");
+    let tables = [dependencies("examples/first_axum"), configuration.clone()];
+    assert_eq!(blocks(&readme, &["toml"]), tables);
+    Config::from_toml(&configuration).expect("a configuration");
+    assert_eq!(read("examples/first_actix/redlock.toml"), configuration);
+}
+
+#[test]
+fn the_guide_begins_with_the_programs_that_a_test_builds() {
+    let page = read(&format!("{GUIDE}/start/first_lock.md"));
+    let folders = ["examples/first_axum", "examples/first_actix"];
+    let programs = folders.map(|folder| read(&format!("{folder}/src/main.rs")));
+    assert_eq!(blocks(&page, &["rust,no_run"]), programs);
+    assert_eq!(blocks(&page, &["toml"])[0], dependencies(folders[0]));
+    for line in dependencies(folders[1])
+        .lines()
+        .filter(|it| it.contains("actix-web"))
+    {
+        assert!(page.contains(line), "{line}");
+    }
+}
