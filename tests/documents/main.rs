@@ -4,6 +4,7 @@
 mod attributes;
 mod elections;
 mod figures;
+mod first_programs;
 mod guide;
 mod links;
 mod log_events;
@@ -66,6 +67,15 @@ fn no_link_is_dead() {
         has: &has,
     };
     assert_none(&tree.dead_links());
+}
+
+/// A page that holds it has a table of script calls, as they are on the wire.
+#[test]
+fn one_page_holds_the_wire_format() {
+    let holds = |(path, text): (PathBuf, String)| text.contains("| `EVALSHA ").then_some(path);
+    let holding: Vec<_> = pages().into_iter().filter_map(holds).collect();
+    let one = Path::new(GUIDE).join("reference/wire_format.md");
+    assert_eq!(holding, [one]);
 }
 
 #[test]

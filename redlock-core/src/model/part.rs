@@ -61,7 +61,7 @@ mod tests {
     /// The wire format's test vectors.
     #[test]
     fn a_part_is_what_the_wire_format_says() {
-        let wire_format = include_str!("../redis/protocol/wire_format.md");
+        let wire_format = include_str!("../../../redlock-runtime/guide/reference/wire_format.md");
         let (a64, a65) = ("a".repeat(64), "a".repeat(65));
         let table = [
             ("", ""),

@@ -1,5 +1,6 @@
-//! The Redis protocol: the wire format, the commands and the scripts.
-#![doc = include_str!("wire_format.md")]
+//! The Redis protocol: the commands and the scripts of wire format 1, which the guide of `redlock-runtime` has
+//! as a page (`reference/wire_format.md`). The number is written there only. It changes when a change would keep
+//! two versions of this library from excluding each other.
 
 pub(super) mod command;
 mod permit_scripts;
