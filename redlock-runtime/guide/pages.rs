@@ -45,7 +45,7 @@ pages! {
     }
     /// What a lock promises, and a page a failure.
     understand {
-        promises pause clock_jump restart late_message failover deleted_keys blocking_body history
+        promises pause clock_jump restart late_message failover deleted_keys blocking_body debate history
     }
     /// For those who run the service.
     operate {
