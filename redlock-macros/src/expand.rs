@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use proc_macro2::{Delimiter, Group, Literal, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
+use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
 use syn::{Expr, Ident};
 
@@ -81,7 +82,7 @@ pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
 
     let name = function.signature.ident.to_string();
     let name = Literal::string(name.trim_start_matches("r#"));
-    let call = call(plan, &name, &private);
+    let call = call(plan, function, &name, &private);
     let body = body(plan, function, &output, &private);
     let answers = output.answers(plan.if_locked, &private);
     let (held, run) = match &plan.guard {
@@ -132,8 +133,8 @@ pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
 
 /// The request: the site, the resource, and the values that are known only at the call. `name` is the
 /// function's.
-fn call(plan: &Plan, name: &Literal, private: &TokenStream) -> TokenStream {
-    let site = site(plan, name, private);
+fn call(plan: &Plan, function: &Function, name: &Literal, private: &TokenStream) -> TokenStream {
+    let site = site(plan, function, name, private);
     let resource = match &plan.resource {
         Resource::Template(template) => {
             let format = format(template, private);
@@ -187,7 +188,7 @@ fn format(template: &Template, private: &TokenStream) -> TokenStream {
 }
 
 /// The static description of the function, registered at link time.
-fn site(plan: &Plan, name: &Literal, private: &TokenStream) -> TokenStream {
+fn site(plan: &Plan, function: &Function, name: &Literal, private: &TokenStream) -> TokenStream {
     let resource = match &plan.resource {
         Resource::Template(template) => template.written.value(),
         Resource::All(templates) => {
@@ -206,6 +207,12 @@ fn site(plan: &Plan, name: &Literal, private: &TokenStream) -> TokenStream {
         .then(|| quote_spanned!(at_mixed_site=> .skip_if_locked()));
     let several = matches!(&plan.resource, Resource::All(templates) if templates.len() > 1)
         .then(|| quote_spanned!(at_mixed_site=> .several_names()));
+    // Their names in a text that is no literal are a mistake, which only the call can see.
+    let parameters = matches!(plan.resource, Resource::Expression(_)).then(|| {
+        let names = function.parameters();
+        let names = names.iter().map(|name| name.unraw().to_string());
+        quote_spanned!(at_mixed_site=> .parameters(&[#(#names),*]))
+    });
     let at_call = plan.settings.expressions().map(|(key, _)| key.name());
     let at_call: Vec<_> = at_call.collect();
     let at_call =
@@ -218,7 +225,7 @@ fn site(plan: &Plan, name: &Literal, private: &TokenStream) -> TokenStream {
                 ::core::line!(),
                 ::core::column!(),
                 #resource,
-            ) #(#settings)* #skips #several #at_call;
+            ) #(#settings)* #skips #several #parameters #at_call;
             #private::inventory::submit! { #private::Registration(&__SITE) }
             &__SITE
         }

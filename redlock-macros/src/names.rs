@@ -104,10 +104,14 @@ fn is_spelt_as_constant(root: &str) -> bool {
     root != "Self" && root.starts_with(char::is_uppercase) && !root.contains(char::is_lowercase)
 }
 
-/// A name as an identifier, also if it is a keyword.
+/// A name as an identifier, also if it is a keyword. `gen` is one since edition 2024, which `syn` does not know.
 pub(crate) fn identifier(name: &str, span: Span) -> Option<Ident> {
     let raw = || syn::parse_str::<Ident>(&format!("r#{name}"));
-    let mut identifier = syn::parse_str::<Ident>(name).or_else(|_| raw()).ok()?;
+    let mut identifier = match name {
+        "gen" => raw(),
+        _ => syn::parse_str(name).or_else(|_| raw()),
+    }
+    .ok()?;
     identifier.set_span(span);
     Some(identifier)
 }

@@ -6,6 +6,7 @@ use std::panic::Location;
 
 use parking_lot::RwLock;
 use redlock_core::Resource;
+use redlock_core::error::Invalid;
 
 use crate::parameters::prelude::*;
 
@@ -43,6 +44,8 @@ pub struct Site {
     pub(crate) has_own_ttl: bool,
     /// True if `if_locked = "skip"` is set.
     pub(crate) skips: bool,
+    /// The function's parameters, if the resource is an expression.
+    parameters: &'static [&'static str],
     /// True if the resource is a list of several templates.
     has_several_names: bool,
     pub(crate) options: LockOptions,
@@ -73,6 +76,7 @@ impl Site {
             resource,
             pools,
             at_call: &[],
+            parameters: &[],
             has_own_ttl: false,
             skips: false,
             has_several_names: false,
@@ -101,6 +105,13 @@ impl Site {
     #[must_use]
     pub const fn pools(mut self, pools: &'static [&'static str]) -> Self {
         self.pools = Some(pools);
+        self
+    }
+
+    /// The resource is an expression, and these are the function's parameters.
+    #[must_use]
+    pub const fn parameters(mut self, names: &'static [&'static str]) -> Self {
+        self.parameters = names;
         self
     }
 
@@ -161,6 +172,33 @@ impl Site {
 }
 
 impl Site {
+    /// Refuses the text of an expression that was meant as a template: it has a parameter's name in braces, and
+    /// would be the same for every call.
+    ///
+    /// # Errors
+    /// [`Invalid`], with the placeholder and what to write.
+    pub(crate) fn check_replaced(&self, resource: &Resource) -> Result<(), Invalid> {
+        let is_parameter = |inside: &&str| {
+            let root = inside.split(['.', ':']).next().unwrap_or_default().trim();
+            let root = root.strip_prefix("r#").unwrap_or(root);
+            self.parameters.contains(&root)
+        };
+        let texts = resource.names().filter(|_| !self.parameters.is_empty());
+        let found = texts.filter_map(|name| {
+            let text = std::str::from_utf8(name).ok()?;
+            let inside = text.split('{').skip(1);
+            let mut inside = inside.filter_map(|rest| Some(rest.split_once('}')?.0));
+            inside.find(is_parameter)
+        });
+        found.take(1).try_for_each(|inside| {
+            Err(Invalid::new(format!(
+                "`{{{inside}}}` in it is plain text, because only a literal in the attribute is a template, so \
+                 all calls would share one lock; write the template as the literal `resource = \"…{{{inside}}}\"`, \
+                 or use `format!`",
+            )))
+        })
+    }
+
     /// The address, which tells the site from other sites. Two `static`s never have the same address.
     pub(crate) fn address(&'static self) -> usize {
         std::ptr::from_ref(self).addr()

@@ -12,4 +12,11 @@ impl Invalid {
     pub fn new(text: impl Into<Cow<'static, str>>) -> Self {
         Self(text.into())
     }
+
+    /// All errors of `checks` as one.
+    pub(crate) fn of_all<const N: usize>(checks: [Result<(), Self>; N]) -> Result<(), Self> {
+        let wrong = checks.into_iter().filter_map(Result::err);
+        let all = wrong.reduce(|one, other| Self::new(format!("{one}; {other}")));
+        all.map_or(Ok(()), Err)
+    }
 }

@@ -132,9 +132,17 @@ impl Request {
     /// Checks every value against the limits of the protocol.
     ///
     /// # Errors
-    /// [`Invalid`], with the value, the limit and what to do.
+    /// [`Invalid`], with each wrong value, its limit and what to do.
     pub fn check(&self) -> Result<(), Invalid> {
-        self.resource.check()?;
+        Invalid::of_all([
+            self.resource.check(),
+            self.check_times(),
+            self.check_permits(),
+            self.check_mode(),
+        ])
+    }
+
+    fn check_times(&self) -> Result<(), Invalid> {
         check_drift_factor(self.clock_drift_factor)?;
         check_ttl(self.ttl, self.clock_drift_factor)?;
         if self.retry.limit == RetryLimit::Wait(Duration::ZERO) {
@@ -167,8 +175,7 @@ impl Request {
         if let Some(period) = self.once_per {
             check_period(period, self.ttl)?;
         }
-        self.check_permits()?;
-        self.check_mode()
+        Ok(())
     }
 
     /// Checks the number of permits, and what permits cannot have.
@@ -176,9 +183,14 @@ impl Request {
         let Some(count) = self.kind.permits() else {
             return Ok(());
         };
-        if !(1..=MAX_PERMITS).contains(&count) {
+        if count == 0 {
+            return Err(Invalid::new(
+                "`permits` of 0 lets nobody in; give it a number from 1 on",
+            ));
+        }
+        if count > MAX_PERMITS {
             return Err(Invalid::new(format!(
-                "`permits` of {count} is not a number from 1 to {MAX_PERMITS}; a server looks at all \
+                "`permits` of {count} is more than {MAX_PERMITS}; a server looks at all \
                  permits at once, so spread more holders over several resources",
             )));
         }
@@ -331,10 +343,13 @@ mod tests {
         assert!(refusal(|r| r.retry.limit = no_wait).contains("wait of zero"));
         assert!(refusal(|r| r.resource = "".into()).contains("empty"));
         let four = Kind::Permits(4);
-        for count in [0, 257] {
-            let refusal = refusal(|r| r.kind = Kind::Permits(count));
-            assert!(refusal.contains("from 1 to 256"), "{refusal}");
-        }
+        assert!(refusal(|r| r.kind = Kind::Permits(257)).contains("more than 256"));
+        let both = Request::new(Vec::<String>::new()).kind(Kind::Permits(0));
+        let both = both.check().unwrap_err().to_string();
+        assert!(
+            both.contains("empty list") && both.contains("`permits` of 0"),
+            "{both}"
+        );
         assert!(Request::new("r").kind(Kind::Permits(256)).check().is_ok());
         assert!(refusal(|r| (r.kind, r.fencing) = (four, true)).contains("`fencing` with"));
         let several = refusal(|r| (r.kind, r.resource) = (four, ["a", "b"].into()));

@@ -102,6 +102,8 @@ impl Wanted {
 
     fn decide(&self, registry: &Registry) -> Result<Prepared, LockErrorKind> {
         let shared = &*registry.shared;
+        let replaced = self.holder.site.check_replaced(&self.resource);
+        replaced.map_err(LockErrorKind::Invalid)?;
         let over = shared.overrides.of(self.holder.site);
         let own = match over {
             Some(over) => over.options.above(self.options),

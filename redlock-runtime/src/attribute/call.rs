@@ -25,14 +25,14 @@ for_each_parameter!(setters!(Call));
 
 impl Call {
     /// A call of the function at `site`, for a resource that was computed before.
-    pub fn new(site: &'static Site, resource: impl Into<Resource>) -> Self {
+    pub fn new(site: &'static Site, resource: impl NamesLock) -> Self {
         let pools = site.pool_names();
         let wanted = Wanted {
             holder: Holder {
                 site,
                 has_body: true,
             },
-            resource: resource.into(),
+            resource: resource.resource(),
             pools: pools.map_or(PoolNames::Default, PoolNames::Static),
             options: site.own_options(),
             note: None,
@@ -78,6 +78,26 @@ impl Call {
 
     fn begin(self, held: Option<&Slot>) -> Way<'_> {
         Way::begin(self.wanted.prepare(), held)
+    }
+}
+
+/// What is `Into<Resource>`. A trait of our own, so that rustc says what to write for a value of another type.
+#[diagnostic::on_unimplemented(
+    message = "a value of type `{Self}` names no lock",
+    label = "neither text nor bytes, and no list of these",
+    note = "for a number or a field write a template, `resource = \"order:{{id}}\"`; for several locks a list of \
+            texts",
+    note = "a type of your own names a lock by its `impl From<…> for redlock_runtime::Resource`"
+)]
+pub trait NamesLock {
+    /// The lock's name.
+    fn resource(self) -> Resource;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Into<Resource>> NamesLock for T {
+    fn resource(self) -> Resource {
+        self.into()
     }
 }
 

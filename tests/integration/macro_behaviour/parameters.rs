@@ -48,6 +48,44 @@ async fn expression(names: &[&str]) -> Result<String, LockError> {
     Ok(held())
 }
 
+const UNREPLACED: &str = "order:{id}";
+
+#[redlock(resource = UNREPLACED)]
+async fn constant(id: u64) -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = &item.title)]
+async fn field(item: Item) -> Result<(), LockError> {
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_text_with_a_parameter_in_braces_is_refused_unless_it_is_a_literal() {
+    with_registry(async |registry| {
+        let refused = constant(7).await.unwrap_err();
+        assert!(refused.is_invalid(), "{refused}");
+        let text = refused.to_string();
+        assert!(
+            text.contains("`{id}`") && text.contains("resource ="),
+            "{text}"
+        );
+        let item = |title: &str| Item {
+            title: title.into(),
+        };
+        assert!(
+            field(item("a:{ item.title:part }"))
+                .await
+                .unwrap_err()
+                .is_invalid()
+        );
+        // Braces around anything else are a hash tag of Redis Cluster.
+        field(item("{orders}:{7}:{item")).await.unwrap();
+        assert_eq!(keys(&registry, "a"), [""; 0]);
+    })
+    .await;
+}
+
 const PREFIX: &str = "const:ant";
 
 struct Item {
