@@ -194,7 +194,7 @@ impl Shared<'_> {
         }
     }
 
-    /// Makes our entry, or moves it.
+    /// Makes our entry, or moves its end forward.
     fn enter(&mut self, until: Moment) {
         let token = self.token().into();
         let readers = self.sharing.keys().readers().into();
@@ -243,13 +243,10 @@ impl Shared<'_> {
     }
 
     fn extend(&mut self, ttl: Duration) -> Answer {
-        let Some(ends) = self.ends() else {
+        if self.ends().is_none() {
             return self.missing();
-        };
-        let until = self.now.saturating_add(ttl);
-        if ends < until {
-            self.enter(until);
         }
+        self.enter(self.now.saturating_add(ttl));
         Answer::GRANTED
     }
 
@@ -261,10 +258,7 @@ impl Shared<'_> {
             }
             Found::Readers => {}
         }
-        let until = self.now.saturating_add(ttl);
-        if self.ends().is_none_or(|ends| ends < until) {
-            self.enter(until);
-        }
+        self.enter(self.now.saturating_add(ttl));
         Answer::GRANTED
     }
 

@@ -75,15 +75,14 @@ pub(crate) const SHARING: &[Mutant] = &[
         name: "an-extension-revives-an-entry",
         patches: &[Patch {
             file: MEMORY,
-            find: "        let Some(ends) = self.ends() else {
+            find: "        if self.ends().is_none() {
             return self.missing();
-        };
-        let until",
-            replace: "        let revived = (self.found() == Found::Readers).then_some(self.now);
-        let Some(ends) = self.ends().or(revived) else {
+        }
+        self.enter(",
+            replace: "        if self.ends().is_none() && self.found() != Found::Readers {
             return self.missing();
-        };
-        let until",
+        }
+        self.enter(",
         }],
         profile: "sharing",
         breaks: Invariant::Entry,
@@ -92,8 +91,8 @@ pub(crate) const SHARING: &[Mutant] = &[
         name: "an-extension-moves-an-entry-back",
         patches: &[Patch {
             file: MEMORY,
-            find: "        if ends < until {",
-            replace: "        if ends < until || true {",
+            find: "*ends = until.max(*ends);",
+            replace: "*ends = until;",
         }],
         profile: "sharing",
         breaks: Invariant::Entry,
