@@ -88,6 +88,25 @@ async fn a_pool_in_memory_is_logged_as_a_warning() {
 }
 
 #[tokio::test]
+async fn an_even_number_of_pools_is_logged_as_a_warning_and_an_odd_one_is_not() {
+    let lines = lines();
+    for (n, times) in [(5, 0), (6, 1)] {
+        // Whether a server is there does not matter.
+        let url = |port: u16| format!("redis://127.0.0.1:{port}");
+        let config = (1..=n).fold(Config::new(), |it, port| {
+            it.pool(port.to_string(), url(port))
+        });
+        Redlock::start(config).await.unwrap().shutdown().await;
+        let text = lines.text();
+        let warned = "an even number of pools survives no more failures than one less";
+        let is_about = |it: &&str| it.contains(warned) && it.contains(&format!("pools={n}"));
+        let about: Vec<_> = text.lines().filter(is_about).collect();
+        assert!(about.iter().all(|it| it.contains("WARN")), "{about:?}");
+        assert_eq!(about.len(), times, "{about:?}");
+    }
+}
+
+#[tokio::test]
 async fn locks_that_are_held_where_no_shutdown_was_asked_for_are_named() {
     let lines = lines();
     let start = async || {

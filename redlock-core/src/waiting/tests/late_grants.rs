@@ -5,10 +5,25 @@ use super::*;
 const NODE_TIMEOUT: Duration = Duration::from_millis(50);
 
 /// The whole of an extension over nodes that answer at once.
-fn extended(lease: &Lease) -> bool {
+pub(super) fn extended(lease: &Lease) -> bool {
     match poll(&mut Box::pin(lease.extend(TTL))) {
         Poll::Ready(extended) => extended.is_ok(),
         Poll::Pending => false,
+    }
+}
+
+#[test]
+fn a_silent_majority_is_waited_for_for_the_node_timeout_and_no_longer_than_a_quarter_of_the_ttl() {
+    for (ttl, limit) in [(TTL, NODE_TIMEOUT), (MS * 100, MS * 25)] {
+        let scene = Scene::new();
+        scene.nodes[1..].iter().for_each(MemoryNode::hang);
+        let mut acquiring = scene.acquire(&once().ttl(ttl));
+        assert!(is_waiting(&mut acquiring));
+        scene.clock.advance(limit.saturating_sub(MS));
+        assert!(is_waiting(&mut acquiring));
+        scene.clock.advance(MS);
+        let error = refused(&mut acquiring);
+        assert!(matches!(error, AcquireError::Unavailable(_)), "{error}");
     }
 }
 

@@ -1,6 +1,7 @@
 //! Lines over in-process nodes, which answer at once, with every future polled by hand.
 
 mod blind;
+mod clock_jump;
 mod handing_over;
 mod late_grants;
 mod one_node_less;
@@ -74,10 +75,7 @@ impl Scene {
         clock.advance(SECOND);
         let node = |name: &str| MemoryNode::new(name, Arc::clone(&of_code));
         let nodes = ["a", "b", "c"].map(node).to_vec();
-        let set = nodes
-            .iter()
-            .map(|node| Arc::new(node.clone()) as Arc<dyn Node>)
-            .collect();
+        let set = set_of(&nodes);
         let environment = Environment {
             clock: Arc::clone(&of_code),
             entropy: Arc::new(Counting(1.into())),
@@ -129,6 +127,11 @@ impl Scene {
             node.delete(b"r");
         }
     }
+}
+
+fn set_of(nodes: &[MemoryNode]) -> NodeSet {
+    let nodes = nodes.iter().cloned();
+    nodes.map(|node| Arc::new(node) as Arc<dyn Node>).collect()
 }
 
 fn waiting() -> Request {
