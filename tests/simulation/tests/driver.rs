@@ -1,4 +1,4 @@
-//! Seeds of the simulation of the node driver: a few for every day, and as many as two minutes take.
+//! Seeds of the simulation of the node driver: a few for every day, and as many as forty seconds take.
 //! The program `drive` has as many as one likes.
 
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use redlock_simulation::driver::{again, run};
 const MANY: u64 = 20_000;
 
 /// A slow machine runs fewer seeds: it stops after this time, once all of [`USUAL`] has happened.
-const LONGEST: Duration = Duration::from_secs(100);
+const LONGEST: Duration = Duration::from_secs(40);
 
 /// What some thousand seeds go through: a simulation that silently does nothing holds as well.
 const USUAL: [&str; 48] = [
