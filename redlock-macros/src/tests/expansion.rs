@@ -192,6 +192,7 @@ fn expressions_are_evaluated_at_the_call() {
                                 column!(),
                                 "format ! (\"{}\" , key)",
                             )
+                            .parameters(&["key", "n"])
                             .at_call(&["ttl", "retry_count"]);
                         crate::locks::__private::inventory::submit! {
                             crate ::locks::__private::Registration(& __SITE)

@@ -52,6 +52,7 @@ const UNREPLACED: &str = "order:{id}";
 
 #[redlock(resource = UNREPLACED)]
 async fn constant(id: u64) -> Result<(), LockError> {
+    let _ = id;
     Ok(())
 }
 
