@@ -118,7 +118,11 @@ impl Pair {
             4 | 5 => Want::Extend { ttl },
             6 => Want::Restore { ttl },
             7 => Want::Inspect,
-            8 => Want::Remember { began: hint, ttl },
+            8 => Want::Remember {
+                began: hint,
+                ttl,
+                longest: ttl + LASTING / 4,
+            },
             9 | 10 => Want::Recall,
             11 => Want::Peek,
             _ => Want::Release { ttl },

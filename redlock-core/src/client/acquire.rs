@@ -66,8 +66,9 @@ impl Client {
         let mut budget =
             RetryBudget::new(&context.environment, &request.retry, context.node_timeout)
                 .with_splits(request.split_retries);
-        if request.once_per.is_some() {
-            self.shared.unless_run(&line_key, budget.end).await?;
+        if let Some(period) = request.once_per {
+            let limit = budget.end;
+            self.shared.unless_run(&line_key, period, limit).await?;
         }
         let mut caller = SharedCaller::of(context, &line_key, request, &budget);
         let arrival = Queued::arrive(&self.shared.lines, line_key);
@@ -100,8 +101,8 @@ impl Client {
             };
             (turn, left_claim) = self.shared.pause(turn, refused, &mut budget).await?;
         };
-        if request.once_per.is_some() {
-            return self.shared.unless_run_meanwhile(lease).await;
+        if let Some(period) = request.once_per {
+            return self.shared.unless_run_meanwhile(lease, period).await;
         }
         Ok(lease)
     }

@@ -1,6 +1,7 @@
 //! A job that runs once a period: the two looks of an acquisition.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::env::Moment;
 use crate::env::timeout::before;
@@ -20,7 +21,7 @@ use super::{Client, ClientShared};
 impl Client {
     /// The run of `resource` that a majority of `nodes` remembers, within the node timeout: see
     /// [`Request::once_per`](crate::Request::once_per). A node that fails, or does not answer, remembers
-    /// nothing.
+    /// nothing. A record with more time left than a run of `period` can have does not count.
     ///
     /// # Errors
     /// [`Invalid`] for a key that belongs to the library.
@@ -31,6 +32,7 @@ impl Client {
         &self,
         nodes: &NodeSet,
         resource: &Resource,
+        period: Duration,
     ) -> Result<Option<LastRun>, Invalid> {
         let client = &*self.shared;
         let line_key = LineKey {
@@ -38,7 +40,7 @@ impl Client {
             kind: Kind::Exclusive,
             nodes: Arc::clone(nodes),
         };
-        Ok(client.last_run(&line_key, None).await)
+        Ok(client.last_run(&line_key, period, None).await)
     }
 }
 
@@ -47,9 +49,10 @@ impl ClientShared {
     pub(super) async fn unless_run(
         &self,
         line_key: &LineKey,
+        period: Duration,
         end: Option<Moment>,
     ) -> Result<(), AcquireError> {
-        let run = self.last_run(line_key, end).await;
+        let run = self.last_run(line_key, period, end).await;
         run.map_or(Ok(()), |run| Err(AcquireError::AlreadyRun(run)))
     }
 
@@ -57,8 +60,12 @@ impl ClientShared {
     /// handed it over. This look follows the record on the same connection, so the answers contain it. The
     /// caller's own limit does not bound this look: a caller
     /// that got the lock at the last moment would run the job again.
-    pub(super) async fn unless_run_meanwhile(&self, lease: Lease) -> Result<Lease, AcquireError> {
-        match self.last_run(&lease.line_key(), None).await {
+    pub(super) async fn unless_run_meanwhile(
+        &self,
+        lease: Lease,
+        period: Duration,
+    ) -> Result<Lease, AcquireError> {
+        match self.last_run(&lease.line_key(), period, None).await {
             None => Ok(lease),
             Some(run) => {
                 lease.release().await;
@@ -67,7 +74,12 @@ impl ClientShared {
         }
     }
 
-    async fn last_run(&self, line_key: &LineKey, end: Option<Moment>) -> Option<LastRun> {
+    async fn last_run(
+        &self,
+        line_key: &LineKey,
+        period: Duration,
+        end: Option<Moment>,
+    ) -> Option<LastRun> {
         let context = &self.context;
         let keys = run_keys(&line_key.keys, &context.key_prefix);
         let question = Operation::new(keys, context.fresh_token(), Want::Recall);
@@ -76,6 +88,6 @@ impl ClientShared {
         let nodes = &line_key.nodes;
         let round = Round::start(nodes, &Arc::new(question), Goal::MajorityHeld, |_| true);
         before(context.clock(), until, round.decided()).await;
-        last_run(&round.answers())
+        last_run(&round.answers(), period)
     }
 }

@@ -35,8 +35,9 @@ impl Run {
 
 impl Lease {
     /// Has every node remember this holder's run: callers with a [`once_per`](Request::once_per) are refused
-    /// until nine tenths of this holder's own period have passed since the run began. The record of a run
-    /// that is remembered for longer stays. Call it before the release, which the nodes serve after it.
+    /// until nine tenths of this holder's own period have passed since the run began, and no longer than for
+    /// nine tenths of theirs. The record of a run of this period that is remembered for longer stays. Call it
+    /// before the release, which the nodes serve after it.
     ///
     /// Does nothing if that time has passed already, and if the request has no period.
     ///
@@ -47,7 +48,8 @@ impl Lease {
         let shared = &self.handle.shared;
         let ago = shared.now().saturating_since(run.began);
         // A node counts whole milliseconds.
-        let left = remembered_for(run.period).saturating_sub(ago).as_millis();
+        let longest = remembered_for(run.period);
+        let left = longest.saturating_sub(ago).as_millis();
         if left == 0 {
             return;
         }
@@ -55,6 +57,7 @@ impl Lease {
         let want = Want::Remember {
             began: u64::try_from(began).unwrap_or(u64::MAX),
             ttl: Duration::from_millis(u64::try_from(left).unwrap_or(u64::MAX)),
+            longest,
         };
         let keys = run_keys(&shared.claim.keys, &shared.context().key_prefix);
         let operation = Arc::new(Operation::new(keys, shared.claim.token.clone(), want));

@@ -100,7 +100,10 @@ impl Store {
             Want::Restore { ttl } => self.restore(operation, now.saturating_add(ttl)),
             Want::Release { .. } => self.release(operation),
             Want::Inspect => self.inspect(operation.keys(), now),
-            Want::Remember { ttl, .. } => self.remember(operation, now.saturating_add(ttl)),
+            Want::Remember { ttl, longest, .. } => {
+                let [expires, latest] = [ttl, longest].map(|span| now.saturating_add(span));
+                self.remember(operation, expires, latest)
+            }
             Want::Recall => self.recall(operation.keys(), now),
             Want::Peek => self.peek(operation.keys(), now),
         }
@@ -226,10 +229,12 @@ impl Store {
         }
     }
 
-    fn remember(&mut self, operation: &Operation, expires: Moment) -> Answer {
+    /// Sets the keys to the run record. A key that expires between `expires` and `latest` stays.
+    fn remember(&mut self, operation: &Operation, expires: Moment, latest: Moment) -> Answer {
         let record = operation.run_record();
         for key in operation.keys().names() {
-            if self.entries.get(key).is_none_or(|it| it.expires < expires) {
+            let stays = |it: &StoredKey| (expires..=latest).contains(&it.expires);
+            if !self.entries.get(key).is_some_and(stays) {
                 self.put(key, &record, expires);
             }
         }

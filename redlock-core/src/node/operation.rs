@@ -98,13 +98,15 @@ pub enum Want {
     /// that exists, who has it, and its remaining time.
     Inspect,
     /// Set all keys to the [run record](Operation::run_record) for `ttl`, except for those that hold anything
-    /// that expires later. The keys are those of runs, never those of locks.
+    /// that expires later, but within `longest`. The keys are those of runs, never those of locks.
     Remember {
         /// When the run began: the time in ms since 1970.
         began: u64,
         /// The rest of the period, from the moment when the node serves the operation.
         ttl: Duration,
     },
+        /// The longest time for which a run of this period is remembered.
+        longest: Duration,
     /// Answer the run record that expires first, and its remaining time, as a key that is held. If a
     /// key is missing, never expires or is not a string, answer that there is none.
     Recall,

@@ -22,12 +22,14 @@ pub(crate) fn run_keys(keys: &Resource, prefix: &[u8]) -> Resource {
     keys_beside(keys, prefix, RUNS)
 }
 
-/// The run that a majority remembers, by the answers of all nodes. A node that failed, or did not
-/// answer, remembers nothing.
-pub(crate) fn last_run(answers: &[Option<Answer>]) -> Option<LastRun> {
+/// The run that a majority remembers, by the answers of all nodes to a caller with this period. A node that
+/// failed, or did not answer, remembers nothing. Nor does a node whose record has more time left than a run of
+/// the period can have: its clock was set back, or the run was one of a longer period.
+pub(crate) fn last_run(answers: &[Option<Answer>], period: Duration) -> Option<LastRun> {
+    let longest = remembered_for(period);
     let remembered = answers.iter().filter_map(|answer| match answer {
         Some(Answer::Held(holding)) => match holding.remaining {
-            Remaining::Expires(left) => Some((left, holding)),
+            Remaining::Expires(left) if left <= longest => Some((left, holding)),
             _ => None,
         },
         _ => None,
@@ -65,7 +67,7 @@ mod tests {
     fn of(nodes: usize, answers: &[Answer]) -> Option<LastRun> {
         let mut all: Vec<_> = answers.iter().cloned().map(Some).collect();
         all.resize(nodes, None);
-        last_run(&all)
+        last_run(&all, Duration::from_secs(4000))
     }
 
     #[test]
@@ -94,6 +96,13 @@ mod tests {
         assert_eq!(next_in(&[remembers(7)]), 7);
         assert_eq!(next_in(&[remembers(9), remembers(5), fails()]), 5);
         assert_eq!(next_in(&[remembers(9), remembers(5), remembers(7)]), 7);
+    }
+
+    #[test]
+    fn a_record_with_more_time_left_than_a_run_can_have_is_no_vote() {
+        assert!(of(1, &[remembers(3600)]).is_some());
+        assert_eq!(of(1, &[remembers(3601)]), None);
+        assert_eq!(of(3, &[remembers(9), remembers(86_000), fails()]), None);
     }
 
     #[test]

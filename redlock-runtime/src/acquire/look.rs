@@ -1,6 +1,7 @@
 //! Looks at nodes that take no lock, and the notes that they show.
 
 use std::fmt::{self, Write as _};
+use std::time::Duration;
 
 use redlock_core::NodeSet;
 use redlock_core::peek::LockStatus;
@@ -35,9 +36,9 @@ impl Wanted {
 
 impl Prepared {
     /// Refuses a job that ran already in its period.
-    pub(super) async fn look(&self, nodes: &NodeSet) -> Result<(), LockError> {
-        let resource = &self.request.resource;
-        let looked = self.registry.shared.client.last_run(nodes, resource).await;
+    pub(super) async fn look(&self, nodes: &NodeSet, period: Duration) -> Result<(), LockError> {
+        let (client, resource) = (&self.registry.shared.client, &self.request.resource);
+        let looked = client.last_run(nodes, resource, period).await;
         let kind = match looked {
             Ok(None) => return Ok(()),
             Ok(Some(run)) => LockErrorKind::AlreadyRun(run),

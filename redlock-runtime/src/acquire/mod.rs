@@ -207,9 +207,9 @@ impl Prepared {
         };
         // The share is dropped before it counts as ended.
         let mut core = core;
-        if self.request.once_per.is_some() {
+        if let Some(period) = self.request.once_per {
             // The lock is held above, so one look is enough.
-            self.look(core.nodes()).await?;
+            self.look(core.nodes(), period).await?;
         }
         if let Err(error) = core.cover(&self.request).await {
             let resource = self.request.resource.clone();

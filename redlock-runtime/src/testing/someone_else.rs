@@ -270,7 +270,7 @@ impl SomeoneElse {
 
     /// Has ended a run of `resource` well that began just now: calls with
     /// [`once_per`](crate::parameters::LockOptions::once_per) are refused until nine tenths of `period`
-    /// have passed. A node that is cut off or fails does not remember it; one that hangs does.
+    /// have passed, which is their own. A node that is cut off or fails does not remember it; one that hangs does.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -293,9 +293,11 @@ impl SomeoneElse {
         let keys = run_keys(&keys, &self.locks.inner.key_prefix);
         let token = OwnerToken::draw(&self.name, &*self.locks.inner.entropy);
         let began = SystemTime::now().duration_since(UNIX_EPOCH);
+        let ttl = remembered_for(period);
         let want = Want::Remember {
             began: u64::try_from(began.unwrap_or_default().as_millis()).unwrap_or(u64::MAX),
-            ttl: remembered_for(period),
+            ttl,
+            longest: ttl,
         };
         let run = Operation::new(keys, token, want);
         for node in self.nodes() {

@@ -227,6 +227,18 @@ async fn an_error_or_silence_is_no_vote() {
     nodes[1].thaw();
 }
 
+/// As on a node whose clock was set back behind a run.
+#[tokio::test]
+async fn a_record_that_no_run_of_the_period_can_have_left_is_no_vote_and_is_replaced() {
+    let (nodes, set) = start(3).await;
+    for node in &nodes {
+        node.set(RUN, "by hand", Some(PERIOD * 24));
+    }
+    run(&client(), &set).await.unwrap();
+    let last = already_run(client().acquire(&set, &hourly("r")).await);
+    assert!(last.began.is_some() && last.next_in <= PERIOD, "{last:?}");
+}
+
 #[tokio::test]
 async fn who_waited_for_the_run_sees_it_under_the_lock() {
     let (nodes, set) = start(3).await;
@@ -287,7 +299,7 @@ async fn an_acquisition_may_be_dropped_at_any_await_of_its_looks() {
             for node in &nodes {
                 node.del(RUN);
                 if remembered {
-                    node.set(RUN, "by hand", Some(PERIOD));
+                    node.set(RUN, "by hand", Some(PERIOD / 2));
                 }
             }
             let client = client();

@@ -84,14 +84,15 @@ async fn use_all(set: &Set) -> Result<(), String> {
     // A job of its own each time: the server remembers the runs of the others.
     let mut job = once("shop:job");
     job.resource = format!("shop:job:{}", USES.fetch_add(1, Ordering::Relaxed)).into();
-    job.once_per = Some(Duration::from_secs(120));
+    let period = Duration::from_secs(120);
+    job.once_per = Some(period);
     let mut lease = client().acquire(&nodes, &job).await;
     if let Ok(lease) = &mut lease {
         lease.remember_run();
     }
     let lease = lease.map_err(|error| error.to_string())?;
     lease.release().await;
-    match client().last_run(&nodes, &job.resource).await {
+    match client().last_run(&nodes, &job.resource, period).await {
         Ok(Some(_)) => Ok(()),
         other => Err(format!("the run was not remembered: {other:?}")),
     }

@@ -182,10 +182,16 @@ pub(super) static RELEASE: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
-/// 1: the keys hold the run record, or what they held, if that expires later. Sent with its text each time,
-/// and so not among the introductions: an answer NOSCRIPT would put the record behind the release of its lock.
+/// 1: the keys hold the run record, or what they held, if that expires later than the second argument and not
+/// later than the third. Sent with its text each time, and so not among the introductions: an answer NOSCRIPT
+/// would put the record behind the release of its lock.
+///
+/// A server that is out of memory refuses a `SET` as the first write of a script. After the `DEL` it accepts
+/// the record, which takes about as much memory as the lock key that the release deletes.
 pub(super) const REMEMBER: &str = "for i = 1, #KEYS do \
-       if redis.call('PTTL', KEYS[i]) < tonumber(ARGV[2]) then \
+       local left = redis.call('PTTL', KEYS[i]) \
+       if left < tonumber(ARGV[2]) or left > tonumber(ARGV[3]) then \
+         redis.call('DEL', KEYS[i]) \
          redis.call('SET', KEYS[i], ARGV[1], 'PX', ARGV[2]) \
        end \
      end \

@@ -84,9 +84,10 @@ fn encode(operation: &Operation, encoding: &Encoding) -> Vec<u8> {
         }
         Want::Inspect if keys.len() > 1 => eval(PEEK, operation.keys(), &[]),
         Want::Inspect => pack([b"PTTL", keys.next().unwrap_or_default()].into_iter()),
-        Want::Remember { ttl, .. } => {
-            let (record, ttl) = (operation.run_record(), millis(ttl));
-            eval(REMEMBER, operation.keys(), &[&record, ttl.as_bytes()])
+        Want::Remember { ttl, longest, .. } => {
+            let (record, times) = (operation.run_record(), [ttl, longest].map(millis));
+            let [ttl, longest] = times.each_ref().map(Digits::as_bytes);
+            eval(REMEMBER, operation.keys(), &[&record, ttl, longest])
         }
         Want::Recall => eval(RECALL, operation.keys(), &[]),
         Want::Peek => eval(PEEK, operation.keys(), &[]),

@@ -167,9 +167,15 @@ fn a_run_is_remembered_and_recalled_by_scripts_that_no_server_has_to_know() {
     let encoding = encoding(Some("marker"));
 
     let began = 1_795_316_400_012;
-    let remember = operation(Want::Remember { began, ttl: TTL });
+    let (ttl, longest) = (TTL, TTL * 2);
+    let remember = operation(Want::Remember {
+        began,
+        ttl,
+        longest,
+    });
     let record = "web-7/3121 2026-11-22T03:00:00.012Z";
     let call = ["EVAL", REMEMBER, "2", "once:a", "once:b", record, "30000"];
+    let call = [&call[..], &["60000"]].concat();
     assert_eq!(words(encoded(&remember, &encoding)), call);
     let said = |operation, value| interpret(operation, 0, &value);
     assert_eq!(said(&remember, Value::Int(1)), Answer::GRANTED);
