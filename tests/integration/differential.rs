@@ -128,7 +128,7 @@ impl Pair {
             _ => Want::Release { ttl },
         };
         let is_fenced = match want {
-            Want::Acquire { .. } => self.random.below(2) == 0,
+            Want::Acquire { .. } | Want::Extend { .. } => self.random.below(2) == 0,
             want => matches!(want, Want::Confirm { .. }),
         };
         let keys = match want {

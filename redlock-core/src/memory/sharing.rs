@@ -247,6 +247,7 @@ impl Shared<'_> {
             return self.missing();
         }
         self.enter(self.now.saturating_add(ttl));
+        self.store.keep_counters(self.operation, ttl, self.now);
         Answer::GRANTED
     }
 

@@ -96,7 +96,7 @@ impl Store {
                 let expires = now.saturating_add(kept_for(counter, ttl, wall));
                 self.confirm(operation, counter, expires)
             }
-            Want::Extend { ttl } => self.extend(operation, now.saturating_add(ttl)),
+            Want::Extend { ttl } => self.extend(operation, ttl, now),
             Want::Restore { ttl } => self.restore(operation, now.saturating_add(ttl)),
             Want::Release { .. } => self.release(operation),
             Want::Inspect => self.inspect(operation.keys(), now),
@@ -168,11 +168,24 @@ impl Store {
         self.keep_until(operation, expires)
     }
 
-    fn extend(&mut self, operation: &Operation, expires: Moment) -> Answer {
+    fn extend(&mut self, operation: &Operation, ttl: Duration, now: Moment) -> Answer {
         if let Some(refusal) = self.refusal(operation) {
             return refusal;
         }
-        self.keep_until(operation, expires)
+        self.keep_counters(operation, ttl, now);
+        self.keep_until(operation, now.saturating_add(ttl))
+    }
+
+    /// Lets the counters of a lock that is extended outlive it. A counter that is ahead of the clock has more
+    /// time left than this already.
+    pub(super) fn keep_counters(&mut self, extension: &Operation, ttl: Duration, now: Moment) {
+        let expires = now.saturating_add(counter_ttl(ttl));
+        for key in extension.counters().into_iter().flat_map(Resource::names) {
+            if let Some(entry) = self.entries.get(key).filter(|it| it.expires < expires) {
+                let value = entry.value.clone();
+                self.put(key, &value, expires);
+            }
+        }
     }
 
     /// Sets the keys that are missing or expire before `expires`.

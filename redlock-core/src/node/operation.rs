@@ -77,7 +77,8 @@ pub enum Want {
         /// The lock's ttl. The counters outlive it.
         ttl: Duration,
     },
-    /// Let all keys live for at least `ttl` from now, if all hold our token. Never shortens.
+    /// Let all keys live for at least `ttl` from now, if all hold our token. If the operation has counters, let
+    /// them live for at least as long as an acquisition with this ttl does. Never shortens.
     Extend {
         /// The time to live, from the moment when the node serves the operation.
         ttl: Duration,
@@ -104,9 +105,9 @@ pub enum Want {
         began: u64,
         /// The rest of the period, from the moment when the node serves the operation.
         ttl: Duration,
-    },
         /// The longest time for which a run of this period is remembered.
         longest: Duration,
+    },
     /// Answer the run record that expires first, and its remaining time, as a key that is held. If a
     /// key is missing, never expires or is not a string, answer that there is none.
     Recall,

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use redlock_core::error::AcquireError;
-use redlock_core::node::{NodeStatus, Operation, Reply, Want};
+use redlock_core::node::{COUNTER_IDLE, NodeStatus, Operation, Reply, Want};
+use redlock_core::request::Kind;
 use redlock_core::{Client, Lease, MemoryNode, Node, NodeSet, Request, Resource};
 use redlock_tests::{Nodes, eventually};
 
@@ -293,5 +294,22 @@ async fn an_idle_counter_goes_away_and_outlives_its_lock() {
         })
         .await;
         lease.release().await;
+    }
+}
+
+#[tokio::test]
+async fn the_counter_of_a_held_lock_stays_however_long_it_is_renewed() {
+    for kind in [Kind::Exclusive, Kind::Write, Kind::Read] {
+        let clock = StillClock::default();
+        let node = MemoryNode::new("a", clock.environment().clock);
+        let set: NodeSet = Arc::new([Arc::new(node.clone()) as Arc<dyn Node>]);
+        let client = Client::new(clock.environment());
+        let lease = client.acquire(&set, &fenced("r").kind(kind)).await.unwrap();
+        for _ in 0..3 {
+            lease.extend(COUNTER_IDLE).await.unwrap();
+            clock.advance(COUNTER_IDLE / 2);
+            let left = node.remaining(COUNTER.as_bytes());
+            assert!(left >= Some(COUNTER_IDLE / 2), "{kind:?}: {left:?}");
+        }
     }
 }

@@ -91,7 +91,7 @@ impl Pair {
         let is_end = matches!(want, Want::Acquire { .. } | Want::Release { .. });
         let is_plain = self.random.below(6) == 0 || (kind == Kind::Write && !is_end);
         let is_fenced = match want {
-            Want::Acquire { .. } => self.random.below(2) == 0,
+            Want::Acquire { .. } | Want::Extend { .. } => self.random.below(2) == 0,
             want => matches!(want, Want::Confirm { .. }),
         };
         let intent = (self.random.below(3) > 0).then(|| self.token());

@@ -229,7 +229,7 @@ impl Claim {
 
     fn operation(&self, want: Want) -> Operation {
         let counters = match want {
-            Want::Confirm { .. } => self.counters.clone(),
+            Want::Confirm { .. } | Want::Extend { .. } => self.counters.clone(),
             _ => None,
         };
         let shared = self.shared().and_then(|it| it.part_of(want));

@@ -123,20 +123,20 @@ pub(super) static RESTORE: LazyLock<Script> = LazyLock::new(|| {
 });
 
 /// 1: all keys are ours, and live for at least the ttl; a text: another holder's token; 0: a key that is no
-/// string; -1: one is missing.
+/// string; -1: one is missing. The counters of a fenced lock follow the locks in KEYS. They live for at least
+/// the third argument.
 pub(super) static EXTEND: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
-        "local gone = false \
-         for i = 1, #KEYS do \
+        "local locks, gone = ARGV[3] and #KEYS / 2 or #KEYS, false \
+         for i = 1, locks do \
            local held = redis.pcall('GET', KEYS[i]) \
            if type(held) == 'table' then return 0 end \
            if not held then gone = true elseif held ~= ARGV[1] then return held end \
          end \
          if gone then return -1 end \
          for i = 1, #KEYS do \
-           if redis.call('PTTL', KEYS[i]) < tonumber(ARGV[2]) then \
-             redis.call('PEXPIRE', KEYS[i], ARGV[2]) \
-           end \
+           local life = i > locks and ARGV[3] or ARGV[2] \
+           if redis.call('PTTL', KEYS[i]) < tonumber(life) then redis.call('PEXPIRE', KEYS[i], life) end \
          end \
          return 1",
     )

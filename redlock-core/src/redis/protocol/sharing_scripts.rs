@@ -1,7 +1,7 @@
 //! The scripts of locks with readers and writers.
 //!
-//! KEYS are the lock's key, the readers, the intent and the turn; a fenced acquisition or a confirmation
-//! has the counter as the fifth, and a checked acquisition the node's marker as the sixth. A reader's release
+//! KEYS are the lock's key, the readers, the intent and the turn; a fenced acquisition, its confirmation and
+//! its extension have the counter as the fifth, and a checked acquisition the node's marker as the sixth. A reader's release
 //! has the first two only. Without keys a script has no effect. ARGV begins with the owner token.
 //!
 //! At one node there is never a writer's key beside a reader's entry that has not ended, except if the key
@@ -39,23 +39,21 @@ macro_rules! begun {
     };
 }
 
-/// `settle` lets the key and the set live for as long as the reader that stays longest, also on a server
-/// that is out of memory. `enter` makes an
-/// entry, or moves it. `ends` is the end of our entry, if it counts.
+/// `settle` makes our entry or moves it, if it is told until when, and lets the key and the set live for as
+/// long as the reader that stays longest. It begins with a write that needs no memory: a server that is out of
+/// memory refuses any other command as the first write of a script, and none after it. `ends` is the end of
+/// our entry, if it counts.
 macro_rules! entries {
     () => {
-        "local function settle() \
+        "local function settle(till) \
            redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', digits(now)) \
+           if till then redis.call('ZADD', KEYS[2], digits(till), ARGV[1]) end \
            local last = redis.call('ZRANGE', KEYS[2], -1, -1, 'WITHSCORES') \
            if not last[1] then redis.call('DEL', KEYS[1]) return end \
            local life = digits(last[2] - now) \
            if held == marker then redis.call('PEXPIRE', KEYS[1], life) \
            else redis.call('SET', KEYS[1], marker, 'PX', life) end \
            redis.call('PEXPIRE', KEYS[2], life) \
-         end \
-         local function enter(ends) \
-           redis.call('ZADD', KEYS[2], digits(ends), ARGV[1]) \
-           settle() \
          end \
          local ends = held == marker and redis.call('ZSCORE', KEYS[2], ARGV[1]) \
          ends = ends and tonumber(ends) \
@@ -186,15 +184,18 @@ pub(super) static ACQUIRE_WRITE: LazyLock<Script> = LazyLock::new(|| {
     ))
 });
 
-/// ARGV: token, ttl. 1: our entry lives for at least the ttl; a text: another holder's token; 0: no string; -1:
-/// gone. Never makes an entry.
+/// ARGV: token, ttl, and the counter's ttl if there is one. 1: our entry lives for at least the ttl, and the
+/// counter for at least its own; a text: another holder's token; 0: no string; -1: gone. Never makes an entry.
 pub(super) static EXTEND_READ: LazyLock<Script> = LazyLock::new(|| {
     Script::new(concat!(
         begun!(),
         entries!(),
         "if held and held ~= marker then return held end \
          if not ends then return -1 end \
-         if ends < now + ARGV[2] then enter(now + ARGV[2]) end \
+         if ends < now + ARGV[2] then settle(now + ARGV[2]) end \
+         if ARGV[3] and redis.call('PTTL', KEYS[5]) < tonumber(ARGV[3]) then \
+           redis.call('PEXPIRE', KEYS[5], ARGV[3]) \
+         end \
          return 1",
     ))
 });
@@ -227,7 +228,7 @@ pub(super) static RESTORE_READ: LazyLock<Script> = LazyLock::new(|| {
         entries!(),
         "if held and held ~= marker then return 0 end \
          if not held then redis.call('DEL', KEYS[2]) end \
-         if not ends or ends < now + ARGV[2] then enter(now + ARGV[2]) end \
+         if not ends or ends < now + ARGV[2] then settle(now + ARGV[2]) end \
          return 1",
     ))
 });

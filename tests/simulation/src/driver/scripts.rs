@@ -115,6 +115,7 @@ impl<'a> Call<'a> {
     pub(super) fn locks(&self) -> Words<'a> {
         let count = match self.name {
             "acquire-fenced" | "confirm" => self.keys.len() / 2,
+            "extend" if self.arguments.len() > 2 => self.keys.len() / 2,
             _ if self.is_shared() => 1,
             _ => self.keys.len(),
         };
@@ -147,7 +148,7 @@ impl<'a> Call<'a> {
             },
         };
         let counters = match self.name {
-            "acquire-fenced" | "confirm" => &self.keys[self.locks().len()..],
+            "acquire-fenced" | "confirm" | "extend" => &self.keys[self.locks().len()..],
             _ if self.is_shared() => self.keys.get(4..).unwrap_or_default(),
             _ => &[],
         };

@@ -153,12 +153,12 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         patches: &[
             Patch {
                 file: MEMORY,
-                find: "fn extend(&mut self, operation: &Operation, expires: Moment) -> Answer {
+                find: "fn extend(&mut self, operation: &Operation, ttl: Duration, now: Moment) -> Answer {
         if let Some(refusal) = self.refusal(operation) {
             return refusal;
         }
 ",
-                replace: "fn extend(&mut self, operation: &Operation, expires: Moment) -> Answer {
+                replace: "fn extend(&mut self, operation: &Operation, ttl: Duration, now: Moment) -> Answer {
 ",
             },
         ],

@@ -154,6 +154,9 @@ fn script_call(operation: &Operation, encoding: &Encoding, with_text: bool) -> V
             &*CONFIRM,
             vec![Digits::of(counter), millis(counter_ttl(ttl))],
         ),
+        Want::Extend { ttl } if is_fenced => {
+            (&*EXTEND, vec![millis(ttl), millis(counter_ttl(ttl))])
+        }
         Want::Extend { ttl } => (&*EXTEND, vec![millis(ttl)]),
         Want::Restore { ttl } => (&*RESTORE, vec![millis(ttl)]),
         Want::Release { .. } if operation.keys().names().len() > FEW => {

@@ -52,7 +52,13 @@ pub(super) fn script_call(
                 number(millis(counter_ttl(ttl))),
             ],
         ),
-        Want::Extend { ttl } => (&EXTEND_READ, vec![number(millis(ttl))]),
+        Want::Extend { ttl } => {
+            let mut arguments = vec![number(millis(ttl))];
+            if operation.counters().is_some() {
+                arguments.push(number(millis(counter_ttl(ttl))));
+            }
+            (&EXTEND_READ, arguments)
+        }
         Want::Restore { ttl } => (&RESTORE_READ, vec![number(millis(ttl))]),
         // Only the release comes here: the others have commands of their own.
         Want::Release { .. }

@@ -1,0 +1,96 @@
+//! A server without memory takes no new lock. Whoever has one there keeps it, and gives it back.
+
+use std::time::Duration;
+
+use redlock_core::error::AcquireError;
+use redlock_core::lease::Released;
+use redlock_core::request::Kind;
+use redlock_core::{Request, Resource};
+
+use crate::core::fixture::{IO, SOON, client, once, settle, start};
+
+const TTL: Duration = Duration::from_secs(600);
+const LONGER: Duration = Duration::from_secs(6000);
+const PERIOD: Duration = Duration::from_secs(60 * 60);
+
+/// Each holder has a resource of its own, but for the two readers. The second of them stays longer.
+fn holders() -> Vec<(Request, Duration)> {
+    let nine = Resource::all((0..9).map(|key| format!("many:{key}")));
+    let mut once_per = once("job");
+    once_per.once_per = Some(PERIOD);
+    let mut fenced = [
+        once("fenced"),
+        once("fenced reader").kind(Kind::Read),
+        once(["fenced", "keys"]),
+    ];
+    for request in &mut fenced {
+        request.fencing = true;
+    }
+    fenced[2].resource = Resource::all(["one", "other"]);
+    let plain = [
+        once("plain"),
+        once("plain too"),
+        once(["a", "b"]),
+        once(nine),
+        once("permits").kind(Kind::Permits(2)),
+        once("permits").kind(Kind::Permits(2)),
+        once("readers").kind(Kind::Read),
+        once("readers").kind(Kind::Read),
+        once("writer").kind(Kind::Write),
+        once_per,
+    ];
+    let requests = fenced.into_iter().chain(plain);
+    let with_ttl = |(place, request): (u32, Request)| (request.ttl(TTL), LONGER + TTL * place);
+    (0..).zip(requests).map(with_ttl).collect()
+}
+
+#[tokio::test]
+async fn every_kind_of_holder_goes_on_and_releases_on_a_full_server() {
+    // One by one, and all at once: releases that pile up go in one script.
+    for at_once in [false, true] {
+        let (nodes, set) = start(1).await;
+        let mut leases = Vec::new();
+        for (request, longer) in holders() {
+            let lease = client().acquire(&set, &request).await.unwrap();
+            leases.push((format!("{request:?}"), lease, longer));
+        }
+        nodes[0].command(["CONFIG", "SET", "maxmemory-policy", "noeviction"]);
+        nodes[0].command(["CONFIG", "SET", "maxmemory", "1"]);
+        let refused = client().acquire(&set, &once("new")).await.unwrap_err();
+        assert!(matches!(refused, AcquireError::Unavailable(_)), "{refused}");
+
+        let mut failed = Vec::new();
+        for (what, lease, longer) in &leases {
+            if let Err(error) = lease.extend(*longer).await {
+                failed.push(format!("{what} is not extended: {error}"));
+            }
+        }
+        // The reader that stays longer is released first, and the key is shortened.
+        leases.reverse();
+        for (_, lease, _) in &mut leases {
+            lease.remember_run();
+        }
+        if at_once {
+            nodes[0].freeze();
+            // A connection that was lent to the test would send each of them by itself.
+            IO.handle()
+                .spawn(async move { drop(leases) })
+                .await
+                .unwrap();
+            nodes[0].thaw();
+        } else {
+            for (what, lease, _) in leases {
+                if lease.release().await != Released::Confirmed {
+                    failed.push(format!("{what} is not released"));
+                }
+            }
+        }
+        settle(&set).await;
+        assert_eq!(failed, [""; 0]);
+        nodes.assert_no_lock_keys(SOON).await;
+        assert!(
+            nodes[0].get("redlock:once:{job}").is_some(),
+            "no record of the run"
+        );
+    }
+}
