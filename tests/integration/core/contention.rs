@@ -10,20 +10,6 @@ use crate::core::fixture::{SOON, client, once, start};
 use crate::core::still_clock::StillClock;
 
 #[tokio::test]
-async fn a_zero_retry_delay_is_no_reason_to_panic() {
-    let (nodes, set) = start(1).await;
-    nodes[0].set("r", "someone", Some(Duration::from_millis(100)));
-    let mut request = once("r").retries(u32::MAX);
-    request.retry.delay = Duration::ZERO;
-    client()
-        .acquire(&set, &request)
-        .await
-        .unwrap()
-        .release()
-        .await;
-}
-
-#[tokio::test]
 async fn a_waiting_budget_is_a_hard_bound() {
     let (nodes, set) = start(3).await;
     // Hung nodes: every wait is one for the clock, and the clock is the test's.

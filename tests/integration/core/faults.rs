@@ -5,13 +5,11 @@ use std::time::Duration;
 use redlock_core::error::{AcquireError, Unavailable};
 use redlock_core::lease::Released;
 use redlock_core::node::{NodeErrorKind, NodeStatus};
-use redlock_core::redis::RedisOptions;
 use redlock_core::request::RetryLimit;
 use redlock_tests::{Nodes, Proxy, eventually};
 
 use crate::core::fixture::{
-    SOON, client, connect, connect_each, connect_with, impatient, once, patient, settle, start,
-    until_voting,
+    SOON, client, connect, connect_with, impatient, once, patient, until_voting,
 };
 
 fn unavailable(error: AcquireError) -> Unavailable {
@@ -32,51 +30,6 @@ async fn a_refused_connection_is_called_so() {
         .unwrap_err()
         .to_string();
     assert_eq!(error, "0 of 1 nodes voted, 1 needed; a: connection refused");
-}
-
-#[tokio::test]
-async fn after_a_while_a_hung_node_votes_no_at_once_and_then_votes_again() {
-    let nodes = Nodes::start(3).await;
-    // The others are not suspected, however slow the machine is.
-    let mut options = [patient(), patient(), patient()];
-    options[2].suspect_after = RedisOptions::default().suspect_after;
-    let set = connect_each(nodes.urls().into_iter().zip(options)).await;
-    nodes[2].freeze();
-    drop(client().acquire(&set, &once("r")).await.unwrap());
-    until_voting(&set[2], false).await;
-    nodes[2].thaw();
-    // From here on no answer is out, so there is nothing to suspect it for.
-    settle(&set).await;
-    until_voting(&set[2], true).await;
-    nodes.assert_no_keys(SOON).await;
-    // Its vote counts again.
-    nodes[0].kill();
-    until_voting(&set[0], false).await;
-    client()
-        .acquire(&set, &once("r"))
-        .await
-        .unwrap()
-        .release()
-        .await;
-}
-
-#[tokio::test]
-async fn a_restarted_node_is_connected_again_in_the_background() {
-    let (nodes, set) = start(3).await;
-    nodes[0].kill();
-    nodes[1].kill();
-    until_voting(&set[0], false).await;
-    until_voting(&set[1], false).await;
-    client().acquire(&set, &once("r")).await.unwrap_err();
-    nodes[0].restart().await;
-    until_voting(&set[0], true).await;
-    client()
-        .acquire(&set, &once("r"))
-        .await
-        .unwrap()
-        .release()
-        .await;
-    nodes.assert_no_keys(SOON).await;
 }
 
 /// Three nodes, the first behind a proxy.
@@ -137,35 +90,6 @@ async fn a_set_that_is_late_is_undone_by_the_release_behind_it() {
     proxy.restore().await;
     until_voting(&set[0], true).await;
     drop(client().acquire(&set, &once("r")).await.unwrap());
-    nodes.assert_no_keys(SOON).await;
-}
-
-#[tokio::test]
-async fn an_acquisition_slower_than_its_ttl_is_never_reported_as_held() {
-    let nodes = Nodes::start(3).await;
-    let mut urls = Vec::new();
-    let mut proxies = Vec::new();
-    for node in &nodes {
-        let proxy = Proxy::start(node).await;
-        urls.push(proxy.url());
-        proxies.push(proxy);
-    }
-    let set = connect(urls).await;
-    // The answers take at least 40 ms, the lock lives for 30; the attempt may wait for a second.
-    for proxy in &proxies {
-        proxy.delay(Duration::from_millis(20));
-    }
-    let client = redlock_core::Client::with_settings(
-        crate::core::fixture::IO.environment(),
-        redlock_core::Settings::default()
-            .node_timeout(Duration::from_secs(1))
-            .key_prefix([]),
-    );
-    let mut request = once("r").ttl(Duration::from_millis(30));
-    request.clock_drift_factor = 0.0;
-    for _ in 0..10 {
-        unavailable(client.acquire(&set, &request).await.unwrap_err());
-    }
     nodes.assert_no_keys(SOON).await;
 }
 
@@ -231,36 +155,4 @@ async fn what_is_in_flight_on_a_hung_node_is_bounded() {
     );
     nodes[2].thaw();
     nodes.assert_no_keys(SOON).await;
-}
-
-/// The server forgot the script of the acquisition but knows that of the release, and its answer
-/// to the former comes when the latter has gone out.
-#[tokio::test]
-async fn an_acquisition_is_not_sent_again_behind_its_own_release() {
-    let (nodes, proxy, set) = behind_proxy().await;
-    nodes[0].script_flush();
-    let lease = client().acquire(&set, &once("a")).await.unwrap();
-    eventually("the vote behind the proxy", SOON, || async {
-        nodes[0]
-            .get("a")
-            .map(|_| ())
-            .ok_or_else(|| "not there yet".to_owned())
-    })
-    .await;
-    lease.release().await;
-    nodes.assert_no_keys(SOON).await;
-
-    for node in nodes.iter().skip(1) {
-        node.set("a", "someone", Some(Duration::from_secs(60)));
-    }
-    proxy.hold_to_client();
-    let mut both = once("");
-    both.resource = redlock_core::Resource::all(["a", "b"]);
-    client().acquire(&set, &both).await.unwrap_err();
-    proxy.restore().await;
-    until_voting(&set[0], true).await;
-    // Answers come in order. So when this one has come, everything that was sent again has been
-    // served.
-    client().flush(&set, SOON).await;
-    assert!(nodes[0].keys().is_empty(), "{:?}", nodes[0].keys());
 }

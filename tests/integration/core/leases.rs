@@ -196,23 +196,6 @@ async fn extend_never_brings_a_vanished_key_back() {
 }
 
 #[tokio::test]
-async fn scripts_that_the_servers_forgot_are_sent_again() {
-    let (nodes, set) = start(3).await;
-    let lease = client().acquire(&set, &once("r")).await.unwrap();
-    for _ in 0..2 {
-        nodes
-            .iter()
-            .for_each(redlock_tests::RedisNode::script_flush);
-        lease.extend(Duration::from_secs(60)).await.unwrap();
-    }
-    nodes
-        .iter()
-        .for_each(redlock_tests::RedisNode::script_flush);
-    assert_eq!(lease.release().await, Released::Confirmed);
-    nodes.assert_no_keys(SOON).await;
-}
-
-#[tokio::test]
 async fn several_names_are_locked_all_or_none() {
     let (nodes, set) = start(3).await;
     let mut both = once("");

@@ -55,28 +55,6 @@ async fn a_lock_is_taken_over_without_a_message() {
 }
 
 #[tokio::test]
-async fn a_fenced_lock_goes_on_with_a_key_and_a_token_of_its_own() {
-    let (nodes, set) = start(3).await;
-    let client = unhurried();
-    let request = waiting(true);
-    let mut holder = client.acquire(&set, &request).await.unwrap();
-    for _ in 0..10 {
-        let (token, key) = (holder.fencing_token(), nodes[0].get("r"));
-        let next = stand_in_line(&client, &set, &request);
-        assert_eq!(holder.release().await, Released::HandedOver);
-        holder = soon(next).await.unwrap();
-        assert!(holder.fencing_token() > token);
-        client.flush(&set, SOON).await;
-        for node in &nodes {
-            let value = node.get("r");
-            assert!(value.is_some() && value != key, "each has the next one's");
-        }
-    }
-    assert_eq!(holder.release().await, Released::Confirmed);
-    nodes.assert_no_lock_keys(SOON).await;
-}
-
-#[tokio::test]
 async fn a_node_that_did_not_hear_of_a_hand_over_is_released() {
     let (nodes, set) = start(3).await;
     let client = unhurried();

@@ -1,7 +1,6 @@
 //! How a waiting caller learns that a lock has become free, also if another process held it.
 
 use std::pin::pin;
-use std::sync::Arc;
 use std::task::{Context, Waker};
 use std::time::Duration;
 
@@ -30,13 +29,6 @@ impl Watcher {
     fn watch(&self, keys: impl Into<Resource>) -> QuorumWatch {
         let clock = self.clock.environment().clock;
         QuorumWatch::begin(&clock, &self.set, &keys.into(), u64::MAX)
-    }
-
-    /// A watch over one of the nodes.
-    fn at(&self, seat: usize, keys: impl Into<Resource>) -> QuorumWatch {
-        let clock = self.clock.environment().clock;
-        let node: NodeSet = Arc::new([self.set[seat].clone()]);
-        QuorumWatch::begin(&clock, &node, &keys.into(), u64::MAX)
     }
 }
 
@@ -96,55 +88,6 @@ fn set_everywhere(nodes: &Nodes, key: &str) {
 }
 
 #[tokio::test]
-async fn a_release_is_told() {
-    let (_nodes, set) = start(3).await;
-    let watcher = Watcher::of(&set);
-    let lease = client().acquire(&set, &once("r")).await.unwrap();
-    let watch = watcher.watch("r");
-    until_held(&watch, Duration::ZERO).await;
-    assert!(!is_free(&watch));
-    lease.release().await;
-    until_free(&watch).await;
-}
-
-#[tokio::test]
-async fn a_foreign_clients_deletion_is_told_and_a_majority_decides() {
-    let (nodes, set) = start(3).await;
-    let watcher = Watcher::of(&set);
-    set_everywhere(&nodes, "r");
-    let watch = watcher.watch("r");
-    let first = watcher.at(0, "r");
-    for watch in [&watch, &first] {
-        until_held(watch, Duration::ZERO).await;
-    }
-    nodes[0].del("r");
-    until_free(&first).await;
-    assert!(!is_free(&watch), "an attempt would be one vote of three");
-    nodes[2].del("r");
-    until_free(&watch).await;
-}
-
-#[tokio::test]
-async fn what_was_released_before_anybody_looked_is_free() {
-    let (_nodes, set) = start(3).await;
-    let watcher = Watcher::of(&set);
-    until_free(&watcher.watch("r")).await;
-}
-
-#[tokio::test]
-async fn an_expiry_passes_on_the_clients_own_clock() {
-    let (nodes, set) = start(3).await;
-    let watcher = Watcher::of(&set);
-    set_everywhere(&nodes, "r");
-    let watch = watcher.watch("r");
-    let due = until_held(&watch, Duration::ZERO).await;
-    assert!(due <= TTL + Duration::from_millis(1), "{due:?}");
-    assert!(!is_free(&watch));
-    watcher.clock.advance(due);
-    assert!(is_free(&watch), "whatever the servers say");
-}
-
-#[tokio::test]
 async fn an_expiry_that_a_server_sees_first_is_told() {
     let node = RedisNode::start().await;
     let set = connect([node.url()]).await;
@@ -164,41 +107,6 @@ async fn a_flush_is_told() {
     let watch = watcher.watch("r");
     until_held(&watch, Duration::ZERO).await;
     nodes.iter().for_each(RedisNode::flushall);
-    until_free(&watch).await;
-}
-
-#[tokio::test]
-async fn an_extension_and_another_owner_do_not_pass_for_a_release() {
-    let (nodes, set) = start(3).await;
-    let watcher = Watcher::of(&set);
-    let lease = client().acquire(&set, &once("r").ttl(TTL)).await.unwrap();
-    let watch = watcher.watch("r");
-    until_held(&watch, Duration::ZERO).await;
-    lease.extend(TTL * 3).await.unwrap();
-    until_held(&watch, TTL * 2).await;
-    assert!(!is_free(&watch));
-    for node in &nodes {
-        node.set("r", "another", Some(TTL * 5));
-    }
-    until_held(&watch, TTL * 4).await;
-    assert!(!is_free(&watch));
-}
-
-#[tokio::test]
-async fn several_keys_are_free_when_the_last_one_is() {
-    let (nodes, set) = start(3).await;
-    let watcher = Watcher::of(&set);
-    set_everywhere(&nodes, "a");
-    set_everywhere(&nodes, "b");
-    let watch = watcher.watch(["a", "b"]);
-    let first = watcher.watch("a");
-    for watch in [&watch, &first] {
-        until_held(watch, Duration::ZERO).await;
-    }
-    nodes.iter().for_each(|node| assert!(node.del("a")));
-    until_free(&first).await;
-    assert!(!is_free(&watch));
-    nodes.iter().for_each(|node| assert!(node.del("b")));
     until_free(&watch).await;
 }
 
@@ -270,33 +178,6 @@ async fn there_is_no_connection_for_it_until_somebody_waits_and_then_one() {
 }
 
 #[tokio::test]
-async fn the_connection_is_closed_when_nobody_has_waited_for_a_while() {
-    let node = RedisNode::start().await;
-    let mut options = patient();
-    options.watch_idle = Duration::from_millis(20);
-    let set = connect_with([node.url()], &options).await;
-    let watcher = Watcher::of(&set);
-    for _ in 0..3 {
-        node.set("r", "someone", Some(TTL));
-        let watch = watcher.watch("r");
-        until_held(&watch, Duration::ZERO).await;
-        let tracker = until_trackers(&node, 1).await;
-        // A whole idle time and more, by the server's own clock.
-        let since = node.time();
-        eventually("time to pass", SOON, async || {
-            let passed = node.time().saturating_sub(since);
-            (passed > options.watch_idle * 5)
-                .then_some(())
-                .ok_or(format!("{passed:?}"))
-        })
-        .await;
-        assert_eq!(trackers(&node), tracker, "somebody waits");
-        drop(watch);
-        until_trackers(&node, 0).await;
-    }
-}
-
-#[tokio::test]
 async fn a_connection_may_be_kept_for_ever() {
     let node = RedisNode::start().await;
     let mut options = patient();
@@ -331,18 +212,6 @@ fn url_of_user(node: &RedisNode, rules: &[&str]) -> String {
     let user = ["ACL", "SETUSER", "locker", "reset", "on", ">secret", "~*"];
     node.command(user.iter().chain(&MINIMAL).chain(rules).copied());
     format!("redis://locker:secret@{}", node.addr())
-}
-
-#[tokio::test]
-async fn the_documented_rules_are_enough() {
-    let node = RedisNode::start().await;
-    let set = connect([url_of_user(&node, &[WAITING])]).await;
-    let watcher = Watcher::of(&set);
-    let lease = client().acquire(&set, &once("r")).await.unwrap();
-    let watch = watcher.watch("r");
-    until_held(&watch, Duration::ZERO).await;
-    lease.release().await;
-    until_free(&watch).await;
 }
 
 #[tokio::test]
