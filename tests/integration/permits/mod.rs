@@ -2,7 +2,6 @@
 
 mod elsewhere;
 mod holders;
-mod late;
 
 use redlock_core::request::Kind;
 use redlock_core::{Request, Resource};

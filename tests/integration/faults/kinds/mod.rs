@@ -1,7 +1,6 @@
 //! Faults under permits, readers and writers: each fault with each kind of holder.
 
 mod failing;
-mod handing;
 mod restarted;
 
 use std::time::Duration;
