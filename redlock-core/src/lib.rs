@@ -97,6 +97,7 @@ pub use redis::node::RedisNode;
 pub mod peek {
     //! What a majority of the nodes says of a lock: see [`Client::peek`](crate::Client::peek).
 
+    pub use crate::client::force_release::{ForceReleased, TakenFrom};
     pub use crate::quorum::peek::{Holder, LockStatus, Undecided};
 }
 

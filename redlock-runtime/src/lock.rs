@@ -5,7 +5,7 @@ use std::future::Future;
 use std::panic::Location;
 
 use redlock_core::Resource;
-use redlock_core::peek::LockStatus;
+use redlock_core::peek::{ForceReleased, LockStatus};
 use redlock_core::request::Note;
 
 use crate::acquire::{PoolNames, Wanted, shown};
@@ -231,6 +231,35 @@ impl Lock {
     /// Dropping the future has no effect on the nodes.
     pub async fn peek(self) -> Result<LockStatus, LockError> {
         self.wanted(false).peek().await
+    }
+
+    /// Deletes the lock on its nodes, whoever holds it, in an emergency: its keys, all permits, readers' entries and
+    /// the place of a writer that waits. Fencing counters and the records of [`once_per`](Self::once_per) stay. It
+    /// succeeds if a majority deleted what was there, says from whom it was taken and which nodes did not confirm,
+    /// and logs it. Of this lock's setters only [`pools`](Self::pools) and [`name`](Self::name) matter.
+    ///
+    /// The holder does not notice at once: see the guide's page
+    /// [looking](crate::guide::tasks::looking#a-lock-that-has-to-go).
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let _stuck = redlock_runtime::lock("order:42").acquire().await?;
+    /// let released = redlock_runtime::lock("order:42").force_release().await?;
+    /// assert!(released.to_string().starts_with("taken from "));
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`LockError`] of the kinds `NotInitialized`, `UnknownPool`, `Invalid`, and `Unavailable` without a majority;
+    /// some nodes may have deleted the keys then.
+    ///
+    /// # Cancellation
+    /// If the future is dropped, the nodes may have deleted the keys, or some of them.
+    pub async fn force_release(self) -> Result<ForceReleased, LockError> {
+        self.wanted(false).force_release().await
     }
 
     async fn acquire_for(self, has_body: bool) -> Result<Lease, LockError> {

@@ -6,6 +6,7 @@ mod against;
 mod asks;
 mod attempt;
 mod flush;
+pub(crate) mod force_release;
 mod once;
 mod peek;
 mod permits;

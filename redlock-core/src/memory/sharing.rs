@@ -68,7 +68,8 @@ impl Store {
             | Want::Inspect
             | Want::Remember { .. }
             | Want::Recall
-            | Want::Peek => Answer::Absent,
+            | Want::Peek
+            | Want::ForceRelease => Answer::Absent,
         }
     }
 

@@ -8,7 +8,9 @@ use crate::env::Moment;
 use crate::memory::sharing::Readers;
 use crate::memory::trouble::Trouble;
 use crate::model::resource::Resource;
+use crate::node::holders::Holders;
 use crate::node::operation::{HINT_WINDOW, Operation, Want, counter_ttl};
+use crate::node::sharing::READERS_MARKER;
 use crate::node::watch::KeyReport;
 use crate::node::{Answer, Holding, Remaining};
 
@@ -71,7 +73,7 @@ impl Store {
         }
         let is_about_keys = matches!(
             operation.want(),
-            Want::Inspect | Want::Remember { .. } | Want::Recall | Want::Peek
+            Want::Inspect | Want::Remember { .. } | Want::Recall | Want::Peek | Want::ForceRelease
         );
         if let Some(sharing) = operation.sharing()
             && !is_about_keys
@@ -106,6 +108,7 @@ impl Store {
             }
             Want::Recall => self.recall(operation.keys(), now),
             Want::Peek => self.peek(operation.keys(), now),
+            Want::ForceRelease => self.force_release(operation, now),
         }
     }
 
@@ -268,6 +271,37 @@ impl Store {
         let mut holding = entry.seen(now);
         holding.place = u16::try_from(place).ok();
         Answer::Held(holding)
+    }
+
+    fn force_release(&mut self, operation: &Operation, now: Moment) -> Answer {
+        let is_lost = |token: &[u8]| operation.holders().iter().any(|lost| **lost == *token);
+        let (mut left, mut has_readers) = (Holders::default(), false);
+        for key in operation.keys().names() {
+            if let Some(readers) = self.readers.get_mut(key) {
+                readers.retain(|token, _| !is_lost(token));
+                let live = readers.iter().filter(|(_, ends)| **ends > now);
+                has_readers |= live.clone().count() > 0;
+                left.holding.extend(live.map(|(token, _)| token.clone()));
+                continue;
+            }
+            match self.entries.get(key) {
+                Some(entry) if is_lost(&entry.value) => self.delete(key),
+                Some(entry) if Holders::is_waiting(key) => {
+                    left.waiting.insert(entry.value.clone());
+                }
+                Some(entry) if *entry.value != *READERS_MARKER => {
+                    left.holding.insert(entry.value.clone());
+                }
+                _ => {}
+            }
+        }
+        for key in operation.keys().names() {
+            let entry = self.entries.get(key);
+            if !has_readers && entry.is_some_and(|it| *it.value == *READERS_MARKER) {
+                self.delete(key);
+            }
+        }
+        left.answer()
     }
 
     /// The report to a caller that waits for `keys`.

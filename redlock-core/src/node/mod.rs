@@ -6,6 +6,7 @@
 pub(crate) mod contract;
 pub(crate) mod hash_slot;
 mod health;
+pub(crate) mod holders;
 mod holding;
 pub(crate) mod observe;
 pub(crate) mod operation;
@@ -22,6 +23,7 @@ pub use crate::model::token::OwnerToken;
 pub use contract::EpochListener;
 pub(crate) use contract::{Node, NodeSet};
 pub use health::{ClockOffset, ErrorCounts, LastError, NodeHealth};
+pub use holders::Holders;
 pub use holding::{Holding, Obstacle, Remaining};
 pub use observe::ObserveAnswers;
 pub use operation::{COUNTER_IDLE, HINT_WINDOW, Operation, Want};

@@ -23,6 +23,8 @@ pub struct Operation {
     /// In an acquisition of a permit: the permits, in the order in which a node tries them.
     permits: Vec<PermitKey>,
     token: OwnerToken,
+    /// In a forced release: the owner tokens that lose their keys.
+    holders: Vec<Box<[u8]>>,
     /// What is about readers and writers; `None` for a lock that takes no part in that.
     sharing: Option<Box<Sharing>>,
     want: Want,
@@ -114,6 +116,10 @@ pub enum Want {
     /// Answer the value and the remaining time of the first key that exists, as a key that is held. The
     /// node changes nothing.
     Peek,
+    /// Delete the keys that hold one of the operation's [holders](Operation::holders), and the entries of these
+    /// readers. Answer who is on all keys afterwards, as [`Holders`](super::holders::Holders) writes it, as a key
+    /// that is held; without anybody, that no key exists.
+    ForceRelease,
 }
 
 impl Want {
@@ -138,6 +144,7 @@ impl Operation {
             counters: None,
             permits: Vec::new(),
             token,
+            holders: Vec::new(),
             sharing: None,
             want,
             encoded: [const { OnceLock::new() }; FORMS],
@@ -156,6 +163,18 @@ impl Operation {
     pub fn with_permits(mut self, permits: Vec<PermitKey>) -> Self {
         self.permits = permits;
         self
+    }
+
+    /// The same forced release of what these owner tokens hold.
+    #[must_use]
+    pub fn with_holders(mut self, holders: Vec<Box<[u8]>>) -> Self {
+        self.holders = holders;
+        self
+    }
+
+    /// The owner tokens whose keys [`Want::ForceRelease`] deletes.
+    pub fn holders(&self) -> &[Box<[u8]>] {
+        &self.holders
     }
 
     /// The permits of which [`Want::AcquirePermit`] takes the first free one. The order is the same for all

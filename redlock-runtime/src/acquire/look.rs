@@ -4,7 +4,7 @@ use std::fmt::{self, Write as _};
 use std::time::Duration;
 
 use redlock_core::NodeSet;
-use redlock_core::peek::LockStatus;
+use redlock_core::peek::{ForceReleased, LockStatus};
 use redlock_core::request::Note;
 
 use super::{Prepared, Wanted};
@@ -31,6 +31,31 @@ impl Wanted {
         let nodes = self.nodes(&registry).map_err(of_call)?;
         let status = registry.shared.client.peek(&nodes, &self.resource).await;
         status.map_err(|invalid| of_call(LockErrorKind::Invalid(invalid)))
+    }
+}
+
+impl Wanted {
+    /// Deletes the lock, whoever holds it.
+    pub(crate) async fn force_release(&self) -> Result<ForceReleased, LockError> {
+        let Some(registry) = scope::current() else {
+            return Err(self.error(LockErrorKind::NotInitialized));
+        };
+        let limits = &registry.shared.limits;
+        let of_call = |error: LockError| error.of_call(limits.http, &limits.throttles);
+        let nodes = self.nodes(&registry);
+        let nodes = nodes.map_err(|kind| of_call(self.error(kind)))?;
+        let (resource, site) = (&self.resource, self.holder.site);
+        let released = registry.shared.client.force_release(&nodes, resource).await;
+        let name = site.site_name();
+        match &released {
+            Ok(done) => {
+                tracing::warn!(%resource, site = name, outcome = %done, "released by force");
+            }
+            Err(error) => {
+                tracing::warn!(%resource, site = name, %error, "not released by force");
+            }
+        }
+        released.map_err(|error| of_call(LockError::of_acquire(error, resource.clone(), site)))
     }
 }
 

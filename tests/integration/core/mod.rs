@@ -10,6 +10,7 @@ mod epochs;
 mod faults;
 mod fencing;
 pub(crate) mod fixture;
+mod force_release;
 mod full_server;
 mod health;
 mod joining;

@@ -51,9 +51,8 @@ async fn expression(names: &[&str]) -> Result<String, LockError> {
 const UNREPLACED: &str = "order:{id}";
 
 #[redlock(resource = UNREPLACED)]
-async fn constant(id: u64) -> Result<(), LockError> {
-    let _ = id;
-    Ok(())
+async fn constant(id: u64) -> Result<u64, LockError> {
+    Ok(id)
 }
 
 #[redlock(resource = &item.title)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use redlock_core::node::{
-    Answer, HINT_WINDOW, Operation, OwnerToken, READERS_MARKER, Sharing, SharingKeys, Want,
+    Answer, HINT_WINDOW, Holders, Operation, OwnerToken, READERS_MARKER, Sharing, SharingKeys, Want,
 };
 use redlock_core::redis::RedisAddress;
 use redlock_core::request::Kind;
@@ -78,7 +78,8 @@ impl Pair {
 
     fn operation(&mut self) -> [Operation; 2] {
         let (token, ttl, hint) = (self.token(), self.ttl(), self.hint());
-        let want = match self.random.below(15) {
+        let want = match self.random.below(16) {
+            15 => return self.force_release(),
             0..=4 => Want::Acquire { ttl, hint },
             5 => Want::Confirm { counter: hint, ttl },
             6 | 7 => Want::Extend { ttl },
@@ -103,6 +104,19 @@ impl Pair {
             Operation::new(Resource::from("r"), token.clone(), want)
                 .with_counters(is_fenced.then(|| COUNTER.into()))
                 .with_sharing((!is_plain).then(|| sharing.clone()))
+        };
+        [make(), make()]
+    }
+
+    /// The tokens of some lose their keys.
+    fn force_release(&mut self) -> [Operation; 2] {
+        let count = self.random.index(3);
+        let lost: Vec<_> = (0..count).map(|_| self.token()).collect();
+        let token = self.token();
+        let make = || {
+            let keys = Resource::all(["r", READERS, INTENT]);
+            let lost = lost.iter().map(|token| token.as_bytes().into());
+            Operation::new(keys, token.clone(), Want::ForceRelease).with_holders(lost.collect())
         };
         [make(), make()]
     }
@@ -151,12 +165,12 @@ impl Pair {
                 self.meddle();
             }
             let [one, other] = self.operation();
-            let sharing = one.sharing().cloned();
+            let (want, sharing) = (one.want(), one.sharing().cloned());
             let what = format!("operation {place} of seed {seed}: {one:?} {sharing:?}");
             let simulated = ask(&self.memory as &dyn Node, one).await;
             let real = ask(&self.redis as &dyn Node, other).await;
             assert!(
-                are_alike(&simulated, &real),
+                are_alike(want, &simulated, &real),
                 "{what}\nsimulated: {simulated:?}\n     real: {real:?}"
             );
             self.settle_turn();
@@ -192,8 +206,11 @@ impl Pair {
     }
 }
 
-fn are_alike(one: &Answer, two: &Answer) -> bool {
+fn are_alike(want: Want, one: &Answer, two: &Answer) -> bool {
     match (one, two) {
+        (Answer::Held(_), Answer::Held(_)) if want == Want::ForceRelease => {
+            Holders::of(one) == Holders::of(two)
+        }
         (Answer::Held(one), Answer::Held(two)) => {
             // A script that only compares does not say who it is.
             let is_same_owner = two.owner().is_none() || one.owner() == two.owner();

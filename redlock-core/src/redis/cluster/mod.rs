@@ -345,7 +345,8 @@ fn may_follow(operation: &Operation, reply: &Reply) -> bool {
         | Want::Extend { .. }
         | Want::Release { .. }
         | Want::Inspect
-        | Want::Peek => true,
+        | Want::Peek
+        | Want::ForceRelease => true,
     }
 }
 

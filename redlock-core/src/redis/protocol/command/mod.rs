@@ -9,13 +9,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::model::resource::Resource;
+use crate::node::holders::Holders;
 use crate::node::operation::{HINT_WINDOW, Operation, Want, counter_ttl};
 use crate::node::sharing::Sharing;
 use crate::node::{Answer, Holding, NodeError, NodeErrorKind, Remaining};
 
 use super::permit_scripts::RELEASE_MANY;
 use super::scripts::{
-    ACQUIRE_ALL, ACQUIRE_FENCED, CONFIRM, EXTEND, PEEK, RECALL, RELEASE, REMEMBER, RESTORE,
+    ACQUIRE_ALL, ACQUIRE_FENCED, CONFIRM, EXTEND, FORCE_RELEASE, PEEK, RECALL, RELEASE, REMEMBER,
+    RESTORE,
 };
 use super::wire::{Digits, Value, pack};
 
@@ -91,6 +93,10 @@ fn encode(operation: &Operation, encoding: &Encoding) -> Vec<u8> {
         }
         Want::Recall => eval(RECALL, operation.keys(), &[]),
         Want::Peek => eval(PEEK, operation.keys(), &[]),
+        Want::ForceRelease => {
+            let holders: Vec<&[u8]> = operation.holders().iter().map(|it| &**it).collect();
+            eval(FORCE_RELEASE, operation.keys(), &holders)
+        }
         _ => script_call(operation, encoding, false),
     }
 }
@@ -168,6 +174,7 @@ fn script_call(operation: &Operation, encoding: &Encoding, with_text: bool) -> V
         | Want::Remember { .. }
         | Want::Recall
         | Want::Peek
+        | Want::ForceRelease
         | Want::AcquirePermit { .. } => (&*RELEASE, Vec::new()),
     };
     let counters = operation.counters().map(Resource::names);
@@ -250,6 +257,7 @@ pub(in crate::redis) fn interpret(operation: &Operation, epoch: u32, value: &Val
             Answer::Held(Holding::unknown(Remaining::Expires(left)))
         }
         (Want::Inspect | Want::Peek, Value::Bulk(text)) => seen(text).unwrap_or_else(nonsense),
+        (Want::ForceRelease, Value::Bulk(text)) => Holders::answered(text),
         (Want::Recall, Value::Bulk(text)) => recalled(text).unwrap_or_else(nonsense),
         (Want::Acquire { .. } | Want::Recall | Want::Peek, _) => nonsense(),
         // The other operations are scripts, with the same replies.

@@ -66,7 +66,8 @@ pub(super) fn script_call(
         | Want::Inspect
         | Want::Remember { .. }
         | Want::Recall
-        | Want::Peek => (
+        | Want::Peek
+        | Want::ForceRelease => (
             &RELEASE_SHARED,
             vec![intent, number(millis(sharing.turn()))],
         ),
