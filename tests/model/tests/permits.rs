@@ -76,11 +76,6 @@ mod rest {
         breaks(&Rest::<3>::RULES.releasing_only_what_was_won(), 8);
     }
 
-    #[test]
-    fn a_lease_that_is_left_to_expire_has_to_release_the_others() {
-        breaks(&Rest::<3>::RULES.leaving_all(), 7);
-    }
-
     /// As a server of a Redis Cluster may redirect it at any time.
     #[test]
     fn an_acquisition_must_not_be_sent_again_behind_its_release() {

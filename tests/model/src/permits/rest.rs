@@ -18,17 +18,11 @@ const ALL: u8 = (1 << SLOTS) - 1;
 
 /// The nodes and the rules.
 #[derive(Clone, Copy, Debug)]
-#[allow(
-    clippy::struct_excessive_bools,
-    reason = "each of them is a rule that can be left out"
-)]
 pub struct Rest<const NODES: usize> {
     /// The rule: a late answer that is not what was won is answered by a release.
     hears: bool,
     /// The rule: the end releases all slots at nodes that have not answered.
     ends_all: bool,
-    /// The rule: a lease whose key is left to expire releases the other slots there.
-    leaves_one: bool,
     /// The rule: an acquisition whose release may have been sent is not sent again.
     retracts: bool,
 }
@@ -64,8 +58,6 @@ enum Phase {
     Trying,
     /// A majority granted these slots.
     Held(u8),
-    /// The keys of these slots were left to expire.
-    Left(u8),
     /// All was released.
     Over,
 }
@@ -89,7 +81,6 @@ pub enum Action {
     Release(usize),
     Hold(u8),
     End,
-    Leave,
     GiveUp,
 }
 
@@ -103,7 +94,6 @@ impl fmt::Display for Action {
             Self::Release(n) => write!(f, "node {} serves the release", n + 1),
             Self::Hold(slot) => write!(f, "the attempt holds {slot:#b}"),
             Self::End => f.write_str("the lease is released"),
-            Self::Leave => f.write_str("the lease is left to expire"),
             Self::GiveUp => f.write_str("the attempt is given up"),
         }
     }
@@ -117,12 +107,10 @@ pub mod landmark {
     pub const BROKEN: u32 = 2;
     /// The lease was released before a node had answered.
     pub const EARLY_END: u32 = 4;
-    /// The lease was left to expire before a node had answered.
-    pub const EARLY_LEFT: u32 = 8;
     /// A late acquisition was redirected, and granted the slot that was won.
-    pub const REDIRECTED: u32 = 16;
+    pub const REDIRECTED: u32 = 8;
     /// All of them.
-    pub const ALL: u32 = 31;
+    pub const ALL: u32 = 15;
 }
 
 impl<const NODES: usize> Rest<NODES> {
@@ -130,7 +118,6 @@ impl<const NODES: usize> Rest<NODES> {
     pub const RULES: Self = Self {
         hears: true,
         ends_all: true,
-        leaves_one: true,
         retracts: true,
     };
 
@@ -148,15 +135,6 @@ impl<const NODES: usize> Rest<NODES> {
     pub const fn releasing_only_what_was_won(self) -> Self {
         Self {
             ends_all: false,
-            ..self
-        }
-    }
-
-    /// Unsafe: nothing is sent if the key is left to expire.
-    #[must_use]
-    pub const fn leaving_all(self) -> Self {
-        Self {
-            leaves_one: false,
             ..self
         }
     }
@@ -181,7 +159,7 @@ impl<const NODES: usize> Rest<NODES> {
 
     fn node_steps(self, state: &State<NODES>, n: usize, to: &mut impl Take<Self>) {
         let column = &state.columns[n];
-        let is_over = matches!(state.phase, Phase::Left(_) | Phase::Over);
+        let is_over = state.phase == Phase::Over;
         if column.acquisition == Acquisition::Underway {
             for slots in (0..SLOTS).map(|slot| 1 << slot).chain([0]) {
                 let mut next = *state;
@@ -268,20 +246,8 @@ impl<const NODES: usize> Rest<NODES> {
                     column.release |= if is_all { ALL } else { won };
                 }
                 to(Action::End, next);
-                let mut next = *state;
-                next.phase = Phase::Left(won);
-                if unheard() {
-                    next.seen |= landmark::EARLY_LEFT;
-                }
-                let unheard = |column: &&mut Column| !column.is_heard;
-                for column in next.columns.iter_mut().filter(unheard) {
-                    if self.leaves_one {
-                        column.release |= ALL & !won;
-                    }
-                }
-                to(Action::Leave, next);
             }
-            Phase::Left(_) | Phase::Over => {}
+            Phase::Over => {}
         }
     }
 }
@@ -324,7 +290,6 @@ impl<const NODES: usize> Model for Rest<NODES> {
         let (may_keep, is_over) = match state.phase {
             Phase::Trying => return None,
             Phase::Held(won) => (won, false),
-            Phase::Left(won) => (won, true),
             Phase::Over => (0, true),
         };
         let is_left = |column: &&Column| {
