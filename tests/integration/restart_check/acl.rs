@@ -1,8 +1,6 @@
 //! Users that may do little.
 
-use redlock_core::lease::Released;
 use redlock_core::node::NodeErrorKind::Refused;
-use redlock_core::request::Kind;
 use redlock_core::restart_check::Marker;
 use redlock_tests::{RedisNode, eventually};
 
@@ -36,28 +34,6 @@ async fn a_server_that_hides_its_info_votes_and_its_marker_names_no_process() {
     let mut epochs = set.epochs(0);
     node.flushall();
     epochs.next().await;
-}
-
-#[tokio::test]
-async fn a_user_with_the_documented_rules_takes_a_permit() {
-    let node = RedisNode::start().await;
-    let rules = [&["~r", "~redlock:*"], &documented()[0][..]].concat();
-    let nodes = crate::core::fixture::connect([url_of_user(&node, &rules)]).await;
-    let mut request = once("r");
-    request.kind = Kind::Permits(2);
-    let client = client();
-    let leases = [
-        client.acquire(&nodes, &request).await.unwrap(),
-        client.acquire(&nodes, &request).await.unwrap(),
-    ];
-    let refused = client.acquire(&nodes, &request).await.unwrap_err();
-    assert!(
-        refused.to_string().contains("all 2 permits are held"),
-        "{refused}"
-    );
-    for lease in leases {
-        assert_eq!(lease.release().await, Released::Confirmed);
-    }
 }
 
 #[tokio::test]

@@ -7,23 +7,9 @@ use redlock_core::error::AcquireError;
 use redlock_core::node::NodeErrorKind::Quarantined;
 use redlock_core::request::Kind;
 use redlock_core::restart_check::RestartCheck;
-use redlock_tests::{Nodes, Proxy, RedisNode};
+use redlock_tests::{Nodes, RedisNode};
 
 use crate::restart_check::fixture::{MAX_TTL, SOON, Set, client, once};
-
-#[tokio::test]
-async fn a_flush_that_no_connection_saw_is_found_at_the_next_one() {
-    let node = RedisNode::start().await;
-    let proxy = Proxy::start(&node).await;
-    let set = Set::standard([proxy.url()]).await.voting().await;
-    let mut epochs = set.epochs(0);
-    proxy.cut().await;
-    node.flushall();
-    proxy.restore().await;
-    let reason = epochs.next().await;
-    assert!(reason.contains("may have forgotten locks"), "{reason}");
-    set.until_voting(0).await;
-}
 
 #[tokio::test]
 async fn a_flush_under_a_live_connection_is_found_by_the_next_check() {

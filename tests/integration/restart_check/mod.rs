@@ -6,7 +6,6 @@ mod fencing;
 mod fixture;
 mod flushes;
 mod leases;
-mod max_ttl;
 mod new_sets;
 mod restarts;
 mod rules;

@@ -1,6 +1,6 @@
 //! Servers that come back with less than they had.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use redlock_core::Node;
 use redlock_core::node::NodeErrorKind::Refused;
@@ -89,32 +89,6 @@ async fn a_node_that_restarted_empty_gives_no_permit_and_lets_nobody_in_beside_r
     }
 }
 
-#[tokio::test]
-async fn another_client_that_comes_meanwhile_waits_too() {
-    let nodes = Nodes::start(3).await;
-    let first = Set::standard(nodes.urls()).await.voting().await;
-    let mut epochs = first.epochs(1);
-    let killed = Instant::now();
-    nodes[1].restart().await;
-    epochs.next().await;
-    let second = Set::standard(nodes.urls()).await;
-    assert_waiting(&second, 1, killed);
-    second.until_voting(1).await;
-    assert!(killed.elapsed() >= MAX_TTL);
-}
-
-#[tokio::test]
-async fn a_client_that_finds_one_blank_node_beside_marked_ones_has_it_wait() {
-    let nodes = Nodes::start(3).await;
-    drop(Set::standard(nodes.urls()).await.voting().await);
-    let killed = Instant::now();
-    nodes[2].restart().await;
-    let set = Set::standard(nodes.urls()).await;
-    assert_waiting(&set, 2, killed);
-    set.until_voting(2).await;
-    assert!(killed.elapsed() >= MAX_TTL);
-}
-
 fn persistent() -> NodeOptions {
     NodeOptions::default().append_only()
 }
@@ -146,25 +120,6 @@ async fn a_node_that_restarted_from_its_append_only_file_waits_unless_that_is_tr
 }
 
 #[tokio::test]
-async fn a_trusted_node_that_lost_its_marker_waits_all_the_same() {
-    let node = RedisNode::start_with(persistent()).await;
-    let set = Set::with([node.url()], RestartCheck::Standard, trusting);
-    let set = set.await.voting().await;
-    let mut epochs = set.epochs(0);
-    node.kill();
-    // As after a power loss: the end of the file never reached the disk.
-    for entry in std::fs::read_dir(node.dir().join("appendonlydir")).unwrap() {
-        let path = entry.unwrap().path();
-        if path.to_string_lossy().ends_with(".incr.aof") {
-            std::fs::write(path, b"").unwrap();
-        }
-    }
-    node.restart().await;
-    epochs.next().await;
-    assert_eq!(set.nodes[0].epoch(), 1);
-}
-
-#[tokio::test]
 async fn a_promoted_replica_waits() {
     let primary = RedisNode::start().await;
     drop(Set::standard([primary.url()]).await.voting().await);
@@ -188,24 +143,4 @@ async fn a_promoted_replica_waits() {
     assert_ne!(Some(marker.run_id), primary.info("run_id"));
     set.until_voting(0).await;
     assert!(promoted.elapsed() >= MAX_TTL, "it may lack locks");
-}
-
-#[tokio::test]
-async fn without_a_restart_check_a_restart_is_none_of_the_clients_business() {
-    let node = RedisNode::start().await;
-    let often = |options: &mut RedisOptions| {
-        options.heartbeat = Duration::from_millis(50);
-    };
-    let set = Set::with([node.url()], RestartCheck::Off, often).await;
-    let run_id = node.info("run_id");
-    node.restart().await;
-    assert_ne!(node.info("run_id"), run_id);
-    // The client may not know yet that its connection is gone.
-    let lease = eventually("a lock", SOON, || async {
-        let lease = client().acquire(&set.node_set(), &once("r")).await;
-        lease.map_err(|error| error.to_string())
-    })
-    .await;
-    assert_eq!(node.keys(), [b"r"], "and nothing is written");
-    lease.release().await;
 }

@@ -38,22 +38,6 @@ async fn a_replica_is_refused_at_the_start_unless_a_warning_is_enough() {
 }
 
 #[tokio::test]
-async fn a_server_that_evicts_is_refused_at_the_start_unless_a_warning_is_enough() {
-    let evicting = NodeOptions::default().max_memory("50mb", "allkeys-lru");
-    let nodes = Nodes::start_with(1, evicting).await;
-    let text = refusal(config(&nodes)).await;
-    assert!(
-        text.contains("`a` evicts keys") && text.contains("noeviction"),
-        "{text}"
-    );
-    let redlock = Redlock::start(config(&nodes).vetting("a", Vetting::Warn)).await;
-    assert!(redlock.is_ok());
-    let harmless = NodeOptions::default().max_memory("50mb", "noeviction");
-    let nodes = Nodes::start_with(1, harmless).await;
-    assert!(Redlock::start(config(&nodes)).await.is_ok());
-}
-
-#[tokio::test]
 async fn two_pools_that_are_one_server_are_refused_whatever_they_are_called() {
     let nodes = Nodes::start(1).await;
     let other_name = format!("redis://localhost:{}", nodes[0].port());
@@ -71,40 +55,6 @@ async fn two_pools_that_are_one_server_are_refused_whatever_they_are_called() {
         );
         assert!(text.contains(one) || text.contains(other), "{text}");
     }
-}
-
-#[tokio::test]
-async fn trusting_a_file_that_is_not_always_synced_is_refused() {
-    let options = NodeOptions::default()
-        .append_only()
-        .arg("appendfsync", "everysec");
-    let nodes = Nodes::start_with(1, options).await;
-    let text = refusal(config(&nodes).trust_aof("a")).await;
-    assert!(text.contains("appendfsync everysec"), "{text}");
-}
-
-#[tokio::test]
-async fn settings_of_a_pool_that_is_not_configured_are_refused() {
-    let nodes = Nodes::start(1).await;
-    let text = refusal(config(&nodes).trust_aof("b")).await;
-    assert!(
-        text.contains("settings but no `url` for the pool `b`"),
-        "{text}"
-    );
-}
-
-#[tokio::test]
-async fn what_turned_bad_is_refused_at_the_next_connection_and_tried_again() {
-    let nodes = Nodes::start(3).await;
-    let set = Set::standard(nodes.urls()).await;
-    let node = &nodes[1];
-    node.command(["CONFIG", "SET", "maxmemory-policy", "allkeys-lru"]);
-    node.command(["CONFIG", "SET", "maxmemory", "50mb"]);
-    node.command(["CLIENT", "KILL", "TYPE", "normal"]);
-    let reason = set.until(1, Refused).await;
-    assert!(reason.contains("`b` evicts keys"), "{reason}");
-    node.command(["CONFIG", "SET", "maxmemory-policy", "noeviction"]);
-    set.until_voting(1).await;
 }
 
 #[tokio::test]
