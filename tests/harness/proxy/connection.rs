@@ -3,7 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -30,15 +30,6 @@ pub(super) struct Rules {
     pub(super) delay: Duration,
 }
 
-/// What was swallowed.
-#[derive(Clone)]
-pub(super) struct Losses {
-    /// Whether this connection has lost anything.
-    pub(super) here: Arc<AtomicBool>,
-    /// How many chunks all connections of the proxy have lost.
-    pub(super) everywhere: Arc<AtomicU64>,
-}
-
 /// What was read at once, and when it is due at the other end. An empty one is the end of the
 /// stream: it is delayed, held and swallowed like data.
 struct Chunk {
@@ -50,7 +41,8 @@ struct Chunk {
 struct Lane {
     rules: watch::Receiver<Rules>,
     gate: fn(&Rules) -> Gate,
-    losses: Losses,
+    /// Set once this connection has lost anything.
+    lossy: Arc<AtomicBool>,
 }
 
 /// Passes bytes on, under the rules, until both directions have ended or one has failed. Everything
@@ -59,7 +51,7 @@ pub(super) async fn serve(
     mut client: TcpStream,
     target: SocketAddr,
     rules: watch::Receiver<Rules>,
-    losses: Losses,
+    lossy: Arc<AtomicBool>,
 ) {
     let Ok(mut server) = TcpStream::connect(target).await else {
         return;
@@ -72,12 +64,12 @@ pub(super) async fn serve(
     let requests = Lane {
         rules: rules.clone(),
         gate: |rules| rules.to_server,
-        losses: losses.clone(),
+        lossy: Arc::clone(&lossy),
     };
     let answers = Lane {
         rules,
         gate: |rules| rules.to_client,
-        losses,
+        lossy,
     };
     let _ = tokio::try_join!(
         requests.carry(from_client, to_server),
@@ -126,8 +118,7 @@ impl Lane {
         };
         let swallowed = (self.gate)(&rules) == Gate::Swallow;
         if swallowed {
-            self.losses.here.store(true, Ordering::SeqCst);
-            self.losses.everywhere.fetch_add(1, Ordering::SeqCst);
+            self.lossy.store(true, Ordering::SeqCst);
         }
         swallowed
     }

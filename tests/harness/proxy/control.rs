@@ -1,10 +1,10 @@
 //! The proxy's task: accepts connections, closes them on order.
 
-use super::connection::{self, Losses, Rules};
+use super::connection::{self, Rules};
 use crate::eventually;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -30,8 +30,6 @@ pub(super) struct Switchboard {
     /// process gets the port.
     reserved: Option<TcpSocket>,
     rules: watch::Receiver<Rules>,
-    /// See [`Losses::everywhere`].
-    losses: Arc<AtomicU64>,
     /// One task a connection; dropping the set closes them all.
     tasks: JoinSet<()>,
     connections: Vec<Connection>,
@@ -49,7 +47,6 @@ impl Switchboard {
         target: SocketAddr,
         listener: TcpListener,
         rules: watch::Receiver<Rules>,
-        losses: Arc<AtomicU64>,
     ) -> Self {
         Self {
             addr,
@@ -57,7 +54,6 @@ impl Switchboard {
             listener: Some(listener),
             reserved: None,
             rules,
-            losses,
             tasks: JoinSet::new(),
             connections: Vec::new(),
         }
@@ -121,11 +117,8 @@ impl Switchboard {
 
     fn connect(&mut self, client: TcpStream) {
         let lossy = Arc::new(AtomicBool::new(false));
-        let losses = Losses {
-            here: Arc::clone(&lossy),
-            everywhere: Arc::clone(&self.losses),
-        };
-        let serving = connection::serve(client, self.target, self.rules.clone(), losses);
+        let rules = self.rules.clone();
+        let serving = connection::serve(client, self.target, rules, Arc::clone(&lossy));
         let task = self.tasks.spawn(serving);
         self.connections.push(Connection { task, lossy });
     }

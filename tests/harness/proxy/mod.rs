@@ -8,8 +8,7 @@ use connection::{Gate, Rules};
 use control::{Order, Switchboard};
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
@@ -40,7 +39,6 @@ pub struct Proxy {
     addr: SocketAddr,
     url: String,
     rules: watch::Sender<Rules>,
-    losses: Arc<AtomicU64>,
     orders: mpsc::UnboundedSender<Order>,
 }
 
@@ -50,14 +48,12 @@ impl Proxy {
         let target = node.addr();
         let (rules, seen) = watch::channel(Rules::default());
         let (orders, inbox) = mpsc::unbounded_channel();
-        let losses = Arc::<AtomicU64>::default();
-        let counted = Arc::clone(&losses);
         let listening = RUNTIME.spawn(async move {
             let listener = bind().await;
             let addr = listener
                 .local_addr()
                 .expect("a bound socket has an address");
-            let switchboard = Switchboard::new(addr, target, listener, seen, counted);
+            let switchboard = Switchboard::new(addr, target, listener, seen);
             tokio::spawn(switchboard.run(inbox));
             addr
         });
@@ -66,7 +62,6 @@ impl Proxy {
             addr,
             url: node.url_at(addr),
             rules,
-            losses,
             orders,
         }
     }
@@ -101,13 +96,6 @@ impl Proxy {
     pub fn swallow_to_client(&self) {
         self.rules
             .send_modify(|rules| rules.to_client = Gate::Swallow);
-    }
-
-    /// How many pieces of what was sent were thrown away so far, in either direction. Bytes that
-    /// arrived together are one piece. A piece that is not counted yet when
-    /// [`restore`](Self::restore) is called may still be delivered.
-    pub fn losses(&self) -> u64 {
-        self.losses.load(Ordering::SeqCst)
     }
 
     /// Holds back what clients send, also the end of their connections; it arrives on

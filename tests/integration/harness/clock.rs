@@ -1,7 +1,7 @@
 //! Nodes whose wall clock jumps.
 
 use crate::harness::{HOUR, LONG};
-use redlock_tests::{NodeOptions, Pttl, RedisNode, eventually};
+use redlock_tests::{NodeOptions, RedisNode, eventually};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// More than passes between two looks, and less than what the clocks are moved by.
@@ -36,29 +36,6 @@ async fn a_moved_clock_shows_in_the_servers_time() {
 }
 
 #[tokio::test]
-async fn the_clock_of_another_node_stays_as_it_is() {
-    let (moved, other) = (
-        node_with_movable_clock().await,
-        node_with_movable_clock().await,
-    );
-    moved.advance_clock(HOUR);
-    assert_near(moved.time(), now() + HOUR);
-    assert_near(other.time(), now());
-}
-
-#[tokio::test]
-async fn a_key_expires_when_the_clock_jumps_past_its_end_and_not_before() {
-    let node = node_with_movable_clock().await;
-    node.set("key", "value", Some(2 * HOUR));
-    node.advance_clock(HOUR);
-    assert_near(node.pttl("key").left().unwrap(), HOUR);
-    // A key lives through the very millisecond at which it ends.
-    node.advance_clock(HOUR + Duration::from_millis(1));
-    assert_eq!(node.pttl("key"), Pttl::Missing);
-    assert_eq!(node.get("key"), None);
-}
-
-#[tokio::test]
 async fn a_key_is_removed_by_the_server_itself_when_the_clock_jumps_past_its_end() {
     let node = node_with_movable_clock().await;
     node.set("key", "value", Some(HOUR));
@@ -71,14 +48,6 @@ async fn a_key_is_removed_by_the_server_itself_when_the_clock_jumps_past_its_end
         }
     })
     .await;
-}
-
-#[tokio::test]
-async fn a_clock_that_is_set_back_keeps_a_key_for_longer() {
-    let node = node_with_movable_clock().await;
-    node.set("key", "value", Some(HOUR));
-    node.set_back_clock(HOUR);
-    assert_near(node.pttl("key").left().unwrap(), 2 * HOUR);
 }
 
 #[tokio::test]

@@ -1,9 +1,7 @@
 //! Services and requests to them.
 
 use crate::harness::LONG;
-use redlock_tests::{Service, http_post, http_request};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
+use redlock_tests::Service;
 
 #[tokio::test]
 async fn a_service_is_ready_at_its_line_and_ends_on_a_signal() {
@@ -30,34 +28,4 @@ async fn a_service_without_its_line_is_shown_with_what_it_said() {
     let failed = tokio::spawn(starting).await.unwrap_err();
     let message = failed.into_panic().downcast::<String>().unwrap();
     assert!(message.contains("no such luck"), "{message}");
-}
-
-#[tokio::test]
-async fn an_http_request_returns_status_headers_and_body() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let addr = listener.local_addr().unwrap();
-    let serving = tokio::spawn(async move {
-        let mut heads = Vec::new();
-        for _ in 0..2 {
-            let (mut stream, _) = listener.accept().await.unwrap();
-            let mut head = Vec::new();
-            while !head.ends_with(b"\r\n\r\n") {
-                head.push(stream.read_u8().await.unwrap());
-            }
-            heads.push(String::from_utf8(head).unwrap());
-            let reply = "HTTP/1.1 423 Locked\r\nRetry-After: 2\r\nContent-Length: 4\r\n\r\nheld";
-            stream.write_all(reply.as_bytes()).await.unwrap();
-        }
-        heads
-    });
-    assert_eq!(
-        http_post(addr, "/a?b=c").await.unwrap(),
-        (423, "held".into())
-    );
-    let reply = http_request(addr, "GET", "/", "").await.unwrap();
-    assert_eq!(reply.header("retry-after"), Some("2"));
-    let heads = serving.await.unwrap();
-    assert!(heads[0].starts_with("POST /a?b=c HTTP/1.1\r\n"));
-    assert!(heads[1].starts_with("GET / HTTP/1.1\r\n"));
-    assert!(http_post(addr, "/").await.is_err());
 }
