@@ -8,7 +8,6 @@ use redlock_tests::{RedisCluster, eventually};
 
 use crate::cluster::failover::{LONG, extend_soon};
 use crate::cluster::fixture::{SOON, client, connect, once, until_voting};
-use crate::core::kinds::each_kind_excludes_and_is_released;
 
 /// A lock of each kind on one master, each under a name of its own.
 struct Kinds {
@@ -121,25 +120,5 @@ async fn locks_of_each_kind_that_were_replicated_live_on_when_their_master_dies(
     held.hold().await;
     held.release().await;
     assert!(client().flush(&set, SOON).await.is_empty());
-    cluster.assert_no_lock_keys(SOON).await;
-}
-
-#[tokio::test]
-async fn locks_of_each_kind_live_on_when_their_master_hands_over_and_back() {
-    let cluster = RedisCluster::start(1).await;
-    let set = connect(&cluster).await;
-    until_voting(&set).await;
-    let slot = cluster.slot_of(cluster.name_at(0, "permits"));
-    let held = Kinds::acquire(&cluster, &set).await;
-    for to in [3, 0] {
-        cluster.hand_over(slot, to).await;
-        held.hold().await;
-    }
-    held.release().await;
-    for to in [3, 0] {
-        cluster.hand_over(slot, to).await;
-        until_voting(&set).await;
-        each_kind_excludes_and_is_released(&set).await;
-    }
     cluster.assert_no_lock_keys(SOON).await;
 }

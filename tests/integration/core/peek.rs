@@ -3,25 +3,18 @@
 use std::time::Duration;
 
 use redlock_core::node::Remaining;
-use redlock_core::peek::{Holder, LockStatus, Undecided};
+use redlock_core::peek::LockStatus;
 use redlock_core::request::Kind;
 use redlock_core::{Client, NodeSet, Request, Resource};
 use redlock_tests::{RedisNode, drop_after};
 
-use crate::core::fixture::{SOON, client, impatient, once, settle, start, until_voting};
+use crate::core::fixture::{SOON, client, impatient, once, settle, start};
 
 const TTL: Duration = Duration::from_secs(60);
 
 async fn look(set: &NodeSet, resource: impl Into<Resource>) -> LockStatus {
     let resource = resource.into();
     client().peek(set, &resource).await.expect("a valid name")
-}
-
-async fn undecided(set: &NodeSet, resource: impl Into<Resource>) -> Undecided {
-    match look(set, resource).await {
-        LockStatus::Undecided(undecided) => undecided,
-        other => panic!("{other}"),
-    }
 }
 
 /// How often a server was written to.
@@ -107,31 +100,6 @@ async fn of_permits_a_look_tells_the_first_one() {
 }
 
 #[tokio::test]
-async fn a_node_that_is_down_does_not_hide_a_lock_and_is_no_vote() {
-    let (nodes, set) = start(3).await;
-    let lease = client().acquire(&set, &once("r").ttl(TTL)).await.unwrap();
-    settle(&set).await;
-    nodes[0].kill();
-    until_voting(&set[0], false).await;
-    let status = look(&set, "r").await;
-    assert_eq!(status.holder().map(Holder::votes), Some(2), "{status}");
-    assert!(look(&set, "s").await.is_free());
-
-    nodes[1].kill();
-    until_voting(&set[1], false).await;
-    let seen = undecided(&set, "r").await;
-    assert_eq!((seen.free, seen.held, seen.needed), (0, 1, 2));
-    let failed: Vec<_> = seen.failed.iter().map(|node| &*node.name).collect();
-    assert_eq!(failed, ["a", "b"]);
-    assert_eq!(undecided(&set, "s").await.free, 1);
-
-    nodes[2].kill();
-    until_voting(&set[2], false).await;
-    assert_eq!(undecided(&set, "r").await.failed.len(), 3);
-    drop(lease);
-}
-
-#[tokio::test]
 async fn a_node_that_hangs_costs_a_look_the_node_timeout_at_most() {
     let (nodes, set) = start(3).await;
     for node in &nodes {
@@ -146,21 +114,6 @@ async fn a_node_that_hangs_costs_a_look_the_node_timeout_at_most() {
     assert_eq!((seen.held, seen.failed.len()), (1, 2), "{status}");
     nodes[0].thaw();
     nodes[1].thaw();
-}
-
-#[tokio::test]
-async fn votes_that_name_several_holders_are_undecided() {
-    let (nodes, set) = start(3).await;
-    for (node, value) in nodes.iter().zip(["one", "two", "three"]) {
-        node.set("r", value, Some(TTL));
-    }
-    let seen = undecided(&set, "r").await;
-    assert_eq!((seen.free, seen.held, seen.failed.len()), (0, 3, 0));
-    nodes[0].del("r");
-    assert_eq!(undecided(&set, "r").await.free, 1);
-    nodes[1].del("r");
-    // A key that a failed attempt left on a minority excludes no caller.
-    assert!(look(&set, "r").await.is_free());
 }
 
 #[tokio::test]

@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
+use redlock_runtime::election;
 use redlock_runtime::election::{LeaderObserver, Sighting};
 use redlock_runtime::testing::TestLocks;
-use redlock_runtime::{Redlock, election};
-use redlock_tests::{Nodes, Proxy, drop_after};
+use redlock_tests::drop_after;
 
 use super::fixture::{LONG, OFFICE, Process, SOON, end_of, office, scoped};
-use crate::runtime::fixture::{config, start_nodes};
 
 /// Waits until the observer sees what `is_wanted` wants.
 async fn until(observer: &mut LeaderObserver, is_wanted: impl Fn(&Sighting) -> bool) -> Sighting {
@@ -74,55 +73,6 @@ async fn l5_observers_see_the_leader_the_next_one_and_that_nobody_leads() {
         node.del(OFFICE);
     }
     until(&mut observer, nobody).await;
-}
-
-#[tokio::test]
-async fn l5_a_leader_whose_keys_expire_is_seen_no_longer() {
-    let process = Process::start().await;
-    let mut observer = observe(&process).await;
-    for node in &*process.nodes {
-        node.set(OFFICE, "killed", Some(Duration::from_secs(3)));
-    }
-    until(&mut observer, somebody).await;
-    until(&mut observer, nobody).await;
-}
-
-/// It hears nothing of the release, and of no node.
-#[tokio::test]
-async fn l5_an_observer_that_is_cut_off_forgets_the_leader_when_its_keys_must_have_expired() {
-    let nodes = start_nodes(3).await;
-    let (proxies, config) = behind_proxies(&nodes).await;
-    let redlock = Redlock::start(config).await.unwrap();
-    let registry = redlock.registry().clone();
-    let observing = registry.scope(async { office().ttl(LONG).observe() });
-    let mut observer = observing.await.unwrap();
-    for node in &nodes {
-        node.set(OFFICE, "a leader", Some(Duration::from_secs(3)));
-    }
-    until(&mut observer, somebody).await;
-    for proxy in &proxies {
-        proxy.cut().await;
-    }
-    let blind = until(&mut observer, nobody).await;
-    assert!(blind.age.unwrap() > Duration::ZERO, "{blind:?}");
-    for node in &nodes {
-        node.set(OFFICE, "the next leader", Some(LONG));
-    }
-    for proxy in &proxies {
-        proxy.restore().await;
-    }
-    until(&mut observer, somebody).await;
-}
-
-async fn behind_proxies(nodes: &Nodes) -> (Vec<Proxy>, redlock_runtime::Config) {
-    let mut proxies = Vec::new();
-    let mut through = config(nodes);
-    for (node, name) in nodes.iter().zip('a'..) {
-        let proxy = Proxy::start(node).await;
-        through = through.pool(name, proxy.url());
-        proxies.push(proxy);
-    }
-    (proxies, through)
 }
 
 #[tokio::test]

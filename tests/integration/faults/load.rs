@@ -1,12 +1,10 @@
 //! Many at once, and much in a row.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use redlock_core::error::{ExtendError, LeaseEnd};
 use redlock_core::lease::Released;
-use redlock_core::request::RetryLimit;
 use redlock_core::{Client, Lease, Request, Resource};
 use redlock_tests::RedisNode;
 use tokio::sync::oneshot;
@@ -18,34 +16,6 @@ use crate::faults::scene::{lock_everywhere, soon, until_served, without_timeouts
 const RACES: usize = 10_000;
 /// Several pairs side by side, so that the threads do get in each other's way.
 const RACERS: usize = 4;
-
-async fn a_hundred_waiters_are_never_inside_together_and_all_get_their_turn(n: usize) {
-    let (nodes, set) = start(n).await;
-    let inside = Arc::new(AtomicUsize::new(0));
-    let turns = Arc::new(AtomicUsize::new(0));
-    let waiters: Vec<_> = (0..100)
-        .map(|_| {
-            let (set, inside, turns) = (set.clone(), Arc::clone(&inside), Arc::clone(&turns));
-            tokio::spawn(async move {
-                let mut request = once("hot");
-                request.retry.limit = RetryLimit::Forever;
-                request.retry.delay = Duration::from_millis(20);
-                let lease = client().acquire(&set, &request).await.unwrap();
-                assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "two inside");
-                tokio::task::yield_now().await;
-                assert_eq!(inside.fetch_sub(1, Ordering::SeqCst), 1);
-                turns.fetch_add(1, Ordering::SeqCst);
-                lease.release().await;
-            })
-        })
-        .collect();
-    for waiter in waiters {
-        waiter.await.unwrap();
-    }
-    assert_eq!(turns.load(Ordering::SeqCst), 100);
-    until_served(&set).await;
-    nodes.assert_no_keys(Duration::ZERO).await;
-}
 
 /// Releases a lease while another task extends it again and again. So every order comes up, also the
 /// one in which an extension finds the lease in order and reaches the nodes behind the release.
@@ -180,7 +150,6 @@ async fn a_release_after_the_ttl_is_confirmed_at_once_and_leaves_the_next_holder
 }
 
 with_three_and_five_nodes! {
-    a_hundred_waiters_are_never_inside_together_and_all_get_their_turn,
     ten_thousand_races_of_extension_and_release_leave_no_key,
     scripts_forgotten_under_load_are_sent_again_and_nobody_notices,
     a_second_release_is_told_apart_and_asks_no_node,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use redlock_core::restart_check::marker_key;
 use redlock_runtime::parameters::LockOptions;
 use redlock_runtime::registry::Registry;
-use redlock_runtime::{Config, Redlock, lock};
+use redlock_runtime::{Config, Redlock};
 use redlock_tests::{Nodes, eventually};
 use tokio::sync::oneshot;
 
@@ -114,15 +114,6 @@ pub(crate) async fn until_held_everywhere(nodes: &Nodes, key: &str) {
         }
     })
     .await;
-}
-
-/// Waits until every node has served all that was sent to it before this call. A node serves in the
-/// order in which it was sent to, so a lock that is sent behind all of it does for a barrier.
-pub(crate) async fn until_served(nodes: &Nodes, redlock: &Redlock) {
-    let behind = registry(redlock).scope(lock("behind").acquire()).await;
-    let behind = behind.expect("a free lock");
-    until_held_everywhere(nodes, "behind").await;
-    behind.release().await;
 }
 
 /// Waits until `callers` callers stand in line.

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use redlock_runtime::error::LockErrorKind;
 use redlock_runtime::lease::LeaseEnd;
-use redlock_runtime::parameters::{Counts, OnLost, Wait};
+use redlock_runtime::parameters::{Counts, OnLost};
 use redlock_runtime::testing::TestLocks;
 use redlock_runtime::{Config, FromLockError, LockError, Redlock, lock, redlock};
 use tokio::sync::oneshot;
 
-use crate::runtime::fixture::{SOON, config, spawn_on, start, until_in_line, until_served};
+use crate::runtime::fixture::{SOON, start};
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
 
@@ -159,33 +159,6 @@ async fn success_counts_or_every_way_out_of_a_run_that_began() {
             } else {
                 locks.assert_not_remembered("r");
             }
-        }
-    }
-}
-
-#[tokio::test]
-async fn a_caller_that_gets_the_lock_of_a_dropped_run_sees_its_record() {
-    let (nodes, redlock) = start(3).await;
-    let other = Redlock::start(config(&nodes)).await.unwrap();
-    for _ in 0..20 {
-        let (begun, has_begun) = oneshot::channel();
-        let call = spawn_on(&redlock, every_run_counts(WayOut::IsDropped, begun));
-        has_begun.await.unwrap();
-        let waiting = [(), ()].map(|()| {
-            spawn_on(&other, async {
-                let job = lock("r").once_per(HOUR).wait(Wait::For(SOON));
-                job.acquire().await.map(drop)
-            })
-        });
-        until_in_line(&other, 1).await;
-        call.abort();
-        for waiting in waiting {
-            assert!(waiting.await.unwrap().unwrap_err().is_already_run());
-        }
-        until_served(&nodes, &redlock).await;
-        nodes.assert_no_lock_keys(SOON).await;
-        for node in &nodes {
-            node.del("redlock:once:{r}");
         }
     }
 }

@@ -5,9 +5,7 @@ use std::collections::BTreeSet;
 use redlock_runtime::parameters::LockOptions;
 use redlock_runtime::{LockError, Redlock, lock, redlock};
 
-use crate::runtime::fixture::{
-    SOON, config, registry, spawn_on, stage, start, start_nodes, until_in_line,
-};
+use crate::runtime::fixture::{SOON, config, registry, spawn_on, stage, start, start_nodes};
 
 #[redlock(resource = "reports", permits = 2, guard = lease)]
 async fn report(mut stage: super::fixture::Stage) -> Result<u16, LockError> {
@@ -86,34 +84,6 @@ async fn the_call_says_how_many_permits_there_are() {
     nodes.assert_no_lock_keys(SOON).await;
 }
 
-#[tokio::test]
-async fn the_object_style_refuses_what_does_not_go_together() {
-    let (nodes, redlock) = start(1).await;
-    let refused = |lock: redlock_runtime::Lock, reason: &'static str| {
-        let registry = registry(&redlock);
-        async move {
-            let refused = registry.scope(lock.acquire()).await.unwrap_err();
-            assert!(
-                refused.is_invalid() && refused.to_string().contains(reason),
-                "{refused}"
-            );
-        }
-    };
-    refused(lock(["a", "b"]).permits(2), "several resources").await;
-    let hour = std::time::Duration::from_secs(3600);
-    refused(
-        lock("r").permits(2).fencing(true),
-        "`fencing` with `permits`",
-    )
-    .await;
-    refused(
-        lock("r").permits(2).once_per(hour),
-        "`once_per` with `permits`",
-    )
-    .await;
-    assert_eq!(nodes.lock_keys(), Vec::<Vec<u8>>::new());
-}
-
 #[redlock(resource = "reports", permits = 2, guard = lease)]
 async fn inner() -> Result<Option<u16>, LockError> {
     Ok(lease.permit())
@@ -162,31 +132,4 @@ async fn the_defaults_may_not_have_them() {
         refused.contains("every lock of the service have several holders"),
         "{refused}"
     );
-}
-
-#[tokio::test]
-async fn callers_of_a_process_stand_in_line_for_permits() {
-    let (nodes, redlock) = start(3).await;
-    let (first, one) = stage();
-    let (second, other) = stage();
-    let running = [
-        spawn_on(&redlock, report(first)),
-        spawn_on(&redlock, report(second)),
-    ];
-    one.begun.await.unwrap();
-    other.begun.await.unwrap();
-    let waiting: Vec<_> = (0..20)
-        .map(|_| spawn_on(&redlock, patient_report()))
-        .collect();
-    // One of them asks the nodes.
-    until_in_line(&redlock, 19).await;
-    one.end.send(()).unwrap();
-    for call in waiting {
-        call.await.unwrap().unwrap();
-    }
-    other.end.send(()).unwrap();
-    for call in running {
-        call.await.unwrap().unwrap();
-    }
-    nodes.assert_no_lock_keys(SOON).await;
 }

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use redlock_runtime::error::LockErrorKind;
 use redlock_runtime::lease::LeaseEnd;
-use redlock_runtime::registry::MemoryNode;
 use redlock_runtime::{Config, LockError, Redlock, lock, redlock};
 use redlock_tests::Nodes;
 
@@ -90,40 +89,6 @@ async fn a_body_that_outlives_its_grace_period_is_cancelled_and_then_released() 
     let expected = "0 finished, 1 cancelled and released, 0 stuck";
     assert_eq!(report.to_string(), expected);
     assert!(nodes.lock_keys().is_empty());
-    let error = call.await.unwrap().unwrap_err();
-    assert!(
-        matches!(error.kind(), LockErrorKind::Lost(LeaseEnd::Revoked)),
-        "{error}"
-    );
-}
-
-#[redlock(resource = "r", on_lost = "continue", guard = lease)]
-async fn goes_on(mut stage: Stage, nodes: Vec<MemoryNode>) -> Result<(), LockError> {
-    nodes.iter().for_each(MemoryNode::begin_epoch);
-    assert_eq!(lease.lost().await, LeaseEnd::Forgotten);
-    stage.play().await;
-    Ok(())
-}
-
-#[tokio::test]
-async fn a_body_that_goes_on_without_its_lock_is_cancelled_too() {
-    let config = ["a", "b", "c"]
-        .into_iter()
-        .fold(Config::new(), |config, name| {
-            config.pool(name, format!("memory://{name}"))
-        });
-    let config = config.shutdown_grace(GRACE).shutdown_deadline(SOON);
-    let redlock = Redlock::start(config).await.unwrap();
-    let node = |name| redlock.registry().memory_node(name).unwrap().clone();
-    let (stage, director) = stage();
-    let call = spawn_on(&redlock, goes_on(stage, ["a", "b", "c"].map(node).into()));
-    director.begun.await.unwrap();
-    let report = redlock.shutdown().await;
-    assert_eq!(
-        (report.cancelled.len(), report.stuck.len()),
-        (1, 0),
-        "{report:?}"
-    );
     let error = call.await.unwrap().unwrap_err();
     assert!(
         matches!(error.kind(), LockErrorKind::Lost(LeaseEnd::Revoked)),

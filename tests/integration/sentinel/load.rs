@@ -169,22 +169,6 @@ async fn callers_of_a_master_that_is_killed_are_refused_until_there_is_another()
 }
 
 #[tokio::test]
-async fn callers_of_a_master_that_freezes_are_refused_until_there_is_another() {
-    let group = SentinelGroup::start().await;
-    let set = voting(group.url(), wary()).await;
-    let crowd = Crowd::start(&[(impatient(), set)], CALLERS, &hasty());
-    crowd.until_all_had_it_again().await;
-    group.servers[0].freeze();
-    crowd.until_refused().await;
-    group.until_replaced(&group.servers[0]).await;
-    crowd.until_all_had_it_again().await;
-    group.servers[0].thaw();
-    group.until_replica(&group.servers[0]).await;
-    crowd.until_all_had_it_again().await;
-    crowd.end().await;
-}
-
-#[tokio::test]
 async fn one_pool_of_three_that_fails_over_lets_nobody_in_twice_and_the_others_decide_meanwhile() {
     let group = SentinelGroup::start().await;
     let plain = Nodes::start(2).await;

@@ -1,6 +1,5 @@
 //! The example services as processes of their own, on real Redis servers.
 
-mod answers;
 mod cron;
 mod disconnect;
 mod exclusion;

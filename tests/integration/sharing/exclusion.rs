@@ -12,49 +12,6 @@ use crate::sharing::fixture::{
 };
 
 #[tokio::test]
-async fn a_reader_keeps_writers_and_plain_locks_out_and_lets_readers_in() {
-    for n in [1, 3] {
-        let (nodes, set) = start(n).await;
-        let first = acquired(&set, &reads()).await;
-        let second = acquired(&set, &reads()).await;
-        settle(&set).await;
-        until_entries(&nodes, 2).await;
-        for request in [writes(), plain()] {
-            let (obstacle, text) = refused(&set, &request).await;
-            assert_eq!(obstacle, Obstacle::Readers, "{text}");
-            assert!(text.starts_with("held by readers for "), "{text}");
-        }
-        // The first to leave leaves the other one's time.
-        assert_eq!(first.release().await, Released::Confirmed);
-        refused(&set, &writes()).await;
-        assert_eq!(second.release().await, Released::Confirmed);
-        acquired(&set, &writes()).await.release().await;
-        nodes.assert_no_keys(SOON).await;
-    }
-}
-
-#[tokio::test]
-async fn a_writer_keeps_everybody_out() {
-    for n in [1, 3] {
-        let (nodes, set) = start(n).await;
-        let writer = acquired(&set, &writes()).await;
-        settle(&set).await;
-        for request in [reads(), writes(), plain()] {
-            let (obstacle, text) = refused(&set, &request).await;
-            assert_eq!(obstacle, Obstacle::Holder);
-            let owner = format!("/{} for ", std::process::id());
-            assert!(
-                text.starts_with("held by ") && text.contains(&owner),
-                "{text}"
-            );
-        }
-        assert_eq!(writer.release().await, Released::Confirmed);
-        acquired(&set, &reads()).await.release().await;
-        nodes.assert_no_keys(SOON).await;
-    }
-}
-
-#[tokio::test]
 async fn locks_without_a_mode_in_every_form_and_readers_keep_each_other_out() {
     let forms = || {
         let mut forms = vec![plain(), once(["r", "s"]).ttl(TTL)];

@@ -9,7 +9,7 @@ use std::time::Duration;
 use redlock_core::lease::Released;
 use redlock_core::node::NodeStatus;
 use redlock_core::{Client, IoThread, Node, NodeSet, Request};
-use redlock_tests::{Authority, NodeOptions, Nodes, Proxy, RedisNode, eventually};
+use redlock_tests::{Authority, NodeOptions, Nodes, RedisNode, eventually};
 use tokio::io::AsyncReadExt as _;
 
 use crate::tls::fixture::{
@@ -18,36 +18,6 @@ use crate::tls::fixture::{
 
 /// For a client that would wait for a node longer than a test waits for it.
 const LONG: Duration = Duration::from_secs(3600);
-
-#[tokio::test]
-async fn a_frozen_minority_is_not_waited_for() {
-    let authority = Authority::new();
-    let nodes = Nodes::start_with(3, NodeOptions::default().tls(&authority)).await;
-    let set = connect(nodes.urls(), &trusting(&authority)).await;
-    let io = IoThread::start().unwrap();
-    let client = Client::with_settings(
-        io.environment(),
-        redlock_core::Settings::default()
-            .node_timeout(LONG)
-            .key_prefix([]),
-    );
-    nodes[1].freeze();
-    let request = Request {
-        // A node is never waited for longer than a quarter of this.
-        ttl: SOON * 20,
-        ..once("r")
-    };
-    let rounds = async {
-        for _ in 0..20 {
-            let lease = client.acquire(&set, &request).await.unwrap();
-            assert_eq!(lease.release().await, Released::Confirmed);
-        }
-    };
-    let rounds = tokio::time::timeout(SOON, rounds).await;
-    rounds.expect("two of three decide");
-    nodes[1].thaw();
-    nodes.assert_no_keys(SOON).await;
-}
 
 #[tokio::test]
 async fn a_server_that_is_frozen_in_the_handshake_is_a_minority_too() {
@@ -85,25 +55,6 @@ async fn a_server_that_restarts_is_connected_to_again() {
         until_voting(&*set[0], true).await;
         lock_once(&set).await;
     }
-}
-
-#[tokio::test]
-async fn what_was_released_while_the_network_was_down_is_released_behind_it() {
-    let authority = Authority::new();
-    let server = RedisNode::start_with(NodeOptions::default().tls(&authority)).await;
-    let proxy = Proxy::start(&server).await;
-    let set = connect([proxy.url()], &trusting(&authority)).await;
-    let lease = client().acquire(&set, &once("r")).await.unwrap();
-    proxy.cut().await;
-    until_voting(&*set[0], false).await;
-    drop(lease);
-    proxy.restore().await;
-    eventually("the key to be gone", SOON, async || {
-        server
-            .get("r")
-            .map_or(Ok(()), |_| Err("still there".into()))
-    })
-    .await;
 }
 
 /// More than all buffers between a client and a frozen server take.

@@ -1,32 +1,10 @@
 //! What TLS changes nothing about.
 
-use std::time::Duration;
-
-use redlock_core::lease::Released;
 use redlock_core::redis::TlsOptions;
 use redlock_tests::{Authority, NodeOptions, Nodes, RedisNode};
 
 use crate::core::kinds::each_kind_excludes_and_is_released;
 use crate::tls::fixture::{SOON, client, connect, lock_once, once, trusting};
-
-#[tokio::test]
-async fn a_lock_over_three_nodes_is_taken_extended_and_released() {
-    let authority = Authority::new();
-    let options = NodeOptions::default().tls(&authority).password("s3cret");
-    let nodes = Nodes::start_with(3, options).await;
-    let set = connect(nodes.urls(), &trusting(&authority)).await;
-    for fencing in [false, true] {
-        let mut request = once("r");
-        request.fencing = fencing;
-        let lease = client().acquire(&set, &request).await.unwrap();
-        assert_eq!(lease.fencing_token().is_some(), fencing);
-        let refused = client().acquire(&set, &once("r")).await.unwrap_err();
-        assert!(refused.to_string().contains("held by"), "{refused}");
-        lease.extend(Duration::from_secs(90)).await.unwrap();
-        assert_eq!(lease.release().await, Released::Confirmed);
-    }
-    nodes.assert_no_lock_keys(SOON).await;
-}
 
 #[tokio::test]
 async fn each_kind_of_lock_excludes_is_waited_for_and_released() {
@@ -35,32 +13,6 @@ async fn each_kind_of_lock_excludes_is_waited_for_and_released() {
     let set = connect(nodes.urls(), &trusting(&authority)).await;
     each_kind_excludes_and_is_released(&set).await;
     nodes.assert_no_lock_keys(SOON).await;
-}
-
-#[tokio::test]
-async fn a_waiter_is_told_of_a_release() {
-    let authority = Authority::new();
-    let nodes = Nodes::start_with(3, NodeOptions::default().tls(&authority)).await;
-    let tls = trusting(&authority);
-    let (set, other) = tokio::join!(connect(nodes.urls(), &tls), connect(nodes.urls(), &tls));
-    let lease = client().acquire(&set, &once("r")).await.unwrap();
-    let mut request = once("r").retries(1);
-    // Nobody would wait for that: what ends the wait is the nodes' word.
-    request.retry.delay = Duration::from_secs(3600);
-    let waiting = tokio::spawn(async move { client().acquire(&other, &request).await });
-    redlock_tests::eventually("a majority to be watched", SOON, || async {
-        let tracked = nodes
-            .iter()
-            .filter(|node| node.info("tracking_clients").is_some_and(|n| n != "0"));
-        let tracked = tracked.count();
-        (tracked >= 2).then_some(()).ok_or(format!("{tracked}"))
-    })
-    .await;
-    lease.release().await;
-    let lease = tokio::time::timeout(SOON, waiting)
-        .await
-        .expect("a wake-up");
-    lease.unwrap().unwrap().release().await;
 }
 
 #[tokio::test]
