@@ -1,4 +1,5 @@
-//! Log lines at most once a second and cause. What was held back is told when the second is over.
+//! Log lines at most once a second and cause. What was held back is told with the next line, or if none
+//! comes in the second after.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,8 +24,9 @@ const MOST_CAUSES: usize = 256;
 type Tell = dyn Fn(&Cause, u64) + Send + Sync;
 
 /// Holds log lines back that come within a second after a line of the same [`Cause`], and tells how many
-/// they were: with the next line of the cause, or when the second is over, or in
-/// [`tell_all`](Self::tell_all). A fault of a node concerns all leases at once.
+/// they were: with the next line of the cause, or in a line of its own if no event comes in the second
+/// after, or in [`tell_all`](Self::tell_all). While events go on, each second has a line of an event, which
+/// says the reason. A fault of a node concerns all leases at once.
 ///
 /// The lines that pass, and the numbers that are told, add up to the number of all events. A clone is the
 /// same throttles.
@@ -43,7 +45,7 @@ struct Shared {
 #[derive(Default)]
 struct ThrottlesState {
     causes: BTreeMap<Cause, Throttle>,
-    /// True while a task waits for the end of a second in which something was held back.
+    /// True while a task waits until something that was held back is to be told.
     is_telling: bool,
 }
 
@@ -51,6 +53,14 @@ struct Throttle {
     /// When the next line may pass.
     opens: Moment,
     held_back: u64,
+}
+
+impl Throttle {
+    /// When what was held back is told in a line of its own. The second before belongs to the next event,
+    /// whose line says the reason.
+    fn tells(&self) -> Moment {
+        self.opens.saturating_add(PERIOD)
+    }
 }
 
 impl Throttles {
@@ -96,8 +106,7 @@ impl Throttles {
         None
     }
 
-    /// Tells at once what was held back. For the end of a process, before which the second may not be
-    /// over.
+    /// Tells at once what was held back. For the end of a process.
     pub fn tell_all(&self) {
         self.shared.tell(|_| true);
     }
@@ -137,12 +146,12 @@ impl Shared {
         }
     }
 
-    /// The end of the first second in which something was held back. `None` if there is none, and the
-    /// task ends.
+    /// The first moment at which something is to be told. `None` if nothing was held back, and the task
+    /// ends.
     fn next(&self) -> Option<Moment> {
         let mut state = self.state.lock();
         let waiting = state.causes.values().filter(|it| it.held_back > 0);
-        let next = waiting.map(|it| it.opens).min();
+        let next = waiting.map(Throttle::tells).min();
         state.is_telling = next.is_some();
         next
     }
@@ -159,7 +168,7 @@ impl Telling {
         while let Some(next) = self.shared.next() {
             self.shared.clock.sleep_until(next).await;
             let now = self.shared.clock.now();
-            self.shared.tell(|throttle| throttle.opens <= now);
+            self.shared.tell(|throttle| throttle.tells() <= now);
         }
         self.is_done = true;
     }
@@ -192,7 +201,7 @@ mod tests {
         clock: Arc<StillClock>,
         tasks: Arc<Tasks>,
         throttles: Throttles,
-        /// What was told at the end of a second: the site, and how many.
+        /// What was told in lines of their own: the site, and how many.
         told: Told,
     }
 
@@ -228,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_burst_is_told_when_the_second_is_over() {
+    fn the_end_of_a_burst_is_told_when_no_line_followed_for_a_second() {
         let scene = Scene::new();
         assert_eq!(scene.pass("a"), Some(0));
         assert_eq!(scene.tasks.count(), 0, "no task while nothing is held back");
@@ -236,7 +245,7 @@ mod tests {
             assert_eq!(scene.pass("a"), None);
         }
         assert_eq!(scene.tasks.count(), 1);
-        scene.advance(999);
+        scene.advance(1999);
         assert_eq!(scene.told(), []);
         scene.advance(1);
         assert_eq!(scene.told(), [(Some("a"), 99)]);
@@ -247,7 +256,7 @@ mod tests {
         );
         // The line about them was one of this cause.
         assert_eq!(scene.pass("a"), None);
-        scene.advance(1000);
+        scene.advance(2000);
         assert_eq!(scene.told(), [(Some("a"), 1)]);
         scene.advance(1000);
         assert_eq!((scene.pass("a"), scene.told()), (Some(0), vec![]));
@@ -311,7 +320,7 @@ mod tests {
         assert_eq!(scene.pass("a"), None);
         drop(scene.tasks.take());
         assert_eq!(scene.pass("a"), None);
-        scene.advance(1000);
+        scene.advance(2000);
         assert_eq!(scene.told(), [(Some("a"), 2)]);
     }
 
@@ -326,7 +335,7 @@ mod tests {
         let causes = || scene.throttles.shared.state.lock().causes.len();
         // The rest is one cause.
         assert_eq!((passed, causes()), (MOST_CAUSES + 1, MOST_CAUSES + 1));
-        scene.advance(1000);
+        scene.advance(2000);
         let told = scene.told();
         assert_eq!(told, [(None, u64::try_from(9 * MOST_CAUSES - 1).unwrap())]);
         // Causes that are quiet for a second make room.

@@ -289,7 +289,7 @@ async fn a_hundred_leases_that_are_not_renewed_write_a_few_lines_a_second_and_bl
         "{} in {seconds} s",
         warnings.len()
     );
-    // Told with the next line of the cause, or when the second is over.
+    // Told with the next line of the cause, or if none comes.
     redlock_tests::eventually("what was held back", SOON, async || {
         let text = lines.text();
         let told = |line: &str| line.contains("held_back=") && !line.contains("held_back=0");

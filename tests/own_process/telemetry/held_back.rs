@@ -12,6 +12,9 @@ use crate::capture::{Happening, captured};
 /// A moment behind the end of the second that began with a line.
 const SECOND: Duration = Duration::from_millis(1001);
 
+/// When what was held back is told if no line follows.
+const QUIET: Duration = Duration::from_millis(2002);
+
 const MORE: &str = "more of the same was held back";
 
 /// The events of a function or of pools above debug: their texts, and how many each says were held back.
@@ -38,7 +41,7 @@ async fn is_refused() -> Result<(), LockError> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_end_of_a_burst_is_told_a_second_later() {
+async fn the_end_of_a_burst_is_told_once_no_line_followed_for_a_second() {
     captured();
     let locks = TestLocks::new();
     let _held = locks.someone_else().hold("held back");
@@ -47,7 +50,7 @@ async fn the_end_of_a_burst_is_told_a_second_later() {
     }
     let line = |text: &str, held_back| (Level::INFO, text.to_owned(), held_back);
     assert_eq!(told("held_back::refused"), [line("not locked", 0)]);
-    tokio::time::sleep(SECOND).await;
+    tokio::time::sleep(QUIET).await;
     let burst = [line("not locked", 0), line(MORE, 29)];
     assert_eq!(told("held_back::refused"), burst);
     assert_eq!(accounted(&burst), 30);
@@ -61,6 +64,29 @@ async fn the_end_of_a_burst_is_told_a_second_later() {
             .is_some_and(|its| its == "held_back::refused")
     });
     assert_eq!(of_it.next().unwrap().fields["of"], "not locked");
+}
+
+/// In a long outage the reason does not scroll out of the log.
+#[tokio::test(start_paused = true)]
+async fn a_steady_outage_has_a_line_with_site_and_reason_each_second() {
+    captured();
+    let locks = TestLocks::with_config(in_memory());
+    for node in ["a", "b"] {
+        locks.registry().memory_node(node).unwrap().cut();
+    }
+    let site = "held back: an outage";
+    for _ in 0..100 {
+        let wanted = lock(site).name(site).retry_count(0).acquire();
+        wanted.await.map(drop).unwrap_err();
+        tokio::time::sleep(SECOND / 20).await;
+    }
+    let events = captured().events(site).into_iter();
+    let lines: Vec<_> = events.filter(|it| it.level < Level::DEBUG).collect();
+    assert_eq!(lines.len(), 5, "{lines:?}");
+    for line in lines {
+        assert_eq!(line.message(), "not locked");
+        assert!(line.fields["reason"].contains("; a: "), "{line:?}");
+    }
 }
 
 #[redlock(
@@ -127,7 +153,7 @@ async fn each_function_that_loses_locks_has_a_line_for_each_reason() {
     assert_eq!(told("held_back::ships"), [line(text, 0)]);
     // Another reason is another cause.
     lost("held back: 3", "held back: 4", TestLocks::lose_all).await;
-    tokio::time::sleep(SECOND).await;
+    tokio::time::sleep(QUIET).await;
     let charges = told("held_back::charges");
     assert_eq!(accounted(&charges), 4, "{charges:?}");
     let of_ships = captured().events("held_back::ships").into_iter();
@@ -189,7 +215,7 @@ async fn runs_that_the_nodes_do_not_remember_are_one_line() {
         .iter()
         .filter(|it| it.level == Level::WARN && it.message() == text);
     assert!(all.len() >= 5 && lines.count() < 5, "{all:?}");
-    tokio::time::sleep(SECOND).await;
+    tokio::time::sleep(QUIET).await;
     assert_eq!(accounted(&told(text)), 5);
 }
 
