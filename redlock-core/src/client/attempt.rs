@@ -12,7 +12,7 @@ use crate::model::request::{Request, drift};
 use crate::node::operation::{Operation, Want};
 use crate::node::{Answer, NodeSet, Reply};
 use crate::quorum::claim::Claim;
-use crate::quorum::fencing::{FencingToken, TokenChoice, hint};
+use crate::quorum::fencing::{TokenChoice, hint, token_at};
 use crate::quorum::majority;
 use crate::quorum::permits::refusing;
 use crate::quorum::round::{Goal, Round, forget_stale, seats_in, submit};
@@ -44,8 +44,8 @@ pub(crate) struct Refused {
 /// The counters of a majority after the second round.
 #[derive(Default)]
 struct Agreement {
-    token: Option<FencingToken>,
-    /// The last answer of each node, if no majority agreed on one token.
+    count: Option<u64>,
+    /// The last answer of each node, if no majority agreed on one number.
     disagreement: Option<Answers>,
 }
 
@@ -79,7 +79,7 @@ pub(crate) async fn attempt<A: Asks>(
     acquisition.admit_late();
     // The votes are read first and the clock after them: a client that was paused between request and
     // reply, or between these two lines, sees here that its lock may have expired.
-    let has_token = agreement.token.is_some() || !request.fencing;
+    let has_token = agreement.count.is_some() || !request.fencing;
     let is_won = has_token && claim.is_vouched_for() && agreement.disagreement.is_none();
     let now = environment.now();
     let deadline = started
@@ -93,7 +93,7 @@ pub(crate) async fn attempt<A: Asks>(
                 granted_at: now,
                 deadline,
                 expiring: third_left(started, deadline),
-                fencing_token: agreement.token,
+                fencing_token: agreement.count.map(|count| token_at(count, request.kind)),
             };
             claim.has_won();
             return AttemptOutcome::Acquired(claim, terms, won);
@@ -121,8 +121,8 @@ pub(crate) async fn attempt<A: Asks>(
     })
 }
 
-/// The fencing token, if the counters of a majority agree. They usually do. Otherwise raises the counters of a
-/// majority to one fencing token, in a second round. If a node fails meanwhile, another node that granted
+/// The number at which the counters of a majority stand, if they agree. They usually do. Otherwise raises the
+/// counters of a majority to one number, in a second round. If a node fails meanwhile, another node that granted
 /// replaces it.
 async fn agree(context: &Context, claim: &Claim, acquisition: &Round, until: Moment) -> Agreement {
     let clock = context.clock();
@@ -130,22 +130,22 @@ async fn agree(context: &Context, claim: &Claim, acquisition: &Round, until: Mom
     loop {
         // A counter that the node may have forgotten does not count.
         forget_stale(&mut votes, &claim.nodes);
-        let Some(TokenChoice { token, below }) = TokenChoice::of(&votes) else {
+        let Some(TokenChoice { count, below }) = TokenChoice::of(&votes) else {
             break;
         };
         if below.is_empty() {
             return Agreement {
-                token: Some(token),
+                count: Some(count),
                 disagreement: None,
             };
         }
-        let round = claim.confirm(token.as_u64(), &below);
+        let round = claim.confirm(count, &below);
         before(clock, until, round.decided()).await;
         let mut answers = round.answers();
         for seat in below {
             votes[seat] = answers[seat].take().map(|answer| match answer {
                 Answer::Granted { epoch, .. } => Answer::Granted {
-                    counter: Some(token.as_u64()),
+                    counter: Some(count),
                     epoch,
                     permits: None,
                 },
@@ -155,7 +155,7 @@ async fn agree(context: &Context, claim: &Claim, acquisition: &Round, until: Mom
     }
     // This includes nodes that granted without a counter: they cannot support a fencing token.
     Agreement {
-        token: None,
+        count: None,
         disagreement: Some(votes),
     }
 }

@@ -161,7 +161,7 @@ impl Shared<'_> {
         let is_reading = self.sharing.is_reading();
         let mut counter = None;
         if let Some(counters) = self.operation.counters() {
-            let next = self.store.next(counters) - u64::from(is_reading);
+            let next = self.store.next(counters, is_reading);
             let next = next.max(clamped(hint, wall));
             let expires = self.now.saturating_add(kept_for(next, ttl, wall));
             self.store.count(counters, next, expires);

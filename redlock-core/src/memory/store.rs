@@ -89,7 +89,7 @@ impl Store {
                     return self.acquire(operation, now.saturating_add(ttl));
                 };
                 self.acquire(operation, now.saturating_add(ttl));
-                let next = self.next(counters).max(clamped(hint, wall));
+                let next = self.next(counters, false).max(clamped(hint, wall));
                 let expires = now.saturating_add(kept_for(next, ttl, wall));
                 self.count(counters, next, expires)
             }
@@ -126,10 +126,11 @@ impl Store {
         Answer::GRANTED
     }
 
-    /// A number above all counters.
-    pub(super) fn next(&self, counters: &Resource) -> u64 {
+    /// A number that is two above all counters, or not below any of them for a reader.
+    pub(super) fn next(&self, counters: &Resource, is_reading: bool) -> u64 {
         let highest = counters.names().map(|key| self.counter(key)).max();
-        highest.unwrap_or(0).saturating_add(1)
+        let step = if is_reading { 0 } else { 2 };
+        highest.unwrap_or(0).saturating_add(step)
     }
 
     pub(super) fn count(&mut self, counters: &Resource, next: u64, expires: Moment) -> Answer {

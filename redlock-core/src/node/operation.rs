@@ -56,7 +56,8 @@ pub(crate) fn counter_ttl(ttl: Duration) -> Duration {
 #[non_exhaustive]
 pub enum Want {
     /// Set all keys to our token for `ttl`, if no key exists. If the operation has counters, raise them to
-    /// one number above all of them, and answer it.
+    /// one number, and answer it. For a [reader](Operation::sharing) it is the highest of them or more, for any
+    /// other holder two above all of them or more: the counters stand one above the holder's token.
     Acquire {
         /// The time for which the node keeps the keys unless they are released or extended.
         ttl: Duration,
@@ -74,7 +75,7 @@ pub enum Want {
     /// counts towards a fencing token: a later holder's grant can predate a raise without this
     /// condition, and two holders would then have the same token.
     Confirm {
-        /// The fencing token of this attempt.
+        /// The number at which the counters stand for this attempt's fencing token.
         counter: u64,
         /// The lock's ttl. The counters outlive it.
         ttl: Duration,

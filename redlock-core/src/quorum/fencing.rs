@@ -5,14 +5,16 @@ use std::fmt;
 use std::num::NonZeroU64;
 
 use crate::env::Clock;
+use crate::model::kind::Kind;
 use crate::model::resource::{COUNTERS, Resource};
 use crate::node::Answer;
 use crate::node::hash_slot::keys_beside;
 
 use super::majority;
 
-/// A lock's number: unique for its resource, and higher than the number of every earlier holder. A
-/// store that refuses a write with a token below the highest that it has seen is safe from a holder
+/// A lock's number: unique for its resource, and higher than the number of every earlier holder. Readers
+/// may have one number: it is above that of every earlier writer, and below that of every later one. A store
+/// that refuses a write with a token below the highest that it has seen is safe from a holder
 /// that was paused past the end of its lease.
 ///
 /// It is about the time in µs since 1970, so it fits an `i64` and the double of a script.
@@ -63,10 +65,11 @@ pub(crate) fn hint(clock: &dyn Clock) -> u64 {
     u64::try_from(clock.wall().as_micros()).unwrap_or(u64::MAX)
 }
 
-/// The fencing token that the counters of a majority allow.
+/// The number that the counters of a majority allow.
 pub(crate) struct TokenChoice {
-    pub(crate) token: FencingToken,
-    /// The seats of the majority whose counters are below the token. They have to be raised to it,
+    /// Where the counters of the majority have to stand.
+    pub(crate) count: u64,
+    /// The seats of the majority whose counters are below that. They have to be raised to it,
     /// while our key is still there, before the lock counts as held.
     pub(crate) below: Vec<usize>,
 }
@@ -94,13 +97,19 @@ impl TokenChoice {
             .windows(needed)
             .find(|window| window.first().map(|w| w.0) == window.last().map(|w| w.0));
         let chosen = agreed.or_else(|| grants.get(..needed))?;
-        let (token, _) = *chosen.first()?;
-        let below = chosen.iter().filter(|(counter, _)| *counter < token);
+        let (count, _) = *chosen.first()?;
+        let below = chosen.iter().filter(|(counter, _)| *counter < count);
         Some(Self {
-            token: FencingToken::new(token),
+            count,
             below: below.map(|(_, seat)| *seat).collect(),
         })
     }
+}
+
+/// The token of a holder for which the counters of a majority stand at `count`. They stand one above the token
+/// of a holder that excludes readers, so the next reader takes them as they are.
+pub(crate) fn token_at(count: u64, kind: Kind) -> FencingToken {
+    FencingToken::new(count.saturating_sub(u64::from(kind != Kind::Read)))
 }
 
 /// The keys of the fencing counters of `keys`, with `prefix`.
@@ -123,7 +132,7 @@ mod tests {
             permits: None,
         };
         let votes = counters.map(|counter| counter.map(granted));
-        TokenChoice::of(&votes).map(|choice| (choice.token.as_u64(), choice.below))
+        TokenChoice::of(&votes).map(|choice| (choice.count, choice.below))
     }
 
     #[test]

@@ -1,10 +1,14 @@
 //! The numbers of readers and writers.
 
-use redlock_core::{Lease, Request};
+use std::time::{Duration, SystemTime};
+
+use redlock_core::node::HINT_WINDOW;
+use redlock_core::{Client, Lease, Request};
 use redlock_tests::RedisNode;
 
 use crate::core::fixture::{SOON, settle, start};
-use crate::sharing::fixture::{acquired, reads, writes};
+use crate::core::still_clock::StillClock;
+use crate::sharing::fixture::{acquired, plain, reads, writes};
 
 const COUNTER: &str = "redlock:fence:{r}";
 const AHEAD: u64 = 9_000_000_000_000_000;
@@ -24,24 +28,36 @@ fn counter(node: &RedisNode) -> u64 {
     digits.parse().expect("a whole number")
 }
 
+/// A client whose clocks stand still, at a time that is ahead of the servers' by this.
+fn ahead(by: Duration) -> Client {
+    let clock = StillClock::default();
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    clock.advance(now.unwrap() + by);
+    Client::new(clock.environment())
+}
+
 #[tokio::test]
-async fn a_reader_is_above_no_later_writer_and_below_no_earlier_one() {
+async fn a_reader_is_above_every_earlier_writer_and_below_every_later_one_whatever_clocks_do() {
     for n in [1, 3] {
         let (nodes, set) = start(n).await;
-        let mut last_writer = 0;
         let mut last = 0;
-        for _ in 0..20 {
-            let writer = acquired(&set, &fenced(writes())).await;
-            assert!(token(&writer) > last);
-            last_writer = token(&writer).max(last_writer);
+        for place in 0..20 {
+            let request = if place % 2 == 0 { writes() } else { plain() };
+            let fast = ahead(HINT_WINDOW / 10 * 9);
+            let writer = fast.acquire(&set, &fenced(request)).await.unwrap();
+            let written = token(&writer);
+            assert!(written > last, "{written} after readers with {last}");
             writer.release().await;
             let one = acquired(&set, &fenced(reads())).await;
             let other = acquired(&set, &fenced(reads())).await;
-            for reader in [&one, &other] {
-                assert!(token(reader) >= last_writer);
-                last = token(reader).max(last);
+            for reader in [one, other] {
+                last = token(&reader).max(last);
+                assert!(
+                    token(&reader) > written,
+                    "{last} after a writer with {written}"
+                );
+                reader.release().await;
             }
-            drop((one, other));
         }
         nodes.assert_no_lock_keys(SOON).await;
     }

@@ -26,7 +26,7 @@ fn tokens_are_unique_and_in_the_order_of_grants() {
 fn spelling_out_every_message_changes_nothing() {
     let messages = Messages::Literal;
     holds(&Fencing { messages, ..TWO }, 39_000, TWO_LEASES);
-    let hints = Hints::Any(&[0, 3]);
+    let hints = Hints::Any(&[0, 6]);
     let with_hints = Fencing {
         hints,
         messages,
@@ -49,8 +49,32 @@ fn even_and_larger_sets_of_nodes_keep_the_order() {
 /// As wild as they like: nodes apply other hints to one attempt, and later attempts have lower ones.
 #[test]
 fn wild_hints_do_no_harm() {
-    let hints = Hints::Any(&[0, 3]);
+    let hints = Hints::Any(&[0, 6]);
     holds(&Fencing { hints, ..THREE }, 6_000_000, THREE_LEASES);
+}
+
+/// In every order of readers and writers, and without clocks: a reader may be just above a writer.
+#[test]
+fn a_reader_is_above_every_earlier_writer_and_below_every_later_one() {
+    for readers in 0b001..=0b110_u8 {
+        let together = if readers.count_ones() > 1 {
+            reached::READERS
+        } else {
+            0
+        };
+        let landmarks = TWO_LEASES | reached::CLOSE | together;
+        holds(&Fencing { readers, ..THREE }, 500_000, landmarks);
+    }
+    let (messages, hints) = (Messages::Literal, Hints::Any(&[0, 3]));
+    for readers in [0b01, 0b10] {
+        let model = Fencing {
+            readers,
+            messages,
+            hints,
+            ..TWO
+        };
+        holds(&model, 100_000, TWO_LEASES | reached::CLOSE);
+    }
 }
 
 /// Set again at any node and at any time after the lease was made, also long after it was over.
@@ -88,6 +112,9 @@ fn right_clocks_and_the_restart_restart_check_make_up_for_lost_counters() {
         ..THREE
     };
     holds(&model, 6_500_000, THREE_LEASES);
+    for readers in [0b010, 0b101] {
+        holds(&Fencing { readers, ..model }, 1_000_000, THREE_LEASES);
+    }
 }
 
 /// One node sees each attempt once. Its restart check is off by default.

@@ -4,7 +4,7 @@
 
 use redlock_model::fencing::{
     Acquisition, Clocks, Confirm, Counters, Expiry, Fencing, Handing, Hints, Messages, Promise,
-    Restoring,
+    Restoring, Writer,
 };
 use redlock_model::verdict::breaks;
 
@@ -36,6 +36,36 @@ fn a_counter_raised_without_a_look_at_the_key_is_too_late() {
 fn a_token_written_back_to_just_any_majority_is_given_twice() {
     let confirm = Confirm::AnyMajority;
     let found = breaks(&Fencing { confirm, ..TWO }, 12);
+    assert!(found.violation.contains("both have token"), "{found}");
+}
+
+/// The reader comes after the writer.
+#[test]
+fn a_reader_that_takes_the_counter_where_the_writer_left_its_token_has_that_token() {
+    let writer = Writer::AtTheCounter;
+    let found = breaks(
+        &Fencing {
+            readers: 0b10,
+            writer,
+            ..TWO
+        },
+        10,
+    );
+    assert!(found.violation.contains("both have token"), "{found}");
+}
+
+/// The writer comes after the reader.
+#[test]
+fn a_writer_that_takes_the_number_that_the_counter_stands_at_has_a_readers_token() {
+    let writer = Writer::OneStep;
+    let found = breaks(
+        &Fencing {
+            readers: 0b01,
+            writer,
+            ..TWO
+        },
+        9,
+    );
     assert!(found.violation.contains("both have token"), "{found}");
 }
 

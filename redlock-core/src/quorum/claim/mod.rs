@@ -131,7 +131,7 @@ impl Claim {
         }
     }
 
-    /// Raises the counters at `seats` to the fencing token. The other seats count as answered.
+    /// Raises the counters at `seats` to `counter`. The other seats count as answered.
     pub(crate) fn confirm(&self, counter: u64, seats: &[usize]) -> Arc<Round> {
         let operation = self.operation(Want::Confirm {
             counter,

@@ -49,7 +49,7 @@ pub(super) static ACQUIRE_ALL: LazyLock<Script> = LazyLock::new(|| {
 });
 
 /// The same for a fenced lock. It also raises the fencing counters, which follow the locks in KEYS, to
-/// one number. The hint is limited to the window around the node's own clock. Numbers are written out in
+/// one number, which is two above them all. The hint is limited to the window around the node's own clock. Numbers are written out in
 /// full, as Lua's numbers are doubles. A value that is no number, or too large for a double to count
 /// on, counts as missing. A counter that is ahead of the clock does not expire before the clock has
 /// passed it, as the next one would be lower. If the last key is a marker, it must exist and its
@@ -72,7 +72,7 @@ pub(super) static ACQUIRE_FENCED: LazyLock<Script> = LazyLock::new(|| {
          local hint, window = tonumber(ARGV[3]), tonumber(ARGV[4]) \
          local count = math.min(math.max(hint, now - window), now + window) ",
         stands!(),
-        "for i = locks + 1, 2 * locks do count = math.max(count, stands(KEYS[i]) + 1) end \
+        "for i = locks + 1, 2 * locks do count = math.max(count, stands(KEYS[i]) + 2) end \
          for i = 1, locks do redis.call('SET', KEYS[i], ARGV[1], 'PX', ARGV[2]) end \
          local life = tonumber(ARGV[5]) + math.max(0, math.ceil((count - now) / 1000)) \
          local digits, life = string.format('%.0f', count), string.format('%.0f', life) \

@@ -39,15 +39,15 @@ macro_rules! begun {
     };
 }
 
-/// `settle` makes our entry or moves it, if it is told until when, and lets the key and the set live for as
+/// `settle` makes our entry or moves it forward, if it is told until when, and lets the key and the set live for as
 /// long as the reader that stays longest. It begins with a write that needs no memory: a server that is out of
-/// memory refuses any other command as the first write of a script, and none after it. `ends` is the end of
-/// our entry, if it counts.
+/// memory refuses a command that may need some as the first write of a script, but not after another write.
+/// `ends` is the end of our entry, if it counts.
 macro_rules! entries {
     () => {
         "local function settle(till) \
            redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', digits(now)) \
-           if till then redis.call('ZADD', KEYS[2], digits(till), ARGV[1]) end \
+           if till then redis.call('ZADD', KEYS[2], 'GT', digits(till), ARGV[1]) end \
            local last = redis.call('ZRANGE', KEYS[2], -1, -1, 'WITHSCORES') \
            if not last[1] then redis.call('DEL', KEYS[1]) return end \
            local life = digits(last[2] - now) \
@@ -73,7 +73,7 @@ macro_rules! marked {
     };
 }
 
-/// The number at which the counter will stand: above it for a writer, and at it for a reader. Both take
+/// The number at which the counter will stand: two above it for a writer, and at it for a reader. Both take
 /// the hint into account as `ACQUIRE_FENCED` does.
 macro_rules! counted {
     ($above:literal) => {
@@ -176,7 +176,7 @@ pub(super) static ACQUIRE_WRITE: LazyLock<Script> = LazyLock::new(|| {
            end \
            return why \
          end ",
-        counted!("1"),
+        counted!("2"),
         "redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2]) \
          redis.call('DEL', KEYS[2]) \
          if ARGV[4] ~= '' and says(KEYS[3], ARGV[4]) then redis.call('DEL', KEYS[3]) end \
@@ -192,7 +192,7 @@ pub(super) static EXTEND_READ: LazyLock<Script> = LazyLock::new(|| {
         entries!(),
         "if held and held ~= marker then return held end \
          if not ends then return -1 end \
-         if ends < now + ARGV[2] then settle(now + ARGV[2]) end \
+         settle(now + ARGV[2]) \
          if ARGV[3] and redis.call('PTTL', KEYS[5]) < tonumber(ARGV[3]) then \
            redis.call('PEXPIRE', KEYS[5], ARGV[3]) \
          end \
@@ -228,7 +228,7 @@ pub(super) static RESTORE_READ: LazyLock<Script> = LazyLock::new(|| {
         entries!(),
         "if held and held ~= marker then return 0 end \
          if not held then redis.call('DEL', KEYS[2]) end \
-         if not ends or ends < now + ARGV[2] then settle(now + ARGV[2]) end \
+         settle(now + ARGV[2]) \
          return 1",
     ))
 });

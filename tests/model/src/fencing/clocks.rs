@@ -51,7 +51,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
             Expiry::PassedByItsOwnClock => column.counter < shown,
             Expiry::Idle => true,
         };
-        if may && column.key == 0 && column.counter != 0 {
+        if may && column.keys == 0 && column.counter != 0 {
             let mut next = *state;
             next.columns[n].counter = 0;
             next.columns[n].refuses = begun;

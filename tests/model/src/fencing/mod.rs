@@ -1,16 +1,19 @@
 //! How a fencing token is taken from a majority of counters, with no assumption on time.
 //!
-//! Every attempt sends one acquisition to each node. A node that grants it counts up and answers
-//! its counter. The attempt takes the highest answer of a majority as its token T, asks the granting
-//! nodes that are below T to *confirm* it, which they do while the attempt's key is still there, and
-//! holds the lease once a majority of the granting nodes is known to stand at T.
+//! Every attempt sends one acquisition to each node. A node that grants it to a writer counts up by two;
+//! a node that grants it to a reader does not. It answers its counter. The attempt takes the highest answer C
+//! of a majority, asks the granting nodes that are below C to *confirm* it, which they do while the attempt's
+//! key is still there, and holds the lease once a majority of the granting nodes is known to stand at C. The
+//! token is C for a reader, and C − 1 for a writer. A holder of a plain lock is a writer here.
+//!
+//! Readers have keys of their own, beside each other. A writer's key is alone.
 //!
 //! Keys vanish at any moment: expired early, evicted, deleted, released by mistake. So two leases
 //! may well be held at once here; that is what the token is for. A release can do nothing that a
 //! vanishing key does not do, so there is none in this model; for releases see [`crate::exclusion`].
 //!
 //! The model is a little more generous than the protocol, so that an implementation may be too: a
-//! grant that comes in after T was chosen may still be confirmed and counted.
+//! grant that comes in after C was chosen may still be confirmed and counted.
 
 mod clocks;
 mod property;
@@ -24,6 +27,10 @@ use crate::search::{Model, Take};
 /// What a majority is, and the rules for taking a token.
 #[derive(Clone, Copy, Debug)]
 pub struct Fencing<const NODES: usize, const ATTEMPTS: usize> {
+    /// The attempts that read: a bit for each. The others write.
+    pub readers: u8,
+    /// Where the counter stands behind a writer.
+    pub writer: Writer,
     /// What makes a token safe to use.
     pub confirm: Confirm,
     /// How often an acquisition may run.
@@ -46,7 +53,18 @@ pub struct Fencing<const NODES: usize, const ATTEMPTS: usize> {
     pub promise: Promise,
 }
 
-/// How an attempt makes sure of its token T.
+/// Where the counter stands behind a writer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writer {
+    /// The rule: one above the writer's token. A reader may take the counter as it stands.
+    OneBelow,
+    /// Unsafe: at the writer's token.
+    AtTheCounter,
+    /// Unsafe: one above the writer's token, and only one above where it stood before.
+    OneStep,
+}
+
+/// How an attempt makes sure of its count, which is T here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Confirm {
     /// The rule: nodes that granted and answered at most T; below T they confirm, and only while
@@ -159,7 +177,8 @@ pub enum Messages {
     Reduced,
 }
 
-/// What is to hold of any two leases, A and B.
+/// What is to hold of any two leases, A and B. Two readers may have one token. The lower token of two readers
+/// need not have been granted first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Promise {
     /// What users are told: no two tokens are equal, and if A was held before the first node
@@ -196,12 +215,18 @@ pub mod landmark {
     pub const STALE_HOLDER: u32 = 32;
     /// A restored key, at a node that never granted the attempt.
     pub const KEY_IS_BACK: u32 = 64;
+    /// Two readers at one node.
+    pub const READERS: u32 = 128;
+    /// A reader and a writer have held, and the reader's token is one above the writer's.
+    pub const CLOSE: u32 = 256;
 }
 
 impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
     /// The rules as they are: nothing unsafe, no clocks, the network in short.
     pub const fn rules() -> Self {
         Self {
+            readers: 0,
+            writer: Writer::OneBelow,
             confirm: Confirm::WhereGranted,
             acquisition: Acquisition::Once,
             counters: Counters::Kept,
@@ -250,6 +275,6 @@ impl<const NODES: usize, const ATTEMPTS: usize> Model for Fencing<NODES, ATTEMPT
     }
 
     fn landmarks(&self, state: &Self::State) -> u32 {
-        property::landmarks(state)
+        self.seen(state)
     }
 }

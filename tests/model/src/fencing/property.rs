@@ -1,6 +1,6 @@
 //! What is to hold, and what has to be reached.
 
-use crate::attempts::{has, key_of, name};
+use crate::attempts::{has, name};
 
 use super::steps::was_granted;
 use super::{Fencing, Phase, Promise, Standing, State, Vote, landmark};
@@ -10,8 +10,8 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
         let is_held = |a: &usize| state.attempts[*a].phase == Phase::Held;
         for a in (0..ATTEMPTS).filter(is_held) {
             for b in (0..ATTEMPTS).filter(is_held).filter(|b| *b != a) {
-                let (first, second) = (state.attempts[a].token, state.attempts[b].token);
-                if first == second {
+                let (first, second) = (self.token(state, a), self.token(state, b));
+                if first == second && !self.both_read(a, b) {
                     return Some(format!(
                         "{} and {} both have token {first}",
                         name(a),
@@ -50,7 +50,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
             Promise::StartOrder => began_after.then_some("was held before the start of"),
             Promise::GrantOrder => {
                 let shared = |n: usize| counts(n, a) && counts(n, b) && granted_after(n);
-                let shared = (0..NODES).any(shared);
+                let shared = !self.both_read(a, b) && (0..NODES).any(shared);
                 (began_after || shared).then_some("was granted earlier, at a shared node, than")
             }
             Promise::HeldOrder => {
@@ -68,11 +68,35 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
             }
         }
     }
+
+    fn both_read(&self, a: usize, b: usize) -> bool {
+        has(self.readers, a) && has(self.readers, b)
+    }
+
+    pub(super) fn seen(&self, state: &State<NODES, ATTEMPTS>) -> u32 {
+        let mut seen = landmarks(state);
+        if state
+            .columns
+            .iter()
+            .any(|column| column.keys.count_ones() > 1)
+        {
+            seen |= landmark::READERS;
+        }
+        let held = (0..ATTEMPTS).filter(|a| state.attempts[*a].phase == Phase::Held);
+        let (readers, writers): (Vec<_>, Vec<_>) = held.partition(|a| has(self.readers, *a));
+        let is_close = |reader: &usize| {
+            let below =
+                |writer: &usize| self.token(state, *writer) + 1 == self.token(state, *reader);
+            writers.iter().any(below)
+        };
+        if readers.iter().any(is_close) {
+            seen |= landmark::CLOSE;
+        }
+        seen
+    }
 }
 
-pub(super) fn landmarks<const NODES: usize, const ATTEMPTS: usize>(
-    state: &State<NODES, ATTEMPTS>,
-) -> u32 {
+fn landmarks<const NODES: usize, const ATTEMPTS: usize>(state: &State<NODES, ATTEMPTS>) -> u32 {
     let mut seen = 0;
     let leases = state.held().count_ones();
     if leases >= 2 {
@@ -86,7 +110,7 @@ pub(super) fn landmarks<const NODES: usize, const ATTEMPTS: usize>(
         match attempt.phase {
             Phase::Confirming => {
                 let majority = NODES / 2 + 1;
-                let at_token = |answered: u8| answered == attempt.token;
+                let at_token = |answered: u8| answered == attempt.count;
                 if cells().filter(|cell| at_token(cell.answered)).count() >= majority {
                     seen |= landmark::ONE_ROUND;
                 } else if cells()
@@ -100,7 +124,7 @@ pub(super) fn landmarks<const NODES: usize, const ATTEMPTS: usize>(
                     let column = &state.columns[n];
                     column.cells[a].standing == Standing::Underway
                         && was_granted(column.cells[a].vote)
-                        && column.key != key_of(a)
+                        && !has(column.keys, a)
                 };
                 if (0..NODES).any(too_late) {
                     seen |= landmark::CONFIRM_TOO_LATE;
@@ -110,15 +134,15 @@ pub(super) fn landmarks<const NODES: usize, const ATTEMPTS: usize>(
                 let taken = |n: usize| {
                     let column = &state.columns[n];
                     column.cells[a].vote == Vote::Counted
-                        && column.key != 0
-                        && column.key != key_of(a)
+                        && column.keys != 0
+                        && !has(column.keys, a)
                 };
                 if (0..NODES).any(taken) {
                     seen |= landmark::STALE_HOLDER;
                 }
                 let back = |n: usize| {
                     let column = &state.columns[n];
-                    column.key == key_of(a) && !was_granted(column.cells[a].vote)
+                    has(column.keys, a) && !was_granted(column.cells[a].vote)
                 };
                 if (0..NODES).any(back) {
                     seen |= landmark::KEY_IS_BACK;

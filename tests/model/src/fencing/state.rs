@@ -18,7 +18,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Default for State<NODES, ATTEMPT
     fn default() -> Self {
         Self {
             columns: [Column {
-                key: 0,
+                keys: 0,
                 counter: 0,
                 refuses: 0,
                 is_ahead: false,
@@ -32,8 +32,8 @@ impl<const NODES: usize, const ATTEMPTS: usize> Default for State<NODES, ATTEMPT
 /// One node, and what goes on between it and each attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Column<const ATTEMPTS: usize> {
-    /// Whose key is there: the attempt's number + 1, or 0.
-    pub key: u8,
+    /// The attempts whose keys are there: a bit for each.
+    pub keys: u8,
     /// The node's counter.
     pub counter: u8,
     /// The attempts that it will not grant because it restarted since they began. A bit for each.
@@ -99,8 +99,8 @@ pub enum Standing {
 pub struct Attempt {
     /// How far it has come.
     pub phase: Phase,
-    /// Its token, once it has chosen one.
-    pub token: u8,
+    /// The number at which counters have to stand for its token, once it has chosen one.
+    pub count: u8,
     /// The attempts that held their lease when this one began: when it started, or when a node
     /// first granted it, as the promise has it. A bit for each.
     pub before: u8,

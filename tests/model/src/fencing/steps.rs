@@ -1,18 +1,18 @@
 //! What can happen next.
 
-use crate::attempts::{bits, has, key_of, owner_of};
+use crate::attempts::{bits, has};
 use crate::search::Take;
 
 use super::{
-    Acquisition, Action, Confirm, Counters, Fencing, Handing, Hints, Messages, Phase, Promise,
-    Restoring, Standing, State, Vote,
+    Acquisition, Action, Column, Confirm, Counters, Fencing, Handing, Hints, Messages, Phase,
+    Promise, Restoring, Standing, State, Vote, Writer,
 };
 
 /// Counters beyond this are of no interest: only acquisitions that run again and again get there.
 const MOST: u8 = 40;
 
 /// The same for restorings that count up.
-const MOST_BY_RESTORING: u8 = 5;
+const MOST_BY_RESTORING: u8 = 8;
 
 impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
     const MAJORITY: usize = NODES / 2 + 1;
@@ -21,6 +21,26 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
         self.messages == Messages::Literal
             || self.counters == Counters::LostAndGuarded
             || matches!(self.hints, Hints::Clock(_))
+    }
+
+    /// How far `a` counts up at a node.
+    fn step(&self, a: usize) -> u8 {
+        match self.writer {
+            _ if has(self.readers, a) => 0,
+            Writer::OneBelow => 2,
+            Writer::AtTheCounter | Writer::OneStep => 1,
+        }
+    }
+
+    /// The token of `a`, once it has chosen its count.
+    pub(super) fn token(&self, state: &State<NODES, ATTEMPTS>, a: usize) -> u8 {
+        let is_below = self.writer != Writer::AtTheCounter && !has(self.readers, a);
+        state.attempts[a].count - u8::from(is_below)
+    }
+
+    /// True if nobody is at the node, or only readers if `a` reads too.
+    fn has_room(&self, column: &Column<ATTEMPTS>, a: usize) -> bool {
+        column.keys == 0 || has(self.readers, a) && column.keys & !self.readers == 0
     }
 
     pub(super) fn all_steps(&self, state: &State<NODES, ATTEMPTS>, to: &mut impl Take<Self>) {
@@ -59,7 +79,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
         for a in (0..ATTEMPTS).filter(|a| state.attempts[*a].phase == Phase::Held) {
             let mut next = *state;
             next.attempts[b].phase = Phase::Held;
-            next.attempts[b].token = state.attempts[a].token;
+            next.attempts[b].count = state.attempts[a].count;
             next.attempts[b].before = state.held();
             to(Action::TakeOver(b, a), next);
         }
@@ -90,7 +110,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
         if again && (self.acquisition == Acquisition::Once || column.counter >= MOST) {
             return;
         }
-        if column.key != 0 || has(column.refuses, a) {
+        if !self.has_room(column, a) || has(column.refuses, a) {
             if self.messages == Messages::Literal && !again {
                 let mut next = *state;
                 next.columns[n].cells[a].vote = Vote::Refused;
@@ -112,9 +132,9 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
             }
         };
         for hint in hints {
-            let counter = (column.counter + 1).max(*hint);
+            let counter = (column.counter + self.step(a)).max(*hint);
             let mut next = *state;
-            next.columns[n].key = key_of(a);
+            next.columns[n].keys |= 1 << a;
             next.columns[n].counter = counter;
             if again {
                 // The attempt has had its answer.
@@ -163,7 +183,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
         cell.vote = Vote::Heard;
         if attempt.phase == Phase::Confirming
             && self.confirm != Confirm::Never
-            && cell.answered < attempt.token
+            && cell.answered < attempt.count
         {
             cell.standing = Standing::Underway;
         }
@@ -193,24 +213,25 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
             {
                 continue;
             }
-            let token = members().map(|n| cell(n).answered).max().unwrap_or(0);
-            if chosen >> token & 1 == 1 {
+            let count = members().map(|n| cell(n).answered).max().unwrap_or(0);
+            if chosen >> count & 1 == 1 {
                 continue;
             }
-            chosen |= 1 << token;
+            chosen |= 1 << count;
             let mut next = *state;
             next.attempts[a].phase = Phase::Confirming;
-            next.attempts[a].token = token;
+            next.attempts[a].count = count;
             for n in 0..NODES {
                 let asked = match self.confirm {
                     Confirm::Never => false,
-                    Confirm::AnyMajority => cell(n).vote != Vote::Heard || cell(n).answered < token,
-                    _ => cell(n).vote == Vote::Heard && cell(n).answered < token,
+                    Confirm::AnyMajority => cell(n).vote != Vote::Heard || cell(n).answered < count,
+                    _ => cell(n).vote == Vote::Heard && cell(n).answered < count,
                 };
                 if asked {
                     next.columns[n].cells[a].standing = Standing::Underway;
                 }
             }
+            let token = self.token(&next, a);
             to(Action::Choose(a, token), next);
         }
     }
@@ -228,8 +249,8 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
         }
         let unchecked = matches!(self.confirm, Confirm::KeyNotChecked | Confirm::AnyMajority);
         let mut next = *state;
-        if unchecked || column.key == key_of(a) {
-            let counter = column.counter.max(state.attempts[a].token);
+        if unchecked || has(column.keys, a) {
+            let counter = column.counter.max(state.attempts[a].count);
             next.columns[n].counter = counter;
             next.columns[n].cells[a].standing = match (state.attempts[a].phase, self.messages) {
                 // Nobody waits for it any more.
@@ -246,15 +267,15 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
 
     fn counts(&self, state: &State<NODES, ATTEMPTS>, a: usize, n: usize) -> bool {
         let cell = state.columns[n].cells[a];
-        let token = state.attempts[a].token;
+        let count = state.attempts[a].count;
         let heard = cell.vote == Vote::Heard;
         let confirmed = cell.standing == Standing::Confirmed;
         match self.confirm {
             Confirm::Never | Confirm::NotAwaited => heard,
-            Confirm::AnyMajority => confirmed || heard && cell.answered == token,
-            Confirm::HigherCounts => heard && (confirmed || cell.answered >= token),
+            Confirm::AnyMajority => confirmed || heard && cell.answered == count,
+            Confirm::HigherCounts => heard && (confirmed || cell.answered >= count),
             Confirm::WhereGranted | Confirm::KeyNotChecked => {
-                heard && (confirmed || cell.answered == token)
+                heard && (confirmed || cell.answered == count)
             }
         }
     }
@@ -280,7 +301,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
                 self.spare(&mut next, a, n);
             }
         }
-        to(Action::Hold(a, state.attempts[a].token), next);
+        to(Action::Hold(a, self.token(state, a)), next);
     }
 
     /// A grant that the lease does not rest on: what it answered can matter no more.
@@ -311,11 +332,11 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
             }
             Restoring::BeforeHeld => matches!(phase, Phase::Confirming | Phase::Held),
         };
-        if !was_sent || column.key != 0 {
+        if !was_sent || has(column.keys, a) || !self.has_room(column, a) {
             return;
         }
         let mut next = *state;
-        next.columns[n].key = key_of(a);
+        next.columns[n].keys |= 1 << a;
         if self.restoring == Restoring::OnceHeldAndCounting {
             next.columns[n].counter += 1;
         }
@@ -324,14 +345,14 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
 
     fn lose(&self, state: &State<NODES, ATTEMPTS>, n: usize, to: &mut impl Take<Self>) {
         let column = &state.columns[n];
-        if let Some(owner) = owner_of(column.key) {
+        for owner in (0..ATTEMPTS).filter(|owner| has(column.keys, *owner)) {
             let mut next = *state;
-            next.columns[n].key = 0;
+            next.columns[n].keys &= !(1 << owner);
             to(Action::Vanish(owner, n), next);
         }
         if self.counters != Counters::Kept && column.counter != 0 {
             let mut next = *state;
-            next.columns[n].key = 0;
+            next.columns[n].keys = 0;
             next.columns[n].counter = 0;
             if self.counters == Counters::LostAndGuarded {
                 next.columns[n].refuses = Self::begun(state);

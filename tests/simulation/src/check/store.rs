@@ -57,7 +57,7 @@ impl History {
 }
 
 impl Inner {
-    /// Tokens are unique, and the later of two leases has the higher one. A lease is later if its
+    /// Only readers share a token, and the later of two leases has the higher one. A lease is later if its
     /// attempt began after the other lease was returned. Each node whose counter stood at both tokens
     /// must also have granted the lower one first.
     pub(super) fn check_tokens(&self, number: usize, broken: &mut Broken) {
@@ -76,13 +76,7 @@ impl Inner {
             let (id, other_id) = (new.handle.token_id(), known.handle.token_id());
             let is_reader = self.calls[new.call].request.kind == Kind::Read;
             let was_reader = self.calls[known.call].request.kind == Kind::Read;
-            if other_token == token && (is_reader || was_reader) {
-                // A reader has what the writer before it had, and readers what other readers have.
-                let is_later = known.returned_at < attempt.staked_at;
-                if is_later && !is_reader {
-                    let text = format!("the writer {id} has {token}, as the reader {other_id} had");
-                    broken.push((Invariant::TokenUnique, text));
-                }
+            if other_token == token && is_reader && was_reader {
                 continue;
             }
             if other_token == token {
@@ -105,7 +99,9 @@ impl Inner {
                 let (Some(at), Some(before)) = (one.granted, two.granted) else {
                     continue;
                 };
-                let stood = one.stands == Some(token) && two.stands == Some(other_token);
+                // A counter stands one above the token of a holder that is no reader.
+                let stood = one.stands == Some(token + u64::from(!is_reader))
+                    && two.stands == Some(other_token + u64::from(!was_reader));
                 if stood && (before < at) != (other_token < token) {
                     let text = format!(
                         "n{place} stood at {other_token} for {other_id} and {token} for {id}, in \

@@ -99,7 +99,7 @@ impl Table {
             };
             let (token, is_reading) = (token.as_u64(), lease.kind() == Kind::Read);
             let (any, alone) = before;
-            if token < alone || !is_reading && token <= any {
+            if token <= alone || !is_reading && token <= any {
                 find(format!("{name}: {token} behind {any}, {alone}: {lease:?}"));
             }
             let (any, alone) = &mut leases.fences;

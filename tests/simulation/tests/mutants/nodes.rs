@@ -26,8 +26,8 @@ const CONFIRM_ANY_KEY: Patch = Patch {
 /// Counters are seldom apart where clocks make them alike. This alone breaks nothing.
 const NO_HINT: Patch = Patch {
     file: MEMORY,
-    find: "let next = self.next(counters).max(clamped(hint, wall));",
-    replace: "let next = self.next(counters);",
+    find: "let next = self.next(counters, false).max(clamped(hint, wall));",
+    replace: "let next = self.next(counters, false);",
 };
 
 pub(crate) const NODES: &[Mutant] = &[
@@ -35,7 +35,7 @@ pub(crate) const NODES: &[Mutant] = &[
         name: "a-counter-that-repeats",
         patches: &[Patch {
             file: MEMORY,
-            find: "highest.unwrap_or(0).saturating_add(1)",
+            find: "highest.unwrap_or(0).saturating_add(step)",
             replace: "highest.unwrap_or(0)",
         }],
         profile: "wild",
@@ -84,14 +84,14 @@ pub(crate) const NODES: &[Mutant] = &[
             NO_HINT,
             Patch {
                 file: ATTEMPT,
-                find: "let round = claim.confirm(token.as_u64(), &below);
+                find: "let round = claim.confirm(count, &below);
         before(clock, until, round.decided()).await;
 ",
                 replace: "let all: Vec<usize> = (0..votes.len()).collect();
-        let round = claim.confirm(token.as_u64(), &all);
+        let round = claim.confirm(count, &all);
         before(clock, until, round.decided()).await;
         if round.tally().is_won() {
-            return Agreement { token: Some(token), disagreement: None };
+            return Agreement { count: Some(count), disagreement: None };
         }
 ",
             },

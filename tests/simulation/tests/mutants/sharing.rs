@@ -6,6 +6,8 @@ use crate::table::{Mutant, Patch};
 
 const ATTEMPT: &str = "redlock-core/src/client/attempt.rs";
 const CLAIM: &str = "redlock-core/src/quorum/claim/sharing.rs";
+const FENCING: &str = "redlock-core/src/quorum/fencing.rs";
+const STORE: &str = "redlock-core/src/memory/store.rs";
 const MEMORY: &str = "redlock-core/src/memory/sharing.rs";
 
 pub(crate) const SHARING: &[Mutant] = &[
@@ -130,6 +132,26 @@ pub(crate) const SHARING: &[Mutant] = &[
         breaks: Invariant::Intent,
     },
     Mutant {
+        name: "a-counter-at-the-writers-token",
+        patches: &[Patch {
+            file: FENCING,
+            find: "count.saturating_sub(u64::from(kind != Kind::Read))",
+            replace: "count.saturating_sub(u64::from(kind != Kind::Read) * 0)",
+        }],
+        profile: "sharing",
+        breaks: Invariant::TokenUnique,
+    },
+    Mutant {
+        name: "a-writer-that-takes-the-number-of-readers",
+        patches: &[Patch {
+            file: STORE,
+            find: "if is_reading { 0 } else { 2 }",
+            replace: "if is_reading { 0 } else { 1 }",
+        }],
+        profile: "sharing",
+        breaks: Invariant::TokenUnique,
+    },
+    Mutant {
         name: "a-readers-token-not-confirmed",
         patches: &[Patch {
             file: ATTEMPT,
@@ -139,7 +161,7 @@ pub(crate) const SHARING: &[Mutant] = &[
         let unconfirmed = || TokenChoice::of(&acquisition.answers_now(&claim.nodes));
         match is_reader.then(unconfirmed).flatten() {
             Some(choice) => Agreement {
-                token: Some(choice.token),
+                count: Some(choice.count),
                 disagreement: None,
             },
             None => agree(context, &claim, &acquisition, until).await,
