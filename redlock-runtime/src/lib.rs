@@ -68,7 +68,7 @@
 //!
 //! # Fencing
 //! A process can stand still between its last look at the lease and its write. With `fencing = true` a lock
-//! has a number that is higher than that of every lock before, [`LeaseHandle::fencing_token`]; a store that
+//! has a number that is higher than that of every lock before (readers may share one), [`LeaseHandle::fencing_token`]; a store that
 //! refuses smaller numbers than the highest it has seen is safe.
 //!
 //! # Errors

@@ -184,7 +184,7 @@ fn all_keys(key: &Resource, prefix: &[u8]) -> Resource {
     Resource::all(permits.all().names().chain(beside))
 }
 
-/// `taken from web-7/3121 on a, b; c: no answer in 50 ms`
+/// `taken from web-7/3121 on a and b; c: no answer in 103 ms`
 impl fmt::Display for ForceReleased {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.taken_from.is_empty() {

@@ -75,8 +75,7 @@ macro_rules! for_each_parameter {
             /// ```
             retry_delay: Duration, default Duration::from_millis(200);
 
-            /// The drift allowed for is ttl × this + 2 ms. Default: 0.01. Less is refused unless the
-            /// [restart check](crate::Config::restart_check) is off.
+            /// The drift allowed for is ttl × this + 2 ms. Default: 0.01.
             ///
             /// ```
             /// use redlock_runtime::parameters::LockOptions;
