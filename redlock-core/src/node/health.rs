@@ -1,5 +1,6 @@
 //! Figures about a node beyond its vote, for operators.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::{NodeError, NodeErrorKind, NodeStatus};
@@ -31,6 +32,9 @@ pub struct NodeHealth {
     pub clock: Option<ClockOffset>,
     /// True if a second connection watches the node for released locks.
     pub is_watched: bool,
+    /// The command to run on the server, if its user lacked a permission for locks with readers and writers when
+    /// the connection was made: `ACL SETUSER …`.
+    pub mend_readers: Option<Arc<str>>,
 }
 
 impl NodeHealth {
@@ -89,6 +93,7 @@ impl NodeHealth {
                 .flatten()
                 .max_by_key(worse_clock),
             is_watched: self.is_watched || other.is_watched,
+            mend_readers: self.mend_readers.or(other.mend_readers),
         }
     }
 }

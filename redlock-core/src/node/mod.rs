@@ -174,6 +174,17 @@ impl NodeError {
         self
     }
 
+    /// True if this error, in the place of a vote, means that the node does not vote. A command that the user may
+    /// not run, keys in several slots and a missing script concern only the operation: the node serves others.
+    pub(crate) fn concerns_the_node(&self) -> bool {
+        let of_the_operation = ["NOSCRIPT", "CROSSSLOT"];
+        match self.kind {
+            NodeErrorKind::Denied => self.detail.starts_with("NOAUTH"),
+            NodeErrorKind::Server => !of_the_operation.iter().any(|it| self.detail.starts_with(it)),
+            _ => false,
+        }
+    }
+
     /// The kind of the error.
     pub fn kind(&self) -> NodeErrorKind {
         self.kind
@@ -229,6 +240,34 @@ mod tests {
         }
         for text in ["OOM command not allowed", "ERR NOPERMS", "READONLY no"] {
             assert_eq!(kind(text), NodeErrorKind::Server, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_operation_that_may_not_run_says_nothing_of_the_node() {
+        let server = |text: &str| NodeError::server(text.as_bytes());
+        for (error, concerns_the_node) in [
+            (server("OOM command not allowed when used memory > 'maxmemory'."), true),
+            (server("MISCONF Errors writing to the AOF file"), true),
+            (server("NOREPLICAS Not enough good replicas to write."), true),
+            (server("LOADING Redis is loading the dataset in memory"), true),
+            (server("READONLY You can't write against a read only replica."), true),
+            (server("BUSY Redis is busy running a script."), true),
+            (server("ERR proxy lost its server"), true),
+            (server("NOAUTH Authentication required."), true),
+            (server("NOPERM User locker has no permissions to run the 'zadd' command"), false),
+            (server("NOPERM this user has no permissions to access one of the keys"), false),
+            (server("NOPERM its ACL has to allow +zadd"), false),
+            (
+                server("ERR The user executing the script can't run this command or subcommand script: f_1"),
+                false,
+            ),
+            (server("CROSSSLOT Keys in request don't hash to the same slot"), false),
+            (server("NOSCRIPT No matching script."), false),
+            (NodeError::sent(NodeErrorKind::TimedOut, "late"), false),
+            (NodeError::sent(NodeErrorKind::Quarantined, "it may have forgotten locks"), false),
+        ] {
+            assert_eq!(error.concerns_the_node(), concerns_the_node, "{error}");
         }
     }
 

@@ -88,15 +88,27 @@ fn unknown_pool(config: &Config, name: &str) -> String {
     )
 }
 
-fn override_of<'a>(overridden: &'a [Overridden], site: &Site) -> Option<&'a SiteConfig> {
+pub(super) fn override_of<'a>(overridden: &'a [Overridden], site: &Site) -> Option<&'a SiteConfig> {
     let found = overridden.iter().find(|it| std::ptr::eq(it.site, site));
     found.map(|it| &it.config)
 }
 
 /// The values of `site` that are known before a call.
-fn options_of(config: &Config, site: &Site, own: Option<&SiteConfig>) -> LockOptions {
+pub(super) fn options_of(config: &Config, site: &Site, own: Option<&SiteConfig>) -> LockOptions {
     let own = own.map_or(LockOptions::NONE, |own| own.options);
     own.above(site.options).above(config.defaults)
+}
+
+/// The names of the pools that `site` locks on, sorted.
+pub(super) fn pools_of(config: &Config, site: &Site, own: Option<&SiteConfig>) -> Vec<String> {
+    let own = own.and_then(|own| own.pools.clone());
+    let defaults = || config.default_pools.clone();
+    let mut names = own.unwrap_or_else(|| match site.pool_names() {
+        Some(names) => names.iter().map(|&name| name.to_owned()).collect(),
+        None => defaults().unwrap_or_else(|| config.pools.keys().cloned().collect()),
+    });
+    names.sort_unstable();
+    names
 }
 
 /// The values that a call of `site` will have, if they are known before the call.
@@ -124,16 +136,7 @@ fn check_values(config: &Config, site: &Site, own: Option<&SiteConfig>) -> Resul
 
 /// Two functions that lock the same template on different pools do not exclude each other.
 fn warn_of_split_templates(config: &Config, sites: &[&Site], overridden: &[Overridden]) {
-    let pools_of = |site: &Site| -> Vec<String> {
-        let own = override_of(overridden, site).and_then(|own| own.pools.clone());
-        let defaults = || config.default_pools.clone();
-        let mut names = own.unwrap_or_else(|| match site.pool_names() {
-            Some(names) => names.iter().map(|&name| name.to_owned()).collect(),
-            None => defaults().unwrap_or_else(|| config.pools.keys().cloned().collect()),
-        });
-        names.sort_unstable();
-        names
-    };
+    let pools_of = |site: &Site| pools_of(config, site, override_of(overridden, site));
     for (index, one) in sites.iter().enumerate() {
         for other in &sites[index + 1..] {
             if one.resource_template() == other.resource_template()

@@ -1,6 +1,7 @@
 //! From a configuration to a running registry.
 
 mod check_config;
+mod check_permissions;
 mod check_sites;
 mod cluster;
 mod overrides;
@@ -22,8 +23,10 @@ use crate::error::InitError;
 use crate::registry::io::io;
 use crate::registry::pools::Pool;
 use crate::registry::{Parts, Registry, scope, signal};
+use crate::site::{Site, sites};
 use crate::telemetry;
 use check_config::check_config;
+use check_permissions::check_permissions;
 use check_sites::{check_overridden, check_sites};
 use overrides::{Overridden, resolve};
 
@@ -64,8 +67,8 @@ pub struct Redlock {
 /// [`InitError`] with every problem: no pools, a URL that makes no sense, two pools that are one
 /// node, a server that a lock cannot rely on (see [`Config::vetting`]), default values outside the limits,
 /// a function that names a pool which is not configured, or a ttl above `max_ttl`, an override
-/// that fits no function or several, default pools that deny the login if the others are no majority, and
-/// a registry that is running already.
+/// that fits no function or several, default pools that deny the login if the others are no majority, a
+/// function with a `mode` whose pools do not allow it, and a registry that is running already.
 ///
 /// # Cancellation
 /// Dropping the future starts nothing.
@@ -217,9 +220,13 @@ impl Registry {
                 }
             }
         }
-        if !refused.is_empty() {
-            return Err(InitError { problems: refused });
-        }
+        refused.extend(check_permissions(
+            &config,
+            &plan.sites,
+            &plan.overridden,
+            &pools,
+        ));
+        none_of(refused)?;
         let registry = Registry::new(parts(&config, &plan.overridden, environment, pools));
         registry.check_logins()?;
         registry.recheck_at_new_epochs();
@@ -267,6 +274,8 @@ impl fmt::Debug for Redlock {
 pub(crate) struct Plan {
     pub(crate) addresses: BTreeMap<String, PoolAddress>,
     pub(crate) overridden: Vec<Overridden>,
+    /// The functions that are checked against the servers.
+    pub(crate) sites: Vec<&'static Site>,
 }
 
 impl Plan {
@@ -280,7 +289,8 @@ impl Plan {
     /// Checks the configuration with all functions of the program.
     pub(crate) fn checked_with_sites(config: &Config) -> Result<Self, InitError> {
         let mut problems = Vec::new();
-        let plan = Self::of(config, &mut problems);
+        let mut plan = Self::of(config, &mut problems);
+        plan.sites = sites();
         check_sites(config, &plan.overridden, &mut problems);
         none_of(problems).map(|()| plan)
     }
@@ -289,9 +299,11 @@ impl Plan {
         let addresses = check_config(config, problems);
         let overridden = resolve(config, problems);
         check_overridden(config, &overridden, problems);
+        let sites = overridden.iter().map(|it| it.site).collect();
         Self {
             addresses,
             overridden,
+            sites,
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Makes a connection that may vote.
 
+use std::fmt::Write as _;
 use std::io;
+use std::sync::Arc;
 
 use bytes::{Buf as _, BytesMut};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -8,7 +10,9 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use crate::model::resource::Shown;
 use crate::node::NodeError;
 use crate::redis::address::{Login, Server};
-use crate::redis::protocol::scripts::{introductions, release_each_trial};
+use crate::redis::protocol::scripts::{
+    NEEDED, introductions, permissions_trial, release_each_trial,
+};
 use crate::redis::protocol::wire::{Value, decode, pack};
 
 use super::errors::{CLOSED, GARBLED, broken, not_connected, rejected, rejected_as};
@@ -21,10 +25,20 @@ pub(in crate::redis) struct Connected {
     pub(in crate::redis) stream: Box<dyn Stream>,
     /// The socket below, if another runtime can watch it.
     pub(in crate::redis) socket: Option<Movable>,
-    /// True if the server's ACL allows the script of several releases.
-    pub(in crate::redis) release_each: bool,
+    /// What the server's ACL allows.
+    pub(in crate::redis) allowed: Allowed,
     /// What the server told of itself, if it was asked.
     pub(in crate::redis) facts: Facts,
+}
+
+/// What the server's ACL allows the user beyond the commands that every lock needs.
+#[derive(Default)]
+pub(in crate::redis) struct Allowed {
+    /// True if it allows the script of several releases.
+    pub(in crate::redis) release_each: bool,
+    /// The command that an operator has to run for locks with readers and writers, if the user lacks a command of
+    /// theirs.
+    pub(in crate::redis) mend_readers: Option<Arc<str>>,
 }
 
 /// The questions to a server about itself.
@@ -47,12 +61,12 @@ pub(in crate::redis) async fn connect(
 ) -> Result<Connected, NodeError> {
     let mut socket = Socket::open(server).await?;
     let stream = socket.stream();
-    let (release_each, facts) = handshake(stream, &server.login, info_level, key_prefix).await?;
+    let (allowed, facts) = handshake(stream, &server.login, info_level, key_prefix).await?;
     let (stream, socket) = socket.lendable();
     Ok(Connected {
         stream,
         socket,
-        release_each,
+        allowed,
         facts,
     })
 }
@@ -70,7 +84,7 @@ async fn handshake(
     login: &Login,
     info_level: InfoLevel,
     key_prefix: &[u8],
-) -> Result<(bool, Facts), NodeError> {
+) -> Result<(Allowed, Facts), NodeError> {
     let mut buffer = BytesMut::new();
     let hello = greet(stream, &mut buffer, login).await?;
     vet_version(&hello.version)?;
@@ -88,8 +102,8 @@ async fn handshake(
         Facts::of_role(hello.is_replica),
     )
     .await?;
-    let release_each = introduce(stream, &mut buffer, key_prefix).await?;
-    Ok((release_each, facts))
+    let allowed = introduce(stream, &mut buffer, login, key_prefix).await?;
+    Ok((allowed, facts))
 }
 
 /// Logs in, and reads what a server tells of itself in its greeting.
@@ -114,26 +128,46 @@ pub(in crate::redis) async fn greet(
     }
 }
 
-/// Makes the server remember the scripts. True if it runs that of several releases.
+/// Makes the server remember the scripts, and sees what the user may run.
 async fn introduce(
     stream: &mut dyn Stream,
     buffer: &mut BytesMut,
+    login: &Login,
     key_prefix: &[u8],
-) -> Result<bool, NodeError> {
-    let scripts: Vec<_> = introductions(key_prefix).collect();
+) -> Result<Allowed, NodeError> {
+    let scripts: Vec<_> = introductions().collect();
+    let trials = [release_each_trial(key_prefix), permissions_trial(key_prefix)];
     // All at once: with a round trip for each, a far server would take longer than `connect_timeout`, and so would
     // one to which many processes connect at the same time.
-    let trial = release_each_trial(key_prefix);
-    ask(stream, buffer, &[trial, scripts.concat()].concat()).await?;
+    ask(stream, buffer, &[trials.concat(), scripts.concat()].concat()).await?;
+    let mend = |rules: &str| format!("ACL SETUSER {} {rules}", Shown(login.user().as_bytes()));
+    let refused = |error: String| {
+        let what = "the server does not run the scripts that a release needs";
+        let mut detail = format!("{what}: {error}");
+        if error.starts_with("NOPERM") {
+            // Writing to a string does not fail.
+            let _ = write!(detail, "; run there: {}", mend(NEEDED));
+        }
+        rejected_as(&error, &detail)
+    };
     let release_each = answer(stream, buffer, |_| ()).await?.is_ok();
+    let missing = answer(stream, buffer, text).await?.map_err(refused)?;
     for _ in &scripts {
-        let refused = |error: String| {
-            let what = "the server does not run the scripts that a release needs";
-            rejected_as(&error, &format!("{what}: {error}"))
-        };
         answer(stream, buffer, |_| ()).await?.map_err(refused)?;
     }
-    Ok(release_each)
+    let missing = missing.trim_start();
+    Ok(Allowed {
+        release_each,
+        mend_readers: (!missing.is_empty()).then(|| mend(missing).into()),
+    })
+}
+
+/// The text of a reply.
+fn text(value: &Value<'_>) -> String {
+    match value {
+        Value::Bulk(text) => String::from_utf8_lossy(text).into_owned(),
+        _ => String::new(),
+    }
 }
 
 /// Asks the server about itself, all at once. Facts that its ACL hides stay unknown.
@@ -146,10 +180,6 @@ async fn inquire(
     if info_level == InfoLevel::None {
         return Ok(facts);
     }
-    let text = |value: &Value<'_>| match value {
-        Value::Bulk(text) => String::from_utf8_lossy(text).into_owned(),
-        _ => String::new(),
-    };
     let patterns: &[&[u8]] = match info_level {
         InfoLevel::Persistence => &[b"append*", b"no-appendfsync-on-rewrite"],
         _ => &[],

@@ -231,6 +231,7 @@ pub(super) const FORCE_RELEASE: &str = "local lost, left, live = {}, {}, 0 \
        local value = redis.pcall('GET', key) \
        if type(value) == 'table' then \
          local readers = redis.pcall('ZRANGE', key, '-inf', '+inf', 'BYSCORE') \
+         if readers.err and not string.find(readers.err, 'WRONGTYPE', 1, true) then return readers end \
          for _, reader in ipairs(readers) do \
            if lost[reader] then redis.call('ZREM', key, reader) end \
          end \
@@ -247,34 +248,69 @@ pub(super) const FORCE_RELEASE: &str = "local lost, left, live = {}, {}, 0 \
      table.sort(left) \
      return table.concat(left, '\\n')";
 
-/// The commands that the user may not run, tested on a key that never exists, under the prefix in ARGV
-/// (a key in KEYS would have to be in a slot of the Cluster node). Without this test only a lock would
-/// show it: without DEL, all works until a release leaves the key. An error that the user may not touch
-/// this key is no answer, nor is an error of another kind. Redis 7.0 words the error differently from
-/// later versions and Valkey.
+/// A function that calls commands without an effect. It names those that the user may not run, with a space and a
+/// `+` before each; and it returns the first error of another kind. That the user may not touch the key is such an
+/// error. Redis 7.0 words a denial differently from later versions and Valkey.
+macro_rules! denied {
+    () => {
+        "local function denied(calls) \
+           local missing, other = '', false \
+           for _, call in ipairs(calls) do \
+             local answer = redis.pcall(unpack(call)) \
+             local why = type(answer) == 'table' and answer.err \
+             if why and (string.find(why, 'run this command', 1, true) \
+               or string.find(why, 'permissions to run the', 1, true)) then \
+               missing = missing .. ' +' .. string.lower(call[1]) \
+             elseif why then other = other or answer end \
+           end \
+           return missing, other \
+         end "
+    };
+}
+pub(super) use denied;
+
+/// Calls of the commands that readers and writers need beside the others, which change nothing.
+macro_rules! reader_commands {
+    ($key:literal) => {
+        concat!(
+            "{{'ZADD', ", $key, ", 'XX', '1', ''}, {'ZSCORE', ", $key, ", ''}, {'ZREM', ", $key,
+            ", ''}, {'ZREMRANGEBYSCORE', ", $key, ", '-inf', '0'}, {'ZRANGE', ", $key, ", '0', '0'}}"
+        )
+    };
+}
+pub(super) use reader_commands;
+
+/// The commands that every lock needs, as an operator allows them.
+pub(in crate::redis) const NEEDED: &str = "+set +get +del +pexpire +pttl +evalsha +eval +time";
+
+/// Tests what the user may run, on a key that never exists, under the prefix in ARGV (a key in KEYS would have to be
+/// in a slot of the Cluster node). Without this test only a lock would show it: without DEL, all works until a
+/// release leaves the key. An error names what every lock needs; the answer is what only readers and writers need.
 static PERMISSIONS: LazyLock<Script> = LazyLock::new(|| {
-    Script::new(
-        "local key, missing = ARGV[1] .. 'redlock:permissions', '' \
-         for _, call in ipairs({ \
+    Script::new(concat!(
+        denied!(),
+        "local key = ARGV[1] .. 'redlock:permissions' \
+         local missing = denied({ \
            {'TIME'}, {'GET', key}, {'PTTL', key}, {'DEL', key}, {'PEXPIRE', key, '1'}, \
            {'SET', key, '', 'XX', 'PX', '1'}, \
-         }) do \
-           local answer = redis.pcall(unpack(call)) \
-           local why = type(answer) == 'table' and answer.err \
-           if why and (string.find(why, 'run this command', 1, true) \
-             or string.find(why, 'permissions to run the', 1, true)) then \
-             missing = missing .. ' +' .. string.lower(call[1]) \
-           end \
-         end \
+         }) \
          if missing ~= '' then return {err = 'NOPERM its ACL has to allow' .. missing} end \
-         return 1",
-    )
+         return (denied(",
+        reader_commands!("key"),
+        "))",
+    ))
 });
+
+/// The call of that test.
+pub(in crate::redis) fn permissions_trial(key_prefix: &[u8]) -> Vec<u8> {
+    let words = [b"EVAL", PERMISSIONS.text.as_bytes(), b"0", key_prefix];
+    pack(words.into_iter())
+}
 
 /// Makes the server remember every script, without a key and so without an effect. Otherwise the first
 /// release would be answered with NOSCRIPT, and if that answer were lost, the SET before it would not
 /// be undone. It also shows whether the server's ACL allows scripts and the commands in them.
-pub(in crate::redis) fn introductions(key_prefix: &[u8]) -> impl Iterator<Item = Vec<u8>> {
+pub(in crate::redis) fn introductions() -> impl Iterator<Item = Vec<u8>> {
     let scripts = [
         &ACQUIRE_ALL,
         &ACQUIRE_FENCED,
@@ -301,13 +337,11 @@ pub(in crate::redis) fn introductions(key_prefix: &[u8]) -> impl Iterator<Item =
         ];
         pack(words.into_iter())
     };
-    let asked = [b"EVAL", PERMISSIONS.text.as_bytes(), b"0", key_prefix];
-    let asked = pack(asked.into_iter());
     let known = scripts
         .chain(shared)
         .map(move |script| run(b"EVAL", script.text));
     let called = run(b"EVALSHA", &RELEASE.sha);
-    [asked].into_iter().chain(known).chain([called])
+    known.chain([called])
 }
 
 /// The names and texts of the scripts, for a simulated server.

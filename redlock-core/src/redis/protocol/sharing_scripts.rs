@@ -10,7 +10,7 @@
 
 use std::sync::LazyLock;
 
-use super::scripts::Script;
+use super::scripts::{Script, denied, reader_commands};
 
 /// The beginning of each script: the key's value. A key that is no string is another's.
 macro_rules! held {
@@ -99,7 +99,7 @@ macro_rules! counted {
 /// number: granted, and the counter stands there; `=` and a value: another holder's; `i` and an id: a writer
 /// waits; 0: the key is no string. A refusal is remembered for `advice` ms.
 ///
-/// Unless they were `tried` on the same connection, it tries each command that the scripts of readers need,
+/// Unless they were `tried` when the connection began, it tries each command that the scripts of readers need,
 /// before it writes: a user without one of them would leave entries behind. Its first write is a command that a
 /// server without memory refuses.
 ///
@@ -121,20 +121,14 @@ pub(super) static ACQUIRE_READ: LazyLock<Script> = LazyLock::new(|| {
            end \
            return why \
          end \
-         if ARGV[4] ~= 'tried' then \
-           for _, call in ipairs({ \
-             {'ZADD', 'XX', '1', ''}, {'ZSCORE', ''}, {'ZREM', ''}, {'ZRANGE', '0', '0'}, \
-             {'ZREMRANGEBYSCORE', '-inf', digits(now)}, \
-           }) do \
-             table.insert(call, 2, KEYS[2]) \
-             local answer = redis.pcall(unpack(call)) \
-             local why = type(answer) == 'table' and answer.err \
-             if why and (string.find(why, 'run this command', 1, true) \
-               or string.find(why, 'permissions to run the', 1, true)) then \
-               return {err = 'NOPERM its ACL has to allow +' .. string.lower(call[1])} \
-             end \
-             if why then return answer end \
-           end \
+         ",
+        denied!(),
+        "if ARGV[4] ~= 'tried' then \
+           local missing, other = denied(",
+        reader_commands!("KEYS[2]"),
+        ") \
+           if missing ~= '' then return {err = 'NOPERM its ACL has to allow' .. missing} end \
+           if other then return other end \
          end ",
         counted!("0"),
         "local ends, life = now + ARGV[2], ARGV[2] \

@@ -3,6 +3,7 @@
 //! An answer costs a few plain stores and reads no clock. Errors, checks and changes of the connection
 //! take a mutex.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use tokio::time::Instant;
 use super::refusals::Refusals;
 use crate::node::NodeHealth;
 use crate::node::{ClockOffset, ErrorCounts, LastError, NodeError, NodeErrorKind};
+use crate::redis::connection::handshake::Allowed;
 
 /// The figures of a node, over all its connections.
 pub(in crate::redis) struct NodeMetrics {
@@ -31,6 +33,7 @@ struct ConnectionState {
     connections: u64,
     last_error: Option<(NodeError, Instant)>,
     clock: Option<ClockReading>,
+    mend_readers: Option<Arc<str>>,
 }
 
 /// The node's clock compared with this host's, by one check.
@@ -54,6 +57,7 @@ impl NodeMetrics {
                 connections: 0,
                 last_error: None,
                 clock: None,
+                mend_readers: None,
             }),
         }
     }
@@ -66,6 +70,11 @@ impl NodeMetrics {
         state.connections += 1;
         // The new connection may lead to another server, with another clock.
         state.clock = None;
+    }
+
+    /// Records what the ACL allows the user of a new connection.
+    pub(super) fn allowed(&self, allowed: Allowed) {
+        self.state.lock().mend_readers = allowed.mend_readers;
     }
 
     /// Records that there is no connection, for the reason `error`.
@@ -150,6 +159,7 @@ impl NodeMetrics {
                 within: reading.within,
                 ago: now.saturating_duration_since(reading.at),
             }),
+            mend_readers: state.mend_readers.clone(),
             ..NodeHealth::default()
         }
     }

@@ -30,7 +30,7 @@ pub(in crate::redis) struct Encoding {
     /// The key of the node's marker, if a fenced acquisition has to check it. It is the same for all
     /// nodes of one client.
     pub(in crate::redis) marker: Option<Arc<[u8]>>,
-    /// True once a reader was admitted on the connection: its user may run what the scripts of readers need.
+    /// True if the connection's user may run what the scripts of readers need.
     pub(in crate::redis) readers_tried: bool,
     /// True if the script of several releases may be called.
     pub(in crate::redis) release_each: bool,
@@ -40,16 +40,6 @@ impl Encoding {
     /// True if the acquisition need not try the commands of readers.
     fn has_tried(&self, operation: &Operation) -> bool {
         self.readers_tried && operation.sharing().is_some_and(Sharing::is_reading)
-    }
-
-    /// Remembers that a reader was admitted.
-    pub(in crate::redis) fn heard(&mut self, operation: &Operation, answer: &Answer) {
-        if operation.sharing().is_some_and(Sharing::is_reading)
-            && operation.want().is_acquisition()
-            && matches!(answer, Answer::Granted { .. })
-        {
-            self.readers_tried = true;
-        }
     }
 }
 

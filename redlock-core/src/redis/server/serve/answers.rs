@@ -123,7 +123,6 @@ impl Serve {
                     self.doubt();
                 }
                 let answer = interpret(&operation, self.epoch, value);
-                self.encoding.heard(&operation, &answer);
                 let answer = self.as_far_as_it_counts(&operation, answer);
                 if let Answer::Failed(error) = &answer {
                     if let Some(owed) = Owed::for_release(&operation, route, &self.inbox.time) {
@@ -132,9 +131,7 @@ impl Serve {
                     self.inbox.metrics.failed(error.kind(), 1);
                     self.inbox.metrics.record_error(error);
                 }
-                if !is_noscript(value) {
-                    self.judge(&operation, &answer);
-                }
+                self.judge(&operation, &answer);
                 reply.answer(answer);
             }
             Purpose::Owed(owed) => {

@@ -140,9 +140,10 @@ impl Serve {
             marker: server_check
                 .as_ref()
                 .and_then(|server_check| server_check.lock().marker_key()),
-            readers_tried: false,
-            release_each: connected.release_each,
+            readers_tried: connected.allowed.mend_readers.is_none(),
+            release_each: connected.allowed.release_each,
         };
+        inbox.metrics.allowed(connected.allowed);
         let quarantine = server_check.as_ref().map(|_| {
             let detail = "connected; its restart check is under way";
             NodeError::unsent(NodeErrorKind::NotConnected, detail)

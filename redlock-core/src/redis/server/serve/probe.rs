@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use crate::env::caught::log;
 use crate::node::operation::{Operation, Want};
-use crate::node::{Answer, NodeError, NodeErrorKind};
+use crate::node::{Answer, NodeError};
 use crate::redis::protocol::wire::{Value, pack};
 
 use super::{Purpose, Serve};
@@ -20,7 +20,7 @@ impl Serve {
         match (answer, operation.want()) {
             (Answer::Failed(error), want)
                 if (want.is_acquisition() || matches!(want, Want::Extend { .. }))
-                    && matches!(error.kind(), NodeErrorKind::Server | NodeErrorKind::Denied) =>
+                    && error.concerns_the_node() =>
             {
                 self.refused(error);
             }
@@ -51,13 +51,15 @@ impl Serve {
             .inbox
             .part()
             .is_some_and(|part| part.reads(value).is_some());
-        match value {
-            // The user may not use that key, or another server has its slot. The answer says nothing.
-            Value::Error(text) if is_elsewhere || text.starts_with(b"NOPERM") => {
-                self.probe_at(Instant::now() + EVERY);
-            }
-            Value::Error(text) => self.refused(&NodeError::server(text)),
-            _ => self.voted(),
+        let Value::Error(text) = value else {
+            return self.voted();
+        };
+        let error = NodeError::server(text);
+        if is_elsewhere || !error.concerns_the_node() {
+            // The user may not use that key, or another server has its slot.
+            self.probe_at(Instant::now() + EVERY);
+        } else {
+            self.refused(&error);
         }
     }
 

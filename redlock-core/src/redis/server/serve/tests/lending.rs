@@ -111,7 +111,10 @@ impl Scene {
             let connected = Connected {
                 stream: Box::new(stream),
                 socket: Some(socket),
-                release_each: true,
+                allowed: Allowed {
+                    release_each: true,
+                    ..Allowed::default()
+                },
                 facts: Facts::of_role(false),
             };
             let serve = Serve::new(connected, &its_inbox, &Arc::new(options), None);

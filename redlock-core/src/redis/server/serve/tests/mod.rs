@@ -16,6 +16,7 @@ use crate::model::token::{OwnerToken, TokenSource};
 use crate::node::operation::{Operation, Want};
 use crate::node::{Answer, NodeStatus};
 use crate::quorum::round::{Goal, Round};
+use crate::redis::connection::handshake::Allowed;
 use crate::redis::connection::vetting::Facts;
 use crate::restart_check::{CheckedSet, RestartCheck};
 
@@ -277,7 +278,10 @@ fn connected(reader: impl AsyncRead + Send + Unpin + 'static, sink: &Arc<impl Si
     Connected {
         stream: Box::new(Halves(reader, Arc::clone(sink))),
         socket: None,
-        release_each: true,
+        allowed: Allowed {
+            release_each: true,
+            ..Allowed::default()
+        },
         facts: Facts::of_role(false),
     }
 }

@@ -42,7 +42,10 @@ impl Scene {
             let connected = Connected {
                 stream: Box::new(socket.clone()),
                 socket: Some(socket),
-                release_each: true,
+                allowed: Allowed {
+                    release_each: true,
+                    ..Allowed::default()
+                },
                 facts: Facts::of_role(false),
             };
             Serving::new(Serve::new(connected, &inbox, &Arc::new(options), None))

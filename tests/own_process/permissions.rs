@@ -1,0 +1,58 @@
+//! A program with readers, on servers whose ACL does not allow their commands. In a binary of its own: `init`
+//! checks every annotated function that is linked in.
+
+use std::time::Duration;
+
+use redlock_runtime::config::RestartCheck;
+use redlock_runtime::{Config, LockError, init, redlock};
+use redlock_tests::Nodes;
+
+const SOON: Duration = Duration::from_secs(20);
+
+#[redlock(resource = "shop:report", mode = "read", retry_count = 0)]
+async fn shows() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = "shop:order", permits = 3)]
+async fn charges() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[tokio::test]
+async fn init_names_function_pool_and_command_and_the_line_that_it_gives_is_enough() {
+    let nodes = Nodes::start(3).await;
+    let rules = "reset on >s3cret ~shop:* ~redlock:* +set +get +del +pexpire +pttl +evalsha +eval +time +info";
+    let mut config = Config::new()
+        .node_timeout(SOON)
+        .connect_timeout(SOON)
+        .restart_check(RestartCheck::Off);
+    for (node, name) in nodes.iter().zip('a'..) {
+        let user = ["ACL", "SETUSER", "locker"].into_iter();
+        node.command(user.chain(rules.split(' ')));
+        let url = node.url().replace("://", "://locker:s3cret@");
+        config = config.pool(name, url);
+    }
+    nodes[2].command(["ACL", "SETUSER", "locker", "+@sortedset", "-zrem"]);
+
+    let refused = init(config.clone()).await.map(|_| ()).unwrap_err();
+    let all = "ACL SETUSER locker +zadd +zscore +zrem +zremrangebyscore +zrange";
+    assert_eq!(
+        refused.problems(),
+        [format!(
+            "`permissions::shows` (tests/own_process/permissions.rs:12:1) has a `mode`, and 3 of its 3 pools do not \
+             allow their user the commands of readers and writers; run on `a`: {all}; on `b`: {all}; on `c`: \
+             ACL SETUSER locker +zrem",
+        )]
+    );
+    nodes[0].command(all.split(' '));
+    nodes[2].command(["ACL", "SETUSER", "locker", "+zrem"]);
+    // The others are a majority.
+    let redlock = init(config).await.unwrap();
+    for _ in 0..5 {
+        shows().await.unwrap();
+        charges().await.unwrap();
+    }
+    assert_eq!(redlock.registry().votes().voting, 3);
+    redlock.shutdown().await;
+}
