@@ -65,11 +65,14 @@ fn event(name: &str, arguments: &Group) -> Option<LogEvent> {
     let level = match name {
         "log" => level_of(parts.first()?)?,
         "log_throttled" => level_of(parts.get(2)?)?,
+        "log_node" => level_of(parts.get(1)?)?,
         "warn_throttled" => Some("warn".to_owned()),
         level if LEVELS.contains(&level) => Some(level.to_owned()),
         _ => return None,
     };
-    let text = parts.iter().find_map(|part| literal(part))?;
+    let mut texts = parts.iter().filter_map(|part| literal(part));
+    // A state without a reason has an empty one.
+    let text = texts.find(|text| !text.is_empty())?;
     let text = without_values(&text);
     (text != "…").then_some((level, text))
 }

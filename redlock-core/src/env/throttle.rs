@@ -14,7 +14,17 @@ use super::cause::{About, Cause};
 use super::environment::Environment;
 use super::{Clock, Moment, Spawn};
 
-const PERIOD: Duration = Duration::from_secs(1);
+/// How many lines of a cause may pass in which time.
+#[derive(Clone, Copy)]
+pub(crate) struct Pace {
+    pub(crate) lines: u32,
+    pub(crate) every: Duration,
+}
+
+const ONE_A_SECOND: Pace = Pace {
+    lines: 1,
+    every: Duration::from_secs(1),
+};
 
 /// The most causes that are told apart at a time. The lines of further ones are told as one cause for
 /// each text.
@@ -39,6 +49,7 @@ struct Shared {
     clock: Arc<dyn Clock>,
     spawner: Arc<dyn Spawn>,
     tell: Box<Tell>,
+    pace: Pace,
     state: Mutex<ThrottlesState>,
 }
 
@@ -50,8 +61,10 @@ struct ThrottlesState {
 }
 
 struct Throttle {
-    /// When the next line may pass.
+    /// When further lines may pass.
     opens: Moment,
+    /// The number of lines that may pass before.
+    left: u32,
     held_back: u64,
 }
 
@@ -59,7 +72,7 @@ impl Throttle {
     /// When what was held back is told in a line of its own. The second before belongs to the next event,
     /// whose line says the reason.
     fn tells(&self) -> Moment {
-        self.opens.saturating_add(PERIOD)
+        self.opens.saturating_add(ONE_A_SECOND.every)
     }
 }
 
@@ -70,10 +83,20 @@ impl Throttles {
         environment: &Environment,
         tell: impl Fn(&Cause, u64) + Send + Sync + 'static,
     ) -> Self {
+        Self::with_pace(ONE_A_SECOND, environment, tell)
+    }
+
+    /// The same with another pace than a line a second.
+    pub(crate) fn with_pace(
+        pace: Pace,
+        environment: &Environment,
+        tell: impl Fn(&Cause, u64) + Send + Sync + 'static,
+    ) -> Self {
         let shared = Shared {
             clock: Arc::clone(&environment.clock),
             spawner: Arc::clone(&environment.spawner),
             tell: Box::new(tell),
+            pace,
             state: Mutex::default(),
         };
         Self {
@@ -85,12 +108,21 @@ impl Throttles {
     /// may be written; `None` if it is held back.
     pub fn pass(&self, level: Level, text: &'static str, about: About) -> Option<u64> {
         let cause = Cause { level, text, about };
-        let now = self.shared.clock.now();
+        let (now, pace) = (self.shared.clock.now(), self.shared.pace);
         let begins = {
             let mut state = self.shared.state.lock();
             let throttle = state.throttle(cause, now);
             if now >= throttle.opens {
-                throttle.opens = now.saturating_add(PERIOD);
+                throttle.opens = now.saturating_add(pace.every);
+                // While there are too many, one line says how many.
+                throttle.left = if throttle.held_back > 0 {
+                    1
+                } else {
+                    pace.lines
+                };
+            }
+            if throttle.left > 0 {
+                throttle.left -= 1;
                 return Some(std::mem::take(&mut throttle.held_back));
             }
             throttle.held_back += 1;
@@ -123,6 +155,7 @@ impl ThrottlesState {
         }
         self.causes.entry(cause).or_insert(Throttle {
             opens: now,
+            left: 0,
             held_back: 0,
         })
     }
@@ -136,7 +169,8 @@ impl Shared {
         for (cause, throttle) in &mut self.state.lock().causes {
             if throttle.held_back > 0 && due(throttle) {
                 // The line about them is a line of this cause too.
-                throttle.opens = now.saturating_add(PERIOD);
+                throttle.opens = now.saturating_add(self.pace.every);
+                throttle.left = 0;
                 told.push((cause.clone(), std::mem::take(&mut throttle.held_back)));
             }
         }
@@ -296,7 +330,7 @@ mod tests {
         assert_eq!(accounted, events);
         assert!(lines.len() > 5, "{lines:?}");
         let pauses = lines.windows(2).map(|two| two[1].saturating_since(two[0]));
-        assert!(pauses.min() >= Some(PERIOD), "{lines:?}");
+        assert!(pauses.min() >= Some(ONE_A_SECOND.every), "{lines:?}");
     }
 
     #[test]

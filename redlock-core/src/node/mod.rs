@@ -8,6 +8,7 @@ pub(crate) mod hash_slot;
 mod health;
 pub(crate) mod holders;
 mod holding;
+pub(crate) mod log;
 pub(crate) mod observe;
 pub(crate) mod operation;
 mod permits;
@@ -180,7 +181,9 @@ impl NodeError {
         let of_the_operation = ["NOSCRIPT", "CROSSSLOT"];
         match self.kind {
             NodeErrorKind::Denied => self.detail.starts_with("NOAUTH"),
-            NodeErrorKind::Server => !of_the_operation.iter().any(|it| self.detail.starts_with(it)),
+            NodeErrorKind::Server => !of_the_operation
+                .iter()
+                .any(|it| self.detail.starts_with(it)),
             _ => false,
         }
     }
@@ -247,25 +250,51 @@ mod tests {
     fn an_operation_that_may_not_run_says_nothing_of_the_node() {
         let server = |text: &str| NodeError::server(text.as_bytes());
         for (error, concerns_the_node) in [
-            (server("OOM command not allowed when used memory > 'maxmemory'."), true),
+            (
+                server("OOM command not allowed when used memory > 'maxmemory'."),
+                true,
+            ),
             (server("MISCONF Errors writing to the AOF file"), true),
-            (server("NOREPLICAS Not enough good replicas to write."), true),
-            (server("LOADING Redis is loading the dataset in memory"), true),
-            (server("READONLY You can't write against a read only replica."), true),
+            (
+                server("NOREPLICAS Not enough good replicas to write."),
+                true,
+            ),
+            (
+                server("LOADING Redis is loading the dataset in memory"),
+                true,
+            ),
+            (
+                server("READONLY You can't write against a read only replica."),
+                true,
+            ),
             (server("BUSY Redis is busy running a script."), true),
             (server("ERR proxy lost its server"), true),
             (server("NOAUTH Authentication required."), true),
-            (server("NOPERM User locker has no permissions to run the 'zadd' command"), false),
-            (server("NOPERM this user has no permissions to access one of the keys"), false),
-            (server("NOPERM its ACL has to allow +zadd"), false),
             (
-                server("ERR The user executing the script can't run this command or subcommand script: f_1"),
+                server("NOPERM User locker has no permissions to run the 'zadd' command"),
                 false,
             ),
-            (server("CROSSSLOT Keys in request don't hash to the same slot"), false),
+            (
+                server("NOPERM this user has no permissions to access one of the keys"),
+                false,
+            ),
+            (server("NOPERM its ACL has to allow +zadd"), false),
+            (
+                server(
+                    "ERR The user executing the script can't run this command or subcommand script: f_1",
+                ),
+                false,
+            ),
+            (
+                server("CROSSSLOT Keys in request don't hash to the same slot"),
+                false,
+            ),
             (server("NOSCRIPT No matching script."), false),
             (NodeError::sent(NodeErrorKind::TimedOut, "late"), false),
-            (NodeError::sent(NodeErrorKind::Quarantined, "it may have forgotten locks"), false),
+            (
+                NodeError::sent(NodeErrorKind::Quarantined, "it may have forgotten locks"),
+                false,
+            ),
         ] {
             assert_eq!(error.concerns_the_node(), concerns_the_node, "{error}");
         }

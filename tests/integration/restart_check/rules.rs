@@ -143,6 +143,15 @@ async fn use_shared(set: &Set) -> Result<(), String> {
                 other => return Err(format!("{other:?}")),
             }
         }
+        let stuck = client()
+            .acquire(&nodes, &once("shop:stuck").kind(kind))
+            .await;
+        let _stuck = stuck.map_err(|error| error.to_string())?;
+        let released = client().force_release(&nodes, &"shop:stuck".into()).await;
+        let released = released.map_err(|error| error.to_string())?;
+        if released.taken_from.len() != 1 {
+            return Err(released.to_string());
+        }
     }
     Ok(())
 }
@@ -220,14 +229,15 @@ async fn the_documented_rules_are_enough_for_everything() {
 #[tokio::test]
 async fn each_line_of_the_page_allows_every_kind_as_it_stands() {
     for line in lines_to_paste() {
-        let node = RedisNode::start().await;
+        let node = server().await;
         node.command(line.split(' '));
         let url = node.url().replace("://", "://locker:s3cret@");
-        let set = Set::standard([url.clone()]).await;
+        let set = connected(&url).await;
         use_all(&set).await.unwrap();
         use_shared(&set).await.unwrap();
         use_permits(&set).await.unwrap();
         assert!(is_told(&node, &set, &url).await);
+        assert_eq!(denials(&node), "array([])");
     }
 }
 

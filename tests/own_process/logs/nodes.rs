@@ -24,12 +24,12 @@ async fn a_node_that_stops_answering_is_logged_once_and_so_is_its_first_answer()
     options.suspect_after = Duration::from_millis(50);
     options.dead_after = SOON * 2;
     let address = RedisAddress::parse(&node.url()).unwrap();
-    let frozen = redlock_core::RedisNode::start("frozen", address, options, &io);
+    let frozen = redlock_core::RedisNode::start("silent", address, options, &io);
     frozen.settled().await;
     // What is told of it in turn: true where it does not answer, false where it does again.
     let told = || -> Vec<bool> {
         let text = lines.text();
-        let of_it = text.lines().filter(|line| line.contains("pool=frozen"));
+        let of_it = text.lines().filter(|line| line.contains("pool=silent"));
         let is_quiet = |line: &str| {
             let is_quiet = line.contains("node does not answer");
             (is_quiet || line.contains("node answers again")).then_some(is_quiet)
@@ -198,4 +198,33 @@ async fn a_server_that_does_not_tell_of_released_locks_is_logged_once() {
         "{told:?}"
     );
     assert!(!text.contains("s3cret"), "{text}");
+}
+
+#[tokio::test]
+async fn a_node_that_comes_and_goes_has_few_lines() {
+    const CONNECTIONS: u64 = 15;
+    let lines = lines();
+    let node = RedisNode::start().await;
+    let io = IoThread::start().unwrap();
+    let mut options = RedisOptions::default();
+    options.connect_timeout = SOON;
+    let address = RedisAddress::parse(&node.url()).unwrap();
+    let flapping = redlock_core::RedisNode::start("flapping", address, options, &io);
+    for count in 1..=CONNECTIONS {
+        eventually("the next connection", SOON, async || {
+            let health = flapping.health();
+            let is_there = health.is_connected && health.connections == count;
+            is_there.then_some(()).ok_or(format!("{health:?}"))
+        })
+        .await;
+        node.command(["CLIENT", "KILL", "TYPE", "normal"]);
+    }
+    let text = lines.text();
+    let of_it: Vec<_> = text
+        .lines()
+        .filter(|it| it.contains("pool=flapping"))
+        .collect();
+    let at_debug = of_it.iter().filter(|it| it.contains("DEBUG")).count();
+    assert!(of_it.len() as u64 >= 2 * CONNECTIONS - 1, "{of_it:#?}");
+    assert_eq!(of_it.len() - at_debug, 12, "{of_it:#?}");
 }

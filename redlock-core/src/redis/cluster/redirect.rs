@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::env::caught::log;
 use crate::node::NodeError;
 use crate::redis::connection::errors::not_connected;
 use crate::redis::connection::vetting::{Facts, refused};
@@ -21,15 +20,19 @@ impl WholeCluster for ClusterShared {
         self.news.notify_one();
     }
 
-    fn vet(&self, server: &Server, facts: &Facts, vetting: Vetting) -> Result<(), NodeError> {
+    fn vet(
+        &self,
+        server: &Server,
+        facts: &Facts,
+        vetting: Vetting,
+    ) -> Result<Vec<String>, NodeError> {
         if facts.is_replica() {
             let detail = "it has become a replica; its master is not known yet";
             return Err(not_connected(detail));
         }
-        for warning in facts.judge_part(&self.name).under(vetting)? {
-            log!(warn, pool = %self.name, %server, "{warning}");
-        }
-        Ok(())
+        let warnings = facts.judge_part(&self.name).under(vetting)?;
+        let of_it = |warning| format!("{server}: {warning}");
+        Ok(warnings.into_iter().map(of_it).collect())
     }
 
     fn adopt(&self, owed: Vec<Owed>) {

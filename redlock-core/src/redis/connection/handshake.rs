@@ -136,10 +136,18 @@ async fn introduce(
     key_prefix: &[u8],
 ) -> Result<Allowed, NodeError> {
     let scripts: Vec<_> = introductions().collect();
-    let trials = [release_each_trial(key_prefix), permissions_trial(key_prefix)];
+    let trials = [
+        release_each_trial(key_prefix),
+        permissions_trial(key_prefix),
+    ];
     // All at once: with a round trip for each, a far server would take longer than `connect_timeout`, and so would
     // one to which many processes connect at the same time.
-    ask(stream, buffer, &[trials.concat(), scripts.concat()].concat()).await?;
+    ask(
+        stream,
+        buffer,
+        &[trials.concat(), scripts.concat()].concat(),
+    )
+    .await?;
     let mend = |rules: &str| format!("ACL SETUSER {} {rules}", Shown(login.user().as_bytes()));
     let refused = |error: String| {
         let what = "the server does not run the scripts that a release needs";

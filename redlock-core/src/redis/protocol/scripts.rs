@@ -273,8 +273,17 @@ pub(super) use denied;
 macro_rules! reader_commands {
     ($key:literal) => {
         concat!(
-            "{{'ZADD', ", $key, ", 'XX', '1', ''}, {'ZSCORE', ", $key, ", ''}, {'ZREM', ", $key,
-            ", ''}, {'ZREMRANGEBYSCORE', ", $key, ", '-inf', '0'}, {'ZRANGE', ", $key, ", '0', '0'}}"
+            "{{'ZADD', ",
+            $key,
+            ", 'XX', '1', ''}, {'ZSCORE', ",
+            $key,
+            ", ''}, {'ZREM', ",
+            $key,
+            ", ''}, {'ZREMRANGEBYSCORE', ",
+            $key,
+            ", '-inf', '0'}, {'ZRANGE', ",
+            $key,
+            ", '0', '0'}}"
         )
     };
 }

@@ -6,6 +6,7 @@ use parking_lot::Mutex;
 
 use crate::env::io_thread::IoThread;
 use crate::node::NodeHealth;
+use crate::node::log::NodeLog;
 use crate::redis::address::RedisAddress;
 use crate::redis::options::RedisOptions;
 use crate::redis::tracking::KeyTracking;
@@ -29,8 +30,9 @@ impl Link {
         part: Option<Part>,
         io: &IoThread,
     ) -> Self {
+        let log = NodeLog::new(Arc::clone(name), &io.environment());
         let inbox = Arc::new(Inbox::of_part(
-            Arc::clone(name),
+            log.clone(),
             options.max_in_flight,
             part,
             io.time(),
@@ -39,7 +41,7 @@ impl Link {
         // nodes are started.
         let server_check = options.checked_set.as_ref().map(|checked_set| {
             let clock = io.environment().clock;
-            let it = ServerCheck::new(name, checked_set, options.trust_aof, clock);
+            let it = ServerCheck::new(&log, checked_set, options.trust_aof, clock);
             Arc::new(Mutex::new(it))
         });
         let tracking = Arc::new(KeyTracking::new(
@@ -49,7 +51,6 @@ impl Link {
             io.clone(),
         ));
         let driver = Driver {
-            name: Arc::clone(name),
             address: Arc::clone(address),
             inbox: Arc::clone(&inbox),
             tracking: Arc::clone(&tracking),

@@ -8,9 +8,10 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::time::{Instant, timeout_at};
 
-use crate::env::caught::{log, unless_it_panics};
+use crate::env::caught::unless_it_panics;
 use crate::env::io_thread::IoThread;
 use crate::model::brief::Brief;
+use crate::node::log::log_node;
 use crate::node::{NodeError, NodeErrorKind};
 use crate::redis::address::RedisAddress;
 use crate::redis::connection::backoff::{Backoff, HasEnded, LONGEST_PAUSE};
@@ -25,7 +26,6 @@ use super::restart_check::ServerCheck;
 use super::serve::{ConnectionEnd, Serve, Serving};
 
 pub(super) struct Driver {
-    pub(super) name: Arc<str>,
     pub(super) address: Arc<RedisAddress>,
     pub(super) inbox: Arc<Inbox>,
     /// Is told the node's address, and when the node leaves a server that may still tell of keys.
@@ -65,10 +65,12 @@ impl Driver {
         loop {
             match self.connect().await {
                 Ok((located, connected)) => {
-                    log!(
+                    log_node!(
+                        self.inbox.log,
                         info,
-                        pool = %self.name, server = %self.address, at = %located.server,
+                        "",
                         "node connected",
+                        server = %self.address, at = %located.server
                     );
                     logged.clear();
                     if self.address.fails_over() {
@@ -119,10 +121,12 @@ impl Driver {
     fn log(&self, error: &NodeError, logged: &mut String) {
         let reason = error.to_string();
         if *logged != reason {
-            log!(
+            log_node!(
+                self.inbox.log,
                 warn,
-                pool = %self.name, server = %self.address, %reason,
+                &reason,
                 "node not connected; it does not vote until it is",
+                server = %self.address
             );
             *logged = reason;
         }
@@ -154,7 +158,7 @@ impl Driver {
         let connected = timeout_at(until, connecting).await;
         let connected = connected.unwrap_or_else(|_| Err(late()));
         let connected = connected.map_err(|error| located.blame(error))?;
-        let facts = &connected.facts;
+        let (facts, pool) = (&connected.facts, &self.inbox.log.pool);
         if self.address.fails_over() && facts.is_replica() {
             // Not refused: this server is being promoted, or another one is.
             let detail = format!("the sentinels name {}, which is a replica", located.server);
@@ -163,15 +167,17 @@ impl Driver {
         if let Some(server_check) = &self.server_check {
             let mut server_check = server_check.lock();
             let judgement = if self.address.fails_over() {
-                facts.judge_replaceable(&self.name, server_check.is_on())
+                facts.judge_replaceable(pool, server_check.is_on())
             } else {
-                facts.judge(&self.name, self.options.trust_aof)
+                facts.judge(pool, self.options.trust_aof)
             };
             let warnings = judgement.under(self.options.vetting)?;
-            server_check.connected(connected.facts.clone(), warnings);
+            server_check.connected(connected.facts.clone());
+            self.inbox.log.connected(warnings);
         }
         if let Some(part) = part {
-            part.vet(&connected.facts, self.options.vetting)?;
+            let warnings = part.vet(&connected.facts, self.options.vetting)?;
+            self.inbox.log.connected(warnings);
         }
         Ok((located, connected))
     }

@@ -57,7 +57,6 @@ impl Server {
         let at = Arc::clone(&address);
         let tracking = KeyTracking::new(Arc::clone(&name), at, &options, io.clone());
         let driver = Driver {
-            name,
             address,
             inbox: Arc::clone(&inbox),
             tracking: Arc::new(tracking),
@@ -97,7 +96,7 @@ impl Driver {
     /// Gives the node a check that asks for the time alone.
     fn be_checked(&mut self, clock: Arc<dyn Clock>) {
         let checked_set = Arc::new(CheckedSet::new(RestartCheck::Off, LONGEST_PAUSE, 1));
-        let server_check = ServerCheck::new(&self.name, &checked_set, false, clock);
+        let server_check = ServerCheck::new(&self.inbox.log, &checked_set, false, clock);
         self.server_check = Some(Arc::new(Mutex::new(server_check)));
     }
 }

@@ -20,6 +20,9 @@ use tokio::sync::Notify;
 
 use crate::env::caught::caught;
 use crate::env::io_thread::LibraryTime;
+#[cfg(test)]
+use crate::env::tasks::by_hand;
+use crate::node::log::NodeLog;
 use crate::node::operation::{Operation, Want};
 use crate::node::{Answer, EpochListener, NodeError, NodeErrorKind, Reply};
 use crate::redis::connection::backoff::HasEnded;
@@ -32,8 +35,7 @@ use super::metrics::NodeMetrics;
 
 /// Passes operations from the callers to the driver. Every call returns at once.
 pub(in crate::redis) struct Inbox {
-    /// The pool's name, for the log.
-    pub(in crate::redis) name: Arc<str>,
+    pub(in crate::redis) log: NodeLog,
     state: Mutex<InboxState>,
     /// Wakes `settled`: the first attempt to connect may be over.
     settled: Notify,
@@ -54,18 +56,19 @@ impl Inbox {
     /// The inbox of a server outside of a Cluster.
     #[cfg(test)]
     pub(in crate::redis) fn new(name: Arc<str>, max_in_flight: usize) -> Self {
-        Self::of_part(name, max_in_flight, None, LibraryTime::default())
+        let log = NodeLog::new(name, &by_hand().2);
+        Self::of_part(log, max_in_flight, None, LibraryTime::default())
     }
 
     pub(super) fn of_part(
-        name: Arc<str>,
+        log: NodeLog,
         max_in_flight: usize,
         part: Option<Part>,
         time: LibraryTime,
     ) -> Self {
         let connecting = NodeError::unsent(NodeErrorKind::NotConnected, "not connected yet");
         Self {
-            name,
+            log,
             state: Mutex::new(InboxState {
                 gate: Gate::Closed(connecting),
                 is_connected: false,

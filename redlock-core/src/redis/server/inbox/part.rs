@@ -18,7 +18,12 @@ pub(in crate::redis) trait WholeCluster: Send + Sync {
     fn alarm(&self);
 
     /// Checks whether a lock may rely on `server`, to which a driver has just connected.
-    fn vet(&self, server: &Server, facts: &Facts, vetting: Vetting) -> Result<(), NodeError>;
+    fn vet(
+        &self,
+        server: &Server,
+        facts: &Facts,
+        vetting: Vetting,
+    ) -> Result<Vec<String>, NodeError>;
 
     /// Takes over releases that the driver of a server did not deliver.
     fn adopt(&self, owed: Vec<Owed>);
@@ -77,10 +82,14 @@ impl Part {
     }
 
     /// See [`WholeCluster::vet`].
-    pub(in crate::redis) fn vet(&self, facts: &Facts, vetting: Vetting) -> Result<(), NodeError> {
+    pub(in crate::redis) fn vet(
+        &self,
+        facts: &Facts,
+        vetting: Vetting,
+    ) -> Result<Vec<String>, NodeError> {
         match self.cluster.upgrade() {
             Some(cluster) => cluster.vet(&self.server, facts, vetting),
-            None => Ok(()),
+            None => Ok(Vec::new()),
         }
     }
 

@@ -191,7 +191,8 @@ fn a_release_is_owed_by_the_time_of_the_library() {
     let (hour, ttl) = (Duration::from_secs(3600), Duration::from_secs(60));
     let inbox = || {
         let time = LibraryTime::of(Some(library.handle().clone()));
-        Inbox::of_part("a".into(), 100, None, time)
+        let log = NodeLog::new("a".into(), &by_hand().2);
+        Inbox::of_part(log, 100, None, time)
     };
     let is_owed_for_the_ttl = |inbox: &Inbox| {
         let now = library.block_on(async { Instant::now() });

@@ -1,15 +1,15 @@
 //! What a node's restart check writes to the log. A fact is logged once, until it changes. A
 //! quarantine is also logged again on a new connection.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use crate::env::caught::log;
+use crate::node::log::{NodeLog, log_node};
 use crate::node::operation::HINT_WINDOW;
 
 /// The log of one node's checks, over all its connections.
 pub(super) struct CheckLog {
-    pool: Arc<str>,
+    node: NodeLog,
     is_voting: bool,
     /// The last logged reason for not voting, without figures. Empty while the node votes.
     reason: String,
@@ -18,40 +18,31 @@ pub(super) struct CheckLog {
     /// The connection during which the reason was logged. On a later one it is logged again: the line
     /// `node connected` came after it, and a reader would take the node for one that votes.
     logged_on: u64,
-    /// The warnings of the last connection.
-    warned: Vec<String>,
     /// True if the node's clock differs from this host's clock.
     is_off: bool,
 }
 
 impl CheckLog {
-    pub(super) fn new(pool: &Arc<str>) -> Self {
+    pub(super) fn new(node: &NodeLog) -> Self {
         Self {
-            pool: Arc::clone(pool),
+            node: node.clone(),
             is_voting: false,
             reason: String::new(),
             connections: 0,
             logged_on: 0,
-            warned: Vec::new(),
             is_off: false,
         }
     }
 
-    /// Logs the warnings of a new connection that the last one did not have.
-    pub(super) fn connected(&mut self, warnings: Vec<String>) {
-        for warning in &warnings {
-            if !self.warned.contains(warning) {
-                log!(warn, pool = %self.pool, "{warning}");
-            }
-        }
-        self.warned = warnings;
+    /// Records that there is a new connection.
+    pub(super) fn connected(&mut self) {
         self.connections += 1;
     }
 
     /// Logs that the node votes again, if it was logged that it does not.
     pub(super) fn votes(&mut self) {
         if !self.is_voting && !self.reason.is_empty() {
-            log!(info, pool = %self.pool, "node votes again");
+            log_node!(self.node, info, "", "node votes again");
         }
         self.is_voting = true;
         self.reason.clear();
@@ -63,10 +54,11 @@ impl CheckLog {
         // The text after `;` is the remaining time, which makes no new reason.
         let kind = reason.split(';').next().unwrap_or(reason);
         if self.reason != kind || self.logged_on != self.connections {
-            log!(
+            log_node!(
+                self.node,
                 warn,
-                pool = %self.pool, reason,
-                "node in quarantine; it does not vote until that ends",
+                reason,
+                "node in quarantine; it does not vote until that ends"
             );
             kind.clone_into(&mut self.reason);
             self.logged_on = self.connections;
@@ -81,7 +73,7 @@ impl CheckLog {
     pub(super) fn stepped(&self, by_ms: i64) {
         log!(
             warn,
-            pool = %self.pool, by_ms,
+            pool = %self.node.pool, by_ms,
             "the node's clock stepped; it drops locks early or late",
         );
     }
@@ -95,7 +87,7 @@ impl CheckLog {
             let direction = if theirs > ours { "ahead of" } else { "behind" };
             log!(
                 warn,
-                pool = %self.pool, by_ms = u64::try_from(off.as_millis()).unwrap_or(u64::MAX),
+                pool = %self.node.pool, by_ms = u64::try_from(off.as_millis()).unwrap_or(u64::MAX),
                 "the node's clock is {direction} this host's; synchronize both by one time service",
             );
         }

@@ -10,6 +10,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::env::{Clock, Moment};
+use crate::node::log::NodeLog;
 use crate::node::{NodeError, NodeErrorKind};
 use crate::redis::connection::vetting::{Facts, refused};
 use crate::redis::protocol::wire::Value;
@@ -61,16 +62,16 @@ pub(super) struct CheckOutcome {
 
 impl ServerCheck {
     pub(super) fn new(
-        pool: &Arc<str>,
+        log: &NodeLog,
         peers: &Arc<CheckedSet>,
         trust_aof: bool,
         clock: Arc<dyn Clock>,
     ) -> Self {
         let options = NodeCheckOptions { trust_aof };
         Self {
-            pool: Arc::clone(pool),
+            pool: Arc::clone(&log.pool),
             peers: Arc::clone(peers),
-            node_check: NodeCheck::new(Arc::clone(peers), Arc::clone(pool), options),
+            node_check: NodeCheck::new(Arc::clone(peers), Arc::clone(&log.pool), options),
             asked: clock.now(),
             clock,
             run_id: None,
@@ -79,7 +80,7 @@ impl ServerCheck {
             written: None,
             doubts: peers.doubts(),
             waker: None,
-            log: CheckLog::new(pool),
+            log: CheckLog::new(log),
         }
     }
 
@@ -93,12 +94,12 @@ impl ServerCheck {
         self.is_on().then(|| self.peers.marker_key().into())
     }
 
-    /// Records the server of a new connection, and logs its new warnings.
-    pub(super) fn connected(&mut self, facts: Facts, warnings: Vec<String>) {
+    /// Records the server of a new connection.
+    pub(super) fn connected(&mut self, facts: Facts) {
         self.run_id = facts.run_id;
         self.uptime = facts.uptime.map(|uptime| (uptime, self.clock.now()));
         self.write = None;
-        self.log.connected(warnings);
+        self.log.connected();
     }
 
     /// Records that there is no connection.

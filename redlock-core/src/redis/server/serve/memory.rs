@@ -43,7 +43,7 @@ impl Serve {
         let (Some(memory), Value::Bulk(info)) = (&mut self.memory, value) else {
             return Ok(());
         };
-        let pool = &self.inbox.name;
+        let pool = &self.inbox.log.pool;
         let before = memory.facts.eviction(pool);
         memory.facts.read_info(&String::from_utf8_lossy(info));
         match (memory.facts.eviction(pool), self.options.vetting) {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::env::caught::log;
+use crate::node::log::log_node;
 use crate::node::{NodeError, NodeErrorKind};
 use crate::redis::connection::backoff::{FIRST_PAUSE, LONGEST_PAUSE};
 use crate::redis::protocol::command::encoded;
@@ -80,10 +80,11 @@ impl Serve {
         let kind = reason.split(' ').next().unwrap_or_default();
         if self.owed_retries.logged != kind {
             kind.clone_into(&mut self.owed_retries.logged);
-            log!(
+            log_node!(
+                self.inbox.log,
                 warn,
-                pool = %self.inbox.name, %reason,
-                "node refuses releases; they are sent again until their ttl",
+                &reason,
+                "node refuses releases; they are sent again until their ttl"
             );
         }
         if self.owed_retries.under_way == 0 && self.owed_retries.retry_at.is_none() {
@@ -126,7 +127,12 @@ impl Serve {
         self.owed_retries.retry_at = None;
         self.owed_retries.pause = FIRST_PAUSE;
         if !std::mem::take(&mut self.owed_retries.logged).is_empty() {
-            log!(info, pool = %self.inbox.name, "no refused release is left to send to the node");
+            log_node!(
+                self.inbox.log,
+                info,
+                "",
+                "no refused release is left to send to the node"
+            );
         }
     }
 

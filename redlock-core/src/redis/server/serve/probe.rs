@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::env::caught::log;
+use crate::node::log::log_node;
 use crate::node::operation::{Operation, Want};
 use crate::node::{Answer, NodeError};
 use crate::redis::protocol::wire::{Value, pack};
@@ -66,10 +66,11 @@ impl Serve {
     fn refused(&mut self, error: &NodeError) {
         let now = Instant::now();
         if self.inbox.metrics.refusals.refused(error, now) {
-            log!(
+            log_node!(
+                self.inbox.log,
                 warn,
-                pool = %self.inbox.name, reason = %error,
-                "node answers with errors; it does not vote until it serves an operation",
+                &error.to_string(),
+                "node answers with errors; it does not vote until it serves an operation"
             );
         }
         if self.probe_at.is_none() {
@@ -79,7 +80,7 @@ impl Serve {
 
     fn voted(&mut self) {
         if self.inbox.metrics.refusals.voted() {
-            log!(info, pool = %self.inbox.name, "node votes again");
+            log_node!(self.inbox.log, info, "", "node votes again");
         }
     }
 

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::env::caught::log;
 use crate::model::brief::Brief;
 use crate::node::NodeError;
+use crate::node::log::log_node;
 use crate::redis::connection::errors::overdue;
 use crate::redis::protocol::command::HEARTBEAT;
 
@@ -52,10 +52,12 @@ impl Serve {
                 }
                 Some(waited) if waited >= self.options.suspect_after => {
                     if !std::mem::replace(&mut self.is_suspect, true) {
-                        log!(
+                        log_node!(
+                            self.inbox.log,
                             warn,
-                            pool = %self.inbox.name, overdue = %Brief(waited),
+                            "",
                             "node does not answer; it does not vote until it does",
+                            overdue = %Brief(waited)
                         );
                     }
                     self.inbox.suspect(waited);
@@ -93,7 +95,7 @@ impl Serve {
             return;
         }
         self.is_suspect = false;
-        log!(info, pool = %self.inbox.name, "node answers again");
+        log_node!(self.inbox.log, info, "", "node answers again");
         if self.check_at.is_some() {
             self.ask();
         }

@@ -11,8 +11,10 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, DuplexStream, ReadBuf
 use super::*;
 use crate::IoThread;
 use crate::env::still_clock::still_clock;
+use crate::env::tasks::by_hand;
 use crate::model::resource::Resource;
 use crate::model::token::{OwnerToken, TokenSource};
+use crate::node::log::NodeLog;
 use crate::node::operation::{Operation, Want};
 use crate::node::{Answer, NodeStatus};
 use crate::quorum::round::{Goal, Round};
@@ -78,6 +80,10 @@ impl<R: Unpin, S: Sink> AsyncWrite for Halves<R, S> {
     }
 }
 
+fn node_log(pool: &str) -> NodeLog {
+    NodeLog::new(pool.into(), &by_hand().2)
+}
+
 /// A server's answer to a check when its clock shows `ms`.
 fn checked(ms: u64, marker: Option<&str>) -> String {
     let marker = marker.map_or("$-1\r\n".to_owned(), bulk);
@@ -118,11 +124,9 @@ async fn what_is_granted_behind_the_answer_that_it_forgot_is_no_vote() {
     // The test sets the server's time. Compared with a running clock, that time would seem to step
     // whenever the machine is slow.
     let (_, clock) = still_clock();
-    let server_check = ServerCheck::new(&"a".into(), &checked_set, false, clock);
+    let server_check = ServerCheck::new(&node_log("a"), &checked_set, false, clock);
     let server_check = Arc::new(Mutex::new(server_check));
-    server_check
-        .lock()
-        .connected(Facts::of_role(false), Vec::new());
+    server_check.lock().connected(Facts::of_role(false));
     let inbox = Arc::new(Inbox::new("a".into(), 100));
     let options = Arc::new(crate::redis::RedisOptions::default());
     let (mut server, reader) = tokio::io::duplex(1 << 16);

@@ -13,11 +13,9 @@ async fn a_server_that_does_not_take_the_marker_is_asked_now_and_then() {
         1,
     ));
     let (_, clock) = still_clock();
-    let server_check = ServerCheck::new(&"a".into(), &checked_set, false, clock);
+    let server_check = ServerCheck::new(&node_log("a"), &checked_set, false, clock);
     let server_check = Arc::new(Mutex::new(server_check));
-    server_check
-        .lock()
-        .connected(Facts::of_role(false), Vec::new());
+    server_check.lock().connected(Facts::of_role(false));
     let inbox = Arc::new(Inbox::new("a".into(), 100));
     let options = Arc::new(crate::redis::RedisOptions::default());
     let (mut server, reader) = tokio::io::duplex(1 << 16);
@@ -68,10 +66,10 @@ async fn what_another_server_granted_counts_no_more_where_that_one_is_refused() 
         facts
     };
     let (_, clock) = still_clock();
-    let server_check = ServerCheck::new(&"a".into(), &checked_set, false, Arc::clone(&clock));
+    let server_check = ServerCheck::new(&node_log("a"), &checked_set, false, Arc::clone(&clock));
     let server_check = Arc::new(Mutex::new(server_check));
-    let mut other = ServerCheck::new(&"b".into(), &checked_set, false, clock);
-    other.connected(of("theirs"), Vec::new());
+    let mut other = ServerCheck::new(&node_log("b"), &checked_set, false, clock);
+    other.connected(of("theirs"));
     other.question();
     let blank = checked(5_000, None);
     let (blank_value, _) = decode(blank.as_bytes()).unwrap().unwrap();
@@ -80,7 +78,7 @@ async fn what_another_server_granted_counts_no_more_where_that_one_is_refused() 
     let inbox = Arc::new(Inbox::new("a".into(), 100));
     let options = Arc::new(crate::redis::RedisOptions::default());
     let socket = Arc::new(Socket::default());
-    server_check.lock().connected(of("ours"), Vec::new());
+    server_check.lock().connected(of("ours"));
     {
         let (mut server, reader) = tokio::io::duplex(1 << 16);
         let mut serve = Serve::new(
@@ -96,7 +94,7 @@ async fn what_another_server_granted_counts_no_more_where_that_one_is_refused() 
         assert!(matches!(inbox.status(), NodeStatus::Voting));
         serve.end(lost("the address means another server now"));
     }
-    server_check.lock().connected(of("theirs"), Vec::new());
+    server_check.lock().connected(of("theirs"));
     let (mut server, reader) = tokio::io::duplex(1 << 16);
     let mut serve = Serve::new(
         connected(reader, &socket),
@@ -136,11 +134,9 @@ async fn a_server_that_answers_again_votes_at_once_and_behind_a_check() {
     let ttl = Duration::from_secs(1);
     let checked_set = Arc::new(CheckedSet::new(RestartCheck::Standard, ttl, 1));
     let (_, clock) = still_clock();
-    let server_check = ServerCheck::new(&"a".into(), &checked_set, false, clock);
+    let server_check = ServerCheck::new(&node_log("a"), &checked_set, false, clock);
     let server_check = Arc::new(Mutex::new(server_check));
-    server_check
-        .lock()
-        .connected(Facts::of_role(false), Vec::new());
+    server_check.lock().connected(Facts::of_role(false));
     let inbox = Arc::new(Inbox::new("a".into(), 100));
     let options = Arc::new(crate::redis::RedisOptions::default());
     let (mut server, reader) = tokio::io::duplex(1 << 16);
