@@ -150,6 +150,7 @@ async fn a_key_that_is_no_lock_is_named_as_such() {
         assert!(text.contains("not a string"), "{text}");
     }
     nodes[0].del("r");
+    nodes[0].set("r", "redlock:readers", None);
     nodes[0].set(READERS, "a string", None);
     let error = crate::core::fixture::client()
         .acquire(&set, &reads())
