@@ -175,11 +175,11 @@ impl std::error::Error for Contended {}
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Unavailable {
-    /// The number of nodes that granted.
+    /// The number of nodes that granted and whose votes count.
     pub granted: usize,
     /// The number of grants that a majority needs.
     pub needed: usize,
-    /// Each node that did not grant, in the order of the configuration.
+    /// Each other node, in the order of the configuration.
     pub nodes: Vec<NodeReport>,
     /// A majority granted, but too late.
     pub too_late: Option<TooLate>,
@@ -199,7 +199,7 @@ pub enum TooLate {
     Timeout(Duration),
 }
 
-/// The answer of a node that did not grant.
+/// The answer of a node that did not grant, or whose vote does not count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NodeReport {
@@ -222,6 +222,9 @@ pub enum NodeOutcome {
     /// The other nodes' answers decided before this node's came, and its time was not up. It is not at
     /// fault.
     NotAwaited,
+    /// The node granted an extension, and its vote does not count yet: its key came late or was put back, so
+    /// another client may have held the lock before.
+    NotCounted,
     /// The node could not serve the request.
     Failed(NodeError),
 }
@@ -235,11 +238,24 @@ impl NodeReport {
         elapsed: Duration,
         timeout: Duration,
     ) -> Vec<Self> {
+        Self::of_extension(names, answers, |_| true, elapsed, timeout)
+    }
+
+    /// The same for an extension, of which only the grants of some seats count.
+    pub(crate) fn of_extension<'a>(
+        names: impl Iterator<Item = &'a str>,
+        answers: Vec<Option<Answer>>,
+        counts: impl Fn(usize) -> bool,
+        elapsed: Duration,
+        timeout: Duration,
+    ) -> Vec<Self> {
         names
             .zip(answers)
-            .filter_map(|(name, answer)| {
+            .enumerate()
+            .filter_map(|(seat, (name, answer))| {
                 let outcome = match answer {
-                    Some(Answer::Granted { .. }) => return None,
+                    Some(Answer::Granted { .. }) if counts(seat) => return None,
+                    Some(Answer::Granted { .. }) => NodeOutcome::NotCounted,
                     Some(Answer::Held(_)) => NodeOutcome::Held,
                     Some(Answer::Absent) => NodeOutcome::Absent,
                     Some(Answer::Failed(error)) => NodeOutcome::Failed(error),
@@ -263,6 +279,10 @@ impl fmt::Display for NodeReport {
             NodeOutcome::Absent => f.write_str("the key is gone"),
             NodeOutcome::NoAnswer(elapsed) => write!(f, "no answer in {}", Brief(*elapsed)),
             NodeOutcome::NotAwaited => f.write_str("not waited for"),
+            NodeOutcome::NotCounted => f.write_str(
+                "granted, but does not count yet: its key came late or was put back; it counts once a \
+                 majority of the others has granted another extension",
+            ),
             NodeOutcome::Failed(error) => error.fmt(f),
         }
     }

@@ -13,7 +13,7 @@ use crate::node::Answer;
 use crate::quorum::claim::Extension;
 use crate::quorum::extension_proof::ProofState;
 use crate::quorum::majority;
-use crate::quorum::round::{Decided, Round};
+use crate::quorum::round::{Decided, bit};
 
 use super::due::shortest;
 use super::{LeaseHandle, LeaseShared, Unproved};
@@ -21,13 +21,12 @@ use super::{LeaseHandle, LeaseShared, Unproved};
 /// An extension in progress.
 pub(crate) struct Extending {
     ttl: Duration,
-    extension: Extension,
     pub(crate) sent: Arc<SentExtension>,
 }
 
 /// What was sent for an extension, and until when the answers are waited for.
 pub(crate) struct SentExtension {
-    round: Arc<Round>,
+    extension: Extension,
     started: Moment,
     pub(crate) until: Moment,
     /// A node that had less time than this is not at fault.
@@ -37,12 +36,12 @@ pub(crate) struct SentExtension {
 impl Extending {
     /// True if the votes so far decide the extension, or no answers are waited for any more.
     pub(crate) fn is_over(&self, now: Moment) -> bool {
-        self.extension.round.is_decided() || now >= self.sent.until
+        self.sent.extension.round.is_decided() || now >= self.sent.until
     }
 
     /// Completes when the votes so far decide the extension.
     pub(crate) fn decided(&self) -> Decided<'_> {
-        self.extension.round.decided()
+        self.sent.extension.round.decided()
     }
 }
 
@@ -100,14 +99,13 @@ impl LeaseHandle {
         // The deadline may be near, if the process stood still.
         let least = shared.context().node_timeout.min(shortest(ttl));
         let sent = SentExtension {
-            round: Arc::clone(&extension.round),
+            extension,
             started,
             until,
             timeout: until.saturating_since(started).max(least),
         };
         Ok(Extending {
             ttl,
-            extension,
             sent: Arc::new(sent),
         })
     }
@@ -134,7 +132,7 @@ impl LeaseHandle {
     fn count_extension(&self, extending: &Extending) -> Result<(), ExtendError> {
         let shared = &self.shared;
         let (ttl, started) = (extending.ttl, extending.sent.started);
-        match shared.claim.judge(&extending.extension) {
+        match shared.claim.judge(&extending.sent.extension) {
             ProofState::Proved => {
                 let new_drift = drift(ttl, shared.clock_drift_factor);
                 let deadline = started.saturating_add(ttl).saturating_sub(new_drift);
@@ -158,7 +156,7 @@ impl LeaseHandle {
 impl SentExtension {
     /// The `host/pid` of another holder, if a node told one.
     fn other_holder(&self) -> Option<Arc<str>> {
-        let answers = self.round.answers();
+        let answers = self.extension.round.answers();
         let mut owners = answers.iter().filter_map(|answer| match answer {
             Some(Answer::Held(holding)) => holding.owner(),
             _ => None,
@@ -170,15 +168,17 @@ impl SentExtension {
 impl LeaseShared {
     /// The error of an extension that no majority has granted so far.
     pub(crate) fn unavailable(&self, sent: &SentExtension) -> Unavailable {
-        let round = &sent.round;
-        let tally = round.tally();
-        let answers = round.answers_now(&self.claim.nodes);
+        let configured = self.claim.nodes.len();
+        let answers = sent.extension.round.answers_now(&self.claim.nodes);
         let elapsed = self.now().saturating_since(sent.started);
         let names = self.claim.nodes.iter().map(|node| node.name());
+        let counted = self.claim.counts(&sent.extension);
+        let counts = |seat| counted & bit(seat) != 0;
+        let nodes = NodeReport::of_extension(names, answers, counts, elapsed, sent.timeout);
         Unavailable {
-            granted: tally.granted,
-            needed: majority(tally.configured),
-            nodes: NodeReport::of_round(names, answers, elapsed, sent.timeout),
+            granted: configured - nodes.len(),
+            needed: majority(configured),
+            nodes,
             too_late: None,
             attempts: 1,
             waited: elapsed,

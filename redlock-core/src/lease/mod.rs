@@ -256,4 +256,34 @@ mod tests {
         assert_eq!(lease.shared.state.lock().deadline, after(60_100));
         assert_eq!(expiring(), before);
     }
+
+    #[test]
+    fn a_grant_that_does_not_count_yet_is_said_to_be_so() {
+        let io = IoThread::start().unwrap();
+        let environment = io.environment();
+        let node = |name| MemoryNode::new(name, Arc::clone(&environment.clock));
+        let [a, b, c] = ["a", "b", "c"].map(node);
+        let nodes = [&a, &b, &c].map(|node| Arc::new(node.clone()) as Arc<dyn Node>);
+        let nodes: NodeSet = Arc::new(nodes);
+        let client = Client::new(environment.clone());
+        c.cut();
+        let request = Request::new("r");
+        let lease = io
+            .handle()
+            .block_on(client.acquire(&nodes, &request))
+            .unwrap();
+        let extend = || io.handle().block_on(lease.extend(Duration::from_secs(60)));
+        c.restore();
+        // The key is put back on c.
+        extend().unwrap();
+        b.cut();
+        let refused = extend().unwrap_err().to_string();
+        let told = "1 of 3 nodes voted, 2 needed; b: cut off; c: granted, but does not count yet: its key came \
+                    late or was put back; it counts once a majority of the others has granted another extension";
+        assert_eq!(refused, told);
+        b.restore();
+        extend().unwrap();
+        b.cut();
+        extend().unwrap();
+    }
 }

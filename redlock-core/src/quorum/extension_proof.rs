@@ -69,6 +69,13 @@ impl ExtensionProof {
         }
     }
 
+    /// The seats whose grants of an extension with these `voters` count.
+    pub(crate) fn counts(&self, acquisition: Seats, voters: Voters) -> u64 {
+        // Another extension may have found more keys gone meanwhile, and more nodes may have granted
+        // the acquisition in time.
+        (voters.continuous | acquisition.in_time) & !self.gone
+    }
+
     /// Judges an extension's votes: `granted` by nodes that cannot have forgotten since. Also returns
     /// the seats on which the lease rests if the extension is a proof.
     pub(crate) fn judge(
@@ -81,9 +88,7 @@ impl ExtensionProof {
     ) -> (ProofState, u64) {
         let (absent, held) = round.gone_seats();
         self.gone |= absent | held;
-        // Another extension may have found more keys gone meanwhile, and more nodes may have granted
-        // the acquisition in time.
-        let counts = (voters.continuous | acquisition.in_time) & !self.gone;
+        let counts = self.counts(acquisition, voters);
         let outcome = if seats_in(counts & granted) >= majority(configured) {
             ProofState::Proved
         } else if seats_in(counts) < majority(configured) {

@@ -171,6 +171,13 @@ impl Claim {
         outcome
     }
 
+    /// The seats whose grants of an extension count.
+    pub(crate) fn counts(&self, extension: &Extension) -> u64 {
+        let state = self.state.lock();
+        let acquisition = state.acquisition.seats();
+        state.extension_proof.counts(acquisition, extension.voters)
+    }
+
     /// Puts the keys back where the last extensions found them gone: at a node that restarted, or that
     /// was down during the acquisition. Call it only once an extension is a proof, so that no other
     /// client can hold the lock.

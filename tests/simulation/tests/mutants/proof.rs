@@ -47,8 +47,8 @@ pub(crate) const PROOF: &[Mutant] = &[
         name: "stragglers-do-not-count-behind-the-first-extension",
         patches: &[Patch {
             file: EXTENSION_PROOF,
-            find: "let counts = (voters.continuous | acquisition.in_time) & !self.gone;",
-            replace: "let counts = voters.continuous & !self.gone;",
+            find: "(voters.continuous | acquisition.in_time) & !self.gone\n",
+            replace: "voters.continuous & !self.gone\n",
         }],
         profile: "wild",
         breaks: Invariant::GivenUp,

@@ -192,8 +192,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "keys-put-back-without-proof",
         patches: &[Patch {
             file: EXTEND,
-            find: "match shared.claim.judge(&extending.extension) {",
-            replace: "shared.claim.restore(ttl); match shared.claim.judge(&extending.extension) {",
+            find: "match shared.claim.judge(&extending.sent.extension) {",
+            replace: "shared.claim.restore(ttl); match shared.claim.judge(&extending.sent.extension) {",
         }],
         profile: "faulty",
         breaks: Invariant::Unproven,
