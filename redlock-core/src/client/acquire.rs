@@ -186,7 +186,7 @@ impl ClientShared {
             if refusal.is_held() {
                 turn.refused(&refusal);
             }
-            let due = next.or_else(|| budget.next_attempt(environment));
+            let due = next.or_else(|| budget.next_attempt(environment, false));
             let Some(due) = due.filter(|due| *due > environment.now()) else {
                 return;
             };
@@ -259,7 +259,8 @@ impl ClientShared {
     ) -> Result<Begun, AcquireError> {
         let environment = &self.context.environment;
         turn.refused(&refused.refusal);
-        let next = match budget.next_attempt(environment) {
+        let is_unanswered = refused.refusal.is_unanswered(environment.now());
+        let next = match budget.next_attempt(environment, is_unanswered) {
             None if budget.retries_splits() && refused.is_split().await => {
                 budget.next_behind_a_split(environment)
             }

@@ -73,7 +73,7 @@ impl Lease {
                     Err(ExtendError::Unavailable(failed)) => failed,
                     Err(other) => return Err(other),
                 };
-                let Some(next) = budget.next_attempt(environment) else {
+                let Some(next) = budget.next_attempt(environment, false) else {
                     return Err(ExtendError::Unavailable(Unavailable {
                         attempts: budget.attempts,
                         waited: environment.now().saturating_since(budget.began),

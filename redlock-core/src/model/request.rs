@@ -15,6 +15,9 @@ pub const MIN_TTL: Duration = Duration::from_millis(10);
 /// The longest ttl: the limit of what a node can count. A client's own limit may be lower.
 pub const MAX_TTL: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
+/// The default number of retries.
+pub(crate) const RETRIES: u32 = 2;
+
 /// One acquisition, with all values decided.
 #[derive(Clone, Debug)]
 pub struct Request {
@@ -80,9 +83,10 @@ pub struct Retry {
 pub enum RetryLimit {
     /// After this number of retries behind the first attempt.
     Count(u32),
-    /// When this time has passed since the first attempt began. A hard bound.
+    /// When this time has passed since the first attempt began. A hard bound. The time is for a holder: the
+    /// caller gives up earlier if no majority of the nodes answers the default number of retries in a row.
     Wait(Duration),
-    /// Never.
+    /// Never, also if no majority of the nodes answers.
     Forever,
 }
 
@@ -94,7 +98,7 @@ impl Request {
             resource: resource.into(),
             ttl: Duration::from_secs(60),
             retry: Retry {
-                limit: RetryLimit::Count(2),
+                limit: RetryLimit::Count(RETRIES),
                 delay: Duration::from_millis(200),
             },
             split_retries: 0,

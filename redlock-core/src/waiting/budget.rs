@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::env::{Environment, Moment};
-use crate::model::request::{Retry, RetryLimit};
+use crate::model::request::{RETRIES, Retry, RetryLimit};
 
 /// A retry delay of zero is allowed, a loop that never lets go of the thread is not.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
@@ -40,6 +40,8 @@ pub(crate) struct RetryBudget<'a> {
     pause: Option<Moment>,
     /// The number of retries left for attempts that no caller won.
     splits: u32,
+    /// The pauses in a row that were begun while no majority of the nodes answered.
+    unanswered: u32,
     /// How many attempts in a row found the lock free and were spoilt by others.
     divided: u32,
 }
@@ -60,6 +62,7 @@ impl<'a> RetryBudget<'a> {
             pauses: 0,
             pause: None,
             splits: 0,
+            unanswered: 0,
             divided: 0,
         }
     }
@@ -108,9 +111,18 @@ impl<'a> RetryBudget<'a> {
     }
 
     /// The beginning of the next attempt, or `None` if the budget is used up. An attempt that began
-    /// earlier, because the caller was woken, costs nothing: the pause continues.
-    pub(crate) fn next_attempt(&mut self, environment: &Environment) -> Option<Moment> {
+    /// earlier, because the caller was woken, costs nothing: the pause continues. `is_unanswered` says that
+    /// no majority of the nodes answered the last attempt. Then nobody is known to hold the lock, and a
+    /// caller that waits for a time has no more retries than one that counts them.
+    pub(crate) fn next_attempt(
+        &mut self,
+        environment: &Environment,
+        is_unanswered: bool,
+    ) -> Option<Moment> {
         let now = environment.now();
+        if !is_unanswered {
+            self.unanswered = 0;
+        }
         if self.pause.is_some_and(|pause| pause > now) {
             return self.pause;
         }
@@ -119,12 +131,14 @@ impl<'a> RetryBudget<'a> {
         self.pause = match self.retry.limit {
             RetryLimit::Count(retries) if self.pauses >= retries => None,
             RetryLimit::Count(_) | RetryLimit::Forever => Some(next),
+            RetryLimit::Wait(_) if self.unanswered >= RETRIES => None,
             // The last attempt may have to begin early.
             RetryLimit::Wait(_) => self
                 .last_attempt()
                 .and_then(|last| (last > now).then_some(next.min(last))),
         };
         self.pauses = self.pauses.saturating_add(1);
+        self.unanswered = self.unanswered.saturating_add(u32::from(is_unanswered));
         self.pause
     }
 

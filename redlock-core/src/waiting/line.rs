@@ -190,6 +190,14 @@ impl Line {
         (LinePoll::Wait(over_at), [const { None }; 2])
     }
 
+    /// True if no majority of the nodes answered the last attempt of the caller with the turn.
+    pub(super) fn is_unanswered(&self, now: Moment) -> bool {
+        let is_trying = matches!(self.status, TurnStatus::Trying { .. });
+        let refusals = self.waiters.as_ref().map(|waiters| &waiters.refusals);
+        let newer = refusals.and_then(|[newer, _]| newer.as_ref());
+        is_trying && newer.is_some_and(|newer| newer.is_unanswered(now))
+    }
+
     /// Gives the turn to the first waiter. Returns its waker, and the waker of the old holder of the
     /// turn, for the caller to drop.
     pub(super) fn pass(&mut self, due: Moment, handoff: TurnHandoff) -> [Option<Waker>; 2] {

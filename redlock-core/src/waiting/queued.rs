@@ -8,6 +8,7 @@ use std::task::{Context, Poll};
 use crate::env::{Moment, Sleep};
 
 use super::budget::RetryBudget;
+use super::line::Line;
 use super::{Admission, LastKnown, LineKey, LinePoll, Lines, Turn, TurnHandoff};
 
 /// A caller's place in a line. Dropping it leaves at once.
@@ -68,8 +69,13 @@ impl Queued {
             loop {
                 let environment = &self.lines.context.environment;
                 let now = environment.now();
-                let pause = budget.next_attempt(environment);
-                if pause.is_none() && gives_up.is_none() {
+                let unanswered = |line: &mut Line| line.is_unanswered(now);
+                let is_unanswered = self.lines.with_line(&self.line_key, unanswered);
+                let pause = budget.next_attempt(environment, is_unanswered.unwrap_or(false));
+                if pause.is_some() {
+                    // The nodes answer again.
+                    gives_up = None;
+                } else if gives_up.is_none() {
                     // The rest of a break, and an attempt.
                     let last_known =
                         now.saturating_add(self.lines.context.node_timeout.saturating_mul(2));

@@ -52,6 +52,13 @@ impl Refusal {
         !self.is_decided_otherwise() && self.acquisition.tally().is_contended()
     }
 
+    /// True if no majority has answered, and none will have by the attempt's end.
+    pub(crate) fn is_unanswered(&self, now: Moment) -> bool {
+        let tally = self.acquisition.tally();
+        let is_over = now >= self.ends() && !tally.is_free_of_us();
+        !self.is_decided_otherwise() && (tally.is_unanswered() || is_over)
+    }
+
     /// True if the error is final: a majority has answered, or none will have by the attempt's end.
     pub(super) fn is_settled(&self, now: Moment) -> bool {
         let tally = self.acquisition.tally();

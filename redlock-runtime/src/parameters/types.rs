@@ -66,9 +66,10 @@ impl MinValidity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Wait {
-    /// The caller tries for this time, which is a hard bound.
+    /// The caller tries for this time, which is a hard bound. If no majority of the nodes answers, it gives up
+    /// after two retries.
     For(Duration),
-    /// The caller tries until it has the lock.
+    /// The caller tries until it has the lock, also if no majority of the nodes answers.
     Forever,
 }
 

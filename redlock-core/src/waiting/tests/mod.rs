@@ -5,6 +5,7 @@ mod clock_jump;
 mod handing_over;
 mod late_grants;
 mod one_node_less;
+mod outage;
 mod panicking_nodes;
 mod permit_leases;
 mod permits;

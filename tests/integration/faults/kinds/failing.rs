@@ -1,7 +1,9 @@
 //! Nodes that fail for a while and keep their data.
 
 use redlock_core::error::ExtendError;
+use redlock_core::request::RetryLimit;
 use redlock_tests::eventually;
+use tokio::time::timeout;
 
 use crate::core::fixture::{SOON, client, impatient};
 use crate::faults::scene::{Network, is_pending, majority, minority, unavailable, until_served};
@@ -122,7 +124,9 @@ async fn waiters_get_in_behind_holders_that_left_a_silent_majority(n: usize) {
         let set = &network.set;
         for request in held.excludes() {
             let leases = held.acquire(set).await;
-            let (set, request) = (set.clone(), waiting(request));
+            let (set, mut request) = (set.clone(), waiting(request));
+            // A wait for a time would end after two retries that no majority answers.
+            request.retry.limit = RetryLimit::Forever;
             let mut waiting = Box::pin(async move { impatient().acquire(&set, &request).await });
             assert!(is_pending(&mut waiting).await, "{held:?}, {when}");
             let waiting = tokio::spawn(waiting);
@@ -130,7 +134,7 @@ async fn waiters_get_in_behind_holders_that_left_a_silent_majority(n: usize) {
             drop(leases);
             assert!(!waiting.is_finished(), "{held:?}, {when}");
             fault.end(network, majority(n)).await;
-            let lease = waiting.await.unwrap();
+            let lease = timeout(SOON, waiting).await.expect(when).unwrap();
             drop(lease.unwrap_or_else(|error| panic!("{held:?}, {when}: {error}")));
             nothing_is_left(&network.nodes, &network.set).await;
         }

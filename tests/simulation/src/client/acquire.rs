@@ -27,6 +27,16 @@ pub(super) struct Whims {
     stalls: Option<Random>,
 }
 
+impl Whims {
+    /// Those of a caller that drops its call after `limit`.
+    pub(super) fn within(limit: Duration) -> Self {
+        Self {
+            limit: Some(limit),
+            ..Self::default()
+        }
+    }
+}
+
 impl SimulatedClient {
     fn request(&self, random: &mut Random) -> Request {
         let longest = u64::try_from(self.settings.max_ttl.as_millis()).unwrap_or(u64::MAX);

@@ -149,13 +149,17 @@ impl SimulatedClient {
                     request.kind = kinds[me.id % kinds.len()];
                 }
                 request.retry = Retry {
-                    limit: RetryLimit::Wait(bound),
+                    limit: RetryLimit::Forever,
                     delay: Duration::from_millis(200),
                 };
                 let call = me.history.came(me.id, &me.clock, &request);
-                let acquired = me.acquiring(call, &request, Whims::default()).await;
-                match acquired {
-                    None => {}
+                let violated = |text: &str| {
+                    let text = format!("with a majority up, c{}: {text}", me.id);
+                    me.history
+                        .violated(crate::history::Invariant::Liveness, text);
+                };
+                match me.acquiring(call, &request, Whims::within(bound)).await {
+                    None => violated("no lock in time"),
                     Some(Ok(lease)) => {
                         let number = me.history.acquired(call, &lease, &me.epochs());
                         me.history.settled(call);
@@ -163,10 +167,7 @@ impl SimulatedClient {
                         me.history.leaving(number, LeaseEnd::Released);
                         lease.release().await;
                     }
-                    Some(Err(error)) => me.history.violated(
-                        crate::history::Invariant::Liveness,
-                        format!("with a majority up, c{}: {error}", me.id),
-                    ),
+                    Some(Err(error)) => violated(&error.to_string()),
                 }
             }
         });

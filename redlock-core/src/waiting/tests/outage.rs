@@ -1,0 +1,75 @@
+//! Nodes that do not answer: nobody holds the lock, so there is no end of a holder to wait for.
+
+use super::*;
+
+fn waits(limit: Duration) -> Request {
+    let mut request = waiting();
+    request.retry.limit = RetryLimit::Wait(limit);
+    request
+}
+
+/// Lets callers go on for `time`. Returns the errors of those that ended.
+fn pass(scene: &Scene, callers: &mut Vec<Acquiring>, time: Duration) -> Vec<AcquireError> {
+    let mut errors = Vec::new();
+    for _ in 0..time.as_millis() / 10 {
+        scene.clock.advance(MS * 10);
+        callers.retain_mut(|caller| match poll(caller) {
+            Poll::Pending => true,
+            Poll::Ready(ended) => {
+                errors.extend(ended.err());
+                false
+            }
+        });
+    }
+    errors
+}
+
+#[test]
+fn a_caller_and_the_line_behind_it_end_after_their_retries_if_no_majority_answers() {
+    let scene = Scene::new();
+    scene.nodes[..2].iter().for_each(MemoryNode::cut);
+    let patient = waits(SECOND * 60);
+    let mut callers = vec![scene.acquire(&patient)];
+    assert!(is_waiting(&mut callers[0]));
+    callers.resize_with(9, || scene.acquire(&patient));
+    let errors = pass(&scene, &mut callers, SECOND);
+    assert_eq!((errors.len(), callers.len()), (9, 0));
+    for error in errors {
+        let AcquireError::Unavailable(error) = error else {
+            panic!("{error}");
+        };
+        let text = error.to_string();
+        assert!(text.contains("; a: cut off; b: cut off"), "{text}");
+        assert!(error.attempts <= 3, "{text}");
+    }
+}
+
+#[test]
+fn a_caller_that_waits_for_ever_outlasts_an_outage() {
+    let scene = Scene::new();
+    scene.nodes.iter().for_each(MemoryNode::cut);
+    let mut callers = vec![scene.acquire(&waiting()), scene.acquire(&waiting())];
+    assert!(pass(&scene, &mut callers, SECOND * 60).is_empty());
+    assert_eq!(callers.len(), 2);
+    scene.nodes.iter().for_each(MemoryNode::restore);
+    assert!(pass(&scene, &mut callers, SECOND).is_empty());
+    assert_eq!(callers.len(), 0, "each had its turn");
+}
+
+/// Only attempts in a row count, also for a caller in line.
+#[test]
+fn outages_that_pass_do_not_end_the_wait_for_a_holder() {
+    let scene = Scene::new();
+    scene.hold_elsewhere();
+    let mut callers = vec![
+        scene.acquire(&waits(SECOND * 60)),
+        scene.acquire(&waits(SECOND * 60)),
+    ];
+    for _ in 0..20 {
+        scene.nodes.iter().for_each(MemoryNode::cut);
+        assert!(pass(&scene, &mut callers, MS * 200).is_empty());
+        scene.nodes.iter().for_each(MemoryNode::restore);
+        assert!(pass(&scene, &mut callers, MS * 400).is_empty());
+    }
+    assert_eq!(callers.len(), 2);
+}
