@@ -48,7 +48,7 @@ async fn the_readme_shows_what_the_program_says() {
 
     let loading = "LOADING Redis is loading the dataset in memory";
     locks.node("b").fail(loading);
-    locks.node("c").hang();
+    locks.node("c").fail("connection refused");
     said.push(refusal(Duration::ZERO).await);
     locks.restore_all();
 
