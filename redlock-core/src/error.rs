@@ -241,7 +241,7 @@ impl NodeReport {
         Self::of_extension(names, answers, |_| true, elapsed, timeout)
     }
 
-    /// The same for an extension, of which only the grants of some seats count.
+    /// The reports of an extension's nodes. A grant counts only if `counts` is true for its seat.
     pub(crate) fn of_extension<'a>(
         names: impl Iterator<Item = &'a str>,
         answers: Vec<Option<Answer>>,

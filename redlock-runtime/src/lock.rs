@@ -233,9 +233,10 @@ impl Lock {
         self.wanted(false).peek().await
     }
 
-    /// Deletes the lock on its nodes, whoever holds it, in an emergency: its keys, all permits, readers' entries and
-    /// the place of a writer that waits. Fencing counters and the records of [`once_per`](Self::once_per) stay. It
-    /// succeeds if a majority deleted what was there, says from whom it was taken and which nodes did not confirm,
+    /// Deletes the lock on its nodes in an emergency, also if another process holds it: its keys, all
+    /// permits, readers' entries and the place of a writer that waits. Fencing counters and the records of
+    /// [`once_per`](Self::once_per) stay. It
+    /// succeeds if a majority deleted what was there, names the holders that lost it and the nodes that did not confirm,
     /// and logs it. Of this lock's setters only [`pools`](Self::pools) and [`name`](Self::name) matter.
     ///
     /// The holder does not notice at once: see the guide's page

@@ -43,8 +43,8 @@ pub struct TakenFrom {
 }
 
 impl Client {
-    /// Deletes the lock on `resource` at all `nodes`, whoever holds it: its keys, all permits, readers' entries and
-    /// the place of a writer that waits. Fencing counters and the records of `once_per` stay.
+    /// Deletes the lock on `resource` at all `nodes`, also if another process holds it: its keys, all permits,
+    /// readers' entries and the place of a writer that waits. Fencing counters and the records of `once_per` stay.
     ///
     /// The nodes are asked who is on the keys, and then to delete what exactly these have. A node that is late deletes
     /// nothing of later holders.
@@ -144,7 +144,7 @@ impl Client {
                 taken.entry(token).or_default().push(node.name().into());
             }
         }
-        // A node confirms by any answer: whom it names came later.
+        // A node confirms by any answer. If the answer names a holder, that holder came later.
         let confirmed =
             |answer: &Option<Answer>| matches!(answer, Some(Answer::Held(_) | Answer::Absent));
         let granted = after.iter().filter(|answer| confirmed(answer)).count();

@@ -112,8 +112,8 @@ impl<'a> RetryBudget<'a> {
 
     /// The beginning of the next attempt, or `None` if the budget is used up. An attempt that began
     /// earlier, because the caller was woken, costs nothing: the pause continues. `is_unanswered` says that
-    /// no majority of the nodes answered the last attempt. Then nobody is known to hold the lock, and a
-    /// caller that waits for a time has no more retries than one that counts them.
+    /// no majority of the nodes answered the last attempt. Then no holder is known, and a
+    /// caller that waits for a time has the default number of retries.
     pub(crate) fn next_attempt(
         &mut self,
         environment: &Environment,

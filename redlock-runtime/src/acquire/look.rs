@@ -35,7 +35,7 @@ impl Wanted {
 }
 
 impl Wanted {
-    /// Deletes the lock, whoever holds it.
+    /// Deletes the lock, also if another process holds it.
     pub(crate) async fn force_release(&self) -> Result<ForceReleased, LockError> {
         let Some(registry) = scope::current() else {
             return Err(self.error(LockErrorKind::NotInitialized));

@@ -1,4 +1,4 @@
-//! Nodes that do not answer: nobody holds the lock, so there is no end of a holder to wait for.
+//! If no majority of the nodes answers, no holder is known, so a caller has no release to wait for.
 
 use super::*;
 
