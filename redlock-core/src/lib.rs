@@ -71,6 +71,7 @@ mod client;
 mod context;
 pub mod env;
 pub mod error;
+mod kinds;
 pub mod lease;
 mod memory;
 mod model;

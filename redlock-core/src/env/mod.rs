@@ -38,7 +38,7 @@ use timers::Timer;
 
 /// A point in time on one [`Clock`]: whole nanoseconds since an origin that only that clock knows. The
 /// largest value is some 584 years after the origin.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Moment(u64);
 
 impl Moment {

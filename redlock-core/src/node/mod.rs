@@ -13,7 +13,10 @@ pub(crate) mod observe;
 pub(crate) mod operation;
 mod permits;
 mod reply;
+pub mod script;
 pub(crate) mod sharing;
+pub mod store;
+pub mod value;
 pub(crate) mod watch;
 
 use std::fmt;
