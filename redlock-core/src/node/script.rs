@@ -6,8 +6,9 @@ use std::sync::OnceLock;
 use super::store::Store;
 use super::value::Value;
 
-/// What a [`Script`] does, over a [`Store`]: keys, and arguments.
-pub type Twin = fn(&mut Store, &[&[u8]], &[&[u8]]) -> Value;
+/// What a [`Script`] does, over a [`Store`]: keys, and arguments. An `Err` is the error of a command, which ends a
+/// script.
+pub type Twin = fn(&mut Store, &[&[u8]], &[&[u8]]) -> Result<Value, Value>;
 
 /// A command or a Lua text, whose variable parts are keys and arguments, and its twin in Rust.
 ///
@@ -17,6 +18,7 @@ pub struct Script {
     name: &'static str,
     code: Code,
     twin: Twin,
+    shape: [&'static str; 2],
     sha: OnceLock<String>,
 }
 
@@ -40,8 +42,23 @@ impl Script {
             name,
             code,
             twin,
+            shape: [""; 2],
             sha: OnceLock::new(),
         }
+    }
+
+    /// The same script, with a word for each of its keys and arguments, from which the test of twins draws them. A
+    /// `+` behind a word means one or several, as many as of the others with a `+`, a `?` that it may be left out. The
+    /// words in brackets come together or not at all.
+    #[must_use]
+    pub const fn shaped(mut self, keys: &'static str, arguments: &'static str) -> Self {
+        self.shape = [keys, arguments];
+        self
+    }
+
+    /// Words for its keys, and for its arguments.
+    pub fn shape(&self) -> [&'static str; 2] {
+        self.shape
     }
 
     /// Its name, for logs and tests.
@@ -72,7 +89,9 @@ impl Script {
 
     /// Runs the twin.
     pub fn run(&self, store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Value {
-        (self.twin)(store, keys, arguments)
+        match (self.twin)(store, keys, arguments) {
+            Ok(answer) | Err(answer) => answer,
+        }
     }
 }
 

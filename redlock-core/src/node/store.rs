@@ -7,6 +7,9 @@ use std::time::Duration;
 use super::value::Value;
 use crate::env::Moment;
 
+/// The members of a sorted set, with their scores.
+pub type Members = BTreeMap<Box<[u8]>, i64>;
+
 /// Keys with texts and sorted sets, each with an expiry, and the node's clocks.
 ///
 /// Methods with the name of a command do what the command does: on a key of another type they return the error of a
@@ -34,8 +37,7 @@ pub struct Entry {
 #[derive(Clone)]
 enum Data {
     Text(Box<[u8]>),
-    /// The score of each member.
-    Set(BTreeMap<Box<[u8]>, i64>),
+    Set(Members),
 }
 
 impl Store {
@@ -148,7 +150,7 @@ impl Store {
     pub fn zadd(&mut self, key: &[u8], score: i64, member: &[u8]) -> Result<(), Value> {
         self.need_memory()?;
         if !self.exists(key) {
-            let (data, expires) = (Data::Set(BTreeMap::new()), None);
+            let (data, expires) = (Data::Set(Members::new()), None);
             self.put(key, Entry { data, expires });
         }
         if let Some(set) = self.set_mut(key)? {
@@ -178,9 +180,9 @@ impl Store {
         Ok(self.entries(key)?.values().max().copied())
     }
 
-    /// The score of each member of a sorted set.
-    pub fn entries(&self, key: &[u8]) -> Result<&BTreeMap<Box<[u8]>, i64>, Value> {
-        static EMPTY: BTreeMap<Box<[u8]>, i64> = BTreeMap::new();
+    /// The members of a sorted set.
+    pub fn entries(&self, key: &[u8]) -> Result<&Members, Value> {
+        static EMPTY: Members = Members::new();
         match self.keys.get(key).map(|entry| &entry.data) {
             None => Ok(&EMPTY),
             Some(Data::Set(entries)) => Ok(entries),
@@ -233,7 +235,7 @@ impl Store {
         Ok(())
     }
 
-    fn set_mut(&mut self, key: &[u8]) -> Result<Option<&mut BTreeMap<Box<[u8]>, i64>>, Value> {
+    fn set_mut(&mut self, key: &[u8]) -> Result<Option<&mut Members>, Value> {
         match self.keys.get_mut(key).map(|entry| &mut entry.data) {
             None => Ok(None),
             Some(Data::Set(set)) => Ok(Some(set)),
