@@ -7,14 +7,23 @@
 
 mod exclusive;
 mod fenced;
+mod looks;
+mod permits;
+mod runs;
 mod words;
 
 use crate::node::script::Script;
 
 /// All scripts, for the connections that load them and for the tests that run them.
 pub(crate) fn scripts() -> impl Iterator<Item = &'static Script> {
-    [exclusive::SCRIPTS, fenced::SCRIPTS]
-        .into_iter()
-        .flatten()
-        .copied()
+    [
+        exclusive::SCRIPTS,
+        fenced::SCRIPTS,
+        looks::SCRIPTS,
+        permits::SCRIPTS,
+        runs::SCRIPTS,
+    ]
+    .into_iter()
+    .flatten()
+    .copied()
 }

@@ -1,5 +1,6 @@
 //! Giving locks back.
 
+use crate::kinds::words::values;
 use crate::node::script::{Code, Script};
 use crate::node::store::Store;
 use crate::node::value::Value;
@@ -81,10 +82,4 @@ fn release_each(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Resul
         return Ok(Value::Int(1));
     }
     Ok(Value::text(letters))
-}
-
-/// `MGET`: a key that is no string counts as missing.
-pub(crate) fn values(store: &Store, keys: &[&[u8]]) -> Vec<Option<Box<[u8]>>> {
-    let value = |key: &&[u8]| store.get(key).ok().flatten().map(Box::from);
-    keys.iter().map(value).collect()
 }

@@ -1,0 +1,50 @@
+//! Taking a lock from its holders.
+
+use crate::node::holders::Holders;
+use crate::node::script::{Code, Script};
+use crate::node::sharing::READERS_MARKER;
+use crate::node::store::Store;
+use crate::node::value::Value;
+
+/// Deletes what some holders have. Operators do that, not clients that lock.
+pub(crate) static FORCE_RELEASE: Script = Script::new(
+    "force-release",
+    Code::Whole(include_str!("force_release.lua")),
+    force_release,
+)
+.shaped("key+", "token+");
+
+fn force_release(store: &mut Store, keys: &[&[u8]], lost: &[&[u8]]) -> Result<Value, Value> {
+    let (mut left, mut has_readers) = (Vec::new(), false);
+    let entry = |letter: &[u8], token: &[u8]| [letter, token].concat();
+    for key in keys {
+        let Ok(value) = store.get(key) else {
+            for token in lost {
+                store.zrem(key, token)?;
+            }
+            let live = store
+                .entries(key)?
+                .iter()
+                .filter(|(_, ends)| **ends > store.millis());
+            let known = left.len();
+            left.extend(live.map(|(reader, _)| entry(b"h", reader)));
+            has_readers |= left.len() > known;
+            continue;
+        };
+        match value {
+            Some(value) if lost.contains(&value) => {
+                store.del(key);
+            }
+            Some(value) if Holders::is_waiting(key) => left.push(entry(b"w", value)),
+            Some(value) if value != READERS_MARKER => left.push(entry(b"h", value)),
+            _ => {}
+        }
+    }
+    for key in keys {
+        if !has_readers && store.says(key, READERS_MARKER) {
+            store.del(key);
+        }
+    }
+    left.sort();
+    Ok(Value::text(left.join(&b'\n')))
+}
