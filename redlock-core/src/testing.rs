@@ -12,8 +12,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::kinds;
 use crate::model::resource::Resource;
 use crate::node::operation::Operation;
+use crate::node::script::Script;
 use crate::node::{Answer, Node, Reply};
 use crate::quorum::permits::key_of;
 use crate::quorum::round::{Goal, Round};
@@ -29,6 +31,11 @@ pub async fn ask(node: &dyn Node, operation: Operation) -> Answer {
     node.submit(Arc::new(operation), Reply::new(Arc::clone(&round), 0));
     round.decided().await;
     round.answers().pop().flatten().unwrap_or(Answer::Absent)
+}
+
+/// All scripts of the library, each with its twin.
+pub fn scripts() -> impl Iterator<Item = &'static Script> {
+    kinds::scripts()
 }
 
 /// The keys that remember the runs of the lock on `keys`, which have the key prefix `prefix`.

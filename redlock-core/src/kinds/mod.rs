@@ -9,6 +9,7 @@ mod exclusive;
 mod fenced;
 mod looks;
 mod permits;
+mod readers_writers;
 mod runs;
 mod words;
 
@@ -21,9 +22,18 @@ pub(crate) fn scripts() -> impl Iterator<Item = &'static Script> {
         fenced::SCRIPTS,
         looks::SCRIPTS,
         permits::SCRIPTS,
+        readers_writers::SCRIPTS,
         runs::SCRIPTS,
     ]
     .into_iter()
     .flatten()
     .copied()
+}
+
+/// A Lua function that names the commands which a user may not run.
+pub(crate) const DENIED: &str = include_str!("denied.lua");
+
+/// Calls of the commands that kinds need beside those of every lock, on a Lua variable `key`.
+pub(crate) fn beyond() -> String {
+    [readers_writers::COMMANDS].join(",\n")
 }

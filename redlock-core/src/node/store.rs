@@ -225,7 +225,7 @@ impl Store {
     }
 
     /// A full server refuses a command that may need memory, unless its script wrote before.
-    fn need_memory(&mut self) -> Result<(), Value> {
+    pub(crate) fn need_memory(&mut self) -> Result<(), Value> {
         if self.is_full && !self.has_written {
             return Err(Value::error(
                 "OOM command not allowed when used memory > 'maxmemory'.",

@@ -1,7 +1,7 @@
 //! Locks that one holder has at a time: one key, or several at once.
 
 mod acquire;
-mod extend;
+pub(super) mod extend;
 mod release;
 
 use crate::node::script::Script;

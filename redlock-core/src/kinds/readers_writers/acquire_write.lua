@@ -1,0 +1,27 @@
+-- Lets a writer in.
+-- KEYS: as for a reader. ARGV: token, ttl, advice, the id of the waiting writer, and for a fenced lock hint, window
+-- and the counter's ttl.
+-- 'r': readers are in; 't': it is the readers' turn; otherwise as for a reader. A refusal leaves the id for `advice`
+-- ms.
+local why
+if held and held ~= marker then
+  why = '=' .. held
+else
+  if held then
+    redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', digits(now))
+    if redis.call('ZRANGE', KEYS[2], 0, 0)[1] then why = 'r' end
+  end
+  if not why and says(KEYS[4], 'turn') then why = 't' end
+end
+if why then
+  local intent = ARGV[3] ~= '0' and redis.pcall('GET', KEYS[3])
+  if ARGV[3] ~= '0' and (not intent or intent == ARGV[4]) then
+    redis.pcall('SET', KEYS[3], ARGV[4], 'PX', ARGV[3])
+  end
+  return why
+end
+local count = counted(2, ARGV[5], ARGV[6], ARGV[7])
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+redis.call('DEL', KEYS[2])
+if ARGV[4] ~= '' and says(KEYS[3], ARGV[4]) then redis.call('DEL', KEYS[3]) end
+return count

@@ -1,0 +1,8 @@
+-- KEYS are the lock's key, the readers, the intent and the turn. ARGV begins with the owner token.
+if #KEYS == 0 then return 0 end
+local marker = 'redlock:readers'
+local function says(key, text) return redis.pcall('GET', key) == text end
+-- A key that is no string is another's.
+local held = redis.pcall('GET', KEYS[1])
+if type(held) == 'table' then return 0 end
+

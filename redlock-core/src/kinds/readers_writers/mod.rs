@@ -1,0 +1,33 @@
+//! Locks with readers and writers: a writer excludes all, and readers exclude writers.
+//!
+//! Keys of scripts are the lock's key, the readers, the intent and the turn; a fenced acquisition, its confirmation and
+//! its extension have the counter as the fifth, and a checked acquisition the node's marker as the sixth. A reader's
+//! release has the first two only.
+//!
+//! At one node there is never a writer's key beside a reader's entry that has not ended, except if the key was lost:
+//! then old entries are of no account, and the next reader that creates the key removes them. An entry counts only
+//! beside the readers' marker.
+
+mod acquire;
+mod entries;
+mod keep;
+mod release;
+mod state;
+
+use crate::node::script::Script;
+
+pub(crate) use acquire::{ACQUIRE_READ, ACQUIRE_WRITE};
+pub(crate) use keep::{CONFIRM_READ, EXTEND_READ, RESTORE_READ};
+pub(crate) use release::RELEASE_SHARED;
+
+pub(crate) static SCRIPTS: &[&Script] = &[
+    &ACQUIRE_READ,
+    &ACQUIRE_WRITE,
+    &EXTEND_READ,
+    &CONFIRM_READ,
+    &RESTORE_READ,
+    &RELEASE_SHARED,
+];
+
+/// Calls of the commands that these scripts need beside those of every lock, on a variable `key`.
+pub(crate) const COMMANDS: &str = include_str!("commands.lua");

@@ -1,0 +1,43 @@
+//! Letting readers and writers out.
+
+use super::acquire::withdraw;
+use super::entries::settle;
+use super::state::{Held, LOCK, READERS, TURN, TURNS, WAITING, advise, held, says};
+use crate::kinds::words::word;
+use crate::node::script::{Code, Script};
+use crate::node::store::Store;
+use crate::node::value::Value;
+
+/// Deletes a reader's entry or a writer's key.
+pub(crate) static RELEASE_SHARED: Script = Script::new(
+    "release-shared",
+    Code::Loaded(concat!(
+        include_str!("held.lua"),
+        include_str!("release_shared.lua"),
+        include_str!("clock.lua"),
+        include_str!("entries.lua"),
+        "settle()\nreturn 1\n",
+    )),
+    release_shared,
+)
+.shaped("lock readers [ intent turn ]", "token id advice");
+
+fn release_shared(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
+    let held = held(store, keys)?;
+    withdraw(store, keys, arguments.get(1).copied());
+    let token = word(arguments, 0)?;
+    if held == Held::By(token.into()) {
+        store.del(word(keys, LOCK)?);
+        if word(arguments, 2) != Ok(b"0") && says(store, keys, TURNS, WAITING) {
+            advise(store, keys, TURNS, TURN, arguments);
+        }
+        return Ok(Value::Int(1));
+    }
+    if store.zrem(word(keys, READERS)?, token)? {
+        if held == Held::Readers {
+            settle(store, keys, &held, None)?;
+        }
+        return Ok(Value::Int(1));
+    }
+    Ok(Value::Int(if held == Held::Nothing { -1 } else { 0 }))
+}
