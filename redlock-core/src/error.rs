@@ -10,8 +10,7 @@ pub use crate::model::brief::Brief;
 pub use crate::model::invalid::Invalid;
 pub use crate::model::last_run::LastRun;
 use crate::model::resource::Resource;
-pub use crate::node::PermitsHeld;
-use crate::node::{Answer, Holding, NodeError};
+use crate::node::{Holding, NodeError, Vote};
 
 /// The reason why a lock was not acquired. The attempts leave nothing on a node that answered.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -163,13 +162,53 @@ impl fmt::Display for Contended {
         }
         match &self.permits {
             None => self.holding.fmt_with_name(self.name.as_ref(), f)?,
-            Some(permits) => self.holding.fmt_of_permits(permits, f)?,
+            Some(permits) => {
+                permits.fmt(f)?;
+                if permits.is_split {
+                    self.holding.fmt_time(f)?;
+                } else {
+                    f.write_str(", the first to expire ")?;
+                    self.holding.fmt_by(None, f)?;
+                }
+            }
         }
         write!(f, "; {}", GaveUp(self.attempts, self.waited))
     }
 }
 
 impl std::error::Error for Contended {}
+
+/// Why no permit was acquired, beside who holds one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PermitsHeld {
+    /// The number of permits of the resource.
+    pub count: u16,
+    /// True if there were free permits, and callers that came at one moment split the nodes' votes.
+    pub is_split: bool,
+}
+
+impl PermitsHeld {
+    pub(crate) fn new(count: u16, is_split: bool) -> Self {
+        Self { count, is_split }
+    }
+}
+
+/// The beginning of the refusal.
+impl fmt::Display for PermitsHeld {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let count = self.count;
+        if self.is_split {
+            write!(
+                f,
+                "contested: no one of {count} permits was granted by a majority: other callers \
+                 came at the same moment"
+            )
+        } else {
+            write!(f, "full: all {count} permits are held")
+        }
+    }
+}
 
 /// The error if no majority of the nodes answered in time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -234,7 +273,7 @@ impl NodeReport {
     /// missing counts against its node only if the node had the whole `timeout`.
     pub(crate) fn of_round<'a>(
         names: impl Iterator<Item = &'a str>,
-        answers: Vec<Option<Answer>>,
+        answers: Vec<Option<Vote>>,
         elapsed: Duration,
         timeout: Duration,
     ) -> Vec<Self> {
@@ -244,7 +283,7 @@ impl NodeReport {
     /// The reports of an extension's nodes. A grant counts only if `counts` is true for its seat.
     pub(crate) fn of_extension<'a>(
         names: impl Iterator<Item = &'a str>,
-        answers: Vec<Option<Answer>>,
+        answers: Vec<Option<Vote>>,
         counts: impl Fn(usize) -> bool,
         elapsed: Duration,
         timeout: Duration,
@@ -254,11 +293,11 @@ impl NodeReport {
             .enumerate()
             .filter_map(|(seat, (name, answer))| {
                 let outcome = match answer {
-                    Some(Answer::Granted { .. }) if counts(seat) => return None,
-                    Some(Answer::Granted { .. }) => NodeOutcome::NotCounted,
-                    Some(Answer::Held(_)) => NodeOutcome::Held,
-                    Some(Answer::Absent) => NodeOutcome::Absent,
-                    Some(Answer::Failed(error)) => NodeOutcome::Failed(error),
+                    Some(Vote::Granted { .. }) if counts(seat) => return None,
+                    Some(Vote::Granted { .. }) => NodeOutcome::NotCounted,
+                    Some(Vote::Held(_)) => NodeOutcome::Held,
+                    Some(Vote::Absent) => NodeOutcome::Absent,
+                    Some(Vote::Failed(error)) => NodeOutcome::Failed(error),
                     None if elapsed < timeout => NodeOutcome::NotAwaited,
                     None => NodeOutcome::NoAnswer(elapsed),
                 };
@@ -376,7 +415,7 @@ mod tests {
     #[test]
     fn unavailable_names_each_nodes_reason() {
         let refused = NodeError::unsent(NodeErrorKind::NotConnected, "connection refused");
-        let answers = vec![Some(Answer::GRANTED), Some(Answer::Failed(refused)), None];
+        let answers = vec![Some(Vote::GRANTED), Some(Vote::Failed(refused)), None];
         let elapsed = Duration::from_millis(50);
         let error = Unavailable {
             granted: 1,

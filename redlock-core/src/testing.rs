@@ -12,30 +12,113 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::kinds;
+pub use crate::kinds::looks::{force_release, inspect, peek};
+pub use crate::kinds::runs::{recall, remember};
+use crate::kinds::{self, permits, runs};
+use crate::model::request::Request;
 use crate::model::resource::Resource;
-use crate::node::operation::Operation;
-use crate::node::script::Script;
-use crate::node::{Answer, Node, Reply};
-use crate::quorum::permits::key_of;
+use crate::model::token::OwnerToken;
+use crate::node::{Call, Node, Reply, Script, Vote};
+use crate::quorum::kind::Kind;
 use crate::quorum::round::{Goal, Round};
-use crate::quorum::runs;
 
 pub use crate::waiting::wakeup::QuorumWatch;
 
 /// Asks one node one thing and waits for its answer, however long that takes.
 ///
 /// Dropping the future leaves the operation on its way.
-pub async fn ask(node: &dyn Node, operation: Operation) -> Answer {
-    let round = Round::new(1, Goal::All);
-    node.submit(Arc::new(operation), Reply::new(Arc::clone(&round), 0));
+pub async fn ask(node: &dyn Node, call: Call) -> Vote {
+    let (round, call) = (Round::new(1, Goal::All), Arc::new(call));
+    node.submit(Arc::clone(&call), Reply::new(Arc::clone(&round), 0, &call));
     round.decided().await;
-    round.answers().pop().flatten().unwrap_or(Answer::Absent)
+    round.answers().pop().flatten().unwrap_or(Vote::Absent)
 }
 
-/// All scripts of the library, each with its twin.
+/// The calls by which a client takes, keeps and releases one lock.
+///
+/// ```
+/// # use std::time::Duration;
+/// # use redlock_core::testing::{Calls, ask};
+/// # use redlock_core::node::{OwnerToken, Vote};
+/// # use redlock_core::{IoThread, MemoryNode, Request};
+/// # let io = IoThread::start().unwrap();
+/// # io.handle().block_on(async {
+/// let node = MemoryNode::new("a", io.environment().clock);
+/// let token = OwnerToken::draw("web-7/3121", &*io.environment().entropy);
+/// let (calls, ttl) = (Calls::of(&Request::new("order:42"), b""), Duration::from_secs(30));
+/// assert_eq!(ask(&node, calls.acquire(&token, ttl, 0)).await, Vote::GRANTED);
+/// assert_eq!(ask(&node, calls.release(&token, ttl, true)).await, Vote::GRANTED);
+/// # });
+/// ```
+pub struct Calls(Arc<dyn Kind>);
+
+impl Calls {
+    /// The calls for `request`, whose names have the key prefix `prefix`. Its caller does not wait.
+    pub fn of(request: &Request, prefix: &[u8]) -> Self {
+        Self::waiting(request, prefix, Duration::ZERO, None)
+    }
+
+    /// The same for a caller that waits under the name `id`. Nodes remember a refusal for `advice`.
+    pub fn waiting(
+        request: &Request,
+        prefix: &[u8],
+        advice: Duration,
+        id: Option<&OwnerToken>,
+    ) -> Self {
+        let keys = request.resource.with_prefix(prefix);
+        let id = || id.cloned().expect("who waits has a name");
+        Self(kinds::of(request, &keys, prefix, advice, id))
+    }
+
+    /// Takes the lock. `hint` is the time in µs since 1970, for a lock with a fencing token.
+    pub fn acquire(&self, token: &OwnerToken, ttl: Duration, hint: u64) -> Call {
+        self.0.acquire(token, ttl, hint)
+    }
+
+    /// Raises the fencing counters; `None` for a lock without a fencing token.
+    pub fn confirm(&self, token: &OwnerToken, counter: u64, ttl: Duration) -> Option<Call> {
+        self.0.confirm(token, counter, ttl)
+    }
+
+    /// Extends the lock.
+    pub fn extend(&self, token: &OwnerToken, ttl: Duration) -> Call {
+        self.0.extend(token, ttl)
+    }
+
+    /// Puts the keys back.
+    pub fn restore(&self, token: &OwnerToken, ttl: Duration) -> Call {
+        self.0.restore(token, ttl)
+    }
+
+    /// Releases a lease, or an attempt that failed.
+    pub fn release(&self, token: &OwnerToken, until: Duration, is_lease: bool) -> Call {
+        self.0.release(token, until, is_lease)
+    }
+
+    /// Takes back what refused attempts left.
+    pub fn withdraw(&self) -> Option<Call> {
+        self.0.withdraw()
+    }
+
+    /// The same for the one of several locks that `vote` granted to `acquisition`.
+    pub fn chosen(&self, acquisition: &Call, vote: &Vote) -> Option<Self> {
+        let Vote::Granted { choice, .. } = vote else {
+            return None;
+        };
+        self.0
+            .chosen(acquisition, choice.as_ref()?.taken?)
+            .map(Self)
+    }
+
+    /// The keys of the lock.
+    pub fn keys(&self) -> &Resource {
+        self.0.keys()
+    }
+}
+
+/// All scripts of the library.
 pub fn scripts() -> impl Iterator<Item = &'static Script> {
-    kinds::scripts()
+    crate::kinds::scripts()
 }
 
 /// The keys that remember the runs of the lock on `keys`, which have the key prefix `prefix`.
@@ -45,7 +128,7 @@ pub fn run_keys(keys: &Resource, prefix: &[u8]) -> Resource {
 
 /// The key of `permit` of the lock on `key`, which has the key prefix `prefix`.
 pub fn permit_key(key: &Resource, prefix: &[u8], permit: u16) -> Resource {
-    key_of(key, permit, prefix)
+    permits::key_of(key, permit, prefix)
 }
 
 /// The time for which a run is remembered, counted from its beginning.

@@ -7,28 +7,25 @@ use std::time::Duration;
 use crate::env::Moment;
 use crate::env::timeout::before;
 use crate::error::{AcquireError, Contended, NodeReport, Unavailable};
-use crate::lease::{Lease, LeasePlace};
+use crate::kinds::{self, looks, runs};
+use crate::lease::Lease;
 use crate::model::invalid::Invalid;
 use crate::model::request::Request;
 use crate::model::resource::Resource;
-use crate::node::hash_slot::{Beside, check_slots};
-use crate::node::operation::{Operation, Want};
-use crate::node::sharing::SharingKeys;
-use crate::node::{Holding, Node, NodeSet, Remaining};
-use crate::quorum::fencing::counter_keys;
+use crate::node::hash_slot::check_slots;
+use crate::node::{Holding, NodeSet, Remaining};
+use crate::quorum::claim::Claim;
+use crate::quorum::kind::{Kind, TurnRule};
 use crate::quorum::majority;
-use crate::quorum::permits::key_of;
 use crate::quorum::round::{Goal, MOST_NODES, Round};
-use crate::quorum::runs::run_keys;
+use crate::quorum::terms::Terms;
 use crate::waiting::budget::RetryBudget;
 use crate::waiting::handover::LeftClaim;
 use crate::waiting::refusal::Refusal;
 use crate::waiting::wakeup::QuorumWatch;
 use crate::waiting::{Arrival, LastKnown, LineKey, Queued, Turn, WaitEnd};
 
-use super::asks::PlainKeys;
 use super::attempt::{AttemptOutcome, Refused, attempt};
-use super::sharing::SharedCaller;
 use super::{Client, ClientShared};
 
 impl Client {
@@ -51,26 +48,29 @@ impl Client {
     pub async fn acquire(&self, nodes: &NodeSet, request: &Request) -> Result<Lease, AcquireError> {
         request.check()?;
         check_number(nodes)?;
-        if let Some(count) = request.kind.permits() {
-            return self.shared.acquire_permit(nodes, request, count).await;
-        }
         let context = &self.shared.context;
-        let line_key = LineKey {
-            keys: request.resource.keys_under(&context.key_prefix)?,
-            kind: request.kind.on_nodes(),
-            nodes: Arc::clone(nodes),
-        };
-        if let Some(node) = nodes.iter().find(|node| node.has_hash_slots()) {
-            self.shared.check_slots(&**node, &line_key.keys, request)?;
-        }
         let mut budget =
             RetryBudget::new(&context.environment, &request.retry, context.node_timeout)
                 .with_splits(request.split_retries);
+        let keys = request.resource.keys_under(&context.key_prefix)?;
+        let (prefix, advice) = (&context.key_prefix, budget.advice());
+        let kind = kinds::of(request, &keys, prefix, advice, || context.fresh_token());
+        if let Some(node) = nodes.iter().find(|node| node.has_hash_slots()) {
+            let mut beside = kind.beside();
+            let runs = request.once_per.map(|_| runs::beside(&keys, prefix));
+            beside.extend(runs);
+            check_slots(&**node, &keys, &beside)?;
+        }
+        let line_key = LineKey {
+            keys: kind.line().clone(),
+            kind: request.kind.on_nodes(),
+            nodes: Arc::clone(nodes),
+        };
         if let Some(period) = request.once_per {
             let limit = budget.end;
             self.shared.unless_run(&line_key, period, limit).await?;
         }
-        let mut caller = SharedCaller::of(context, &line_key, request, &budget);
+        let mut left_behind = LeftBehind::new(nodes, &kind);
         let arrival = Queued::arrive(&self.shared.lines, line_key);
         let (mut turn, mut left_claim) = self
             .shared
@@ -86,19 +86,20 @@ impl Client {
                 left.release();
             }
             let timeout = budget.begin_attempt(&context.environment, request.ttl);
-            let asks = PlainKeys {
-                keys: &turn.line_key().keys,
-                shared: caller.as_mut().map(|caller| caller.asks()),
-            };
-            let refused = match attempt(context, nodes, request, asks, timeout).await {
-                AttemptOutcome::Acquired(claim, terms, ()) => {
-                    if let (Some(caller), 1) = (&mut caller, budget.attempts) {
-                        caller.has_won_at_once();
+            if kind.count().is_some() {
+                kind.released(turn.take_released());
+            }
+            left_behind.may_be_left();
+            let refused = match attempt(context, nodes, request, &kind, timeout).await {
+                AttemptOutcome::Acquired(claim, terms) => {
+                    if budget.attempts == 1 {
+                        left_behind.is_released_by_the_lease();
                     }
                     break self.shared.won(claim, terms, request, &budget, turn);
                 }
                 AttemptOutcome::Refused(refused) => refused,
             };
+            refused.teach();
             (turn, left_claim) = self.shared.pause(turn, refused, &mut budget).await?;
         };
         if let Some(period) = request.once_per {
@@ -108,42 +109,48 @@ impl Client {
     }
 }
 
+/// What refused attempts leave on the nodes for the next attempt. Dropping it takes that back.
+struct LeftBehind<'a> {
+    nodes: &'a NodeSet,
+    kind: &'a Arc<dyn Kind>,
+    /// True if a node may have it, and no lease takes it back.
+    may_be_left: bool,
+}
+
+impl<'a> LeftBehind<'a> {
+    fn new(nodes: &'a NodeSet, kind: &'a Arc<dyn Kind>) -> Self {
+        Self {
+            nodes,
+            kind,
+            may_be_left: false,
+        }
+    }
+
+    /// An attempt begins.
+    fn may_be_left(&mut self) {
+        self.may_be_left = true;
+    }
+
+    /// The first attempt has won: the release of its lease takes back what it left.
+    fn is_released_by_the_lease(&mut self) {
+        self.may_be_left = false;
+    }
+}
+
+impl Drop for LeftBehind<'_> {
+    fn drop(&mut self) {
+        // It goes behind the acquisitions on each connection, and is owed if it cannot be delivered.
+        if self.may_be_left
+            && let Some(call) = self.kind.withdraw()
+        {
+            Round::start(self.nodes, &Arc::new(call), Goal::All, |_| true);
+        }
+    }
+}
+
 pub(super) type Begun = (Turn, Option<LeftClaim>);
 
 impl ClientShared {
-    /// Refuses keys that no Redis Cluster can serve.
-    pub(super) fn check_slots(
-        &self,
-        node: &dyn Node,
-        keys: &Resource,
-        request: &Request,
-    ) -> Result<(), Invalid> {
-        let prefix = &self.context.key_prefix;
-        let counters = request.fencing.then(|| Beside {
-            keys: counter_keys(keys, prefix),
-            parameter: "a fencing token",
-            key: "counter",
-        });
-        let shared = request.kind.is_shared().then(|| Beside {
-            keys: SharingKeys::beside(keys, prefix).all(),
-            parameter: "readers and writers (`mode`)",
-            key: "list of its readers",
-        });
-        let runs = request.once_per.map(|_| Beside {
-            keys: run_keys(keys, prefix),
-            parameter: "`once_per`",
-            key: "record of its runs",
-        });
-        let permits = request.kind.permits().map(|count| Beside {
-            keys: key_of(keys, count - 1, prefix),
-            parameter: "`permits`",
-            key: "key of a permit",
-        });
-        let beside = [counters, shared, runs, permits];
-        let beside: Vec<_> = beside.into_iter().flatten().collect();
-        check_slots(node, keys, &beside)
-    }
-
     /// Waits until it is the caller's turn.
     pub(super) async fn wait(
         &self,
@@ -215,8 +222,7 @@ impl ClientShared {
         // The break leaves enough time for the caller's last attempt.
         let until = budget.last_attempt().map_or(until, |last| until.min(last));
         let LineKey { keys, nodes, .. } = turn.line_key().clone();
-        let token = self.context.fresh_token();
-        let question = Arc::new(Operation::new(keys, token, Want::Inspect));
+        let question = Arc::new(looks::inspect(&keys));
         for left in (0..rounds).rev() {
             let began = clock.now();
             let timeout = until.saturating_since(began);
@@ -240,7 +246,7 @@ impl ClientShared {
                         timeout,
                         too_late: None,
                         disagreement: None,
-                        permits: None,
+                        kind: kinds::plain(&turn.line_key().keys),
                     })
                 });
             }
@@ -310,6 +316,24 @@ impl ClientShared {
         self.wait(arrival, (&nodes, &resource), budget).await
     }
 
+    /// The lease of an attempt that has won.
+    fn won(
+        &self,
+        claim: Arc<Claim>,
+        terms: Terms,
+        request: &Request,
+        budget: &RetryBudget<'_>,
+        turn: Turn,
+    ) -> Lease {
+        let turn = if claim.kind.turn() == TurnRule::PassOn {
+            turn.pass_on_won();
+            None
+        } else {
+            Some(turn.hold(&terms, &claim.token))
+        };
+        Lease::new(&self.leases, claim, request, budget, terms, turn)
+    }
+
     /// Moves the claim of the previous lease to the next holder.
     fn take_over(
         &self,
@@ -320,8 +344,8 @@ impl ClientShared {
     ) -> Lease {
         let terms = left.terms(self.context.now());
         let claim = left.take_over();
-        let place = LeasePlace::Line(turn.hold(&terms, &claim.token));
-        Lease::new(&self.leases, claim, request, budget, terms, place)
+        let turn = Some(turn.hold(&terms, &claim.token));
+        Lease::new(&self.leases, claim, request, budget, terms, turn)
     }
 
     /// The error for a caller that gave up.

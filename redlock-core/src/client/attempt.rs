@@ -7,26 +7,22 @@ use crate::context::Context;
 use crate::env::Moment;
 use crate::env::timeout::before;
 use crate::error::{AcquireError, TooLate};
+use crate::kinds::looks;
 use crate::lease::events::third_left;
 use crate::model::request::{Request, drift};
-use crate::node::operation::{Operation, Want};
-use crate::node::{Answer, NodeSet, Reply};
+use crate::node::{NodeSet, Reply, Vote};
 use crate::quorum::claim::Claim;
-use crate::quorum::fencing::{TokenChoice, hint, token_at};
+use crate::quorum::fencing::{FencingToken, TokenChoice, hint};
+use crate::quorum::kind::Kind;
 use crate::quorum::majority;
-use crate::quorum::permits::refusing;
 use crate::quorum::round::{Goal, Round, forget_stale, seats_in, submit};
 use crate::quorum::terms::Terms;
 use crate::waiting::budget::{RetryBudget, attempt_time};
 use crate::waiting::refusal::{Answers, Refusal};
 use crate::waiting::wakeup::{FreeWatch, QuorumWatch};
 
-use super::against::most_of_one_holder;
-use super::asks::Asks;
-use super::permits::Asked;
-
-pub(crate) enum AttemptOutcome<W> {
-    Acquired(Arc<Claim>, Terms, W),
+pub(crate) enum AttemptOutcome {
+    Acquired(Arc<Claim>, Terms),
     Refused(Refused),
 }
 
@@ -37,8 +33,6 @@ pub(crate) struct Refused {
     release: Option<Arc<Round>>,
     /// The votes, which the callers in line share.
     pub(super) refusal: Arc<Refusal>,
-    /// The permits that were asked for, if any were.
-    asked: Option<Asked>,
 }
 
 /// The counters of a majority after the second round.
@@ -50,25 +44,37 @@ struct Agreement {
 }
 
 /// Asks for `request` once. Dropping the future drops the claim, which sends the release to every node.
-pub(crate) async fn attempt<A: Asks>(
+pub(crate) async fn attempt(
     context: &Arc<Context>,
     nodes: &NodeSet,
     request: &Request,
-    asks: A,
+    kind: &Arc<dyn Kind>,
     timeout: Duration,
-) -> AttemptOutcome<A::Won> {
+) -> AttemptOutcome {
     let environment = &context.environment;
     // The clock is read before the first byte is sent, as a node may count from then on.
     let started = environment.now();
     let token = context.noted_token(request.note.as_ref());
-    let hint = request.fencing.then(|| hint(&*environment.clock));
+    let hint = if request.fencing {
+        hint(&*environment.clock)
+    } else {
+        0
+    };
     // A straggler counts while the first keys cannot have expired, however little time the caller has.
     let straggles_until = started.saturating_add(attempt_time(context.node_timeout, request.ttl));
     let in_time = (Arc::clone(&environment.clock), straggles_until);
-    let (mut claim, acquisition) = asks.send(context, nodes, request, token, in_time, hint);
+    let asked = Arc::clone(kind);
+    let (mut claim, acquisition) = Claim::acquire(nodes, asked, token, request.ttl, in_time, hint);
     let until = started.saturating_add(timeout);
     before(&*environment.clock, until, acquisition.decided()).await;
-    let won = asks.narrow(&mut claim, &acquisition);
+    // Votes that arrive later choose none of several locks.
+    let mut is_chosen = true;
+    if kind.count().is_some() {
+        match claim.narrow(&acquisition) {
+            Some(one) => claim = one,
+            None => is_chosen = false,
+        }
+    }
     let agreement = if request.fencing && acquisition.tally().is_won() {
         agree(context, &claim, &acquisition, until).await
     } else {
@@ -80,29 +86,32 @@ pub(crate) async fn attempt<A: Asks>(
     // The votes are read first and the clock after them: a client that was paused between request and
     // reply, or between these two lines, sees here that its lock may have expired.
     let has_token = agreement.count.is_some() || !request.fencing;
-    let is_won = has_token && claim.is_vouched_for() && agreement.disagreement.is_none();
+    let is_won =
+        is_chosen && has_token && claim.is_vouched_for() && agreement.disagreement.is_none();
     let now = environment.now();
     let deadline = started
         .saturating_add(request.ttl)
         .saturating_sub(drift(request.ttl, request.clock_drift_factor));
     let left = deadline.saturating_since(now);
-    let too_late = match won.filter(|_| is_won) {
-        Some(won) if !left.is_zero() && left >= request.min_validity => {
+    let too_late = if is_won {
+        if !left.is_zero() && left >= request.min_validity {
             let terms = Terms {
                 acquired_at: started,
                 granted_at: now,
                 deadline,
                 expiring: third_left(started, deadline),
-                fencing_token: agreement.count.map(|count| token_at(count, request.kind)),
+                fencing_token: agreement
+                    .count
+                    .map(|count| FencingToken::new(kind.token_at(count))),
             };
             claim.has_won();
-            return AttemptOutcome::Acquired(claim, terms, won);
+            return AttemptOutcome::Acquired(claim, terms);
         }
-        Some(_) => Some(TooLate::Validity(left)),
-        None => None,
+        Some(TooLate::Validity(left))
+    } else {
+        None
     };
     let release = claim.release();
-    let asked = asks.asked();
     AttemptOutcome::Refused(Refused {
         context: Arc::clone(context),
         release,
@@ -114,10 +123,9 @@ pub(crate) async fn attempt<A: Asks>(
             timeout,
             too_late,
             disagreement: agreement.disagreement,
-            permits: asked.as_ref().map(|asked| asked.count),
+            kind: Arc::clone(kind),
         }),
         claim,
-        asked,
     })
 }
 
@@ -144,10 +152,10 @@ async fn agree(context: &Context, claim: &Claim, acquisition: &Round, until: Mom
         let mut answers = round.answers();
         for seat in below {
             votes[seat] = answers[seat].take().map(|answer| match answer {
-                Answer::Granted { epoch, .. } => Answer::Granted {
+                Vote::Granted { epoch, .. } => Vote::Granted {
                     counter: Some(count),
                     epoch,
-                    permits: None,
+                    choice: None,
                 },
                 other => other,
             });
@@ -179,25 +187,25 @@ impl Refused {
         most < voted && most < majority(self.claim.nodes.len())
     }
 
-    /// The largest number of nodes that one holder may have by the votes. If a permit is asked for, the
-    /// number of nodes on which none is free.
-    fn most_against(&self) -> usize {
-        let answers = self.acquisition().answers();
-        match self.asked {
-            None => most_of_one_holder(&answers),
-            Some(_) => refusing(&answers),
-        }
+    fn kind(&self) -> &dyn Kind {
+        &*self.refusal.kind
     }
 
-    /// Lets the next attempt learn from the answers which permits are free.
-    pub(super) fn teach(&self, asked: &mut Asked) {
-        asked.learn(self.acquisition(), self.claim.nodes.len());
+    fn most_against(&self) -> usize {
+        self.kind().most_against(&self.acquisition().answers())
+    }
+
+    /// Lets the next attempt learn from the votes.
+    pub(super) fn teach(&self) {
+        let choices = self.acquisition().choices();
+        self.kind()
+            .learn(&self.claim.call, &choices, self.claim.nodes.len());
     }
 
     /// True if a node says that others go first, although no holder there excludes us.
     pub(crate) fn is_behind_others(&self) -> bool {
         let answers = self.acquisition().answers();
-        let mut holdings = answers.iter().flatten().filter_map(Answer::holding);
+        let mut holdings = answers.iter().flatten().filter_map(Vote::holding);
         holdings.any(|holding| holding.obstacle.is_advice())
     }
 
@@ -208,15 +216,9 @@ impl Refused {
         let may_vote = tally.configured - tally.failed;
         let is_worth_it = tally.held > 0 && may_vote >= majority(tally.configured);
         is_worth_it.then(|| {
-            let Claim { nodes, keys, .. } = &*self.claim;
-            let clock = &self.context.environment.clock;
+            let (clock, nodes) = (&self.context.environment.clock, &self.claim.nodes);
             let watch = |keys: &_| QuorumWatch::behind(clock, nodes, keys, self.acquisition());
-            match &self.asked {
-                None => FreeWatch::One(watch(keys)),
-                Some(asked) => {
-                    FreeWatch::Permits(asked.keys.each().map(|key| watch(&key)).collect())
-                }
-            }
+            FreeWatch(self.kind().watched().iter().map(watch).collect())
         })
     }
 
@@ -281,7 +283,7 @@ impl Refused {
     /// Asks a refusing node for the holder's remaining time. The question follows the release on the
     /// connection, so the answer costs no round trip of its own.
     fn inspect(&self) -> Option<Arc<Round>> {
-        if self.asked.is_some() {
+        if self.kind().count().is_some() {
             // The refusals have told the time.
             return None;
         }
@@ -289,15 +291,11 @@ impl Refused {
             .acquisition()
             .answers()
             .iter()
-            .position(|answer| matches!(answer, Some(Answer::Held(_))))?;
-        let operation = Operation::new(
-            self.claim.keys.clone(),
-            self.claim.token.clone(),
-            Want::Inspect,
-        );
+            .position(|answer| matches!(answer, Some(Vote::Held(_))))?;
+        let question = Arc::new(looks::inspect(self.kind().keys()));
         let round = Round::new(1, Goal::All);
-        let reply = Reply::new(Arc::clone(&round), 0);
-        submit(&*self.claim.nodes[seat], Arc::new(operation), reply);
+        let reply = Reply::new(Arc::clone(&round), 0, &question);
+        submit(&*self.claim.nodes[seat], question, reply);
         Some(round)
     }
 }
@@ -309,6 +307,6 @@ impl Drop for Refused {
     }
 }
 
-fn first_answer(round: &Round) -> Option<Answer> {
+fn first_answer(round: &Round) -> Option<Vote> {
     round.answers().into_iter().next().flatten()
 }

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use crate::env::caught::caught;
 use crate::env::timeout::before;
+use crate::kinds::exclusive::release;
 use crate::model::resource::Resource;
-use crate::node::operation::{Operation, Want};
-use crate::node::{Answer, Node, NodeSet, Reply};
+use crate::node::{Call, Node, NodeSet, Reply, Vote};
 use crate::quorum::round::{Goal, MOST_NODES, Round};
 
 use super::Client;
@@ -32,7 +32,7 @@ impl Client {
         let token = self.shared.context.fresh_token();
         let key = Resource::from("redlock:flush").with_prefix(&self.shared.context.key_prefix);
         let ttl = Duration::from_millis(1);
-        let barrier = || Operation::new(key.clone(), token.clone(), Want::Release { ttl });
+        let barrier = || release(&key, &token, ttl);
         // Each node by itself, so that a node that hangs takes no time from the others.
         let mut asking: Vec<_> = nodes
             .iter()
@@ -65,14 +65,14 @@ impl Client {
 }
 
 /// Submits `barrier` on all connections of `node`. True if the node served it on all of them.
-async fn serves(node: &dyn Node, barrier: Operation) -> bool {
+async fn serves(node: &dyn Node, barrier: Call) -> bool {
     let barrier = Arc::new(barrier);
     let mut is_served = true;
     for first in (0..node.lanes()).step_by(MOST_NODES) {
         let lanes = MOST_NODES.min(node.lanes().saturating_sub(first));
         let round = Round::new(lanes, Goal::All);
         for lane in 0..lanes {
-            let reply = Reply::new(Arc::clone(&round), lane);
+            let reply = Reply::new(Arc::clone(&round), lane, &barrier);
             let barrier = Arc::clone(&barrier);
             // If the node panics, the dropped reply is its answer.
             caught("a node", || node.submit_on(first + lane, barrier, reply));
@@ -83,6 +83,6 @@ async fn serves(node: &dyn Node, barrier: Operation) -> bool {
     is_served
 }
 
-fn was_served(answer: &Answer) -> bool {
-    !matches!(answer, Answer::Failed(_))
+fn was_served(answer: &Vote) -> bool {
+    !matches!(answer, Vote::Failed(_))
 }

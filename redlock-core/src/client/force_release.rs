@@ -7,15 +7,12 @@ use std::time::Duration;
 
 use crate::env::timeout::before;
 use crate::error::{AcquireError, NodeReport, Unavailable};
-use crate::model::kind::MAX_PERMITS;
+use crate::kinds::every_key;
+use crate::kinds::looks::{self, Holders};
 use crate::model::resource::Resource;
 use crate::node::hash_slot::check_slots;
-use crate::node::holders::Holders;
-use crate::node::operation::{Operation, Want};
-use crate::node::sharing::SharingKeys;
-use crate::node::{Answer, NodeSet};
+use crate::node::{NodeSet, Vote};
 use crate::quorum::majority;
-use crate::quorum::permits::PermitKeys;
 use crate::quorum::round::{Goal, Round};
 
 use super::Client;
@@ -43,8 +40,8 @@ pub struct TakenFrom {
 }
 
 impl Client {
-    /// Deletes the lock on `resource` at all `nodes`, also if another process holds it: its keys, all permits,
-    /// readers' entries and the place of a writer that waits. Fencing counters and the records of `once_per` stay.
+    /// Deletes the lock on `resource` at all `nodes`, also if another process holds it: the keys of
+    /// every kind of lock, and what waiting callers left. Fencing counters and the records of `once_per` stay.
     ///
     /// The nodes are asked who is on the keys, and then to delete what exactly these have. A node that is late deletes
     /// nothing of later holders.
@@ -90,9 +87,9 @@ impl Client {
             check_slots(&**node, &keys, &[])?;
         }
         let keys = if keys.names().len() == 1 {
-            all_keys(&keys, prefix)
+            every_key(&keys, prefix)
         } else {
-            // Only a lock with one name has permits or readers.
+            // A lock with several names has no key of another kind.
             keys
         };
         let began = context.now();
@@ -115,12 +112,11 @@ impl Client {
         nodes: &NodeSet,
         keys: &Resource,
         lost: Vec<Box<[u8]>>,
-    ) -> Vec<Option<Answer>> {
+    ) -> Vec<Option<Vote>> {
         let context = &self.shared.context;
-        let operation = Operation::new(keys.clone(), context.fresh_token(), Want::ForceRelease);
-        let operation = Arc::new(operation.with_holders(lost));
+        let call = Arc::new(looks::force_release(keys, &lost));
         let until = context.now().saturating_add(context.node_timeout);
-        let round = Round::start(nodes, &operation, Goal::All, |_| true);
+        let round = Round::start(nodes, &call, Goal::All, |_| true);
         before(context.clock(), until, round.decided()).await;
         round.answers()
     }
@@ -128,14 +124,14 @@ impl Client {
     fn judge(
         &self,
         nodes: &NodeSet,
-        before_it: &[Option<Answer>],
-        mut after: Vec<Option<Answer>>,
+        before_it: &[Option<Vote>],
+        mut after: Vec<Option<Vote>>,
         waited: Duration,
     ) -> Result<ForceReleased, AcquireError> {
         let mut taken: BTreeMap<Box<[u8]>, Vec<Arc<str>>> = BTreeMap::new();
         for ((node, was), is) in nodes.iter().zip(before_it).zip(&mut after) {
             // A node that did not tell who was on it was told by the others.
-            let (Some(Answer::Held(_) | Answer::Absent), Some(answer)) = (was, &*is) else {
+            let (Some(Vote::Held(_) | Vote::Absent), Some(answer)) = (was, &*is) else {
                 continue;
             };
             let (was, left) = (was.as_ref().map(Holders::of), Holders::of(answer));
@@ -146,10 +142,10 @@ impl Client {
         }
         // A node confirms by any answer. If the answer names a holder, that holder came later.
         let confirmed =
-            |answer: &Option<Answer>| matches!(answer, Some(Answer::Held(_) | Answer::Absent));
+            |answer: &Option<Vote>| matches!(answer, Some(Vote::Held(_) | Vote::Absent));
         let granted = after.iter().filter(|answer| confirmed(answer)).count();
         for answer in after.iter_mut().filter(|answer| confirmed(answer)) {
-            *answer = Some(Answer::GRANTED);
+            *answer = Some(Vote::GRANTED);
         }
         let names = nodes.iter().map(|node| node.name());
         let timeout = self.shared.context.node_timeout;
@@ -174,14 +170,6 @@ impl Client {
             unconfirmed,
         })
     }
-}
-
-/// The keys of every kind of lock on the one name of `key`.
-fn all_keys(key: &Resource, prefix: &[u8]) -> Resource {
-    let permits = PermitKeys::new(key, MAX_PERMITS, prefix);
-    let beside = SharingKeys::beside(key, prefix);
-    let beside = [beside.readers(), beside.intent()];
-    Resource::all(permits.all().names().chain(beside))
 }
 
 /// `taken from web-7/3121 on a and b; c: no answer in 103 ms`

@@ -2,15 +2,11 @@
 #![doc = include_str!("protocol.md")]
 
 mod acquire;
-mod against;
-mod asks;
 mod attempt;
 mod flush;
 pub(crate) mod force_release;
 mod once;
 mod peek;
-mod permits;
-mod sharing;
 mod watch;
 
 use std::fmt;

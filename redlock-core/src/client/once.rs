@@ -6,14 +6,13 @@ use std::time::Duration;
 use crate::env::Moment;
 use crate::env::timeout::before;
 use crate::error::{AcquireError, LastRun};
+use crate::kinds::runs::{last_run, recall, run_keys};
 use crate::lease::Lease;
 use crate::model::invalid::Invalid;
 use crate::model::kind::Kind;
 use crate::model::resource::Resource;
 use crate::node::NodeSet;
-use crate::node::operation::{Operation, Want};
 use crate::quorum::round::{Goal, Round};
-use crate::quorum::runs::{last_run, run_keys};
 use crate::waiting::LineKey;
 
 use super::{Client, ClientShared};
@@ -82,11 +81,11 @@ impl ClientShared {
     ) -> Option<LastRun> {
         let context = &self.context;
         let keys = run_keys(&line_key.keys, &context.key_prefix);
-        let question = Operation::new(keys, context.fresh_token(), Want::Recall);
+        let question = Arc::new(recall(&keys));
         let until = context.now().saturating_add(context.node_timeout);
         let until = end.map_or(until, |end| until.min(end));
         let nodes = &line_key.nodes;
-        let round = Round::start(nodes, &Arc::new(question), Goal::MajorityHeld, |_| true);
+        let round = Round::start(nodes, &question, Goal::MajorityHeld, |_| true);
         before(context.clock(), until, round.decided()).await;
         last_run(&round.answers(), period)
     }

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use crate::env::timeout::before;
+use crate::kinds::looks;
 use crate::model::invalid::Invalid;
 use crate::model::resource::Resource;
 use crate::node::NodeSet;
 use crate::node::hash_slot::check_slots;
-use crate::node::operation::{Operation, Want};
 use crate::quorum::peek::LockStatus;
 use crate::quorum::round::{Goal, Round};
 
@@ -63,10 +63,10 @@ impl Client {
         if let Some(node) = nodes.iter().find(|node| node.has_hash_slots()) {
             check_slots(&**node, &keys, &[])?;
         }
-        let question = Operation::new(keys, context.fresh_token(), Want::Peek);
+        let question = Arc::new(looks::peek(&keys));
         let began = context.now();
         let until = began.saturating_add(context.node_timeout);
-        let round = Round::start(nodes, &Arc::new(question), Goal::Known, |_| true);
+        let round = Round::start(nodes, &question, Goal::Known, |_| true);
         before(context.clock(), until, round.decided()).await;
         let elapsed = context.now().saturating_since(began);
         let names = nodes.iter().map(|node| node.name());

@@ -9,7 +9,7 @@ use crate::env::caught::{caught, log};
 use crate::env::timeout::before;
 use crate::error::{ExtendError, LeaseEnd, NodeReport, Unavailable};
 use crate::model::request::{check_ttl, drift};
-use crate::node::Answer;
+use crate::node::Vote;
 use crate::quorum::claim::Extension;
 use crate::quorum::extension_proof::ProofState;
 use crate::quorum::majority;
@@ -158,7 +158,7 @@ impl SentExtension {
     fn other_holder(&self) -> Option<Arc<str>> {
         let answers = self.extension.round.answers();
         let mut owners = answers.iter().filter_map(|answer| match answer {
-            Some(Answer::Held(holding)) => holding.owner(),
+            Some(Vote::Held(holding)) => holding.owner(),
             _ => None,
         });
         owners.next().map(Arc::from)

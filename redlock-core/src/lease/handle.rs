@@ -19,14 +19,14 @@ use crate::node::NodeSet;
 use crate::quorum::claim::Claim;
 use crate::quorum::round::bit;
 use crate::quorum::terms::Terms;
-use crate::waiting::LineKey;
 use crate::waiting::budget::RetryBudget;
+use crate::waiting::{LineKey, Turn};
 
 use super::events::third_left;
 use super::remember::Run;
 use super::renewals::RenewalId;
 use super::watchers::Watchers;
-use super::{FencingToken, LeasePlace, LeaseShared, LeaseState, Leases, ObserveExtensions};
+use super::{FencingToken, LeaseShared, LeaseState, Leases, ObserveExtensions};
 
 /// A held lock. Dropping it sends the release to every node. [`release`](Self::release) also waits
 /// until the next holder could win.
@@ -59,13 +59,11 @@ impl Lease {
         request: &Request,
         budget: &RetryBudget<'_>,
         terms: Terms,
-        place: LeasePlace,
+        turn: Option<Turn>,
     ) -> Self {
-        let (turn, permit) = place.parts();
         let shared = LeaseShared {
             leases: Arc::clone(leases),
             claim,
-            permit,
             resource: request.resource.clone(),
             kind: request.kind,
             ttl: request.ttl,
@@ -181,6 +179,16 @@ impl LeaseHandle {
     /// The number of callers of this client that stand in line for the lock.
     pub fn waiting(&self) -> usize {
         self.shared.leases.lines.waiting_at(&self.shared.line_key())
+    }
+
+    /// The number of the lease's permit, which no other live holder has: 0 up to the number of permits,
+    /// without it. `None` for a plain lock.
+    pub fn permit(&self) -> Option<u16> {
+        match self.shared.kind {
+            // The only permit is the plain lock.
+            Kind::Permits(1) => Some(0),
+            _ => self.shared.claim.kind.number(),
+        }
     }
 
     /// The lock's fencing token, if one was asked for. Send it to the store with every write. An

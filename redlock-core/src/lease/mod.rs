@@ -44,7 +44,6 @@ mod extend;
 pub(crate) mod handle;
 mod join;
 pub(crate) mod observe;
-mod place;
 pub(crate) mod release;
 mod remember;
 pub(crate) mod renew;
@@ -76,8 +75,6 @@ use crate::model::resource::Resource;
 use crate::quorum::claim::Claim;
 use crate::waiting::{LineKey, Lines, Turn};
 use extend::SentExtension;
-use place::HeldPermit;
-pub(crate) use place::LeasePlace;
 use renewals::Renewals;
 use watchers::Watchers;
 
@@ -116,8 +113,6 @@ fn tell_held_back(cause: &Cause, held_back: u64) {
 pub(crate) struct LeaseShared {
     pub(crate) leases: Arc<Leases>,
     pub(crate) claim: Arc<Claim>,
-    /// If it is a lease on a permit.
-    permit: Option<Box<HeldPermit>>,
     resource: Resource,
     kind: Kind,
     /// The request's ttl.
@@ -180,12 +175,11 @@ impl LeaseShared {
     }
 
     fn line_key(&self) -> LineKey {
-        let line_key = self.permit.as_ref().map(|held| held.line_key.clone());
-        line_key.unwrap_or_else(|| LineKey {
-            keys: self.claim.keys.clone(),
+        LineKey {
+            keys: self.claim.kind.line().clone(),
             kind: self.kind.on_nodes(),
             nodes: Arc::clone(&self.claim.nodes),
-        })
+        }
     }
 
     /// The names of the pools on which the lease is held: `a,b,c`.

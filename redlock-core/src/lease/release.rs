@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::error::LeaseEnd;
-use crate::model::kind::Kind;
+use crate::quorum::kind::TurnRule;
 use crate::quorum::round::Round;
 use crate::waiting::Turn;
 use crate::waiting::handover::{EndedLease, LeftClaim};
@@ -106,8 +106,8 @@ impl LeaseHandle {
         // A lease without a turn was lost, or passed its deadline, and other callers ask the nodes already.
         // A write lock is not handed over: the nodes know whether readers were refused meanwhile, who go
         // first then. A reader's turn was passed on when it won.
-        let is_handed_over =
-            *over == LeaseEnd::Released && self.shared.kind.on_nodes() == Kind::Exclusive;
+        let kind = &self.shared.claim.kind;
+        let is_handed_over = *over == LeaseEnd::Released && kind.turn() == TurnRule::HandOver;
         let left = match turn.as_mut().filter(|_| is_handed_over) {
             Some(turn) => turn.hand_over(left),
             None => Some(left),
@@ -120,7 +120,10 @@ impl LeaseHandle {
         if let Some(turn) = turn {
             turn.end();
         }
-        self.shared.tell_of_released_permit();
+        if let Some(number) = kind.number() {
+            let lines = &self.shared.leases.lines;
+            lines.released(&self.shared.line_key(), number);
+        }
         end
     }
 

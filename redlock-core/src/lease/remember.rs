@@ -7,10 +7,9 @@ use crate::env::caught::warn_throttled;
 use crate::env::timeout::before;
 use crate::env::{About, Moment};
 use crate::error::NodeReport;
+use crate::kinds::runs::{remember, remembered_for, run_keys};
 use crate::model::request::Request;
-use crate::node::operation::{Operation, Want};
 use crate::quorum::round::{Goal, Round};
-use crate::quorum::runs::{remembered_for, run_keys};
 
 use super::Lease;
 
@@ -54,15 +53,12 @@ impl Lease {
             return;
         }
         let began = shared.clock().wall().saturating_sub(ago).as_millis();
-        let want = Want::Remember {
-            began: u64::try_from(began).unwrap_or(u64::MAX),
-            ttl: Duration::from_millis(u64::try_from(left).unwrap_or(u64::MAX)),
-            longest,
-        };
-        let keys = run_keys(&shared.claim.keys, &shared.context().key_prefix);
-        let operation = Arc::new(Operation::new(keys, shared.claim.token.clone(), want));
-        let nodes = &shared.claim.nodes;
-        let round = Round::start(nodes, &operation, Goal::Majority, |_| true);
+        let began = u64::try_from(began).unwrap_or(u64::MAX);
+        let ttl = Duration::from_millis(u64::try_from(left).unwrap_or(u64::MAX));
+        let claim = &shared.claim;
+        let keys = run_keys(claim.kind.keys(), &shared.context().key_prefix);
+        let call = Arc::new(remember(&keys, &claim.token, began, (ttl, longest)));
+        let round = Round::start(&claim.nodes, &call, Goal::Majority, |_| true);
         run.remembered = Some(round);
     }
 

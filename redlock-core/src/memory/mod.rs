@@ -1,8 +1,5 @@
 //! A node inside the process, for development, examples and tests.
 
-mod permits;
-mod sharing;
-mod store;
 #[cfg(test)]
 mod tests;
 mod trouble;
@@ -19,10 +16,11 @@ use parking_lot::{Mutex, MutexGuard};
 use crate::env::caught::caught;
 use crate::env::timers::wake;
 use crate::env::{Clock, Moment};
-use crate::node::operation::{Operation, Want};
-use crate::node::watch::Watch;
-use crate::node::{Answer, EpochListener, Node, NodeError, NodeStatus, Reply};
-use store::Store;
+use crate::model::resource::Resource;
+use crate::node::watch::{KeyReport, Watch};
+use crate::node::{
+    Answer, Argument, Call, Effect, EpochListener, Node, NodeStatus, Remaining, Reply, Store, Value,
+};
 use trouble::Trouble;
 
 /// A node in this process, which answers as a Redis node does. It excludes no other process, so a
@@ -45,42 +43,66 @@ struct Shared {
 #[derive(Default)]
 struct MemoryState {
     store: Store,
+    trouble: Trouble,
     watches: Vec<Watch>,
-    /// Operations that arrived while the node hangs, in order.
-    unanswered: VecDeque<(Arc<Operation>, Reply)>,
+    /// Calls that arrived while the node hangs, in order.
+    unanswered: VecDeque<(Arc<Call>, Reply)>,
     /// Releases that the node did not serve, and the moment until which their keys may live.
-    owed: VecDeque<(Arc<Operation>, Moment)>,
+    owed: VecDeque<(Arc<Call>, Moment)>,
 }
 
 impl MemoryState {
-    /// Serves `operation`. A release that the node does not serve, because it is in trouble, is owed.
-    fn serve(&mut self, operation: &Arc<Operation>, now: Moment, wall: Duration) -> Answer {
-        let answer = self.store.serve(operation, now, wall);
-        if let (Answer::Failed(_), Want::Release { ttl }) = (&answer, operation.want()) {
+    /// Serves `call`. A release that the node does not serve, because it is in trouble, is owed.
+    fn serve(&mut self, call: &Arc<Call>, now: Moment, epoch: u32) -> Answer {
+        let answer = match self.trouble.reason() {
+            Some(_) if let Trouble::Fails(text) = &self.trouble => {
+                Answer::of_reply(call, Value::error(text), epoch)
+            }
+            Some(reason) => Answer::Failed(reason),
+            None => run(&mut self.store, call, epoch),
+        };
+        if let (Answer::Failed(_), Effect::Undoes(ttl)) = (&answer, call.effect()) {
             while self.owed.front().is_some_and(|(_, until)| *until <= now) {
                 self.owed.pop_front();
             }
             self.owed
-                .push_back((Arc::clone(operation), now.saturating_add(ttl)));
+                .push_back((Arc::clone(call), now.saturating_add(ttl)));
         }
         answer
     }
 
     /// True if a barrier fails: the node cannot be reached, or has not served all releases.
     fn owes(&self, now: Moment) -> bool {
-        matches!(self.store.trouble, Trouble::Cut)
-            || self.owed.iter().any(|(_, until)| *until > now)
+        matches!(self.trouble, Trouble::Cut) || self.owed.iter().any(|(_, until)| *until > now)
+    }
+
+    /// The report to a caller that waits for `keys`.
+    fn key_report(&self, keys: &Resource, now: Moment) -> KeyReport {
+        if self.trouble.reason().is_some() {
+            return KeyReport::Unknown;
+        }
+        let held = keys.names().filter_map(|key| self.store.expiry(key));
+        match held.max() {
+            None => KeyReport::Free,
+            Some(last) => KeyReport::Held(Remaining::Expires(last.saturating_since(now))),
+        }
     }
 
     /// Reports the present keys to all watches. The reports are in order, as they are made under the
     /// node's mutex. Wake the returned wakers after the mutex is unlocked.
     fn tell(&mut self, now: Moment) -> Vec<Waker> {
         self.watches.retain(Watch::is_wanted);
-        let store = &self.store;
         let told = self.watches.iter();
-        told.filter_map(|watch| watch.record(store.key_report(watch.keys(), now)))
+        told.filter_map(|watch| watch.record(self.key_report(watch.keys(), now)))
             .collect()
     }
+}
+
+/// Runs the twin of the call's script.
+fn run(store: &mut Store, call: &Call, epoch: u32) -> Answer {
+    let keys: Vec<_> = call.keys().collect();
+    let arguments: Vec<_> = call.arguments().iter().map(Argument::as_bytes).collect();
+    Answer::of_reply(call, call.script().run(store, &keys, &arguments), epoch)
 }
 
 impl MemoryNode {
@@ -115,7 +137,7 @@ impl MemoryNode {
     /// It keeps its keys until the ttl. Releases are served once it is [restored](Self::restore), as the
     /// owed releases of a Redis node are.
     pub fn fail(&self, error: &str) {
-        self.trouble(Trouble::Fails(NodeError::server(error.as_bytes())));
+        self.trouble(Trouble::Fails(error.into()));
     }
 
     /// Undoes [`cut`](Self::cut), [`hang`](Self::hang) and [`fail`](Self::fail), and serves the
@@ -136,56 +158,46 @@ impl MemoryNode {
 
     /// The value under `key`, unless it has expired.
     pub fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
-        self.current()
-            .store
-            .entries
-            .get(key)
-            .map(|entry| entry.value.to_vec())
+        let state = self.current();
+        state.store.get(key).ok().flatten().map(<[u8]>::to_vec)
     }
 
     /// The remaining time of `key`.
     pub fn remaining(&self, key: &[u8]) -> Option<Duration> {
         let now = self.shared.clock.now();
-        self.current()
-            .store
-            .entries
-            .get(key)
-            .map(|entry| entry.expires.saturating_since(now))
+        let expiry = self.current().store.expiry(key);
+        expiry.map(|expires| expires.saturating_since(now))
     }
 
-    /// The readers that have an entry in the sorted set `key`: the token and the remaining time of each.
+    /// The members of the sorted set `key` whose scores are moments that have not come, and the time until each.
     /// Needs the feature `testing`.
     #[cfg(any(test, feature = "testing"))]
-    pub fn readers(&self, key: &[u8]) -> Vec<(Vec<u8>, Duration)> {
-        let now = self.shared.clock.now();
+    pub fn entries(&self, key: &[u8]) -> Vec<(Vec<u8>, Duration)> {
         let state = self.current();
-        let readers = state.store.readers.get(key).into_iter().flatten();
-        let readers = readers.filter(|(_, ends)| **ends > now);
-        readers
-            .map(|(token, ends)| (token.to_vec(), ends.saturating_since(now)))
+        let now = state.store.millis();
+        let entries = state.store.entries(key).into_iter().flatten();
+        let left = |ends: i64| Duration::from_millis((ends - now).unsigned_abs());
+        let entries = entries.filter(|(_, ends)| **ends > now);
+        entries
+            .map(|(member, ends)| (member.to_vec(), left(*ends)))
             .collect()
     }
 
     /// All keys that have not expired, in order.
     pub fn keys(&self) -> Vec<Vec<u8>> {
-        let state = self.current();
-        let (locks, readers) = (state.store.entries.keys(), state.store.readers.keys());
-        let mut keys: Vec<_> = locks.chain(readers).map(|key| key.to_vec()).collect();
-        keys.sort();
-        keys
+        self.current().store.keys().map(<[u8]>::to_vec).collect()
     }
 
     /// Sets `key` to `value` for `ttl`, and replaces its value: stands for another client's lock.
     pub fn put(&self, key: &[u8], value: &[u8], ttl: Duration) {
         self.change(|store, now| {
-            store.delete_any(key);
-            store.put(key, value, now.saturating_add(ttl));
+            store.set_until(key, value, Some(now.saturating_add(ttl)));
         });
     }
 
     /// Deletes `key`, for any holder.
     pub fn delete(&self, key: &[u8]) {
-        self.change(|store, _| store.delete_any(key));
+        self.change(|store, _| store.take(key));
     }
 
     /// The number of watches that are wanted.
@@ -196,13 +208,12 @@ impl MemoryNode {
         wanted.count()
     }
 
-    /// Serves `operation` and returns the answer. For simulations that deliver requests and answers
+    /// Serves `call` and returns the answer. For simulations that deliver requests and answers
     /// themselves. Needs the feature `testing`.
     #[cfg(feature = "testing")]
-    pub fn serve(&self, operation: &Operation) -> Answer {
-        let wall = self.shared.clock.wall();
-        let answer = self.change(|store, now| store.serve(operation, now, wall));
-        self.in_epoch(answer)
+    pub fn serve(&self, call: &Call) -> Answer {
+        let epoch = self.epoch();
+        self.change(|store, _| run(store, call, epoch))
     }
 
     /// Copies the node: the state of a server that restarts from its disk.
@@ -221,37 +232,23 @@ impl MemoryNode {
     /// Moves `key`, of any type, to another node with the same clock. Needs the feature `simulation`.
     #[cfg(feature = "simulation")]
     pub fn move_key(&self, key: &[u8], to: &Self) {
-        let moved = self.change(|store, _| store.take_key(key));
-        to.change(|store, _| store.put_key(key, moved));
-    }
-
-    fn in_epoch(&self, answer: Answer) -> Answer {
-        let epoch = self.epoch();
-        match answer {
-            Answer::Granted {
-                counter, permits, ..
-            } => Answer::Granted {
-                counter,
-                epoch,
-                permits,
-            },
-            other => other,
+        if let Some(entry) = self.change(|store, _| store.take(key)) {
+            to.change(|store, _| store.put(key, entry));
         }
     }
 
     /// Sets the node's trouble. Unless the node hangs, it answers all operations that it owes an
     /// answer.
     fn trouble(&self, trouble: Trouble) {
-        let (now, wall) = (self.shared.clock.now(), self.shared.clock.wall());
+        let (now, epoch) = (self.shared.clock.now(), self.epoch());
         let (answers, woken) = {
-            let mut state = self.shared.state.lock();
-            state.store.expire(now);
+            let mut state = self.current();
             let is_hanging = matches!(trouble, Trouble::Hangs);
             let is_well = matches!(trouble, Trouble::None);
-            state.store.trouble = trouble;
+            state.trouble = trouble;
             if is_well {
                 for (release, _) in std::mem::take(&mut state.owed) {
-                    state.store.serve(&release, now, wall);
+                    run(&mut state.store, &release, epoch);
                 }
             }
             let due = if is_hanging {
@@ -261,13 +258,13 @@ impl MemoryNode {
             };
             let answers: Vec<_> = due
                 .into_iter()
-                .map(|(operation, reply)| (state.serve(&operation, now, wall), reply))
+                .map(|(call, reply)| (state.serve(&call, now, epoch), reply))
                 .collect();
             (answers, state.tell(now))
         };
         woken.into_iter().for_each(wake);
         for (answer, reply) in answers {
-            reply.answer(self.in_epoch(answer));
+            reply.answer(answer);
         }
     }
 
@@ -275,18 +272,18 @@ impl MemoryNode {
     fn change<T>(&self, change: impl FnOnce(&mut Store, Moment) -> T) -> T {
         let now = self.shared.clock.now();
         let (changed, woken) = {
-            let mut state = self.shared.state.lock();
-            state.store.expire(now);
+            let mut state = self.current();
             (change(&mut state.store, now), state.tell(now))
         };
         woken.into_iter().for_each(wake);
         changed
     }
 
+    /// The state, without the keys that have expired.
     fn current(&self) -> MutexGuard<'_, MemoryState> {
-        let now = self.shared.clock.now();
+        let (now, wall) = (self.shared.clock.now(), self.shared.clock.wall());
         let mut state = self.shared.state.lock();
-        state.store.expire(now);
+        state.store.begin(now, wall);
         state
     }
 }
@@ -296,20 +293,19 @@ impl Node for MemoryNode {
         &self.shared.name
     }
 
-    fn submit(&self, operation: Arc<Operation>, reply: Reply) {
+    fn submit(&self, call: Arc<Call>, reply: Reply) {
         let (now, wall) = (self.shared.clock.now(), self.shared.clock.wall());
+        let epoch = self.epoch();
         let (answer, woken) = {
             let mut state = self.shared.state.lock();
-            if matches!(state.store.trouble, Trouble::Hangs) {
-                state.unanswered.push_back((operation, reply));
+            if matches!(state.trouble, Trouble::Hangs) {
+                state.unanswered.push_back((call, reply));
                 return;
             }
-            let known = state.store.entries.len();
-            state.store.expire(now);
-            let has_expired = state.store.entries.len() < known;
-            let answer = state.serve(&operation, now, wall);
+            let has_expired = state.store.begin(now, wall);
+            let answer = state.serve(&call, now, epoch);
             // As with a server, a question is no change: an observer that asks would be told of itself.
-            let woken = if has_expired || !operation.want().is_question() {
+            let woken = if has_expired || call.effect() != Effect::Looks {
                 state.tell(now)
             } else {
                 Vec::new()
@@ -318,27 +314,27 @@ impl Node for MemoryNode {
         };
         // The answer may wake the caller, so it is given after the store's mutex is unlocked.
         woken.into_iter().for_each(wake);
-        reply.answer(self.in_epoch(answer));
+        reply.answer(answer);
     }
 
-    fn submit_on(&self, _lane: usize, barrier: Arc<Operation>, reply: Reply) {
-        let now = self.shared.clock.now();
+    fn submit_on(&self, _lane: usize, barrier: Arc<Call>, reply: Reply) {
+        let (now, epoch) = (self.shared.clock.now(), self.epoch());
         let answer = {
             let mut state = self.shared.state.lock();
-            match state.store.trouble.reason() {
-                Some(_) if matches!(state.store.trouble, Trouble::Hangs) => {
+            match state.trouble.reason() {
+                Some(_) if matches!(state.trouble, Trouble::Hangs) => {
                     state.unanswered.push_back((barrier, reply));
                     return;
                 }
                 Some(reason) if state.owes(now) => Answer::Failed(reason),
-                _ => Answer::Absent,
+                _ => Answer::served(epoch),
             }
         };
         reply.answer(answer);
     }
 
     fn status(&self) -> NodeStatus {
-        match self.shared.state.lock().store.trouble.reason() {
+        match self.shared.state.lock().trouble.reason() {
             Some(reason) => NodeStatus::Abstaining(reason),
             None => NodeStatus::Voting,
         }
@@ -347,8 +343,7 @@ impl Node for MemoryNode {
     fn watch(&self, watch: Watch) {
         let now = self.shared.clock.now();
         let woken = {
-            let mut state = self.shared.state.lock();
-            state.store.expire(now);
+            let mut state = self.current();
             state.watches.push(watch);
             state.tell(now)
         };

@@ -12,7 +12,7 @@ pub(super) enum Trouble {
     /// The node accepts operations and answers none, until it is restored.
     Hangs,
     /// It answers everything with this error.
-    Fails(NodeError),
+    Fails(Box<str>),
 }
 
 impl Trouble {
@@ -26,7 +26,7 @@ impl Trouble {
             Self::None => None,
             Self::Cut => Some(Self::cut()),
             Self::Hangs => Some(NodeError::sent(NodeErrorKind::TimedOut, "it hangs")),
-            Self::Fails(error) => Some(error.clone()),
+            Self::Fails(error) => Some(NodeError::server(error.as_bytes())),
         }
     }
 }

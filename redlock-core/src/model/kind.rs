@@ -54,6 +54,11 @@ impl Kind {
         matches!(self, Self::Read | Self::Write)
     }
 
+    /// True if a holder excludes others of its kind in other processes.
+    pub(crate) const fn excludes_its_like(self) -> bool {
+        !matches!(self, Self::Read)
+    }
+
     /// True if a lease of this kind may be shared by a call that wants a lease of the kind `wanted`: it has
     /// what the call wants.
     pub fn covers(self, wanted: Self) -> bool {

@@ -2,6 +2,7 @@
 //! parts that all error texts share.
 
 pub(crate) mod brief;
+pub(crate) mod digits;
 pub(crate) mod invalid;
 pub(crate) mod kind;
 pub(crate) mod last_run;
@@ -10,5 +11,4 @@ pub(crate) mod note;
 mod part;
 pub(crate) mod request;
 pub(crate) mod resource;
-pub(crate) mod run_record;
 pub(crate) mod token;

@@ -79,19 +79,7 @@ impl Resource {
         Self(Names::Several(Arc::new(names)))
     }
 
-    /// The same without some of the names.
-    pub(crate) fn without(&self, names: &Self) -> Self {
-        let rest = self.shared_names().iter();
-        let rest = rest.filter(|name| !names.shared_names().contains(name));
-        let rest: Vec<_> = rest.cloned().collect();
-        // They are in order still.
-        match &rest[..] {
-            [only] => Self(Names::One(Arc::clone(only))),
-            _ => Self(Names::Several(Arc::new(rest))),
-        }
-    }
-
-    fn shared_names(&self) -> &[Arc<[u8]>] {
+    pub(crate) fn shared_names(&self) -> &[Arc<[u8]>] {
         match &self.0 {
             Names::One(name) => std::slice::from_ref(name),
             Names::Several(names) => names,

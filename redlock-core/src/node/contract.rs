@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::operation::Operation;
+use super::call::Call;
 use super::watch::{KeyReport, Watch};
 use super::{NodeHealth, NodeStatus, Reply};
 
@@ -32,7 +32,7 @@ pub trait Node: Send + Sync + 'static {
     /// Hands `operation` to the node. Returns at once, never blocks, and may be called from `Drop` and
     /// from any thread. The answer comes through `reply`, possibly before this returns.
     /// A panic in here is logged; the outcome is then unknown, unless `reply` says more.
-    fn submit(&self, operation: Arc<Operation>, reply: Reply);
+    fn submit(&self, call: Arc<Call>, reply: Reply);
 
     /// The node's present status, by what is known of it. A node that has just answered several
     /// acquisitions with errors does not count as voting.
@@ -70,9 +70,9 @@ pub trait Node: Send + Sync + 'static {
     ///
     /// The default ignores `lane` and submits the operation, which is right for one connection. A node with
     /// more lanes has to implement this: else [`Client::flush`](crate::Client::flush) waits for one of them.
-    fn submit_on(&self, lane: usize, operation: Arc<Operation>, reply: Reply) {
+    fn submit_on(&self, lane: usize, call: Arc<Call>, reply: Reply) {
         let _ = lane;
-        self.submit(operation, reply);
+        self.submit(call, reply);
     }
 
     /// Increases each time that the node may have forgotten its grants, or dropped them early: it

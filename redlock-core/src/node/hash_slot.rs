@@ -51,10 +51,10 @@ pub(crate) fn key_beside(key: &[u8], prefix: &[u8], kind: &[u8]) -> Vec<u8> {
 
 /// What a lock has beside its keys, in their hash slot: the auxiliary keys, and how errors name the
 /// parameter and such a key.
-pub(crate) struct Beside<'a> {
+pub(crate) struct Beside {
     pub(crate) keys: Resource,
-    pub(crate) parameter: &'a str,
-    pub(crate) key: &'a str,
+    pub(crate) parameter: &'static str,
+    pub(crate) key: &'static str,
 }
 
 /// Checks that `node` can have all of `keys`, and each of the keys `beside` them, in one slot: only then
@@ -62,7 +62,7 @@ pub(crate) struct Beside<'a> {
 pub(crate) fn check_slots(
     node: &dyn Node,
     keys: &Resource,
-    beside: &[Beside<'_>],
+    beside: &[Beside],
 ) -> Result<(), Invalid> {
     let slot = slot_of_all(keys);
     if let Some(other) = keys.names().find(|key| slot_of(key) != slot) {
@@ -76,7 +76,7 @@ pub(crate) fn check_slots(
             node.name(),
         )));
     }
-    let is_stray = |beside: &&Beside<'_>| beside.keys.names().any(|key| slot_of(key) != slot);
+    let is_stray = |beside: &&Beside| beside.keys.names().any(|key| slot_of(key) != slot);
     if let Some(stray) = beside.iter().find(is_stray) {
         return Err(Invalid::new(format!(
             "`{}` cannot have {} on the Redis Cluster `{}`: because of a brace in its name, no {} can \
@@ -126,7 +126,7 @@ const fn table() -> [u16; 256] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::quorum::fencing::counter_keys;
+    use crate::model::resource::COUNTERS;
 
     #[test]
     fn slots_are_those_of_the_specification() {
@@ -162,7 +162,7 @@ mod tests {
     fn a_counter_is_in_its_locks_slot_unless_a_stray_brace_keeps_it_out() {
         let is_there = |name: &[u8], prefix: &[u8]| {
             let key = Resource::from(name).with_prefix(prefix);
-            let counter = counter_keys(&key, prefix);
+            let counter = keys_beside(&key, prefix, COUNTERS);
             slot_of_all(&counter) == slot_of_all(&key)
         };
         for name in [&b"order:42"[..], b"{order}:42", b"a{b}c", b"x{", b"\xff"] {

@@ -9,8 +9,11 @@ use crate::model::note::Note;
 use crate::model::resource::Resource;
 use crate::model::token;
 
-use super::permits::{PermitReport, PermitsHeld};
-use super::sharing::READERS_MARKER;
+use super::vote::Choice;
+
+/// The value of a lock's key while readers hold the lock. It keeps out every client that takes the lock
+/// with `SET key value NX`. It is no owner token: which readers are in is in another key.
+pub const READERS_MARKER: &[u8] = b"redlock:readers";
 
 /// The key of another holder, by what is known of it.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -23,8 +26,8 @@ pub struct Holding {
     pub(crate) remaining: Remaining,
     /// The place of the key among several keys, if the node told which one it is.
     pub(crate) place: Option<u16>,
-    /// To an acquisition of a permit: the permits of the resource.
-    pub(crate) permits: Option<Arc<PermitReport>>,
+    /// To an acquisition of one of several locks: what the node says of each.
+    pub(crate) choice: Option<Arc<Choice>>,
     /// What stands in the way.
     pub(crate) obstacle: Obstacle,
 }
@@ -106,21 +109,6 @@ impl Holding {
         }
     }
 
-    /// The same as the answer to an acquisition of a permit that found none free.
-    #[must_use]
-    pub fn with_permits(self, report: PermitReport) -> Self {
-        Self {
-            permits: Some(Arc::new(report)),
-            ..self
-        }
-    }
-
-    /// The same with a remaining time.
-    #[must_use]
-    pub fn for_time(self, remaining: Remaining) -> Self {
-        Self { remaining, ..self }
-    }
-
     /// What stands in the way.
     pub fn obstacle(&self) -> Obstacle {
         self.obstacle
@@ -140,11 +128,6 @@ impl Holding {
     /// The holder's `host/pid`, if the token is of this library's format.
     pub fn owner(&self) -> Option<&str> {
         token::owner_of(self.value.as_deref()?)
-    }
-
-    /// To an acquisition of a permit: what the node says of the permits.
-    pub fn permits(&self) -> Option<&PermitReport> {
-        self.permits.as_deref()
     }
 
     /// The place of the key among several keys, from 0, if the node told which one it is.
@@ -200,23 +183,12 @@ impl Holding {
         }
     }
 
-    /// The refusal of `permits`. This is the key of the permit that expires first.
-    pub(crate) fn fmt_of_permits(
+    /// The same without "held".
+    pub(crate) fn fmt_by(
         &self,
-        permits: &PermitsHeld,
+        name: Option<&Resource>,
         f: &mut fmt::Formatter<'_>,
     ) -> fmt::Result {
-        write!(f, "{permits}")?;
-        if permits.is_split {
-            self.fmt_time(f)
-        } else {
-            f.write_str(", the first to expire ")?;
-            self.fmt_by(None, f)
-        }
-    }
-
-    /// The same without "held".
-    fn fmt_by(&self, name: Option<&Resource>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.obstacle {
             Obstacle::Readers => f.write_str("by readers")?,
             _ => write!(f, "by {}", self.owner().unwrap_or("another client"))?,
@@ -231,7 +203,7 @@ impl Holding {
     }
 
     /// For how much longer.
-    fn fmt_time(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    pub(crate) fn fmt_time(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.remaining {
             Remaining::Expires(left) => write!(f, " for {} more", Brief(left)),
             Remaining::Never => f.write_str(

@@ -3,20 +3,18 @@
 //! A node gets [`Operation`]s, each with a [`Reply`] for its [`Answer`], and [`Watch`]es, in which it
 //! reports what becomes of keys. [`NodeStatus`] says whether it votes, [`NodeHealth`] how well.
 
+pub(crate) mod call;
 pub(crate) mod contract;
 pub(crate) mod hash_slot;
 mod health;
-pub(crate) mod holders;
 mod holding;
 pub(crate) mod log;
 pub(crate) mod observe;
-pub(crate) mod operation;
-mod permits;
 mod reply;
-pub mod script;
-pub(crate) mod sharing;
-pub mod store;
-pub mod value;
+pub(crate) mod script;
+pub(crate) mod store;
+pub(crate) mod value;
+mod vote;
 pub(crate) mod watch;
 
 use std::fmt;
@@ -24,17 +22,18 @@ use std::sync::Arc;
 
 use crate::model::resource::Shown;
 pub use crate::model::token::OwnerToken;
+pub use call::{Argument, Call, Effect};
 pub use contract::EpochListener;
 pub(crate) use contract::{Node, NodeSet};
 pub use health::{ClockOffset, ErrorCounts, LastError, NodeHealth};
-pub use holders::Holders;
-pub use holding::{Holding, Obstacle, Remaining};
+pub use holding::{Holding, Obstacle, READERS_MARKER, Remaining};
 pub use observe::ObserveAnswers;
-pub use operation::{COUNTER_IDLE, HINT_WINDOW, Operation, Want};
-pub use permits::{PermitKey, PermitReport, PermitsHeld};
-pub(crate) use reply::Answers;
 pub use reply::Reply;
-pub use sharing::{READERS_MARKER, READERS_TURN, Sharing, SharingKeys};
+pub(crate) use reply::VoteReceiver;
+pub use script::{Code, Script, Twin};
+pub use store::Store;
+pub use value::Value;
+pub use vote::{Choice, Vote};
 pub use watch::{KeyReport, Watch};
 
 /// The seat of `node` in `nodes`, if it is one of them. Two nodes of one name are not the same.
@@ -58,41 +57,33 @@ pub enum NodeStatus {
     Abstaining(NodeError),
 }
 
-/// A node's answer to one operation.
+/// A node's answer to one call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Answer {
-    /// Done: the keys are ours (acquire), live on (extend), or were ours and are deleted (release).
-    Granted {
-        /// The node's counter after this acquisition, if a fencing token was asked for.
-        counter: Option<u64>,
-        /// The [epoch](Node::epoch) in which the node served the operation.
+    /// The server's reply.
+    Reply {
+        /// What it replied. Never an error.
+        value: Value,
+        /// The [epoch](Node::epoch) in which the node served the call.
         epoch: u32,
-        /// To an acquisition of a permit: which one is ours now.
-        permits: Option<Arc<PermitReport>>,
     },
-    /// A key holds another value than our token. To a release, of a server that tells no difference: or it
-    /// is missing.
-    Held(Holding),
-    /// No key holds another token. To an extension or a confirmation: at least one key is missing. To another operation: no key exists.
-    Absent,
-    /// The node did not serve the operation, or it is unknown whether it did.
+    /// The node did not serve the call, or it is unknown whether it did.
     Failed(NodeError),
 }
 
 impl Answer {
-    /// A grant without a counter, of a node that never begins a new epoch.
-    pub const GRANTED: Self = Self::Granted {
-        counter: None,
-        epoch: 0,
-        permits: None,
-    };
+    /// The answer to a barrier that found everything before it served.
+    pub(crate) fn served(epoch: u32) -> Self {
+        let value = Value::Nil;
+        Self::Reply { value, epoch }
+    }
 
-    /// What stands in the way of a refused acquisition.
-    pub(crate) fn holding(&self) -> Option<&Holding> {
-        match self {
-            Self::Held(holding) => Some(holding),
-            _ => None,
+    /// The answer that the reply `value` of a server is, to `call`.
+    pub(crate) fn of_reply(call: &Call, value: Value, epoch: u32) -> Self {
+        match value {
+            Value::Error(text) => Self::Failed(NodeError::of_reply(call, &text)),
+            value => Self::Reply { value, epoch },
         }
     }
 }
@@ -166,6 +157,27 @@ impl NodeError {
         Self::sent(kind, Shown(&text[..cut]).to_string())
     }
 
+    /// The error that a server replied to `call`. Its first word says that a refused command was not run:
+    /// `OOM`, `NOPERM`, `NOREPLICAS` and similar. `ERR` may precede any text, also a proxy's loss of its server.
+    fn of_reply(call: &Call, text: &[u8]) -> Self {
+        if text.starts_with(b"NOMARKER") {
+            let detail = "its marker is gone, or has another process's quarantine; its restart \
+                          check is under way";
+            return Self::unsent(NodeErrorKind::Quarantined, detail);
+        }
+        let error = Self::server(text);
+        let is_command = matches!(call.script().code(), Code::Command(_));
+        if call.effect() == Effect::Takes && is_command && is_refusal(text) {
+            return error.into_unsent();
+        }
+        error
+    }
+
+    /// True if the server found a key of another type.
+    pub(crate) fn is_wrong_type(&self) -> bool {
+        self.detail.starts_with("WRONGTYPE")
+    }
+
     /// The same error for an operation that was in progress at the time.
     pub(crate) fn into_sent(mut self) -> Self {
         self.sent = true;
@@ -181,7 +193,7 @@ impl NodeError {
     /// True if this error, in the place of a vote, means that the node does not vote. A command that the user may
     /// not run, keys in several slots and a missing script concern only the operation: the node serves others.
     pub(crate) fn concerns_the_node(&self) -> bool {
-        let of_the_operation = ["NOSCRIPT", "CROSSSLOT"];
+        let of_the_operation = ["NOSCRIPT", "CROSSSLOT", "WRONGTYPE"];
         match self.kind {
             NodeErrorKind::Denied => self.detail.starts_with("NOAUTH"),
             NodeErrorKind::Server => !of_the_operation
@@ -200,6 +212,12 @@ impl NodeError {
     pub fn was_sent(&self) -> bool {
         self.sent
     }
+}
+
+/// True if the error's first word says that the server did not run the command.
+pub(crate) fn is_refusal(text: &[u8]) -> bool {
+    let code = text.split(|byte| *byte == b' ').next().unwrap_or_default();
+    code != b"ERR" && !code.is_empty() && code.iter().all(u8::is_ascii_uppercase)
 }
 
 /// True if the server's ACL does not allow the user what was asked for. Redis 7.0 has

@@ -3,18 +3,20 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Answer, NodeError, NodeErrorKind};
+use super::call::Reads;
+use super::{Answer, Call, NodeError, NodeErrorKind, Value, Vote};
 
 /// The receiver of a node's answer. Dropping it unanswered is an answer too: the outcome is unknown.
 pub struct Reply {
-    to: Option<Arc<dyn Answers>>,
+    to: Option<Arc<dyn VoteReceiver>>,
     seat: usize,
+    reads: Reads,
 }
 
-/// Receives the answers of the nodes, each at its own seat.
-pub(crate) trait Answers: Send + Sync {
-    /// Takes the answer of the node at `seat`. May wake the caller, and submit to the node.
-    fn answer(&self, seat: usize, answer: Answer);
+/// Receives the votes of the nodes, each at its own seat.
+pub(crate) trait VoteReceiver: Send + Sync {
+    /// Takes the vote of the node at `seat`. May wake the caller, and submit to the node.
+    fn vote(&self, seat: usize, vote: Vote);
 
     /// True if the release of the operation may have been sent to the nodes.
     fn is_retracted(&self) -> bool;
@@ -23,7 +25,11 @@ pub(crate) trait Answers: Send + Sync {
 impl Reply {
     /// A reply that no caller waits for.
     pub(crate) fn to_nobody() -> Self {
-        Self { to: None, seat: 0 }
+        Self {
+            to: None,
+            seat: 0,
+            reads: |_: Value| None,
+        }
     }
 
     /// True if the caller has given the operation up, so that its release may have been submitted to the
@@ -37,12 +43,12 @@ impl Reply {
     /// # Example: a server that did not run an operation
     /// ```
     /// use std::sync::{Arc, Mutex};
-    /// use redlock_core::node::{Answer, NodeError, NodeErrorKind, Operation, Reply, Want};
+    /// use redlock_core::node::{Answer, Call, Effect, NodeError, NodeErrorKind, Reply};
     ///
-    /// type Queue = Mutex<Vec<(Arc<Operation>, Reply)>>;
+    /// type Queue = Mutex<Vec<(Arc<Call>, Reply)>>;
     ///
-    /// fn was_not_run(queue: &Queue, operation: Arc<Operation>, reply: Reply) {
-    ///     let is_acquisition = matches!(operation.want(), Want::Acquire { .. });
+    /// fn was_not_run(queue: &Queue, call: Arc<Call>, reply: Reply) {
+    ///     let is_acquisition = call.effect() == Effect::Takes;
     ///     let mut queued = queue.lock().unwrap();
     ///     if is_acquisition && reply.is_retracted() {
     ///         // The answer may wake the caller, so it is given without the mutex.
@@ -50,7 +56,7 @@ impl Reply {
     ///         let error = NodeError::unsent(NodeErrorKind::Server, "not run, and given up");
     ///         reply.answer(Answer::Failed(error));
     ///     } else {
-    ///         queued.push((operation, reply));
+    ///         queued.push((call, reply));
     ///     }
     /// }
     /// ```
@@ -58,15 +64,19 @@ impl Reply {
         self.to.as_ref().is_some_and(|to| to.is_retracted())
     }
 
-    pub(crate) fn new(to: Arc<impl Answers + 'static>, seat: usize) -> Self {
-        Self { to: Some(to), seat }
+    pub(crate) fn new(to: Arc<impl VoteReceiver + 'static>, seat: usize, call: &Call) -> Self {
+        Self {
+            to: Some(to),
+            seat,
+            reads: call.reads(),
+        }
     }
 
     /// Delivers the answer. Wakes the caller if the answer decides its round, and may submit a release to the
     /// same node. So do not call it while holding a mutex that the caller or a submission might need.
     pub fn answer(mut self, answer: Answer) {
         if let Some(to) = self.to.take() {
-            to.answer(self.seat, answer);
+            to.vote(self.seat, Vote::of(self.reads, answer));
         }
     }
 }
@@ -75,7 +85,7 @@ impl Drop for Reply {
     fn drop(&mut self) {
         if let Some(to) = self.to.take() {
             let error = NodeError::sent(NodeErrorKind::Disconnected, "the node went away");
-            to.answer(self.seat, Answer::Failed(error));
+            to.vote(self.seat, Vote::Failed(error));
         }
     }
 }

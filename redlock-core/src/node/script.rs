@@ -19,6 +19,7 @@ pub struct Script {
     code: Code,
     twin: Twin,
     shape: [&'static str; 2],
+    tries: bool,
     sha: OnceLock<String>,
 }
 
@@ -43,6 +44,7 @@ impl Script {
             code,
             twin,
             shape: [""; 2],
+            tries: false,
             sha: OnceLock::new(),
         }
     }
@@ -59,6 +61,18 @@ impl Script {
     /// Words for its keys, and for its arguments.
     pub fn shape(&self) -> [&'static str; 2] {
         self.shape
+    }
+
+    /// The same for a script that tries commands which not every lock needs before it writes, unless its last
+    /// argument is `tried`. A connection adds that word if its user may run them.
+    #[must_use]
+    pub const fn trying(mut self) -> Self {
+        self.tries = true;
+        self
+    }
+
+    pub(crate) fn tries(&self) -> bool {
+        self.tries
     }
 
     /// Its name, for logs and tests.

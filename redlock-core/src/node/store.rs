@@ -8,7 +8,7 @@ use super::value::Value;
 use crate::env::Moment;
 
 /// The members of a sorted set, with their scores.
-pub type Members = BTreeMap<Box<[u8]>, i64>;
+pub(crate) type Members = BTreeMap<Box<[u8]>, i64>;
 
 /// Keys with texts and sorted sets, each with an expiry, and the node's clocks.
 ///

@@ -155,13 +155,13 @@ mod tests {
     use super::*;
     use crate::env::Moment;
     use crate::env::still_clock::still_clock;
-    use crate::node::{Answer, NodeError, NodeErrorKind};
+    use crate::node::{NodeError, NodeErrorKind, Vote};
     use crate::quorum::round::Goal;
 
     fn round(granted: &[usize]) -> Arc<Round> {
         let round = Round::new(3, Goal::All);
         for seat in granted {
-            round.vote(*seat, Answer::GRANTED);
+            round.vote(*seat, Vote::GRANTED);
         }
         round
     }
@@ -173,7 +173,7 @@ mod tests {
         let long_ago = Moment::from_origin(Duration::ZERO);
         let round = Round::with_time(3, Goal::All, Some((of_code, long_ago)));
         for seat in granted {
-            round.vote(*seat, Answer::GRANTED);
+            round.vote(*seat, Vote::GRANTED);
         }
         round.admit_late();
         round
@@ -189,7 +189,7 @@ mod tests {
     ) -> (ProofState, Arc<Round>) {
         let round = round(granted);
         for seat in gone {
-            round.vote(*seat, Answer::Absent);
+            round.vote(*seat, Vote::Absent);
         }
         let (outcome, _) = extension_proof.judge(
             acquisition.seats(),
@@ -208,7 +208,7 @@ mod tests {
         let first = extension_proof.voters(acquisition.seats());
         assert_eq!((first.continuous, first.found), (0b011, 0));
         // The third grant comes after the first extension was sent.
-        acquisition.vote(2, Answer::GRANTED);
+        acquisition.vote(2, Vote::GRANTED);
         let (outcome, _) = extend(&mut extension_proof, &acquisition, first, &[0, 2], &[]);
         assert_eq!(
             outcome,
@@ -231,7 +231,7 @@ mod tests {
         let mut extension_proof = ExtensionProof::default();
         let first = extension_proof.voters(acquisition.seats());
         assert_eq!(first.continuous, 0b011);
-        acquisition.vote(2, Answer::GRANTED);
+        acquisition.vote(2, Vote::GRANTED);
         let (outcome, _) = extend(&mut extension_proof, &acquisition, first, &[0], &[1]);
         assert_eq!(outcome, ProofState::Open, "its answer is still out");
         let second = extension_proof.voters(acquisition.seats());
@@ -245,7 +245,7 @@ mod tests {
         let acquisition = lease(&[0, 1]);
         let mut extension_proof = ExtensionProof::default();
         let first = extension_proof.voters(acquisition.seats());
-        acquisition.vote(2, Answer::GRANTED);
+        acquisition.vote(2, Vote::GRANTED);
         let (outcome, _) = extend(&mut extension_proof, &acquisition, first, &[0, 2], &[1]);
         assert_eq!(outcome, ProofState::Lost);
     }
@@ -269,7 +269,7 @@ mod tests {
         assert_eq!(extension_proof.restorable(acquisition.seats()), 0);
         assert_eq!(extension_proof.voters(acquisition.seats()).found, 0);
 
-        putting_back.vote(0, Answer::GRANTED);
+        putting_back.vote(0, Vote::GRANTED);
         let third = extension_proof.voters(acquisition.seats());
         assert_eq!((third.continuous, third.found), (0b110, 0b001));
         let (outcome, _) = extend(&mut extension_proof, &acquisition, third, &[0, 1, 2], &[]);
@@ -300,7 +300,7 @@ mod tests {
         let first = extension_proof.voters(acquisition.seats());
         let (_, proof) = extend(&mut extension_proof, &acquisition, first, &[1, 2], &[]);
         assert_eq!(extension_proof.restorable(acquisition.seats()), 0);
-        proof.vote(0, Answer::Absent);
+        proof.vote(0, Vote::Absent);
         let second = extension_proof.voters(acquisition.seats());
         assert_eq!(second.continuous, 0b110, "continuous no more");
         let (outcome, _) = extend(&mut extension_proof, &acquisition, second, &[1, 2], &[]);
@@ -316,13 +316,13 @@ mod tests {
         let (_, slow) = extend(&mut extension_proof, &acquisition, first, &[1, 2], &[]);
         let second = extension_proof.voters(acquisition.seats());
         // The answer to the first comes while the second is out.
-        slow.vote(0, Answer::Absent);
+        slow.vote(0, Vote::Absent);
         let (_, proof) = extend(&mut extension_proof, &acquisition, second, &[1, 2], &[]);
         assert_eq!(extension_proof.restorable(acquisition.seats()), 0b001);
         extension_proof.restored(round(&[]), 0b001);
         // The answer to the second gets lost with the connection.
         let error = NodeError::sent(NodeErrorKind::Disconnected, "connection reset");
-        proof.vote(0, Answer::Failed(error));
+        proof.vote(0, Vote::Failed(error));
         assert_eq!(
             extension_proof.voters(acquisition.seats()).continuous,
             0b110
@@ -344,7 +344,7 @@ mod tests {
             let (state, extension) =
                 extend(&mut extension_proof, &acquisition, voters, granted, &[]);
             assert_eq!(state, outcome);
-            extension.vote(2, Answer::GRANTED);
+            extension.vote(2, Vote::GRANTED);
             assert_eq!(
                 extension_proof.voters(acquisition.seats()).continuous,
                 continuous
@@ -391,7 +391,7 @@ mod tests {
         extend(&mut extension_proof, &acquisition, voters, &[0, 1], &[2]);
         assert_eq!(extension_proof.restorable(acquisition.seats()), 0);
         let error = NodeError::unsent(NodeErrorKind::NotConnected, "connection refused");
-        acquisition.vote(2, Answer::Failed(error));
+        acquisition.vote(2, Vote::Failed(error));
         assert_eq!(extension_proof.restorable(acquisition.seats()), 0b100);
     }
 }

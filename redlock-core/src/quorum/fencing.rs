@@ -3,12 +3,10 @@
 
 use std::fmt;
 use std::num::NonZeroU64;
+use std::time::Duration;
 
 use crate::env::Clock;
-use crate::model::kind::Kind;
-use crate::model::resource::{COUNTERS, Resource};
-use crate::node::Answer;
-use crate::node::hash_slot::keys_beside;
+use crate::node::Vote;
 
 use super::majority;
 
@@ -60,6 +58,13 @@ impl From<FencingToken> for i64 {
     }
 }
 
+/// The distance from a node's own clock that a hint may have.
+pub const HINT_WINDOW: Duration = Duration::from_secs(1);
+
+/// The time for which a counter lives at least after its last use. The next counter is at least the
+/// clock's time then, so that tokens stay in order also without it.
+pub const COUNTER_IDLE: Duration = Duration::from_secs(60 * 60);
+
 /// The least value of the counters in an acquisition: the time in µs since 1970, by this host's clock.
 pub(crate) fn hint(clock: &dyn Clock) -> u64 {
     u64::try_from(clock.wall().as_micros()).unwrap_or(u64::MAX)
@@ -78,12 +83,12 @@ impl TokenChoice {
     /// Chooses by the votes of an acquisition; `None` if no majority granted with a counter.
     ///
     /// It prefers a majority whose counters agree, if there is one, as that needs no second round.
-    pub(crate) fn of(answers: &[Option<Answer>]) -> Option<Self> {
+    pub(crate) fn of(answers: &[Option<Vote>]) -> Option<Self> {
         let mut grants: Vec<(u64, usize)> = answers
             .iter()
             .enumerate()
             .filter_map(|(seat, answer)| match answer {
-                Some(Answer::Granted {
+                Some(Vote::Granted {
                     counter: Some(counter),
                     ..
                 }) => Some((*counter, seat)),
@@ -106,17 +111,6 @@ impl TokenChoice {
     }
 }
 
-/// The token of a holder for which the counters of a majority stand at `count`. They stand one above the token
-/// of a holder that excludes readers, so the next reader takes them as they are.
-pub(crate) fn token_at(count: u64, kind: Kind) -> FencingToken {
-    FencingToken::new(count.saturating_sub(u64::from(kind != Kind::Read)))
-}
-
-/// The keys of the fencing counters of `keys`, with `prefix`.
-pub(crate) fn counter_keys(keys: &Resource, prefix: &[u8]) -> Resource {
-    keys_beside(keys, prefix, COUNTERS)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -126,7 +120,7 @@ mod tests {
 
     /// The choice among nodes that granted with these counters; `None` for a node that did not answer.
     fn choice<const N: usize>(counters: [Option<u64>; N]) -> Option<(u64, Vec<usize>)> {
-        let granted = |counter| Answer::Granted {
+        let granted = |counter| Vote::Granted {
             counter: Some(counter),
             epoch: 0,
             permits: None,
@@ -151,8 +145,8 @@ mod tests {
     #[test]
     fn less_than_a_majority_has_no_token() {
         assert_eq!(choice([Some(3), None, None]), None);
-        let held = Some(Answer::Held(Holding::default()));
-        let uncounted = [held, Some(Answer::GRANTED), Some(Answer::GRANTED)];
+        let held = Some(Vote::Held(Holding::default()));
+        let uncounted = [held, Some(Vote::GRANTED), Some(Vote::GRANTED)];
         assert!(TokenChoice::of(&uncounted).is_none());
     }
 

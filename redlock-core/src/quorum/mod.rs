@@ -14,10 +14,9 @@
 pub(crate) mod claim;
 pub(crate) mod extension_proof;
 pub(crate) mod fencing;
+pub(crate) mod kind;
 pub(crate) mod peek;
-pub(crate) mod permits;
 pub(crate) mod round;
-pub(crate) mod runs;
 pub(crate) mod terms;
 mod votes;
 
@@ -26,7 +25,9 @@ mod votes;
 #[doc = include_str!("protocol.md")]
 mod protocol {}
 
-use crate::node::Answer;
+pub use fencing::{COUNTER_IDLE, HINT_WINDOW};
+
+use crate::node::Vote;
 
 /// The smallest number of the `configured` nodes that is more than half of them. Two majorities always
 /// share a node. That node is the reason why two clients cannot both win.
@@ -58,7 +59,7 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    pub(crate) fn of(votes: &[Option<Answer>]) -> Self {
+    pub(crate) fn of(votes: &[Option<Vote>]) -> Self {
         let mut tally = Self {
             configured: votes.len(),
             ..Self::default()
@@ -67,12 +68,12 @@ impl Tally {
         tally
     }
 
-    pub(crate) fn count(&mut self, vote: &Answer) {
+    pub(crate) fn count(&mut self, vote: &Vote) {
         match vote {
-            Answer::Granted { .. } => self.granted += 1,
-            Answer::Held(_) => self.held += 1,
-            Answer::Absent => self.absent += 1,
-            Answer::Failed(_) => self.failed += 1,
+            Vote::Granted { .. } => self.granted += 1,
+            Vote::Held(_) => self.held += 1,
+            Vote::Absent => self.absent += 1,
+            Vote::Failed(_) => self.failed += 1,
         }
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::error::{NodeOutcome, NodeReport};
 use crate::model::note::Note;
-use crate::node::{Answer, Holding, Obstacle, Remaining};
+use crate::node::{Holding, Obstacle, Remaining, Vote};
 
 use super::{Tally, majority};
 
@@ -61,7 +61,7 @@ impl LockStatus {
     /// The status that follows from the `answers` of the nodes, by seat, after `elapsed`.
     pub(crate) fn of<'a>(
         names: impl Iterator<Item = &'a str>,
-        answers: Vec<Option<Answer>>,
+        answers: Vec<Option<Vote>>,
         elapsed: Duration,
         timeout: Duration,
     ) -> Self {
@@ -89,9 +89,9 @@ impl LockStatus {
 
 impl Holder {
     /// The holder that a majority names.
-    fn of(answers: &[Option<Answer>]) -> Option<Self> {
+    fn of(answers: &[Option<Vote>]) -> Option<Self> {
         let holdings = answers.iter().filter_map(|answer| match answer {
-            Some(Answer::Held(holding)) => Some(holding),
+            Some(Vote::Held(holding)) => Some(holding),
             _ => None,
         });
         let needed = majority(answers.len());
@@ -194,26 +194,26 @@ mod tests {
 
     const TIMEOUT: Duration = Duration::from_millis(50);
 
-    fn by(digit: &str, secs: u64) -> Answer {
+    fn by(digit: &str, secs: u64) -> Vote {
         let mut holding = Holding::by(format!("web-7/3121/{}", digit.repeat(32)));
         holding.remaining = Remaining::Expires(Duration::from_secs(secs));
-        Answer::Held(holding)
+        Vote::Held(holding)
     }
 
-    fn fails() -> Answer {
+    fn fails() -> Vote {
         let error = NodeError::unsent(NodeErrorKind::NotConnected, "connection refused");
-        Answer::Failed(error)
+        Vote::Failed(error)
     }
 
     /// `nodes` is the number of all nodes. The nodes without an answer in the list are silent.
-    fn of(nodes: usize, answers: &[Answer]) -> LockStatus {
+    fn of(nodes: usize, answers: &[Vote]) -> LockStatus {
         let mut all: Vec<_> = answers.iter().cloned().map(Some).collect();
         all.resize(nodes, None);
         let names = ["a", "b", "c", "d", "e"];
         LockStatus::of(names.into_iter(), all, TIMEOUT, TIMEOUT)
     }
 
-    const FREE: Answer = Answer::Absent;
+    const FREE: Vote = Vote::Absent;
 
     #[test]
     fn only_a_majority_of_the_configured_nodes_says_that_a_lock_is_free() {
@@ -254,7 +254,7 @@ mod tests {
         assert_eq!(left(of(1, &[by("a", 7)])), secs(7));
         assert_eq!(left(of(3, &[by("a", 9), by("a", 5), fails()])), secs(5));
         assert_eq!(left(of(3, &[by("a", 9), by("a", 5), by("a", 7)])), secs(7));
-        let forever = Answer::Held(Holding::unknown(Remaining::Never));
+        let forever = Vote::Held(Holding::unknown(Remaining::Never));
         assert_eq!(left(of(2, &[forever.clone(), forever])), Remaining::Never);
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::node::{Answer, Holding, Node, PermitReport};
+use crate::node::{Choice, Holding, Node, Vote};
 
 use super::Tally;
 use super::round::{bit, seats_in};
@@ -10,10 +10,10 @@ use super::round::{bit, seats_in};
 /// The answers by seat, and the seats by what they answered. Sets of seats are the bits of a word.
 #[derive(Default)]
 pub(crate) struct Votes {
-    answers: Vec<Option<Answer>>,
-    /// The seats that granted: of permits, the same one, which more seats granted than any other.
+    answers: Vec<Option<Vote>>,
+    /// The seats that granted: of several locks, the same one, which more seats granted than any other.
     pub(crate) granted: u64,
-    /// The seats that granted another permit than that.
+    /// The seats that granted another one than that.
     pub(crate) strayed: u64,
     /// The seats whose grants were late.
     pub(crate) late: u64,
@@ -34,19 +34,19 @@ impl Votes {
     }
 
     /// Records a vote. False if the seat has voted before.
-    pub(crate) fn record(&mut self, seat: usize, answer: Answer, is_late: bool) -> bool {
+    pub(crate) fn record(&mut self, seat: usize, answer: Vote, is_late: bool) -> bool {
         let Some(place @ None) = self.answers.get_mut(seat) else {
             return false;
         };
         let seats = match &answer {
-            // Which permit leads is found out once the answer is kept.
-            Answer::Granted {
-                permits: Some(_), ..
+            // Which one leads is found out once the answer is kept.
+            Vote::Granted {
+                choice: Some(_), ..
             } => &mut self.strayed,
-            Answer::Granted { .. } => &mut self.granted,
-            Answer::Held(_) => &mut self.held,
-            Answer::Absent => &mut self.absent,
-            Answer::Failed(_) => &mut self.failed,
+            Vote::Granted { .. } => &mut self.granted,
+            Vote::Held(_) => &mut self.held,
+            Vote::Absent => &mut self.absent,
+            Vote::Failed(_) => &mut self.failed,
         };
         let said = bit(seat);
         *seats |= said;
@@ -55,7 +55,7 @@ impl Votes {
         }
         *place = Some(answer);
         if self.strayed & said != 0 {
-            self.count_permit(seat);
+            self.count_choice(seat);
         }
         true
     }
@@ -64,9 +64,9 @@ impl Votes {
         self.answers.len()
     }
 
-    /// The seat has granted a permit. Those seats count as granting that granted the same one, if they are
+    /// The seat has granted one of several. Those seats count as granting that granted the same one, if they are
     /// more than any others.
-    fn count_permit(&mut self, seat: usize) {
+    fn count_choice(&mut self, seat: usize) {
         let Some(taken) = self.taken_at(seat) else {
             return;
         };
@@ -78,29 +78,29 @@ impl Votes {
         }
     }
 
-    /// The permit that a seat granted.
+    /// The one that a seat granted.
     fn taken_at(&self, seat: usize) -> Option<u16> {
         match self.answers.get(seat)? {
-            Some(Answer::Granted { permits, .. }) => permits.as_ref()?.taken,
+            Some(Vote::Granted { choice, .. }) => choice.as_ref()?.taken,
             _ => None,
         }
     }
 
-    /// The permit of the seats that count as granting.
-    pub(crate) fn permit(&self) -> Option<u16> {
+    /// The one that the seats granted which count as granting.
+    pub(crate) fn choice(&self) -> Option<u16> {
         let granted = self.granted.trailing_zeros() as usize;
         self.taken_at(granted)
     }
 
-    /// What the seats say of the permits of the resource.
-    pub(crate) fn permit_reports(&self) -> Vec<Arc<PermitReport>> {
-        let reports = self.answers.iter().flatten();
-        let reports = reports.filter_map(|answer| match answer {
-            Answer::Granted { permits, .. } => permits.clone(),
-            Answer::Held(holding) => holding.permits.clone(),
+    /// What the seats say of each of several.
+    pub(crate) fn choices(&self) -> Vec<Arc<Choice>> {
+        let votes = self.answers.iter().flatten();
+        let choices = votes.filter_map(|vote| match vote {
+            Vote::Granted { choice, .. } => choice.clone(),
+            Vote::Held(holding) => holding.choice.clone(),
             _ => None,
         });
-        reports.collect()
+        choices.collect()
     }
 
     pub(crate) fn answered(&self) -> u64 {
@@ -122,16 +122,16 @@ impl Votes {
         }
     }
 
-    /// The answers, by seat. If a seat granted a permit other than the leading one, it counts as held.
-    pub(crate) fn answers(&self) -> Vec<Option<Answer>> {
+    /// The answers, by seat. If a seat granted another than the leading one, it counts as held.
+    pub(crate) fn answers(&self) -> Vec<Option<Vote>> {
         let mut answers = self.answers.clone();
         for (seat, answer) in answers.iter_mut().enumerate() {
-            if let Some(Answer::Granted { permits, .. }) = answer
+            if let Some(Vote::Granted { choice, .. }) = answer
                 && self.strayed & bit(seat) != 0
             {
-                let permits = permits.take();
-                *answer = Some(Answer::Held(Holding {
-                    permits,
+                let choice = choice.take();
+                *answer = Some(Vote::Held(Holding {
+                    choice,
                     ..Holding::default()
                 }));
             }
@@ -151,7 +151,7 @@ impl Votes {
     /// count as one value.
     pub(crate) fn held_alike(&self) -> usize {
         let values = self.answers.iter().filter_map(|answer| match answer {
-            Some(Answer::Held(holding)) => Some(&holding.value),
+            Some(Vote::Held(holding)) => Some(&holding.value),
             _ => None,
         });
         let alike = |value| values.clone().filter(|other| *other == value).count();
@@ -161,14 +161,28 @@ impl Votes {
     /// The seats at which the operation may have had an effect: all but those that it certainly never
     /// reached.
     pub(crate) fn reached(&self) -> u64 {
-        let unsent = self.answers.iter().enumerate().filter(
-            |(_, answer)| matches!(answer, Some(Answer::Failed(error)) if !error.was_sent()),
-        );
+        let unsent =
+            self.answers.iter().enumerate().filter(
+                |(_, answer)| matches!(answer, Some(Vote::Failed(error)) if !error.was_sent()),
+            );
         unsent.fold(u64::MAX, |reached, (seat, _)| reached & !bit(seat))
     }
 }
 
 /// True if `answer` is a grant that the node cannot have forgotten since.
-pub(crate) fn is_current_grant(answer: Option<&Answer>, node: &dyn Node) -> bool {
-    matches!(answer, Some(Answer::Granted { epoch, .. }) if *epoch == node.epoch())
+pub(crate) fn is_current_grant(answer: Option<&Vote>, node: &dyn Node) -> bool {
+    matches!(answer, Some(Vote::Granted { epoch, .. }) if *epoch == node.epoch())
+}
+
+/// The largest number of nodes that one holder may have by the votes. A holder without a name may be
+/// any holder.
+pub(crate) fn most_of_one_holder(votes: &[Option<Vote>]) -> usize {
+    let holdings = votes.iter().flatten().filter_map(Vote::holding);
+    let same = |holding: &Holding| {
+        let same = holdings
+            .clone()
+            .filter(|other| other.may_be_the_same(holding));
+        same.count()
+    };
+    holdings.clone().map(same).max().unwrap_or(0)
 }

@@ -35,6 +35,4 @@ mod tracking;
 
 pub use address::RedisAddress;
 pub use options::{RedisOptions, Vetting};
-#[cfg(feature = "simulation")]
-pub use protocol::scripts::all as scripts;
 pub use tls::TlsOptions;

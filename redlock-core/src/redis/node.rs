@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::env::io_thread::IoThread;
-use crate::node::operation::Operation;
+use crate::node::Call;
 use crate::node::watch::Watch;
 use crate::node::{EpochListener, Node, NodeHealth, NodeStatus, Reply};
 
@@ -89,10 +89,10 @@ impl Node for RedisNode {
         &self.name
     }
 
-    fn submit(&self, operation: Arc<Operation>, reply: Reply) {
+    fn submit(&self, call: Arc<Call>, reply: Reply) {
         match &self.service {
-            Service::Server(link) => link.inbox.submit(operation, reply),
-            Service::Cluster(cluster) => cluster.submit(operation, reply),
+            Service::Server(link) => link.inbox.submit(call, reply),
+            Service::Cluster(cluster) => cluster.submit(call, reply),
         }
     }
 
@@ -107,13 +107,13 @@ impl Node for RedisNode {
         }
     }
 
-    fn submit_on(&self, lane: usize, operation: Arc<Operation>, reply: Reply) {
+    fn submit_on(&self, lane: usize, call: Arc<Call>, reply: Reply) {
         match &self.service {
             Service::Server(link) => {
                 // Only a Cluster's part returns the submission.
-                let _ = link.inbox.deliver(Submission::barrier(operation, reply));
+                let _ = link.inbox.deliver(Submission::barrier(call, reply));
             }
-            Service::Cluster(cluster) => cluster.submit_on(lane, operation, reply),
+            Service::Cluster(cluster) => cluster.submit_on(lane, call, reply),
         }
     }
 

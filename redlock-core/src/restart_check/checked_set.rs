@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use crate::env::Moment;
 use crate::env::timers::wake;
 use crate::model::request::MAX_TTL;
-use crate::node::operation::HINT_WINDOW;
+use crate::quorum::fencing::HINT_WINDOW;
 use crate::quorum::majority;
 
 use super::clock::Look;

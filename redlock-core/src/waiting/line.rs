@@ -56,7 +56,7 @@ pub(super) struct Waiters {
     pub(super) is_retry_wanted: bool,
     /// The waker of the caller with the turn, while it pauses.
     pub(super) head: Option<Waker>,
-    /// The permits that callers of this process released since the last attempt.
+    /// Of several locks that are alike, those that callers of this process released since the last attempt.
     pub(super) released: BTreeSet<u16>,
 }
 

@@ -8,7 +8,7 @@ use crate::model::resource::Resource;
 use crate::node::{NodeSet, identity, seat_of};
 
 /// What callers of the same line have in common: they exclude each other, and would be given the
-/// same keys on the same nodes. Callers that want permits have the keys of all of them.
+/// same keys on the same nodes. Callers that want one of several locks have the keys of all of them.
 #[derive(Clone)]
 pub(crate) struct LineKey {
     pub(crate) keys: Resource,

@@ -27,9 +27,9 @@ pub(crate) mod handover;
 mod idle;
 mod line;
 mod line_key;
-mod permits;
 mod queued;
 pub(crate) mod refusal;
+mod several;
 #[cfg(test)]
 mod tests;
 mod turn;

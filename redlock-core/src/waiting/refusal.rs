@@ -4,15 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::env::Moment;
+use crate::error::PermitsHeld;
 use crate::error::{AcquireError, Contended, NodeReport, TooLate, Unavailable};
 use crate::model::resource::Resource;
-use crate::node::{Answer, Holding, NodeSet, PermitsHeld, Remaining};
-use crate::quorum::permits::refusing;
+use crate::node::{Holding, NodeSet, Remaining, Vote};
+use crate::quorum::kind::Kind;
 use crate::quorum::round::Round;
 use crate::quorum::{Tally, majority};
 
 /// The answers of the nodes, by seat.
-pub(crate) type Answers = Vec<Option<Answer>>;
+pub(crate) type Answers = Vec<Option<Vote>>;
 
 /// What the error of a refused attempt is made of. The callers in line share it.
 ///
@@ -32,8 +33,7 @@ pub(crate) struct Refusal {
     pub(crate) too_late: Option<TooLate>,
     /// A majority granted, but did not agree on one fencing token.
     pub(crate) disagreement: Option<Answers>,
-    /// The number of permits, if one was asked for.
-    pub(crate) permits: Option<u16>,
+    pub(crate) kind: Arc<dyn Kind>,
 }
 
 impl Refusal {
@@ -79,7 +79,7 @@ impl Refusal {
         if self.is_decided_otherwise() || !Tally::of(votes).is_contended() {
             return None;
         }
-        let holdings = votes.iter().flatten().filter_map(Answer::holding);
+        let holdings = votes.iter().flatten().filter_map(Vote::holding);
         let first = holdings.min_by_key(|holding| holding.obstacle.is_advice());
         first.cloned()
     }
@@ -96,7 +96,7 @@ impl Refusal {
     /// `elapsed`. `inspected` is the answer of the node that was asked for the holder's time.
     pub(crate) fn error(
         &self,
-        inspected: Option<Answer>,
+        inspected: Option<Vote>,
         elapsed: Duration,
         (attempts, waited): (u32, Duration),
     ) -> AcquireError {
@@ -104,7 +104,7 @@ impl Refusal {
         if let Some(mut holding) = self.held(&votes) {
             // It is known already that the key is no string, which says more.
             if holding.remaining == Remaining::Unknown
-                && let Some(Answer::Held(inspected)) = inspected
+                && let Some(Vote::Held(inspected)) = inspected
             {
                 if inspected.value.is_some() {
                     holding = inspected;
@@ -120,7 +120,7 @@ impl Refusal {
                 attempts,
                 waited,
                 waiters: 0,
-                permits: self.permits.map(|count| self.permits_held(count)),
+                permits: self.kind.count().map(|count| self.permits_held(count)),
             });
         }
         let tally = Tally::of(&votes);
@@ -140,7 +140,7 @@ impl Refusal {
 
     /// What the nodes say of the permits.
     fn permits_held(&self, count: u16) -> PermitsHeld {
-        let refusing = refusing(&self.acquisition.answers());
+        let refusing = self.kind.most_against(&self.acquisition.answers());
         PermitsHeld::new(count, refusing < majority(self.nodes.len()))
     }
 

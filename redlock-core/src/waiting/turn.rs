@@ -9,7 +9,6 @@ use std::time::Duration;
 use crate::env::Moment;
 use crate::env::timeout::before;
 use crate::env::timers::wake;
-use crate::model::kind::Kind;
 use crate::model::token::OwnerToken;
 use crate::quorum::terms::Terms;
 
@@ -103,8 +102,7 @@ impl Turn {
     /// Records that the lock of another process has come free. Returns the length of a break for
     /// processes that had the lock longer ago; zero if the next attempt is `due` anyway.
     pub(crate) fn comes_free(&mut self, due: Moment) -> u32 {
-        if self.line_key.kind == Kind::Read {
-            // Readers exclude no reader of another process.
+        if !self.line_key.kind.excludes_its_like() {
             return 0;
         }
         let rounds = self.fairness.comes_free();

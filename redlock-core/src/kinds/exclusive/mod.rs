@@ -2,12 +2,14 @@
 
 mod acquire;
 pub(super) mod extend;
+mod kind;
 mod release;
 
 use crate::node::script::Script;
 
 pub(crate) use acquire::{ACQUIRE_ALL, PTTL, SET};
 pub(crate) use extend::{EXTEND, RESTORE};
+pub(crate) use kind::{Exclusive, done, extend, extended, plain, release, restore};
 pub(crate) use release::{RELEASE, RELEASE_EACH, RELEASE_MANY};
 
 pub(crate) static SCRIPTS: &[&Script] = &[

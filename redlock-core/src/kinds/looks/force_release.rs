@@ -1,8 +1,8 @@
 //! Taking a lock from its holders.
 
-use crate::node::holders::Holders;
+use crate::model::resource::{INTENTS, RESERVED_PREFIX};
+use crate::node::READERS_MARKER;
 use crate::node::script::{Code, Script};
-use crate::node::sharing::READERS_MARKER;
 use crate::node::store::Store;
 use crate::node::value::Value;
 
@@ -35,7 +35,7 @@ fn force_release(store: &mut Store, keys: &[&[u8]], lost: &[&[u8]]) -> Result<Va
             Some(value) if lost.contains(&value) => {
                 store.del(key);
             }
-            Some(value) if Holders::is_waiting(key) => left.push(entry(b"w", value)),
+            Some(value) if is_waiting(key) => left.push(entry(b"w", value)),
             Some(value) if value != READERS_MARKER => left.push(entry(b"h", value)),
             _ => {}
         }
@@ -47,4 +47,10 @@ fn force_release(store: &mut Store, keys: &[&[u8]], lost: &[&[u8]]) -> Result<Va
     }
     left.sort();
     Ok(Value::text(left.join(&b'\n')))
+}
+
+/// True if `key` has the id of a waiting writer.
+fn is_waiting(key: &[u8]) -> bool {
+    let beginning = [RESERVED_PREFIX, INTENTS].concat();
+    key.windows(beginning.len()).any(|part| part == beginning)
 }

@@ -4,8 +4,8 @@ use super::state::{COUNTER, Held, INTENT, LOCK, MARKER, READERS, TURN, TURNS, WA
 use super::state::{advise, held, says};
 use crate::kinds::fenced::counters::{check, clamped, kept_for, stands};
 use crate::kinds::words::{integer, word};
+use crate::node::READERS_MARKER;
 use crate::node::script::{Code, Script};
-use crate::node::sharing::READERS_MARKER;
 use crate::node::store::Store;
 use crate::node::value::Value;
 
@@ -26,6 +26,7 @@ pub(crate) static ACQUIRE_READ: Script = Script::new(
     )),
     acquire_read,
 )
+.trying()
 .shaped(
     "lock readers intent turn [ counter marker? ]",
     "token ttl advice [ hint window life ] tried?",

@@ -2,7 +2,7 @@
 
 use super::state::{Held, LOCK, READERS};
 use crate::kinds::words::word;
-use crate::node::sharing::READERS_MARKER;
+use crate::node::READERS_MARKER;
 use crate::node::store::Store;
 use crate::node::value::Value;
 

@@ -11,6 +11,7 @@
 mod acquire;
 mod entries;
 mod keep;
+mod kind;
 mod release;
 mod state;
 
@@ -18,6 +19,7 @@ use crate::node::script::Script;
 
 pub(crate) use acquire::{ACQUIRE_READ, ACQUIRE_WRITE};
 pub(crate) use keep::{CONFIRM_READ, EXTEND_READ, RESTORE_READ};
+pub(crate) use kind::{Reader, Writer, every_key};
 pub(crate) use release::RELEASE_SHARED;
 
 pub(crate) static SCRIPTS: &[&Script] = &[

@@ -1,7 +1,7 @@
 //! What keys of a lock with readers and writers hold.
 
 use crate::kinds::words::{integer, word};
-use crate::node::sharing::READERS_MARKER;
+use crate::node::READERS_MARKER;
 use crate::node::store::Store;
 use crate::node::value::Value;
 

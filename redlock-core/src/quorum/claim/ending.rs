@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::node::operation::{SharedOperation, Want};
+use crate::node::Call;
 use crate::quorum::round::{Goal, Round, bit};
 
 use super::Claim;
@@ -34,14 +34,11 @@ impl Claim {
     }
 
     pub(super) fn send_release(&self) -> Arc<Round> {
-        let want = Want::Release {
-            ttl: self.longest_ttl(),
-        };
-        let operation = Arc::new(self.operation(want));
-        let unheard = self.unheard_release(want);
+        let release = Arc::new(self.release_of(&*self.kind, None));
+        let unheard = self.unheard_release();
         self.send_to(u64::MAX, Goal::FreeOfUs, |at| match &unheard {
             Some((all, seats)) if seats & at != 0 => Arc::clone(all),
-            _ => Arc::clone(&operation),
+            _ => Arc::clone(&release),
         })
     }
 
@@ -51,7 +48,7 @@ impl Claim {
         &self,
         wanted: u64,
         goal: Goal,
-        operation: impl Fn(u64) -> SharedOperation,
+        call: impl Fn(u64) -> Arc<Call>,
     ) -> Arc<Round> {
         let seats = {
             let state = self.state.lock();
@@ -61,7 +58,7 @@ impl Claim {
         let round = Round::new(self.nodes.len(), goal);
         round.submit_each(&self.nodes, |seat| {
             let at = bit(seat);
-            (seats & at != 0).then(|| operation(at))
+            (seats & at != 0).then(|| call(at))
         });
         round
     }

@@ -1,50 +1,49 @@
 //! The keys of one attempt on the nodes, and their removal.
 
+mod choice;
 mod ending;
-mod permits;
-pub(crate) mod sharing;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
 
 use crate::env::{Clock, Moment};
-use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
-use crate::node::NodeSet;
-use crate::node::operation::{Operation, Want};
+use crate::node::{Call, NodeSet, Reply, VoteReceiver};
+use choice::{ChoiceVotes, Unheard};
 use ending::ClaimEnd;
-use permits::{AllPermits, PermitVotes};
-use sharing::{SharedAttempt, SharedClaim};
 
 use super::extension_proof::{ExtensionProof, ProofState, Voters};
+use super::kind::Kind;
 use super::majority;
-use super::round::{Goal, Round, bit, seats_in};
+use super::round::{Goal, Round, bit, seats_in, submit};
 
 /// One owner token on a set of nodes, from the sending of the acquisition to the sending of its
 /// release. Dropping it sends the release, so no way out of an attempt or a lease forgets the nodes.
 pub(crate) struct Claim {
     pub(crate) nodes: NodeSet,
-    pub(crate) keys: Resource,
+    pub(crate) kind: Arc<dyn Kind>,
     pub(crate) token: OwnerToken,
-    /// The keys of the fencing counters, if a fencing token is asked for.
-    counters: Option<Resource>,
-    /// What the claim of another kind than a plain lock's has besides.
-    special: Option<Special>,
+    /// The acquisition.
+    pub(crate) call: Arc<Call>,
+    part: Part,
+    /// True once the attempt has won.
+    is_lease: AtomicBool,
     /// The longest time in ms for which any node may keep the keys without hearing from us.
     longest_ttl: AtomicU64,
     state: Mutex<ClaimState>,
 }
 
-/// What a claim has that is not a plain lock's.
-enum Special {
-    Shared(SharedClaim),
-    /// The claim of an attempt on any permit, with the receiver of its votes.
-    AnyPermit(Arc<PermitVotes>),
-    /// The claim on the permit that an attempt won.
-    OnePermit(AllPermits),
+/// Which of several locks that are alike the claim is on.
+enum Part {
+    /// There is one lock only.
+    Whole,
+    /// Any of them, with the receiver of the votes of the acquisition.
+    Any(Arc<ChoiceVotes>),
+    /// The one that the attempt won.
+    One(Unheard),
 }
 
 struct ClaimState {
@@ -74,52 +73,46 @@ impl Claim {
     }
 
     /// Sends the acquisition to all nodes at once, and returns its votes too. If a grant comes after
-    /// `in_time` and the lease is made already, the grant proves nothing yet. `counters` are the keys of
-    /// the fencing counters, and the least that they should stand at. `shared` is what a reader or a
-    /// writer has besides.
+    /// `in_time` and the lease is made already, the grant proves nothing yet. The claim on one of several locks is
+    /// on all of them until it is [narrowed](Self::narrow), because each node decides which one it grants.
     pub(crate) fn acquire(
         nodes: &NodeSet,
-        keys: Resource,
+        kind: Arc<dyn Kind>,
         token: OwnerToken,
         ttl: Duration,
         in_time: (Arc<dyn Clock>, Moment),
-        counters: Option<(Resource, u64)>,
-        shared: Option<SharedAttempt>,
+        hint: u64,
     ) -> (Arc<Self>, Arc<Round>) {
-        let (counters, hint) = counters.map_or((None, 0), |(keys, hint)| (Some(keys), hint));
-        let want = Want::Acquire { ttl, hint };
-        let operation =
-            Operation::new(keys.clone(), token.clone(), want).with_counters(counters.clone());
-        let shared = shared.map(SharedClaim::new);
-        let operation = operation.with_sharing(shared.as_ref().and_then(|it| it.part_of(want)));
-        let acquisition = Round::start_with(
-            nodes,
-            &Arc::new(operation),
-            Goal::Majority,
-            Some(in_time),
-            |_| true,
-        );
-        let special = shared.map(Special::Shared);
-        let claim = Self::sent(nodes, keys, token, ttl, &acquisition, counters, special);
+        let call = Arc::new(kind.acquire(&token, ttl, hint));
+        let acquisition = Round::with_time(nodes.len(), Goal::Majority, Some(in_time));
+        let part = if kind.count().is_some() {
+            let votes = Arc::new(ChoiceVotes::new(&acquisition));
+            submit_all(nodes, &call, &votes);
+            Part::Any(votes)
+        } else {
+            submit_all(nodes, &call, &acquisition);
+            Part::Whole
+        };
+        let claim = Self::sent(nodes, kind, token, ttl, (call, &acquisition), part);
         (Arc::new(claim), acquisition)
     }
 
     /// The claim of an acquisition that was sent.
     fn sent(
         nodes: &NodeSet,
-        keys: Resource,
+        kind: Arc<dyn Kind>,
         token: OwnerToken,
         ttl: Duration,
-        acquisition: &Arc<Round>,
-        counters: Option<Resource>,
-        special: Option<Special>,
+        (call, acquisition): (Arc<Call>, &Arc<Round>),
+        part: Part,
     ) -> Self {
         Self {
             nodes: Arc::clone(nodes),
-            keys,
+            kind,
             token,
-            counters,
-            special,
+            call,
+            part,
+            is_lease: AtomicBool::new(false),
             longest_ttl: AtomicU64::new(millis(ttl)),
             state: Mutex::new(ClaimState {
                 acquisition: Arc::clone(acquisition),
@@ -131,14 +124,20 @@ impl Claim {
         }
     }
 
+    /// Records that the attempt has won.
+    pub(crate) fn has_won(&self) {
+        self.is_lease.store(true, Ordering::Release);
+    }
+
     /// Raises the counters at `seats` to `counter`. The other seats count as answered.
     pub(crate) fn confirm(&self, counter: u64, seats: &[usize]) -> Arc<Round> {
-        let operation = self.operation(Want::Confirm {
-            counter,
-            ttl: self.longest_ttl(),
+        let call = self.kind.confirm(&self.token, counter, self.longest_ttl());
+        let call = call.map(Arc::new);
+        let round = Round::new(self.nodes.len(), Goal::All);
+        round.submit_each(&self.nodes, |seat| {
+            call.clone().filter(|_| seats.contains(&seat))
         });
-        let is_wanted = |seat| seats.contains(&seat);
-        Round::start(&self.nodes, &Arc::new(operation), Goal::All, is_wanted)
+        round
     }
 
     /// Sends an extension to all nodes.
@@ -149,9 +148,9 @@ impl Claim {
             let acquisition = state.acquisition.seats();
             state.extension_proof.voters(acquisition)
         };
-        let operation = Arc::new(self.operation(Want::Extend { ttl }));
+        let call = Arc::new(self.kind.extend(&self.token, ttl));
         let goal = Goal::MajorityOf(voters.continuous);
-        let round = Round::start(&self.nodes, &operation, goal, |_| true);
+        let round = Round::start(&self.nodes, &call, goal, |_| true);
         Extension { round, voters }
     }
 
@@ -194,10 +193,10 @@ impl Claim {
             state.restoring += 1;
             seats
         };
-        let operation = Arc::new(self.operation(Want::Restore { ttl }));
+        let call = Arc::new(self.kind.restore(&self.token, ttl));
         // No caller waits for the round: the keys count from a later extension on, if they are there by
         // then.
-        round.submit(&self.nodes, &operation, |seat| seats & bit(seat) != 0);
+        round.submit(&self.nodes, &call, |seat| seats & bit(seat) != 0);
         // The claim may have ended meanwhile, and its end may be ahead of what was put back.
         let is_late = {
             let mut state = self.state.lock();
@@ -234,15 +233,22 @@ impl Claim {
         Duration::from_millis(self.longest_ttl.load(Ordering::Relaxed))
     }
 
-    fn operation(&self, want: Want) -> Operation {
-        let counters = match want {
-            Want::Confirm { .. } | Want::Extend { .. } => self.counters.clone(),
-            _ => None,
-        };
-        let shared = self.shared().and_then(|it| it.part_of(want));
-        Operation::new(self.keys.clone(), self.token.clone(), want)
-            .with_counters(counters)
-            .with_sharing(shared)
+    /// The release of `kind`, except for what `but` has.
+    fn release_of(&self, kind: &dyn Kind, but: Option<&dyn Kind>) -> Call {
+        let is_lease = self.is_lease.load(Ordering::Acquire);
+        let release = kind.release(&self.token, self.longest_ttl(), is_lease);
+        match but {
+            Some(but) => release.without(but.keys()),
+            None => release,
+        }
+    }
+}
+
+/// Hands `call` to all nodes.
+fn submit_all(nodes: &NodeSet, call: &Arc<Call>, receiver: &Arc<impl VoteReceiver + 'static>) {
+    for (seat, node) in nodes.iter().enumerate() {
+        let reply = Reply::new(Arc::clone(receiver), seat, call);
+        submit(&**node, Arc::clone(call), reply);
     }
 }
 

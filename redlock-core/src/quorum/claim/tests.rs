@@ -5,9 +5,7 @@ use std::collections::BTreeSet;
 use super::*;
 use crate::env::Entropy;
 use crate::env::still_clock::still_clock;
-use crate::node::{
-    Answer, Holding, Node, NodeError, NodeErrorKind, NodeStatus, PermitReport, Reply,
-};
+use crate::node::{Holding, Node, NodeError, NodeErrorKind, NodeStatus, PermitReport, Reply, Vote};
 use crate::quorum::permits::PermitKeys;
 
 const TTL: Duration = Duration::from_secs(10);
@@ -41,7 +39,7 @@ impl Node for Slow {
 }
 
 impl Slow {
-    fn answer(&self, answer: Answer) {
+    fn answer(&self, answer: Vote) {
         let reply = self.unanswered.lock().take().expect("an acquisition");
         reply.answer(answer);
     }
@@ -68,8 +66,8 @@ impl Entropy for Fixed {
     }
 }
 
-fn granted(permit: u16) -> Answer {
-    Answer::Granted {
+fn granted(permit: u16) -> Vote {
+    Vote::Granted {
         counter: None,
         epoch: 0,
         permits: Some(Arc::new(PermitReport {
@@ -79,13 +77,13 @@ fn granted(permit: u16) -> Answer {
     }
 }
 
-fn failed(was_sent: bool) -> Answer {
+fn failed(was_sent: bool) -> Vote {
     let error = if was_sent {
         NodeError::sent(NodeErrorKind::Disconnected, "gone")
     } else {
         NodeError::unsent(NodeErrorKind::NotConnected, "not there")
     };
-    Answer::Failed(error)
+    Vote::Failed(error)
 }
 
 fn name(permit: u16) -> String {
@@ -143,7 +141,7 @@ fn a_late_node_that_grants_the_same_permit_is_sent_one_release() {
 
 #[test]
 fn a_late_node_that_answers_otherwise_is_sent_the_release_of_the_others_at_once() {
-    let refused = || Answer::Held(Holding::default());
+    let refused = || Vote::Held(Holding::default());
     for answer in [granted(0), granted(2), refused(), failed(true)] {
         let (claim, nodes) = won();
         nodes[2].answer(answer);

@@ -15,8 +15,7 @@ use crate::env::caught::caught;
 use crate::env::timeout::before;
 use crate::env::timers::wake;
 use crate::env::{Clock, Moment};
-use crate::node::operation::SharedOperation;
-use crate::node::{Answer, Answers, Node, NodeError, NodeErrorKind, PermitReport, Reply};
+use crate::node::{Call, Choice, Node, NodeError, NodeErrorKind, Reply, Vote, VoteReceiver};
 
 pub(crate) use seats::{MOST_NODES, Seats, bit, seats_in};
 
@@ -128,23 +127,23 @@ impl Round {
     /// our key. Returns the round that collects the answers.
     pub(crate) fn start(
         nodes: &[Arc<dyn Node>],
-        operation: &SharedOperation,
+        call: &Arc<Call>,
         goal: Goal,
         wanted: impl Fn(usize) -> bool,
     ) -> Arc<Self> {
-        Self::start_with(nodes, operation, goal, None, wanted)
+        Self::start_with(nodes, call, goal, None, wanted)
     }
 
     /// The same for a round that tells grants in time from grants after a moment on a clock.
     pub(crate) fn start_with(
         nodes: &[Arc<dyn Node>],
-        operation: &SharedOperation,
+        call: &Arc<Call>,
         goal: Goal,
         in_time: Option<(Arc<dyn Clock>, Moment)>,
         wanted: impl Fn(usize) -> bool,
     ) -> Arc<Self> {
         let round = Self::with_time(nodes.len(), goal, in_time);
-        round.submit(nodes, operation, wanted);
+        round.submit(nodes, call, wanted);
         round
     }
 
@@ -157,10 +156,10 @@ impl Round {
     pub(crate) fn submit(
         self: &Arc<Self>,
         nodes: &[Arc<dyn Node>],
-        operation: &SharedOperation,
+        call: &Arc<Call>,
         wanted: impl Fn(usize) -> bool,
     ) {
-        self.submit_each(nodes, |seat| wanted(seat).then(|| Arc::clone(operation)));
+        self.submit_each(nodes, |seat| wanted(seat).then(|| Arc::clone(call)));
     }
 
     /// The same with an operation for each seat. A seat that has none is not asked, and counts as not
@@ -168,13 +167,15 @@ impl Round {
     pub(crate) fn submit_each(
         self: &Arc<Self>,
         nodes: &[Arc<dyn Node>],
-        operation: impl Fn(usize) -> Option<SharedOperation>,
+        call: impl Fn(usize) -> Option<Arc<Call>>,
     ) {
         for (seat, node) in nodes.iter().enumerate() {
-            let reply = Reply::new(Arc::clone(self), seat);
-            match operation(seat) {
-                Some(operation) => submit(&**node, operation, reply),
-                None => reply.answer(Answer::Absent),
+            match call(seat) {
+                Some(call) => {
+                    let reply = Reply::new(Arc::clone(self), seat, &call);
+                    submit(&**node, call, reply);
+                }
+                None => self.record(seat, Vote::Absent),
             }
         }
     }
@@ -186,8 +187,8 @@ impl Round {
     }
 
     /// Records one vote. A second vote of the same seat is ignored.
-    pub(crate) fn vote(&self, seat: usize, answer: Answer) {
-        let is_grant = matches!(answer, Answer::Granted { .. });
+    pub(crate) fn record(&self, seat: usize, answer: Vote) {
+        let is_grant = matches!(answer, Vote::Granted { .. });
         let is_late = is_grant
             && self
                 .in_time
@@ -234,7 +235,7 @@ impl Round {
     }
 
     /// The votes so far, by seat.
-    pub(crate) fn answers(&self) -> Vec<Option<Answer>> {
+    pub(crate) fn answers(&self) -> Vec<Option<Vote>> {
         self.state.lock().votes.answers()
     }
 
@@ -285,14 +286,14 @@ impl Round {
         }
     }
 
-    /// The permit of the granting seats.
-    pub(crate) fn permit(&self) -> Option<u16> {
-        self.state.lock().votes.permit()
+    /// Which one of several the granting seats granted: its place among the keys.
+    pub(crate) fn choice(&self) -> Option<u16> {
+        self.state.lock().votes.choice()
     }
 
-    /// What the seats say of permits.
-    pub(crate) fn permit_reports(&self) -> Vec<Arc<PermitReport>> {
-        self.state.lock().votes.permit_reports()
+    /// What the seats say of each of several.
+    pub(crate) fn choices(&self) -> Vec<Arc<Choice>> {
+        self.state.lock().votes.choices()
     }
 
     /// The seats of `nodes` that granted and cannot have forgotten it since.
@@ -307,7 +308,7 @@ impl Round {
     }
 
     /// The votes so far, without the votes of nodes that may have forgotten them since.
-    pub(crate) fn answers_now(&self, nodes: &[Arc<dyn Node>]) -> Vec<Option<Answer>> {
+    pub(crate) fn answers_now(&self, nodes: &[Arc<dyn Node>]) -> Vec<Option<Vote>> {
         let mut answers = self.answers();
         forget_stale(&mut answers, nodes);
         answers
@@ -315,21 +316,21 @@ impl Round {
 }
 
 /// Turns the grants of nodes that may have forgotten them since into failures.
-pub(crate) fn forget_stale(answers: &mut [Option<Answer>], nodes: &[Arc<dyn Node>]) {
+pub(crate) fn forget_stale(answers: &mut [Option<Vote>], nodes: &[Arc<dyn Node>]) {
     for (answer, node) in answers.iter_mut().zip(nodes) {
-        if matches!(answer, Some(Answer::Granted { .. }))
+        if matches!(answer, Some(Vote::Granted { .. }))
             && !is_current_grant(answer.as_ref(), &**node)
         {
             let detail = "it granted the lock, and may have forgotten it since";
             let error = NodeError::sent(NodeErrorKind::Quarantined, detail);
-            *answer = Some(Answer::Failed(error));
+            *answer = Some(Vote::Failed(error));
         }
     }
 }
 
-impl Answers for Round {
-    fn answer(&self, seat: usize, answer: Answer) {
-        self.vote(seat, answer);
+impl VoteReceiver for Round {
+    fn vote(&self, seat: usize, vote: Vote) {
+        self.record(seat, vote);
     }
 
     fn is_retracted(&self) -> bool {
@@ -339,8 +340,8 @@ impl Answers for Round {
 
 /// Hands `operation` to `node`. If the node panics, the dropped reply is its answer: the other nodes
 /// are asked anyway.
-pub(crate) fn submit(node: &dyn Node, operation: SharedOperation, reply: Reply) {
-    caught("a node", || node.submit(operation, reply));
+pub(crate) fn submit(node: &dyn Node, call: Arc<Call>, reply: Reply) {
+    caught("a node", || node.submit(call, reply));
 }
 
 /// See [`Round::decided`].

@@ -23,25 +23,25 @@ fn is_decided(round: &Round) -> bool {
     Pin::new(&mut round.decided()).poll(&mut context).is_ready()
 }
 
-fn held() -> Answer {
-    Answer::Held(Holding::default())
+fn held() -> Vote {
+    Vote::Held(Holding::default())
 }
 
 #[test]
 fn decided_at_a_majority_and_not_before() {
     let round = Round::new(5, Goal::Majority);
-    round.vote(4, Answer::GRANTED);
+    round.vote(4, Vote::GRANTED);
     round.vote(0, held());
-    round.vote(2, Answer::GRANTED);
+    round.vote(2, Vote::GRANTED);
     assert!(!is_decided(&round));
-    round.vote(1, Answer::GRANTED);
+    round.vote(1, Vote::GRANTED);
     assert!(is_decided(&round) && round.tally().is_won());
 }
 
 #[test]
 fn decided_as_soon_as_a_majority_is_out_of_reach() {
     let round = Round::new(4, Goal::Majority);
-    round.vote(0, Answer::GRANTED);
+    round.vote(0, Vote::GRANTED);
     round.vote(1, held());
     assert!(!is_decided(&round));
     round.vote(2, held());
@@ -68,8 +68,8 @@ fn a_waker_is_dropped_outside_of_the_lock() {
 #[test]
 fn a_node_votes_once() {
     let round = Round::new(3, Goal::Majority);
-    round.vote(0, Answer::GRANTED);
-    round.vote(0, Answer::GRANTED);
+    round.vote(0, Vote::GRANTED);
+    round.vote(0, Vote::GRANTED);
     assert_eq!(round.tally().granted, 1);
 }
 
@@ -89,25 +89,22 @@ fn a_reply_that_is_dropped_is_a_vote_against() {
 fn what_was_never_sent_needs_no_release() {
     let round = Round::new(2, Goal::Majority);
     let refused = NodeError::unsent(NodeErrorKind::NotConnected, "connection refused");
-    round.vote(0, Answer::Failed(refused));
+    round.vote(0, Vote::Failed(refused));
     assert_eq!(round.seats().reached & 0b11, 0b10);
 }
 
 #[test]
 fn a_look_is_decided_once_a_majority_agrees_or_all_answered() {
-    let by = |value: &str| Answer::Held(Holding::by(value));
+    let by = |value: &str| Vote::Held(Holding::by(value));
     for (votes, is_decided_now) in [
-        (vec![Answer::Absent, Answer::Absent], false),
-        (vec![Answer::Absent, Answer::Absent, Answer::Absent], true),
+        (vec![Vote::Absent, Vote::Absent], false),
+        (vec![Vote::Absent, Vote::Absent, Vote::Absent], true),
         (vec![by("a"), by("a"), by("a")], true),
         (vec![by("a"), by("b"), by("a")], false),
         (vec![by("a"), by("b"), by("a"), by("b")], false),
         (vec![by("a"), by("b"), by("c")], false),
-        (vec![by("a"), by("b"), by("c"), Answer::Absent], false),
-        (
-            vec![by("a"), by("b"), by("a"), by("b"), Answer::Absent],
-            true,
-        ),
+        (vec![by("a"), by("b"), by("c"), Vote::Absent], false),
+        (vec![by("a"), by("b"), by("a"), by("b"), Vote::Absent], true),
     ] {
         let round = Round::new(5, Goal::Known);
         let shown = format!("{votes:?}");

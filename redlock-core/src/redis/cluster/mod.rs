@@ -20,10 +20,10 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use crate::env::io_thread::IoThread;
-use crate::node::hash_slot::slot_of_all;
-use crate::node::operation::{Operation, SharedOperation, Want};
+use crate::node::hash_slot::{slot_of, slot_of_all};
 use crate::node::watch::Watch;
 use crate::node::{Answer, NodeError, NodeHealth, NodeStatus, Reply};
+use crate::node::{Call, Effect};
 
 use super::address::{RedisAddress, Server};
 use super::connection::errors::not_connected;
@@ -111,8 +111,8 @@ impl Cluster {
         }
     }
 
-    pub(super) fn submit(&self, operation: SharedOperation, reply: Reply) {
-        let submission = Submission::new(operation, reply, Route::default());
+    pub(super) fn submit(&self, call: Arc<Call>, reply: Reply) {
+        let submission = Submission::new(call, reply, Route::default());
         self.shared.deliver(submission);
     }
 
@@ -121,8 +121,8 @@ impl Cluster {
         (self.shared.map().shards.len() + guests).max(1)
     }
 
-    pub(super) fn submit_on(&self, lane: usize, operation: SharedOperation, reply: Reply) {
-        let submission = Submission::barrier(operation, reply);
+    pub(super) fn submit_on(&self, lane: usize, call: Arc<Call>, reply: Reply) {
+        let submission = Submission::barrier(call, reply);
         let map = self.shared.map();
         let shard = {
             let state = self.shared.state.lock();
@@ -131,7 +131,7 @@ impl Cluster {
             if guest.is_some_and(|guest| guest.link.inbox.is_idle()) {
                 drop(state);
                 // The master may never be connected, and there is no operation to wait for.
-                return submission.reply.answer(Answer::Absent);
+                return submission.reply.answer(Answer::served(0));
             }
             let shard = map.shards.get(lane).or(guest).map(Arc::clone);
             // Releases that are still to be sent again are not covered by the barrier.
@@ -223,7 +223,7 @@ impl ClusterShared {
 
     /// Hands a submission to the master of its slot.
     fn deliver(&self, mut submission: Submission) {
-        let slot = slot_of_all(submission.operation.keys());
+        let slot = slot_of(submission.call.first_key());
         loop {
             let map = self.map();
             let Some(shard) = map.owner(slot) else {
@@ -240,8 +240,8 @@ impl ClusterShared {
     /// Answers an operation that was certainly not served. A release is sent again later.
     fn fail(&self, submission: Submission, error: NodeError) {
         self.metrics.failed(error.kind(), 1);
-        let (operation, route) = (&submission.operation, submission.route);
-        self.park(Owed::for_release(operation, route, &self.io.time()));
+        let (call, route) = (&submission.call, submission.route);
+        self.park(Owed::for_release(call, route, &self.io.time()));
         submission.reply.answer(Answer::Failed(error));
     }
 
@@ -274,13 +274,13 @@ impl ClusterShared {
     /// Hands releases that other masters did not receive to the present masters of their slots.
     fn deliver_all_owed(&self, owed: impl IntoIterator<Item = Owed>) {
         let now = self.io.time().now();
-        for Owed { operation, until } in owed {
+        for Owed { call, until } in owed {
             if until > now {
                 let route = Route {
                     owed_until: Some(until),
                     ..Route::default()
                 };
-                self.deliver(Submission::new(operation, Reply::to_nobody(), route));
+                self.deliver(Submission::new(call, Reply::to_nobody(), route));
             }
         }
     }
@@ -330,23 +330,16 @@ impl ClusterShared {
 }
 
 /// True if an operation that a server did not run may be sent to another server.
-fn may_follow(operation: &Operation, reply: &Reply) -> bool {
-    match operation.want() {
+fn may_follow(call: &Call, reply: &Reply) -> bool {
+    match call.effect() {
         // After its release, the acquisition would set a key that nothing deletes. This is checked once
         // more before the sending, as the release may be submitted at any moment.
-        Want::Acquire { .. } | Want::AcquirePermit { .. } => !reply.is_retracted(),
+        Effect::Takes => !reply.is_retracted(),
         // It only helps the next extension, with the same danger.
-        Want::Restore { .. } => false,
-        // A record behind its release costs a second run at most.
-        Want::Remember { .. }
-        | Want::Recall
-        // All others compare the token with the key's value.
-        | Want::Confirm { .. }
-        | Want::Extend { .. }
-        | Want::Release { .. }
-        | Want::Inspect
-        | Want::Peek
-        | Want::ForceRelease => true,
+        Effect::PutsBack => false,
+        // An extension and a release compare the token with the key's value. A record behind its release costs a
+        // second run at most.
+        Effect::Keeps | Effect::Undoes(_) | Effect::Looks => true,
     }
 }
 

@@ -46,7 +46,7 @@ impl WholeCluster for ClusterShared {
         }
         let target = match way {
             _ if submission.route.hops >= MOST_HOPS => None,
-            _ if !may_follow(&submission.operation, &submission.reply) => None,
+            _ if !may_follow(&submission.call, &submission.reply) => None,
             Way::Moved(server) | Way::Ask(server) => self.shard_at(server),
             Way::Nowhere => None,
         };

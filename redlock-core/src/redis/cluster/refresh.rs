@@ -214,9 +214,10 @@ impl ClusterShared {
         }
         for shard in &map.shards {
             let is_here = |slot| map.owner(slot).is_some_and(|it| Arc::ptr_eq(it, shard));
-            let misplaced = shard.link.inbox.take_owed(|operation| {
-                !is_here(crate::node::hash_slot::slot_of_all(operation.keys()))
-            });
+            let misplaced = shard
+                .link
+                .inbox
+                .take_owed(|call| !is_here(crate::node::hash_slot::slot_of(call.first_key())));
             self.deliver_all_owed(misplaced);
         }
     }

@@ -10,9 +10,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use crate::model::resource::Shown;
 use crate::node::NodeError;
 use crate::redis::address::{Login, Server};
-use crate::redis::protocol::scripts::{
-    NEEDED, introductions, permissions_trial, release_each_trial,
-};
+use crate::redis::protocol::scripts::{NEEDED, introductions, joined_trial, permissions_trial};
 use crate::redis::protocol::wire::{Value, decode, pack};
 
 use super::errors::{CLOSED, GARBLED, broken, not_connected, rejected, rejected_as};
@@ -34,8 +32,8 @@ pub(in crate::redis) struct Connected {
 /// What the server's ACL allows the user beyond the commands that every lock needs.
 #[derive(Default)]
 pub(in crate::redis) struct Allowed {
-    /// True if it allows the script of several releases.
-    pub(in crate::redis) release_each: bool,
+    /// True if it allows the script that makes one call of several.
+    pub(in crate::redis) joins: bool,
     /// The command that an operator has to run for locks with readers and writers, if the user lacks a command of
     /// theirs.
     pub(in crate::redis) mend_readers: Option<Arc<str>>,
@@ -136,10 +134,7 @@ async fn introduce(
     key_prefix: &[u8],
 ) -> Result<Allowed, NodeError> {
     let scripts: Vec<_> = introductions().collect();
-    let trials = [
-        release_each_trial(key_prefix),
-        permissions_trial(key_prefix),
-    ];
+    let trials = [joined_trial(key_prefix), permissions_trial(key_prefix)];
     // All at once: with a round trip for each, a far server would take longer than `connect_timeout`, and so would
     // one to which many processes connect at the same time.
     ask(
@@ -158,14 +153,14 @@ async fn introduce(
         }
         rejected_as(&error, &detail)
     };
-    let release_each = answer(stream, buffer, |_| ()).await?.is_ok();
+    let joins = answer(stream, buffer, |_| ()).await?.is_ok();
     let missing = answer(stream, buffer, text).await?.map_err(refused)?;
     for _ in &scripts {
         answer(stream, buffer, |_| ()).await?.map_err(refused)?;
     }
     let missing = missing.trim_start();
     Ok(Allowed {
-        release_each,
+        joins,
         mend_readers: (!missing.is_empty()).then(|| mend(missing).into()),
     })
 }

@@ -3,8 +3,6 @@
 //! two versions of this library from excluding each other.
 
 pub(super) mod command;
-mod permit_scripts;
 pub(super) mod read_buffer;
 pub(super) mod scripts;
-mod sharing_scripts;
 pub(super) mod wire;

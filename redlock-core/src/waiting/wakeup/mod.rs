@@ -1,7 +1,7 @@
 //! Tells a waiting caller that a lock has become free.
 
 pub(crate) mod changes;
-mod permits;
+mod free;
 
 use std::fmt;
 use std::future::Future;
@@ -18,7 +18,7 @@ use crate::node::watch::{KeyReport, Sightings, Watch};
 use crate::node::{NodeSet, Remaining};
 use crate::quorum::majority;
 use crate::quorum::round::{Round, bit, seats_in};
-pub(crate) use permits::FreeWatch;
+pub(crate) use free::FreeWatch;
 
 /// The nodes' reports on the keys. Each node writes at its own seat. One caller waits for the reports.
 struct Reports {

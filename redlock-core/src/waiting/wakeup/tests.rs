@@ -8,7 +8,7 @@ use super::*;
 use crate::MemoryNode;
 use crate::env::still_clock::still_clock;
 use crate::node::operation::Operation;
-use crate::node::{Answer, Holding, Node, NodeError, NodeErrorKind, NodeStatus, Reply};
+use crate::node::{Holding, Node, NodeError, NodeErrorKind, NodeStatus, Reply, Vote};
 use crate::quorum::round::Goal;
 
 /// Says what the test says.
@@ -158,12 +158,12 @@ fn it_is_the_majority_of_the_configured_nodes_and_other_seats_do_not_count() {
 /// The votes of an attempt; node 0 refused it.
 fn refused(nodes: usize) -> Arc<Round> {
     let refusal = Round::new(nodes, Goal::Majority);
-    refusal.vote(0, Answer::Held(Holding::default()));
+    refusal.vote(0, Vote::Held(Holding::default()));
     refusal
 }
 
-fn failed() -> Answer {
-    Answer::Failed(NodeError::unsent(NodeErrorKind::NotConnected, "dead"))
+fn failed() -> Vote {
+    Vote::Failed(NodeError::unsent(NodeErrorKind::NotConnected, "dead"))
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn a_node_that_has_still_to_vote_is_watched_and_counts_once_it_has() {
     tellers[0].say(KeyReport::Free);
     tellers[1].say(KeyReport::Free);
     assert!(!waiter.is_done(), "it may not vote");
-    refusal.vote(1, Answer::Held(Holding::default()));
+    refusal.vote(1, Vote::Held(Holding::default()));
     assert!(waiter.was_woken() && waiter.is_done());
 }
 
@@ -194,7 +194,7 @@ fn a_node_that_failed_behind_the_refusal_does_not_count_and_another_makes_up_for
     tellers[1].say(KeyReport::Free);
     assert!(!waiter.is_done());
     tellers[2].say(KeyReport::Free);
-    refusal.vote(2, Answer::GRANTED);
+    refusal.vote(2, Vote::GRANTED);
     assert!(waiter.was_woken() && waiter.is_done());
 }
 

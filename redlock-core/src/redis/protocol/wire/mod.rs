@@ -7,53 +7,45 @@
 
 mod received;
 
+use bytes::BufMut;
+
+pub(in crate::redis) use crate::model::digits::Digits;
 pub(in crate::redis) use received::Received;
 
-/// One command as the server reads it. It iterates over the words twice, to allocate once.
+/// One command as the server reads it.
 pub(in crate::redis) fn pack<'a>(words: impl Iterator<Item = &'a [u8]> + Clone) -> Vec<u8> {
-    // A word takes its bytes and at most 16 more.
-    let (count, bytes) = words.clone().fold((0, 0), |(count, bytes), word| {
-        (count + 1, bytes + word.len())
-    });
-    let mut packed = Vec::with_capacity(bytes + 16 * (count + 1));
-    let header = |packed: &mut Vec<u8>, kind: u8, length: usize| {
-        packed.push(kind);
-        packed.extend_from_slice(Digits::of(length as u64).as_bytes());
-        packed.extend_from_slice(b"\r\n");
-    };
-    header(&mut packed, b'*', count);
-    for word in words {
-        header(&mut packed, b'$', word.len());
-        packed.extend_from_slice(word);
-        packed.extend_from_slice(b"\r\n");
-    }
+    let mut packed = Vec::new();
+    pack_into(words, &mut packed);
     packed
 }
 
-/// A number in decimal, without an allocation.
-pub(in crate::redis) struct Digits {
-    /// Right-aligned.
-    digits: [u8; 20],
-    start: usize,
+/// Appends one command.
+pub(in crate::redis) fn pack_into<'a>(
+    words: impl Iterator<Item = &'a [u8]> + Clone,
+    output: &mut impl BufMut,
+) {
+    pack_behind(&[], words, output);
 }
 
-impl Digits {
-    pub(in crate::redis) fn of(mut number: u64) -> Self {
-        let mut digits = [b'0'; 20];
-        let mut start = digits.len();
-        loop {
-            start -= 1;
-            digits[start] = b'0' + (number % 10) as u8;
-            number /= 10;
-            if number == 0 {
-                return Self { digits, start };
-            }
-        }
-    }
-
-    pub(in crate::redis) fn as_bytes(&self) -> &[u8] {
-        &self.digits[self.start..]
-    }
+/// Appends one command, which begins with `head`.
+pub(in crate::redis) fn pack_behind<'a>(
+    head: &[&[u8]],
+    words: impl Iterator<Item = &'a [u8]> + Clone,
+    output: &mut impl BufMut,
+) {
+    let header = |output: &mut dyn BufMut, kind: u8, length: usize| {
+        output.put_u8(kind);
+        output.put_slice(Digits::of(length as u64).as_bytes());
+        output.put_slice(b"\r\n");
+    };
+    let put = |output: &mut dyn BufMut, word: &[u8]| {
+        header(output, b'$', word.len());
+        output.put_slice(word);
+        output.put_slice(b"\r\n");
+    };
+    header(output, b'*', head.len() + words.clone().count());
+    head.iter().for_each(|word| put(output, word));
+    words.for_each(|word| put(output, word));
 }
 
 /// A reply, borrowed from the buffer that it arrived in.

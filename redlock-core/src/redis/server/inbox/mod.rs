@@ -23,8 +23,8 @@ use crate::env::io_thread::LibraryTime;
 #[cfg(test)]
 use crate::env::tasks::by_hand;
 use crate::node::log::NodeLog;
-use crate::node::operation::{Operation, Want};
 use crate::node::{Answer, EpochListener, NodeError, NodeErrorKind, Reply};
+use crate::node::{Call, Effect};
 use crate::redis::connection::backoff::HasEnded;
 use loan::Loan;
 pub(in crate::redis) use part::{Part, Redirected, Way, WholeCluster};
@@ -93,15 +93,15 @@ impl Inbox {
         }
     }
 
-    pub(in crate::redis) fn submit(&self, operation: Arc<Operation>, reply: Reply) {
+    pub(in crate::redis) fn submit(&self, call: Arc<Call>, reply: Reply) {
         // Only a Cluster's part is retired, and the Cluster calls `deliver`.
-        let _ = self.deliver(Submission::new(operation, reply, Route::default()));
+        let _ = self.deliver(Submission::new(call, reply, Route::default()));
     }
 
     /// Returns the submission if the server is retired from its Cluster.
     pub(in crate::redis) fn deliver(&self, submission: Submission) -> Result<(), Submission> {
-        let (operation, route) = (&submission.operation, submission.route);
-        let is_release = matches!(operation.want(), Want::Release { .. });
+        let (call, route) = (&submission.call, submission.route);
+        let is_release = call.is_release();
         let mut state = self.state.lock();
         if state.is_retired() {
             return Err(submission);
@@ -109,7 +109,7 @@ impl Inbox {
         // Checked under the mutex: a release that is submitted after this check is also queued after
         // the operation.
         let is_late =
-            route.hops > 0 && operation.want().is_acquisition() && submission.reply.is_retracted();
+            route.hops > 0 && call.effect() == Effect::Takes && submission.reply.is_retracted();
         let refusal = match &state.gate {
             _ if is_late => {
                 let detail = "the keys' slot moved, and the caller has stopped waiting";
@@ -124,7 +124,7 @@ impl Inbox {
             Gate::Closed(error) => Some(error.clone()),
         };
         if let Some(error) = refusal {
-            if let Some(owed) = Owed::for_release(operation, route, &self.time) {
+            if let Some(owed) = Owed::for_release(call, route, &self.time) {
                 state.owe(owed);
             }
             drop(state);
@@ -257,10 +257,8 @@ impl Inbox {
             }
             let queue = std::mem::take(&mut state.queue);
             for submission in &queue {
-                let Submission {
-                    operation, route, ..
-                } = submission;
-                if let Some(owed) = Owed::for_release(operation, *route, &self.time) {
+                let Submission { call, route, .. } = submission;
+                if let Some(owed) = Owed::for_release(call, *route, &self.time) {
                     state.owe(owed);
                 }
             }

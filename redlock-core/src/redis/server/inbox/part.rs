@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, Weak};
 
-use crate::node::operation::SharedOperation;
+use crate::node::Call;
 use crate::node::{NodeError, NodeErrorKind, Reply};
 use crate::redis::address::{Server, server_at};
 use crate::redis::connection::vetting::Facts;
@@ -108,19 +108,14 @@ impl Redirected<'_> {
             owed_until: Some(owed.until),
             ..Route::default()
         };
-        self.operation(owed.operation, Reply::to_nobody(), route);
+        self.call(owed.call, Reply::to_nobody(), route);
     }
 
     /// Follows the redirection of a caller's operation.
-    pub(in crate::redis) fn operation(
-        self,
-        operation: SharedOperation,
-        reply: Reply,
-        route: Route,
-    ) {
+    pub(in crate::redis) fn call(self, call: Arc<Call>, reply: Reply, route: Route) {
         // Without the Cluster, the node was dropped, and no caller waits.
         if let Some(cluster) = self.part.cluster.upgrade() {
-            let submission = Submission::new(operation, reply, route);
+            let submission = Submission::new(call, reply, route);
             cluster.follow(submission, &self.way, self.error);
         }
     }

@@ -1,7 +1,7 @@
 //! The inbox of a server that belongs to a Redis Cluster, and its retirement.
 
+use crate::node::Call;
 use crate::node::NodeError;
-use crate::node::operation::Operation;
 
 use super::part::Part;
 use super::state::{Gate, InboxEnd};
@@ -44,14 +44,11 @@ impl Inbox {
     }
 
     /// Takes out the owed releases that belong to another server.
-    pub(in crate::redis) fn take_owed(
-        &self,
-        is_misplaced: impl Fn(&Operation) -> bool,
-    ) -> Vec<Owed> {
+    pub(in crate::redis) fn take_owed(&self, is_misplaced: impl Fn(&Call) -> bool) -> Vec<Owed> {
         let mut state = self.state.lock();
         let owed = std::mem::take(&mut state.owed);
         let owed = owed.into_iter();
-        let (misplaced, kept): (Vec<_>, _) = owed.partition(|it| is_misplaced(&it.operation));
+        let (misplaced, kept): (Vec<_>, _) = owed.partition(|it| is_misplaced(&it.call));
         state.owed = kept.into();
         misplaced
     }

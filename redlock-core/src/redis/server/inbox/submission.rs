@@ -6,10 +6,10 @@ use tokio::time::Instant;
 
 use crate::env::io_thread::LibraryTime;
 use crate::node::Reply;
-use crate::node::operation::{SharedOperation, Want};
+use crate::node::{Call, Effect};
 
 pub(in crate::redis) struct Submission {
-    pub(in crate::redis) operation: SharedOperation,
+    pub(in crate::redis) call: Arc<Call>,
     pub(in crate::redis) reply: Reply,
     pub(in crate::redis) route: Route,
 }
@@ -28,27 +28,23 @@ pub(in crate::redis) struct Route {
 }
 
 impl Submission {
-    pub(in crate::redis) fn new(operation: SharedOperation, reply: Reply, route: Route) -> Self {
-        Self {
-            operation,
-            reply,
-            route,
-        }
+    pub(in crate::redis) fn new(call: Arc<Call>, reply: Reply, route: Route) -> Self {
+        Self { call, reply, route }
     }
 
     /// A submission whose answer says whether everything before it was served.
-    pub(in crate::redis) fn barrier(operation: SharedOperation, reply: Reply) -> Self {
+    pub(in crate::redis) fn barrier(call: Arc<Call>, reply: Reply) -> Self {
         let route = Route {
             is_barrier: true,
             ..Route::default()
         };
-        Self::new(operation, reply, route)
+        Self::new(call, reply, route)
     }
 }
 
 /// A release that is still to be delivered. After `until`, the key is gone by itself.
 pub(in crate::redis) struct Owed {
-    pub(in crate::redis) operation: SharedOperation,
+    pub(in crate::redis) call: Arc<Call>,
     pub(in crate::redis) until: Instant,
 }
 
@@ -56,11 +52,11 @@ impl Owed {
     /// `None` if `operation` is not a release: then nothing is owed. The ttl counts by the library's time, as
     /// the node's driver does.
     pub(in crate::redis) fn for_release(
-        operation: &SharedOperation,
+        call: &Arc<Call>,
         route: Route,
         time: &LibraryTime,
     ) -> Option<Self> {
-        let Want::Release { ttl } = operation.want() else {
+        let Effect::Undoes(ttl) = call.effect() else {
             return None;
         };
         if route.is_barrier {
@@ -73,7 +69,7 @@ impl Owed {
             None => time.now().checked_add(ttl)?,
         };
         Some(Self {
-            operation: Arc::clone(operation),
+            call: Arc::clone(call),
             until,
         })
     }

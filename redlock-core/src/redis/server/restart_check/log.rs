@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::env::caught::log;
 use crate::node::log::{NodeLog, log_node};
-use crate::node::operation::HINT_WINDOW;
+use crate::quorum::fencing::HINT_WINDOW;
 
 /// The log of one node's checks, over all its connections.
 pub(super) struct CheckLog {

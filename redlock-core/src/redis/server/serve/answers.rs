@@ -9,9 +9,7 @@ use crate::env::caught::caught;
 use crate::node::{Answer, NodeError};
 use crate::redis::connection::errors::{garbled, lost};
 use crate::redis::connection::transfer;
-use crate::redis::protocol::command::{
-    encode_with_text, interpret, is_marker_gone, is_noscript, is_of_replica,
-};
+use crate::redis::protocol::command::{answer, encode, is_marker_gone, is_noscript, is_of_replica};
 use crate::redis::protocol::wire::Value;
 
 use super::super::inbox::Owed;
@@ -52,15 +50,13 @@ impl Serve {
             self.in_flight.push_front(in_flight);
             return Err(lost("the server is a replica now"));
         }
-        if let Purpose::Batch(releases) = in_flight.purpose {
-            self.answer_batch(releases, in_flight.since, value);
+        if let Purpose::Joined(releases) = in_flight.purpose {
+            self.answer_joined(releases, in_flight.since, value);
             return Ok(());
         }
-        let operation = match &in_flight.purpose {
-            Purpose::Operation { operation, .. } | Purpose::Owed(Owed { operation, .. }) => {
-                operation
-            }
-            Purpose::Batch(..) | Purpose::Heartbeat | Purpose::Asking => {
+        let call = match &in_flight.purpose {
+            Purpose::Call { call, .. } | Purpose::Owed(Owed { call, .. }) => call,
+            Purpose::Joined(..) | Purpose::Heartbeat | Purpose::Asking => {
                 self.count(&in_flight);
                 return Ok(());
             }
@@ -80,24 +76,25 @@ impl Serve {
                 return Ok(());
             }
         };
-        if is_noscript(value) && !self.is_overtaken(operation) {
+        if is_noscript(value) && !self.is_overtaken(call) {
             // The script was not run, so sending it with its text runs it for the first time.
-            if let Purpose::Operation { route, .. } = &in_flight.purpose
+            if let Purpose::Call { route, .. } = &in_flight.purpose
                 && route.is_asking
             {
                 self.ask_for_slot(in_flight.since);
             }
-            self.output
-                .extend_from_slice(&encode_with_text(operation, &self.encoding));
+            encode(call, &self.encoding, true, &mut self.output);
             self.in_flight.push_back(in_flight);
             return Ok(());
         }
         self.count(&in_flight);
         match in_flight.purpose {
-            Purpose::Operation { reply, route, .. } if route.is_barrier => {
+            Purpose::Call { reply, route, .. } if route.is_barrier => {
                 self.answered += 1;
                 let is_all_served = self.is_all_served();
-                reply.answer(is_all_served.map_or_else(Answer::Failed, |()| Answer::Absent));
+                let epoch = self.epoch;
+                let served = |()| Answer::served(epoch);
+                reply.answer(is_all_served.map_or_else(Answer::Failed, served));
             }
             purpose => {
                 let inbox = Arc::clone(&self.inbox);
@@ -113,29 +110,25 @@ impl Serve {
     /// Delivers the answer to the caller. The answer to an owed release goes to the retries.
     fn tell(&mut self, purpose: Purpose, value: &Value<'_>) {
         match purpose {
-            Purpose::Operation {
-                operation,
-                reply,
-                route,
-            } => {
+            Purpose::Call { call, reply, route } => {
                 self.answered += 1;
                 if is_marker_gone(value) {
                     self.doubt();
                 }
-                let answer = interpret(&operation, self.epoch, value);
-                let answer = self.as_far_as_it_counts(&operation, answer);
+                let answer = answer(&call, value, self.epoch);
+                let answer = self.as_far_as_it_counts(&call, answer);
                 if let Answer::Failed(error) = &answer {
-                    if let Some(owed) = Owed::for_release(&operation, route, &self.inbox.time) {
+                    if let Some(owed) = Owed::for_release(&call, route, &self.inbox.time) {
                         self.owe(owed, error);
                     }
                     self.inbox.metrics.failed(error.kind(), 1);
                     self.inbox.metrics.record_error(error);
                 }
-                self.judge(&operation, &answer);
+                self.judge(&call, &answer);
                 reply.answer(answer);
             }
             Purpose::Owed(owed) => {
-                let answer = interpret(&owed.operation, self.epoch, value);
+                let answer = answer(&owed.call, value, self.epoch);
                 let refusal = match answer {
                     Answer::Failed(error) => Some(error),
                     _ => None,
@@ -146,7 +139,7 @@ impl Serve {
                 }
                 self.tried(refusal.is_none());
             }
-            Purpose::Batch(..)
+            Purpose::Joined(..)
             | Purpose::Heartbeat
             | Purpose::Asking
             | Purpose::Check

@@ -1,26 +1,27 @@
 //! Operations without an answer, and operations that did not run.
 
-use crate::node::operation::{SharedOperation, Want};
+use std::sync::Arc;
+
+use crate::node::Call;
 use crate::node::{Answer, NodeError};
 
 use super::super::inbox::{Owed, Route};
-use super::batches::Batched;
+use super::joined::Joined;
 use super::overtaken::Overtaken;
 use super::{Purpose, Serve};
 
 impl Serve {
     /// True if the release of the lock was sent already. If an operation that sets a key or its ttl were sent
     /// again now, it would arrive behind the release, and nothing would undo it.
-    pub(super) fn is_overtaken(&mut self, operation: &SharedOperation) -> bool {
-        let want = operation.want();
-        if !want.is_acquisition() && !matches!(want, Want::Restore { .. } | Want::Extend { .. }) {
+    pub(super) fn is_overtaken(&mut self, call: &Arc<Call>) -> bool {
+        let Some(token) = call.token().filter(|_| !call.is_release()) else {
             return false;
-        }
+        };
         let in_flight = &self.in_flight;
         let overtaken = self.overtaken.get_or_insert_with(|| {
             Overtaken::of(in_flight.iter().map(|in_flight| &in_flight.purpose))
         });
-        overtaken.contains(operation.token())
+        overtaken.contains(token)
     }
 
     /// Closes the inbox: the connection is gone. Callers hear that the outcome is unknown, and releases
@@ -33,18 +34,14 @@ impl Serve {
         let in_flight = self.in_flight.drain(..).map(|it| it.purpose);
         for purpose in in_flight.chain([kept]) {
             match purpose {
-                Purpose::Operation {
-                    operation,
-                    reply,
-                    route,
-                } => {
-                    owed.extend(Owed::for_release(&operation, route, &self.inbox.time));
+                Purpose::Call { call, reply, route } => {
+                    owed.extend(Owed::for_release(&call, route, &self.inbox.time));
                     replies.push(reply);
                 }
-                Purpose::Batch(batched) => {
-                    for Batched { operation, reply } in batched {
+                Purpose::Joined(joined) => {
+                    for Joined { call, reply } in joined {
                         let route = Route::default();
-                        owed.extend(Owed::for_release(&operation, route, &self.inbox.time));
+                        owed.extend(Owed::for_release(&call, route, &self.inbox.time));
                         replies.push(reply);
                     }
                 }

@@ -1,8 +1,8 @@
 //! One connection, from its handshake to its end.
 
 mod answers;
-mod batches;
 mod ends;
+mod joined;
 mod lending;
 mod memory;
 mod overtaken;
@@ -22,16 +22,16 @@ use bytes::BytesMut;
 use parking_lot::Mutex;
 use tokio::time::{Instant, Sleep};
 
-use crate::node::operation::SharedOperation;
+use crate::node::Call;
 use crate::node::{NodeError, NodeErrorKind, Reply};
 use crate::redis::connection::errors::lost;
 use crate::redis::connection::handshake::Connected;
 use crate::redis::connection::socket::Stream;
 use crate::redis::connection::transfer;
 use crate::redis::options::RedisOptions;
-use crate::redis::protocol::command::{Encoding, encoded};
+use crate::redis::protocol::command::{Encoding, encode};
 use crate::redis::protocol::wire::Received;
-use batches::{Batch, Batched};
+use joined::{Joined, Kept};
 use lending::Place;
 pub(super) use lending::Serving;
 use memory::Memory;
@@ -77,7 +77,7 @@ pub(super) struct Serve {
     probe_at: Option<Instant>,
     /// A buffer for new submissions, reused.
     taken: Vec<Submission>,
-    batch: Batch,
+    kept: Kept,
     /// The number of operations answered since the inbox was last told.
     answered: usize,
     is_suspect: bool,
@@ -100,13 +100,13 @@ struct InFlight {
 
 enum Purpose {
     /// A caller waits for the answer.
-    Operation {
-        operation: SharedOperation,
+    Call {
+        call: Arc<Call>,
         reply: Reply,
         route: Route,
     },
     /// Callers wait for the answers to releases that were sent in one call.
-    Batch(Vec<Batched>),
+    Joined(Vec<Joined>),
     /// An owed release: from before the connection, or answered with an error.
     Owed(Owed),
     /// Any answer shows that the connection is alive.
@@ -140,8 +140,8 @@ impl Serve {
             marker: server_check
                 .as_ref()
                 .and_then(|server_check| server_check.lock().marker_key()),
-            readers_tried: connected.allowed.mend_readers.is_none(),
-            release_each: connected.allowed.release_each,
+            is_tried: connected.allowed.mend_readers.is_none(),
+            joins: connected.allowed.joins,
         };
         inbox.metrics.allowed(connected.allowed);
         let quarantine = server_check.as_ref().map(|_| {
@@ -167,7 +167,7 @@ impl Serve {
             owed_retries: OwedRetries::new(),
             probe_at: None,
             taken: Vec::new(),
-            batch: Batch::default(),
+            kept: Kept::default(),
             answered: 0,
             is_suspect: false,
             is_over: false,
@@ -223,34 +223,25 @@ impl Serve {
             Instant::now()
         };
         for submission in taken.drain(..) {
-            if let Some(submission) = self.keep_for_batch(submission, since) {
+            if let Some(submission) = self.keep(submission, since) {
                 self.send(submission, since);
             }
         }
-        self.send_batch(since);
+        self.send_kept(since);
         self.taken = taken;
         found
     }
 
     fn send(&mut self, submission: Submission, since: Instant) {
-        let Submission {
-            operation,
-            reply,
-            route,
-        } = submission;
+        let Submission { call, reply, route } = submission;
         if route.is_asking {
             self.ask_for_slot(since);
         }
         if route.is_barrier {
             self.send_all_owed();
         }
-        self.output
-            .extend_from_slice(encoded(&operation, &self.encoding));
-        let purpose = Purpose::Operation {
-            operation,
-            reply,
-            route,
-        };
+        encode(&call, &self.encoding, false, &mut self.output);
+        let purpose = Purpose::Call { call, reply, route };
         self.push(since, purpose);
     }
 

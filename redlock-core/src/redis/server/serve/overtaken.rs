@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::model::token::OwnerToken;
-use crate::node::operation::{Operation, Want};
+use crate::node::Call;
 
 use super::super::inbox::Owed;
 use super::Purpose;
@@ -29,17 +29,17 @@ impl Overtaken {
     /// Adds an operation that is sent.
     pub(super) fn sent(&mut self, purpose: &Purpose) {
         match purpose {
-            Purpose::Operation { operation, .. } | Purpose::Owed(Owed { operation, .. }) => {
-                self.add(operation);
+            Purpose::Call { call, .. } | Purpose::Owed(Owed { call, .. }) => {
+                self.add(call);
             }
-            Purpose::Batch(batched) => batched.iter().for_each(|it| self.add(&it.operation)),
+            Purpose::Joined(joined) => joined.iter().for_each(|it| self.add(&it.call)),
             _ => {}
         }
     }
 
-    fn add(&mut self, operation: &Operation) {
-        if matches!(operation.want(), Want::Release { .. }) {
-            self.tokens.insert(operation.token().clone());
+    fn add(&mut self, call: &Call) {
+        if call.is_release() {
+            self.tokens.extend(call.token().cloned());
         }
     }
 

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use crate::node::log::log_node;
 use crate::node::{NodeError, NodeErrorKind};
 use crate::redis::connection::backoff::{FIRST_PAUSE, LONGEST_PAUSE};
-use crate::redis::protocol::command::encoded;
+use crate::redis::protocol::command::encode;
 
 use super::super::inbox::Owed;
 use super::{Purpose, Serve};
@@ -47,8 +47,7 @@ impl Serve {
     pub(super) fn send_owed(&mut self, owed: Vec<Owed>) {
         self.owed_retries.retry_at = None;
         for owed in owed {
-            self.output
-                .extend_from_slice(encoded(&owed.operation, &self.encoding));
+            encode(&owed.call, &self.encoding, false, &mut self.output);
             self.owed_retries.under_way += 1;
             self.push(Instant::now(), Purpose::Owed(owed));
         }

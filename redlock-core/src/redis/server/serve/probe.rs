@@ -5,8 +5,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::node::log::log_node;
-use crate::node::operation::{Operation, Want};
 use crate::node::{Answer, NodeError};
+use crate::node::{Call, Effect};
 use crate::redis::protocol::wire::{Value, pack};
 
 use super::{Purpose, Serve};
@@ -16,18 +16,13 @@ const EVERY: Duration = Duration::from_secs(1);
 
 impl Serve {
     /// Records a vote, or an error in the place of a vote.
-    pub(super) fn judge(&mut self, operation: &Operation, answer: &Answer) {
-        match (answer, operation.want()) {
-            (Answer::Failed(error), want)
-                if (want.is_acquisition() || matches!(want, Want::Extend { .. }))
-                    && error.concerns_the_node() =>
-            {
+    pub(super) fn judge(&mut self, call: &Call, answer: &Answer) {
+        match (answer, call.effect()) {
+            (Answer::Failed(error), Effect::Takes | Effect::Keeps) if error.concerns_the_node() => {
                 self.refused(error);
             }
             // Only for an acquisition: a server that is out of memory still extends.
-            (Answer::Granted { .. } | Answer::Held(_), want) if want.is_acquisition() => {
-                self.voted();
-            }
+            (Answer::Reply { .. }, Effect::Takes) => self.voted(),
             _ => {}
         }
     }

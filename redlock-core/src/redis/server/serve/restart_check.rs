@@ -2,8 +2,8 @@
 
 use tokio::time::Instant;
 
-use crate::node::operation::{Operation, Want};
 use crate::node::{Answer, NodeError, NodeErrorKind};
+use crate::node::{Call, Effect};
 use crate::redis::protocol::wire::Value;
 
 use super::{Purpose, Serve};
@@ -75,12 +75,12 @@ impl Serve {
         self.ask();
     }
 
-    /// Turns the grant of a node in quarantine into an error: the node may have granted the same to
-    /// another caller and forgotten it. The release still undoes the grant.
-    pub(super) fn as_far_as_it_counts(&self, operation: &Operation, answer: Answer) -> Answer {
+    /// Turns the reply of a node in quarantine to a call that takes or keeps a lock into an error: the node may
+    /// have granted the same to another caller and forgotten it. The release still undoes a grant.
+    pub(super) fn as_far_as_it_counts(&self, call: &Call, answer: Answer) -> Answer {
         match (&self.quarantine, &answer) {
-            (Some(error), Answer::Granted { .. })
-                if !matches!(operation.want(), Want::Release { .. }) =>
+            (Some(error), Answer::Reply { .. })
+                if !matches!(call.effect(), Effect::Undoes(_) | Effect::Looks) =>
             {
                 Answer::Failed(NodeError::sent(error.kind(), error.to_string()))
             }

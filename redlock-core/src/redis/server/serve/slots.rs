@@ -17,18 +17,14 @@ impl Serve {
 
     /// Passes an operation that the server did not run to its right place.
     pub(super) fn hand_on(&mut self, purpose: Purpose, redirected: Redirected<'_>) {
-        self.answered += usize::from(matches!(purpose, Purpose::Operation { .. }));
+        self.answered += usize::from(matches!(purpose, Purpose::Call { .. }));
         match purpose {
-            Purpose::Operation {
-                operation,
-                reply,
-                route,
-            } => redirected.operation(operation, reply, route),
+            Purpose::Call { call, reply, route } => redirected.call(call, reply, route),
             Purpose::Owed(owed) => {
                 redirected.owed(owed);
                 self.tried(true);
             }
-            Purpose::Batch(..)
+            Purpose::Joined(..)
             | Purpose::Heartbeat
             | Purpose::Asking
             | Purpose::Check

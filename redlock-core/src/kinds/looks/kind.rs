@@ -1,0 +1,74 @@
+//! What is asked of a lock of whatever kind.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use crate::kinds::exclusive::PTTL;
+use crate::model::resource::Resource;
+use crate::node::{Argument, Call, Effect, Holding, Remaining, Value, Vote};
+
+use super::holders::Holders;
+use super::{FORCE_RELEASE, PEEK};
+
+/// Asks which of `keys` is there, and for how long; of several also whose.
+pub fn inspect(keys: &Resource) -> Call {
+    if keys.names().len() > 1 {
+        return peek(keys);
+    }
+    Call::new(&PTTL, Effect::Looks, keys, remaining)
+}
+
+/// Asks which of `keys` is the first that is there, for how long, and whose.
+pub fn peek(keys: &Resource) -> Call {
+    Call::new(&PEEK, Effect::Looks, keys, peeked)
+}
+
+/// Deletes what the holders with the tokens `lost` have on `keys`, and asks who is on them then.
+pub fn force_release(keys: &Resource, lost: &[Box<[u8]>]) -> Call {
+    let lost = lost.iter().map(|token| Argument::text(&**token));
+    Call::new(&FORCE_RELEASE, Effect::Looks, keys, holders).with(lost)
+}
+
+fn remaining(value: Value) -> Option<Vote> {
+    match value {
+        Value::Int(-2) => Some(Vote::Absent),
+        Value::Int(-1) => Some(Vote::Held(Holding::unknown(Remaining::Never))),
+        Value::Int(left) => {
+            let left = Duration::from_millis(left.unsigned_abs());
+            Some(Vote::Held(Holding::unknown(Remaining::Expires(left))))
+        }
+        _ => None,
+    }
+}
+
+/// Reads which of several keys exists: its place, its remaining ms and its value.
+fn peeked(value: Value) -> Option<Vote> {
+    let text = match value {
+        Value::Nil => return Some(Vote::Absent),
+        Value::Text(text) => text,
+        _ => return None,
+    };
+    let (place, rest) = number(&text)?;
+    let (left, value) = number::<i64>(rest)?;
+    let mut holding = Holding::by(value);
+    holding.place = Some(place);
+    holding.remaining = match left {
+        -1 => Remaining::Never,
+        left => Remaining::Expires(Duration::from_millis(left.try_into().unwrap_or(0))),
+    };
+    Some(Vote::Held(holding))
+}
+
+fn holders(value: Value) -> Option<Vote> {
+    match value {
+        Value::Text(text) => Some(Holders::answered(&text)),
+        _ => None,
+    }
+}
+
+/// The number before the first space, and what comes after the space.
+pub(crate) fn number<N: FromStr>(text: &[u8]) -> Option<(N, &[u8])> {
+    let space = text.iter().position(|byte| *byte == b' ')?;
+    let number = std::str::from_utf8(&text[..space]).ok()?.parse().ok()?;
+    Some((number, &text[space + 1..]))
+}

@@ -1,0 +1,253 @@
+//! A call: what a node is asked to do.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::model::digits::Digits;
+use crate::model::resource::Resource;
+use crate::model::token::OwnerToken;
+
+use super::script::Script;
+use super::value::Value;
+use super::{Answer, Vote};
+
+/// A call of a script on the keys of one lock, and all that a node has to know of it: its [`Effect`],
+/// and whether it [joins](Self::joins) others. A node knows no kind of lock.
+pub struct Call {
+    script: &'static Script,
+    keys: Vec<Arc<[u8]>>,
+    /// The first keys, which the lock's holder has. The others are beside them, in their hash slot.
+    locks: usize,
+    arguments: Vec<Argument>,
+    effect: Effect,
+    reads: Reads,
+    joins: Option<&'static Script>,
+    has_marker: bool,
+}
+
+/// What a call changes. A node orders, repeats and refuses calls by this alone.
+///
+/// The first argument of a call that takes, keeps, puts back or undoes something for a holder is the
+/// holder's owner token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// An acquisition. It is never sent again after its release was submitted, and an error is a vote
+    /// against the holder.
+    Takes,
+    /// An extension, the confirmation of a fencing token, or a record. If it is lost, its caller asks
+    /// again or goes without: no node owes it.
+    Keeps,
+    /// Puts a key back that a node has lost. A node sends it once at most.
+    PutsBack,
+    /// A release, or the withdrawal of what a waiting caller left. It is delivered in the end, or owed
+    /// until this time has passed since its submission: then the keys have expired. It also undoes what
+    /// no call with its token took.
+    Undoes(Duration),
+    /// A question.
+    Looks,
+}
+
+/// An argument of a call.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Argument(Kind);
+
+#[derive(Clone, PartialEq, Eq)]
+enum Kind {
+    Token(OwnerToken),
+    Word(&'static str),
+    Number(Digits),
+    Text(Arc<[u8]>),
+}
+
+/// The meaning of a server's reply. `None`: it is no reply to such a call. The node's epoch is added to a
+/// grant.
+pub(crate) type Reads = fn(Value) -> Option<Vote>;
+
+impl Call {
+    /// A call of `script` on the keys of a lock.
+    pub(crate) fn new(
+        script: &'static Script,
+        effect: Effect,
+        keys: &Resource,
+        reads: Reads,
+    ) -> Self {
+        Self::in_order(script, effect, keys.shared_names().to_vec(), reads)
+    }
+
+    /// The same with keys in the given order.
+    pub(crate) fn in_order(
+        script: &'static Script,
+        effect: Effect,
+        keys: Vec<Arc<[u8]>>,
+        reads: Reads,
+    ) -> Self {
+        Self {
+            script,
+            locks: keys.len(),
+            keys,
+            arguments: Vec::new(),
+            effect,
+            reads,
+            joins: None,
+            has_marker: false,
+        }
+    }
+
+    /// The same with further keys, which are beside the lock's.
+    #[must_use]
+    pub(crate) fn beside(mut self, keys: impl IntoIterator<Item = Arc<[u8]>>) -> Self {
+        self.keys.extend(keys);
+        self
+    }
+
+    /// The same without some of the keys of the lock.
+    #[must_use]
+    pub(crate) fn without(mut self, keys: &Resource) -> Self {
+        self.keys.retain(|key| !keys.shared_names().contains(key));
+        self.locks = self.locks.min(self.keys.len());
+        self
+    }
+
+    /// The same with further arguments.
+    #[must_use]
+    pub(crate) fn with(mut self, arguments: impl IntoIterator<Item = Argument>) -> Self {
+        self.arguments.extend(arguments);
+        self
+    }
+
+    /// The same for a call that a node may make one with its neighbours of the same `script`. See
+    /// [`joins`](Self::joins).
+    #[must_use]
+    pub(crate) fn joining(mut self, script: &'static Script) -> Self {
+        self.joins = Some(script);
+        self
+    }
+
+    /// The same for a call behind whose keys the node adds the key of its marker.
+    #[must_use]
+    pub(crate) fn marked(mut self) -> Self {
+        self.has_marker = true;
+        self
+    }
+
+    /// What is called.
+    pub fn script(&self) -> &'static Script {
+        self.script
+    }
+
+    /// All keys, without the marker's.
+    pub fn keys(&self) -> impl ExactSizeIterator<Item = &[u8]> + Clone {
+        self.keys.iter().map(|key| &**key)
+    }
+
+    /// The keys that the lock's holder has, or one of which it has.
+    pub fn locks(&self) -> impl ExactSizeIterator<Item = &[u8]> + Clone {
+        self.keys[..self.locks].iter().map(|key| &**key)
+    }
+
+    /// The first key. A call has at least one, and all are in its hash slot.
+    pub fn first_key(&self) -> &[u8] {
+        self.keys.first().map_or(&[], |key| key)
+    }
+
+    /// The arguments.
+    pub fn arguments(&self) -> &[Argument] {
+        &self.arguments
+    }
+
+    /// The owner token, if the call has one.
+    pub fn token(&self) -> Option<&OwnerToken> {
+        match self.arguments.first() {
+            Some(Argument(Kind::Token(token))) => Some(token),
+            _ => None,
+        }
+    }
+
+    /// What it changes.
+    pub fn effect(&self) -> Effect {
+        self.effect
+    }
+
+    /// True for a release.
+    pub fn is_release(&self) -> bool {
+        matches!(self.effect, Effect::Undoes(_))
+    }
+
+    /// The script into whose one call a node may make several calls, if there is one: each has one key and
+    /// one token, and takes the key by a plain `SET` or gives it back by a plain release. KEYS are their
+    /// keys, and ARGV their tokens. The reply is 1, or a text with a letter for each call: `1` for 1, `0`
+    /// for 0, `-` for -1.
+    pub fn joins(&self) -> Option<&'static Script> {
+        self.joins
+    }
+
+    /// True if the node adds the key of its marker behind the other keys, if it has one. The script then
+    /// answers `NOMARKER` if the marker is gone, or shows a quarantine.
+    pub fn has_marker(&self) -> bool {
+        self.has_marker
+    }
+
+    /// The vote that a node's answer is.
+    pub fn vote(&self, answer: Answer) -> Vote {
+        Vote::of(self.reads, answer)
+    }
+
+    pub(crate) fn reads(&self) -> Reads {
+        self.reads
+    }
+}
+
+impl Argument {
+    /// The owner token.
+    pub(crate) fn token(token: &OwnerToken) -> Self {
+        Self(Kind::Token(token.clone()))
+    }
+
+    /// A word of a command.
+    pub(crate) const fn word(word: &'static str) -> Self {
+        Self(Kind::Word(word))
+    }
+
+    /// A number, in decimal digits.
+    pub(crate) fn number(number: u64) -> Self {
+        Self(Kind::Number(Digits::of(number)))
+    }
+
+    /// Any bytes.
+    pub(crate) fn text(text: impl Into<Arc<[u8]>>) -> Self {
+        Self(Kind::Text(text.into()))
+    }
+
+    /// A duration in whole ms.
+    pub(crate) fn millis(span: Duration) -> Self {
+        // Requests are checked to be below a year.
+        Self::number(u64::try_from(span.as_millis()).unwrap_or(u64::MAX))
+    }
+
+    /// A duration in whole µs.
+    pub(crate) fn micros(span: Duration) -> Self {
+        Self::number(u64::try_from(span.as_micros()).unwrap_or(u64::MAX))
+    }
+
+    /// The bytes that a server receives.
+    pub fn as_bytes(&self) -> &[u8] {
+        match &self.0 {
+            Kind::Token(token) => token.as_bytes(),
+            Kind::Word(word) => word.as_bytes(),
+            Kind::Number(digits) => digits.as_bytes(),
+            Kind::Text(text) => text,
+        }
+    }
+}
+
+impl fmt::Debug for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Call")
+            .field("script", &self.script)
+            .field("keys", &Resource::all(self.locks()))
+            .field("token", &self.token())
+            .field("effect", &self.effect)
+            .finish_non_exhaustive()
+    }
+}

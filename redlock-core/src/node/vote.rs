@@ -1,0 +1,91 @@
+//! Votes: what the answers of nodes mean to the caller of a lock.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::call::Reads;
+use super::holding::{Holding, Remaining};
+use super::{Answer, NodeError, NodeErrorKind};
+
+/// A node's vote: its answer to a call, as the call's kind of lock reads it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Vote {
+    /// Done: the keys are ours (acquire), live on (extend), or were ours and are deleted (release).
+    Granted {
+        /// The node's counter after this acquisition, if a fencing token was asked for.
+        counter: Option<u64>,
+        /// The [epoch](crate::Node::epoch) in which the node served the call.
+        epoch: u32,
+        /// To an acquisition of one of several keys: which one is ours now.
+        choice: Option<Arc<Choice>>,
+    },
+    /// A key holds another value than our token. To a release, of a server that tells no difference: or it
+    /// is missing.
+    Held(Holding),
+    /// No key holds another token. To an extension or a confirmation: at least one key is missing. To another
+    /// call: no key exists.
+    Absent,
+    /// The node did not serve the call, or it is unknown whether it did.
+    Failed(NodeError),
+}
+
+/// What a node says of an acquisition of one of several keys, which it tried in the call's order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Choice {
+    /// The place of the key that is ours now.
+    pub taken: Option<u16>,
+    /// The places of the keys that were free before.
+    pub free: BTreeSet<u16>,
+}
+
+impl Vote {
+    /// A grant without a counter, of a node that never begins a new epoch.
+    pub const GRANTED: Self = Self::Granted {
+        counter: None,
+        epoch: 0,
+        choice: None,
+    };
+
+    /// A grant of an acquisition after which the counter stands there.
+    pub(crate) fn counted(counter: u64) -> Self {
+        Self::Granted {
+            counter: Some(counter),
+            epoch: 0,
+            choice: None,
+        }
+    }
+
+    /// The vote that `answer` is, to a call whose replies `reads` reads.
+    pub(crate) fn of(reads: Reads, answer: Answer) -> Self {
+        let (value, epoch) = match answer {
+            Answer::Reply { value, epoch } => (value, epoch),
+            Answer::Failed(error) if error.is_wrong_type() => {
+                return Self::Held(Holding::unknown(Remaining::NotALock));
+            }
+            Answer::Failed(error) => return Self::Failed(error),
+        };
+        match reads(value) {
+            Some(Self::Granted {
+                counter, choice, ..
+            }) => Self::Granted {
+                counter,
+                epoch,
+                choice,
+            },
+            Some(vote) => vote,
+            None => Self::Failed(NodeError::sent(
+                NodeErrorKind::Protocol,
+                "the server's answer is not a valid answer to the command",
+            )),
+        }
+    }
+
+    /// What stands in the way of a refused acquisition.
+    pub(crate) fn holding(&self) -> Option<&Holding> {
+        match self {
+            Self::Held(holding) => Some(holding),
+            _ => None,
+        }
+    }
+}
