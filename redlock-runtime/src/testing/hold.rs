@@ -3,7 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
-use redlock_core::node::{Operation, OwnerToken, Sharing, Want};
+use redlock_core::node::OwnerToken;
+use redlock_core::testing::Calls;
 use redlock_core::{MemoryNode, Resource};
 
 /// A lock that another holder has. It ends at its drop, or at its ttl.
@@ -22,10 +23,9 @@ use redlock_core::{MemoryNode, Resource};
 #[must_use = "a hold that is dropped is released at once"]
 pub struct Hold {
     pub(super) resource: Resource,
-    pub(super) keys: Resource,
+    pub(super) calls: Calls,
     pub(super) token: OwnerToken,
     pub(super) ttl: Duration,
-    pub(super) sharing: Option<Sharing>,
     /// Those that granted it. The release at its drop goes to them.
     pub(super) nodes: Vec<MemoryNode>,
 }
@@ -56,22 +56,11 @@ impl Hold {
     pub fn release(self) {
         drop(self);
     }
-
-    /// The operation that takes the lock.
-    pub(super) fn acquisition(&self) -> Operation {
-        let (ttl, hint) = (self.ttl, 0);
-        self.operation(Want::Acquire { ttl, hint })
-    }
-
-    fn operation(&self, want: Want) -> Operation {
-        let operation = Operation::new(self.keys.clone(), self.token.clone(), want);
-        operation.with_sharing(self.sharing.clone())
-    }
 }
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        let release = self.operation(Want::Release { ttl: self.ttl });
+        let release = self.calls.release(&self.token, self.ttl, false);
         for node in &self.nodes {
             node.serve(&release);
         }

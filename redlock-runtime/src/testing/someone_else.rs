@@ -1,14 +1,13 @@
 //! Another client, which locks.
 
 use std::fmt;
-use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use redlock_core::env::Entropy;
-use redlock_core::node::{Answer, Operation, OwnerToken, Sharing, SharingKeys, Want};
-use redlock_core::request::{MAX_PERMITS, Note};
-use redlock_core::testing::{permit_key, remembered_for, run_keys};
-use redlock_core::{MemoryNode, Resource};
+use redlock_core::node::{OwnerToken, Vote};
+use redlock_core::request::{Kind, MAX_PERMITS, Note};
+use redlock_core::testing::{Calls, permit_key, remember, remembered_for, run_keys};
+use redlock_core::{MemoryNode, Request, Resource};
 
 use super::TestLocks;
 use super::hold::Hold;
@@ -173,12 +172,15 @@ impl SomeoneElse {
     #[track_caller]
     pub fn hold(&self, resource: impl Into<Resource>) -> Hold {
         let resource = resource.into();
-        let keys = self.keys(&resource);
-        self.hold_keys(resource, keys)
+        self.keys(&resource);
+        let kind = self.mode.map_or(Kind::Exclusive, Kind::from);
+        let request = Request::new(resource.clone()).kind(kind);
+        let calls = Calls::of(&request, &self.locks.inner.key_prefix);
+        self.hold_by(resource, calls)
     }
 
     #[track_caller]
-    fn hold_keys(&self, resource: Resource, keys: Resource) -> Hold {
+    fn hold_by(&self, resource: Resource, calls: Calls) -> Hold {
         let entropy: &dyn Entropy = &*self.locks.inner.entropy;
         let mut hold = Hold {
             token: match &self.note {
@@ -186,19 +188,16 @@ impl SomeoneElse {
                 None => OwnerToken::draw(&self.name, entropy),
             },
             ttl: self.ttl,
-            sharing: self.mode.map(|mode| {
-                let beside = SharingKeys::beside(&keys, &self.locks.inner.key_prefix);
-                Sharing::new(Arc::new(beside), mode.into())
-            }),
             nodes: Vec::new(),
             resource,
-            keys,
+            calls,
         };
+        let acquisition = hold.calls.acquire(&hold.token, hold.ttl, 0);
         // The lock was granted by no node, or another holder has it: the drop undoes the grants.
         for node in self.nodes() {
-            match node.serve(&hold.acquisition()) {
-                Answer::Granted { .. } => hold.nodes.push(node),
-                Answer::Held(holding) => panic!(
+            match acquisition.vote(node.serve(&acquisition)) {
+                Vote::Granted { .. } => hold.nodes.push(node),
+                Vote::Held(holding) => panic!(
                     "{} cannot hold `{}`: {} has it; {}",
                     self.name,
                     hold.resource,
@@ -242,7 +241,9 @@ impl SomeoneElse {
         );
         let keys = self.keys(&resource);
         let keys = permit_key(&keys, &self.locks.inner.key_prefix, permit);
-        self.hold_keys(resource, keys)
+        // A permit is a plain lock on its key.
+        let calls = Calls::of(&Request::new(keys), b"");
+        self.hold_by(resource, calls)
     }
 
     /// Takes the lock from its holder without telling it, as it happens to a holder that is paused
@@ -294,12 +295,8 @@ impl SomeoneElse {
         let token = OwnerToken::draw(&self.name, &*self.locks.inner.entropy);
         let began = SystemTime::now().duration_since(UNIX_EPOCH);
         let ttl = remembered_for(period);
-        let want = Want::Remember {
-            began: u64::try_from(began.unwrap_or_default().as_millis()).unwrap_or(u64::MAX),
-            ttl,
-            longest: ttl,
-        };
-        let run = Operation::new(keys, token, want);
+        let began = u64::try_from(began.unwrap_or_default().as_millis()).unwrap_or(u64::MAX);
+        let run = remember(&keys, &token, began, (ttl, ttl));
         for node in self.nodes() {
             node.serve(&run);
         }

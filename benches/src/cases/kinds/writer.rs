@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use redlock_core::node::READERS_TURN;
 use redlock_core::request::Kind as LockKind;
 use redlock_tests::Nodes;
 use tokio::runtime::Runtime;
+
+/// The time for which readers that a writer kept out go first.
+const READERS_TURN: Duration = Duration::from_millis(50);
 
 use super::CONNECT_TIMEOUT;
 use crate::cases::{Flavor, runtime};
