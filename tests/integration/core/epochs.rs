@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use redlock_core::error::{AcquireError, ExtendError, LeaseEnd};
 use redlock_core::lease::{BodyOutcome, OnLost};
-use redlock_core::node::{EpochListener, NodeStatus, Operation, Reply, Want};
+use redlock_core::node::{Call, Effect, EpochListener, NodeStatus, Reply};
 use redlock_core::request::Kind;
 use redlock_core::{Client, Lease, MemoryNode, Node, NodeSet};
 
@@ -163,9 +163,9 @@ impl Node for ShortOfMemory {
         self.0.name()
     }
 
-    fn submit(&self, operation: Arc<Operation>, reply: Reply) {
-        let is_acquisition = matches!(operation.want(), Want::Acquire { .. });
-        self.0.submit(operation, reply);
+    fn submit(&self, call: Arc<Call>, reply: Reply) {
+        let is_acquisition = call.effect() == Effect::Takes;
+        self.0.submit(call, reply);
         if is_acquisition {
             self.0.begin_epoch();
         }

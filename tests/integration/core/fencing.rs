@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use redlock_core::error::AcquireError;
-use redlock_core::node::{COUNTER_IDLE, NodeStatus, Operation, Reply, Want};
+use redlock_core::node::{Call, NodeStatus, Reply};
+use redlock_core::quorum::COUNTER_IDLE;
 use redlock_core::request::Kind;
 use redlock_core::{Client, Lease, MemoryNode, Node, NodeSet, Request, Resource};
 use redlock_tests::{Nodes, eventually};
@@ -166,11 +167,11 @@ impl Node for Forgetful {
         self.0.name()
     }
 
-    fn submit(&self, operation: Arc<Operation>, reply: Reply) {
-        if let Want::Confirm { .. } = operation.want() {
+    fn submit(&self, call: Arc<Call>, reply: Reply) {
+        if call.script().name() == "confirm" {
             self.0.delete(b"r");
         }
-        self.0.submit(operation, reply);
+        self.0.submit(call, reply);
     }
 
     fn status(&self) -> NodeStatus {

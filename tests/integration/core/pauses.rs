@@ -8,7 +8,7 @@ use std::time::Duration;
 use redlock_core::env::Clock;
 use redlock_core::error::{AcquireError, LeaseEnd, TooLate};
 use redlock_core::lease::{BodyOutcome, OnLost};
-use redlock_core::node::{Answer, NodeStatus, Operation, Reply, Want};
+use redlock_core::node::{Answer, Call, NodeStatus, Reply, Value};
 use redlock_core::{Client, Lease, MemoryNode, Node, NodeSet};
 
 use crate::core::fixture::once;
@@ -25,9 +25,10 @@ impl Node for Slow {
         "slow"
     }
 
-    fn submit(&self, operation: Arc<Operation>, reply: Reply) {
-        if let Want::Release { .. } = operation.want() {
-            return reply.answer(Answer::GRANTED);
+    fn submit(&self, call: Arc<Call>, reply: Reply) {
+        if call.is_release() {
+            let (value, epoch) = (Value::Int(1), 0);
+            return reply.answer(Answer::Reply { value, epoch });
         }
         self.waiting.lock().unwrap().push(reply);
     }
@@ -55,7 +56,9 @@ async fn acquire_with(pause: Duration) -> Result<Lease, AcquireError> {
     for node in &slow {
         let waiting = std::mem::take(&mut *node.waiting.lock().unwrap());
         for reply in waiting {
-            reply.answer(Answer::GRANTED);
+            // To `SET … NX`: the key was free.
+            let (value, epoch) = (Value::Nil, 0);
+            reply.answer(Answer::Reply { value, epoch });
         }
     }
     acquiring.await

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use redlock_core::error::LeaseEnd;
 use redlock_core::lease::Released;
-use redlock_core::node::{NodeStatus, Operation, Reply, Want};
+use redlock_core::node::{Call, Effect, NodeStatus, Reply};
 use redlock_core::request::Renewal;
 use redlock_core::{Client, Lease, MemoryNode, Node, NodeSet, Request, Resource};
 use redlock_tests::{RedisNode, eventually};
@@ -303,11 +303,11 @@ impl Node for Moody {
         self.node.name()
     }
 
-    fn submit(&self, operation: Arc<Operation>, reply: Reply) {
-        let is_extension = matches!(operation.want(), Want::Extend { .. });
+    fn submit(&self, call: Arc<Call>, reply: Reply) {
+        let is_extension = call.effect() == Effect::Keeps;
         let panics = is_extension && !self.has_panicked.swap(true, Ordering::Relaxed);
         assert!(!panics, "on purpose");
-        self.node.submit(operation, reply);
+        self.node.submit(call, reply);
     }
 
     fn status(&self) -> NodeStatus {

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use redlock_core::node::HINT_WINDOW;
+use redlock_core::quorum::HINT_WINDOW;
 use redlock_core::{Client, Lease, Request};
 use redlock_tests::RedisNode;
 
