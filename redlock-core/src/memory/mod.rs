@@ -71,11 +71,6 @@ impl MemoryState {
         answer
     }
 
-    /// True if a barrier fails: the node cannot be reached, or has not served all releases.
-    fn owes(&self, now: Moment) -> bool {
-        matches!(self.trouble, Trouble::Cut) || self.owed.iter().any(|(_, until)| *until > now)
-    }
-
     /// The report to a caller that waits for `keys`.
     fn key_report(&self, keys: &Resource, now: Moment) -> KeyReport {
         if self.trouble.reason().is_some() {
@@ -317,20 +312,11 @@ impl Node for MemoryNode {
         reply.answer(answer);
     }
 
-    fn submit_on(&self, _lane: usize, barrier: Arc<Call>, reply: Reply) {
-        let (now, epoch) = (self.shared.clock.now(), self.epoch());
-        let answer = {
-            let mut state = self.shared.state.lock();
-            match state.trouble.reason() {
-                Some(_) if matches!(state.trouble, Trouble::Hangs) => {
-                    state.unanswered.push_back((barrier, reply));
-                    return;
-                }
-                Some(reason) if state.owes(now) => Answer::Failed(reason),
-                _ => Answer::served(epoch),
-            }
-        };
-        reply.answer(answer);
+    fn drained(&self) -> bool {
+        let now = self.shared.clock.now();
+        let state = self.shared.state.lock();
+        let owes = state.owed.iter().any(|(_, until)| *until > now);
+        state.unanswered.is_empty() && !owes
     }
 
     fn status(&self) -> NodeStatus {

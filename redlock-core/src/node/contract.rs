@@ -1,4 +1,4 @@
-//! The contract of a node: the operations that it receives, and its duties.
+//! The contract of a node: the calls that it receives, and its duties.
 
 use std::sync::Arc;
 
@@ -9,27 +9,26 @@ use super::{NodeHealth, NodeStatus, Reply};
 /// One independent node: a Redis server, an in-process store, or a simulated one.
 ///
 /// # Contract
-/// * Each operation is atomic over all its keys.
-/// * Operations of one connection that have a key in common are served in the order in which they were
+/// * Each call is atomic over all its keys.
+/// * Calls of one connection that have a key in common are served in the order in which they were
 ///   submitted. A release after an acquisition undoes it, even if the acquisition's answer never came. An acquisition is never
 ///   sent again, unless the server certainly did not run it and its release was not submitted, which
 ///   [`Reply::is_retracted`] tells.
 /// * If a connection breaks, a release whose answer is missing is repeated on the next one, before
 ///   anything else, until the ttl that it names has passed. A release that is answered with an error is
 ///   repeated, too. No release is lost: it is served, or it is owed.
-/// * The number of operations in flight is bounded. Beyond the bound, and while there is no connection,
+/// * The number of calls in flight is bounded. Beyond the bound, and while there is no connection,
 ///   the node votes no at once.
 /// * A node that may have forgotten begins a new [epoch](Node::epoch), and does not vote until all locks
 ///   that it may have granted are over.
 /// * Every reply is answered exactly once. Dropping it is an answer: the outcome is unknown.
-/// * No method blocks or panics. A panic is caught only in [`submit`](Node::submit) and
-///   [`submit_on`](Node::submit_on). The library calls the other methods directly, and
+/// * No method blocks or panics. A panic is caught only in [`submit`](Node::submit). The library calls the other methods directly, and
 ///   [`epoch`](Node::epoch) under a mutex.
 pub trait Node: Send + Sync + 'static {
     /// The pool's name, for errors and logs.
     fn name(&self) -> &str;
 
-    /// Hands `operation` to the node. Returns at once, never blocks, and may be called from `Drop` and
+    /// Hands `call` to the node. Returns at once, never blocks, and may be called from `Drop` and
     /// from any thread. The answer comes through `reply`, possibly before this returns.
     /// A panic in here is logged; the outcome is then unknown, unless `reply` says more.
     fn submit(&self, call: Arc<Call>, reply: Reply);
@@ -51,28 +50,16 @@ pub trait Node: Send + Sync + 'static {
         watch.report(KeyReport::Unknown);
     }
 
-    /// True if the node keeps keys by hash slots, as a Redis Cluster does, and serves an operation only
+    /// True if the node keeps keys by hash slots, as a Redis Cluster does, and serves a call only
     /// if all its keys are in one slot.
     fn has_hash_slots(&self) -> bool {
         false
     }
 
-    /// The number of connections over which operations are spread by their keys. Each connection keeps
-    /// its own order.
-    fn lanes(&self) -> usize {
-        1
-    }
-
-    /// Hands `operation` to the node on the connection `lane`, a number below [`lanes`](Self::lanes), even
-    /// if its keys belong to another connection. It is a barrier behind all operations that were submitted
-    /// on that connection: the answer is an error if a release is still owed to the node. Otherwise as
-    /// [`submit`](Self::submit).
-    ///
-    /// The default ignores `lane` and submits the operation, which is right for one connection. A node with
-    /// more lanes has to implement this: else [`Client::flush`](crate::Client::flush) waits for one of them.
-    fn submit_on(&self, lane: usize, call: Arc<Call>, reply: Reply) {
-        let _ = lane;
-        self.submit(call, reply);
+    /// True if no call is queued or unanswered, and no release is owed. The default is for a node that answers
+    /// each call within [`submit`](Self::submit).
+    fn drained(&self) -> bool {
+        true
     }
 
     /// Increases each time that the node may have forgotten its grants, or dropped them early: it

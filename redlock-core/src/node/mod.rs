@@ -73,12 +73,6 @@ pub enum Answer {
 }
 
 impl Answer {
-    /// The answer to a barrier that found everything before it served.
-    pub(crate) fn served(epoch: u32) -> Self {
-        let value = Value::Nil;
-        Self::Reply { value, epoch }
-    }
-
     /// The answer that the reply `value` of a server is, to `call`.
     pub(crate) fn of_reply(call: &Call, value: Value, epoch: u32) -> Self {
         match value {

@@ -11,7 +11,6 @@ use crate::node::{EpochListener, Node, NodeHealth, NodeStatus, Reply};
 use super::address::{RedisAddress, Target};
 use super::cluster::Cluster;
 use super::options::RedisOptions;
-use super::server::inbox::Submission;
 use super::server::link::Link;
 
 /// One Redis server, or a Redis Cluster as one node. Dropping it ends its drivers, once all submitted
@@ -100,20 +99,10 @@ impl Node for RedisNode {
         matches!(self.service, Service::Cluster(_))
     }
 
-    fn lanes(&self) -> usize {
+    fn drained(&self) -> bool {
         match &self.service {
-            Service::Server(_) => 1,
-            Service::Cluster(cluster) => cluster.lanes(),
-        }
-    }
-
-    fn submit_on(&self, lane: usize, call: Arc<Call>, reply: Reply) {
-        match &self.service {
-            Service::Server(link) => {
-                // Only a Cluster's part returns the submission.
-                let _ = link.inbox.deliver(Submission::barrier(call, reply));
-            }
-            Service::Cluster(cluster) => cluster.submit_on(lane, call, reply),
+            Service::Server(link) => link.inbox.drained(),
+            Service::Cluster(cluster) => cluster.drained(),
         }
     }
 

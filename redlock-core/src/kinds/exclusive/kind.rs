@@ -16,11 +16,20 @@ const FEW: usize = 8;
 /// One lock on one key or several.
 pub(crate) struct Exclusive {
     keys: Resource,
+    /// If it is one of several that are alike: the keys of all, and its number.
+    one_of: Option<(Resource, u16)>,
 }
 
 impl Exclusive {
     pub(crate) fn new(keys: Resource) -> Self {
-        Self { keys }
+        let one_of = None;
+        Self { keys, one_of }
+    }
+
+    /// The lock with this `number` among those that have the keys `all`.
+    pub(crate) fn one_of(keys: Resource, all: Resource, number: u16) -> Self {
+        let one_of = Some((all, number));
+        Self { keys, one_of }
     }
 }
 
@@ -55,7 +64,18 @@ impl Kind for Exclusive {
     }
 
     fn turn(&self) -> TurnRule {
-        TurnRule::HandOver
+        match self.one_of {
+            Some(_) => TurnRule::PassOn,
+            None => TurnRule::HandOver,
+        }
+    }
+
+    fn line(&self) -> &Resource {
+        self.one_of.as_ref().map_or(&self.keys, |(all, _)| all)
+    }
+
+    fn number(&self) -> Option<u16> {
+        self.one_of.as_ref().map(|(_, number)| *number)
     }
 }
 

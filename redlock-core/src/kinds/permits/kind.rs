@@ -33,13 +33,6 @@ pub(crate) struct AnyPermit {
     preferred: Mutex<BTreeSet<u16>>,
 }
 
-/// One permit, as a lease has it: a plain lock on its key.
-struct OnePermit {
-    plain: Exclusive,
-    all: Resource,
-    number: u16,
-}
-
 impl AnyPermit {
     /// `count` permits of the lock key `key`, with `prefix`.
     pub(crate) fn new(key: &Resource, count: u16, prefix: &[u8]) -> Self {
@@ -123,11 +116,8 @@ impl Kind for AnyPermit {
     fn chosen(&self, acquisition: &Call, place: u16) -> Option<Arc<dyn Kind>> {
         let number = self.number_at(acquisition, place)?;
         let key = Arc::clone(&self.keys[usize::from(number)]);
-        Some(Arc::new(OnePermit {
-            plain: Exclusive::new(Resource::of(vec![key])),
-            all: self.all.clone(),
-            number,
-        }))
+        let key = Resource::of(vec![key]);
+        Some(Arc::new(Exclusive::one_of(key, self.all.clone(), number)))
     }
 
     fn learn(&self, acquisition: &Call, choices: &[Arc<Choice>], nodes: usize) {
@@ -156,40 +146,6 @@ impl Kind for AnyPermit {
         };
         let holdings = votes.iter().flatten().filter_map(Vote::holding);
         holdings.filter(refuses).count()
-    }
-}
-
-impl Kind for OnePermit {
-    fn keys(&self) -> &Resource {
-        self.plain.keys()
-    }
-
-    fn acquire(&self, token: &OwnerToken, ttl: Duration, hint: u64) -> Call {
-        self.plain.acquire(token, ttl, hint)
-    }
-
-    fn extend(&self, token: &OwnerToken, ttl: Duration) -> Call {
-        self.plain.extend(token, ttl)
-    }
-
-    fn restore(&self, token: &OwnerToken, ttl: Duration) -> Call {
-        self.plain.restore(token, ttl)
-    }
-
-    fn release(&self, token: &OwnerToken, until: Duration, is_lease: bool) -> Call {
-        self.plain.release(token, until, is_lease)
-    }
-
-    fn turn(&self) -> TurnRule {
-        TurnRule::PassOn
-    }
-
-    fn line(&self) -> &Resource {
-        &self.all
-    }
-
-    fn number(&self) -> Option<u16> {
-        Some(self.number)
     }
 }
 

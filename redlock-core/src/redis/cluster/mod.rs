@@ -116,31 +116,14 @@ impl Cluster {
         self.shared.deliver(submission);
     }
 
-    pub(super) fn lanes(&self) -> usize {
-        let guests = self.shared.state.lock().guests.len();
-        (self.shared.map().shards.len() + guests).max(1)
-    }
-
-    pub(super) fn submit_on(&self, lane: usize, call: Arc<Call>, reply: Reply) {
-        let submission = Submission::barrier(call, reply);
+    /// True if no master has anything left to do, and no release waits for a better map.
+    pub(super) fn drained(&self) -> bool {
+        // Locked, so that nothing moves to a master that was asked already.
+        let state = self.shared.state.lock();
         let map = self.shared.map();
-        let shard = {
-            let state = self.shared.state.lock();
-            let guest = lane.checked_sub(map.shards.len());
-            let guest = guest.and_then(|guest| Some(&state.guests.get(guest)?.0));
-            if guest.is_some_and(|guest| guest.link.inbox.is_idle()) {
-                drop(state);
-                // The master may never be connected, and there is no operation to wait for.
-                return submission.reply.answer(Answer::served(0));
-            }
-            let shard = map.shards.get(lane).or(guest).map(Arc::clone);
-            // Releases that are still to be sent again are not covered by the barrier.
-            shard.filter(|_| state.parked.is_empty())
-        };
-        // Without a master, the reply says that the outcome is unknown.
-        if let Some(Err(back)) = shard.map(|shard| shard.link.inbox.deliver(submission)) {
-            back.reply.answer(Answer::Failed(self.shared.unmapped()));
-        }
+        let guests = state.guests.iter().map(|(guest, _)| guest);
+        let mut shards = map.shards.iter().chain(guests);
+        state.parked.is_empty() && shards.all(|shard| shard.link.inbox.drained())
     }
 
     pub(super) fn watch(&self, watch: Watch) {

@@ -76,6 +76,7 @@ impl Inbox {
                 suspicion: None,
                 queue: Vec::new(),
                 owed: VecDeque::new(),
+                retried: 0,
                 loan: Loan::default(),
                 outstanding: 0,
                 driver: None,
@@ -182,10 +183,13 @@ impl Inbox {
             });
             state.suspicion = None;
             state.set_gate();
-            std::mem::take(&mut state.owed)
+            let owed = std::mem::take(&mut state.owed).into_iter();
+            let owed: Vec<_> = owed.filter(|owed| owed.until > now).collect();
+            state.retried = owed.len();
+            owed
         };
         self.settled.notify_waiters();
-        owed.into_iter().filter(|owed| owed.until > now).collect()
+        owed
     }
 
     /// Makes the node suspect: an answer is overdue.
@@ -252,6 +256,7 @@ impl Inbox {
             state.is_connected = false;
             state.is_settled = true;
             state.outstanding = 0;
+            state.retried = 0;
             for owed in owed {
                 state.owe(owed);
             }

@@ -21,6 +21,22 @@ impl Inbox {
         let mut state = self.state.lock();
         let most = most.min(state.owed.len());
         let taken = state.owed.drain(..most);
-        taken.filter(|owed| owed.until > now).collect()
+        let taken: Vec<_> = taken.filter(|owed| owed.until > now).collect();
+        state.retried += taken.len();
+        taken
+    }
+
+    /// An owed release that was sent again is answered.
+    pub(in crate::redis) fn tried(&self) {
+        let mut state = self.state.lock();
+        state.retried = state.retried.saturating_sub(1);
+    }
+
+    /// True if no call is queued or unanswered, and no release is owed.
+    pub(in crate::redis) fn drained(&self) -> bool {
+        let now = self.time.now();
+        let state = self.state.lock();
+        let owes = state.owed.iter().any(|owed| owed.until > now);
+        state.outstanding == 0 && state.retried == 0 && !owes
     }
 }

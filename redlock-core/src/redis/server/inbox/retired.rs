@@ -37,12 +37,6 @@ impl Inbox {
         self.part.is_some() && self.state.lock().is_retired()
     }
 
-    /// True if no operation is unanswered and no release is owed.
-    pub(in crate::redis) fn is_idle(&self) -> bool {
-        let state = self.state.lock();
-        state.outstanding == 0 && state.owed.is_empty()
-    }
-
     /// Takes out the owed releases that belong to another server.
     pub(in crate::redis) fn take_owed(&self, is_misplaced: impl Fn(&Call) -> bool) -> Vec<Owed> {
         let mut state = self.state.lock();

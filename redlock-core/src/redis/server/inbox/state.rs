@@ -20,6 +20,8 @@ pub(super) struct InboxState {
     pub(super) queue: Vec<Submission>,
     /// Releases that could not be sent, lost their answer, or were answered with an error.
     pub(super) owed: VecDeque<Owed>,
+    /// The number of owed releases that the driver has sent again, and that are not answered.
+    pub(super) retried: usize,
     /// Where the callers run, and where the connection is served.
     pub(super) loan: Loan,
     /// The number of operations that were submitted and not answered.

@@ -21,8 +21,6 @@ pub(in crate::redis) struct Route {
     pub(in crate::redis) hops: u8,
     /// True if the last of these servers is moving the keys' slot to this one.
     pub(in crate::redis) is_asking: bool,
-    /// See [`Submission::barrier`]. A barrier is for the present connection only.
-    pub(in crate::redis) is_barrier: bool,
     /// The deadline of a release that was already owed to another server.
     pub(in crate::redis) owed_until: Option<Instant>,
 }
@@ -30,15 +28,6 @@ pub(in crate::redis) struct Route {
 impl Submission {
     pub(in crate::redis) fn new(call: Arc<Call>, reply: Reply, route: Route) -> Self {
         Self { call, reply, route }
-    }
-
-    /// A submission whose answer says whether everything before it was served.
-    pub(in crate::redis) fn barrier(call: Arc<Call>, reply: Reply) -> Self {
-        let route = Route {
-            is_barrier: true,
-            ..Route::default()
-        };
-        Self::new(call, reply, route)
     }
 }
 
@@ -59,10 +48,6 @@ impl Owed {
         let Effect::Undoes(ttl) = call.effect() else {
             return None;
         };
-        if route.is_barrier {
-            // On another connection a barrier has no meaning.
-            return None;
-        }
         // The ttl is below a year, but this library checks its sums of times itself.
         let until = match route.owed_until {
             Some(until) => until,

@@ -13,7 +13,6 @@ use crate::redis::protocol::command::{answer, encode, is_marker_gone, is_noscrip
 use crate::redis::protocol::wire::Value;
 
 use super::super::inbox::Owed;
-use super::overtaken::Overtaken;
 use super::{InFlight, Purpose, Serve};
 
 impl Serve {
@@ -33,9 +32,6 @@ impl Serve {
             let oldest = self.in_flight.pop_front().ok_or_else(garbled)?;
             self.trust_again();
             self.answer(oldest, &value)?;
-            if self.overtaken.as_mut().is_some_and(Overtaken::is_spent) {
-                self.overtaken = None;
-            }
             input.advance(length);
         }
         input.cut();
@@ -88,21 +84,11 @@ impl Serve {
             return Ok(());
         }
         self.count(&in_flight);
-        match in_flight.purpose {
-            Purpose::Call { reply, route, .. } if route.is_barrier => {
-                self.answered += 1;
-                let is_all_served = self.is_all_served();
-                let epoch = self.epoch;
-                let served = |()| Answer::served(epoch);
-                reply.answer(is_all_served.map_or_else(Answer::Failed, served));
-            }
-            purpose => {
-                let inbox = Arc::clone(&self.inbox);
-                match inbox.part().and_then(|part| part.reads(value)) {
-                    Some(redirected) => self.hand_on(purpose, redirected),
-                    None => self.tell(purpose, value),
-                }
-            }
+        let purpose = in_flight.purpose;
+        let inbox = Arc::clone(&self.inbox);
+        match inbox.part().and_then(|part| part.reads(value)) {
+            Some(redirected) => self.hand_on(purpose, redirected),
+            None => self.tell(purpose, value),
         }
         Ok(())
     }

@@ -1,27 +1,26 @@
 //! Operations without an answer, and operations that did not run.
 
-use std::sync::Arc;
-
 use crate::node::Call;
 use crate::node::{Answer, NodeError};
 
 use super::super::inbox::{Owed, Route};
 use super::joined::Joined;
-use super::overtaken::Overtaken;
 use super::{Purpose, Serve};
 
 impl Serve {
-    /// True if the release of the lock was sent already. If an operation that sets a key or its ttl were sent
+    /// True if the release of the lock was sent already. If a call that sets a key or its ttl were sent
     /// again now, it would arrive behind the release, and nothing would undo it.
-    pub(super) fn is_overtaken(&mut self, call: &Arc<Call>) -> bool {
+    pub(super) fn is_overtaken(&self, call: &Call) -> bool {
         let Some(token) = call.token().filter(|_| !call.is_release()) else {
             return false;
         };
-        let in_flight = &self.in_flight;
-        let overtaken = self.overtaken.get_or_insert_with(|| {
-            Overtaken::of(in_flight.iter().map(|in_flight| &in_flight.purpose))
-        });
-        overtaken.contains(token)
+        let releases = |it: &Call| it.is_release() && it.token() == Some(token);
+        let mut in_flight = self.in_flight.iter();
+        in_flight.any(|it| match &it.purpose {
+            Purpose::Call { call, .. } | Purpose::Owed(Owed { call, .. }) => releases(call),
+            Purpose::Joined(joined) => joined.iter().any(|it| releases(&it.call)),
+            _ => false,
+        })
     }
 
     /// Closes the inbox: the connection is gone. Callers hear that the outcome is unknown, and releases

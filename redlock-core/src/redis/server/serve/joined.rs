@@ -61,7 +61,6 @@ impl Serve {
         self.encoding.joins
             && submission.call.is_release()
             && submission.call.joins().is_some()
-            && !submission.route.is_barrier
             && self.inbox.part().is_none()
     }
 
@@ -110,8 +109,8 @@ impl Serve {
         }
     }
 
-    /// Sends a release again, with its text: a barrier may be on its way, and the next one is behind this release. The
-    /// server has answered, so the wait for the second answer begins anew.
+    /// Sends a release again, with its text: the server may have forgotten its scripts. It has answered, so the wait
+    /// for the second answer begins anew.
     fn release_for_certain(&mut self, joined: Joined) {
         let Joined { call, reply } = joined;
         encode(&call, &self.encoding, true, &mut self.output);

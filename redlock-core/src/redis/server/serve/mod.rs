@@ -5,7 +5,6 @@ mod ends;
 mod joined;
 mod lending;
 mod memory;
-mod overtaken;
 mod owed;
 mod probe;
 mod restart_check;
@@ -35,7 +34,6 @@ use joined::{Joined, Kept};
 use lending::Place;
 pub(super) use lending::Serving;
 use memory::Memory;
-use overtaken::Overtaken;
 use owed::OwedRetries;
 
 use super::inbox::{Inbox, Owed, Route, Submission, Taken};
@@ -70,8 +68,6 @@ pub(super) struct Serve {
     input: Received,
     /// Unanswered operations, in the order in which the server answers.
     in_flight: VecDeque<InFlight>,
-    /// The tokens of the locks that the operations in flight end. Kept while scripts are missing on the server.
-    overtaken: Option<Overtaken>,
     owed_retries: OwedRetries,
     /// The moment of the next probe of a server that refuses.
     probe_at: Option<Instant>,
@@ -163,7 +159,6 @@ impl Serve {
             output: BytesMut::new(),
             input: Received::default(),
             in_flight: VecDeque::new(),
-            overtaken: None,
             owed_retries: OwedRetries::new(),
             probe_at: None,
             taken: Vec::new(),
@@ -204,9 +199,6 @@ impl Serve {
         if self.watchdog.deadline() > overdue {
             self.watchdog.as_mut().reset(overdue);
         }
-        if let Some(overtaken) = &mut self.overtaken {
-            overtaken.sent(&purpose);
-        }
         self.in_flight.push_back(InFlight { since, purpose });
     }
 
@@ -236,9 +228,6 @@ impl Serve {
         let Submission { call, reply, route } = submission;
         if route.is_asking {
             self.ask_for_slot(since);
-        }
-        if route.is_barrier {
-            self.send_all_owed();
         }
         encode(&call, &self.encoding, false, &mut self.output);
         let purpose = Purpose::Call { call, reply, route };

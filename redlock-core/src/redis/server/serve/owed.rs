@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::node::NodeError;
 use crate::node::log::log_node;
-use crate::node::{NodeError, NodeErrorKind};
 use crate::redis::connection::backoff::{FIRST_PAUSE, LONGEST_PAUSE};
 use crate::redis::protocol::command::encode;
 
@@ -66,12 +66,6 @@ impl Serve {
         }
     }
 
-    /// Sends all owed releases, ahead of a barrier that says whether one is left.
-    pub(super) fn send_all_owed(&mut self) {
-        let owed = self.inbox.take_owed_batch(usize::MAX, Instant::now());
-        self.send_owed(owed);
-    }
-
     /// Keeps a release that the server answered with an error.
     pub(super) fn owe(&mut self, owed: Owed, error: &NodeError) {
         self.inbox.owe(owed);
@@ -96,6 +90,7 @@ impl Serve {
     pub(super) fn tried(&mut self, is_served: bool) {
         self.owed_retries.is_any_served |= is_served;
         self.owed_retries.under_way = self.owed_retries.under_way.saturating_sub(1);
+        self.inbox.tried();
         if self.owed_retries.under_way > 0 {
             return;
         }
@@ -109,16 +104,6 @@ impl Serve {
         } else {
             self.retry_after_a_pause();
         }
-    }
-
-    /// The answer to a barrier: an error if a release is still owed. If an owed release is under way now, it was sent
-    /// again behind the barrier, as answers come in order.
-    pub(super) fn is_all_served(&self) -> Result<(), NodeError> {
-        if self.owed_retries.under_way > 0 || self.inbox.owes(Instant::now()) {
-            let detail = "it answered releases with errors; they are sent again until their ttl";
-            return Err(NodeError::sent(NodeErrorKind::Server, detail));
-        }
-        Ok(())
     }
 
     /// Ends the retries: nothing is owed.
