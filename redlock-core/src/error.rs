@@ -147,8 +147,22 @@ pub struct Contended {
     pub waited: Duration,
     /// The number of callers of this process in the line, if the line is full; otherwise zero.
     pub waiters: usize,
-    /// If a permit was asked for: how many there are.
-    pub permits: Option<PermitsHeld>,
+    /// If one of several locks that are alike was asked for: why none was had.
+    pub shortage: Option<Shortage>,
+}
+
+impl Contended {
+    /// The error for a caller that asked no node.
+    pub(crate) fn by(holding: Holding) -> Self {
+        Self {
+            holding,
+            name: None,
+            attempts: 0,
+            waited: Duration::ZERO,
+            waiters: 0,
+            shortage: None,
+        }
+    }
 }
 
 impl fmt::Display for Contended {
@@ -160,11 +174,11 @@ impl fmt::Display for Contended {
                 self.waiters
             );
         }
-        match &self.permits {
+        match &self.shortage {
             None => self.holding.fmt_with_name(self.name.as_ref(), f)?,
-            Some(permits) => {
-                permits.fmt(f)?;
-                if permits.is_split {
+            Some(shortage) => {
+                shortage.fmt(f)?;
+                if shortage.is_split {
                     self.holding.fmt_time(f)?;
                 } else {
                     f.write_str(", the first to expire ")?;
@@ -181,21 +195,21 @@ impl std::error::Error for Contended {}
 /// Why no permit was acquired, beside who holds one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct PermitsHeld {
+pub struct Shortage {
     /// The number of permits of the resource.
     pub count: u16,
     /// True if there were free permits, and callers that came at one moment split the nodes' votes.
     pub is_split: bool,
 }
 
-impl PermitsHeld {
+impl Shortage {
     pub(crate) fn new(count: u16, is_split: bool) -> Self {
         Self { count, is_split }
     }
 }
 
 /// The beginning of the refusal.
-impl fmt::Display for PermitsHeld {
+impl fmt::Display for Shortage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = self.count;
         if self.is_split {
@@ -400,7 +414,7 @@ mod tests {
             attempts: 3,
             waited,
             waiters: 0,
-            permits: None,
+            shortage: None,
         };
         assert_eq!(
             error.to_string(),
@@ -439,7 +453,7 @@ mod tests {
             attempts: 1,
             waited: Duration::ZERO,
             waiters: 0,
-            permits: None,
+            shortage: None,
         };
         assert!(
             error.to_string().contains("never expires: that is no lock"),

@@ -34,7 +34,7 @@ impl Client {
     /// Callers of this client that want the same resource on the same nodes stand in a line, first
     /// come, first served. Only the first caller in the line asks the nodes. When its lease ends, the
     /// next caller gets the lock from it, within the limits of
-    /// [`Settings::handover`](super::Settings::handover). Readers and writers stand in lines of their own.
+    /// [`Settings::handover`](super::Settings::handover). Callers of other kinds of locks stand in lines of their own.
     ///
     /// # Errors
     /// [`AcquireError::Contended`] if a majority answered and another holder has the resource,
@@ -356,18 +356,15 @@ impl ClientShared {
         budget: &RetryBudget<'_>,
     ) -> AcquireError {
         let now = self.context.now();
-        let (attempts, waited) = (0, now.saturating_since(budget.began));
+        let waited = now.saturating_since(budget.began);
         match last_known {
             Some(LastKnown::Held(token, until)) => {
                 let mut holding = Holding::by(token.as_bytes());
                 holding.remaining = Remaining::Expires(until.saturating_since(now));
+                let contended = Contended::by(holding);
                 AcquireError::Contended(Contended {
-                    holding,
-                    name: None,
-                    attempts,
                     waited,
-                    waiters: 0,
-                    permits: None,
+                    ..contended
                 })
             }
             Some(LastKnown::Refused(refusal)) => refusal.for_waiter(now, waited),
@@ -383,7 +380,7 @@ impl ClientShared {
                     Duration::MAX,
                 ),
                 too_late: None,
-                attempts,
+                attempts: 0,
                 waited,
             }),
         }
@@ -402,11 +399,7 @@ pub(super) fn check_number(nodes: &NodeSet) -> Result<(), Invalid> {
 
 fn full(standing: usize) -> AcquireError {
     AcquireError::Contended(Contended {
-        holding: Holding::default(),
-        name: None,
-        attempts: 0,
-        waited: Duration::ZERO,
         waiters: standing,
-        permits: None,
+        ..Contended::by(Holding::default())
     })
 }

@@ -104,8 +104,6 @@ impl LeaseHandle {
         let mut turn = self.begin_next_generation(over.clone())?;
         let left = self.shared.left_claim();
         // A lease without a turn was lost, or passed its deadline, and other callers ask the nodes already.
-        // A write lock is not handed over: the nodes know whether readers were refused meanwhile, who go
-        // first then. A reader's turn was passed on when it won.
         let kind = &self.shared.claim.kind;
         let is_handed_over = *over == LeaseEnd::Released && kind.turn() == TurnRule::HandOver;
         let left = match turn.as_mut().filter(|_| is_handed_over) {

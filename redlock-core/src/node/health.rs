@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::{NodeError, NodeErrorKind, NodeStatus};
 
-/// The health of a node. Figures for readers and graphs: no vote depends on them.
+/// The health of a node. Figures for people and graphs: no vote depends on them.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct NodeHealth {
@@ -32,9 +32,9 @@ pub struct NodeHealth {
     pub clock: Option<ClockOffset>,
     /// True if a second connection watches the node for released locks.
     pub is_watched: bool,
-    /// The command to run on the server, if its user lacked a permission for locks with readers and writers when
-    /// the connection was made: `ACL SETUSER …`.
-    pub mend_readers: Option<Arc<str>>,
+    /// The command to run on the server, if its user lacked a permission that some kinds of locks need when the
+    /// connection was made: `ACL SETUSER …`.
+    pub mend: Option<Arc<str>>,
 }
 
 impl NodeHealth {
@@ -93,7 +93,7 @@ impl NodeHealth {
                 .flatten()
                 .max_by_key(worse_clock),
             is_watched: self.is_watched || other.is_watched,
-            mend_readers: self.mend_readers.or(other.mend_readers),
+            mend: self.mend.or(other.mend),
         }
     }
 }

@@ -65,7 +65,7 @@ impl Store {
         self.is_full = is_full;
     }
 
-    /// The ms since the clock's origin. Expiries and the scores of readers' entries go by it.
+    /// The ms since the clock's origin. Expiries and the scores of entries go by it.
     pub fn millis(&self) -> i64 {
         whole(self.now.since_origin().as_millis())
     }

@@ -15,7 +15,7 @@ const MOST_DIVIDED: u32 = 6;
 /// The longest pause of a caller that no holder excludes.
 const OTHERS_GO_FIRST: Duration = Duration::from_millis(10);
 
-/// For how long nodes remember at least, and at most, that readers or a writer wait.
+/// For how long nodes remember at least, and at most, that a refused caller waits.
 const SHORTEST_ADVICE: Duration = Duration::from_millis(100);
 const LONGEST_ADVICE: Duration = Duration::from_secs(10);
 

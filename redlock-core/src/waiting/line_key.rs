@@ -12,7 +12,7 @@ use crate::node::{NodeSet, identity, seat_of};
 #[derive(Clone)]
 pub(crate) struct LineKey {
     pub(crate) keys: Resource,
-    /// Readers and writers stand in lines of their own. Which of them goes first is for the nodes to say.
+    /// Callers of different kinds stand in lines of their own. Which of them goes first is for the nodes to say.
     pub(crate) kind: Kind,
     pub(crate) nodes: NodeSet,
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::env::Moment;
-use crate::error::PermitsHeld;
+use crate::error::Shortage;
 use crate::error::{AcquireError, Contended, NodeReport, TooLate, Unavailable};
 use crate::model::resource::Resource;
 use crate::node::{Holding, NodeSet, Remaining, Vote};
@@ -120,7 +120,7 @@ impl Refusal {
                 attempts,
                 waited,
                 waiters: 0,
-                permits: self.kind.count().map(|count| self.permits_held(count)),
+                shortage: self.kind.count().map(|count| self.shortage(count)),
             });
         }
         let tally = Tally::of(&votes);
@@ -138,10 +138,10 @@ impl Refusal {
         })
     }
 
-    /// What the nodes say of the permits.
-    fn permits_held(&self, count: u16) -> PermitsHeld {
+    /// What the nodes say of several locks that are alike.
+    fn shortage(&self, count: u16) -> Shortage {
         let refusing = self.kind.most_against(&self.acquisition.answers());
-        PermitsHeld::new(count, refusing < majority(self.nodes.len()))
+        Shortage::new(count, refusing < majority(self.nodes.len()))
     }
 
     /// The error by the votes until `now`, for a caller in line that gives up after `waited`.

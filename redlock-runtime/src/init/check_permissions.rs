@@ -28,7 +28,7 @@ pub(crate) fn check_permissions(
         let names = pools_of(config, site, own);
         let mend = |name: &String| {
             let node = &pools.get(name)?.node;
-            Some(format!("on `{name}`: {}", node.health().mend_readers?))
+            Some(format!("on `{name}`: {}", node.health().mend?))
         };
         let lacking: Vec<_> = names.iter().filter_map(mend).collect();
         if lacking.is_empty() {

@@ -191,7 +191,7 @@ impl ClusterShared {
         let replaced = replaced.filter(|shard| !stays(shard));
         let gone: Vec<_> = leaving.chain(replaced.cloned()).collect();
         {
-            // In one step: a reader of the sums finds each master in one of them.
+            // In one step: whoever reads the sums finds each master in one of them.
             let mut state = self.state.lock();
             state.guests = staying;
             for shard in &gone {

@@ -34,9 +34,9 @@ pub(in crate::redis) struct Connected {
 pub(in crate::redis) struct Allowed {
     /// True if it allows the script that makes one call of several.
     pub(in crate::redis) joins: bool,
-    /// The command that an operator has to run for locks with readers and writers, if the user lacks a command of
-    /// theirs.
-    pub(in crate::redis) mend_readers: Option<Arc<str>>,
+    /// The command that an operator has to run for the kinds of locks that need more commands, if the user lacks one
+    /// of these.
+    pub(in crate::redis) mend: Option<Arc<str>>,
 }
 
 /// The questions to a server about itself.
@@ -161,7 +161,7 @@ async fn introduce(
     let missing = missing.trim_start();
     Ok(Allowed {
         joins,
-        mend_readers: (!missing.is_empty()).then(|| mend(missing).into()),
+        mend: (!missing.is_empty()).then(|| mend(missing).into()),
     })
 }
 

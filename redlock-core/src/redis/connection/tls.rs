@@ -25,9 +25,9 @@ pub(super) async fn shake_hands(
 ) -> Result<TlsStream<Movable>, NodeError> {
     let name = ServerName::try_from(host.to_owned())
         .map_err(|_| not_connected("no certificate can be for this host name"))?;
-    let reader = Arc::clone(tls);
+    let options = Arc::clone(tls);
     // A disk may be slow, and all nodes share this thread.
-    let trusted = tokio::task::spawn_blocking(move || reader.trusted())
+    let trusted = tokio::task::spawn_blocking(move || options.trusted())
         .await
         .map_err(|_| not_connected("reading the certificates failed"))?;
     let config = trusted.map_err(|invalid| not_connected(invalid.to_string()))?;

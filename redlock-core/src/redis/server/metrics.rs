@@ -33,7 +33,7 @@ struct ConnectionState {
     connections: u64,
     last_error: Option<(NodeError, Instant)>,
     clock: Option<ClockReading>,
-    mend_readers: Option<Arc<str>>,
+    mend: Option<Arc<str>>,
 }
 
 /// The node's clock compared with this host's, by one check.
@@ -57,7 +57,7 @@ impl NodeMetrics {
                 connections: 0,
                 last_error: None,
                 clock: None,
-                mend_readers: None,
+                mend: None,
             }),
         }
     }
@@ -74,7 +74,7 @@ impl NodeMetrics {
 
     /// Records what the ACL allows the user of a new connection.
     pub(super) fn allowed(&self, allowed: Allowed) {
-        self.state.lock().mend_readers = allowed.mend_readers;
+        self.state.lock().mend = allowed.mend;
     }
 
     /// Records that there is no connection, for the reason `error`.
@@ -159,7 +159,7 @@ impl NodeMetrics {
                 within: reading.within,
                 ago: now.saturating_duration_since(reading.at),
             }),
-            mend_readers: state.mend_readers.clone(),
+            mend: state.mend.clone(),
             ..NodeHealth::default()
         }
     }

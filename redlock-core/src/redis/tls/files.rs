@@ -84,7 +84,7 @@ fn read(setting: &str, path: &Path) -> Result<Vec<u8>, Invalid> {
         ))
     };
     let failed = |error: std::io::Error| wrong(error.kind().to_string());
-    // Opening a pipe would wait for a writer.
+    // Opening a pipe would wait for its other end.
     if !path.metadata().map_err(failed)?.is_file() {
         return Err(wrong("it is no file".into()));
     }

@@ -136,7 +136,7 @@ impl Serve {
             marker: server_check
                 .as_ref()
                 .and_then(|server_check| server_check.lock().marker_key()),
-            is_tried: connected.allowed.mend_readers.is_none(),
+            is_tried: connected.allowed.mend.is_none(),
             joins: connected.allowed.joins,
         };
         inbox.metrics.allowed(connected.allowed);
