@@ -16,7 +16,7 @@ pub const MAX_NAMES: usize = 128;
 pub const RESERVED_PREFIX: &[u8] = b"redlock:";
 
 /// The auxiliary keys after [`RESERVED_PREFIX`].
-const AUXILIARY: [&[u8]; 3] = [b"marker", b"permissions", b"flush"];
+const AUXILIARY: [&[u8]; 2] = [b"marker", b"permissions"];
 /// The beginning of the keys of fencing counters, after [`RESERVED_PREFIX`].
 pub(crate) const COUNTERS: &[u8] = b"fence:";
 /// The beginning of the keys that remember runs, after [`RESERVED_PREFIX`].
@@ -280,7 +280,6 @@ mod tests {
         for (prefix, name) in [
             ("redlock:", "marker"),
             ("redlock:", "permissions"),
-            ("redlock:", "flush"),
             ("redlock:", "fence:{order}"),
             ("redlock:fence:", "{order}"),
             ("redlock:fence:{or", "der}"),
