@@ -33,19 +33,22 @@ pub(in crate::redis) fn pack_behind<'a>(
     words: impl Iterator<Item = &'a [u8]> + Clone,
     output: &mut impl BufMut,
 ) {
-    let header = |output: &mut dyn BufMut, kind: u8, length: usize| {
-        output.put_u8(kind);
-        output.put_slice(Digits::of(length as u64).as_bytes());
-        output.put_slice(b"\r\n");
-    };
-    let put = |output: &mut dyn BufMut, word: &[u8]| {
-        header(output, b'$', word.len());
-        output.put_slice(word);
-        output.put_slice(b"\r\n");
-    };
-    header(output, b'*', head.len() + words.clone().count());
-    head.iter().for_each(|word| put(output, word));
-    words.for_each(|word| put(output, word));
+    output.put_u8(b'*');
+    put_number(head.len() + words.clone().count(), output);
+    head.iter().for_each(|word| put_word(word, output));
+    words.for_each(|word| put_word(word, output));
+}
+
+fn put_word(word: &[u8], output: &mut impl BufMut) {
+    output.put_u8(b'$');
+    put_number(word.len(), output);
+    output.put_slice(word);
+    output.put_slice(b"\r\n");
+}
+
+fn put_number(number: usize, output: &mut impl BufMut) {
+    output.put_slice(Digits::of(number as u64).as_bytes());
+    output.put_slice(b"\r\n");
 }
 
 /// A reply, borrowed from the buffer that it arrived in.
