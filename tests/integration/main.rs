@@ -3,7 +3,6 @@
 
 mod cluster;
 mod core;
-mod differential;
 mod election;
 mod faults;
 mod harness;
@@ -18,3 +17,4 @@ mod services;
 mod sharing;
 mod testing_kit;
 mod tls;
+mod twins;

@@ -2,7 +2,6 @@
 
 mod cancellation;
 mod cluster;
-mod differential;
 mod entries;
 mod exclusion;
 mod fencing;

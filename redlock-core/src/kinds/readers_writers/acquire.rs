@@ -68,16 +68,17 @@ fn acquire_read(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Resul
         }
         return Ok(Value::text(why));
     }
-    let (key, readers) = (word(keys, LOCK)?, word(keys, READERS)?);
+    let (key, readers) = (word(keys, LOCK)?, || word(keys, READERS));
     if arguments.last().copied() != Some(b"tried") {
         store.need_memory()?;
-        store.zrem(readers, b"")?;
+        store.zrem(readers()?, b"")?;
     }
     let count = counted(store, keys, 0, arguments.get(3..).unwrap_or_default())?;
     let (token, mut life) = (word(arguments, 0)?, integer(arguments, 1)?);
     let now = store.millis();
     let ends = now.saturating_add(life);
     if held == Held::Readers {
+        let readers = readers()?;
         store.zadd(readers, ends, token)?;
         store.zremrangebyscore(readers, now)?;
         let last = store.highest(readers)?;
@@ -85,10 +86,10 @@ fn acquire_read(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Resul
         store.pexpire(key, life);
     } else {
         store.set(key, READERS_MARKER, life)?;
-        store.del(readers);
-        store.zadd(readers, ends, token)?;
+        store.del(readers()?);
+        store.zadd(readers()?, ends, token)?;
     }
-    store.pexpire(readers, life);
+    store.pexpire(readers()?, life);
     Ok(Value::Int(count))
 }
 

@@ -6,18 +6,19 @@ use crate::node::READERS_MARKER;
 use crate::node::store::Store;
 use crate::node::value::Value;
 
-/// Makes the entry of `token` or moves it forward, if it is told until when, and lets the key and the set live for as
+/// Makes our entry or moves it forward, if it is told until when, and lets the key and the set live for as
 /// long as the reader that stays longest.
 pub(super) fn settle(
     store: &mut Store,
     keys: &[&[u8]],
+    arguments: &[&[u8]],
     held: &Held,
-    entry: Option<(i64, &[u8])>,
+    till: Option<i64>,
 ) -> Result<(), Value> {
     let (key, readers, now) = (word(keys, LOCK)?, word(keys, READERS)?, store.millis());
     store.zremrangebyscore(readers, now)?;
-    if let Some((till, token)) = entry {
-        store.zadd(readers, till, token)?;
+    if let Some(till) = till {
+        store.zadd(readers, till, word(arguments, 0)?)?;
     }
     let Some(last) = store.highest(readers)? else {
         store.del(key);
@@ -32,16 +33,16 @@ pub(super) fn settle(
     Ok(())
 }
 
-/// True if `token` has an entry that has not ended.
+/// True if we have an entry that has not ended.
 pub(super) fn is_in(
     store: &Store,
     keys: &[&[u8]],
+    arguments: &[&[u8]],
     held: &Held,
-    token: &[u8],
 ) -> Result<bool, Value> {
     if *held != Held::Readers {
         return Ok(false);
     }
-    let ends = store.zscore(word(keys, READERS)?, token)?;
+    let ends = store.zscore(word(keys, READERS)?, word(arguments, 0)?)?;
     Ok(ends.is_some_and(|ends| ends > store.millis()))
 }

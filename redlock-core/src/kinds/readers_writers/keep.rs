@@ -54,12 +54,11 @@ fn extend_read(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result
     if let Held::By(holder) = held {
         return Ok(Value::Text(holder));
     }
-    let token = word(arguments, 0)?;
-    if !is_in(store, keys, &held, token)? {
+    if !is_in(store, keys, arguments, &held)? {
         return Ok(Value::Int(-1));
     }
     let till = store.millis().saturating_add(integer(arguments, 1)?);
-    settle(store, keys, &held, Some((till, token)))?;
+    settle(store, keys, arguments, &held, Some(till))?;
     if arguments.len() > 2 {
         live(store, word(keys, COUNTER)?, integer(arguments, 2)?);
     }
@@ -71,7 +70,7 @@ fn confirm_read(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Resul
     if let Held::By(_) = held {
         return Ok(Value::Int(0));
     }
-    if !is_in(store, keys, &held, word(arguments, 0)?)? {
+    if !is_in(store, keys, arguments, &held)? {
         return Ok(Value::Int(-1));
     }
     let (counter, count) = (word(keys, COUNTER)?, integer(arguments, 1)?);
@@ -91,6 +90,6 @@ fn restore_read(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Resul
         store.del(word(keys, READERS)?);
     }
     let till = store.millis().saturating_add(integer(arguments, 1)?);
-    settle(store, keys, &held, Some((till, word(arguments, 0)?)))?;
+    settle(store, keys, arguments, &held, Some(till))?;
     Ok(Value::Int(1))
 }

@@ -35,7 +35,7 @@ fn release_shared(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Res
     }
     if store.zrem(word(keys, READERS)?, token)? {
         if held == Held::Readers {
-            settle(store, keys, &held, None)?;
+            settle(store, keys, arguments, &held, None)?;
         }
         return Ok(Value::Int(1));
     }
