@@ -78,6 +78,7 @@ mod model;
 pub mod node;
 pub mod quorum;
 pub mod redis;
+pub mod request;
 pub mod restart_check;
 #[cfg(feature = "simulation")]
 pub mod simulation;
@@ -90,28 +91,14 @@ pub use env::environment::Environment;
 pub use env::io_thread::IoThread;
 pub use lease::handle::{Lease, LeaseHandle};
 pub use memory::MemoryNode;
-pub use model::request::Request;
 pub use model::resource::Resource;
 pub use node::contract::{Node, NodeSet};
 pub use redis::node::RedisNode;
+pub use request::Request;
 
 pub mod peek {
     //! What a majority of the nodes says of a lock: see [`Client::peek`](crate::Client::peek).
 
     pub use crate::client::force_release::{ForceReleased, TakenFrom};
     pub use crate::quorum::peek::{Holder, LockStatus, Undecided};
-}
-
-pub mod request {
-    //! Whom the lock of a [`Request`](crate::Request) excludes, and how many holders it has ([`Kind`]); how
-    //! long the request tries ([`Retry`]) and its lease is renewed ([`Renewal`]);
-    //! what a ttl and the names of a [`Resource`](crate::Resource) may be; the [`Note`] of a holder.
-
-    pub use crate::model::kind::{Kind, MAX_PERMITS};
-    pub use crate::model::name::Name;
-    pub use crate::model::note::{MAX_NOTE_BYTES, Note};
-    pub use crate::model::request::{
-        MAX_TTL, MIN_TTL, Renewal, Retry, RetryLimit, check_drift_factor, check_period, check_ttl,
-    };
-    pub use crate::model::resource::{MAX_NAMES, MAX_RESOURCE_BYTES, RESERVED_PREFIX};
 }

@@ -12,15 +12,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use crate::kinds::looks::{force_release, inspect, peek};
-pub use crate::kinds::runs::{recall, remember};
-use crate::kinds::{self, permits, runs};
-use crate::model::request::Request;
+use crate::kinds::{Asking, looks, permits, runs};
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::{Call, Node, Reply, Script, Vote};
 use crate::quorum::kind::Kind;
 use crate::quorum::round::{Goal, Round};
+use crate::request::Request;
 
 pub use crate::waiting::wakeup::QuorumWatch;
 
@@ -67,7 +65,13 @@ impl Calls {
     ) -> Self {
         let keys = request.resource.with_prefix(prefix);
         let id = || id.cloned().expect("who waits has a name");
-        Self(kinds::of(request, &keys, prefix, advice, id))
+        Self(request.kind.asked(Asking {
+            keys: &keys,
+            prefix,
+            is_fenced: request.fencing,
+            advice,
+            id: &id,
+        }))
     }
 
     /// Takes the lock. `hint` is the time in µs since 1970, for a lock with a fencing token.
@@ -119,6 +123,32 @@ impl Calls {
 /// All scripts of the library.
 pub fn scripts() -> impl Iterator<Item = &'static Script> {
     crate::kinds::scripts()
+}
+
+/// Asks which of `keys` is there, and for how long; of several also whose.
+pub fn inspect(keys: &Resource) -> Call {
+    looks::inspect(keys)
+}
+
+/// Asks which of `keys` is the first that is there, for how long, and whose.
+pub fn peek(keys: &Resource) -> Call {
+    looks::peek(keys)
+}
+
+/// Has `keys` remember for the first time that the holder with `token` began at `began`, in ms since 1970. A record
+/// that expires later than that, and within the second time, stays.
+pub fn remember(
+    keys: &Resource,
+    token: &OwnerToken,
+    began: u64,
+    times: (Duration, Duration),
+) -> Call {
+    runs::remember(keys, token, began, times)
+}
+
+/// Asks which run `keys` remember.
+pub fn recall(keys: &Resource) -> Call {
+    runs::recall(keys)
 }
 
 /// The keys that remember the runs of the lock on `keys`, which have the key prefix `prefix`.

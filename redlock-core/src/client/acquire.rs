@@ -7,10 +7,9 @@ use std::time::Duration;
 use crate::env::Moment;
 use crate::env::timeout::before;
 use crate::error::{AcquireError, Contended, NodeReport, Unavailable};
-use crate::kinds::{self, looks, runs};
+use crate::kinds::{self, Asking, looks, runs};
 use crate::lease::Lease;
 use crate::model::invalid::Invalid;
-use crate::model::request::Request;
 use crate::model::resource::Resource;
 use crate::node::hash_slot::check_slots;
 use crate::node::{Holding, NodeSet, Remaining};
@@ -19,6 +18,7 @@ use crate::quorum::kind::{Kind, TurnRule};
 use crate::quorum::majority;
 use crate::quorum::round::{Goal, MOST_NODES, Round};
 use crate::quorum::terms::Terms;
+use crate::request::Request;
 use crate::waiting::budget::RetryBudget;
 use crate::waiting::handover::LeftClaim;
 use crate::waiting::refusal::Refusal;
@@ -53,8 +53,14 @@ impl Client {
             RetryBudget::new(&context.environment, &request.retry, context.node_timeout)
                 .with_splits(request.split_retries);
         let keys = request.resource.keys_under(&context.key_prefix)?;
-        let (prefix, advice) = (&context.key_prefix, budget.advice());
-        let kind = kinds::of(request, &keys, prefix, advice, || context.fresh_token());
+        let prefix = &context.key_prefix;
+        let kind = request.kind.asked(Asking {
+            keys: &keys,
+            prefix,
+            is_fenced: request.fencing,
+            advice: budget.advice(),
+            id: &|| context.fresh_token(),
+        });
         if let Some(node) = nodes.iter().find(|node| node.has_hash_slots()) {
             let mut beside = kind.beside();
             let runs = request.once_per.map(|_| runs::beside(&keys, prefix));

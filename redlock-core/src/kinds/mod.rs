@@ -10,73 +10,172 @@ pub(crate) mod fenced;
 pub(crate) mod looks;
 pub(crate) mod permits;
 pub(crate) mod readers_writers;
+mod reserved;
 pub(crate) mod runs;
+mod wants;
 mod words;
 
+use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
-use crate::model::kind::Kind as Wanted;
-use crate::model::request::Request;
+use crate::model::invalid::Invalid;
 use crate::model::resource::Resource;
-use crate::model::token::OwnerToken;
 use crate::node::Script;
-use crate::quorum::kind::Kind;
-use exclusive::Exclusive;
-use fenced::Fenced;
-use permits::AnyPermit;
-use readers_writers::{Reader, Writer};
+use crate::quorum::kind::Kind as Asked;
+pub(crate) use exclusive::plain;
+pub(crate) use wants::{Asking, Checked, Room, Wants};
 
-/// The kind of lock that `request` asks for on `keys`. Nodes remember a refusal for `advice`. `id` draws
-/// the name under which a caller waits.
-pub(crate) fn of(
-    request: &Request,
-    keys: &Resource,
-    prefix: &[u8],
-    advice: Duration,
-    id: impl FnOnce() -> OwnerToken,
-) -> Arc<dyn Kind> {
-    let (keys, is_fenced) = (keys.clone(), request.fencing);
-    match request.kind.on_nodes() {
-        Wanted::Exclusive if is_fenced => Arc::new(Fenced::new(keys, prefix)),
-        Wanted::Exclusive => Arc::new(Exclusive::new(keys)),
-        Wanted::Permits(count) => Arc::new(AnyPermit::new(&keys, count, prefix)),
-        Wanted::Read => Arc::new(Reader::new(keys, prefix, is_fenced, advice)),
-        Wanted::Write => Arc::new(Writer::new(keys, prefix, is_fenced, advice, id)),
+/// Makes [`Kind`] and the list of rooms. A row is a room, and the kinds that it has: of each its documentation, its
+/// name with its value, and the type that implements [`Wants`].
+macro_rules! rooms {
+    ($(
+        $room:ident {
+            $( $(#[$doc:meta])+ $kind:ident $(($value:ident: $type:ty))? = $wants:ident; )*
+        }
+    )+) => {
+        /// The kind of a lock: which other holders its holder excludes, and how many holders it has at a time.
+        ///
+        /// All kinds of one resource exclude each other by the same key, also locks of other clients that use
+        /// `SET key value NX`.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Kind {
+            $($( $(#[$doc])+ $kind $(($type))?, )*)+
+        }
+
+        impl Kind {
+            fn with<T>(self, with: impl FnOnce(&(dyn Wants + 'static)) -> T) -> T {
+                match self {
+                    $($( Self::$kind $(($value))? => with(&$room::$wants $(($value))?), )*)+
+                }
+            }
+        }
+
+        const ROOMS: &[&Room] = &[$( &$room::ROOM, )+];
+    };
+}
+
+rooms! {
+    exclusive {
+        /// The holder is the only one. The lock takes no part in the order of any other kind.
+        #[default]
+        Exclusive = Plain;
+    }
+    permits {
+        /// The resource has this number of permits, and each holder has one of them. The key of the first permit is
+        /// that of the plain lock.
+        Permits(count: u16) = Permits;
+    }
+    readers_writers {
+        /// The holder shares the resource with other readers only. Readers that come while
+        /// a writer waits let the writer go first.
+        Read = Read;
+        /// The holder is the only one. While it waits, no new reader goes in; when it leaves, the readers
+        /// that were refused meanwhile go in before the next writer.
+        Write = Write;
+    }
+    fenced {}
+    runs {}
+    looks {}
+}
+
+impl Kind {
+    /// The kind as a caller asks the nodes for it.
+    pub(crate) fn asked(self, asking: Asking<'_>) -> Arc<dyn Asked> {
+        self.with(|wants| wants.asked(asking))
+    }
+
+    /// Checks what a request of this kind cannot have.
+    pub(crate) fn check(self, request: &Checked<'_>) -> Result<(), Invalid> {
+        self.with(|wants| wants.check(request))
+    }
+
+    /// The kind as the nodes see it: one permit is the plain lock.
+    pub(crate) fn on_nodes(self) -> Self {
+        self.with(Wants::on_nodes).unwrap_or(self)
+    }
+
+    /// True if a holder excludes others of its kind in other processes.
+    pub(crate) fn excludes_its_like(self) -> bool {
+        self.with(Wants::excludes_its_like)
+    }
+
+    /// The kind in a word, as a label of a metric.
+    pub fn label(self) -> &'static str {
+        self.on_nodes().with(Wants::label)
+    }
+
+    /// True if a lease of this kind may be shared by a call that wants a lease of the kind `wanted`: it has
+    /// what the call wants.
+    pub fn covers(self, wanted: Self) -> bool {
+        let (has, wants) = (self.on_nodes(), wanted.on_nodes());
+        let is_alone_enough = wants.with(Wants::is_covered_by_being_alone);
+        has == wants || has.with(Wants::is_alone) && is_alone_enough
     }
 }
 
-pub(crate) use exclusive::plain;
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.with(|wants| wants.fmt(f))
+    }
+}
+
+/// All scripts, for the connections that load them and for the tests that run them.
+pub(crate) fn scripts() -> impl Iterator<Item = &'static Script> {
+    ROOMS.iter().flat_map(|room| room.scripts).copied()
+}
 
 /// The keys of every kind of lock on the one name of `key`.
 pub(crate) fn every_key(key: &Resource, prefix: &[u8]) -> Resource {
     let keys = key.shared_names().iter().cloned();
-    let keys = keys.chain(permits::every_key(key, prefix));
-    Resource::of(
-        keys.chain(readers_writers::every_key(key, prefix))
-            .collect(),
-    )
+    let rooms = ROOMS.iter().flat_map(|room| (room.keys)(key, prefix));
+    Resource::of(keys.chain(rooms).collect())
 }
 
-const ROOMS: [&[&Script]; 6] = [
-    exclusive::SCRIPTS,
-    fenced::SCRIPTS,
-    permits::SCRIPTS,
-    readers_writers::SCRIPTS,
-    runs::SCRIPTS,
-    looks::SCRIPTS,
-];
-
-/// All scripts, for the connections that load them and for the tests that run them.
-pub(crate) fn scripts() -> impl Iterator<Item = &'static Script> {
-    ROOMS.into_iter().flatten().copied()
+/// The beginnings of all keys beside a lock's key, after `redlock:`.
+fn beside() -> impl Iterator<Item = &'static [u8]> {
+    ROOMS.iter().flat_map(|room| room.beside).copied()
 }
 
 /// A Lua function that calls commands without an effect, to see what the user may run.
 pub(crate) const DENIED: &str = include_str!("denied.lua");
 
-/// Calls without an effect, on the key `key`, of the commands that only some kinds of locks need: Lua, with commas
-/// between.
-pub(crate) fn beyond() -> String {
-    [readers_writers::COMMANDS].join(",")
+/// See [`Room::commands`].
+pub(crate) fn commands() -> String {
+    let commands = ROOMS.iter().map(|room| room.commands);
+    let commands: Vec<_> = commands.filter(|commands| !commands.is_empty()).collect();
+    commands.join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_permit_is_a_plain_lock() {
+        let one = Kind::Permits(1);
+        assert_eq!((one.on_nodes(), one.label()), (Kind::Exclusive, "plain"));
+        assert!(one.covers(Kind::Exclusive) && Kind::Exclusive.covers(one));
+    }
+
+    #[test]
+    fn a_permit_covers_one_of_the_same_number_of_permits() {
+        let eight = Kind::Permits(8);
+        assert!(eight.covers(eight));
+        for other in [Kind::Permits(9), Kind::Exclusive] {
+            assert!(!eight.covers(other) && !other.covers(eight), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_holder_that_is_alone_covers_all_but_permits_and_a_reader_covers_readers() {
+        let (read, write, plain) = (Kind::Read, Kind::Write, Kind::Exclusive);
+        for wanted in [read, write, plain, Kind::Permits(1)] {
+            assert!(write.covers(wanted) && plain.covers(wanted), "{wanted}");
+            assert_eq!(read.covers(wanted), wanted == read, "{wanted}");
+        }
+        for mode in [read, write] {
+            assert!(!mode.covers(Kind::Permits(8)) && !Kind::Permits(8).covers(mode));
+        }
+    }
 }

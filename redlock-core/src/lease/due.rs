@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::env::Moment;
-use crate::model::request::drift;
+use crate::model::limits::drift;
 
 use super::LeaseHandle;
 

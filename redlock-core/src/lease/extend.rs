@@ -8,7 +8,7 @@ use crate::env::Moment;
 use crate::env::caught::{caught, log};
 use crate::env::timeout::before;
 use crate::error::{ExtendError, LeaseEnd, NodeReport, Unavailable};
-use crate::model::request::{check_ttl, drift};
+use crate::model::limits::{check_ttl, drift};
 use crate::node::Vote;
 use crate::quorum::claim::Extension;
 use crate::quorum::extension_proof::ProofState;

@@ -10,15 +10,15 @@ use parking_lot::Mutex;
 
 use crate::env::{Moment, SharedMoment};
 use crate::error::LeaseEnd;
-use crate::model::kind::Kind;
+use crate::kinds::Kind;
 use crate::model::note::Note;
-use crate::model::request::Request;
 use crate::model::resource::Resource;
 use crate::model::token;
 use crate::node::NodeSet;
 use crate::quorum::claim::Claim;
 use crate::quorum::round::bit;
 use crate::quorum::terms::Terms;
+use crate::request::Request;
 use crate::waiting::budget::RetryBudget;
 use crate::waiting::{LineKey, Turn};
 
@@ -184,11 +184,7 @@ impl LeaseHandle {
     /// The number of the lease's permit, which no other live holder has: 0 up to the number of permits,
     /// without it. `None` for a plain lock.
     pub fn permit(&self) -> Option<u16> {
-        match self.shared.kind {
-            // The only permit is the plain lock.
-            Kind::Permits(1) => Some(0),
-            _ => self.shared.claim.kind.number(),
-        }
+        self.shared.claim.kind.number()
     }
 
     /// The lock's fencing token, if one was asked for. Send it to the store with every write. An

@@ -5,7 +5,8 @@ use crate::env::timeout::before;
 use crate::error::{ExtendError, TooLate, Unavailable};
 use crate::model::brief::Brief;
 use crate::model::invalid::Invalid;
-use crate::model::request::{Request, drift};
+use crate::model::limits::drift;
+use crate::request::Request;
 use crate::waiting::budget::RetryBudget;
 
 use super::remember::Run;

@@ -70,7 +70,7 @@ use crate::context::Context;
 use crate::env::caught::log;
 use crate::env::{Cause, Clock, Moment, SharedMoment, Throttles};
 use crate::error::{LeaseEnd, Unavailable};
-use crate::model::kind::Kind;
+use crate::kinds::Kind;
 use crate::model::resource::Resource;
 use crate::quorum::claim::Claim;
 use crate::waiting::{LineKey, Lines, Turn};

@@ -118,7 +118,7 @@ impl LeaseHandle {
         if let Some(turn) = turn {
             turn.end();
         }
-        if let Some(number) = kind.number() {
+        if let (TurnRule::PassOn, Some(number)) = (kind.turn(), kind.number()) {
             let lines = &self.shared.leases.lines;
             lines.released(&self.shared.line_key(), number);
         }

@@ -8,8 +8,8 @@ use crate::env::timeout::before;
 use crate::env::{About, Moment};
 use crate::error::NodeReport;
 use crate::kinds::runs::{remember, remembered_for, run_keys};
-use crate::model::request::Request;
 use crate::quorum::round::{Goal, Round};
+use crate::request::Request;
 
 use super::Lease;
 

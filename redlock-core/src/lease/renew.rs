@@ -13,7 +13,7 @@ use std::time::Duration;
 use crate::env::caught::{unless_it_panics, warn_throttled};
 use crate::env::{About, Moment};
 use crate::error::{ExtendError, LeaseEnd};
-use crate::model::request::check_ttl;
+use crate::model::limits::check_ttl;
 
 use super::due::RenewalTerms;
 use super::extend::Extending;

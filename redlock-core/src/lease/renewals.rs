@@ -8,7 +8,8 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use crate::env::Moment;
-use crate::model::request::{Renewal, Request};
+use crate::model::limits::Renewal;
+use crate::request::Request;
 
 use super::due::{EARLIEST, RenewalTerms};
 use super::renew::run;

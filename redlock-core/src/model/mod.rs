@@ -4,11 +4,10 @@
 pub(crate) mod brief;
 pub(crate) mod digits;
 pub(crate) mod invalid;
-pub(crate) mod kind;
 pub(crate) mod last_run;
+pub(crate) mod limits;
 pub(crate) mod name;
 pub(crate) mod note;
 mod part;
-pub(crate) mod request;
 pub(crate) mod resource;
 pub(crate) mod token;

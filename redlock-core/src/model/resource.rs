@@ -15,23 +15,6 @@ pub const MAX_NAMES: usize = 128;
 /// The prefix of the library's own keys.
 pub const RESERVED_PREFIX: &[u8] = b"redlock:";
 
-/// The auxiliary keys after [`RESERVED_PREFIX`].
-const AUXILIARY: [&[u8]; 2] = [b"marker", b"permissions"];
-/// The beginning of the keys of fencing counters, after [`RESERVED_PREFIX`].
-pub(crate) const COUNTERS: &[u8] = b"fence:";
-/// The beginning of the keys that remember runs, after [`RESERVED_PREFIX`].
-pub(crate) const RUNS: &[u8] = b"once:";
-/// The beginning of the keys of permits, but for the first one, after [`RESERVED_PREFIX`].
-pub(crate) const PERMITS: &[u8] = b"permit:";
-/// The beginning of the keys that list readers, after [`RESERVED_PREFIX`].
-pub(crate) const READERS: &[u8] = b"readers:";
-/// The beginning of the keys of waiting writers, after [`RESERVED_PREFIX`].
-pub(crate) const INTENTS: &[u8] = b"intent:";
-/// The beginning of the keys that say whether readers go first, after [`RESERVED_PREFIX`].
-pub(crate) const TURNS: &[u8] = b"turn:";
-/// All beginnings of keys beside a lock's key.
-const BESIDE: [&[u8]; 6] = [COUNTERS, RUNS, PERMITS, READERS, INTENTS, TURNS];
-
 /// One or more names that are locked together, all or none. Any bytes are allowed.
 ///
 /// Several names are kept in one canonical order without duplicates, so that two callers that name the
@@ -106,23 +89,6 @@ impl Resource {
         Self::all(self.names().map(|name| [prefix, name].concat()))
     }
 
-    /// The keys of these names under the key prefix `prefix`, as [`with_prefix`](Self::with_prefix).
-    ///
-    /// # Errors
-    /// [`Invalid`] if one of the keys is an auxiliary key of the library under another prefix: a
-    /// service with that prefix would find a lock in its place.
-    pub fn keys_under(&self, prefix: &[u8]) -> Result<Self, Invalid> {
-        let keys = self.with_prefix(prefix);
-        if let Some(key) = keys.names().find(|key| is_auxiliary(key)) {
-            return Err(Invalid::new(format!(
-                "the key `{}`, which is the key prefix and the resource's name, is one of the \
-                 library's own keys under another key prefix; choose another name or prefix",
-                Shown(key),
-            )));
-        }
-        Ok(keys)
-    }
-
     /// Checks the limits of the wire format.
     ///
     /// # Errors
@@ -166,19 +132,6 @@ impl Resource {
         }
         Ok(())
     }
-}
-
-/// True if `key` is the library's own under any key prefix.
-fn is_auxiliary(key: &[u8]) -> bool {
-    let is = |kind: &&[u8]| {
-        let head = key.strip_suffix(*kind);
-        head.is_some_and(|head| head.ends_with(RESERVED_PREFIX))
-    };
-    let begins_one = |from: usize| {
-        let kind = key[from..].strip_prefix(RESERVED_PREFIX);
-        kind.is_some_and(|kind| BESIDE.iter().any(|beside| kind.starts_with(beside)))
-    };
-    AUXILIARY.iter().any(is) || (0..key.len()).any(begins_one)
 }
 
 /// The names for readers: printable, shortened, joined by ` + `.
@@ -273,65 +226,5 @@ mod tests {
         );
         let twice = (0..2 * MAX_NAMES).map(|n| (n % MAX_NAMES).to_string());
         assert!(Resource::all(twice).check().is_ok(), "no name counts twice");
-    }
-
-    #[test]
-    fn no_key_is_the_librarys_own_under_any_prefix() {
-        for (prefix, name) in [
-            ("redlock:", "marker"),
-            ("redlock:", "permissions"),
-            ("redlock:", "fence:{order}"),
-            ("redlock:fence:", "{order}"),
-            ("redlock:fence:{or", "der}"),
-            ("redlock:fe", "nce::{order}:42"),
-            ("red", "lock:marker"),
-            ("redlock:mark", "er"),
-            ("redlock", ":marker"),
-            ("shop:redlock:", "marker"),
-            ("shop:red", "lock:fence:{shop:order}"),
-            ("", "shop:redlock:marker"),
-            ("", "shop:redlock:fence:{shop:order}"),
-            ("redlock:", "once:{order}"),
-            ("redlock:on", "ce::{order}:42"),
-            ("redlock:", "readers:{order}"),
-            ("redlock:in", "tent::{order}:42"),
-            ("", "shop:redlock:turn:{shop:order}"),
-            ("", "shop:redlock:once:{shop:order}"),
-            ("redlock:", "permit:7:{order}"),
-            ("redlock:per", "mit:12::{order}:42"),
-            ("", "shop:redlock:permit:7:{shop:order}"),
-        ] {
-            let resource = Resource::from(name);
-            assert!(resource.check().is_ok(), "{name}");
-            let refused = resource.keys_under(prefix.as_bytes()).unwrap_err();
-            let key = format!("the key `{prefix}{name}`");
-            assert!(refused.to_string().starts_with(&key), "{refused}");
-        }
-        for (prefix, name) in [
-            ("redlock:", "markers"),
-            ("redlock:", "order:42"),
-            ("redlock:", "fence"),
-            ("red", "lock:order"),
-            ("", "marker"),
-            ("", "fence:{order}"),
-            ("", "redlock"),
-            ("", "job:redlock:clean"),
-            ("", "redlock-marker"),
-        ] {
-            let keys = Resource::from(name).keys_under(prefix.as_bytes()).unwrap();
-            assert_eq!(keys, format!("{prefix}{name}").into());
-        }
-    }
-
-    #[test]
-    fn a_hostile_name_is_shown_on_one_short_line() {
-        let shown = Resource::from(b"a\n\x1b[31m\xff`".as_slice()).to_string();
-        assert_eq!(shown, "a\\u{a}\\u{1b}[31m\\xff\\u{60}");
-        assert!(Resource::from(vec![b'x'; 1_000_000]).to_string().len() < 128);
-        assert!(
-            Resource::all((0..100).map(|n| n.to_string()))
-                .to_string()
-                .contains("100 in all")
-        );
     }
 }

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 
 use crate::env::Moment;
 use crate::env::timers::wake;
-use crate::model::request::MAX_TTL;
+use crate::model::limits::MAX_TTL;
 use crate::quorum::fencing::HINT_WINDOW;
 use crate::quorum::majority;
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::model::request::MAX_TTL;
+use crate::model::limits::MAX_TTL;
 use crate::model::resource::RESERVED_PREFIX;
 
 use super::cause::Cause;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::env::{Environment, Moment};
-use crate::model::request::{RETRIES, Retry, RetryLimit};
+use crate::model::limits::{RETRIES, Retry, RetryLimit};
 
 /// A retry delay of zero is allowed, a loop that never lets go of the thread is not.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(1);

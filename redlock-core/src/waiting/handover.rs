@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::env::{Clock, Moment};
-use crate::model::request::{Request, drift};
+use crate::model::limits::drift;
 use crate::quorum::claim::Claim;
 use crate::quorum::round::Round;
 use crate::quorum::terms::Terms;
+use crate::request::Request;
 
 /// How long callers of one process may hand a lock over to each other, before the lock is released for
 /// callers of other processes.

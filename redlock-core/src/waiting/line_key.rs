@@ -3,7 +3,7 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use crate::model::kind::Kind;
+use crate::kinds::Kind;
 use crate::model::resource::Resource;
 use crate::node::{NodeSet, identity, seat_of};
 

@@ -11,7 +11,8 @@ macro_rules! layer {
     (() $(
         $(#[$doc:meta])+
         $name:ident: $type:ty
-            $(, from $from:ty)? $(, default $default:expr)? $(, instead of $other:ident)?;
+            $(, from $from:ty)? $(, default $default:expr)? $(, instead of $other:ident)?
+            $(, kind $kind:expr)?;
     )+) => {
         /// The parameters that locks have defaults for, in `[defaults]`.
         pub(super) const PARAMETERS: &[&str] = &[$( stringify!($name) ),+];

@@ -132,19 +132,11 @@ fn check_shared_defaults(config: &Config, problems: &mut Vec<String>) {
                 .into(),
         );
     }
-    if config.defaults.permits.is_some() {
-        problems.push(
-            "defaults: `permits` would let every lock of the service have several holders; set it for one \
-             function, under `[sites]` or in its attribute"
-                .into(),
-        );
-    }
-    if config.defaults.mode.is_some() {
-        problems.push(
-            "defaults: `mode` would have every lock of the service read or write, also those of bodies that \
-             rely on being alone; set it for one function, under `[sites]` or in its attribute"
-                .into(),
-        );
+    for (name, kind) in config.defaults.decided(false).kinds() {
+        problems.push(format!(
+            "defaults: `{name}` would make {kind} of every lock of the service, also of those whose bodies rely on \
+             being alone; set it for one function, under `[sites]` or in its attribute"
+        ));
     }
 }
 

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use redlock_core::error::Invalid;
-use redlock_core::request::Kind;
 
 use crate::config::{Config, SiteConfig};
 use crate::parameters::LockOptions;
@@ -150,26 +149,24 @@ fn warn_of_split_templates(config: &Config, sites: &[&Site], overridden: &[Overr
             }
         }
     }
-    warn_of_different_permits(config, sites, overridden);
+    warn_of_different_kinds(config, sites, overridden);
 }
 
-/// Two functions that lock the same template with another number of permits: each obeys its own number.
-fn warn_of_different_permits(config: &Config, sites: &[&Site], overridden: &[Overridden]) {
+/// Two functions that lock the same template as different kinds, of which neither covers the other.
+fn warn_of_different_kinds(config: &Config, sites: &[&Site], overridden: &[Overridden]) {
     let kind_of = |site: &Site| {
         let own = override_of(overridden, site);
         let options = options_of(config, site, own);
-        let has_own = |name| site.names_at_call().contains(&name);
         // What a call decides is known at the call only, and what is refused is told elsewhere.
-        let is_known = !has_own("permits");
+        let at_call = site.names_at_call();
+        let is_known = LockOptions::KINDS
+            .iter()
+            .all(|name| !at_call.contains(name));
         let request = options.decided(false).request("check".into());
         request
             .ok()
             .filter(|_| is_known)
             .map(|request| request.kind)
-    };
-    let count_of = |kind| match kind {
-        Kind::Permits(count) => count,
-        _ => 1,
     };
     for (index, one) in sites.iter().enumerate() {
         for other in &sites[index + 1..] {
@@ -177,12 +174,13 @@ fn warn_of_different_permits(config: &Config, sites: &[&Site], overridden: &[Ove
                 continue;
             };
             if one.resource_template() == other.resource_template()
-                && count_of(kind) != count_of(other_kind)
+                && !kind.covers(other_kind)
+                && !other_kind.covers(kind)
             {
                 tracing::warn!(
                     template = one.resource_template(),
-                    "{one} takes {kind} and {other} {other_kind} of the same resource: a lock keeps one \
-                     permit from the other function, and not all of them; give both the same `permits`",
+                    "{one} takes {kind} and {other} {other_kind} of the same resource, which exclude each \
+                     other only in part; let both ask for the same",
                 );
             }
         }

@@ -8,6 +8,7 @@ use redlock_core::node::{NodeHealth, NodeStatus};
 use super::elections::elections;
 use super::text::{Brief, Millis, Offset, lives, tries, when};
 use crate::health::PoolHealth;
+use crate::parameters::LockOptions;
 use crate::registry::HeldLease;
 use crate::registry::Registry;
 use crate::registry::health::SiteReport;
@@ -288,11 +289,9 @@ fn site_row(report: &SiteReport) -> Markup {
             }
             td data-label="Locks" {
                 code { (site.resource_template()) }
-                @if let Some(mode) = report.parameters.mode { small { "to " (mode.as_str()) } }
-                @if at_call(&"permits") {
-                    small { "permits that the call says" }
-                } @else if let Some(count) = report.parameters.permits {
-                    small { "one of " (count) " permits" }
+                @for (_, kind) in report.parameters.kinds() { small { (kind) } }
+                @for name in LockOptions::KINDS {
+                    @if at_call(name) { small { (name) " that the call says" } }
                 }
                 @if at_call(&"once_per") { small { "once in a period that the call says" } }
                 @else if let Some(period) = report.parameters.once_per {

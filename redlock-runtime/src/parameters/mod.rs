@@ -36,7 +36,7 @@ pub(crate) mod prelude {
     pub(crate) use super::table::for_each_parameter;
     pub(crate) use super::types::{Counts, MinValidity, Mode, Wait};
     pub(crate) use redlock_core::lease::OnLost;
-    pub(crate) use redlock_core::request::Renewal;
+    pub(crate) use redlock_core::request::{Kind, Renewal};
 }
 
 impl SiteParameters {
@@ -66,22 +66,16 @@ impl SiteParameters {
                 "`counts` without `once_per`, for which runs count; add it, or leave `counts` out",
             ));
         }
-        request.kind = kind(self.mode, self.permits)?;
+        request.kind = match self.kinds()[..] {
+            [] => Kind::default(),
+            [(_, kind)] => kind,
+            [(one, kind), (other, another), ..] => {
+                return Err(Invalid::new(format!(
+                    "`{one}` and `{other}` ask for two locks, {kind} and {another}; leave one of the two out",
+                )));
+            }
+        };
         Ok(request)
-    }
-}
-
-/// Whom the lock excludes, and how many holders there may be.
-fn kind(mode: Option<Mode>, permits: Option<u32>) -> Result<Kind, Invalid> {
-    match (mode, permits) {
-        (None, None) => Ok(Kind::Exclusive),
-        (Some(mode), None) => Ok(mode.into()),
-        (None, Some(permits)) => Ok(Kind::Permits(permits.try_into().unwrap_or(u16::MAX))),
-        (Some(mode), Some(permits)) => Err(Invalid::new(format!(
-            "`mode` of \"{}\" with `permits` of {permits}: a reader, of which there may be any number, has no \
-             permit, and a writer is alone; leave one of the two out",
-            mode.as_str(),
-        ))),
     }
 }
 
@@ -142,11 +136,11 @@ mod tests {
             kind(LockOptions::new().mode(Mode::Read)).unwrap(),
             Kind::Read
         );
-        for (mode, word) in [(Mode::Read, "\"read\""), (Mode::Write, "\"write\"")] {
+        for (mode, word) in [(Mode::Read, "a read lock"), (Mode::Write, "a write lock")] {
             let both = LockOptions::new().mode(mode);
             let permits = kind(both.permits(4)).unwrap_err().to_string();
             assert!(
-                permits.contains(word) && permits.contains("`permits` of 4"),
+                permits.contains(word) && permits.contains("one of 4 permits"),
                 "{permits}"
             );
         }

@@ -8,7 +8,8 @@ macro_rules! options {
     (() $(
         $(#[$doc:meta])+
         $name:ident: $type:ty
-            $(, from $from:ty)? $(, default $default:expr)? $(, instead of $other:ident)?;
+            $(, from $from:ty)? $(, default $default:expr)? $(, instead of $other:ident)?
+            $(, kind $kind:expr)?;
     )+) => {
         /// The parameters of a lock that are set: for [`Lock::options`], for the defaults of all
         /// locks ([`Config::defaults`]), and for one annotated function ([`Config::site`]). A
@@ -70,6 +71,9 @@ macro_rules! options {
             /// Nothing is set.
             pub(crate) const NONE: Self = Self { $( $name: None, )+ };
 
+            /// The names of the parameters that say the kind of the lock.
+            pub(crate) const KINDS: &[&str] = kind_names!([] $( $name $(, $kind)?; )+);
+
             /// The lowest layer.
             const BUILT_IN: Self = Self { $( $name: built_in!($($default)?), )+ };
 
@@ -108,6 +112,15 @@ macro_rules! options {
             }
         }
 
+        impl SiteParameters {
+            /// The kind that each parameter which says one asks for, by the parameter's name.
+            pub(crate) fn kinds(&self) -> Vec<(&'static str, Kind)> {
+                let kinds = [ $( $( (stringify!($name), self.$name.map($kind)), )? )+ ];
+                let said = kinds.into_iter().filter_map(|(name, kind)| Some((name, kind?)));
+                said.collect()
+            }
+        }
+
         #[cfg(feature = "inspect")]
         impl SiteParameters {
             /// The parameters that have a value, as reports show them.
@@ -129,6 +142,19 @@ macro_rules! built_in {
     };
     ($default:expr) => {
         Some($default)
+    };
+}
+
+/// The names of the rows with a kind.
+macro_rules! kind_names {
+    ([$($names:expr,)*]) => {
+        &[$($names,)*]
+    };
+    ([$($names:expr,)*] $name:ident, $kind:expr; $($rest:tt)*) => {
+        kind_names!([$($names,)* stringify!($name),] $($rest)*)
+    };
+    ([$($names:expr,)*] $name:ident; $($rest:tt)*) => {
+        kind_names!([$($names,)*] $($rest)*)
     };
 }
 

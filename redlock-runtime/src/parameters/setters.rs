@@ -6,7 +6,8 @@ macro_rules! setters {
     (($owner:ident) $(
         $(#[$doc:meta])+
         $name:ident: $type:ty
-            $(, from $from:ty)? $(, default $default:expr)? $(, instead of $other:ident)?;
+            $(, from $from:ty)? $(, default $default:expr)? $(, instead of $other:ident)?
+            $(, kind $kind:expr)?;
     )+) => {
         impl $owner {
             $(
@@ -30,7 +31,8 @@ macro_rules! const_setters {
     (($owner:ident) $(
         $(#[$doc:meta])+
         $name:ident: $type:ty
-            $(, from $from:ty)? $(, default $default:expr)? $(, instead of $other:ident)?;
+            $(, from $from:ty)? $(, default $default:expr)? $(, instead of $other:ident)?
+            $(, kind $kind:expr)?;
     )+) => {
         // Hidden: only the expansion of the attribute calls them.
         #[doc(hidden)]

@@ -8,6 +8,7 @@
 //! * `default …` is the built-in value. A parameter without a default may have no value.
 //! * `instead of …` is the parameter that answers the same question. A layer that sets one of the
 //!   two clears the other of the layers below.
+//! * `kind …` is for a parameter that says the kind of the lock: it makes the kind of the value.
 //!
 //! To add a parameter, add a row here and a row to the attribute's table, which is `parameters.rs` in
 //! `redlock-macros`, and obey it: in `SiteParameters::request` or in `acquire/mod.rs`. A parameter that is
@@ -142,7 +143,7 @@ macro_rules! for_each_parameter {
             ///
             /// let options = LockOptions::new().permits(4);
             /// ```
-            permits: u32;
+            permits: u32, kind |count: u32| Kind::Permits(count.try_into().unwrap_or(u16::MAX));
 
             /// Whether a fencing token comes with the lock: see
             /// [`LeaseHandle::fencing_token`](crate::LeaseHandle::fencing_token). A body that was
@@ -164,7 +165,7 @@ macro_rules! for_each_parameter {
             ///
             /// let options = LockOptions::new().mode(Mode::Read);
             /// ```
-            mode: Mode;
+            mode: Mode, kind Kind::from;
 
             /// What happens to the body when its lease ends. Default: it is cancelled.
             ///

@@ -1,8 +1,11 @@
 //! The plain lock: a holder that is the only one.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::kinds::fenced::Fenced;
+use crate::kinds::{Asking, Wants};
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::{Argument, Call, Effect, Holding, Remaining, Script, Value, Vote};
@@ -20,9 +23,47 @@ pub(crate) struct Exclusive {
     one_of: Option<(Resource, u16)>,
 }
 
+/// A request for it.
+pub(crate) struct Plain;
+
+impl Wants for Plain {
+    fn asked(&self, asking: Asking<'_>) -> Arc<dyn Kind> {
+        let keys = asking.keys.clone();
+        if asking.is_fenced {
+            Arc::new(Fenced::new(keys, asking.prefix))
+        } else {
+            Arc::new(Exclusive::new(keys))
+        }
+    }
+
+    fn label(&self) -> &'static str {
+        "plain"
+    }
+
+    fn is_alone(&self) -> bool {
+        true
+    }
+
+    fn is_covered_by_being_alone(&self) -> bool {
+        true
+    }
+}
+
+impl fmt::Display for Plain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a plain lock")
+    }
+}
+
 impl Exclusive {
     pub(crate) fn new(keys: Resource) -> Self {
         let one_of = None;
+        Self { keys, one_of }
+    }
+
+    /// The only one of its like.
+    pub(crate) fn only(keys: Resource) -> Self {
+        let one_of = Some((keys.clone(), 0));
         Self { keys, one_of }
     }
 
@@ -64,9 +105,10 @@ impl Kind for Exclusive {
     }
 
     fn turn(&self) -> TurnRule {
-        match self.one_of {
-            Some(_) => TurnRule::PassOn,
-            None => TurnRule::HandOver,
+        if *self.line() == self.keys {
+            TurnRule::HandOver
+        } else {
+            TurnRule::PassOn
         }
     }
 

@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::kinds::exclusive::{self, done};
-use crate::model::resource::{COUNTERS, Resource};
+use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::hash_slot::{Beside, keys_beside};
 use crate::node::{Argument, Call, Effect, Holding, Remaining, Value, Vote};
 use crate::quorum::fencing::{COUNTER_IDLE, HINT_WINDOW};
 use crate::quorum::kind::{Kind, TurnRule};
 
-use super::{ACQUIRE_FENCED, CONFIRM};
+use super::{ACQUIRE_FENCED, CONFIRM, COUNTERS};
 
 /// The keys of the fencing counters of a lock.
 #[derive(Clone)]

@@ -5,10 +5,17 @@ mod confirm;
 pub(super) mod counters;
 mod kind;
 
-use crate::node::script::Script;
+use crate::kinds::Room;
 
 pub(crate) use acquire::ACQUIRE_FENCED;
 pub(crate) use confirm::CONFIRM;
 pub(crate) use kind::{Counters, Fenced, counter_ttl};
 
-pub(crate) static SCRIPTS: &[&Script] = &[&ACQUIRE_FENCED, &CONFIRM];
+/// The beginning of the keys of fencing counters, after `redlock:`.
+const COUNTERS: &[u8] = b"fence:";
+
+pub(crate) const ROOM: Room = Room {
+    beside: &[COUNTERS],
+    scripts: &[&ACQUIRE_FENCED, &CONFIRM],
+    ..Room::EMPTY
+};

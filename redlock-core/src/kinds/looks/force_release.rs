@@ -1,6 +1,7 @@
 //! Taking a lock from its holders.
 
-use crate::model::resource::{INTENTS, RESERVED_PREFIX};
+use crate::kinds::readers_writers::INTENTS;
+use crate::model::resource::RESERVED_PREFIX;
 use crate::node::READERS_MARKER;
 use crate::node::script::{Code, Script};
 use crate::node::store::Store;

@@ -11,7 +11,7 @@ use super::holders::Holders;
 use super::{FORCE_RELEASE, PEEK};
 
 /// Asks which of `keys` is there, and for how long; of several also whose.
-pub fn inspect(keys: &Resource) -> Call {
+pub(crate) fn inspect(keys: &Resource) -> Call {
     if keys.names().len() > 1 {
         return peek(keys);
     }
@@ -19,12 +19,12 @@ pub fn inspect(keys: &Resource) -> Call {
 }
 
 /// Asks which of `keys` is the first that is there, for how long, and whose.
-pub fn peek(keys: &Resource) -> Call {
+pub(crate) fn peek(keys: &Resource) -> Call {
     Call::new(&PEEK, Effect::Looks, keys, peeked)
 }
 
 /// Deletes what the holders with the tokens `lost` have on `keys`, and asks who is on them then.
-pub fn force_release(keys: &Resource, lost: &[Box<[u8]>]) -> Call {
+pub(crate) fn force_release(keys: &Resource, lost: &[Box<[u8]>]) -> Call {
     let lost = lost.iter().map(|token| Argument::text(&**token));
     Call::new(&FORCE_RELEASE, Effect::Looks, keys, holders).with(lost)
 }

@@ -5,12 +5,14 @@ mod holders;
 mod kind;
 mod peek;
 
-use crate::node::script::Script;
+use crate::kinds::Room;
 
 pub(crate) use force_release::FORCE_RELEASE;
 pub(crate) use holders::Holders;
-pub(crate) use kind::number;
-pub use kind::{force_release, inspect, peek};
+pub(crate) use kind::{force_release, inspect, number, peek};
 pub(crate) use peek::PEEK;
 
-pub(crate) static SCRIPTS: &[&Script] = &[&PEEK, &FORCE_RELEASE];
+pub(crate) const ROOM: Room = Room {
+    scripts: &[&PEEK, &FORCE_RELEASE],
+    ..Room::EMPTY
+};

@@ -12,15 +12,14 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use crate::kinds::exclusive::{self, Exclusive};
-use crate::model::kind::MAX_PERMITS;
-use crate::model::resource::{PERMITS, Resource};
+use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::hash_slot::{Beside, key_beside};
 use crate::node::{Argument, Call, Choice, Effect, Holding, Remaining, Value, Vote};
 use crate::quorum::kind::{Kind, TurnRule};
 use crate::quorum::majority;
 
-use super::ACQUIRE_PERMIT;
+use super::{ACQUIRE_PERMIT, MAX_PERMITS, PERMITS};
 
 /// Any permit of a resource.
 pub(crate) struct AnyPermit {
@@ -196,6 +195,7 @@ pub(crate) fn every_key(key: &Resource, prefix: &[u8]) -> Vec<Arc<[u8]>> {
 }
 
 /// The key of a permit: the first one is the plain lock, so that a plain lock counts as a holder.
+#[cfg(any(test, feature = "testing"))]
 pub(crate) fn key_of(key: &Resource, permit: u16, prefix: &[u8]) -> Resource {
     let plain = key.names().next().unwrap_or_default();
     Resource::all([name_of(plain, permit, prefix)])

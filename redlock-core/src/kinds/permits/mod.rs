@@ -2,10 +2,23 @@
 
 mod acquire;
 mod kind;
+mod wanted;
 
-use crate::node::script::Script;
+use crate::kinds::Room;
 
 pub(crate) use acquire::ACQUIRE_PERMIT;
-pub(crate) use kind::{AnyPermit, every_key, key_of};
+#[cfg(any(test, feature = "testing"))]
+pub(crate) use kind::key_of;
+use kind::{AnyPermit, every_key};
+pub use wanted::MAX_PERMITS;
+pub(crate) use wanted::Permits;
 
-pub(crate) static SCRIPTS: &[&Script] = &[&ACQUIRE_PERMIT];
+/// The beginning of the keys of permits, but for the first one, after `redlock:`.
+const PERMITS: &[u8] = b"permit:";
+
+pub(crate) const ROOM: Room = Room {
+    beside: &[PERMITS],
+    keys: every_key,
+    scripts: &[&ACQUIRE_PERMIT],
+    ..Room::EMPTY
+};

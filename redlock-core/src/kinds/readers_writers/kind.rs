@@ -3,15 +3,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::kinds::Asking;
 use crate::kinds::exclusive::{self, done, extended};
 use crate::kinds::fenced::{Counters, counter_ttl};
-use crate::model::resource::{INTENTS, READERS, Resource, TURNS};
+use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::hash_slot::{Beside, key_beside};
 use crate::node::{Argument, Call, Effect, Holding, Obstacle, Remaining, Value, Vote};
 use crate::quorum::kind::{Kind, TurnRule};
 
-use super::{ACQUIRE_READ, ACQUIRE_WRITE, CONFIRM_READ, EXTEND_READ, RELEASE_SHARED, RESTORE_READ};
+use super::{
+    ACQUIRE_READ, ACQUIRE_WRITE, CONFIRM_READ, EXTEND_READ, INTENTS, READERS, RELEASE_SHARED,
+    RESTORE_READ, TURNS,
+};
 
 /// The time for which the readers that a writer kept out go first, once the writer has left.
 pub(crate) const READERS_TURN: Duration = Duration::from_millis(50);
@@ -50,23 +54,16 @@ pub(crate) fn every_key(key: &Resource, prefix: &[u8]) -> Vec<Arc<[u8]>> {
 }
 
 impl Reader {
-    pub(crate) fn new(keys: Resource, prefix: &[u8], is_fenced: bool, advice: Duration) -> Self {
-        Self(Shared::new(keys, prefix, is_fenced, advice))
+    pub(crate) fn new(asking: &Asking<'_>) -> Self {
+        Self(Shared::new(asking))
     }
 }
 
 impl Writer {
-    /// `id` draws the id under which the writer waits.
-    pub(crate) fn new(
-        keys: Resource,
-        prefix: &[u8],
-        is_fenced: bool,
-        advice: Duration,
-        id: impl FnOnce() -> OwnerToken,
-    ) -> Self {
+    pub(crate) fn new(asking: &Asking<'_>) -> Self {
         Self {
-            shared: Shared::new(keys, prefix, is_fenced, advice),
-            intent: (!advice.is_zero()).then(id),
+            shared: Shared::new(asking),
+            intent: (!asking.advice.is_zero()).then(asking.id),
         }
     }
 
@@ -79,12 +76,13 @@ impl Writer {
 }
 
 impl Shared {
-    fn new(keys: Resource, prefix: &[u8], is_fenced: bool, advice: Duration) -> Self {
+    fn new(asking: &Asking<'_>) -> Self {
+        let (keys, prefix) = (asking.keys, asking.prefix);
         Self {
-            beside: keys_beside(&keys, prefix),
-            counters: is_fenced.then(|| Counters::new(&keys, prefix)),
-            keys,
-            advice,
+            beside: keys_beside(keys, prefix),
+            counters: asking.is_fenced.then(|| Counters::new(keys, prefix)),
+            keys: keys.clone(),
+            advice: asking.advice,
         }
     }
 

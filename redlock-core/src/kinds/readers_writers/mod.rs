@@ -14,22 +14,34 @@ mod keep;
 mod kind;
 mod release;
 mod state;
+mod wanted;
 
-use crate::node::script::Script;
+use crate::kinds::Room;
 
 pub(crate) use acquire::{ACQUIRE_READ, ACQUIRE_WRITE};
 pub(crate) use keep::{CONFIRM_READ, EXTEND_READ, RESTORE_READ};
-pub(crate) use kind::{Reader, Writer, every_key};
+use kind::{Reader, Writer, every_key};
 pub(crate) use release::RELEASE_SHARED;
+pub(crate) use wanted::{Read, Write};
 
-pub(crate) static SCRIPTS: &[&Script] = &[
-    &ACQUIRE_READ,
-    &ACQUIRE_WRITE,
-    &EXTEND_READ,
-    &CONFIRM_READ,
-    &RESTORE_READ,
-    &RELEASE_SHARED,
-];
+/// The beginning of the keys that list readers, after `redlock:`.
+const READERS: &[u8] = b"readers:";
+/// The beginning of the keys of waiting writers, after `redlock:`.
+pub(in crate::kinds) const INTENTS: &[u8] = b"intent:";
+/// The beginning of the keys that say whether readers go first, after `redlock:`.
+const TURNS: &[u8] = b"turn:";
 
-/// Calls of the commands that these scripts need beside those of every lock, on a variable `key`.
-pub(crate) const COMMANDS: &str = include_str!("commands.lua");
+pub(crate) const ROOM: Room = Room {
+    commands: include_str!("commands.lua"),
+    beside: &[READERS, INTENTS, TURNS],
+    keys: every_key,
+    scripts: &[
+        &ACQUIRE_READ,
+        &ACQUIRE_WRITE,
+        &EXTEND_READ,
+        &CONFIRM_READ,
+        &RESTORE_READ,
+        &RELEASE_SHARED,
+    ],
+    ..Room::EMPTY
+};

@@ -6,14 +6,14 @@ use std::time::Duration;
 use crate::error::LastRun;
 use crate::kinds::exclusive::done;
 use crate::kinds::looks::number;
-use crate::model::resource::{RUNS, Resource};
+use crate::model::resource::Resource;
 use crate::model::token::{OwnerToken, owner_of};
 use crate::node::hash_slot::{Beside, keys_beside};
 use crate::node::{Argument, Call, Effect, Holding, Remaining, Value, Vote};
 use crate::quorum::majority;
 
 use super::run_record as record;
-use super::{RECALL, REMEMBER};
+use super::{RECALL, REMEMBER, RUNS};
 
 /// The time for which a run is remembered, counted from its beginning: nine tenths of the period. A
 /// clock that ticks a little early finds the record gone.
@@ -37,7 +37,7 @@ pub(crate) fn beside(keys: &Resource, prefix: &[u8]) -> Beside {
 
 /// Has `keys` remember for `ttl` that the holder with `token` began at `began`, in ms since 1970. A record that
 /// expires later than that, and within `longest`, stays.
-pub fn remember(
+pub(crate) fn remember(
     keys: &Resource,
     token: &OwnerToken,
     began: u64,
@@ -53,7 +53,7 @@ pub fn remember(
 }
 
 /// Asks which run `keys` remember.
-pub fn recall(keys: &Resource) -> Call {
+pub(crate) fn recall(keys: &Resource) -> Call {
     Call::new(&RECALL, Effect::Looks, keys, recalled)
 }
 

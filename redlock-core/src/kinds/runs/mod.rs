@@ -4,10 +4,16 @@ mod kind;
 mod record;
 mod run_record;
 
-use crate::node::script::Script;
+use crate::kinds::Room;
 
-pub(crate) use kind::{beside, last_run, remembered_for, run_keys};
-pub use kind::{recall, remember};
+pub(crate) use kind::{beside, last_run, recall, remember, remembered_for, run_keys};
 pub(crate) use record::{RECALL, REMEMBER};
 
-pub(crate) static SCRIPTS: &[&Script] = &[&REMEMBER, &RECALL];
+/// The beginning of the keys that remember runs, after `redlock:`.
+const RUNS: &[u8] = b"once:";
+
+pub(crate) const ROOM: Room = Room {
+    beside: &[RUNS],
+    scripts: &[&REMEMBER, &RECALL],
+    ..Room::EMPTY
+};

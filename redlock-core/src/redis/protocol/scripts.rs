@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use crate::kinds::exclusive::{RELEASE, RELEASE_EACH};
-use crate::kinds::{DENIED, beyond, scripts};
+use crate::kinds::{DENIED, commands, scripts};
 use crate::node::{Code, Script};
 
 use super::command::script_call;
@@ -33,7 +33,7 @@ static PERMISSIONS: LazyLock<String> = LazyLock::new(|| {
          }}) \
          if missing ~= '' then return {{err = 'NOPERM its ACL has to allow' .. missing}} end \
          return (denied({{{}}}))",
-        beyond(),
+        commands(),
     )
 });
 

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU32;
 use super::one_node_less::ABSENCES;
 use super::slow_nodes::{Slow, serve};
 use super::*;
-use crate::model::kind::Kind;
+use crate::kinds::Kind;
 use crate::node::operation::Operation;
 use crate::node::watch::Watch;
 use crate::node::{NodeStatus, Reply};

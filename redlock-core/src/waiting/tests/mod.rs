@@ -30,8 +30,9 @@ use crate::error::{AcquireError, LeaseEnd};
 use crate::lease::Lease;
 use crate::lease::release::Released;
 use crate::memory::MemoryNode;
-use crate::model::request::{Renewal, Request, RetryLimit};
+use crate::model::limits::{Renewal, RetryLimit};
 use crate::node::{Node, NodeSet, Remaining};
+use crate::request::Request;
 
 use super::handover::Handover;
 

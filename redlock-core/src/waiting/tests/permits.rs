@@ -3,7 +3,7 @@
 use parking_lot::Mutex;
 
 use super::*;
-use crate::model::kind::Kind;
+use crate::kinds::Kind;
 use crate::model::resource::Resource;
 use crate::node::operation::Operation;
 use crate::node::{NodeStatus, Reply};

@@ -1,7 +1,7 @@
 //! Readers and writers of several processes, and of one.
 
 use super::*;
-use crate::model::kind::Kind;
+use crate::kinds::Kind;
 use crate::node::{Obstacle, READERS_TURN};
 
 const INTENT: &[u8] = b"redlock:intent:{r}";

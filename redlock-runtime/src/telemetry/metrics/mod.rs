@@ -55,7 +55,7 @@ impl Metrics {
     }
 
     fn of(&self, site: &'static Site, kind: Kind) -> Arc<SiteMetrics> {
-        let (sites, kind) = (self.sites(), label_of(kind));
+        let (sites, kind) = (self.sites(), kind.label());
         let key = (site.address(), kind);
         if let Some(found) = sites.read().get(&key) {
             return Arc::clone(found);
@@ -68,16 +68,6 @@ impl Metrics {
                 .entry(key)
                 .or_insert_with(|| Arc::clone(&made)),
         )
-    }
-}
-
-/// The value of the label `kind`. One permit is a plain lock.
-fn label_of(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Permits(2..) => "permits",
-        Kind::Read => "read",
-        Kind::Write => "write",
-        _ => "plain",
     }
 }
 

@@ -1,22 +1,23 @@
-//! The request of a caller, checked before anything is sent.
+//! Whom the lock of a [`Request`](crate::Request) excludes, and how many holders it has ([`Kind`]); how
+//! long the request tries ([`Retry`]) and its lease is renewed ([`Renewal`]);
+//! what a ttl and the names of a [`Resource`](crate::Resource) may be; the [`Note`] of a holder.
 
 use std::time::Duration;
 
+use crate::kinds::Checked;
 use crate::model::brief::Brief;
 use crate::model::invalid::Invalid;
+use crate::model::limits::{RETRIES, drift};
+use crate::model::resource::Resource;
 
-use super::kind::{Kind, MAX_PERMITS};
-use super::note::Note;
-use super::resource::Resource;
-
-/// The shortest ttl of a lock: a shorter one would be used up by the round trip and the drift.
-pub const MIN_TTL: Duration = Duration::from_millis(10);
-
-/// The longest ttl: the limit of what a node can count. A client's own limit may be lower.
-pub const MAX_TTL: Duration = Duration::from_secs(365 * 24 * 60 * 60);
-
-/// The default number of retries.
-pub(crate) const RETRIES: u32 = 2;
+pub use crate::kinds::Kind;
+pub use crate::kinds::permits::MAX_PERMITS;
+pub use crate::model::limits::{
+    MAX_TTL, MIN_TTL, Renewal, Retry, RetryLimit, check_drift_factor, check_period, check_ttl,
+};
+pub use crate::model::name::Name;
+pub use crate::model::note::{MAX_NOTE_BYTES, Note};
+pub use crate::model::resource::{MAX_NAMES, MAX_RESOURCE_BYTES, RESERVED_PREFIX};
 
 /// One acquisition, with all values decided.
 #[derive(Clone, Debug)]
@@ -46,48 +47,6 @@ pub struct Request {
     pub note: Option<Note>,
     /// Whom the lock excludes, and how many holders it has at a time.
     pub kind: Kind,
-}
-
-/// The time for which a lease renews itself. A renewal is sent each time that a third of the validity
-/// has passed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Renewal {
-    /// The ttl is final.
-    #[default]
-    Never,
-    /// Until the lock has been held for this time, counted from the attempt that won.
-    For(Duration),
-    /// While its holder keeps it.
-    Unlimited,
-}
-
-impl From<Duration> for Renewal {
-    fn from(held: Duration) -> Self {
-        Self::For(held)
-    }
-}
-
-/// The limit of retries, and the pause between them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Retry {
-    /// When to give up.
-    pub limit: RetryLimit,
-    /// The pause between attempts is random: between half of this and this.
-    pub delay: Duration,
-}
-
-/// When to give up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum RetryLimit {
-    /// After this number of retries behind the first attempt.
-    Count(u32),
-    /// When this time has passed since the first attempt began. A hard bound. The time is for a holder: the
-    /// caller gives up earlier if no majority of the nodes answers the default number of retries in a row.
-    Wait(Duration),
-    /// Never, also if no majority of the nodes answers.
-    Forever,
 }
 
 impl Request {
@@ -141,8 +100,11 @@ impl Request {
         Invalid::of_all([
             self.resource.check(),
             self.check_times(),
-            self.check_permits(),
-            self.check_mode(),
+            self.kind.check(&Checked {
+                resource: &self.resource,
+                fencing: self.fencing,
+                once_per: self.once_per.is_some(),
+            }),
         ])
     }
 
@@ -181,140 +143,6 @@ impl Request {
         }
         Ok(())
     }
-
-    /// Checks the number of permits, and what permits cannot have.
-    fn check_permits(&self) -> Result<(), Invalid> {
-        let Some(count) = self.kind.permits() else {
-            return Ok(());
-        };
-        if count == 0 {
-            return Err(Invalid::new(
-                "`permits` of 0 lets nobody in; give it a number from 1 on",
-            ));
-        }
-        if count > MAX_PERMITS {
-            return Err(Invalid::new(format!(
-                "`permits` of {count} is more than {MAX_PERMITS}; a server looks at all \
-                 permits at once, so spread more holders over several resources",
-            )));
-        }
-        if self.resource.names().len() > 1 {
-            return Err(Invalid::new(format!(
-                "`permits` with several resources, `{}`: all or none of several sets of permits cannot \
-                 be taken at once; lock one of them, or leave `permits` out",
-                self.resource,
-            )));
-        }
-        if self.fencing {
-            return Err(Invalid::new(
-                "`fencing` with `permits`: a store that compares tokens needs one holder at a time; leave \
-                 `permits` out, write `fencing = false`, or lock one resource for each slot",
-            ));
-        }
-        if self.once_per.is_some() {
-            return Err(Invalid::new(
-                "`once_per` with `permits`: several holders at a time would each run the job; leave one \
-                 of the two out",
-            ));
-        }
-        Ok(())
-    }
-
-    /// Checks what a lock of readers and writers cannot have.
-    fn check_mode(&self) -> Result<(), Invalid> {
-        if !self.kind.is_shared() {
-            return Ok(());
-        }
-        if self.resource.names().len() > 1 {
-            return Err(Invalid::new(format!(
-                "the resource `{}` has several names, and readers and writers share one name only; \
-                 lock the names without a `mode`, or what they have in common",
-                self.resource,
-            )));
-        }
-        if self.kind == Kind::Read && self.once_per.is_some() {
-            return Err(Invalid::new(
-                "`once_per` is for a job, and readers run side by side; leave `once_per` out, or \
-                 write (`mode = \"write\"`)",
-            ));
-        }
-        Ok(())
-    }
-}
-
-/// The drift allowance of a ttl: the clocks of client and node may differ by `factor`, and Redis
-/// expires keys to the millisecond (2 ms, by the Redis page on distributed locks).
-pub(crate) fn drift(ttl: Duration, factor: f64) -> Duration {
-    ttl.mul_f64(factor) + Duration::from_millis(2)
-}
-
-/// Checks a drift factor.
-///
-/// # Errors
-/// [`Invalid`] unless it is a number of at least 0 and below 1.
-pub fn check_drift_factor(factor: f64) -> Result<(), Invalid> {
-    if (0.0..1.0).contains(&factor) {
-        return Ok(());
-    }
-    Err(Invalid::new(format!(
-        "`clock_drift_factor` of {factor} is not a number from 0 up to 1; the usual one is 0.01"
-    )))
-}
-
-/// Checks a ttl, with a drift factor that is valid.
-///
-/// # Errors
-/// [`Invalid`] below [`MIN_TTL`], at or below the drift, above [`MAX_TTL`], or with a fraction of a
-/// millisecond, which a node cannot count.
-pub fn check_ttl(ttl: Duration, factor: f64) -> Result<(), Invalid> {
-    if ttl < MIN_TTL {
-        return Err(Invalid::new(format!(
-            "the ttl of {} is below the {} that a lock needs at least",
-            Brief(ttl),
-            Brief(MIN_TTL),
-        )));
-    }
-    if ttl > MAX_TTL {
-        return Err(Invalid::new(
-            "the ttl is above a year; a lock that long is no lease",
-        ));
-    }
-    if !ttl.subsec_nanos().is_multiple_of(1_000_000) {
-        return Err(Invalid::new(format!(
-            "the ttl of {ttl:?} is not a whole number of milliseconds"
-        )));
-    }
-    if ttl <= drift(ttl, factor) {
-        return Err(Invalid::new(format!(
-            "the ttl of {} is not above its clock drift of {}; lower `clock_drift_factor` or raise \
-             the ttl",
-            Brief(ttl),
-            Brief(drift(ttl, factor)),
-        )));
-    }
-    Ok(())
-}
-
-/// Checks the period of a job whose lock has a valid ttl.
-///
-/// # Errors
-/// [`Invalid`] below the ttl: the lock of a holder that was killed would stay for longer than a period.
-/// And above [`MAX_TTL`], as a node counts the period too.
-pub fn check_period(period: Duration, ttl: Duration) -> Result<(), Invalid> {
-    if period < ttl {
-        return Err(Invalid::new(format!(
-            "`once_per` of {} is below the ttl of {}, for which the lock of a killed process stays; \
-             lower the ttl, or raise `once_per`",
-            Brief(period),
-            Brief(ttl),
-        )));
-    }
-    if period > MAX_TTL {
-        return Err(Invalid::new(
-            "`once_per` is above a year; no node remembers a run for that long",
-        ));
-    }
-    Ok(())
 }
 
 #[cfg(test)]

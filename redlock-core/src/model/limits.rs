@@ -1,0 +1,132 @@
+//! The limits of the values of a request.
+
+use std::time::Duration;
+
+use crate::model::brief::Brief;
+use crate::model::invalid::Invalid;
+
+/// The shortest ttl of a lock: a shorter one would be used up by the round trip and the drift.
+pub const MIN_TTL: Duration = Duration::from_millis(10);
+
+/// The longest ttl: the limit of what a node can count. A client's own limit may be lower.
+pub const MAX_TTL: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+/// The default number of retries.
+pub(crate) const RETRIES: u32 = 2;
+
+/// The time for which a lease renews itself. A renewal is sent each time that a third of the validity
+/// has passed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Renewal {
+    /// The ttl is final.
+    #[default]
+    Never,
+    /// Until the lock has been held for this time, counted from the attempt that won.
+    For(Duration),
+    /// While its holder keeps it.
+    Unlimited,
+}
+
+impl From<Duration> for Renewal {
+    fn from(held: Duration) -> Self {
+        Self::For(held)
+    }
+}
+
+/// The limit of retries, and the pause between them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retry {
+    /// When to give up.
+    pub limit: RetryLimit,
+    /// The pause between attempts is random: between half of this and this.
+    pub delay: Duration,
+}
+
+/// When to give up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RetryLimit {
+    /// After this number of retries behind the first attempt.
+    Count(u32),
+    /// When this time has passed since the first attempt began. A hard bound. The time is for a holder: the
+    /// caller gives up earlier if no majority of the nodes answers the default number of retries in a row.
+    Wait(Duration),
+    /// Never, also if no majority of the nodes answers.
+    Forever,
+}
+
+/// The drift allowance of a ttl: the clocks of client and node may differ by `factor`, and Redis
+/// expires keys to the millisecond (2 ms, by the Redis page on distributed locks).
+pub(crate) fn drift(ttl: Duration, factor: f64) -> Duration {
+    ttl.mul_f64(factor) + Duration::from_millis(2)
+}
+
+/// Checks a drift factor.
+///
+/// # Errors
+/// [`Invalid`] unless it is a number of at least 0 and below 1.
+pub fn check_drift_factor(factor: f64) -> Result<(), Invalid> {
+    if (0.0..1.0).contains(&factor) {
+        return Ok(());
+    }
+    Err(Invalid::new(format!(
+        "`clock_drift_factor` of {factor} is not a number from 0 up to 1; the usual one is 0.01"
+    )))
+}
+
+/// Checks a ttl, with a drift factor that is valid.
+///
+/// # Errors
+/// [`Invalid`] below [`MIN_TTL`], at or below the drift, above [`MAX_TTL`], or with a fraction of a
+/// millisecond, which a node cannot count.
+pub fn check_ttl(ttl: Duration, factor: f64) -> Result<(), Invalid> {
+    if ttl < MIN_TTL {
+        return Err(Invalid::new(format!(
+            "the ttl of {} is below the {} that a lock needs at least",
+            Brief(ttl),
+            Brief(MIN_TTL),
+        )));
+    }
+    if ttl > MAX_TTL {
+        return Err(Invalid::new(
+            "the ttl is above a year; a lock that long is no lease",
+        ));
+    }
+    if !ttl.subsec_nanos().is_multiple_of(1_000_000) {
+        return Err(Invalid::new(format!(
+            "the ttl of {ttl:?} is not a whole number of milliseconds"
+        )));
+    }
+    if ttl <= drift(ttl, factor) {
+        return Err(Invalid::new(format!(
+            "the ttl of {} is not above its clock drift of {}; lower `clock_drift_factor` or raise \
+             the ttl",
+            Brief(ttl),
+            Brief(drift(ttl, factor)),
+        )));
+    }
+    Ok(())
+}
+
+/// Checks the period of a job whose lock has a valid ttl.
+///
+/// # Errors
+/// [`Invalid`] below the ttl: the lock of a holder that was killed would stay for longer than a period.
+/// And above [`MAX_TTL`], as a node counts the period too.
+pub fn check_period(period: Duration, ttl: Duration) -> Result<(), Invalid> {
+    if period < ttl {
+        return Err(Invalid::new(format!(
+            "`once_per` of {} is below the ttl of {}, for which the lock of a killed process stays; \
+             lower the ttl, or raise `once_per`",
+            Brief(period),
+            Brief(ttl),
+        )));
+    }
+    if period > MAX_TTL {
+        return Err(Invalid::new(
+            "`once_per` is above a year; no node remembers a run for that long",
+        ));
+    }
+    Ok(())
+}
