@@ -262,17 +262,16 @@ fn twin(script: &Script, call: &Call, time: Duration) -> [String; 2] {
     let [keys, arguments] = words.map(|it| it.iter().map(String::as_bytes).collect::<Vec<_>>());
     let answer = script.run(&mut store, &keys, &arguments);
     let lines = store.keys().map(|name| {
-        let holds = match store.get(name) {
-            Ok(text) => ["= ", &lossy(text.expect("a key"))].concat(),
-            Err(_) => {
-                let members = store.entries(name).expect("a sorted set").iter();
-                let mut members: Vec<_> = members.map(|(member, score)| (score, member)).collect();
-                members.sort();
-                let pairs = members
-                    .iter()
-                    .map(|(score, it)| format!("{} {score}", lossy(it)));
-                pairs.collect::<Vec<_>>().join(" ")
-            }
+        let holds = if let Ok(text) = store.get(name) {
+            ["= ", &lossy(text.expect("a key"))].concat()
+        } else {
+            let members = store.entries(name).expect("a sorted set").iter();
+            let mut members: Vec<_> = members.map(|(member, score)| (score, member)).collect();
+            members.sort();
+            let pairs = members
+                .iter()
+                .map(|(score, it)| format!("{} {score}", lossy(it)));
+            pairs.collect::<Vec<_>>().join(" ")
         };
         let expires = store.expiry(name).map(|it| it.since_origin().as_millis());
         let expires = expires.map_or("-1".into(), |it| it.to_string());
