@@ -106,11 +106,6 @@ fn check_mode(
     let Some(value) = args.get(Key::Mode) else {
         return;
     };
-    if let Some(later) = args.later_of(Key::Mode, Key::Permits) {
-        let message =
-            "a reader has no permit, and a writer is alone; keep one of `mode` and `permits`";
-        errors.at(later, message);
-    }
     if let Some(plan::Resource::All(names)) = resource
         && names.len() > 1
     {
