@@ -12,7 +12,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::kinds::{Asking, looks, permits, runs};
+use crate::kinds::{self, Asking, looks, permits, runs};
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::{Call, Node, Reply, Script, Vote};
@@ -154,6 +154,11 @@ pub fn recall(keys: &Resource) -> Call {
 /// The keys that remember the runs of the lock on `keys`, which have the key prefix `prefix`.
 pub fn run_keys(keys: &Resource, prefix: &[u8]) -> Resource {
     runs::run_keys(keys, prefix)
+}
+
+/// The keys of every kind of lock on the one name of `key`, which has the key prefix `prefix`.
+pub fn every_key(key: &Resource, prefix: &[u8]) -> Resource {
+    kinds::every_key(key, prefix)
 }
 
 /// The key of `permit` of the lock on `key`, which has the key prefix `prefix`.

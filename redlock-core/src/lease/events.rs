@@ -128,6 +128,12 @@ impl LeaseHandle {
         watchers.wake();
     }
 
+    /// The keys of the lock on the nodes. Needs the feature `testing`.
+    #[cfg(feature = "testing")]
+    pub fn keys(&self) -> &crate::Resource {
+        self.shared.claim.kind.keys()
+    }
+
     /// Ends the lease as an extension does that finds too many keys gone: `lost` says
     /// [`LeaseEnd::Taken`], without a name. For tests of what holders do then.
     /// Needs the feature `testing`.

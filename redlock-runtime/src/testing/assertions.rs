@@ -3,8 +3,7 @@
 use std::fmt;
 
 use redlock_core::node::Holding;
-use redlock_core::request::MAX_PERMITS;
-use redlock_core::testing::{permit_key, run_keys};
+use redlock_core::testing::{every_key, run_keys};
 use redlock_core::{MemoryNode, Resource};
 
 use super::TestLocks;
@@ -92,13 +91,12 @@ impl TestLocks {
     pub fn assert_free(&self, resource: impl Into<Resource>) {
         let resource = resource.into();
         let keys = self.keys(&resource);
-        let is_one = keys.names().len() == 1;
-        let permits = 0..if is_one { MAX_PERMITS } else { 0 };
-        let permits: Vec<_> = permits
-            .map(|permit| permit_key(&keys, &self.inner.key_prefix, permit))
-            .collect();
-        let all = permits.iter().chain([&keys]).flat_map(Resource::names);
-        let left = self.left(|key| all.clone().any(|name| name == key));
+        let keys = if keys.names().len() == 1 {
+            every_key(&keys, &self.inner.key_prefix)
+        } else {
+            keys
+        };
+        let left = self.left(|key| keys.names().any(|name| name == key));
         assert!(
             left.is_empty(),
             "`{resource}` is not free: {}; {}",

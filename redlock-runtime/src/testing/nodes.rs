@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use redlock_core::request::RESERVED_PREFIX;
-use redlock_core::testing::permit_key;
 use redlock_core::{MemoryNode, Resource};
 
 use super::TestLocks;
@@ -96,13 +95,7 @@ impl TestLocks {
             self.journal(),
         );
         for lease in lost {
-            let keys = self.keys(lease.resource());
-            // Of permits the one of the lease, and no other holder's.
-            let keys = match lease.permit() {
-                Some(permit) => permit_key(&keys, &self.inner.key_prefix, permit),
-                None => keys,
-            };
-            self.delete_keys(&keys);
+            self.delete_keys(lease.keys());
             lease.lose_keys();
         }
     }
