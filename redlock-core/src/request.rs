@@ -174,28 +174,6 @@ mod tests {
         let no_wait = RetryLimit::Wait(Duration::ZERO);
         assert!(refusal(|r| r.retry.limit = no_wait).contains("wait of zero"));
         assert!(refusal(|r| r.resource = "".into()).contains("empty"));
-        let four = Kind::Permits(4);
-        assert!(refusal(|r| r.kind = Kind::Permits(257)).contains("more than 256"));
-        let both = Request::new(Vec::<String>::new()).kind(Kind::Permits(0));
-        let both = both.check().unwrap_err().to_string();
-        assert!(
-            both.contains("empty list") && both.contains("`permits` of 0"),
-            "{both}"
-        );
-        assert!(Request::new("r").kind(Kind::Permits(256)).check().is_ok());
-        assert!(refusal(|r| (r.kind, r.fencing) = (four, true)).contains("`fencing` with"));
-        let several = refusal(|r| (r.kind, r.resource) = (four, ["a", "b"].into()));
-        assert!(several.contains("several resources"), "{several}");
-        let period = Some(Duration::from_secs(60));
-        assert!(refusal(|r| (r.kind, r.once_per) = (four, period)).contains("`once_per` with"));
-        for kind in [Kind::Read, Kind::Write] {
-            let several = Request::new(["a", "b"]).kind(kind).check().unwrap_err();
-            assert!(several.to_string().contains("several names"), "{several}");
-            assert!(Request::new("r").kind(kind).check().is_ok());
-        }
-        let mut job = Request::new("r").kind(Kind::Read);
-        job.once_per = Some(Duration::from_secs(3600));
-        assert!(job.check().unwrap_err().to_string().contains("once_per"));
         assert!(Request::new("r").check().is_ok());
         for secs in [60, MAX_TTL.as_secs()] {
             assert!(check_period(Duration::from_secs(secs), Duration::from_secs(60)).is_ok());

@@ -7,6 +7,8 @@
 
 pub(crate) mod exclusive;
 pub(crate) mod fenced;
+#[cfg(test)]
+pub(crate) mod golden;
 pub(crate) mod looks;
 pub(crate) mod permits;
 pub(crate) mod readers_writers;
@@ -145,37 +147,4 @@ pub(crate) fn commands() -> String {
     let commands = ROOMS.iter().map(|room| room.commands);
     let commands: Vec<_> = commands.filter(|commands| !commands.is_empty()).collect();
     commands.join(",")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_permit_is_a_plain_lock() {
-        let one = Kind::Permits(1);
-        assert_eq!((one.on_nodes(), one.label()), (Kind::Exclusive, "plain"));
-        assert!(one.covers(Kind::Exclusive) && Kind::Exclusive.covers(one));
-    }
-
-    #[test]
-    fn a_permit_covers_one_of_the_same_number_of_permits() {
-        let eight = Kind::Permits(8);
-        assert!(eight.covers(eight));
-        for other in [Kind::Permits(9), Kind::Exclusive] {
-            assert!(!eight.covers(other) && !other.covers(eight), "{other}");
-        }
-    }
-
-    #[test]
-    fn a_holder_that_is_alone_covers_all_but_permits_and_a_reader_covers_readers() {
-        let (read, write, plain) = (Kind::Read, Kind::Write, Kind::Exclusive);
-        for wanted in [read, write, plain, Kind::Permits(1)] {
-            assert!(write.covers(wanted) && plain.covers(wanted), "{wanted}");
-            assert_eq!(read.covers(wanted), wanted == read, "{wanted}");
-        }
-        for mode in [read, write] {
-            assert!(!mode.covers(Kind::Permits(8)) && !Kind::Permits(8).covers(mode));
-        }
-    }
 }

@@ -74,6 +74,9 @@ pub(crate) struct Room {
     pub(crate) beside: &'static [&'static [u8]],
     /// Of a lock with one name, the further keys that say who has it, or waits for it.
     pub(crate) keys: fn(&Resource, &[u8]) -> Vec<Arc<[u8]>>,
+    /// Its calls, and `golden.txt`.
+    #[cfg(test)]
+    pub(crate) golden: (fn() -> Vec<super::golden::Golden>, &'static str),
 }
 
 impl Room {
@@ -82,5 +85,7 @@ impl Room {
         commands: "",
         beside: &[],
         keys: |_, _| Vec::new(),
+        #[cfg(test)]
+        golden: (Vec::new, ""),
     };
 }

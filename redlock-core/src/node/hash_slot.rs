@@ -126,7 +126,8 @@ const fn table() -> [u16; 256] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::resource::COUNTERS;
+
+    const COUNTERS: &[u8] = b"fence:";
 
     #[test]
     fn slots_are_those_of_the_specification() {

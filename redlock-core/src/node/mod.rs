@@ -318,7 +318,7 @@ mod tests {
     #[test]
     fn debug_of_a_holding_hides_the_value() {
         let value = format!("web-7/3121/{}", "ab".repeat(16));
-        let shown = format!("{:?}", Answer::Held(Holding::by(value.into_bytes())));
+        let shown = format!("{:?}", Vote::Held(Holding::by(value.into_bytes())));
         assert!(
             shown.contains("web-7/3121") && !shown.contains("abab"),
             "{shown}"

@@ -150,6 +150,7 @@ impl ExtensionProof {
 
 #[cfg(test)]
 mod tests {
+    use crate::node::VoteReceiver as _;
     use std::time::Duration;
 
     use super::*;

@@ -114,16 +114,14 @@ impl TokenChoice {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::resource::RESERVED_PREFIX;
     use crate::node::Holding;
-    use crate::node::hash_slot::slot_of;
 
     /// The choice among nodes that granted with these counters; `None` for a node that did not answer.
     fn choice<const N: usize>(counters: [Option<u64>; N]) -> Option<(u64, Vec<usize>)> {
         let granted = |counter| Vote::Granted {
             counter: Some(counter),
             epoch: 0,
-            permits: None,
+            choice: None,
         };
         let votes = counters.map(|counter| counter.map(granted));
         TokenChoice::of(&votes).map(|choice| (choice.count, choice.below))
@@ -148,24 +146,5 @@ mod tests {
         let held = Some(Vote::Held(Holding::default()));
         let uncounted = [held, Some(Vote::GRANTED), Some(Vote::GRANTED)];
         assert!(TokenChoice::of(&uncounted).is_none());
-    }
-
-    #[test]
-    fn a_counter_is_in_the_slot_of_its_lock() {
-        let (mut counters, prefixes) = (Vec::new(), [&b""[..], b"shop:"]);
-        for prefix in prefixes {
-            for name in [&b"order:42"[..], b"{order:42}", b"a{b}c", b"x{", b"\xff"] {
-                let key = [prefix, name].concat();
-                let counter = counter_keys(&Resource::from(key.clone()), prefix);
-                let counter = counter.names().next().unwrap().to_vec();
-                assert_eq!(slot_of(&counter), slot_of(&key), "{}", key.escape_ascii());
-                assert!(counter.starts_with(&[prefix, RESERVED_PREFIX].concat()));
-                counters.push(counter);
-            }
-        }
-        let all = counters.len();
-        counters.sort();
-        counters.dedup();
-        assert_eq!(counters.len(), all, "no two locks share a counter");
     }
 }

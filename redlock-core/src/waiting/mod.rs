@@ -31,7 +31,7 @@ mod queued;
 pub(crate) mod refusal;
 mod several;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod turn;
 #[cfg_attr(
     not(feature = "testing"),

@@ -4,6 +4,8 @@ mod acquire;
 pub(super) mod extend;
 mod kind;
 mod release;
+#[cfg(test)]
+pub(crate) mod tests;
 
 use crate::kinds::Room;
 
@@ -23,5 +25,7 @@ pub(crate) const ROOM: Room = Room {
         &RELEASE_MANY,
         &RELEASE_EACH,
     ],
+    #[cfg(test)]
+    golden: (tests::golden, include_str!("golden.txt")),
     ..Room::EMPTY
 };

@@ -4,6 +4,8 @@ mod acquire;
 mod confirm;
 pub(super) mod counters;
 mod kind;
+#[cfg(test)]
+pub(crate) mod tests;
 
 use crate::kinds::Room;
 
@@ -17,5 +19,7 @@ const COUNTERS: &[u8] = b"fence:";
 pub(crate) const ROOM: Room = Room {
     beside: &[COUNTERS],
     scripts: &[&ACQUIRE_FENCED, &CONFIRM],
+    #[cfg(test)]
+    golden: (tests::golden, include_str!("golden.txt")),
     ..Room::EMPTY
 };

@@ -4,6 +4,8 @@ mod force_release;
 mod holders;
 mod kind;
 mod peek;
+#[cfg(test)]
+pub(crate) mod tests;
 
 use crate::kinds::Room;
 
@@ -14,5 +16,7 @@ pub(crate) use peek::PEEK;
 
 pub(crate) const ROOM: Room = Room {
     scripts: &[&PEEK, &FORCE_RELEASE],
+    #[cfg(test)]
+    golden: (tests::golden, include_str!("golden.txt")),
     ..Room::EMPTY
 };

@@ -212,7 +212,7 @@ fn name_of(plain: &[u8], permit: u16, prefix: &[u8]) -> Vec<u8> {
 }
 
 /// The places that a majority of the `nodes` calls free. What a node granted to this attempt was free there.
-fn free_at_majority(choices: &[Arc<Choice>], nodes: usize) -> BTreeSet<u16> {
+pub(super) fn free_at_majority(choices: &[Arc<Choice>], nodes: usize) -> BTreeSet<u16> {
     let calling = |place: &u16| {
         let calling = choices.iter().filter(|choice| choice.free.contains(place));
         calling.count()

@@ -2,6 +2,8 @@
 
 mod acquire;
 mod kind;
+#[cfg(test)]
+pub(crate) mod tests;
 mod wanted;
 
 use crate::kinds::Room;
@@ -20,5 +22,7 @@ pub(crate) const ROOM: Room = Room {
     beside: &[PERMITS],
     keys: every_key,
     scripts: &[&ACQUIRE_PERMIT],
+    #[cfg(test)]
+    golden: (tests::golden, include_str!("golden.txt")),
     ..Room::EMPTY
 };

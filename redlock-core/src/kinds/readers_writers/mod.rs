@@ -14,6 +14,8 @@ mod keep;
 mod kind;
 mod release;
 mod state;
+#[cfg(test)]
+pub(crate) mod tests;
 mod wanted;
 
 use crate::kinds::Room;
@@ -43,5 +45,7 @@ pub(crate) const ROOM: Room = Room {
         &RESTORE_READ,
         &RELEASE_SHARED,
     ],
+    #[cfg(test)]
+    golden: (tests::golden, include_str!("golden.txt")),
     ..Room::EMPTY
 };

@@ -3,6 +3,8 @@
 mod kind;
 mod record;
 mod run_record;
+#[cfg(test)]
+pub(crate) mod tests;
 
 use crate::kinds::Room;
 
@@ -15,5 +17,7 @@ const RUNS: &[u8] = b"once:";
 pub(crate) const ROOM: Room = Room {
     beside: &[RUNS],
     scripts: &[&REMEMBER, &RECALL],
+    #[cfg(test)]
+    golden: (tests::golden, include_str!("golden.txt")),
     ..Room::EMPTY
 };

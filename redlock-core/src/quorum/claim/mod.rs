@@ -262,6 +262,3 @@ impl Drop for Claim {
 fn millis(ttl: Duration) -> u64 {
     u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX)
 }
-
-#[cfg(test)]
-mod tests;

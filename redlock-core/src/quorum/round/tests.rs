@@ -3,6 +3,8 @@
 use std::task::{Wake, Waker};
 
 use super::*;
+use crate::kinds::looks::inspect;
+use crate::model::resource::Resource;
 use crate::node::Holding;
 
 /// Reads a round when it is dropped, as the end of a task may.
@@ -76,7 +78,8 @@ fn a_node_votes_once() {
 #[test]
 fn a_reply_that_is_dropped_is_a_vote_against() {
     let round = Round::new(1, Goal::Majority);
-    drop(Reply::new(Arc::clone(&round), 0));
+    let call = inspect(&Resource::from("r"));
+    drop(Reply::new(Arc::clone(&round), 0, &call));
     assert!(is_decided(&round));
     assert_eq!(round.tally().failed, 1);
     assert!(

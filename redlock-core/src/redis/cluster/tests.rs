@@ -2,10 +2,11 @@
 
 use super::*;
 use crate::Node as _;
+use crate::kinds::looks::inspect;
+use crate::kinds::plain;
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::NodeErrorKind;
-use crate::quorum::round::{Goal, Round};
 use crate::redis::address::Target;
 use crate::redis::node::RedisNode;
 use layout::{Layout, Range};
@@ -41,18 +42,12 @@ fn layout(port: u16) -> Layout {
     }
 }
 
-fn operation(shared: &ClusterShared, want: Want) -> SharedOperation {
-    let token = OwnerToken::draw("other/1", &*shared.io.environment().entropy);
-    Arc::new(Operation::new(Resource::from("r"), token, want))
-}
-
-fn submission(shared: &ClusterShared, want: Want) -> Submission {
-    let operation = operation(shared, want);
-    Submission::new(operation, Reply::to_nobody(), Route::default())
+fn submission(call: Call) -> Submission {
+    Submission::new(Arc::new(call), Reply::to_nobody(), Route::default())
 }
 
 fn ask(shared: &ClusterShared) {
-    shared.deliver(submission(shared, Want::Inspect));
+    shared.deliver(submission(inspect(&Resource::from("r"))));
 }
 
 #[tokio::test]
@@ -99,38 +94,18 @@ async fn no_counter_goes_down_when_a_master_goes() {
 }
 
 #[tokio::test]
-async fn a_barrier_is_also_behind_what_went_to_a_master_that_is_not_on_the_map() {
+async fn a_cluster_is_drained_once_masters_that_are_not_on_the_map_are_too() {
     let io = IoThread::start().expect("a thread");
     let cluster = Cluster::start(&"a".into(), vec![server(1)], RedisOptions::default(), &io);
     let shared = &cluster.shared;
     shared.apply(layout(1));
     let guest = shared.shard_at(&server(3)).expect("there is room");
-    assert_eq!(cluster.lanes(), 2);
+    assert!(cluster.drained());
+    let token = OwnerToken::draw("other/1", &*io.environment().entropy);
     let ttl = Duration::from_secs(60);
-    let release = Want::Release { ttl };
-    let barrier = async || {
-        let round = Round::new(1, Goal::All);
-        let reply = Reply::new(Arc::clone(&round), 0);
-        cluster.submit_on(1, operation(shared, release), reply);
-        round.decided().await;
-        round.answers().remove(0).expect("it is decided")
-    };
-    assert_eq!(
-        barrier().await,
-        Answer::Absent,
-        "nothing is to be waited for"
-    );
-    assert!(
-        guest
-            .link
-            .inbox
-            .deliver(submission(shared, release))
-            .is_ok()
-    );
-    let Answer::Failed(error) = barrier().await else {
-        panic!("the release was not sent");
-    };
-    assert_eq!(error.kind(), NodeErrorKind::NotConnected);
+    let release = plain(&Resource::from("r")).release(&token, ttl, true);
+    assert!(guest.link.inbox.deliver(submission(release)).is_ok());
+    assert!(!cluster.drained(), "the release was not sent");
 }
 
 #[tokio::test]

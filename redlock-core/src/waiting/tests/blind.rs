@@ -5,24 +5,22 @@ use std::sync::atomic::AtomicU32;
 use super::one_node_less::ABSENCES;
 use super::slow_nodes::{Slow, serve};
 use super::*;
-use crate::kinds::Kind;
-use crate::node::operation::Operation;
 use crate::node::watch::Watch;
-use crate::node::{NodeStatus, Reply};
+use crate::node::{Call, Effect, NodeStatus, Reply};
 
 /// A caller waits for less than this once the trouble is over: the first look is due within a second.
-const SOON: Duration = Duration::from_millis(1100);
+pub(crate) const SOON: Duration = Duration::from_millis(1100);
 
 const DELAY: Duration = Duration::from_secs(600);
 
-fn patient() -> Request {
+pub(crate) fn patient() -> Request {
     let mut request = waiting();
     request.retry.delay = DELAY;
     request
 }
 
 /// The lease of a caller that gets it before `limit` has passed.
-fn acquired_within(limit: Duration, scene: &Scene, acquiring: &mut Acquiring) -> Lease {
+pub(crate) fn acquired_within(limit: Duration, scene: &Scene, acquiring: &mut Acquiring) -> Lease {
     let mut passed = Duration::ZERO;
     loop {
         if let Poll::Ready(lease) = poll(acquiring) {
@@ -35,7 +33,7 @@ fn acquired_within(limit: Duration, scene: &Scene, acquiring: &mut Acquiring) ->
 }
 
 /// Lets time pass for a caller that is not to get the lock.
-fn waits_for(time: Duration, scene: &Scene, acquiring: &mut Acquiring) {
+pub(crate) fn waits_for(time: Duration, scene: &Scene, acquiring: &mut Acquiring) {
     for _ in 0..time.as_millis() / 10 {
         assert!(is_waiting(acquiring));
         scene.clock.advance(MS * 10);
@@ -150,7 +148,7 @@ fn a_node_that_answered_late_tells_of_the_release() {
 }
 
 /// A node whose server tells of no keys: it drops watches, as a node does that was refused.
-struct Untold {
+pub(crate) struct Untold {
     node: MemoryNode,
     is_refused: std::sync::atomic::AtomicBool,
     kept: parking_lot::Mutex<Vec<Watch>>,
@@ -162,11 +160,11 @@ impl Node for Untold {
         self.node.name()
     }
 
-    fn submit(&self, operation: Arc<Operation>, reply: Reply) {
+    fn submit(&self, call: Arc<Call>, reply: Reply) {
         use std::sync::atomic::Ordering::Relaxed;
-        let is_attempt = operation.want().is_acquisition();
+        let is_attempt = call.effect() == Effect::Takes;
         self.attempts.fetch_add(is_attempt.into(), Relaxed);
-        self.node.submit(operation, reply);
+        self.node.submit(call, reply);
     }
 
     fn status(&self) -> NodeStatus {
@@ -183,7 +181,7 @@ impl Node for Untold {
     }
 }
 
-fn untold(scene: &Scene) -> (Vec<Arc<Untold>>, NodeSet, Arc<AtomicU32>) {
+pub(crate) fn untold(scene: &Scene) -> (Vec<Arc<Untold>>, NodeSet, Arc<AtomicU32>) {
     let attempts = Arc::new(AtomicU32::new(0));
     let untold = |node: &MemoryNode| {
         Arc::new(Untold {
@@ -200,7 +198,7 @@ fn untold(scene: &Scene) -> (Vec<Arc<Untold>>, NodeSet, Arc<AtomicU32>) {
 }
 
 /// The attempts at one of three nodes.
-fn made(attempts: &AtomicU32) -> u32 {
+pub(crate) fn made(attempts: &AtomicU32) -> u32 {
     attempts.load(std::sync::atomic::Ordering::Relaxed) / 3
 }
 
@@ -282,29 +280,6 @@ fn looks_use_up_nothing_of_the_retries() {
     }
 }
 
-/// A reader that a waiting writer keeps out. The writer gives up while other readers are in, so the key
-/// stays, and no node tells of it.
-#[test]
-fn a_reader_that_only_a_waiting_writer_keeps_out_asks_again_soon() {
-    let scene = Scene::new();
-    let reads = |key: &str| Request {
-        resource: key.into(),
-        ..patient().kind(Kind::Read)
-    };
-    let inside = scene.acquired(&reads("r"));
-    for node in &scene.nodes {
-        node.put(b"redlock:intent:{r}", b"a writer", SECOND * 60);
-    }
-    scene.clock.advance(SECOND);
-    let mut waits = scene.acquire(&reads("r"));
-    waits_for(MS * 10, &scene, &mut waits);
-    for node in &scene.nodes {
-        node.delete(b"redlock:intent:{r}");
-    }
-    drop(acquired_within(SOON, &scene, &mut waits));
-    drop(inside);
-}
-
 /// The future of the caller with the turn is not polled in its pause.
 #[test]
 fn a_caller_that_is_not_polled_in_a_long_pause_loses_the_turn_soon() {
@@ -338,20 +313,4 @@ fn a_caller_that_meets_another_process_in_its_break_looks_too() {
     );
     scene.free_elsewhere();
     drop(acquired_within(SOON, &scene, &mut next));
-}
-
-#[test]
-fn a_caller_that_no_node_tells_of_permits_looks_too() {
-    let scene = Scene::new();
-    let (_nodes, set, attempts) = untold(&scene);
-    let request = patient().kind(Kind::Permits(2));
-    let holders = [0, 1].map(|_| acquired(&mut scene.acquire_on(&set, &request)));
-    let other = Client::new(scene.client.shared.context.environment.clone());
-    let (nodes, asks) = (Arc::clone(&set), request.clone());
-    let mut waits: Acquiring = Box::pin(async move { other.acquire(&nodes, &asks).await });
-    waits_for(SECOND * 4, &scene, &mut waits);
-    // Those of the holders, the first one, one within 1 s, and one within 2 s of it.
-    assert!((5..=6).contains(&made(&attempts)), "{}", made(&attempts));
-    drop(holders);
-    drop(acquired_within(SECOND * 5, &scene, &mut waits));
 }

@@ -1,44 +1,41 @@
 //! Lines over in-process nodes, which answer at once, with every future polled by hand.
 
-mod blind;
+pub(crate) mod blind;
 mod clock_jump;
 mod handing_over;
 mod late_grants;
 mod one_node_less;
 mod outage;
 mod panicking_nodes;
-mod permit_leases;
-mod permits;
 mod put_back;
-mod readers;
 mod refusals;
 mod sharing;
 mod slow_nodes;
 mod standing;
 mod taking_turns;
 
-use std::future::Future;
-use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
-use std::time::Duration;
+pub(crate) use std::future::Future;
+pub(crate) use std::pin::Pin;
+pub(crate) use std::sync::Arc;
+pub(crate) use std::task::{Context, Poll, Waker};
+pub(crate) use std::time::Duration;
 
-use crate::client::{Client, Settings};
-use crate::env::still_clock::{StillClock, still_clock};
-use crate::env::{Entropy, Environment, Spawn, Task};
-use crate::error::{AcquireError, LeaseEnd};
-use crate::lease::Lease;
-use crate::lease::release::Released;
-use crate::memory::MemoryNode;
-use crate::model::limits::{Renewal, RetryLimit};
-use crate::node::{Node, NodeSet, Remaining};
-use crate::request::Request;
+pub(crate) use crate::client::{Client, Settings};
+pub(crate) use crate::env::still_clock::{StillClock, still_clock};
+pub(crate) use crate::env::{Entropy, Environment, Spawn, Task};
+pub(crate) use crate::error::{AcquireError, LeaseEnd};
+pub(crate) use crate::lease::Lease;
+pub(crate) use crate::lease::release::Released;
+pub(crate) use crate::memory::MemoryNode;
+pub(crate) use crate::model::limits::{Renewal, RetryLimit};
+pub(crate) use crate::node::{Node, NodeSet, Remaining};
+pub(crate) use crate::request::Request;
 
 use super::handover::Handover;
 
-const TTL: Duration = Duration::from_secs(10);
-const SECOND: Duration = Duration::from_secs(1);
-const MS: Duration = Duration::from_millis(1);
+pub(crate) const TTL: Duration = Duration::from_secs(10);
+pub(crate) const SECOND: Duration = Duration::from_secs(1);
+pub(crate) const MS: Duration = Duration::from_millis(1);
 
 /// Counts on.
 struct Counting(std::sync::atomic::AtomicU64);
@@ -58,21 +55,21 @@ impl Spawn for Nowhere {
     fn spawn(&self, _: Task) {}
 }
 
-struct Scene {
-    clock: Arc<StillClock>,
-    nodes: Vec<MemoryNode>,
-    set: NodeSet,
-    client: Client,
+pub(crate) struct Scene {
+    pub(crate) clock: Arc<StillClock>,
+    pub(crate) nodes: Vec<MemoryNode>,
+    pub(crate) set: NodeSet,
+    pub(crate) client: Client,
 }
 
-type Acquiring = Pin<Box<dyn Future<Output = Result<Lease, AcquireError>>>>;
+pub(crate) type Acquiring = Pin<Box<dyn Future<Output = Result<Lease, AcquireError>>>>;
 
 impl Scene {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::with(|_| {})
     }
 
-    fn with(change: impl FnOnce(&mut Settings)) -> Self {
+    pub(crate) fn with(change: impl FnOnce(&mut Settings)) -> Self {
         let (clock, of_code) = still_clock();
         clock.advance(SECOND);
         let node = |name: &str| MemoryNode::new(name, Arc::clone(&of_code));
@@ -94,81 +91,81 @@ impl Scene {
         }
     }
 
-    fn acquire(&self, request: &Request) -> Acquiring {
+    pub(crate) fn acquire(&self, request: &Request) -> Acquiring {
         self.acquire_on(&self.set, request)
     }
 
-    fn acquire_on(&self, nodes: &NodeSet, request: &Request) -> Acquiring {
+    pub(crate) fn acquire_on(&self, nodes: &NodeSet, request: &Request) -> Acquiring {
         let (client, nodes, request) = (self.client.clone(), Arc::clone(nodes), request.clone());
         Box::pin(async move { client.acquire(&nodes, &request).await })
     }
 
     /// The lease of a caller who gets it at once.
-    fn acquired(&self, request: &Request) -> Lease {
+    pub(crate) fn acquired(&self, request: &Request) -> Lease {
         acquired(&mut self.acquire(request))
     }
 
     /// What is under `r` on each of the nodes.
-    fn values(&self) -> Vec<Option<Vec<u8>>> {
+    pub(crate) fn values(&self) -> Vec<Option<Vec<u8>>> {
         self.nodes.iter().map(|node| node.get(b"r")).collect()
     }
 
-    fn is_free(&self) -> bool {
+    pub(crate) fn is_free(&self) -> bool {
         self.values().iter().all(Option::is_none)
     }
 
     /// Has a client of another process hold `r`.
-    fn hold_elsewhere(&self) {
+    pub(crate) fn hold_elsewhere(&self) {
         for node in &self.nodes {
             node.put(b"r", b"someone", SECOND * 60);
         }
     }
 
-    fn free_elsewhere(&self) {
+    pub(crate) fn free_elsewhere(&self) {
         for node in &self.nodes {
             node.delete(b"r");
         }
     }
 }
 
-fn set_of(nodes: &[MemoryNode]) -> NodeSet {
+pub(crate) fn set_of(nodes: &[MemoryNode]) -> NodeSet {
     let nodes = nodes.iter().cloned();
     nodes.map(|node| Arc::new(node) as Arc<dyn Node>).collect()
 }
 
-fn waiting() -> Request {
+pub(crate) fn waiting() -> Request {
     let mut request = Request::new("r").ttl(TTL);
     request.retry.limit = RetryLimit::Forever;
     request
 }
 
-fn once() -> Request {
+pub(crate) fn once() -> Request {
     Request::new("r").ttl(TTL).retries(0)
 }
 
-fn poll<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
+pub(crate) fn poll<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
     Pin::new(future).poll(&mut Context::from_waker(Waker::noop()))
 }
 
-fn is_waiting(acquiring: &mut Acquiring) -> bool {
+pub(crate) fn is_waiting(acquiring: &mut Acquiring) -> bool {
     poll(acquiring).is_pending()
 }
 
-fn acquired(acquiring: &mut Acquiring) -> Lease {
+pub(crate) fn acquired(acquiring: &mut Acquiring) -> Lease {
     match poll(acquiring) {
         Poll::Ready(lease) => lease.unwrap(),
         Poll::Pending => panic!("not acquired"),
     }
 }
 
-fn refused(acquiring: &mut Acquiring) -> AcquireError {
+pub(crate) fn refused(acquiring: &mut Acquiring) -> AcquireError {
     match poll(acquiring) {
         Poll::Ready(refused) => refused.unwrap_err(),
         Poll::Pending => panic!("still waiting"),
     }
 }
 
-fn released(lease: Lease) -> Released {
+pub(crate) fn released(lease: Lease) -> Released {
     match poll(&mut Box::pin(lease.release())) {
         Poll::Ready(released) => released,
         Poll::Pending => panic!("not released at once"),

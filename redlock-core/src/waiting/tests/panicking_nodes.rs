@@ -1,8 +1,7 @@
 //! A node that panics when an operation is handed to it.
 
 use super::*;
-use crate::node::operation::Operation;
-use crate::node::{NodeStatus, Reply};
+use crate::node::{Call, NodeStatus, Reply};
 
 struct Bomb;
 
@@ -11,7 +10,7 @@ impl Node for Bomb {
         "bomb"
     }
 
-    fn submit(&self, _: Arc<Operation>, _: Reply) {
+    fn submit(&self, _: Arc<Call>, _: Reply) {
         panic!("a bomb");
     }
 
@@ -36,14 +35,6 @@ fn a_node_that_panics_costs_its_own_vote() {
     assert!(poll(&mut Box::pin(lease.extend(TTL))).is_ready());
     assert_eq!(released(lease), Released::Confirmed);
     assert!(scene.is_free());
-}
-
-#[test]
-fn a_barrier_names_the_node_that_panics_and_asks_the_others() {
-    let scene = Scene::new();
-    let set = bombed(&scene);
-    let mut flushed = Box::pin(scene.client.flush(&set, SECOND));
-    assert_eq!(poll(&mut flushed), Poll::Ready(vec!["bomb".to_owned()]));
 }
 
 #[test]

@@ -3,8 +3,7 @@
 use parking_lot::Mutex;
 
 use super::*;
-use crate::node::operation::{Operation, Want};
-use crate::node::{NodeStatus, Reply};
+use crate::node::{Call, Effect, NodeStatus, Reply};
 
 /// Has the holder leave right before the keys are put back at this node.
 struct Leaves {
@@ -17,12 +16,12 @@ impl Node for Leaves {
         self.node.name()
     }
 
-    fn submit(&self, operation: Arc<Operation>, reply: Reply) {
-        if matches!(operation.want(), Want::Restore { .. }) {
+    fn submit(&self, call: Arc<Call>, reply: Reply) {
+        if call.effect() == Effect::PutsBack {
             let lease = self.lease.lock().take();
             drop(lease);
         }
-        self.node.submit(operation, reply);
+        self.node.submit(call, reply);
     }
 
     fn status(&self) -> NodeStatus {

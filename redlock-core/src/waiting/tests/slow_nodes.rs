@@ -3,14 +3,13 @@
 use parking_lot::Mutex;
 
 use super::*;
-use crate::node::operation::{Operation, Want};
 use crate::node::watch::Watch;
-use crate::node::{NodeStatus, Reply};
+use crate::node::{Call, Effect, NodeStatus, Reply};
 
 /// Answers when it is told to.
 pub(super) struct Slow {
     node: MemoryNode,
-    asked: Mutex<Vec<(Arc<Operation>, Reply)>>,
+    asked: Mutex<Vec<(Arc<Call>, Reply)>>,
     abstains: std::sync::atomic::AtomicBool,
     hesitates: std::sync::atomic::AtomicBool,
 }
@@ -45,8 +44,8 @@ impl Slow {
 
     fn serve(&self) {
         let asked = std::mem::take(&mut *self.asked.lock());
-        for (operation, reply) in asked {
-            self.node.submit(operation, reply);
+        for (call, reply) in asked {
+            self.node.submit(call, reply);
         }
     }
 }
@@ -62,16 +61,16 @@ impl Node for Slow {
         self.node.name()
     }
 
-    fn submit(&self, operation: Arc<Operation>, reply: Reply) {
+    fn submit(&self, call: Arc<Call>, reply: Reply) {
         use std::sync::atomic::Ordering::Relaxed;
-        let is_release = matches!(operation.want(), Want::Release { .. });
+        let is_release = call.is_release();
         if self.abstains.load(Relaxed) && !is_release {
             // As a node does that votes no: releases go out.
             drop(reply);
         } else if self.hesitates.load(Relaxed) {
-            self.asked.lock().push((operation, reply));
+            self.asked.lock().push((call, reply));
         } else {
-            self.node.submit(operation, reply);
+            self.node.submit(call, reply);
         }
     }
 
@@ -265,15 +264,12 @@ fn a_break_is_not_over_because_the_one_who_took_it_has_gone() {
     serve(&slow);
     assert!(is_waiting(&mut second));
     let asked = std::mem::take(&mut *slow[0].asked.lock());
-    let wants: Vec<_> = asked
-        .iter()
-        .map(|(operation, _)| operation.want())
-        .collect();
+    let effects: Vec<_> = asked.iter().map(|(call, _)| call.effect()).collect();
     for node in &slow {
         node.hesitates
             .store(false, std::sync::atomic::Ordering::Relaxed);
     }
-    assert!(wants.iter().all(|want| *want == Want::Inspect), "{wants:?}");
+    assert!(effects.iter().all(|it| *it == Effect::Looks), "{effects:?}");
 }
 
 /// As in a stream of futures whose task is busy elsewhere.

@@ -4,9 +4,8 @@ use parking_lot::Mutex;
 
 use super::*;
 use crate::model::resource::Resource;
-use crate::node::operation::{Operation, Want};
 use crate::node::watch::Watch;
-use crate::node::{NodeStatus, Reply};
+use crate::node::{Call, Effect, NodeStatus, Reply};
 
 /// A node that records the operations it was asked. Another client may come between two of them.
 struct Told {
@@ -50,10 +49,10 @@ impl Node for Told {
         self.node.name()
     }
 
-    fn submit(&self, operation: Arc<Operation>, reply: Reply) {
-        let want = match operation.want() {
-            Want::Inspect => "PTTL",
-            Want::Acquire { .. } => "SET",
+    fn submit(&self, call: Arc<Call>, reply: Reply) {
+        let want = match call.effect() {
+            Effect::Looks => "PTTL",
+            Effect::Takes => "SET",
             _ => "release",
         };
         if self.seat == 0 {
@@ -64,7 +63,7 @@ impl Node for Told {
                 self.shared.hold(who);
             }
         }
-        self.node.submit(operation, reply);
+        self.node.submit(call, reply);
     }
 
     fn status(&self) -> NodeStatus {

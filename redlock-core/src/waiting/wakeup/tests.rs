@@ -7,8 +7,9 @@ use std::time::Duration;
 use super::*;
 use crate::MemoryNode;
 use crate::env::still_clock::still_clock;
-use crate::node::operation::Operation;
-use crate::node::{Holding, Node, NodeError, NodeErrorKind, NodeStatus, Reply, Vote};
+use crate::node::{
+    Call, Holding, Node, NodeError, NodeErrorKind, NodeStatus, Reply, Vote, VoteReceiver as _,
+};
 use crate::quorum::round::Goal;
 
 /// Says what the test says.
@@ -32,7 +33,7 @@ impl Node for Teller {
         "teller"
     }
 
-    fn submit(&self, _operation: Arc<Operation>, reply: Reply) {
+    fn submit(&self, _call: Arc<Call>, reply: Reply) {
         drop(reply);
     }
 
@@ -306,7 +307,7 @@ fn a_node_that_cannot_watch_is_blind() {
             "plain"
         }
 
-        fn submit(&self, _operation: Arc<Operation>, reply: Reply) {
+        fn submit(&self, _call: Arc<Call>, reply: Reply) {
             drop(reply);
         }
 

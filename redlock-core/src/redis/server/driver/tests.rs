@@ -10,10 +10,11 @@ use tokio::net::UnixStream;
 
 use super::*;
 use crate::env::{Clock, Moment, Sleep};
+use crate::kinds::exclusive::RELEASE_EACH;
+use crate::kinds::plain;
 use crate::model::resource::Resource;
 use crate::model::token::TokenSource;
-use crate::node::operation::{Operation, Want};
-use crate::node::{NodeStatus, Reply};
+use crate::node::{Call, NodeStatus, Reply};
 use crate::quorum::round::{Goal, Round};
 use crate::redis::connection::backoff::SPREAD;
 use crate::redis::protocol::wire::{Value, decode};
@@ -169,11 +170,9 @@ fn greet(command: &str, version: &str) -> String {
     }
 }
 
-fn release(io: &IoThread) -> Arc<Operation> {
+fn release(io: &IoThread) -> Arc<Call> {
     let token = TokenSource::new().fresh(&*io.environment().entropy);
-    let ttl = Duration::from_secs(60);
-    let want = Want::Release { ttl };
-    Arc::new(Operation::new(Resource::from("r"), token, want))
+    Arc::new(plain(&Resource::from("r")).release(&token, Duration::from_secs(60), true))
 }
 
 /// Waits until the node votes (`votes`) or does not. Returns the reason why it does not.
@@ -198,7 +197,9 @@ async fn a_connection_that_was_of_use_is_made_anew_without_a_longer_pause() {
         peer.shake_hands().await;
         until(&inbox, true).await;
         let round = Round::new(1, Goal::All);
-        inbox.submit(release(&io), Reply::new(Arc::clone(&round), 0));
+        let release = release(&io);
+        let reply = Reply::new(Arc::clone(&round), 0, &release);
+        inbox.submit(release, reply);
         peer.command().await;
         peer.answer(":1\r\n").await;
         round.decided().await;
@@ -277,6 +278,7 @@ async fn a_server_that_is_too_old_does_not_vote_and_says_which_version_it_has() 
 #[tokio::test(start_paused = true)]
 async fn releases_go_in_one_call_only_if_the_greeting_has_found_it_allowed() {
     let io = IoThread::start().unwrap();
+    let trial = format!("EVAL {}", RELEASE_EACH.text().unwrap());
     for (place, is_allowed) in [true, false].into_iter().enumerate() {
         let at = Server::start(&format!("calls-{place}"));
         let (driver, inbox) = at.driver(&io);
@@ -284,7 +286,7 @@ async fn releases_go_in_one_call_only_if_the_greeting_has_found_it_allowed() {
         let mut peer = at.accept().await;
         loop {
             let command = peer.command().await;
-            if command.starts_with("EVAL local held, ours") && !is_allowed {
+            if command.starts_with(&trial) && !is_allowed {
                 peer.answer("-NOPERM no permissions to run the 'mget' command\r\n")
                     .await;
                 continue;
@@ -344,7 +346,9 @@ async fn a_driver_that_panics_goes_on_with_another_connection_and_repeats_its_re
     tokio::time::advance(RedisOptions::default().heartbeat).await;
     assert_eq!(peer.command().await, "TIME");
     let round = Round::new(1, Goal::All);
-    inbox.submit(release(&io), Reply::new(Arc::clone(&round), 0));
+    let release = release(&io);
+    let reply = Reply::new(Arc::clone(&round), 0, &release);
+    inbox.submit(release, reply);
     let sent = peer.command().await;
 
     clock.panics.store(true, Ordering::Relaxed);

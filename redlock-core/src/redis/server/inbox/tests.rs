@@ -5,8 +5,9 @@ use std::task::Waker;
 use tokio::time::Instant;
 
 use super::*;
+use crate::kinds::plain;
 use crate::model::resource::Resource;
-use crate::model::token::TokenSource;
+use crate::model::token::{OwnerToken, TokenSource};
 use crate::node::NodeStatus;
 use crate::quorum::round::{Goal, Round};
 
@@ -24,20 +25,21 @@ fn look(inbox: &Inbox) -> (Taken, usize) {
     (found, taken.len())
 }
 
-fn release() -> Arc<Operation> {
+const TTL: Duration = Duration::from_secs(60);
+
+fn token() -> OwnerToken {
     let io = crate::IoThread::start().unwrap();
-    let token = TokenSource::new().fresh(&*io.environment().entropy);
-    let ttl = Duration::from_secs(60);
-    Arc::new(Operation::new(
-        Resource::from("r"),
-        token,
-        Want::Release { ttl },
-    ))
+    TokenSource::new().fresh(&*io.environment().entropy)
 }
 
-fn submit(inbox: &Inbox, operation: &Arc<Operation>) -> Arc<Round> {
+fn release() -> Arc<Call> {
+    Arc::new(plain(&Resource::from("r")).release(&token(), TTL, true))
+}
+
+fn submit(inbox: &Inbox, call: &Arc<Call>) -> Arc<Round> {
     let round = Round::new(1, Goal::All);
-    inbox.submit(Arc::clone(operation), Reply::new(Arc::clone(&round), 0));
+    let reply = Reply::new(Arc::clone(&round), 0, call);
+    inbox.submit(Arc::clone(call), reply);
     round
 }
 
@@ -103,22 +105,18 @@ fn a_node_in_quarantine_is_sent_releases() {
 #[test]
 fn an_acquisition_is_taken_to_no_other_server_once_its_release_may_be_there() {
     let inbox = open();
-    let io = crate::IoThread::start().unwrap();
-    let token = TokenSource::new().fresh(&*io.environment().entropy);
-    let (ttl, hint) = (Duration::from_secs(60), 0);
-    let acquire = Want::Acquire { ttl, hint };
-    let acquisition = Arc::new(Operation::new(Resource::from("r"), token, acquire));
-    let taken_on = |operation: &Arc<Operation>, is_retracted: bool| {
+    let acquisition = Arc::new(plain(&Resource::from("r")).acquire(&token(), TTL, 0));
+    let taken_on = |call: &Arc<Call>, is_retracted: bool| {
         let round = Round::new(1, Goal::All);
         if is_retracted {
             round.retract();
         }
-        let reply = Reply::new(Arc::clone(&round), 0);
+        let reply = Reply::new(Arc::clone(&round), 0, call);
         let route = Route {
             hops: 1,
             ..Route::default()
         };
-        let submission = Submission::new(Arc::clone(operation), reply, route);
+        let submission = Submission::new(Arc::clone(call), reply, route);
         assert!(inbox.deliver(submission).is_ok());
         (look(&inbox).1 == 1, round)
     };
@@ -136,8 +134,7 @@ fn a_server_that_was_replaced_takes_nothing_and_keeps_nothing() {
     inbox.close(&error(), Vec::new());
     submit(&inbox, &release());
     assert_eq!(inbox.retire(error()).len(), 1, "what was owed");
-    let reply = Reply::new(Round::new(1, Goal::All), 0);
-    let submission = Submission::new(release(), reply, Route::default());
+    let submission = Submission::new(release(), Reply::to_nobody(), Route::default());
     assert!(inbox.deliver(submission).is_err());
 
     // Releases that the driver leaves at its end can still be taken out.
@@ -188,7 +185,7 @@ fn a_release_is_owed_by_the_time_of_the_library() {
         runtime.enable_time().start_paused(true).build().unwrap()
     };
     let (library, caller) = (paused(), paused());
-    let (hour, ttl) = (Duration::from_secs(3600), Duration::from_secs(60));
+    let hour = Duration::from_secs(3600);
     let inbox = || {
         let time = LibraryTime::of(Some(library.handle().clone()));
         let log = NodeLog::new("a".into(), &by_hand().2);
@@ -197,7 +194,7 @@ fn a_release_is_owed_by_the_time_of_the_library() {
     let is_owed_for_the_ttl = |inbox: &Inbox| {
         let now = library.block_on(async { Instant::now() });
         assert!(inbox.owes(now), "kept");
-        assert!(!inbox.owes(now + ttl), "and dropped");
+        assert!(!inbox.owes(now + TTL), "and dropped");
     };
     // A caller whose clock a test has moved.
     caller.block_on(tokio::time::advance(hour));

@@ -10,8 +10,7 @@ use crate::env::Clock;
 use crate::env::io_thread::IoThread;
 use crate::env::still_clock::{StillClock, still_clock};
 use crate::model::resource::Resource;
-use crate::node::operation::Operation;
-use crate::node::{Node, NodeSet, NodeStatus, Reply};
+use crate::node::{Call, Node, NodeSet, NodeStatus, Reply};
 use crate::redis::address::Target;
 use crate::redis::{RedisAddress, RedisOptions};
 use crate::waiting::wakeup::QuorumWatch;
@@ -24,7 +23,7 @@ impl Node for Spot {
         "spot"
     }
 
-    fn submit(&self, _operation: Arc<Operation>, reply: Reply) {
+    fn submit(&self, _call: Arc<Call>, reply: Reply) {
         drop(reply);
     }
 

@@ -112,7 +112,7 @@ impl Scene {
                 stream: Box::new(stream),
                 socket: Some(socket),
                 allowed: Allowed {
-                    release_each: true,
+                    joins: true,
                     ..Allowed::default()
                 },
                 facts: Facts::of_role(false),
@@ -155,11 +155,11 @@ impl Scene {
     }
 
     fn submit(&self) -> Arc<Round> {
-        submit(&self.inbox, &self.io, Want::Acquire { ttl: TTL, hint: 0 })
+        submit(&self.inbox, &self.io, ACQUIRE)
     }
 
     fn submit_release(&self) -> Arc<Round> {
-        submit(&self.inbox, &self.io, Want::Release { ttl: TTL })
+        submit(&self.inbox, &self.io, RELEASE)
     }
 
     /// Operations one after the other, by a caller in `runtime`.
@@ -328,7 +328,7 @@ fn an_operation_that_comes_before_the_loan_does_not_wait_for_the_runtime() {
         if inbox.is_loan_wanted() {
             // The caller is on a thread without a runtime.
             let submitted = std::thread::scope(|scope| {
-                let want = Want::Acquire { ttl: TTL, hint: 0 };
+                let want = ACQUIRE;
                 let io = &io;
                 scope.spawn(move || submit(inbox, io, want)).join()
             });

@@ -12,11 +12,12 @@ use super::*;
 use crate::IoThread;
 use crate::env::still_clock::still_clock;
 use crate::env::tasks::by_hand;
+use crate::kinds::looks::inspect;
+use crate::kinds::plain;
 use crate::model::resource::Resource;
 use crate::model::token::{OwnerToken, TokenSource};
 use crate::node::log::NodeLog;
-use crate::node::operation::{Operation, Want};
-use crate::node::{Answer, NodeStatus};
+use crate::node::{NodeStatus, Vote};
 use crate::quorum::round::{Goal, Round};
 use crate::redis::connection::handshake::Allowed;
 use crate::redis::connection::vetting::Facts;
@@ -105,14 +106,29 @@ fn look(serve: &mut Serve) {
     assert!(Pin::new(serve).poll(&mut context).is_pending());
 }
 
-fn submit(inbox: &Inbox, io: &IoThread, want: Want) -> Arc<Round> {
-    let token = TokenSource::new().fresh(&*io.environment().entropy);
-    submit_operation(inbox, Operation::new(Resource::from("r"), token, want))
+const TTL: Duration = Duration::from_secs(60);
+
+/// Makes a call of the plain lock on some keys.
+type Make = fn(&Resource, &OwnerToken) -> Call;
+
+const ACQUIRE: Make = |keys, token| plain(keys).acquire(token, TTL, 0);
+const EXTEND: Make = |keys, token| plain(keys).extend(token, TTL);
+const RESTORE: Make = |keys, token| plain(keys).restore(token, TTL);
+const RELEASE: Make = |keys, token| plain(keys).release(token, TTL, true);
+const INSPECT: Make = |keys, _| inspect(keys);
+
+fn fresh(io: &IoThread) -> OwnerToken {
+    TokenSource::new().fresh(&*io.environment().entropy)
 }
 
-fn submit_operation(inbox: &Inbox, operation: Operation) -> Arc<Round> {
-    let round = Round::new(1, Goal::All);
-    inbox.submit(Arc::new(operation), Reply::new(Arc::clone(&round), 0));
+fn submit(inbox: &Inbox, io: &IoThread, make: Make) -> Arc<Round> {
+    submit_call(inbox, make(&Resource::from("r"), &fresh(io)))
+}
+
+fn submit_call(inbox: &Inbox, call: Call) -> Arc<Round> {
+    let (round, call) = (Round::new(1, Goal::All), Arc::new(call));
+    let reply = Reply::new(Arc::clone(&round), 0, &call);
+    inbox.submit(call, reply);
     round
 }
 
@@ -158,15 +174,15 @@ async fn what_is_granted_behind_the_answer_that_it_forgot_is_no_vote() {
     tokio::time::advance(options.heartbeat).await;
     look(&mut serve);
     assert!(socket.take().contains("redlock:marker"));
-    let acquired = submit(&inbox, &io, Want::Acquire { ttl, hint: 0 });
-    let released = submit(&inbox, &io, Want::Release { ttl });
+    let acquired = submit(&inbox, &io, ACQUIRE);
+    let released = submit(&inbox, &io, RELEASE);
     look(&mut serve);
     assert!(socket.take().contains("SET"));
     answer(&mut serve, &mut server, &checked(5_002, None)).await;
     assert!(!is_voting() && inbox.epoch() == 1);
     answer(&mut serve, &mut server, "$-1\r\n:1\r\n").await;
     assert!(
-        matches!(&acquired.answers()[..], [Some(Answer::Failed(error))]
+        matches!(&acquired.answers()[..], [Some(Vote::Failed(error))]
             if error.kind() == NodeErrorKind::Quarantined && error.was_sent()),
         "{:?}",
         acquired.answers(),
@@ -179,9 +195,6 @@ const FORGOTTEN: &str = "-NOSCRIPT No matching script.\r\n";
 #[tokio::test(start_paused = true)]
 async fn what_sets_a_key_is_not_sent_again_behind_what_undoes_it() {
     let io = IoThread::start().unwrap();
-    let fresh = || TokenSource::new().fresh(&*io.environment().entropy);
-    let ttl = Duration::from_secs(1);
-    let acquire = Want::Acquire { ttl, hint: 0 };
     let keys = Resource::all(["a", "b"]);
     let inbox = Arc::new(Inbox::new("a".into(), 100));
     let options = Arc::new(crate::redis::RedisOptions::default());
@@ -191,10 +204,9 @@ async fn what_sets_a_key_is_not_sent_again_behind_what_undoes_it() {
     let mut serve = Serve::new(connected, &inbox, &options, None);
     look(&mut serve);
 
-    let operation = |token: &OwnerToken, want| Operation::new(keys.clone(), token.clone(), want);
-    for want in [acquire, Want::Restore { ttl }] {
-        let token = fresh();
-        let round = submit_operation(&inbox, operation(&token, want));
+    for make in [ACQUIRE, RESTORE] {
+        let token = fresh(&io);
+        let round = submit_call(&inbox, make(&keys, &token));
         look(&mut serve);
         socket.take();
         answer(&mut serve, &mut server, FORGOTTEN).await;
@@ -202,8 +214,8 @@ async fn what_sets_a_key_is_not_sent_again_behind_what_undoes_it() {
         answer(&mut serve, &mut server, ":1\r\n").await;
         assert_eq!(round.tally().granted, 1);
 
-        let round = submit_operation(&inbox, operation(&token, want));
-        let release = submit_operation(&inbox, operation(&token, Want::Release { ttl }));
+        let round = submit_call(&inbox, make(&keys, &token));
+        let release = submit_call(&inbox, RELEASE(&keys, &token));
         look(&mut serve);
         socket.take();
         answer(&mut serve, &mut server, &format!("{FORGOTTEN}:1\r\n")).await;
@@ -237,7 +249,6 @@ impl Sink for Secured {
 #[tokio::test(start_paused = true)]
 async fn what_the_connection_took_and_did_not_send_is_looked_after() {
     let io = IoThread::start().unwrap();
-    let ttl = Duration::from_secs(1);
     let inbox = Arc::new(Inbox::new("a".into(), 100));
     let options = Arc::new(crate::redis::RedisOptions::default());
     let (mut server, reader) = tokio::io::duplex(1 << 16);
@@ -246,7 +257,7 @@ async fn what_the_connection_took_and_did_not_send_is_looked_after() {
     let mut serve = Serve::new(connected, &inbox, &options, None);
     for _ in 0..16 {
         look(&mut serve);
-        let round = submit(&inbox, &io, Want::Acquire { ttl, hint: 0 });
+        let round = submit(&inbox, &io, ACQUIRE);
         secured.is_full.store(true, Ordering::Relaxed);
         look(&mut serve);
         assert!(secured.socket.take().is_empty(), "the socket is full");
@@ -283,7 +294,7 @@ fn connected(reader: impl AsyncRead + Send + Unpin + 'static, sink: &Arc<impl Si
         stream: Box::new(Halves(reader, Arc::clone(sink))),
         socket: None,
         allowed: Allowed {
-            release_each: true,
+            joins: true,
             ..Allowed::default()
         },
         facts: Facts::of_role(false),
@@ -295,7 +306,6 @@ async fn many_answers_are_read_at_once() {
     const ROUNDS: usize = 100;
     const OPERATIONS: usize = 1000;
     let io = IoThread::start().unwrap();
-    let ttl = Duration::from_secs(1);
     let inbox = Arc::new(Inbox::new("a".into(), OPERATIONS));
     let options = Arc::new(crate::redis::RedisOptions::default());
     let (mut server, reader) = tokio::io::duplex(1 << 16);
@@ -306,14 +316,11 @@ async fn many_answers_are_read_at_once() {
     };
     let socket = Arc::new(Socket::default());
     let mut serve = Serve::new(connected(counted, &socket), &inbox, &options, None);
-    let operation = || {
-        let token = TokenSource::new().fresh(&*io.environment().entropy);
-        // Of two keys, so that each is a call of its own.
-        Operation::new(Resource::all(["r", "s"]), token, Want::Release { ttl })
-    };
+    // Of two keys, so that each is a call of its own.
+    let keys = Resource::all(["r", "s"]);
     for _ in 0..ROUNDS {
         for _ in 0..OPERATIONS {
-            submit_operation(&inbox, operation());
+            submit_call(&inbox, RELEASE(&keys, &fresh(&io)));
         }
         look(&mut serve);
         answer(&mut serve, &mut server, &":1\r\n".repeat(OPERATIONS)).await;
@@ -327,34 +334,7 @@ async fn many_answers_are_read_at_once() {
     );
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_server_that_forgot_its_scripts_under_load_costs_one_look_at_what_is_under_way() {
-    const OPERATIONS: usize = 1000;
-    let io = IoThread::start().unwrap();
-    let ttl = Duration::from_secs(1);
-    let inbox = Arc::new(Inbox::new("a".into(), OPERATIONS));
-    let options = Arc::new(crate::redis::RedisOptions::default());
-    let (mut server, reader) = tokio::io::duplex(1 << 16);
-    let socket = Arc::new(Socket::default());
-    let mut serve = Serve::new(connected(reader, &socket), &inbox, &options, None);
-    let keys = Resource::all(["a", "b"]);
-    for _ in 0..OPERATIONS {
-        let token = TokenSource::new().fresh(&*io.environment().entropy);
-        let acquire = Want::Acquire { ttl, hint: 0 };
-        submit_operation(&inbox, Operation::new(keys.clone(), token, acquire));
-    }
-    look(&mut serve);
-    for answered in 1..OPERATIONS {
-        answer(&mut serve, &mut server, FORGOTTEN).await;
-        let left = serve.overtaken.as_ref().map(Overtaken::answers_left);
-        assert_eq!(left, Some(OPERATIONS - 1 - answered), "it is not made anew");
-    }
-    answer(&mut serve, &mut server, FORGOTTEN).await;
-    answer(&mut serve, &mut server, &":1\r\n".repeat(OPERATIONS)).await;
-    assert!(inbox.health().in_flight == 0 && serve.overtaken.is_none());
-}
-
-mod batches;
+mod joined;
 #[cfg(unix)]
 mod lending;
 #[cfg(unix)]

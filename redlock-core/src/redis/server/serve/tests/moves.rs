@@ -10,7 +10,6 @@ use super::*;
 use crate::redis::RedisOptions;
 use crate::redis::connection::movable::Movable;
 
-const TTL: Duration = Duration::from_secs(20);
 const SUSPECT_AFTER: Duration = Duration::from_millis(200);
 
 struct Scene {
@@ -43,7 +42,7 @@ impl Scene {
                 stream: Box::new(socket.clone()),
                 socket: Some(socket),
                 allowed: Allowed {
-                    release_each: true,
+                    joins: true,
                     ..Allowed::default()
                 },
                 facts: Facts::of_role(false),
@@ -72,7 +71,7 @@ impl Scene {
     /// From the callers' runtime.
     fn submit(&self) -> Arc<Round> {
         let _entered = self.runtime.enter();
-        submit(&self.inbox, &self.io, Want::Acquire { ttl: TTL, hint: 0 })
+        submit(&self.inbox, &self.io, ACQUIRE)
     }
 
     /// The library's thread has time for a few polls.

@@ -2,21 +2,7 @@
 
 use super::*;
 
-const TTL: Duration = Duration::from_secs(60);
 const REFUSED: &str = "-NOREPLICAS Not enough good replicas to write.\r\n";
-
-fn release(io: &IoThread) -> Operation {
-    let token = TokenSource::new().fresh(&*io.environment().entropy);
-    Operation::new(Resource::from("r"), token, Want::Release { ttl: TTL })
-}
-
-fn barrier(inbox: &Inbox, io: &IoThread) -> Arc<Round> {
-    let round = Round::new(1, Goal::All);
-    let reply = Reply::new(Arc::clone(&round), 0);
-    let submission = Submission::barrier(Arc::new(release(io)), reply);
-    assert!(inbox.deliver(submission).is_ok());
-    round
-}
 
 /// A connection, the server at its end, and what is written to it.
 fn served() -> (Arc<Inbox>, tokio::io::DuplexStream, Arc<Socket>, Serve) {
@@ -50,7 +36,7 @@ async fn sent_next(serve: &mut Serve, socket: &Socket) -> (String, Duration) {
 async fn a_release_that_is_answered_with_an_error_is_tried_again_until_it_is_served() {
     let io = IoThread::start().unwrap();
     let (inbox, mut server, socket, mut serve) = served();
-    let round = submit_operation(&inbox, release(&io));
+    let round = submit(&inbox, &io, RELEASE);
     look(&mut serve);
     let first = socket.take();
     answer(&mut serve, &mut server, REFUSED).await;
@@ -74,7 +60,7 @@ async fn a_release_that_is_answered_with_an_error_is_tried_again_until_it_is_ser
     assert!(socket.take().is_empty());
 
     // The next release is tried again after a short pause.
-    submit_operation(&inbox, release(&io));
+    submit(&inbox, &io, RELEASE);
     look(&mut serve);
     socket.take();
     answer(&mut serve, &mut server, REFUSED).await;
@@ -92,7 +78,7 @@ async fn a_server_that_takes_no_releases_is_asked_about_a_few_of_them_a_pause() 
     let io = IoThread::start().unwrap();
     let (inbox, mut server, socket, mut serve) = served();
     for _ in 0..RELEASES {
-        submit_operation(&inbox, release(&io));
+        submit(&inbox, &io, RELEASE);
     }
     look(&mut serve);
     // The calls for many are refused, and then each release by itself.
@@ -136,63 +122,26 @@ async fn a_server_that_takes_no_releases_is_asked_about_a_few_of_them_a_pause() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_barrier_fails_while_a_release_is_owed_which_is_tried_ahead_of_it() {
+async fn a_node_is_drained_once_all_is_answered_and_no_release_is_owed() {
     let io = IoThread::start().unwrap();
     let (inbox, mut server, socket, mut serve) = served();
-    let error = "-NOPERM No permissions to access a key\r\n";
-    submit_operation(&inbox, release(&io));
     look(&mut serve);
-    answer(&mut serve, &mut server, REFUSED).await;
+    assert!(inbox.drained());
+    submit(&inbox, &io, RELEASE);
+    submit(&inbox, &io, INSPECT);
+    assert!(!inbox.drained(), "queued");
+    look(&mut serve);
+    assert!(!inbox.drained(), "unanswered");
+    answer(&mut serve, &mut server, &format!("{REFUSED}:-2\r\n")).await;
+    look(&mut serve);
+    assert!(!inbox.drained(), "owed");
     socket.take();
-
-    let refused = barrier(&inbox, &io);
-    look(&mut serve);
-    assert_eq!(releases(&socket.take()), 2, "what is owed, and the barrier");
-    answer(&mut serve, &mut server, &format!("{REFUSED}:-1\r\n")).await;
-    assert_eq!(refused.tally().failed, 1);
-
-    let passed = barrier(&inbox, &io);
-    look(&mut serve);
-    answer(&mut serve, &mut server, &format!(":1\r\n{error}")).await;
-    assert_eq!(
-        passed.answers(),
-        [Some(Answer::Absent)],
-        "everything is served"
-    );
-}
-
-/// The release goes again behind the barrier, and its answer is not known yet.
-#[tokio::test(start_paused = true)]
-async fn a_barrier_fails_if_a_release_goes_again_behind_it() {
-    let io = IoThread::start().unwrap();
-    let again = [
-        // The script was flushed.
-        (1, FORGOTTEN.to_owned()),
-        // One of two was served, so the other is tried again at once.
-        (2, format!("{REFUSED}:1\r\n")),
-    ];
-    for (owed, answers) in again {
-        let (inbox, mut server, socket, mut serve) = served();
-        for _ in 0..owed {
-            submit_operation(&inbox, release(&io));
-            look(&mut serve);
-            answer(&mut serve, &mut server, REFUSED).await;
-        }
-        socket.take();
-
-        let refused = barrier(&inbox, &io);
-        look(&mut serve);
-        assert_eq!(releases(&socket.take()), owed + 1);
-        answer(&mut serve, &mut server, &format!("{answers}:-1\r\n")).await;
-        assert_eq!(releases(&socket.take()), 1, "one goes again");
-        assert_eq!(refused.tally().failed, 1);
-
-        let passed = barrier(&inbox, &io);
-        look(&mut serve);
-        assert_eq!(releases(&socket.take()), 1);
-        answer(&mut serve, &mut server, ":1\r\n:-1\r\n").await;
-        assert_eq!(passed.answers(), [Some(Answer::Absent)]);
-    }
+    sent_next(&mut serve, &socket).await;
+    assert!(!inbox.drained(), "sent again");
+    answer(&mut serve, &mut server, FORGOTTEN).await;
+    assert!(!inbox.drained(), "sent with its text");
+    answer(&mut serve, &mut server, ":1\r\n").await;
+    assert!(inbox.drained());
 }
 
 #[tokio::test(start_paused = true)]
@@ -210,7 +159,7 @@ async fn what_is_owed_outlives_the_connection() {
             answer(&mut serve, &mut server, REFUSED).await;
             sent_next(&mut serve, &socket).await;
         } else {
-            submit_operation(&inbox, release(&io));
+            submit(&inbox, &io, RELEASE);
             look(&mut serve);
             socket.take();
             answer(&mut serve, &mut server, REFUSED).await;

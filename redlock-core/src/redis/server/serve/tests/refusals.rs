@@ -2,7 +2,6 @@
 
 use super::*;
 
-const TTL: Duration = Duration::from_secs(60);
 const REFUSED: &str = "-OOM command not allowed when used memory > 'maxmemory'.\r\n";
 const GRANTED: &str = "$-1\r\n";
 
@@ -36,15 +35,15 @@ impl<'a> Scene<'a> {
         }
     }
 
-    async fn ask(&mut self, want: Want, reply: &str) {
-        submit(self.inbox, &self.io, want);
+    async fn ask(&mut self, make: Make, reply: &str) {
+        submit(self.inbox, &self.io, make);
         look(&mut self.serve);
         self.socket.take();
         answer(&mut self.serve, &mut self.server, reply).await;
     }
 
     async fn acquire(&mut self, reply: &str) {
-        self.ask(Want::Acquire { ttl: TTL, hint: 0 }, reply).await;
+        self.ask(ACQUIRE, reply).await;
     }
 
     /// Waits for the next probe, and answers it.
@@ -75,7 +74,7 @@ async fn a_server_that_answers_with_errors_counts_as_one_that_does_not_vote() {
         scene.acquire(REFUSED).await;
     }
     assert!(why(&inbox).unwrap().starts_with("OOM"));
-    scene.ask(Want::Extend { ttl: TTL }, ":1\r\n").await;
+    scene.ask(EXTEND, ":1\r\n").await;
     assert!(why(&inbox).is_some(), "it needs no memory for that");
     scene.acquire(GRANTED).await;
     assert_eq!(why(&inbox), None);

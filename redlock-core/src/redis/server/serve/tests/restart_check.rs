@@ -122,8 +122,7 @@ struct AsksAgain {
 
 impl Wake for AsksAgain {
     fn wake(self: Arc<Self>) {
-        let ttl = Duration::from_secs(1);
-        let round = submit(&self.inbox, &self.io, Want::Acquire { ttl, hint: 0 });
+        let round = submit(&self.inbox, &self.io, ACQUIRE);
         *self.again.lock() = Some(round);
     }
 }
@@ -152,7 +151,7 @@ async fn a_server_that_answers_again_votes_at_once_and_behind_a_check() {
     .await;
     assert!(matches!(inbox.status(), NodeStatus::Voting));
 
-    let acquired = submit(&inbox, &io, Want::Acquire { ttl, hint: 0 });
+    let acquired = submit(&inbox, &io, ACQUIRE);
     look(&mut serve);
     tokio::time::advance(options.suspect_after).await;
     look(&mut serve);
@@ -183,7 +182,7 @@ async fn a_server_that_answers_again_votes_at_once_and_behind_a_check() {
     answer(&mut serve, &mut server, &(stepped + "$-1\r\n")).await;
     assert_eq!(inbox.epoch(), 1);
     assert!(
-        matches!(&again.answers()[..], [Some(Answer::Failed(error))]
+        matches!(&again.answers()[..], [Some(Vote::Failed(error))]
             if error.kind() == NodeErrorKind::Quarantined),
         "{:?}",
         again.answers(),

@@ -15,7 +15,7 @@ fn many_callers_of_a_runtime_are_served_there_in_few_writes() {
         let callers = (0..MANY / 2).map(|_| {
             let (inbox, io) = (Arc::clone(&inbox), io.clone());
             tokio::spawn(async move {
-                let round = submit(&inbox, &io, Want::Acquire { ttl: TTL, hint: 0 });
+                let round = submit(&inbox, &io, ACQUIRE);
                 round.decided().await;
                 assert_eq!(round.tally().granted, 1);
             })

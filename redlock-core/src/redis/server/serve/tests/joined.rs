@@ -1,12 +1,7 @@
 //! Releases that are sent in one call.
 
 use super::*;
-use crate::redis::protocol::command::MOST_IN_BATCH;
-
-const TTL: Duration = Duration::from_secs(60);
-const EXTEND: Want = Want::Extend { ttl: TTL };
-const ACQUIRE: Want = Want::Acquire { ttl: TTL, hint: 0 };
-const RELEASE: Want = Want::Release { ttl: TTL };
+use crate::redis::protocol::command::MOST_JOINED;
 
 struct Scene {
     serve: Serve,
@@ -35,12 +30,11 @@ impl Scene {
     }
 
     fn token(&self) -> OwnerToken {
-        TokenSource::new().fresh(&*self.io.environment().entropy)
+        fresh(&self.io)
     }
 
-    fn submit(&self, token: &OwnerToken, want: Want) -> Arc<Round> {
-        let keys = Resource::from(token.short_id());
-        submit_operation(&self.inbox, Operation::new(keys, token.clone(), want))
+    fn submit(&self, token: &OwnerToken, make: Make) -> Arc<Round> {
+        submit_call(&self.inbox, make(&Resource::from(token.short_id()), token))
     }
 
     /// Submits releases of locks of their own.
@@ -81,8 +75,8 @@ async fn releases_that_are_neighbours_go_in_one_call() {
     let first = scene.release(3);
     let extended = scene.submit(&scene.token(), EXTEND);
     let second = scene.release(2);
-    let two_keys = Operation::new(Resource::all(["a", "b"]), scene.token(), RELEASE);
-    let two_keys = submit_operation(&scene.inbox, two_keys);
+    let two_keys = RELEASE(&Resource::all(["a", "b"]), &scene.token());
+    let two_keys = submit_call(&scene.inbox, two_keys);
     let last = scene.release(1);
     assert_eq!(scene.calls(), [3, 1, 2, 2, 1]);
     scene.answer(":1\r\n:1\r\n$2\r\n0-\r\n:1\r\n:1\r\n").await;
@@ -90,16 +84,16 @@ async fn releases_that_are_neighbours_go_in_one_call() {
     assert_eq!(granted(&second), [0; 2]);
     assert!(matches!(
         (&second[0].1.answers()[..], &second[1].1.answers()[..]),
-        ([Some(Answer::Held(_))], [Some(Answer::Absent)])
+        ([Some(Vote::Held(_))], [Some(Vote::Absent)])
     ));
     assert_eq!(extended.tally().granted, 1);
     assert_eq!((two_keys.tally().granted, granted(&last)), (1, vec![1]));
     assert_eq!(scene.calls(), [0; 0], "all are answered");
 
-    let many = scene.release(2 * MOST_IN_BATCH + 2);
-    assert_eq!(scene.calls(), [MOST_IN_BATCH, MOST_IN_BATCH, 2]);
+    let many = scene.release(2 * MOST_JOINED + 2);
+    assert_eq!(scene.calls(), [MOST_JOINED, MOST_JOINED, 2]);
     scene.answer(&":1\r\n".repeat(3)).await;
-    assert_eq!(granted(&many), [1; 2 * MOST_IN_BATCH + 2]);
+    assert_eq!(granted(&many), [1; 2 * MOST_JOINED + 2]);
     assert_eq!(scene.inbox.health().in_flight, 0);
 }
 
@@ -107,17 +101,18 @@ async fn releases_that_are_neighbours_go_in_one_call() {
 async fn an_acquisition_goes_ahead_of_releases_of_other_keys_only() {
     let mut scene = Scene::set();
     let (mine, other) = (scene.token(), scene.token());
-    let named = |key: &str, want| Operation::new(Resource::from(key), scene.token(), want);
-    let both = || Operation::new(Resource::all(["a", "b"]), scene.token(), ACQUIRE);
-    let submit = |operation| submit_operation(&scene.inbox, operation);
+    let submit = |keys: &[&str], make: Make| {
+        let keys = Resource::all(keys.iter().copied());
+        submit_call(&scene.inbox, make(&keys, &scene.token()))
+    };
     scene.submit(&mine, RELEASE);
-    submit(named("free", ACQUIRE));
+    submit(&["free"], ACQUIRE);
     scene.submit(&other, RELEASE);
-    submit(both());
-    submit(named("last", RELEASE));
-    submit(named("last", ACQUIRE));
-    submit(named("last", RELEASE));
-    submit(named("end", Want::Inspect));
+    submit(&["a", "b"], ACQUIRE);
+    submit(&["last"], RELEASE);
+    submit(&["last"], ACQUIRE);
+    submit(&["last"], RELEASE);
+    submit(&["end"], INSPECT);
     look(&mut scene.serve);
     let written = scene.socket.take();
     let words: Vec<_> = written.split("\r\n").collect();
@@ -142,19 +137,6 @@ async fn an_acquisition_goes_ahead_of_releases_of_other_keys_only() {
         ]
     );
     assert!(written.contains(other.short_id()));
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_barrier_is_in_no_call_with_what_it_is_behind() {
-    let mut scene = Scene::set();
-    scene.release(2);
-    let barrier = Operation::new(Resource::from("b"), scene.token(), RELEASE);
-    let round = Round::new(1, Goal::All);
-    let reply = Reply::new(Arc::clone(&round), 0);
-    let barrier = Submission::barrier(Arc::new(barrier), reply);
-    assert!(scene.inbox.deliver(barrier).is_ok());
-    scene.release(2);
-    assert_eq!(scene.calls(), [2, 1, 2]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -221,12 +203,12 @@ async fn releases_of_a_connection_that_breaks_are_owed() {
 #[tokio::test(start_paused = true)]
 async fn releases_that_are_kept_for_the_next_call_are_owed_if_the_connection_breaks() {
     let mut scene = Scene::set();
-    let operation = Operation::new(Resource::from("r"), scene.token(), RELEASE);
+    let release = Arc::new(RELEASE(&Resource::from("r"), &scene.token()));
     let round = Round::new(1, Goal::All);
-    let reply = Reply::new(Arc::clone(&round), 0);
-    let submission = Submission::new(Arc::new(operation), reply, Route::default());
+    let reply = Reply::new(Arc::clone(&round), 0, &release);
+    let submission = Submission::new(release, reply, Route::default());
     let now = Instant::now();
-    assert!(scene.serve.keep_for_batch(submission, now).is_none());
+    assert!(scene.serve.keep(submission, now).is_none());
     scene.serve.abandon();
     assert_eq!(round.tally().failed, 1);
     assert_eq!(scene.inbox.take_owed_batch(9, now).len(), 1);

@@ -1,17 +1,17 @@
-//! Permits over in-process nodes.
+//! Permits over in-process nodes, in lines and under leases.
 
 use parking_lot::Mutex;
 
-use super::*;
 use crate::kinds::Kind;
+use crate::kinds::permits::key_of;
 use crate::model::resource::Resource;
-use crate::node::operation::Operation;
-use crate::node::{NodeStatus, Reply};
-use crate::quorum::permits::key_of;
+use crate::node::{Call, Effect, NodeStatus, Reply};
+use crate::waiting::tests::blind::{acquired_within, made, patient, untold, waits_for};
+use crate::waiting::tests::*;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-pub(super) fn one_of(count: u16) -> Request {
+fn one_of(count: u16) -> Request {
     once().kind(Kind::Permits(count))
 }
 
@@ -19,19 +19,19 @@ fn waiting_for_one_of(count: u16) -> Request {
     waiting().kind(Kind::Permits(count))
 }
 
-pub(super) fn key(permit: u16) -> Vec<u8> {
+fn key(permit: u16) -> Vec<u8> {
     let key = key_of(&Resource::from("r"), permit, b"");
     key.names().next().unwrap().to_vec()
 }
 
 impl Scene {
     /// The permits that have a holder on the node.
-    pub(super) fn permits_at(&self, node: usize) -> Vec<u16> {
+    fn permits_at(&self, node: usize) -> Vec<u16> {
         let is_held = |permit: &u16| self.nodes[node].get(&key(*permit)).is_some();
         (0..256).filter(is_held).collect()
     }
 
-    pub(super) fn no_permit_is_held(&self) -> bool {
+    fn no_permit_is_held(&self) -> bool {
         (0..3).all(|node| self.permits_at(node).is_empty())
     }
 
@@ -261,11 +261,11 @@ impl Node for Counts {
         self.node.name()
     }
 
-    fn submit(&self, operation: Arc<Operation>, reply: Reply) {
-        if operation.want().is_acquisition() {
+    fn submit(&self, call: Arc<Call>, reply: Reply) {
+        if call.effect() == Effect::Takes {
             *self.asked.lock() += 1;
         }
-        self.node.submit(operation, reply);
+        self.node.submit(call, reply);
     }
 
     fn status(&self) -> NodeStatus {
@@ -284,4 +284,36 @@ fn one_permit_is_a_plain_lock_and_stands_in_its_line() {
     assert_eq!(released(lease), Released::HandedOver);
     let next = acquired(&mut next);
     assert_eq!((next.permit(), next.kind()), (None, Kind::Exclusive));
+}
+
+#[test]
+fn a_lease_on_a_permit_is_extended_and_its_lost_keys_are_put_back() {
+    let scene = Scene::new();
+    let lease = scene.acquired(&one_of(4));
+    let held = scene.permits_at(0);
+    scene.nodes[1].delete(&key(held[0]));
+    scene.clock.advance(SECOND * 9);
+    assert!(poll(&mut Box::pin(lease.extend(TTL))).is_ready());
+    scene.clock.advance(SECOND * 9);
+    for node in 0..3 {
+        assert_eq!(scene.permits_at(node), held, "node {node}");
+    }
+    drop(lease);
+    assert!(scene.no_permit_is_held());
+}
+
+#[test]
+fn a_caller_that_no_node_tells_of_permits_looks_too() {
+    let scene = Scene::new();
+    let (_nodes, set, attempts) = untold(&scene);
+    let request = patient().kind(Kind::Permits(2));
+    let holders = [0, 1].map(|_| acquired(&mut scene.acquire_on(&set, &request)));
+    let other = Client::new(scene.client.shared.context.environment.clone());
+    let (nodes, asks) = (Arc::clone(&set), request.clone());
+    let mut waits: Acquiring = Box::pin(async move { other.acquire(&nodes, &asks).await });
+    waits_for(SECOND * 4, &scene, &mut waits);
+    // Those of the holders, the first one, one within 1 s, and one within 2 s of it.
+    assert!((5..=6).contains(&made(&attempts)), "{}", made(&attempts));
+    drop(holders);
+    drop(acquired_within(SECOND * 5, &scene, &mut waits));
 }

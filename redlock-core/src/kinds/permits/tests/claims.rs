@@ -1,12 +1,14 @@
 //! The claim on permits, and nodes that answer late.
 
-use std::collections::BTreeSet;
+use parking_lot::Mutex;
 
 use super::*;
-use crate::env::Entropy;
+use crate::env::Moment;
 use crate::env::still_clock::still_clock;
-use crate::node::{Holding, Node, NodeError, NodeErrorKind, NodeStatus, PermitReport, Reply, Vote};
-use crate::quorum::permits::PermitKeys;
+use crate::node::{
+    Answer, Effect, Node, NodeError, NodeErrorKind, NodeSet, NodeStatus, Reply, Value,
+};
+use crate::quorum::claim::Claim;
 
 const TTL: Duration = Duration::from_secs(10);
 
@@ -15,7 +17,7 @@ const TTL: Duration = Duration::from_secs(10);
 struct Slow {
     /// The names of the keys of each release that it was sent.
     releases: Mutex<Vec<Vec<String>>>,
-    unanswered: Mutex<Option<Reply>>,
+    unanswered: Mutex<Option<(Arc<Call>, Reply)>>,
 }
 
 impl Node for Slow {
@@ -23,12 +25,11 @@ impl Node for Slow {
         "a"
     }
 
-    fn submit(&self, operation: Arc<Operation>, reply: Reply) {
-        let names = operation.keys().names();
-        let names = names.map(|name| String::from_utf8_lossy(name).into_owned());
-        match operation.want() {
-            Want::AcquirePermit { .. } => *self.unanswered.lock() = Some(reply),
-            Want::Release { .. } => self.releases.lock().push(names.collect()),
+    fn submit(&self, call: Arc<Call>, reply: Reply) {
+        let name = |name| String::from_utf8_lossy(name).into_owned();
+        match call.effect() {
+            Effect::Takes => *self.unanswered.lock() = Some((call, reply)),
+            Effect::Undoes(_) => self.releases.lock().push(call.keys().map(name).collect()),
             other => panic!("{other:?}"),
         }
     }
@@ -39,9 +40,25 @@ impl Node for Slow {
 }
 
 impl Slow {
-    fn answer(&self, answer: Vote) {
-        let reply = self.unanswered.lock().take().expect("an acquisition");
-        reply.answer(answer);
+    /// Grants `permit`, while the others are held, or refuses all of them.
+    fn answer(&self, permit: Option<u16>) {
+        let (call, reply) = self.unanswered.lock().take().expect("an acquisition");
+        let taken = permit.map(name);
+        let is_taken = |key| taken.as_ref().is_some_and(|name| name.as_bytes() == key);
+        let bit = |key| if is_taken(key) { b'1' } else { b'0' };
+        let free: Vec<_> = call.keys().map(bit).collect();
+        let value = Value::List(vec![
+            Value::Int(i64::from(taken.is_some())),
+            Value::text(free),
+            Value::Int(-3),
+            Value::Nil,
+        ]);
+        reply.answer(Answer::Reply { value, epoch: 0 });
+    }
+
+    fn fail(&self, error: NodeError) {
+        let (_, reply) = self.unanswered.lock().take().expect("an acquisition");
+        reply.answer(Answer::Failed(error));
     }
 
     /// The releases since the last look.
@@ -50,40 +67,9 @@ impl Slow {
     }
 
     fn is_retracted(&self) -> bool {
-        self.unanswered
-            .lock()
-            .as_ref()
-            .expect("no answer")
-            .is_retracted()
+        let unanswered = self.unanswered.lock();
+        unanswered.as_ref().expect("no answer").1.is_retracted()
     }
-}
-
-struct Fixed;
-
-impl Entropy for Fixed {
-    fn fill(&self, bytes: &mut [u8]) {
-        bytes.fill(1);
-    }
-}
-
-fn granted(permit: u16) -> Vote {
-    Vote::Granted {
-        counter: None,
-        epoch: 0,
-        permits: Some(Arc::new(PermitReport {
-            taken: Some(permit),
-            ..PermitReport::default()
-        })),
-    }
-}
-
-fn failed(was_sent: bool) -> Vote {
-    let error = if was_sent {
-        NodeError::sent(NodeErrorKind::Disconnected, "gone")
-    } else {
-        NodeError::unsent(NodeErrorKind::NotConnected, "not there")
-    };
-    Vote::Failed(error)
 }
 
 fn name(permit: u16) -> String {
@@ -107,16 +93,12 @@ fn won() -> (Arc<Claim>, Vec<Arc<Slow>>) {
         .iter()
         .map(|node| Arc::clone(node) as Arc<dyn Node>)
         .collect();
-    let keys = PermitKeys::new(&Resource::from("r"), 3, b"");
-    let token = OwnerToken::draw("web/1", &Fixed);
-    let order = keys.order(&BTreeSet::new(), &token);
-    let (_, clock) = still_clock();
-    let in_time = (clock, Moment::from_origin(TTL));
-    let (claim, acquisition) =
-        Claim::acquire_permit(&nodes, keys.all(), order, token, TTL, in_time);
-    slow[0].answer(granted(1));
-    slow[1].answer(granted(1));
-    let narrowed = claim.narrow(keys.of(1).unwrap(), &acquisition);
+    let permits = Arc::new(permits("r", 3, ""));
+    let in_time = (still_clock().1, Moment::from_origin(TTL));
+    let (claim, acquisition) = Claim::acquire(&nodes, permits, golden::token(), TTL, in_time, 0);
+    slow[0].answer(Some(1));
+    slow[1].answer(Some(1));
+    let narrowed = claim.narrow(&acquisition).expect("it has won");
     drop(claim);
     for node in &slow {
         assert_eq!(
@@ -131,7 +113,7 @@ fn won() -> (Arc<Claim>, Vec<Arc<Slow>>) {
 #[test]
 fn a_late_node_that_grants_the_same_permit_is_sent_one_release() {
     let (claim, nodes) = won();
-    nodes[2].answer(granted(1));
+    nodes[2].answer(Some(1));
     assert!(nodes.iter().all(|node| node.released().is_empty()));
     claim.release();
     for node in &nodes {
@@ -141,10 +123,15 @@ fn a_late_node_that_grants_the_same_permit_is_sent_one_release() {
 
 #[test]
 fn a_late_node_that_answers_otherwise_is_sent_the_release_of_the_others_at_once() {
-    let refused = || Vote::Held(Holding::default());
-    for answer in [granted(0), granted(2), refused(), failed(true)] {
+    let answers: [fn(&Slow); 4] = [
+        |node| node.answer(Some(0)),
+        |node| node.answer(Some(2)),
+        |node| node.answer(None),
+        |node| node.fail(NodeError::sent(NodeErrorKind::Disconnected, "gone")),
+    ];
+    for answer in answers {
         let (claim, nodes) = won();
-        nodes[2].answer(answer);
+        answer(&nodes[2]);
         assert_eq!(nodes[2].released(), [names(&[0, 2])]);
         drop(claim);
         for node in &nodes {
@@ -156,7 +143,7 @@ fn a_late_node_that_answers_otherwise_is_sent_the_release_of_the_others_at_once(
 #[test]
 fn a_late_node_that_the_acquisition_never_reached_is_sent_nothing() {
     let (claim, nodes) = won();
-    nodes[2].answer(failed(false));
+    nodes[2].fail(NodeError::unsent(NodeErrorKind::NotConnected, "not there"));
     drop(claim);
     assert!(nodes[2].released().is_empty());
 }
@@ -169,7 +156,7 @@ fn a_claim_that_ends_before_a_node_answers_releases_all_permits_there_and_once()
         assert_eq!(node.released(), [names(&[1])]);
     }
     assert_eq!(nodes[2].released(), [names(&[0, 1, 2])]);
-    nodes[2].answer(granted(2));
+    nodes[2].answer(Some(2));
     drop(claim);
     assert!(nodes.iter().all(|node| node.released().is_empty()));
 }
@@ -179,7 +166,7 @@ fn an_answer_that_comes_when_the_claim_is_gone_changes_nothing() {
     let (claim, nodes) = won();
     drop(claim);
     assert_eq!(nodes[2].released(), [names(&[0, 1, 2])]);
-    nodes[2].answer(granted(2));
+    nodes[2].answer(Some(2));
     assert!(nodes[2].released().is_empty());
 }
 

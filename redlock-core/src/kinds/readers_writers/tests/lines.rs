@@ -1,8 +1,10 @@
 //! Readers and writers of several processes, and of one.
 
-use super::*;
 use crate::kinds::Kind;
-use crate::node::{Obstacle, READERS_TURN};
+use crate::kinds::readers_writers::kind::READERS_TURN;
+use crate::node::Obstacle;
+use crate::waiting::tests::blind::{SOON, acquired_within, patient, waits_for};
+use crate::waiting::tests::*;
 
 const INTENT: &[u8] = b"redlock:intent:{r}";
 const READERS: &[u8] = b"redlock:readers:{r}";
@@ -162,7 +164,7 @@ fn the_intent_of_a_writer_that_died_goes_by_itself() {
 fn readers_of_a_process_hold_side_by_side_with_an_entry_each() {
     let scene = Scene::new();
     let leases = [0; 3].map(|_| scene.acquired(&reader()));
-    assert_eq!(scene.nodes[0].readers(READERS).len(), 3);
+    assert_eq!(scene.nodes[0].entries(READERS).len(), 3);
     for lease in leases {
         let writer = refused(&mut scene.acquire(&once().kind(Kind::Write)));
         assert_eq!(obstacle(&writer), Obstacle::Readers);
@@ -180,4 +182,27 @@ fn writers_of_a_process_do_not_hand_the_lock_over() {
     assert!(is_waiting(&mut next));
     assert_eq!(released(first), Released::Confirmed);
     released(acquired(&mut next));
+}
+
+/// A reader that a waiting writer keeps out. The writer gives up while other readers are in, so the key
+/// stays, and no node tells of it.
+#[test]
+fn a_reader_that_only_a_waiting_writer_keeps_out_asks_again_soon() {
+    let scene = Scene::new();
+    let reads = |key: &str| Request {
+        resource: key.into(),
+        ..patient().kind(Kind::Read)
+    };
+    let inside = scene.acquired(&reads("r"));
+    for node in &scene.nodes {
+        node.put(INTENT, b"a writer", SECOND * 60);
+    }
+    scene.clock.advance(SECOND);
+    let mut waits = scene.acquire(&reads("r"));
+    waits_for(MS * 10, &scene, &mut waits);
+    for node in &scene.nodes {
+        node.delete(INTENT);
+    }
+    drop(acquired_within(SOON, &scene, &mut waits));
+    drop(inside);
 }

@@ -1,0 +1,172 @@
+//! Permits: their keys, their order and their calls.
+
+mod claims;
+mod lines;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::AnyPermit;
+use super::kind::free_at_majority;
+use crate::env::io_thread::IoThread;
+use crate::kinds::Kind;
+use crate::kinds::golden::{self, Golden};
+use crate::model::resource::Resource;
+use crate::model::token::OwnerToken;
+use crate::node::hash_slot::slot_of;
+use crate::node::{Call, Choice};
+use crate::quorum::kind::Kind as _;
+use crate::request::Request;
+
+pub(crate) fn golden() -> Vec<Golden> {
+    let calls = [(1, "0"), (3, "2 0 1")].map(|(count, order)| {
+        let permits = AnyPermit::new(&"r".into(), count, b"");
+        permits.released(BTreeSet::from([0, 2]));
+        let name = format!("permit acquire, resource r, permits {order} (from 0) in this order");
+        Golden::new(name, golden::acquire(&permits))
+    });
+    calls.into()
+}
+
+fn token(io: &IoThread) -> OwnerToken {
+    OwnerToken::draw("web/1", &*io.environment().entropy)
+}
+
+fn permits(name: &str, count: u16, prefix: &str) -> AnyPermit {
+    let key = Resource::from(name).with_prefix(prefix.as_bytes());
+    AnyPermit::new(&key, count, prefix.as_bytes())
+}
+
+/// The number of the permit at `place` of the keys of `acquisition`.
+fn number_at(permits: &AnyPermit, acquisition: &Call, place: u16) -> u16 {
+    let chosen = permits.chosen(acquisition, place).unwrap();
+    chosen.number().unwrap()
+}
+
+/// The permits in the order in which nodes try them.
+fn order(permits: &AnyPermit, token: &OwnerToken) -> Vec<u16> {
+    let acquisition = permits.acquire(token, Duration::from_secs(10), 0);
+    let places = 0..permits.count().unwrap();
+    places
+        .map(|place| number_at(permits, &acquisition, place))
+        .collect()
+}
+
+#[test]
+fn permits_are_in_the_slot_of_the_lock_and_no_two_are_one() {
+    let mut seen = Vec::new();
+    for prefix in ["", "shop:", "{shop}:"] {
+        for name in ["order:42", "{order}:42", "a{b}c", "x{"] {
+            let keys = permits(name, 3, prefix).watched();
+            let plain = format!("{prefix}{name}");
+            assert_eq!(keys[0], Resource::from(&*plain));
+            for key in keys {
+                let key = key.names().next().unwrap().to_vec();
+                let shown = key.escape_ascii().to_string();
+                assert_eq!(slot_of(&key), slot_of(plain.as_bytes()), "{shown}");
+                seen.push(key);
+            }
+        }
+    }
+    let all = seen.len();
+    seen.sort();
+    seen.dedup();
+    assert_eq!(seen.len(), all);
+}
+
+#[test]
+fn the_order_follows_from_the_token_and_has_every_permit_once() {
+    let permits = permits("r", 256, "");
+    let io = IoThread::start().unwrap();
+    let (one, two) = (token(&io), token(&io));
+    let mut first = order(&permits, &one);
+    assert_eq!(first, order(&permits, &one));
+    assert_ne!(first, order(&permits, &two));
+    first.sort_unstable();
+    assert!(first.into_iter().eq(0..256));
+}
+
+#[test]
+fn every_permit_is_as_likely_to_be_first_as_any_other() {
+    let permits = permits("r", 4, "");
+    let mut first = [0; 4];
+    let io = IoThread::start().unwrap();
+    for _ in 0..4000 {
+        first[usize::from(order(&permits, &token(&io))[0])] += 1;
+    }
+    // 1000 each, with a standard deviation of 27.
+    assert!(
+        first.iter().all(|count| (800..1200).contains(count)),
+        "{first:?}"
+    );
+}
+
+#[test]
+fn released_permits_and_those_that_a_majority_called_free_come_first_once() {
+    let permits = permits("r", 8, "");
+    let token = token(&IoThread::start().unwrap());
+    let usual = order(&permits, &token);
+    let acquisition = permits.acquire(&token, Duration::from_secs(10), 0);
+    let free = choice(&[5]);
+    permits.learn(&acquisition, &[Arc::clone(&free), free], 3);
+    let called_free = number_at(&permits, &acquisition, 5);
+    let released = (called_free + 1) % 8;
+    permits.released(BTreeSet::from([released]));
+    let first: BTreeSet<_> = order(&permits, &token)[..2].iter().copied().collect();
+    assert_eq!(first, BTreeSet::from([called_free, released]));
+    assert_eq!(order(&permits, &token), usual);
+}
+
+fn choice(free: &[u16]) -> Arc<Choice> {
+    Arc::new(Choice {
+        taken: None,
+        free: free.iter().copied().collect(),
+    })
+}
+
+#[test]
+fn free_is_what_a_majority_of_all_nodes_calls_free() {
+    let free = |choices: &[_], nodes| Vec::from_iter(free_at_majority(choices, nodes));
+    assert_eq!(free(&[choice(&[0, 1, 2]), choice(&[2, 3])], 3), [2]);
+    let choices = [choice(&[0, 1]), choice(&[0, 1]), choice(&[1])];
+    assert_eq!(free(&choices, 5), [1]);
+    assert!(free(&[choice(&[0, 1])], 3).is_empty());
+}
+
+#[test]
+fn one_permit_is_a_plain_lock() {
+    let one = Kind::Permits(1);
+    assert_eq!((one.on_nodes(), one.label()), (Kind::Exclusive, "plain"));
+    assert!(one.covers(Kind::Exclusive) && Kind::Exclusive.covers(one));
+}
+
+#[test]
+fn a_permit_covers_one_of_the_same_number_of_permits() {
+    let eight = Kind::Permits(8);
+    assert!(eight.covers(eight));
+    for other in [Kind::Permits(9), Kind::Exclusive] {
+        assert!(!eight.covers(other) && !other.covers(eight), "{other}");
+    }
+}
+
+#[test]
+fn what_permits_cannot_have_is_refused_by_name() {
+    let refusal = |change: fn(&mut Request)| {
+        let mut request = Request::new("r").kind(Kind::Permits(4));
+        change(&mut request);
+        request.check().unwrap_err().to_string()
+    };
+    assert!(refusal(|r| r.kind = Kind::Permits(257)).contains("more than 256"));
+    let both = refusal(|r| (r.kind, r.resource) = (Kind::Permits(0), Vec::<String>::new().into()));
+    assert!(
+        both.contains("empty list") && both.contains("`permits` of 0"),
+        "{both}"
+    );
+    assert!(Request::new("r").kind(Kind::Permits(256)).check().is_ok());
+    assert!(refusal(|r| r.fencing = true).contains("`fencing` with"));
+    let several = refusal(|r| r.resource = ["a", "b"].into());
+    assert!(several.contains("several resources"), "{several}");
+    let job = refusal(|r| r.once_per = Some(Duration::from_secs(60)));
+    assert!(job.contains("`once_per` with"), "{job}");
+}
