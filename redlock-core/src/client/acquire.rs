@@ -84,7 +84,7 @@ impl Client {
             .await?;
         let lease = loop {
             if let Some(left) = left_claim.take() {
-                if left.suits(request, context.clock()) {
+                if left.suits(request, &*kind, context.clock()) {
                     break self.shared.take_over(left, request, &budget, turn);
                 }
                 // The release goes ahead of the acquisition on each connection, without a round trip between
