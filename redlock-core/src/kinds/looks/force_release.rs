@@ -1,6 +1,6 @@
 //! Taking a lock from its holders.
 
-use crate::kinds::readers_writers::INTENTS;
+use super::INTENTS;
 use crate::model::resource::RESERVED_PREFIX;
 use crate::node::READERS_MARKER;
 use crate::node::script::{Code, Script};

@@ -14,6 +14,9 @@ pub(crate) use holders::Holders;
 pub(crate) use kind::{force_release, inspect, number, peek};
 pub(crate) use peek::PEEK;
 
+/// The beginning of the keys with the name of a waiting caller, after `redlock:`.
+pub(in crate::kinds) const INTENTS: &[u8] = b"intent:";
+
 pub(crate) const ROOM: Room = Room {
     scripts: &[&PEEK, &FORCE_RELEASE],
     #[cfg(test)]

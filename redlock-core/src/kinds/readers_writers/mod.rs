@@ -19,6 +19,7 @@ pub(crate) mod tests;
 mod wanted;
 
 use crate::kinds::Room;
+use crate::kinds::looks::INTENTS;
 
 pub(crate) use acquire::{ACQUIRE_READ, ACQUIRE_WRITE};
 pub(crate) use keep::{CONFIRM_READ, EXTEND_READ, RESTORE_READ};
@@ -28,8 +29,6 @@ pub(crate) use wanted::{Read, Write};
 
 /// The beginning of the keys that list readers, after `redlock:`.
 const READERS: &[u8] = b"readers:";
-/// The beginning of the keys of waiting writers, after `redlock:`.
-pub(in crate::kinds) const INTENTS: &[u8] = b"intent:";
 /// The beginning of the keys that say whether readers go first, after `redlock:`.
 const TURNS: &[u8] = b"turn:";
 
