@@ -10,6 +10,7 @@ use crate::args::Args;
 use crate::captured::captured;
 use crate::errors::Errors;
 use crate::function::Function;
+use crate::mode::check_mode;
 use crate::names::Names;
 use crate::note;
 use crate::output::response;
@@ -43,7 +44,16 @@ pub(crate) fn check(args: &Args, function: Option<&Function>, errors: &mut Error
     let settings = settings(args, &parameters, errors);
     check_times(args, &settings, errors);
     check_permits(args, &settings, resource.as_ref(), errors);
-    check_mode(args, resource.as_ref(), &settings, errors);
+    check_mode(args, &settings, resource.as_ref(), errors);
+    for (index, one) in Key::KINDS.iter().enumerate() {
+        for other in &Key::KINDS[index + 1..] {
+            if let Some(later) = args.later_of(*one, *other) {
+                let (one, other) = (one.name(), other.name());
+                let message = format!("`{one}` and `{other}` ask for two kinds of lock; keep one");
+                errors.at(later, message);
+            }
+        }
+    }
     if let Some(later) = args.later_of(Key::Wait, Key::RetryCount) {
         let message = "`wait` and `retry_count` both say when to give up; keep one";
         errors.at(later, message);
@@ -94,37 +104,6 @@ pub(crate) fn check(args: &Args, function: Option<&Function>, errors: &mut Error
         guard,
         captured: function.map_or_else(Vec::new, |function| captured(function, args)),
     })
-}
-
-/// Reports what readers and writers cannot have.
-fn check_mode(
-    args: &Args,
-    resource: Option<&plan::Resource>,
-    settings: &Settings,
-    errors: &mut Errors,
-) {
-    let Some(value) = args.get(Key::Mode) else {
-        return;
-    };
-    if let Some(plan::Resource::All(names)) = resource
-        && names.len() > 1
-    {
-        errors.under(
-            value,
-            "readers and writers share one name; lock several names without a `mode`, or what they have in \
-             common",
-        );
-    }
-    let reads = matches!(
-        settings.get(Key::Mode),
-        Some(Setting::Literal(Value::Variant(["Mode", "Read"])))
-    );
-    if reads && let Some(value) = args.get(Key::OncePer) {
-        errors.under(
-            value,
-            "`once_per` is for a job, and readers run side by side; leave it out, or write `mode = \"write\"`",
-        );
-    }
 }
 
 /// The values of all parameters for which the runtime has a setter.

@@ -25,6 +25,7 @@ mod errors;
 mod expand;
 mod function;
 mod lifetimes;
+mod mode;
 mod names;
 mod note;
 mod output;

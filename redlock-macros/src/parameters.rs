@@ -103,6 +103,9 @@ parameters! {
 }
 
 impl Key {
+    /// Those that say the kind of the lock.
+    pub(crate) const KINDS: &[Self] = &[Self::Permits, Self::Mode];
+
     /// The parameter of that name.
     pub(crate) fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|key| key.name() == name)

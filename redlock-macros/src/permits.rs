@@ -18,11 +18,6 @@ pub(crate) fn check_permits(
     let Some(permits) = args.get(Key::Permits) else {
         return;
     };
-    if let Some(later) = args.later_of(Key::Mode, Key::Permits) {
-        let message =
-            "a reader has no permit, and a writer is alone; keep one of `mode` and `permits`";
-        errors.at(later, message);
-    }
     let count = settings.count(Key::Permits);
     if count.is_some_and(|count| !(1..=MAX_PERMITS).contains(&count)) {
         let message = format!(
