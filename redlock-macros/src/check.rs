@@ -16,7 +16,7 @@ use crate::note;
 use crate::output::response;
 use crate::parameters::Key;
 use crate::permits::check_permits;
-use crate::plan::{self, IfLocked, Plan, Setting, Settings, Value};
+use crate::plan::{IfLocked, Plan, Setting, Settings, Value};
 use crate::resource;
 use crate::times::check_times;
 use crate::value::{bare, lower, word};

@@ -102,6 +102,12 @@ impl Kind {
         self.with(Wants::excludes_its_like)
     }
 
+    /// True if a node's user needs more permissions than for other kinds:
+    /// [`NodeHealth::mend`](crate::node::NodeHealth::mend) names those that are missing.
+    pub fn needs_more_commands(self) -> bool {
+        self.with(Wants::needs_more_commands)
+    }
+
     /// The kind in a word, as a label of a metric.
     pub fn label(self) -> &'static str {
         self.on_nodes().with(Wants::label)

@@ -30,6 +30,11 @@ pub(crate) trait Wants: fmt::Display {
         None
     }
 
+    /// True if its scripts need commands that not every lock needs: see [`Room::commands`].
+    fn needs_more_commands(&self) -> bool {
+        false
+    }
+
     /// True if a holder excludes others of its kind in other processes.
     fn excludes_its_like(&self) -> bool {
         true

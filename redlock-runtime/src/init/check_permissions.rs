@@ -11,8 +11,8 @@ use crate::site::Site;
 use super::check_sites::{options_of, override_of, pools_of};
 use super::overrides::Overridden;
 
-/// Refuses each function with a `mode` that no majority of its pools allows. Every connection tries the commands
-/// that all locks need; only readers and writers need more. If a minority lacks them, the log has a warning.
+/// Refuses each function whose kind of lock no majority of its pools allows. Every connection tries the commands
+/// that all locks need; some kinds need more. If a minority lacks them, the log has a warning.
 pub(crate) fn check_permissions(
     config: &Config,
     sites: &[&'static Site],
@@ -22,9 +22,13 @@ pub(crate) fn check_permissions(
     let mut problems = Vec::new();
     for site in sites {
         let own = override_of(overridden, site);
-        if options_of(config, site, own).mode.is_none() {
+        let kinds = options_of(config, site, own).decided(false).kinds();
+        let Some((_, kind)) = kinds
+            .into_iter()
+            .find(|(_, kind)| kind.needs_more_commands())
+        else {
             continue;
-        }
+        };
         let names = pools_of(config, site, own);
         let mend = |name: &String| {
             let node = &pools.get(name)?.node;
@@ -35,8 +39,7 @@ pub(crate) fn check_permissions(
             continue;
         }
         let text = format!(
-            "{site} has a `mode`, and {} of its {} pools do not allow their user the commands of readers and \
-             writers; run {}",
+            "{site} takes {kind}, and {} of its {} pools do not allow their user the commands that this needs; run {}",
             lacking.len(),
             names.len(),
             lacking.join("; "),

@@ -39,6 +39,10 @@ impl Wants for Read {
     fn is_covered_by_being_alone(&self) -> bool {
         true
     }
+
+    fn needs_more_commands(&self) -> bool {
+        true
+    }
 }
 
 impl Wants for Write {
@@ -59,6 +63,10 @@ impl Wants for Write {
     }
 
     fn is_covered_by_being_alone(&self) -> bool {
+        true
+    }
+
+    fn needs_more_commands(&self) -> bool {
         true
     }
 }
