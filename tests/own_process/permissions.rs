@@ -40,8 +40,8 @@ async fn init_names_function_pool_and_command_and_the_line_that_it_gives_is_enou
     assert_eq!(
         refused.problems(),
         [format!(
-            "`permissions::shows` (tests/own_process/permissions.rs:12:1) has a `mode`, and 3 of its 3 pools do not \
-             allow their user the commands of readers and writers; run on `a`: {all}; on `b`: {all}; on `c`: \
+            "`permissions::shows` (tests/own_process/permissions.rs:12:1) takes a read lock, and 3 of its 3 pools do not \
+             allow their user the commands that this needs; run on `a`: {all}; on `b`: {all}; on `c`: \
              ACL SETUSER locker +zrem",
         )]
     );
