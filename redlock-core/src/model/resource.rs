@@ -227,4 +227,16 @@ mod tests {
         let twice = (0..2 * MAX_NAMES).map(|n| (n % MAX_NAMES).to_string());
         assert!(Resource::all(twice).check().is_ok(), "no name counts twice");
     }
+
+    #[test]
+    fn a_hostile_name_is_shown_on_one_short_line() {
+        let shown = Resource::from(b"a\n\x1b[31m\xff`".as_slice()).to_string();
+        assert_eq!(shown, "a\\u{a}\\u{1b}[31m\\xff\\u{60}");
+        assert!(Resource::from(vec![b'x'; 1_000_000]).to_string().len() < 128);
+        assert!(
+            Resource::all((0..100).map(|n| n.to_string()))
+                .to_string()
+                .contains("100 in all")
+        );
+    }
 }
