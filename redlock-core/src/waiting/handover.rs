@@ -60,9 +60,9 @@ impl LeftClaim {
         }
     }
 
-    /// True if `request`, which asks for a lock of `kind`, may take the claim over as it is: it would get the same from an acquisition,
-    /// except for a tenth of the validity. The nodes' epochs are read before the clock, as after an
-    /// attempt.
+    /// True if `request`, which asks for a lock of `kind`, may take the claim over as it is: it would get the
+    /// same from an acquisition, except for a tenth of the validity. The nodes' epochs are read before the
+    /// clock, as after an attempt.
     pub(crate) fn suits(&self, request: &Request, kind: &dyn Kind, clock: &dyn Clock) -> bool {
         let lease = &self.lease;
         let is_alike = !request.fencing
