@@ -3,7 +3,7 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use redlock_core::node::{Operation, Want};
+use crate::operation::{Operation, Want};
 
 use crate::history::Invariant;
 use crate::link::Link;

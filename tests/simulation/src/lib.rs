@@ -13,6 +13,7 @@
 mod check;
 mod faults;
 mod leftover;
+mod operation;
 mod vetting;
 mod wire;
 

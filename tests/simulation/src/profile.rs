@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use redlock_core::node::HINT_WINDOW;
+use redlock_core::quorum::HINT_WINDOW;
 use redlock_core::restart_check::RestartCheck;
 use redlock_core::waiting::Handover;
 

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use redlock_core::node::{COUNTER_IDLE, NodeStatus};
+use redlock_core::node::NodeStatus;
+use redlock_core::quorum::COUNTER_IDLE;
 use redlock_core::restart_check::{CheckedSet, NodeCheck, NodeCheckOptions, RestartCheck};
 use redlock_core::{Node, NodeSet};
 

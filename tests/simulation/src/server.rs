@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use crate::operation::{Operation, Want};
 use parking_lot::{Mutex, MutexGuard};
 use redlock_core::env::{Clock as _, Moment};
-use redlock_core::node::{Answer, KeyReport, NodeError, Operation, Remaining, Want};
+use redlock_core::node::{Answer, KeyReport, NodeError, Remaining};
 use redlock_core::restart_check::marker_key;
 use redlock_core::{MemoryNode, Resource};
 
@@ -306,13 +307,14 @@ impl Server {
         let (before, counted) = (values(), counters());
         let lasting = shortest(&memory, operation);
         let shared = self.shared(&self.history.rules, operation);
-        let answer = memory.serve(operation);
+        let answer = memory.serve(&operation.call);
+        let vote = operation.call.vote(answer.clone());
         let served = Served {
             seat: self.seat,
             process,
             is_late,
             operation,
-            answer: &answer,
+            answer: &vote,
             before,
             after: values(),
             counted,

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use crate::operation::Operation;
 use parking_lot::{Mutex, MutexGuard};
 use redlock_core::env::Moment;
-use redlock_core::node::{Answer, Operation};
+use redlock_core::node::Answer;
 
 use crate::network::Network;
 use crate::server::{Marked, Write};

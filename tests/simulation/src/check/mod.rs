@@ -23,6 +23,7 @@ use redlock_core::{Lease, Request};
 use crate::clock::{EPOCH, SkewedClock};
 use crate::coverage::Coverage;
 use crate::history::{Attempt, History, Inner, Invariant, LeaseRecord, Seat, on_clock};
+use crate::operation::is_shared;
 use crate::profile::DEFAULT_NODE_TIMEOUT;
 use crate::world::{CallId, ProcessId};
 
@@ -147,7 +148,7 @@ impl History {
         is_taken_over: bool,
         broken: &mut Broken,
     ) -> Chain {
-        if inner.calls[new.call].request.kind.is_shared() {
+        if is_shared(inner.calls[new.call].request.kind) {
             return Chain::default();
         }
         let chain = self.check_chain(inner, new, broken);

@@ -1,6 +1,7 @@
 //! The rules about single operations: what a node may do for a client.
 
-use redlock_core::node::{READERS_MARKER, Want};
+use crate::operation::Want;
+use redlock_core::node::READERS_MARKER;
 use redlock_core::request::Kind;
 
 use super::Broken;
@@ -47,7 +48,7 @@ impl History {
 /// Whether an operation of a reader or a writer may turn `before` into `after`.
 fn may_change(served: &Served<'_>, before: Option<&[u8]>, after: Option<&[u8]>) -> bool {
     let token = served.operation.token().as_bytes();
-    let is_reading = (served.operation.sharing()).is_some_and(|it| it.kind() == Kind::Read);
+    let is_reading = served.operation.sharing() == Some(Kind::Read);
     let is_marker = |value: Option<&[u8]>| value == Some(READERS_MARKER);
     let is_ours = |value: Option<&[u8]>| value == Some(token);
     match served.operation.want() {

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use crate::operation::{Operation, Want, beside};
 use redlock_core::Resource;
-use redlock_core::node::{Answer, Obstacle, Operation, READERS_MARKER, SharingKeys, Want};
+use redlock_core::node::{Obstacle, READERS_MARKER, Vote};
 use redlock_core::request::Kind;
 
 use super::Broken;
@@ -32,8 +33,8 @@ impl SharedState {
 impl Server {
     /// Whether a reader has an entry with `token`.
     pub(crate) fn is_reader(&self, keys: &Resource, token: &[u8]) -> bool {
-        let readers = SharingKeys::beside(keys, b"");
-        let readers = self.memory().readers(readers.readers());
+        let [readers, ..] = beside(keys);
+        let readers = self.memory().entries(&readers);
         readers.iter().any(|(reader, _)| reader == token)
     }
 
@@ -44,11 +45,11 @@ impl Server {
         if !rules.sharing {
             return None;
         }
-        let (memory, beside) = (self.memory(), SharingKeys::beside(keys, b""));
+        let (memory, [readers, intent, _]) = (self.memory(), beside(keys));
         Some(SharedState {
             key: memory.get(key).zip(memory.remaining(key)),
-            readers: memory.readers(beside.readers()),
-            intent: memory.get(beside.intent()),
+            readers: memory.entries(&readers),
+            intent: memory.get(&intent),
         })
     }
 }
@@ -153,13 +154,13 @@ impl History {
     }
 
     fn count_shared(&self, served: &Served<'_>, before: &SharedState) {
-        let is_reader = (served.operation.sharing()).is_some_and(|it| it.kind() == Kind::Read);
+        let is_reader = served.operation.sharing() == Some(Kind::Read);
         if !matches!(served.operation.want(), Want::Acquire { .. }) {
             return;
         }
         let is_beside = is_reader && before.is_read() && !before.readers.is_empty();
         let obstacle = match served.answer {
-            Answer::Held(holding) => Some(holding.obstacle()),
+            Vote::Held(holding) => Some(holding.obstacle()),
             _ => None,
         };
         self.count(|coverage| {

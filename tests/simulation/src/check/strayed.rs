@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use redlock_core::node::{Answer, Operation, Want};
+use crate::operation::Operation;
+use redlock_core::node::Vote;
 use redlock_core::testing::permit_key;
 
-use crate::history::{History, taken_by};
+use crate::history::History;
 
 impl History {
     /// A node's answer to `operation` is about to reach the client. If it grants another permit than that of a
@@ -13,9 +14,9 @@ impl History {
     pub(crate) fn strayed_late(
         &self,
         operation: &Operation,
-        answer: &Answer,
+        answer: &Vote,
     ) -> Option<Arc<Operation>> {
-        let taken = taken_by(answer)?;
+        let taken = operation.taken(answer)?;
         let mut inner = self.lock();
         let owner = operation.token();
         let attempt = inner.number_of(owner.as_bytes())?;
@@ -26,7 +27,6 @@ impl History {
         let keys = permit_key(&lease.resource, b"", taken);
         let ttl = inner.attempts[attempt].longest_ttl;
         inner.coverage.strayed_late += 1;
-        let release = Operation::new(keys, owner.clone(), Want::Release { ttl });
-        Some(Arc::new(release))
+        Some(Operation::release(keys, owner, ttl))
     }
 }

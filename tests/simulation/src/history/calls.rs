@@ -9,6 +9,7 @@ use redlock_core::{Request, Resource};
 
 use super::{History, Inner, Invariant, Told};
 use crate::clock::SkewedClock;
+use crate::operation::is_shared;
 use crate::world::{CallId, ProcessId};
 
 /// The callers of one process who want the same keys.
@@ -64,7 +65,7 @@ impl History {
         let inner = &mut *guard;
         let number = inner.calls.len();
         // Readers hold side by side, and nodes say who goes first: what is checked of lines does not hold.
-        let id = if request.kind.is_shared() {
+        let id = if is_shared(request.kind) {
             (process, format!("shared by call {number}").into())
         } else {
             (process, request.resource.clone())
@@ -159,7 +160,7 @@ impl History {
         let mut broken = Vec::new();
         {
             let mut inner = self.lock();
-            if !inner.calls[call].request.kind.is_shared() {
+            if !is_shared(inner.calls[call].request.kind) {
                 self.check_idle(&inner, call, &mut broken);
                 self.check_woken(&inner, call, &mut broken);
                 self.check_told(&mut inner, call, error, &mut broken);
@@ -219,7 +220,7 @@ impl History {
     /// `call` begins `attempt`: the turn is its own.
     pub(crate) fn attempted(&self, call: CallId, attempt: usize) {
         let mut broken = Vec::new();
-        if self.lock().calls[call].request.kind.is_shared() {
+        if is_shared(self.lock().calls[call].request.kind) {
             self.lock().calls[call].attempts.push(attempt);
             return;
         }

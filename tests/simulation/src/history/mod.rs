@@ -12,14 +12,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::operation::Operation;
 use parking_lot::{Mutex, MutexGuard};
 use redlock_core::error::LeaseEnd;
-use redlock_core::node::Operation;
 use redlock_core::{LeaseHandle, Resource};
 
 pub(crate) use calls::{Call, Line, LineId, on_clock};
 pub use invariant::{Invariant, Violation};
-pub(crate) use record::taken_by;
 pub use record::{Served, SharedState};
 pub(crate) use reports::{Report, Told, Watching};
 

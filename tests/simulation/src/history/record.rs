@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::operation::{Operation, Want};
 use redlock_core::Resource;
-use redlock_core::node::{Answer, Operation, Want};
+use redlock_core::node::Vote;
 use redlock_core::quorum::majority;
 
 use super::{Attempt, Extension, History, Invariant, Seat};
@@ -21,7 +22,7 @@ pub struct Served<'a> {
     /// What was asked.
     pub operation: &'a Arc<Operation>,
     /// What it answered.
-    pub answer: &'a Answer,
+    pub answer: &'a Vote,
     /// The keys' values before and after.
     pub before: Vec<Option<Vec<u8>>>,
     /// See [`before`](Self::before).
@@ -124,7 +125,7 @@ impl History {
                 }
                 Want::Extend { ttl } => {
                     let mut known = attempt.extensions.iter();
-                    if !known.any(|known| Arc::ptr_eq(&known.operation, operation)) {
+                    if !known.any(|known| Arc::ptr_eq(&known.operation.call, &operation.call)) {
                         attempt.extensions.push(Extension {
                             operation: Arc::clone(operation),
                             sent_at: now,
@@ -167,16 +168,15 @@ impl History {
         let attempt = attempt.filter(|attempt| !attempt.is_rest(release.keys()));
         match attempt.and_then(|attempt| attempt.permits.clone()) {
             None => Arc::clone(release),
-            Some(keys) => Arc::new(Operation::new(
-                keys,
-                release.token().clone(),
-                release.want(),
-            )),
+            Some(keys) => match release.want() {
+                Want::Release { ttl } => Operation::release(keys, release.token(), ttl),
+                _ => Arc::clone(release),
+            },
         }
     }
 
     /// A node's answer reached the client that asked.
-    pub fn answered(&self, seat: usize, operation: &Arc<Operation>, answer: &Answer) {
+    pub fn answered(&self, seat: usize, operation: &Arc<Operation>, answer: &Vote) {
         let want = operation.want();
         if matches!(want, Want::Inspect) {
             return;
@@ -190,9 +190,9 @@ impl History {
         let Some(attempt) = inner.known(operation.token().as_bytes()) else {
             return;
         };
-        if want.is_acquisition() && matches!(answer, Answer::Granted { .. } | Answer::Held(_)) {
+        if want.is_acquisition() && matches!(answer, Vote::Granted { .. } | Vote::Held(_)) {
             attempt.voted |= 1 << seat;
-            if matches!(answer, Answer::Held(_)) {
+            if matches!(answer, Vote::Held(_)) {
                 attempt.held_at.get_or_insert(now);
                 attempt.knows_held |= 1 << seat;
                 let needed = majority(attempt.seats.len());
@@ -205,14 +205,14 @@ impl History {
         if !is_granted(answer) {
             return;
         }
-        if let (Answer::Granted { epoch, .. }, false) = (answer, is_release(want)) {
+        if let (Vote::Granted { epoch, .. }, false) = (answer, is_release(want)) {
             attempt.seats[seat].epoch = Some(*epoch);
         }
         match want {
-            want if want.is_acquisition() => attempt.votes.push((now, taken_by(answer))),
+            want if want.is_acquisition() => attempt.votes.push((now, operation.taken(answer))),
             Want::Extend { .. } => {
                 for known in &mut attempt.extensions {
-                    if Arc::ptr_eq(&known.operation, operation) {
+                    if Arc::ptr_eq(&known.operation.call, &operation.call) {
                         known.seats |= 1 << seat;
                     }
                 }
@@ -267,7 +267,7 @@ impl History {
             match want {
                 // Nothing is there that has to be undone.
                 want if want.is_acquisition()
-                    && matches!(answer, Answer::Failed(error) if !error.was_sent()) => {}
+                    && matches!(answer, Vote::Failed(error) if !error.was_sent()) => {}
                 want if want.is_acquisition() => {
                     kept.asked += 1;
                     if kept.asked > 1 {
@@ -282,7 +282,7 @@ impl History {
                         zombies = u64::from(kept.was_released);
                     }
                 }
-                Want::Confirm { counter, .. } => {
+                Want::Confirm { counter } => {
                     if is_ours && served.counts.iter().all(|stands| *stands >= counter) {
                         kept.stands = Some(counter);
                     }
@@ -312,27 +312,16 @@ impl History {
 }
 
 /// Without the holder's name: it has the number of this process in it, and a trace must not.
-fn brief(answer: &Answer) -> String {
+fn brief(answer: &Vote) -> String {
     match answer {
-        Answer::Granted { counter: None, .. } => "granted".to_owned(),
-        Answer::Granted {
+        Vote::Granted { counter: None, .. } => "granted".to_owned(),
+        Vote::Granted {
             counter: Some(counter),
             ..
         } => format!("granted, at {counter}"),
-        Answer::Held(_) => "held".to_owned(),
-        Answer::Absent => "absent".to_owned(),
+        Vote::Held(_) => "held".to_owned(),
+        Vote::Absent => "absent".to_owned(),
         other => format!("{other:?}"),
-    }
-}
-
-/// The permit that a node granted.
-pub(crate) fn taken_by(answer: &Answer) -> Option<u16> {
-    match answer {
-        Answer::Granted {
-            permits: Some(report),
-            ..
-        } => report.taken,
-        _ => None,
     }
 }
 
@@ -340,6 +329,6 @@ const fn is_release(want: Want) -> bool {
     matches!(want, Want::Release { .. })
 }
 
-pub(crate) const fn is_granted(answer: &Answer) -> bool {
-    matches!(answer, Answer::Granted { .. })
+pub(crate) const fn is_granted(answer: &Vote) -> bool {
+    matches!(answer, Vote::Granted { .. })
 }

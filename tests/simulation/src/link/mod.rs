@@ -15,8 +15,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
+use crate::operation::Operation;
 use parking_lot::{Mutex, MutexGuard};
-use redlock_core::node::{Answer, EpochListener, NodeError, NodeErrorKind, Operation, Reply};
+use redlock_core::node::{Answer, EpochListener, NodeError, NodeErrorKind, Reply};
 use redlock_core::restart_check::NodeCheck;
 
 use crate::clock::SkewedClock;
@@ -333,20 +334,18 @@ impl Link {
             self.owe(&one);
         }
         let answer = match answer {
-            Answer::Granted {
-                counter, permits, ..
-            } => Answer::Granted {
-                counter,
-                epoch: one.epoch,
-                permits,
-            },
+            Answer::Reply { value, .. } => {
+                let epoch = one.epoch;
+                Answer::Reply { value, epoch }
+            }
             other => other,
         };
         if let Some(reply) = one.reply {
             let seat = self.server.seat;
             let history = &self.around.history;
-            history.answered(seat, &one.operation, &answer);
-            let strayed = history.strayed_late(&one.operation, &answer);
+            let vote = one.operation.call.vote(answer.clone());
+            history.answered(seat, &one.operation, &vote);
+            let strayed = history.strayed_late(&one.operation, &vote);
             reply.answer(answer);
             history.heard(seat, &one.operation);
             if let Some(release) = strayed {

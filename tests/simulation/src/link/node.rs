@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use crate::operation::{Operation, Want};
 use redlock_core::Node;
 use redlock_core::node::{
-    Answer, EpochListener, NodeError, NodeErrorKind, NodeStatus, Operation, Reply, Want, Watch,
+    Answer, Call, EpochListener, NodeError, NodeErrorKind, NodeStatus, Reply, Watch,
 };
 
 use super::owed::{Owed, owed_until};
@@ -45,10 +46,11 @@ impl Node for Link {
         &self.name
     }
 
-    fn submit(&self, operation: Arc<Operation>, reply: Reply) {
+    fn submit(&self, call: Arc<Call>, reply: Reply) {
         if self.world().has_ended() {
             return;
         }
+        let operation = Operation::of(call);
         let (history, seat) = (&self.around.history, self.server.seat);
         if history.submitting(self.process, seat, &operation) {
             self.expect_gone(&history.to_be_gone(&operation));

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::operation::{Operation, Want};
 use redlock_core::Node as _;
-use redlock_core::node::{Operation, Want};
 
 use super::{Gate, InFlight, Link, State};
 use crate::wire::Wire;

@@ -1,0 +1,172 @@
+//! What a call is about, for the rules: its action, its keys and its holder.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use redlock_core::node::{Call, Effect, OwnerToken, Vote};
+use redlock_core::request::Kind;
+use redlock_core::testing::Calls;
+use redlock_core::{Request, Resource};
+
+/// A call, as the rules see it.
+pub struct Operation {
+    /// The call itself.
+    pub call: Arc<Call>,
+    want: Want,
+    keys: Resource,
+    counters: Option<Resource>,
+    token: Option<OwnerToken>,
+}
+
+/// What a call wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Want {
+    /// A lock.
+    Acquire {
+        /// For how long.
+        ttl: Duration,
+    },
+    /// One of several permits.
+    AcquirePermit {
+        /// For how long.
+        ttl: Duration,
+    },
+    /// The counters to stand there at least.
+    Confirm {
+        /// The number.
+        counter: u64,
+    },
+    /// The keys to live on.
+    Extend {
+        /// For how long.
+        ttl: Duration,
+    },
+    /// The keys that are gone back.
+    Restore {
+        /// For how long.
+        ttl: Duration,
+    },
+    /// The keys gone.
+    Release {
+        /// For how long they may live.
+        ttl: Duration,
+    },
+    /// To know something, or to have something noted.
+    Inspect,
+}
+
+impl Want {
+    /// True for an acquisition.
+    pub const fn is_acquisition(self) -> bool {
+        matches!(self, Self::Acquire { .. } | Self::AcquirePermit { .. })
+    }
+}
+
+impl Operation {
+    /// Reads `call`.
+    pub fn of(call: Arc<Call>) -> Arc<Self> {
+        let number = |at: usize| {
+            let word = call.arguments().get(at).map(|word| word.as_bytes());
+            let digits = word.and_then(|word| std::str::from_utf8(word).ok());
+            digits.and_then(|digits| digits.parse().ok()).unwrap_or(0)
+        };
+        let name = call.script().name();
+        let ttl = Duration::from_millis(number(if name == "set" { 3 } else { 1 }));
+        let want = match call.effect() {
+            Effect::Undoes(ttl) => Want::Release { ttl },
+            Effect::Takes if name == "acquire-permit" => Want::AcquirePermit { ttl },
+            Effect::Takes => Want::Acquire { ttl },
+            Effect::PutsBack => Want::Restore { ttl },
+            Effect::Keeps if name.starts_with("confirm") => Want::Confirm { counter: number(1) },
+            Effect::Keeps if name.starts_with("extend") => Want::Extend { ttl },
+            Effect::Keeps | Effect::Looks => Want::Inspect,
+        };
+        let locks = call.locks().len();
+        // Behind the lock's key are three of readers and writers, if it has them.
+        let beside = if is_of_sharing(&call) { 4 } else { locks };
+        let counters: Vec<_> = call.keys().skip(beside).collect();
+        let has_counters = !counters.is_empty() && !matches!(want, Want::Release { .. });
+        Arc::new(Self {
+            want,
+            keys: Resource::all(call.locks()),
+            counters: has_counters.then(|| Resource::all(counters)),
+            token: call.token().cloned(),
+            call,
+        })
+    }
+
+    /// The release of `keys` by `token`.
+    pub fn release(keys: Resource, token: &OwnerToken, ttl: Duration) -> Arc<Self> {
+        let calls = Calls::of(&Request::new(keys), b"");
+        Self::of(Arc::new(calls.release(token, ttl, true)))
+    }
+
+    /// What it wants.
+    pub fn want(&self) -> Want {
+        self.want
+    }
+
+    /// The keys of the lock.
+    pub fn keys(&self) -> &Resource {
+        &self.keys
+    }
+
+    /// The keys of the fencing counters.
+    pub fn counters(&self) -> Option<&Resource> {
+        self.counters.as_ref()
+    }
+
+    /// The owner token.
+    ///
+    /// # Panics
+    /// For a question.
+    pub fn token(&self) -> &OwnerToken {
+        self.token
+            .as_ref()
+            .expect("what takes, keeps or undoes something has a token")
+    }
+
+    /// The number of the permit that `vote` grants.
+    pub fn taken(&self, vote: &Vote) -> Option<u16> {
+        let Vote::Granted { choice, .. } = vote else {
+            return None;
+        };
+        let key = self.call.keys().nth(choice.as_ref()?.taken?.into())?;
+        let Some(number) = key.strip_prefix(b"redlock:permit:") else {
+            // The first one is the plain lock.
+            return Some(0);
+        };
+        let digits = number.split(|byte| *byte == b':').next()?;
+        std::str::from_utf8(digits).ok()?.parse().ok()
+    }
+
+    /// Whether it reads or writes; none for another kind of lock, and for what is asked of any.
+    pub fn sharing(&self) -> Option<Kind> {
+        let name = self.call.script().name();
+        let kind = if name.ends_with("-read") || self.call.keys().len() == 2 {
+            Kind::Read
+        } else {
+            Kind::Write
+        };
+        is_of_sharing(&self.call).then_some(kind)
+    }
+}
+
+/// Whether readers and writers have this kind of lock.
+pub(crate) fn is_shared(kind: Kind) -> bool {
+    matches!(kind, Kind::Read | Kind::Write)
+}
+
+fn is_of_sharing(call: &Call) -> bool {
+    let name = call.script().name();
+    name.ends_with("-read") || matches!(name, "acquire-write" | "release-shared")
+}
+
+/// The keys beside the key of a lock with readers and writers: the readers, the intent, the turn.
+pub(crate) fn beside(keys: &Resource) -> [Vec<u8>; 3] {
+    let key = keys.names().next().unwrap_or_default();
+    ["readers", "intent", "turn"].map(|kind| {
+        let beginning = format!("redlock:{kind}:{{");
+        [beginning.as_bytes(), key, b"}"].concat()
+    })
+}
