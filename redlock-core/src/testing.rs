@@ -57,6 +57,9 @@ impl Calls {
     }
 
     /// The same for a caller that waits under the name `id`. Nodes remember a refusal for `advice`.
+    ///
+    /// # Panics
+    /// If a name is needed, and `id` is `None`.
     pub fn waiting(
         request: &Request,
         prefix: &[u8],

@@ -69,6 +69,8 @@ pub(crate) struct Checked<'a> {
     pub(crate) once_per: bool,
 }
 
+type Key = Arc<[u8]>;
+
 /// What a room has for all nodes.
 pub(crate) struct Room {
     pub(crate) scripts: &'static [&'static Script],
@@ -78,7 +80,7 @@ pub(crate) struct Room {
     /// The beginnings of the keys beside a lock's key, after `redlock:`.
     pub(crate) beside: &'static [&'static [u8]],
     /// Of a lock with one name, the further keys that say who has it, or waits for it.
-    pub(crate) keys: fn(&Resource, &[u8]) -> Vec<Arc<[u8]>>,
+    pub(crate) keys: fn(&Resource, prefix: &[u8]) -> Vec<Key>,
     /// Its calls, and `golden.txt`.
     #[cfg(test)]
     pub(crate) golden: (fn() -> Vec<super::golden::Golden>, &'static str),

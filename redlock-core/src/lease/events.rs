@@ -130,7 +130,7 @@ impl LeaseHandle {
 
     /// The keys of the lock on the nodes. Needs the feature `testing`.
     #[cfg(feature = "testing")]
-    pub fn keys(&self) -> &crate::Resource {
+    pub fn keys(&self) -> &crate::model::resource::Resource {
         self.shared.claim.kind.keys()
     }
 

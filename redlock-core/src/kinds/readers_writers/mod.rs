@@ -46,5 +46,4 @@ pub(crate) const ROOM: Room = Room {
     ],
     #[cfg(test)]
     golden: (tests::golden, include_str!("golden.txt")),
-    ..Room::EMPTY
 };

@@ -118,12 +118,14 @@ impl Cluster {
 
     /// True if no master has anything left to do, and no release waits for a better map.
     pub(super) fn drained(&self) -> bool {
-        // Locked, so that nothing moves to a master that was asked already.
+        // Locked, so that no master moves between the two lists meanwhile.
         let state = self.shared.state.lock();
         let map = self.shared.map();
         let guests = state.guests.iter().map(|(guest, _)| guest);
-        let mut shards = map.shards.iter().chain(guests);
-        state.parked.is_empty() && shards.all(|shard| shard.link.inbox.drained())
+        let shards = map.shards.iter().chain(guests);
+        // Each is asked twice: a master that was asked already may get a call from one that is asked later.
+        let mut asked = shards.clone().chain(shards);
+        state.parked.is_empty() && asked.all(|shard| shard.link.inbox.drained())
     }
 
     pub(super) fn watch(&self, watch: Watch) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::{BufMut, BytesMut};
 
-use crate::node::{Answer, Call, Code, Script, Value};
+use crate::node::{Answer, Argument, Call, Code, Script, Value};
 
 use super::wire::{self, Digits, pack_behind};
 
@@ -33,12 +33,10 @@ pub(in crate::redis) fn encode(
     output: &mut BytesMut,
 ) {
     let marker = encoding.marker.as_deref();
-    let keys = call
-        .keys()
-        .chain(marker.filter(|_| call.has_marker()).into_iter());
+    let keys = call.keys().chain(marker.filter(|_| call.has_marker()));
     let script = call.script();
     let is_tried = encoding.is_tried && script.tries();
-    let arguments = call.arguments().iter().map(|argument| argument.as_bytes());
+    let arguments = call.arguments().iter().map(Argument::as_bytes);
     let arguments = arguments.chain(is_tried.then_some(&b"tried"[..]));
     if let Code::Command(word) = script.code() {
         return pack_behind(&[word.as_bytes()], keys.chain(arguments), output);

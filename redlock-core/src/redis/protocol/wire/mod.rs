@@ -35,8 +35,12 @@ pub(in crate::redis) fn pack_behind<'a>(
 ) {
     output.put_u8(b'*');
     put_number(head.len() + words.clone().count(), output);
-    head.iter().for_each(|word| put_word(word, output));
-    words.for_each(|word| put_word(word, output));
+    for word in head {
+        put_word(word, output);
+    }
+    for word in words {
+        put_word(word, output);
+    }
 }
 
 fn put_word(word: &[u8], output: &mut impl BufMut) {
