@@ -25,8 +25,8 @@ pub use crate::waiting::wakeup::QuorumWatch;
 /// Asks one node one thing and waits for its answer, however long that takes.
 ///
 /// Dropping the future leaves the operation on its way.
-pub async fn ask(node: &dyn Node, call: Call) -> Vote {
-    let (round, call) = (Round::new(1, Goal::All), Arc::new(call));
+pub async fn ask(node: &dyn Node, call: impl Into<Arc<Call>>) -> Vote {
+    let (round, call) = (Round::new(1, Goal::All), call.into());
     node.submit(Arc::clone(&call), Reply::new(Arc::clone(&round), 0, &call));
     round.decided().await;
     round.answers().pop().flatten().unwrap_or(Vote::Absent)
@@ -48,6 +48,7 @@ pub async fn ask(node: &dyn Node, call: Call) -> Vote {
 /// assert_eq!(ask(&node, calls.release(&token, ttl, true)).await, Vote::GRANTED);
 /// # });
 /// ```
+#[derive(Clone)]
 pub struct Calls(Arc<dyn Kind>);
 
 impl Calls {

@@ -224,6 +224,12 @@ impl MemoryNode {
         copy
     }
 
+    /// Runs the twin of `script`. Needs the feature `simulation`.
+    #[cfg(feature = "simulation")]
+    pub fn run(&self, script: &crate::node::Script, keys: &[&[u8]], arguments: &[&[u8]]) -> Value {
+        self.change(|store, _| script.run(store, keys, arguments))
+    }
+
     /// Moves `key`, of any type, to another node with the same clock. Needs the feature `simulation`.
     #[cfg(feature = "simulation")]
     pub fn move_key(&self, key: &[u8], to: &Self) {

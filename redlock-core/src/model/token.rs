@@ -43,12 +43,6 @@ impl OwnerToken {
         Self(self.0.iter().chain(note).copied().collect())
     }
 
-    /// The token that a simulated server received. Needs the feature `simulation`.
-    #[cfg(feature = "simulation")]
-    pub fn received(bytes: &[u8]) -> Self {
-        Self(bytes.into())
-    }
-
     /// The whole token, as the nodes store it. Keep it out of logs.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0

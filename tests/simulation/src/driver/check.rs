@@ -2,15 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use redlock_core::node::{Answer, NodeErrorKind, Remaining};
+use redlock_core::node::{Answer, NodeErrorKind, Value, Vote};
 
-use super::log::{Did, Kind, Served};
+use super::log::{Kind, Served, What};
 use super::raw::Asked;
 use super::slots::slot_of;
 use super::town::Shared;
 
 /// What servers did for one submission.
-type Deeds<'a> = BTreeMap<(Kind, &'a [u8], &'a [u8], u64), Vec<&'a Served>>;
+type Deeds<'a> = BTreeMap<&'a What, Vec<&'a Served>>;
 
 /// Each submission was answered once, in time, and by its own answer.
 pub(super) fn answers(town: &Shared, asked: &[Asked], longest: u64, found: &mut Vec<String>) {
@@ -18,27 +18,25 @@ pub(super) fn answers(town: &Shared, asked: &[Asked], longest: u64, found: &mut 
     let asked = || asked.iter().filter(|asked| !asked.is_dropped);
     for asked in asked() {
         town.count(match &asked.answer {
-            Some((_, Answer::Granted { .. })) if !asked.numbers.is_empty() => "permits granted",
-            Some((_, Answer::Granted { .. })) => "granted",
-            Some((_, Answer::Held(_))) => "held by another",
-            Some((_, Answer::Failed(error))) if error.was_sent() => "failed when it was sent",
-            Some((_, Answer::Failed(_))) => "failed before it was sent",
+            Some((
+                _,
+                Vote::Granted {
+                    choice: Some(_), ..
+                },
+            )) => "permits granted",
+            Some((_, Vote::Granted { .. })) => "granted",
+            Some((_, Vote::Held(_))) => "held by another",
+            Some((_, Vote::Failed(error))) if error.was_sent() => "failed when it was sent",
+            Some((_, Vote::Failed(_))) => "failed before it was sent",
             _ => "absent",
         });
     }
     let mut deeds: Deeds<'_> = BTreeMap::new();
     for served in &town.served {
-        let what = (
-            served.kind,
-            &served.key[..],
-            &served.token[..],
-            served.number,
-        );
-        deeds.entry(what).or_default().push(served);
+        deeds.entry(&served.what).or_default().push(served);
     }
     for asked in asked() {
-        let what = (asked.kind, &asked.key[..], &asked.token[..], asked.number);
-        let deeds = deeds.get(&what).map_or(&[][..], Vec::as_slice);
+        let deeds = deeds.get(&asked.what).map_or(&[][..], Vec::as_slice);
         if let Some(problem) = problem(asked, deeds, longest) {
             let deeds: Vec<_> = deeds.iter().map(ToString::to_string).collect();
             found.push(format!("{problem}: {asked:?}, and servers did {deeds:#?}"));
@@ -46,59 +44,42 @@ pub(super) fn answers(town: &Shared, asked: &[Asked], longest: u64, found: &mut 
     }
 }
 
-/// Whether the server knows the named holder. True if no holder was named.
-fn is_named(by: Option<&[u8]>, named: Option<&str>) -> bool {
-    named.is_none_or(|named| by.is_some_and(|by| by.starts_with(named.as_bytes())))
+/// The vote of a server with the reply `did`, in the epoch of `vote`.
+fn voted(asked: &Asked, did: &Value, vote: &Vote) -> Vote {
+    let epoch = match vote {
+        Vote::Granted { epoch, .. } => *epoch,
+        _ => 0,
+    };
+    let value = did.clone();
+    asked.call.vote(Answer::Reply { value, epoch })
 }
 
 fn problem(asked: &Asked, deeds: &[&Served], longest: u64) -> Option<&'static str> {
-    let Some((at, answer)) = &asked.answer else {
+    let Some((at, vote)) = &asked.answer else {
         return Some("never answered");
     };
     let at = *at;
     if at > asked.since + longest {
         return Some("answered too late");
     }
+    if let Vote::Failed(error) = vote {
+        let text = error.to_string();
+        if text == "the node went away" || text == "the node's driver has ended" {
+            return Some("nobody answered it");
+        }
+        // A release may be owed, and served when there is a connection again.
+        let is_done =
+            |served: &&Served| matches!(voted(asked, &served.did, vote), Vote::Granted { .. });
+        let is_release = asked.what.kind == Kind::Release;
+        if !error.was_sent() && !is_release && deeds.iter().any(is_done) {
+            return Some("said not to be sent, and done");
+        }
+        return (error.kind() == NodeErrorKind::Refused).then_some("refused");
+    }
     let mut known = deeds
         .iter()
-        .filter(|served| (asked.since..=at).contains(&served.at));
-    let mut is_known = |is_it: &dyn Fn(&Did) -> bool| known.any(|served| is_it(&served.did));
-    let is_true = match answer {
-        Answer::Granted {
-            counter, permits, ..
-        } => is_known(&|did| match (did, permits) {
-            (Did::Granted(count), None) => count == counter,
-            (Did::Permit(place), Some(report)) => {
-                report.taken == place.map(|place| asked.numbers[usize::from(place)])
-            }
-            _ => false,
-        }),
-        Answer::Absent => is_known(&|did| *did == Did::Absent),
-        Answer::Held(holding) => is_known(&|did| match (did, holding.remaining()) {
-            (Did::Left(left), Remaining::Expires(for_)) => {
-                u128::try_from(*left) == Ok(for_.as_millis())
-            }
-            (Did::Held(by), Remaining::Unknown) => is_named(by.as_deref(), holding.owner()),
-            // A command tells no difference.
-            (Did::Absent, Remaining::Unknown) => asked.kind == Kind::Release,
-            _ => false,
-        }),
-        Answer::Failed(error) => {
-            let text = error.to_string();
-            if text == "the node went away" || text == "the node's driver has ended" {
-                return Some("nobody answered it");
-            }
-            // A release may be owed, and served when there is a connection again.
-            let is_done = deeds
-                .iter()
-                .any(|served| matches!(served.did, Did::Granted(_) | Did::Permit(_)));
-            if !error.was_sent() && is_done && asked.kind != Kind::Release {
-                return Some("said not to be sent, and done");
-            }
-            error.kind() != NodeErrorKind::Refused
-        }
-        _ => false,
-    };
+        .filter(|it| (asked.since..=at).contains(&it.at));
+    let is_true = known.any(|served| voted(asked, &served.did, vote) == *vote);
     (!is_true).then_some("another's answer, or none that a server gave")
 }
 
@@ -111,7 +92,11 @@ pub(super) fn leftovers(town: &Shared, released: &BTreeSet<Vec<u8>>, found: &mut
         if !released.contains(&token) {
             continue;
         }
-        let of_token = || town.served.iter().filter(|served| served.token == token);
+        let of_token = || {
+            town.served
+                .iter()
+                .filter(|served| served.what.token == token)
+        };
         // What comes out of a connection that its client has given up, comes behind the release. And
         // what a server does that was replaced, its successor never hears of.
         let is_excused = of_token().any(|served| served.is_late || served.is_in_vain);
@@ -121,7 +106,7 @@ pub(super) fn leftovers(town: &Shared, released: &BTreeSet<Vec<u8>>, found: &mut
         }
         // An acquisition that hangs at a master may be served when its slot has left that master, and has come
         // back; its release went by the map.
-        let is_of = |served: &&Served, kind| served.token == token && served.kind == kind;
+        let is_of = |served: &&Served, kind| served.what.token == token && served.what.kind == kind;
         let mut arrivals = town.arrivals.iter();
         let came_back = arrivals.any(|(at, slot, to)| {
             let before = |served: &Served| served.at <= *at && served.host != host;

@@ -1,12 +1,13 @@
 //! A server: what it answers to which command.
 
-use std::slice::from_ref;
 use std::time::Duration;
 
+use redlock_core::node::{Script, Value};
+
 use super::EPOCH_MICROS;
-use super::log::{Did, Kind, Served, number_of};
+use super::log::{Kind, Served, What};
 use super::resp::Reply;
-use super::scripts::{Call, Words, sha_of};
+use super::scripts::{Words, called, command};
 use super::slots::slot_of;
 use super::town::{Connection, Group, Role, Town};
 
@@ -75,17 +76,11 @@ impl Town {
             }
             ["SENTINEL", what, _] if role == Role::Sentinel => self.sentinel(host, what),
             ["CLUSTER", what] => self.cluster(host, what),
-            ["PTTL", _] => self.operation(host, connection, &Call::new("pttl", &words[1..], &[])),
-            ["SET", _, _, "NX", "PX", _, "GET"] => {
-                let arguments = [words[2].clone(), words[5].clone()];
-                let call = Call::new("set", &words[1..2], &arguments);
-                match self.operation(host, connection, &call) {
-                    Reply::Int(1) => Reply::Nil,
-                    other => other,
-                }
-            }
             ["EVAL" | "EVALSHA", ..] => self.script(host, connection, words),
-            _ => Reply::Error(format!("ERR unknown command '{}'", text[0])),
+            _ => match command(&words[0]) {
+                Some(script) => self.call(host, connection, script, words[1..].split_at(1)),
+                None => Reply::Error(format!("ERR unknown command '{}'", text[0])),
+            },
         }
     }
 
@@ -113,9 +108,7 @@ impl Town {
         let is_text = words[0] == b"EVAL";
         let count = String::from_utf8_lossy(&words[2]).parse().unwrap_or(0);
         let (keys, arguments) = words[3..].split_at(count);
-        let sha = sha_of(is_text, &words[1]);
-        let this = self.hosts.get_mut(host).expect("a host");
-        let Some(sha) = sha else {
+        let Some(script) = called(is_text, &words[1]) else {
             let is_permissions = words[1].windows(12).any(|part| part == b":permissions");
             return match (is_text, is_permissions) {
                 (false, _) => Reply::Error("NOSCRIPT No matching script.".to_owned()),
@@ -123,65 +116,21 @@ impl Town {
                 (true, false) => self.check(host, keys, arguments),
             };
         };
-        let call = (!keys.is_empty()).then(|| Call::of_script(&sha, keys, arguments));
+        let this = self.hosts.get_mut(host).expect("a host");
         if is_text {
-            this.scripts.insert(sha);
-        } else if !this.scripts.contains(&sha) {
-            let is_of_a_kind = call.is_some_and(|call| call.is_of_a_kind());
-            self.count(if is_of_a_kind {
-                "noscript of a kind"
-            } else {
-                "noscript"
+            this.scripts.insert(script.sha());
+        } else if !this.scripts.contains(script.sha()) {
+            self.count(match script.name() {
+                "acquire-permit" | "acquire-read" | "acquire-write" => "noscript of a kind",
+                _ => "noscript",
             });
             return Reply::Error("NOSCRIPT No matching script.".to_owned());
         }
-        let Some(call) = call else {
-            return Reply::Int(1);
-        };
-        if keys[0].ends_with(b"redlock:permissions") {
-            return Reply::text("-");
+        match keys.first() {
+            None => Reply::Int(1),
+            Some(key) if key.ends_with(b"redlock:permissions") => Reply::text("-"),
+            Some(_) => self.call(host, connection, script, (keys, arguments)),
         }
-        if let Some(marker) = call.marker {
-            let now = (self.now() + EPOCH_MICROS) / 1000;
-            let text = self.hosts[host].memory.get(marker);
-            let text = text.and_then(|text| String::from_utf8(text).ok());
-            let ends = text.and_then(|text| text.rsplit(' ').next()?.parse::<u64>().ok());
-            if ends.is_none_or(|ends| ends > now) {
-                self.count("nomarker");
-                return Reply::Error("NOMARKER".to_owned());
-            }
-        }
-        if call.is_batch() {
-            self.release_each(host, connection, keys, arguments)
-        } else {
-            self.operation(host, connection, &call)
-        }
-    }
-
-    /// Releases the locks that have the tokens, one key each.
-    fn release_each(
-        &mut self,
-        host: &str,
-        connection: u64,
-        keys: Words<'_>,
-        tokens: Words<'_>,
-    ) -> Reply {
-        self.count("batches of releases");
-        let mut each = Vec::new();
-        for (key, token) in keys.iter().zip(tokens) {
-            let call = Call::new("release", from_ref(key), from_ref(token));
-            each.push(match self.operation(host, connection, &call) {
-                Reply::Int(1) => b'1',
-                Reply::Int(0) => b'0',
-                Reply::Int(_) => b'-',
-                error => return error,
-            });
-        }
-        if each.iter().all(|letter| *letter == b'1') {
-            return Reply::Int(1);
-        }
-        self.count("releases of what is gone in a batch");
-        Reply::Bulk(each)
     }
 
     /// The restart check's question.
@@ -211,43 +160,51 @@ impl Town {
         Reply::Array(answer)
     }
 
-    /// Everything that is about locks, with the answer of a script.
-    pub(super) fn operation(&mut self, host: &str, connection: u64, call: &Call<'_>) -> Reply {
-        let operation = call.operation();
-        let kind = Kind::of(operation.want());
-        let now = self.now();
+    /// Everything that is about locks.
+    fn call(
+        &mut self,
+        host: &str,
+        connection: u64,
+        script: &'static Script,
+        (keys, arguments): (Words<'_>, Words<'_>),
+    ) -> Reply {
         let is_asking = std::mem::take(&mut self.asked(connection).is_asking);
-        let refusal = self
-            .misplaced(host, slot_of(&call.keys[0]), call.keys, is_asking)
-            .or_else(|| self.refusal(host, kind));
-        let this = &self.hosts[host];
-        let is_in_vain = this.successor.is_some();
-        let (did, reply) = if let Some(error) = refusal {
-            (Did::Error(error.clone()), Reply::Error(error))
-        } else {
-            let answer = this.memory.serve(&operation);
-            let did = call.did(&answer, &this.memory);
-            (did, call.reply(&answer, &this.memory))
+        let elsewhere = self.misplaced(host, slot_of(&keys[0]), keys, is_asking);
+        let key = keys[0].clone();
+        let keys: Vec<_> = keys.iter().map(|key| &key[..]).collect();
+        let arguments: Vec<_> = arguments.iter().map(|word| &word[..]).collect();
+        let what = What::of(script, &keys, &arguments);
+        let kind = what.kind;
+        let refusal = elsewhere.or_else(|| self.refusal(host, kind));
+        let memory = &self.hosts[host].memory;
+        let reply = match refusal {
+            Some(error) => Value::error(&error),
+            None => memory.run(script, &keys, &arguments),
         };
-        let asked = &self.connections[&connection];
-        let (is_late, is_tracking) = (asked.pipe.is_left(), asked.is_tracking);
-        let served = Served {
-            at: now,
-            host: host.to_owned(),
-            connection,
-            is_late,
-            is_in_vain,
-            kind,
-            key: call.keys[0].clone(),
-            token: operation.token().as_bytes().to_vec(),
-            number: number_of(operation.want()),
-            did,
-        };
-        self.note(served);
-        if kind == Kind::Inspect && is_tracking {
-            self.track(host, &call.keys[0], connection);
+        if reply == Value::error("NOMARKER") {
+            self.count("nomarker");
         }
-        reply
+        if script.name() == "release-each" {
+            self.count("batches of releases");
+            if let Value::Text(_) = reply {
+                self.count("releases of what is gone in a batch");
+            }
+            for (place, (key, token)) in keys.iter().zip(&arguments).enumerate() {
+                let did = match &reply {
+                    Value::Text(letters) if letters[place] == b'1' => Value::Int(1),
+                    Value::Text(letters) if letters[place] == b'0' => Value::Int(0),
+                    Value::Text(_) => Value::Int(-1),
+                    of_all => of_all.clone(),
+                };
+                self.note(host, connection, What::of(script, &[key], &[token]), did);
+            }
+        } else {
+            self.note(host, connection, what, reply.clone());
+        }
+        if kind == Kind::Inspect && self.connections[&connection].is_tracking {
+            self.track(host, &key, connection);
+        }
+        Reply::of(&reply)
     }
 
     /// Why the server does not do it, apart from whose slot it is.
@@ -267,7 +224,16 @@ impl Town {
         Some(error.to_owned())
     }
 
-    fn note(&mut self, served: Served) {
+    fn note(&mut self, host: &str, connection: u64, what: What, did: Value) {
+        let served = Served {
+            at: self.now(),
+            host: host.to_owned(),
+            connection,
+            is_late: self.connections[&connection].pipe.is_left(),
+            is_in_vain: self.hosts[host].successor.is_some(),
+            what,
+            did,
+        };
         if served.is_late {
             self.count("served late");
         }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use redlock_core::node::Want;
+use redlock_core::node::{Argument, Call, Script, Value};
 
 /// What was asked of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -15,48 +15,49 @@ pub(super) enum Kind {
     Inspect,
 }
 
-impl Kind {
-    pub(super) fn of(want: Want) -> Self {
-        match want {
-            Want::Acquire { .. } | Want::AcquirePermit { .. } => Self::Acquire,
-            Want::Confirm { .. } => Self::Confirm,
-            Want::Extend { .. } => Self::Extend,
-            Want::Restore { .. } => Self::Restore,
-            Want::Release { .. } => Self::Release,
-            _ => Self::Inspect,
+/// What a call is known by, among all that a server did.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct What {
+    pub(super) kind: Kind,
+    /// The first key.
+    pub(super) key: Vec<u8>,
+    /// The owner token. A question has none.
+    pub(super) token: Vec<u8>,
+    /// The ttl in ms, or the counter.
+    pub(super) number: u64,
+}
+
+impl What {
+    /// What a call of `script` asks.
+    pub(super) fn of(script: &Script, keys: &[&[u8]], arguments: &[&[u8]]) -> Self {
+        let name = script.name();
+        let kind = match name.split('-').next() {
+            Some("set" | "acquire") => Kind::Acquire,
+            Some("confirm") => Kind::Confirm,
+            Some("extend") => Kind::Extend,
+            Some("restore") => Kind::Restore,
+            Some("release") => Kind::Release,
+            _ => Kind::Inspect,
+        };
+        let word = |words: &[&[u8]], at: usize| words.get(at).map(|word| word.to_vec());
+        let number = word(arguments, if name == "set" { 3 } else { 1 });
+        let number = number.and_then(|digits| String::from_utf8(digits).ok()?.parse().ok());
+        Self {
+            kind,
+            key: word(keys, 0).unwrap_or_default(),
+            token: word(arguments, 0).unwrap_or_default(),
+            number: number.unwrap_or(0),
         }
     }
-}
 
-/// The number that tells an operation from others with its token: its ttl in ms, or its counter.
-pub(super) fn number_of(want: Want) -> u64 {
-    match want {
-        Want::Acquire { ttl, .. }
-        | Want::AcquirePermit { ttl }
-        | Want::Extend { ttl }
-        | Want::Restore { ttl } => u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX),
-        Want::Confirm { counter, .. } => counter,
-        _ => 0,
+    /// What `call` asks.
+    pub(super) fn of_call(call: &Call) -> Self {
+        let arguments: Vec<_> = call.arguments().iter().map(Argument::as_bytes).collect();
+        Self::of(call.script(), &[call.first_key()], &arguments)
     }
 }
 
-/// Its result.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Did {
-    /// With what the counters stand at.
-    Granted(Option<u64>),
-    /// The same without a counter, and the place of the permit.
-    Permit(Option<u16>),
-    /// The holder, if the answer names it.
-    Held(Option<Vec<u8>>),
-    Absent,
-    /// Held, for as many ms.
-    Left(i64),
-    /// Nothing; the answer is this error.
-    Error(String),
-}
-
-/// One operation that a server was asked for.
+/// One call that a server was asked for.
 #[derive(Clone, Debug)]
 pub(super) struct Served {
     /// In µs.
@@ -67,31 +68,36 @@ pub(super) struct Served {
     pub(super) is_late: bool,
     /// The server has a successor, which will never hear of it.
     pub(super) is_in_vain: bool,
-    pub(super) kind: Kind,
-    pub(super) key: Vec<u8>,
-    pub(super) token: Vec<u8>,
-    /// The ttl, or the counter.
-    pub(super) number: u64,
-    pub(super) did: Did,
+    pub(super) what: What,
+    /// Its reply.
+    pub(super) did: Value,
 }
 
 impl fmt::Display for Served {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let token = String::from_utf8_lossy(&self.token);
+        let token = String::from_utf8_lossy(&self.what.token);
         let random = token.rsplit('/').next().unwrap_or_default();
         write!(
             f,
-            "{:>9} µs {} #{}{}{} {:?} {} by {:.6} with {}: {:?}",
+            "{:>9} µs {} #{}{}{} {:?} {} by {:.6} with {}: {}",
             self.at,
             self.host,
             self.connection,
             if self.is_late { " late" } else { "" },
             if self.is_in_vain { " in vain" } else { "" },
-            self.kind,
-            self.key.escape_ascii(),
+            self.what.kind,
+            self.what.key.escape_ascii(),
             random,
-            self.number,
-            self.did,
+            self.what.number,
+            shown(&self.did),
         )
+    }
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Text(text) | Value::Error(text) => text.escape_ascii().to_string(),
+        Value::List(values) => values.iter().map(shown).collect::<Vec<_>>().join(" "),
+        other => format!("{other:?}"),
     }
 }

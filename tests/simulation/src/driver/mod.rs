@@ -271,8 +271,10 @@ async fn one_node(callers: &Callers, io: &IoThread, random: &mut Random, found: 
     // callers.
     let hops = if shape == Shape::Cluster { 12 } else { 2 };
     check::answers(town, &asked, hops * (dead_after + 10_000), found);
-    let released = asked.iter().filter(|asked| asked.kind == Kind::Release);
-    let released: BTreeSet<_> = released.map(|asked| asked.token.clone()).collect();
+    let released = asked
+        .iter()
+        .filter(|asked| asked.what.kind == Kind::Release);
+    let released: BTreeSet<_> = released.map(|asked| asked.what.token.clone()).collect();
     check::leftovers(town, &released, found);
     sleep(raw::LONGEST_TTL).await;
     check::all_gone(town, found);
@@ -336,7 +338,7 @@ async fn locks(callers: &Callers, io: &IoThread, random: &mut Random, found: &mu
     sleep(RECOVERY).await;
     let of_all = |town: &Town| {
         let served = town.served.iter();
-        served.map(|served| served.token.clone()).collect()
+        served.map(|served| served.what.token.clone()).collect()
     };
     let all: BTreeSet<_> = of_all(&town.lock().expect("no panic"));
     check::leftovers(town, &all, found);

@@ -19,18 +19,17 @@ pub(super) enum Shape {
 impl Host {
     /// Whether there is a key of any type.
     pub(super) fn has(&self, key: &[u8]) -> bool {
-        self.memory.get(key).is_some() || !self.memory.readers(key).is_empty()
+        self.memory.get(key).is_some() || !self.memory.entries(key).is_empty()
     }
 
     /// The tokens that hold a lock by `key`.
     fn holders(&self, key: &[u8]) -> Vec<Vec<u8>> {
         if key.starts_with(b"redlock:readers:") {
-            let readers = self.memory.readers(key).into_iter();
+            let readers = self.memory.entries(key).into_iter();
             return readers.map(|(token, _)| token).collect();
         }
         let is_other = key.starts_with(b"redlock:") && !key.starts_with(b"redlock:permit:");
-        let is_lock = !is_other && !key.starts_with(b"fence:");
-        let value = self.memory.get(key).filter(|_| is_lock);
+        let value = self.memory.get(key).filter(|_| !is_other);
         let holder = value.filter(|value| value != READERS_MARKER);
         holder.into_iter().collect()
     }

@@ -6,7 +6,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use redlock_core::env::Clock;
-use redlock_core::node::Answer;
+use redlock_core::node::{Call, Vote};
 use redlock_core::testing::{QuorumWatch, ask};
 use redlock_core::{Node, NodeSet};
 use tokio::task::JoinHandle;
@@ -16,24 +16,20 @@ use crate::random::Random;
 
 use super::hand::Hand;
 use super::lending::Whereabouts;
-use super::log::{Kind, number_of};
+use super::log::{Kind, What};
 use super::places::Shape;
 use super::town::Shared;
 
 /// One submission, and what was answered.
 #[derive(Clone, Debug)]
 pub(super) struct Asked {
-    pub(super) kind: Kind,
-    pub(super) key: Vec<u8>,
-    pub(super) token: Vec<u8>,
-    pub(super) number: u64,
-    /// The permits that were asked for, by their places.
-    pub(super) numbers: Vec<u16>,
+    pub(super) call: Arc<Call>,
+    pub(super) what: What,
     /// In µs.
     pub(super) since: u64,
     /// Its caller does not wait for the answer.
     pub(super) is_dropped: bool,
-    pub(super) answer: Option<(u64, Answer)>,
+    pub(super) answer: Option<(u64, Vote)>,
 }
 
 pub(super) struct Desk {
@@ -97,35 +93,25 @@ impl Desk {
             } else {
                 0
             };
-        let operation = hand.operation(kind, ttl, hint);
-        let number = number_of(operation.want());
-        let is_tokenless = kind == Kind::Inspect;
+        let call = Arc::new(hand.call(kind, ttl, hint));
+        let what = What::of_call(&call);
         let since = {
             let mut town = self.town.lock().expect("no panic");
             town.tell(|| {
-                format!(
-                    "asks for {kind:?} by {} with {number}",
-                    hand.token.short_id()
-                )
+                let (id, number) = (hand.token.short_id(), what.number);
+                format!("asks for {kind:?} by {id} with {number}")
             });
             town.now()
         };
         self.asked.lock().expect("no panic").push(Asked {
-            kind,
-            key: hand.first_key(operation.want()),
-            numbers: hand.numbers(),
-            token: if is_tokenless {
-                Vec::new()
-            } else {
-                hand.token.as_bytes().to_vec()
-            },
-            number,
+            call: Arc::clone(&call),
+            what,
             since,
             is_dropped: false,
             answer: None,
         });
         let node = Arc::clone(&self.node);
-        let mut asking = Box::pin(there.run(async move { ask(&*node, operation).await }));
+        let mut asking = Box::pin(there.run(async move { ask(&*node, call).await }));
         // Submitted here and now, and not when the task is first polled.
         let first = poll_fn(|context| Poll::Ready(asking.as_mut().poll(context))).await;
         let desk = Arc::clone(self);
@@ -147,7 +133,7 @@ impl Desk {
         there: &Whereabouts,
         hand: &Hand,
         kind: Kind,
-    ) -> Option<Answer> {
+    ) -> Option<Vote> {
         let (index, following) = self.submit(there, hand, kind).await;
         let _ = following.await;
         let asked = self.asked.lock().expect("no panic");
@@ -252,21 +238,21 @@ impl Waiting {
     ) -> Result<Self, String> {
         let hand = Hand::plain(name, random);
         let answer = desk.ask(there, &hand, Kind::Acquire).await;
-        let Some(Answer::Granted { .. }) = answer else {
+        let Some(Vote::Granted { .. }) = answer else {
             let status = desk.node.status();
             return Err(format!(
                 "a free lock is refused when all is well: {answer:?}, {status:?}"
             ));
         };
         let nodes: NodeSet = [Arc::clone(&desk.node)].into();
-        let watch = QuorumWatch::begin(&desk.clock, &nodes, &hand.keys, 1);
+        let watch = QuorumWatch::begin(&desk.clock, &nodes, hand.keys(), 1);
         Ok(Self { hand, watch })
     }
 
     /// Whoever waits is told of a release, and neither before nor much later. To be called when all is
     /// well again.
     pub(super) async fn end(self, desk: &Arc<Desk>, there: &Whereabouts) -> Result<(), String> {
-        let key = self.hand.keys.names().next().unwrap_or_default();
+        let key = self.hand.keys().names().next().unwrap_or_default();
         let left = desk.town.lock().expect("no panic").locks_left();
         let is_held = left.iter().any(|(_, name, _)| name == key);
         let early = timeout(Duration::from_secs(2), self.watch.free()).await;

@@ -1,5 +1,7 @@
 //! The protocol as a server has it: commands in, replies out.
 
+use redlock_core::node::Value;
+
 /// A reply, and what a server says unasked.
 #[derive(Clone, Debug)]
 pub(super) enum Reply {
@@ -21,6 +23,17 @@ impl Reply {
 
     pub(super) fn texts(texts: &[&str]) -> Self {
         Self::Array(texts.iter().map(Self::text).collect())
+    }
+
+    /// The reply of a script.
+    pub(super) fn of(value: &Value) -> Self {
+        match value {
+            Value::Nil => Self::Nil,
+            Value::Int(number) => Self::Int(*number),
+            Value::Text(text) => Self::text(text),
+            Value::List(values) => Self::Array(values.iter().map(Self::of).collect()),
+            Value::Error(text) => Self::Error(String::from_utf8_lossy(text).into_owned()),
+        }
     }
 
     pub(super) fn encode(&self, into: &mut Vec<u8>) {

@@ -43,7 +43,7 @@ pub(super) struct Host {
     pub(super) role: Role,
     pub(super) memory: MemoryNode,
     /// What it remembers of the scripts, by their hashes.
-    pub(super) scripts: BTreeSet<String>,
+    pub(super) scripts: BTreeSet<&'static str>,
     pub(super) run_id: u64,
     pub(super) is_up: bool,
     /// Another server took its place, and it has not heard of that.
