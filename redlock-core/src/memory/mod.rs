@@ -208,6 +208,9 @@ impl MemoryNode {
     #[cfg(feature = "testing")]
     pub fn serve(&self, call: &Call) -> Answer {
         let epoch = self.epoch();
+        if let Some(reason) = self.shared.state.lock().trouble.reason() {
+            return Answer::Failed(reason);
+        }
         self.change(|store, _| run(store, call, epoch))
     }
 

@@ -28,7 +28,11 @@ async fn a_lock_of_any_slot_excludes_extends_and_goes() {
         assert_eq!(lease.release().await, Released::Confirmed);
     }
     cluster.assert_no_lock_keys(SOON).await;
-    assert_eq!(set[0].health().connections, 3, "each master took a part of them");
+    assert_eq!(
+        set[0].health().connections,
+        3,
+        "each master took a part of them"
+    );
     assert!(one.flush(&set, SOON).await.is_empty());
 }
 

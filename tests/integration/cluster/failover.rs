@@ -288,11 +288,6 @@ async fn a_cluster_that_is_down_at_the_start_votes_once_it_is_up() {
         .unwrap_err()
         .to_string();
     assert!(error.contains("connection refused"), "{error}");
-    assert_eq!(
-        client().flush(&set, SOON).await,
-        ["a"],
-        "nobody served anything"
-    );
     for server in cluster.servers() {
         server.restart().await;
     }

@@ -14,7 +14,7 @@ use crate::core::fixture::{SOON, client, once, settle, start};
 const TTL: Duration = Duration::from_secs(300);
 
 /// The digests of the scripts, by which servers know them.
-const RELEASE: &str = "4bfe3dfc8e78539b9e0c7f3ce35804406678504b";
+const RELEASE: &str = "63d4cae3b3cbfa76de52c3aa616b81aa83a29fc3";
 const ACQUIRE_ALL: &str = "e197ccb37408378ddcad0bf1511ef1bd99a66039";
 
 /// A connection that is shown each command of a server's clients.

@@ -260,6 +260,7 @@ async fn an_idle_counter_goes_away_and_outlives_its_lock() {
 async fn the_counter_of_a_held_lock_stays_however_long_it_is_renewed() {
     for kind in [Kind::Exclusive, Kind::Write, Kind::Read] {
         let clock = StillClock::default();
+        clock.advance(COUNTER_IDLE);
         let node = MemoryNode::new("a", clock.environment().clock);
         let set: NodeSet = Arc::new([Arc::new(node.clone()) as Arc<dyn Node>]);
         let client = Client::new(clock.environment());

@@ -273,7 +273,7 @@ async fn a_process_that_stood_still_past_the_deadline_is_told_so() {
 }
 
 async fn settle_one(set: &NodeSet) {
-    assert_eq!(client().flush(set, SOON).await, ["b"]);
+    assert!(client().flush(set, SOON).await.is_empty());
 }
 
 #[tokio::test]

@@ -103,9 +103,6 @@ async fn scripts_forgotten_under_load_are_sent_again_and_nobody_notices(n: usize
     forgetting.join().unwrap();
 }
 
-/// How many releases it takes to know that a node has served what came before.
-const BARRIER: u64 = 2;
-
 /// How many scripts ran.
 fn scripts_run(nodes: &redlock_tests::Nodes) -> Vec<u64> {
     nodes.iter().map(|node| node.calls("evalsha")).collect()
@@ -120,14 +117,14 @@ async fn a_second_release_is_told_apart_and_asks_no_node(n: usize) {
     let and = |more: u64| -> Vec<u64> { before.iter().map(|calls| calls + more).collect() };
     assert_eq!(soon(lease.release()).await, Released::Confirmed);
     until_served(&set).await;
-    assert_eq!(scripts_run(&nodes), and(1 + BARRIER));
+    assert_eq!(scripts_run(&nodes), and(1));
     for _ in 0..3 {
         assert_eq!(soon(handle.revoke_and_release()).await, Released::NotLast);
         let error = soon(handle.extend(Duration::from_secs(60))).await;
         assert!(matches!(error, Err(ExtendError::Ended(LeaseEnd::Released))));
     }
     until_served(&set).await;
-    assert_eq!(scripts_run(&nodes), and(1 + BARRIER * 2));
+    assert_eq!(scripts_run(&nodes), and(1));
 }
 
 async fn a_release_after_the_ttl_is_confirmed_at_once_and_leaves_the_next_holder_alone(n: usize) {

@@ -8,8 +8,11 @@ use std::time::Duration;
 
 use redlock_core::error::{AcquireError, Unavailable};
 use redlock_core::lease::Released;
+use redlock_core::node::Vote;
+use redlock_core::testing::{ask, inspect};
 use redlock_core::{Client, Lease, NodeSet};
 use redlock_tests::{NodeOptions, Nodes, Proxy, eventually};
+use tokio::time::timeout;
 
 use crate::core::fixture::{SOON, client, connect, once};
 use crate::core::still_clock::StillClock;
@@ -124,11 +127,18 @@ pub(crate) async fn extend_until_everywhere(lease: &Lease, nodes: &Nodes, token:
     .await;
 }
 
-/// Waits until every node has served all that was sent to it so far. What is owed from before a
+/// Waits until every node answers, and has served all that was sent to it so far. What is owed from before a
 /// connection broke goes out first on the next one, so that is served as well.
 pub(crate) async fn until_served(set: &NodeSet) {
     let client = client();
     eventually("every node to serve what it was sent", SOON, async || {
+        for node in set.iter() {
+            // A node that has not noticed a broken connection yet is drained, and votes.
+            let vote = timeout(SOON, ask(&**node, inspect(&"served".into()))).await;
+            if !matches!(vote, Ok(Vote::Absent)) {
+                return Err(format!("{}: {vote:?}", node.name()));
+            }
+        }
         let unserved = client.flush(set, SOON).await;
         if unserved.is_empty() {
             Ok(())

@@ -67,7 +67,7 @@ async fn has_mode(on: &[Served], mode: &str) {
             (&json!(mode), &Value::Null)
         );
         assert_eq!(site["parameters"]["mode"], json!(mode));
-        let shown = [format!("to {mode}"), format!("<small>{mode}s</small>")];
+        let shown = [format!("a {mode} lock"), format!("<small>{mode}s</small>")];
         assert!(shown.iter().all(|it| page.contains(it)), "{page}");
     }
 }

@@ -129,7 +129,7 @@ async fn the_defaults_may_not_have_them() {
     let of_all = config(&nodes).defaults(LockOptions::new().permits(5));
     let refused = Redlock::start(of_all).await.unwrap_err().to_string();
     assert!(
-        refused.contains("every lock of the service have several holders"),
+        refused.contains("one of 5 permits of every lock of the service"),
         "{refused}"
     );
 }

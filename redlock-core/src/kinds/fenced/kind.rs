@@ -84,12 +84,25 @@ pub(crate) fn counter_ttl(ttl: Duration) -> Duration {
 pub(crate) struct Fenced {
     keys: Resource,
     counters: Counters,
+    /// See [`Kind::number`].
+    number: Option<u16>,
 }
 
 impl Fenced {
     pub(crate) fn new(keys: Resource, prefix: &[u8]) -> Self {
         let counters = Counters::new(&keys, prefix);
-        Self { keys, counters }
+        let number = None;
+        Self {
+            keys,
+            counters,
+            number,
+        }
+    }
+
+    /// The only one of its like.
+    pub(crate) fn only(self) -> Self {
+        let number = Some(0);
+        Self { number, ..self }
     }
 }
 
@@ -133,6 +146,10 @@ impl Kind for Fenced {
 
     fn turn(&self) -> TurnRule {
         TurnRule::HandOver
+    }
+
+    fn number(&self) -> Option<u16> {
+        self.number
     }
 }
 

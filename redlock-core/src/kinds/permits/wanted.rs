@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::kinds::exclusive::Exclusive;
+use crate::kinds::fenced::Fenced;
 use crate::kinds::{Asking, Checked, Kind, Wants};
 use crate::model::invalid::Invalid;
 use crate::quorum::kind::Kind as Asked;
@@ -20,6 +21,9 @@ pub(crate) struct Permits(pub(crate) u16);
 impl Wants for Permits {
     fn asked(&self, asking: Asking<'_>) -> Arc<dyn Asked> {
         match self.0 {
+            1 if asking.is_fenced => {
+                Arc::new(Fenced::new(asking.keys.clone(), asking.prefix).only())
+            }
             1 => Arc::new(Exclusive::only(asking.keys.clone())),
             count => Arc::new(AnyPermit::new(asking.keys, count, asking.prefix)),
         }
