@@ -229,7 +229,9 @@ async fn a_renewal_that_finds_no_majority_is_tried_again_while_the_validity_stan
     // The node that comes back empty does not hold the key. The other node that is up holds it.
     nodes[0].restart().await;
     until_voting(&set[0], true).await;
+    shorten(&nodes[2]).await;
     clock.advance(TTL / 3);
+    until_long(&nodes[2]).await;
     settle_one(&set).await;
     assert_eq!(lease.over(), None, "one of three is no proof of loss");
     clock.advance(TTL / 3);
