@@ -72,7 +72,7 @@ async fn functions_that_disagree_are_named() {
     let warned = |name: &str| {
         let lines = text.lines();
         lines
-            .filter(|line| line.contains("give both the same `permits`") && line.contains(name))
+            .filter(|line| line.contains("let both ask for the same") && line.contains(name))
             .count()
     };
     assert_eq!(warned("reports:{id}"), 1, "{text}");

@@ -174,7 +174,10 @@ impl<'a> RetryBudget<'a> {
     pub(crate) fn advice(&self) -> Duration {
         match self.retry.limit {
             RetryLimit::Count(0) => Duration::ZERO,
-            _ => (self.retry.delay * 3).clamp(SHORTEST_ADVICE, LONGEST_ADVICE),
+            _ => {
+                let advice = self.retry.delay.saturating_mul(3);
+                advice.clamp(SHORTEST_ADVICE, LONGEST_ADVICE)
+            }
         }
     }
 

@@ -140,7 +140,7 @@ async fn values_that_make_no_sense_together_are_refused_at_start() {
         (
             "kind",
             site().permits(4).mode(Mode::Read),
-            "`mode` of \"read\" with `permits` of 4",
+            "`permits` and `mode` ask for two locks, one of 4 permits and a read lock",
         ),
         (
             "kind",
@@ -156,7 +156,7 @@ async fn values_that_make_no_sense_together_are_refused_at_start() {
         (
             "writes",
             site().permits(4),
-            "`mode` of \"write\" with `permits` of 4",
+            "`permits` and `mode` ask for two locks, one of 4 permits and a write lock",
         ),
         (
             "charge_for",
