@@ -172,13 +172,11 @@ impl<'a> RetryBudget<'a> {
 
     /// For how long nodes remember that the caller was refused: until its next attempt, if there is one.
     pub(crate) fn advice(&self) -> Duration {
-        match self.retry.limit {
-            RetryLimit::Count(0) => Duration::ZERO,
-            _ => {
-                let advice = self.retry.delay.saturating_mul(3);
-                advice.clamp(SHORTEST_ADVICE, LONGEST_ADVICE)
-            }
+        if self.retry.limit == RetryLimit::Count(0) {
+            return Duration::ZERO;
         }
+        let advice = self.retry.delay.saturating_mul(3);
+        advice.clamp(SHORTEST_ADVICE, LONGEST_ADVICE)
     }
 
     fn draw(&self, environment: &Environment) -> Duration {

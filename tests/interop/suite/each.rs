@@ -138,7 +138,7 @@ pub(crate) async fn has_one_of_two_permits(neighbour: Neighbour, count: usize) {
     let lease = ours.acquired("order:1", two).await;
     assert_eq!(lease.permit(), Some(1));
     let refused = ours.refused("order:1", two).await;
-    assert!(refused.permits.is_some(), "{refused}");
+    assert!(refused.shortage.is_some(), "{refused}");
     assert!(theirs.ask("release").is_ok());
     nowhere(&nodes, &key).await;
     let first = ours.acquired("order:1", two).await;

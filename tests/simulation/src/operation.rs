@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use redlock_core::node::{Call, Effect, OwnerToken, Vote};
+use redlock_core::node::{Argument, Call, Effect, OwnerToken, Vote};
 use redlock_core::request::Kind;
 use redlock_core::testing::Calls;
 use redlock_core::{Request, Resource};
@@ -66,7 +66,7 @@ impl Operation {
     /// Reads `call`.
     pub fn of(call: Arc<Call>) -> Arc<Self> {
         let number = |at: usize| {
-            let word = call.arguments().get(at).map(|word| word.as_bytes());
+            let word = call.arguments().get(at).map(Argument::as_bytes);
             let digits = word.and_then(|word| std::str::from_utf8(word).ok());
             digits.and_then(|digits| digits.parse().ok()).unwrap_or(0)
         };
