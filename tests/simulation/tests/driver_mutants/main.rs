@@ -23,7 +23,8 @@ const FEATURES: &str = "driver";
 const SEEDS: u64 = 500;
 
 fn all() -> impl Iterator<Item = &'static Mutant> {
-    MUTANTS.iter().chain(KINDS).chain(LOANS)
+    let kinds = KINDS.iter().copied().flatten();
+    MUTANTS.iter().chain(LOANS).chain(kinds)
 }
 
 /// What the program is called with to catch any mutant.

@@ -17,22 +17,21 @@ const ENDS: &str = "redlock-core/src/redis/server/serve/ends.rs";
 const INBOX: &str = "redlock-core/src/redis/server/inbox/mod.rs";
 const CONNECTION: &str = "redlock-core/src/redis/tracking/connection/mod.rs";
 const ANSWERS: &str = "redlock-core/src/redis/server/serve/answers.rs";
-const BATCH: &str = "redlock-core/src/redis/protocol/command/batch.rs";
+const JOINED: &str = "redlock-core/src/redis/protocol/command/joined.rs";
 const CLUSTER: &str = "redlock-core/src/redis/cluster/mod.rs";
 const KEYS: &str = "redlock-core/src/redis/tracking/keys.rs";
 const REFRESH: &str = "redlock-core/src/redis/cluster/refresh.rs";
 const SERVE: &str = "redlock-core/src/redis/server/serve/mod.rs";
-const OVERTAKEN: &str = "redlock-core/src/redis/server/serve/overtaken.rs";
 const WATCHDOG: &str = "redlock-core/src/redis/server/serve/watchdog.rs";
 
 pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "a-batch-is-taken-as-granted",
         patches: &[Patch {
-            file: BATCH,
-            find: "        Value::Bulk(letters) => *letters.get(place)?,
+            file: JOINED,
+            find: "        wire::Value::Bulk(letters) => *letters.get(place)?,
 ",
-            replace: "        Value::Bulk(_) => b'1',
+            replace: "        wire::Value::Bulk(_) => b'1',
 ",
         }],
     },
@@ -51,16 +50,16 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         patches: &[Patch {
             file: ENDS,
             find: "                        let route = Route::default();
-                        owed.extend(Owed::for_release(&operation, route, &self.inbox.time));
+                        owed.extend(Owed::for_release(&call, route, &self.inbox.time));
 ",
-            replace: "                        let _ = (operation, Route::default());
+            replace: "                        let _ = (call, Route::default());
 ",
         }],
     },
     Mutant {
         name: "a-refused-batch-of-releases-counts-as-served",
         patches: &[Patch {
-            file: BATCH,
+            file: JOINED,
             find: "        _ => return None,
     };
 ",
@@ -72,8 +71,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "sent-again-behind-its-release-in-a-batch",
         patches: &[Patch {
-            file: OVERTAKEN,
-            find: "            Purpose::Batch(batched) => batched.iter().for_each(|it| self.add(&it.operation)),
+            file: ENDS,
+            find: "            Purpose::Joined(joined) => joined.iter().any(|it| releases(&it.call)),
 ",
             replace: "",
         }],
@@ -97,11 +96,11 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "a-release-under-way-is-forgotten",
         patches: &[Patch {
             file: ENDS,
-            find: "                } => {
-                    owed.extend(Owed::for_release(&operation, route, &self.inbox.time));
+            find: "                Purpose::Call { call, reply, route } => {
+                    owed.extend(Owed::for_release(&call, route, &self.inbox.time));
 ",
-            replace: "                } => {
-                    let _ = (operation, route);
+            replace: "                Purpose::Call { call, reply, route } => {
+                    let _ = (call, route);
 ",
         }],
     },
@@ -119,7 +118,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "a-release-without-a-connection-is-forgotten",
         patches: &[Patch {
             file: INBOX,
-            find: "            if let Some(owed) = Owed::for_release(operation, route, &self.time) {
+            find: "            if let Some(owed) = Owed::for_release(call, route, &self.time) {
                 state.owe(owed);
             }
             drop(state);
@@ -142,9 +141,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "only-what-is-over-is-owed",
         patches: &[Patch {
             file: INBOX,
-            find: "        owed.into_iter().filter(|owed| owed.until > now).collect()
+            find: "            let owed: Vec<_> = owed.filter(|owed| owed.until > now).collect();
 ",
-            replace: "        owed.into_iter().filter(|owed| owed.until <= now).collect()
+            replace: "            let owed: Vec<_> = owed.filter(|owed| owed.until <= now).collect();
 ",
         }],
     },
@@ -162,7 +161,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "sent-again-behind-its-release",
         patches: &[Patch {
             file: ANSWERS,
-            find: "        if is_noscript(value) && !self.is_overtaken(operation) {
+            find: "        if is_noscript(value) && !self.is_overtaken(call) {
 ",
             replace: "        if is_noscript(value) {
 ",
@@ -172,12 +171,10 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "what-is-sent-again-keeps-its-place",
         patches: &[Patch {
             file: ANSWERS,
-            find:
-                "                .extend_from_slice(&encode_with_text(operation, &self.encoding));
+            find: "            encode(call, &self.encoding, true, &mut self.output);
             self.in_flight.push_back(in_flight);
 ",
-            replace:
-                "                .extend_from_slice(&encode_with_text(operation, &self.encoding));
+            replace: "            encode(call, &self.encoding, true, &mut self.output);
             self.in_flight.push_front(in_flight);
 ",
         }],
@@ -236,7 +233,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "a-refused-release-is-served",
         patches: &[Patch {
             file: ANSWERS,
-            find: "                    if let Some(owed) = Owed::for_release(&operation, route, &self.inbox.time) {
+            find: "                    if let Some(owed) = Owed::for_release(&call, route, &self.inbox.time) {
                         self.owe(owed, error);
                     }
 ",

@@ -27,10 +27,9 @@ const CLAIM_END: &str = "redlock-core/src/quorum/claim/ending.rs";
 const EXTEND: &str = "redlock-core/src/lease/extend.rs";
 const HANDLE: &str = "redlock-core/src/lease/handle.rs";
 const RELEASE: &str = "redlock-core/src/lease/release.rs";
-const MEMORY: &str = "redlock-core/src/memory/store.rs";
 const EXTENSION_PROOF: &str = "redlock-core/src/quorum/extension_proof.rs";
 const QUORUM: &str = "redlock-core/src/quorum/mod.rs";
-const REQUEST: &str = "redlock-core/src/model/request.rs";
+const LIMITS: &str = "redlock-core/src/model/limits.rs";
 const LINK: &str = "tests/simulation/src/link/mod.rs";
 const OWED: &str = "tests/simulation/src/link/owed.rs";
 
@@ -86,7 +85,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "no-drift",
         patches: &[Patch {
-            file: REQUEST,
+            file: LIMITS,
             find: "ttl.mul_f64(factor) + Duration::from_millis(2)",
             replace: "ttl.mul_f64(factor * 0.0)",
         }],
@@ -97,8 +96,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "deadline-not-checked-behind-the-votes",
         patches: &[Patch {
             file: ATTEMPT,
-            find: "Some(won) if !left.is_zero() && left >= request.min_validity => {",
-            replace: "Some(won) if true => {",
+            find: "if !left.is_zero() && left >= request.min_validity {",
+            replace: "if true {",
         }],
         profile: "faulty",
         breaks: Invariant::LateVotes,
@@ -125,45 +124,6 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         ],
         profile: "faulty",
         breaks: Invariant::LateVotes,
-    },
-    Mutant {
-        name: "acquire-without-nx",
-        patches: &[Patch {
-            file: MEMORY,
-            find: "keys.find_map(|key| self.entries.get(key))?",
-            replace: "keys.find_map(|key| self.entries.get(key)).filter(|_| false)?",
-        }],
-        profile: "calm",
-        breaks: Invariant::Exclusion,
-    },
-    Mutant {
-        name: "release-by-plain-del",
-        patches: &[Patch {
-            file: MEMORY,
-            find: "Some(entry) if *entry.value == *operation.token().as_bytes() => {
-                    ours = true;",
-            replace: "Some(entry) => {
-                    ours = true;",
-        }],
-        profile: "faulty",
-        breaks: Invariant::ForeignRelease,
-    },
-    Mutant {
-        name: "extension-by-set",
-        patches: &[
-            Patch {
-                file: MEMORY,
-                find: "fn extend(&mut self, operation: &Operation, ttl: Duration, now: Moment) -> Answer {
-        if let Some(refusal) = self.refusal(operation) {
-            return refusal;
-        }
-",
-                replace: "fn extend(&mut self, operation: &Operation, ttl: Duration, now: Moment) -> Answer {
-",
-            },
-        ],
-        profile: "faulty",
-        breaks: Invariant::ForeignChange,
     },
     Mutant {
         name: "extension-without-a-majority",
@@ -270,7 +230,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
             file: LINK,
             find: "if let Some(until) = one.owed_until.or(owed_until(&one.operation, now)) {",
             replace:
-                "let is_set = matches!(one.operation.want(), redlock_core::node::Want::Acquire { .. });
+                "let is_set = matches!(one.operation.want(), crate::operation::Want::Acquire { .. });
                 let owed = owed_until(&one.operation, now).or(is_set.then_some(Duration::MAX));
                 if let Some(until) = one.owed_until.or(owed) {",
         }],

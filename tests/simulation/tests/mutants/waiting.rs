@@ -216,8 +216,7 @@ pub(crate) const WAITING: &[Mutant] = &[
                 let free = crate::env::timeout::before(self.shared.context.clock(), until, free).await;
                 if free.is_some() {
                     let (claim, terms) = refused.trusted(request);
-                    let place = LeasePlace::Line(turn.hold(&terms, &claim.token));
-                    return Ok(Lease::new(&self.shared.leases, claim, request, &budget, terms, place));
+                    return Ok(self.shared.won(claim, terms, request, &budget, turn));
                 }
             }
 ",
@@ -283,7 +282,7 @@ pub(crate) const WAITING: &[Mutant] = &[
         let acquisition = crate::quorum::round::Round::new(votes.len(), goal);
         for (seat, vote) in votes.into_iter().enumerate() {
             if let Some(vote) = vote {
-                acquisition.vote(seat, vote);
+                acquisition.record(seat, vote);
             }
         }
         let refusal = Arc::new(Refusal {
@@ -294,7 +293,7 @@ pub(crate) const WAITING: &[Mutant] = &[
             timeout: refusal.timeout,
             too_late: refusal.too_late,
             disagreement: refusal.disagreement.clone(),
-            permits: refusal.permits,
+            kind: Arc::clone(&refusal.kind),
         });
 ",
         }],

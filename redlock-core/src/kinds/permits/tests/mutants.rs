@@ -1,16 +1,17 @@
-//! The mutants of permits.
+//! The mutants of permits, for `tests/simulation`.
 
 use redlock_simulation::Invariant;
 
 use crate::table::{Mutant, Patch};
 
-const VOTES: &str = "redlock-core/src/quorum/votes.rs";
+const ACQUIRE: &str = "redlock-core/src/kinds/permits/acquire.rs";
+const ATTEMPT: &str = "redlock-core/src/client/attempt.rs";
+const CHOICE: &str = "redlock-core/src/quorum/claim/choice.rs";
 const CLAIM: &str = "redlock-core/src/quorum/claim/mod.rs";
 const CLAIM_END: &str = "redlock-core/src/quorum/claim/ending.rs";
-const CLAIM_OF_PERMITS: &str = "redlock-core/src/quorum/claim/permits.rs";
-const MEMORY: &str = "redlock-core/src/memory/permits.rs";
+const VOTES: &str = "redlock-core/src/quorum/votes.rs";
 
-pub(crate) const PERMITS: &[Mutant] = &[
+pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "votes-for-different-permits-counted",
         patches: &[Patch {
@@ -34,11 +35,11 @@ pub(crate) const PERMITS: &[Mutant] = &[
     Mutant {
         name: "other-permits-not-released",
         patches: &[Patch {
-            file: CLAIM_OF_PERMITS,
+            file: CHOICE,
             find: "        if seats != 0 {
-            let ttl",
+",
             replace: "        if seats != 0 && false {
-            let ttl",
+",
         }],
         profile: "permits",
         breaks: Invariant::Leftover,
@@ -46,10 +47,10 @@ pub(crate) const PERMITS: &[Mutant] = &[
     Mutant {
         name: "other-permits-released-only-where-others-were-granted",
         patches: &[Patch {
-            file: CLAIM_OF_PERMITS,
-            find: "let seats = all.take(seats) & !self.state.lock().acquisition.granted_seats();",
+            file: CHOICE,
+            find: "let seats = unheard.take(seats) & !self.state.lock().acquisition.granted_seats();",
             replace: "let acquired = Arc::clone(&self.state.lock().acquisition);
-        let seats = all.take(seats) & !acquired.granted_seats() & !acquired.failed_seats();",
+        let seats = unheard.take(seats) & !acquired.granted_seats() & !acquired.failed_seats();",
         }],
         profile: "permits",
         breaks: Invariant::Leftover,
@@ -57,7 +58,7 @@ pub(crate) const PERMITS: &[Mutant] = &[
     Mutant {
         name: "a-late-answer-releases-no-permits",
         patches: &[Patch {
-            file: CLAIM_OF_PERMITS,
+            file: CHOICE,
             find: "claim.release_others(bit(seat));",
             replace: "let _ = claim;",
         }],
@@ -67,10 +68,10 @@ pub(crate) const PERMITS: &[Mutant] = &[
     Mutant {
         name: "a-late-answer-taken-for-what-was-won",
         patches: &[Patch {
-            file: CLAIM_OF_PERMITS,
+            file: CHOICE,
             find: "claim.release_others(bit(seat));",
-            replace: "if let Some(Special::OnePermit(all)) = &claim.special {
-                all.take(bit(seat));
+            replace: "if let Part::One(unheard) = &claim.part {
+                unheard.take(bit(seat));
             }",
         }],
         profile: "permits",
@@ -81,7 +82,7 @@ pub(crate) const PERMITS: &[Mutant] = &[
         patches: &[Patch {
             file: CLAIM_END,
             find: "Some((all, seats)) if seats & at != 0 => Arc::clone(all),",
-            replace: "Some((all, seats)) if seats & at != 0 && all.keys().names().len() == 0 => {
+            replace: "Some((all, seats)) if seats & at != 0 && all.keys().len() == 0 => {
                 Arc::clone(all)
             }",
         }],
@@ -97,15 +98,15 @@ pub(crate) const PERMITS: &[Mutant] = &[
         self.release();
 ",
                 replace: "    fn drop(&mut self) {
-        if self.keys.names().len() < 3 { self.release(); }
+        if self.kind.keys().names().len() < 3 { self.release(); }
 ",
             },
             Patch {
-                file: "redlock-core/src/client/attempt.rs",
+                file: ATTEMPT,
                 find: "    let release = claim.release();
 ",
                 replace:
-                    "    let release = if asks.asked().is_none() { claim.release() } else { None };
+                    "    let release = if kind.count().is_none() { claim.release() } else { None };
 ",
             },
         ],
@@ -115,9 +116,18 @@ pub(crate) const PERMITS: &[Mutant] = &[
     Mutant {
         name: "a-held-permit-granted-again",
         patches: &[Patch {
-            file: MEMORY,
-            find: ".filter(|key| !self.entries.contains_key(&key.key))",
-            replace: ".filter(|key| !self.entries.contains_key(&key.key) || key.permit == 0)",
+            file: ACQUIRE,
+            find: "        let mut is_held = held.is_some();
+",
+            replace: "        let mut is_held = held.is_some() && key.starts_with(b\"redlock:permit:\");
+",
+        }, Patch {
+            file: ACQUIRE,
+            find: "            is_taken = store.set_nx(key, word(arguments, 0)?, integer(arguments, 1)?)?;
+",
+            replace: "            store.set(key, word(arguments, 0)?, integer(arguments, 1)?)?;
+            is_taken = true;
+",
         }],
         profile: "permits",
         breaks: Invariant::Exclusion,

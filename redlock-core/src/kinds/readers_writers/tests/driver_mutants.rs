@@ -1,0 +1,32 @@
+//! The mutants of readers and writers that the simulation of the node driver catches.
+
+use crate::table::{Mutant, Patch};
+
+const KIND: &str = "redlock-core/src/kinds/readers_writers/kind.rs";
+
+pub(crate) const MUTANTS: &[Mutant] = &[
+    Mutant {
+        name: "a-reader-is-released-as-a-plain-lock",
+        patches: &[Patch {
+            file: KIND,
+            find: "        let shared = &self.0;
+        // A reader has no part",
+            replace: "        if true {
+            return exclusive::release(&self.0.keys, token, until);
+        }
+        let shared = &self.0;
+        // A reader has no part",
+        }],
+    },
+    Mutant {
+        name: "a-writer-goes-in-beside-readers",
+        patches: &[Patch {
+            file: KIND,
+            find: "        Value::Text(text) => text,
+",
+            replace: "        Value::Text(text) if *text == *b\"r\" => return Some(Vote::GRANTED),
+        Value::Text(text) => text,
+",
+        }],
+    },
+];

@@ -1,0 +1,184 @@
+//! The mutants of readers and writers, for `tests/simulation`.
+
+use redlock_simulation::Invariant;
+
+use crate::table::{Mutant, Patch};
+
+const ACQUIRE: &str = "redlock-core/src/kinds/readers_writers/acquire.rs";
+const ENTRIES: &str = "redlock-core/src/kinds/readers_writers/entries.rs";
+const KEEP: &str = "redlock-core/src/kinds/readers_writers/keep.rs";
+const KIND: &str = "redlock-core/src/kinds/readers_writers/kind.rs";
+const RELEASE: &str = "redlock-core/src/kinds/readers_writers/release.rs";
+const ATTEMPT: &str = "redlock-core/src/client/attempt.rs";
+
+pub(crate) const MUTANTS: &[Mutant] = &[
+    Mutant {
+        name: "an-extension-revives-an-entry",
+        patches: &[Patch {
+            file: KEEP,
+            find: "    if !is_in(store, keys, arguments, &held)? {
+        return Ok(Value::Int(-1));
+    }
+    let till",
+            replace: "    if !is_in(store, keys, arguments, &held)? && held != Held::Readers {
+        return Ok(Value::Int(-1));
+    }
+    let till",
+        }],
+        profile: "sharing",
+        breaks: Invariant::Entry,
+    },
+    Mutant {
+        name: "readers-without-a-marker",
+        patches: &[Patch {
+            file: ACQUIRE,
+            find: "        store.set(key, READERS_MARKER, life)?;
+",
+            replace: "",
+        }],
+        profile: "sharing",
+        breaks: Invariant::Exclusion,
+    },
+    Mutant {
+        name: "a-marker-for-the-reader-that-came-last",
+        patches: &[Patch {
+            file: ACQUIRE,
+            find: "        store.pexpire(key, life);
+",
+            replace: "        store.pexpire(key, ends - now);
+",
+        }],
+        profile: "sharing",
+        breaks: Invariant::Exclusion,
+    },
+    Mutant {
+        name: "a-reader-takes-the-marker-of-the-others-along",
+        patches: &[Patch {
+            file: RELEASE,
+            find: "            settle(store, keys, arguments, &held, None)?;
+",
+            replace: "            store.del(word(keys, LOCK)?);
+",
+        }],
+        profile: "sharing",
+        breaks: Invariant::Exclusion,
+    },
+    Mutant {
+        name: "a-reader-takes-another-readers-entry-along",
+        patches: &[Patch {
+            file: RELEASE,
+            find: "    if store.zrem(word(keys, READERS)?, token)? {
+",
+            replace: "    let readers = word(keys, READERS)?;
+    let mut others = store.entries(readers)?.keys();
+    let other = others.find(|reader| ***reader != *token).cloned();
+    other.map(|other| store.zrem(readers, &other)).transpose()?;
+    if store.zrem(word(keys, READERS)?, token)? {
+",
+        }],
+        profile: "sharing",
+        breaks: Invariant::Entry,
+    },
+    Mutant {
+        name: "an-extension-moves-an-entry-back",
+        patches: &[Patch {
+            file: ENTRIES,
+            find: "        store.zadd(readers, till, word(arguments, 0)?)?;
+",
+            replace: "        store.zrem(readers, word(arguments, 0)?)?;
+        store.zadd(readers, till, word(arguments, 0)?)?;
+",
+        }],
+        profile: "sharing",
+        breaks: Invariant::Entry,
+    },
+    Mutant {
+        name: "a-writer-beside-readers",
+        patches: &[Patch {
+            file: ACQUIRE,
+            find: "if !store.entries(readers)?.is_empty() {",
+            replace: "if false {",
+        }],
+        profile: "sharing",
+        breaks: Invariant::Exclusion,
+    },
+    Mutant {
+        name: "a-reader-is-put-back-beside-a-writer",
+        patches: &[Patch {
+            file: KEEP,
+            find: "    if let Held::By(_) = held {
+        return Ok(Value::Int(0));
+    }
+    if held == Held::Nothing {
+",
+            replace: "    if held != Held::Readers {
+",
+        }],
+        profile: "sharing",
+        breaks: Invariant::ForeignChange,
+    },
+    Mutant {
+        name: "a-failed-attempt-takes-the-intent-back",
+        patches: &[Patch {
+            file: KIND,
+            find: "        if !is_lease {
+",
+            replace: "        if !is_lease && false {
+",
+        }],
+        profile: "sharing",
+        breaks: Invariant::Intent,
+    },
+    Mutant {
+        name: "a-counter-at-the-writers-token",
+        patches: &[Patch {
+            file: KIND,
+            find: "        count.saturating_sub(1)
+",
+            replace: "        count
+",
+        }],
+        profile: "sharing",
+        breaks: Invariant::TokenUnique,
+    },
+    Mutant {
+        name: "a-writer-that-takes-the-number-of-readers",
+        patches: &[Patch {
+            file: ACQUIRE,
+            find: "counted(store, keys, 2, ",
+            replace: "counted(store, keys, 1, ",
+        }],
+        profile: "sharing",
+        breaks: Invariant::TokenUnique,
+    },
+    Mutant {
+        name: "a-readers-token-not-confirmed",
+        patches: &[Patch {
+            file: ATTEMPT,
+            find: "        agree(context, &claim, &acquisition, until).await
+",
+            replace: "        let is_reader = request.kind == crate::request::Kind::Read;
+        let unconfirmed = || TokenChoice::of(&acquisition.answers_now(&claim.nodes));
+        match is_reader.then(unconfirmed).flatten() {
+            Some(choice) => Agreement {
+                count: Some(choice.count),
+                disagreement: None,
+            },
+            None => agree(context, &claim, &acquisition, until).await,
+        }
+",
+        }],
+        profile: "sharing",
+        breaks: Invariant::TokenOrder,
+    },
+    Mutant {
+        name: "a-reader-waits-for-nothing",
+        patches: &[Patch {
+            file: ACQUIRE,
+            find: "(Held::By(holder), _) => Some",
+            replace: "(Held::By(holder), _) if false => Some",
+        }],
+        profile: "sharing",
+        breaks: Invariant::Exclusion,
+    },
+];
