@@ -26,11 +26,6 @@ pub enum Want {
         /// For how long.
         ttl: Duration,
     },
-    /// One of several permits.
-    AcquirePermit {
-        /// For how long.
-        ttl: Duration,
-    },
     /// The counters to stand there at least.
     Confirm {
         /// The number.
@@ -58,7 +53,7 @@ pub enum Want {
 impl Want {
     /// True for an acquisition.
     pub const fn is_acquisition(self) -> bool {
-        matches!(self, Self::Acquire { .. } | Self::AcquirePermit { .. })
+        matches!(self, Self::Acquire { .. })
     }
 }
 
@@ -74,7 +69,6 @@ impl Operation {
         let ttl = Duration::from_millis(number(if name == "set" { 3 } else { 1 }));
         let want = match call.effect() {
             Effect::Undoes(ttl) => Want::Release { ttl },
-            Effect::Takes if name == "acquire-permit" => Want::AcquirePermit { ttl },
             Effect::Takes => Want::Acquire { ttl },
             Effect::PutsBack => Want::Restore { ttl },
             Effect::Keeps if name.starts_with("confirm") => Want::Confirm { counter: number(1) },
@@ -124,6 +118,11 @@ impl Operation {
         self.token
             .as_ref()
             .expect("what takes, keeps or undoes something has a token")
+    }
+
+    /// Whether it takes one of several permits.
+    pub fn is_of_permits(&self) -> bool {
+        self.call.script().name() == "acquire-permit"
     }
 
     /// The number of the permit that `vote` grants.

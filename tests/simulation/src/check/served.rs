@@ -25,7 +25,7 @@ impl History {
                     let may = may_change(served, before.as_deref(), after.as_deref());
                     (Invariant::ForeignChange, may)
                 }
-                Want::Acquire { .. } | Want::AcquirePermit { .. } | Want::Restore { .. } => {
+                Want::Acquire { .. } | Want::Restore { .. } => {
                     (Invariant::ForeignChange, before.is_none() && is_ours)
                 }
                 Want::Release { .. } => (Invariant::ForeignRelease, was_ours && after.is_none()),

@@ -103,15 +103,13 @@ impl History {
             let new = || Attempt::new(process, operation, now, nodes);
             let number = inner.attempt_of(operation, new);
             let attempt = &mut inner.attempts[number];
-            if let Want::Acquire { ttl, .. } | Want::AcquirePermit { ttl } | Want::Extend { ttl } =
-                want
-            {
+            if let Want::Acquire { ttl } | Want::Extend { ttl } = want {
                 attempt.longest_ttl = attempt.longest_ttl.max(ttl);
             }
-            if let Want::Acquire { ttl, .. } | Want::AcquirePermit { ttl } = want {
+            if let Want::Acquire { ttl } = want {
                 attempt.ttl = ttl;
             }
-            if matches!(want, Want::AcquirePermit { .. }) {
+            if operation.is_of_permits() {
                 attempt.permits = Some(operation.keys().clone());
             }
             let is_rest = attempt.is_rest(operation.keys());
