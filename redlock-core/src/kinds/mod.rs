@@ -9,6 +9,7 @@
 pub(crate) mod exclusive;
 pub(crate) mod fenced;
 #[cfg(test)]
+#[path = "tests/golden.rs"]
 pub(crate) mod golden;
 pub(crate) mod looks;
 pub(crate) mod permits;
