@@ -9,6 +9,7 @@ use redlock_core::request::Kind;
 use redlock_core::{Node, NodeSet, Request, Resource};
 
 use crate::lease::chain::Link;
+use crate::parameters::Mode;
 use crate::registry::pools::names_of;
 use crate::site::Site;
 
@@ -78,7 +79,7 @@ impl Mismatch {
             return None;
         }
         // A writer has what the call of a reader's lease lacks, unless that is permits.
-        let is_mode = held == Kind::Read && Kind::Write.covers(wanted);
+        let is_mode = Mode::of(held) == Some(Mode::Read) && Kind::Exclusive.covers(wanted);
         Some(if is_mode { Self::Mode } else { Self::Kind })
     }
 
