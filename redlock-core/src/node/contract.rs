@@ -11,9 +11,8 @@ use super::{NodeHealth, NodeStatus, Reply};
 /// # Contract
 /// * Each call is atomic over all its keys.
 /// * Calls of one connection that have a key in common are served in the order in which they were
-///   submitted. A release after an acquisition undoes it, even if the acquisition's answer never came. An acquisition is never
-///   sent again, unless the server certainly did not run it and its release was not submitted, which
-///   [`Reply::is_retracted`] tells.
+///   submitted. A release after an acquisition undoes it, even if the acquisition's answer never came. An
+///   acquisition is never sent again, unless the server certainly did not run it and its release goes behind it.
 /// * If a connection breaks, a release whose answer is missing is repeated on the next one, before
 ///   anything else, until the ttl that it names has passed. A release that is answered with an error is
 ///   repeated, too. No release is lost: it is served, or it is owed.

@@ -75,10 +75,4 @@ mod rest {
     fn a_lease_that_ends_early_has_to_release_all_permits_at_nodes_that_did_not_answer() {
         breaks(&Rest::<3>::RULES.releasing_only_what_was_won(), 8);
     }
-
-    /// As a server of a Redis Cluster may redirect it at any time.
-    #[test]
-    fn an_acquisition_must_not_be_sent_again_behind_its_release() {
-        breaks(&Rest::<3>::RULES.redirected_at_any_time(), 3);
-    }
 }

@@ -34,10 +34,6 @@ impl VoteReceiver for ChoiceVotes {
             claim.release_others(bit(seat));
         }
     }
-
-    fn is_retracted(&self) -> bool {
-        self.round.is_retracted()
-    }
 }
 
 /// All the locks, as long as a node whose answer is not known may have granted any of them.
@@ -72,8 +68,6 @@ impl Claim {
         let call = Arc::clone(&self.call);
         let claim = Self::sent(&self.nodes, kind, token, ttl, (call, acquisition), part);
         let claim = Arc::new(claim);
-        // The acquisition is not retracted: its release goes to a node only behind the node's answer, or at
-        // the end of the new claim.
         self.state.lock().ending.get_or_insert(ClaimEnd::Narrowed);
         if let Part::Any(votes) = &self.part {
             // A claim is narrowed once.

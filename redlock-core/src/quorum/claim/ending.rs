@@ -26,8 +26,6 @@ impl Claim {
                 // The acquisition of a claim that was narrowed goes on in the new claim.
                 return None;
             }
-            // From here on the acquisition goes to no other server of a Redis Cluster.
-            state.acquisition.retract();
             state.ending = Some(ClaimEnd::Released);
         }
         Some(self.send_release())

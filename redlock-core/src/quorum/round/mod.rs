@@ -5,7 +5,6 @@ mod seats;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -80,8 +79,6 @@ pub(crate) struct Round {
     state: Mutex<RoundState>,
     /// The clock and the moment until which a grant is in time. Without it, every grant is.
     in_time: Option<(Arc<dyn Clock>, Moment)>,
-    /// See [`Round::retract`].
-    is_retracted: AtomicBool,
 }
 
 struct RoundState {
@@ -114,7 +111,6 @@ impl Round {
     ) -> Arc<Self> {
         Arc::new(Self {
             in_time,
-            is_retracted: AtomicBool::new(false),
             state: Mutex::new(RoundState {
                 votes: Votes::new(nodes),
                 goal,
@@ -178,12 +174,6 @@ impl Round {
                 None => self.record(seat, Vote::Absent),
             }
         }
-    }
-
-    /// The release of the operation is about to be sent. A node that is redirected by a server must no
-    /// longer send the operation elsewhere.
-    pub(crate) fn retract(&self) {
-        self.is_retracted.store(true, Ordering::Release);
     }
 
     /// Records one vote. A second vote of the same seat is ignored.
@@ -331,10 +321,6 @@ pub(crate) fn forget_stale(answers: &mut [Option<Vote>], nodes: &[Arc<dyn Node>]
 impl VoteReceiver for Round {
     fn vote(&self, seat: usize, vote: Vote) {
         self.record(seat, vote);
-    }
-
-    fn is_retracted(&self) -> bool {
-        self.is_retracted.load(Ordering::Acquire)
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::task::{Wake, Waker};
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use super::*;
 use crate::kinds::looks::inspect;
 use crate::model::resource::Resource;

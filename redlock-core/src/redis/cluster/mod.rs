@@ -1,47 +1,38 @@
 //! A Redis Cluster as one node.
 //!
-//! The *map* ([`map`]) says which master has which slot. A master answers what it no longer has with the
-//! way to the master that has it (`MOVED`, `ASK`), which is followed ([`redirect`]). Then, and if a master
-//! is in trouble, the *topology refresh* ([`refresh`]) learns the map anew.
+//! The *map* ([`map`]) says which master has which slot. If a master answers that it does not have a slot, or is in
+//! trouble, the *topology refresh* ([`refresh`]) learns the map anew.
 #![doc = include_str!("protocol.md")]
 
 mod layout;
 mod map;
-mod redirect;
 mod refresh;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
-use std::time::Duration;
 
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
-use tokio::time::Instant;
 
 use crate::env::io_thread::IoThread;
 use crate::node::hash_slot::{slot_of, slot_of_all};
 use crate::node::watch::Watch;
-use crate::node::{Answer, NodeError, NodeHealth, NodeStatus, Reply};
-use crate::node::{Call, Effect};
+use crate::node::{Answer, Call, NodeError, NodeHealth, NodeStatus, Reply};
 
 use super::address::{RedisAddress, Server};
 use super::connection::errors::not_connected;
-use super::options::RedisOptions;
-use super::server::inbox::{Owed, Part, Route, Submission, WholeCluster};
+use super::connection::vetting::Facts;
+use super::options::{RedisOptions, Vetting};
+use super::server::inbox::{Inbox, Owed, Part, Submission, WholeCluster};
 use super::server::link::Link;
 use super::server::metrics::NodeMetrics;
+use layout::Range;
 use map::SlotMap;
 
 /// The most releases that are kept while no master takes them. Beyond it the oldest are dropped, and
 /// their keys expire at the ttl.
 const MOST_PARKED: usize = 65_536;
-
-/// The most masters without slots that have a driver: masters that are about to get their first slot.
-const MOST_GUESTS: usize = 16;
-
-/// A master without slots is dropped if no operation was sent to it for this time.
-const GUEST_STAYS: Duration = Duration::from_secs(10);
 
 /// The handle. Dropping it ends the drivers, once all submitted operations have been sent.
 pub(super) struct Cluster {
@@ -57,6 +48,8 @@ struct ClusterShared {
     /// Replaced as a whole, only on the I/O thread.
     map: RwLock<Arc<SlotMap>>,
     state: Mutex<ClusterState>,
+    /// Held while releases go from one master to another.
+    moving: Mutex<()>,
     /// Wakes the topology refresh: the map seems to be wrong.
     news: Notify,
     /// Notified when the first attempt to learn the map is over.
@@ -70,15 +63,17 @@ struct ClusterState {
     is_settled: bool,
     /// The reason why there is no map yet.
     why: Option<NodeError>,
-    /// Masters outside of the map, with the time of the last operation for each.
-    guests: Vec<(Arc<Shard>, Instant)>,
-    /// Releases that no master takes at present.
+    /// Of masters that are no longer on the map, whose drivers may still have calls.
+    retired: Vec<Arc<Inbox>>,
+    /// Releases for slots without a master.
     parked: VecDeque<Owed>,
 }
 
 /// One master.
 struct Shard {
     server: Server,
+    /// The Cluster's own name of it.
+    id: Option<String>,
     link: Link,
 }
 
@@ -112,20 +107,18 @@ impl Cluster {
     }
 
     pub(super) fn submit(&self, call: Arc<Call>, reply: Reply) {
-        let submission = Submission::new(call, reply, Route::default());
-        self.shared.deliver(submission);
+        self.shared.deliver(Submission::new(call, reply));
     }
 
     /// True if no master has anything left to do, and no release waits for a better map.
     pub(super) fn drained(&self) -> bool {
-        // Locked, so that no master moves between the two lists meanwhile.
+        // Locked, so that nothing moves to a master that was asked already.
+        let _moving = self.shared.moving.lock();
         let state = self.shared.state.lock();
         let map = self.shared.map();
-        let guests = state.guests.iter().map(|(guest, _)| guest);
-        let shards = map.shards.iter().chain(guests);
-        // Each is asked twice: a master that was asked already may get a call from one that is asked later.
-        let mut asked = shards.clone().chain(shards);
-        state.parked.is_empty() && asked.all(|shard| shard.link.inbox.drained())
+        let present = map.shards.iter().map(|shard| &shard.link.inbox);
+        let mut inboxes = present.chain(&state.retired);
+        state.parked.is_empty() && inboxes.all(|inbox| inbox.drained())
     }
 
     pub(super) fn watch(&self, watch: Watch) {
@@ -159,10 +152,9 @@ impl Cluster {
 impl Drop for Cluster {
     fn drop(&mut self) {
         self.refresh.abort();
-        let guests = std::mem::take(&mut self.shared.state.lock().guests);
+        // Dropped outside of the mutex: that ends the drivers.
         let map = self.shared.replace_map(SlotMap::default());
-        // Outside of the mutexes: the drop ends the drivers.
-        drop((guests, map));
+        drop(map);
     }
 }
 
@@ -182,6 +174,7 @@ impl ClusterShared {
             io: io.clone(),
             map: RwLock::default(),
             state: Mutex::default(),
+            moving: Mutex::default(),
             news: Notify::new(),
             settled: Notify::new(),
             metrics: NodeMetrics::new(),
@@ -198,11 +191,9 @@ impl ClusterShared {
 
     fn health(&self) -> NodeHealth {
         // Locked, so that no master moves from one sum to the other meanwhile.
-        let state = self.state.lock();
+        let _state = self.state.lock();
         let map = self.map();
-        let guests = state.guests.iter().map(|(guest, _)| guest);
-        let present = map.shards.iter().chain(guests);
-        let present = present.map(|shard| shard.link.health());
+        let present = map.shards.iter().map(|shard| shard.link.health());
         NodeHealth::of_parts(present).and_past(self.metrics.health(self.io.time().now()))
     }
 
@@ -225,48 +216,39 @@ impl ClusterShared {
     /// Answers an operation that was certainly not served. A release is sent again later.
     fn fail(&self, submission: Submission, error: NodeError) {
         self.metrics.failed(error.kind(), 1);
-        let (call, route) = (&submission.call, submission.route);
-        self.park(Owed::for_release(call, route, &self.io.time()));
+        if let Some(owed) = submission.owed(&self.io.time()) {
+            self.park(owed);
+        }
         submission.reply.answer(Answer::Failed(error));
     }
 
-    /// Keeps releases until the map is known better.
-    fn park(&self, owed: impl IntoIterator<Item = Owed>) {
-        let mut owed = owed.into_iter().peekable();
-        if owed.peek().is_none() {
-            return;
-        }
+    /// Keeps a release until the map is known better.
+    fn park(&self, owed: Owed) {
         {
             let mut state = self.state.lock();
-            for owed in owed {
-                if state.parked.len() == MOST_PARKED {
-                    state.parked.pop_front();
-                }
-                state.parked.push_back(owed);
+            if state.parked.len() == MOST_PARKED {
+                state.parked.pop_front();
             }
+            state.parked.push_back(owed);
         }
         self.news.notify_one();
     }
 
     /// Sends the parked releases to the masters of their slots. False if there were none.
     fn unpark(&self) -> bool {
+        let _moving = self.moving.lock();
         let parked = std::mem::take(&mut self.state.lock().parked);
         let is_any = !parked.is_empty();
         self.deliver_all_owed(parked);
         is_any
     }
 
-    /// Hands releases that other masters did not receive to the present masters of their slots.
+    /// Hands releases that other masters did not serve to the present masters of their slots. Call it with `moving`
+    /// locked.
     fn deliver_all_owed(&self, owed: impl IntoIterator<Item = Owed>) {
         let now = self.io.time().now();
-        for Owed { call, until } in owed {
-            if until > now {
-                let route = Route {
-                    owed_until: Some(until),
-                    ..Route::default()
-                };
-                self.deliver(Submission::new(call, Reply::to_nobody(), route));
-            }
+        for owed in owed.into_iter().filter(|owed| owed.until > now) {
+            self.deliver(Submission::of_owed(owed));
         }
     }
 
@@ -280,51 +262,42 @@ impl ClusterShared {
         }
     }
 
-    /// A master with a driver of its own.
-    fn start_shard(self: &Arc<Self>, server: &Server) -> Arc<Shard> {
+    /// The master of `range`, with a driver of its own.
+    fn start_shard(self: &Arc<Self>, range: &Range) -> Arc<Shard> {
+        let server = range.master.clone();
         let address = Arc::new(RedisAddress::of_server(server.clone()));
         let cluster: Weak<dyn WholeCluster> = Arc::<Self>::downgrade(self);
         let part = Part::new(cluster, server.clone());
         let options = self.options.clone();
         let link = Link::start(&self.name, &address, options, Some(part), &self.io);
-        Arc::new(Shard {
-            server: server.clone(),
-            link,
-        })
-    }
-
-    /// The master at `server`, which may have no slot yet.
-    fn shard_at(self: &Arc<Self>, server: &Server) -> Option<Arc<Shard>> {
-        if let Some(shard) = self.map().shard_at(server) {
-            return Some(Arc::clone(shard));
-        }
-        let now = self.io.time().now();
-        let mut state = self.state.lock();
-        let mut guests = state.guests.iter_mut();
-        if let Some((guest, since)) = guests.find(|(guest, _)| guest.server == *server) {
-            *since = now;
-            return Some(Arc::clone(guest));
-        }
-        if state.guests.len() == MOST_GUESTS {
-            return None;
-        }
-        let guest = self.start_shard(server);
-        state.guests.push((Arc::clone(&guest), now));
-        Some(guest)
+        let id = range.id.clone();
+        Arc::new(Shard { server, id, link })
     }
 }
 
-/// True if an operation that a server did not run may be sent to another server.
-fn may_follow(call: &Call, reply: &Reply) -> bool {
-    match call.effect() {
-        // After its release, the acquisition would set a key that nothing deletes. This is checked once
-        // more before the sending, as the release may be submitted at any moment.
-        Effect::Takes => !reply.is_retracted(),
-        // It only helps the next extension, with the same danger.
-        Effect::PutsBack => false,
-        // An extension and a release compare the token with the key's value. A record behind its release costs a
-        // second run at most.
-        Effect::Keeps | Effect::Undoes(_) | Effect::Looks => true,
+impl WholeCluster for ClusterShared {
+    fn alarm(&self) {
+        self.news.notify_one();
+    }
+
+    fn vet(
+        &self,
+        server: &Server,
+        facts: &Facts,
+        vetting: Vetting,
+    ) -> Result<Vec<String>, NodeError> {
+        if facts.is_replica() {
+            let detail = "it has become a replica; its master is not known yet";
+            return Err(not_connected(detail));
+        }
+        let warnings = facts.judge_part(&self.name).under(vetting)?;
+        let of_it = |warning| format!("{server}: {warning}");
+        Ok(warnings.into_iter().map(of_it).collect())
+    }
+
+    fn adopt(&self, from: &Inbox) {
+        let _moving = self.moving.lock();
+        self.deliver_all_owed(from.take_owed(|_| true));
     }
 }
 

@@ -10,17 +10,18 @@ use tokio::time::{Instant, timeout};
 
 use crate::env::caught::{log, unless_it_panics};
 use crate::model::brief::Brief;
+use crate::node::hash_slot::slot_of;
 use crate::node::{NodeError, NodeStatus};
 use crate::redis::connection::backoff::{FIRST_PAUSE, LONGEST_PAUSE, chance, jittered};
 use crate::redis::connection::errors::not_connected;
 use crate::redis::connection::handshake::{dial, exchange, greet};
+use crate::redis::connection::vetting::refused;
 use crate::redis::protocol::wire::{Value, pack};
 
 use super::super::address::Server;
 use super::layout::{ClusterHealth, Layout};
 use super::map::SlotMap;
-use super::redirect::not_clustered;
-use super::{ClusterShared, GUEST_STAYS, Shard};
+use super::{ClusterShared, Shard};
 
 /// The interval at which the map is learned without a reason.
 const EVERY: Duration = Duration::from_secs(15);
@@ -166,41 +167,26 @@ impl ClusterShared {
     }
 
     /// Replaces the map: new masters get drivers, masters without slots are retired, and releases owed
-    /// to them go to the slots' present masters.
+    /// to a master that does not have their slots go to the present one.
     pub(super) fn apply(self: &Arc<Self>, layout: Layout) {
         let old = self.map();
-        let mut guests = self.state.lock().guests.clone();
-        let new = SlotMap::of(layout, &old, |server| {
-            let known = old.shards.iter().find(|it| it.server == *server);
-            let guest = guests.iter().position(|(guest, _)| guest.server == *server);
-            match (known, guest) {
-                (Some(shard), _) => Arc::clone(shard),
-                (None, Some(index)) => guests.swap_remove(index).0,
-                (None, None) => self.start_shard(server),
-            }
-        });
-        let (staying, leaving): (Vec<_>, Vec<_>) =
-            guests.into_iter().partition(|(guest, since)| {
-                since.elapsed() < GUEST_STAYS
-                    && !new.replicas.contains(&guest.server)
-                    && new.shard_at(&guest.server).is_none()
-            });
-        let leaving = leaving.into_iter().map(|(guest, _)| guest);
-        let replaced = old.shards.iter();
+        let new = SlotMap::of(layout, &old, |range| self.start_shard(range));
         let stays = |shard: &Arc<Shard>| new.shards.iter().any(|it| Arc::ptr_eq(it, shard));
-        let replaced = replaced.filter(|shard| !stays(shard));
-        let gone: Vec<_> = leaving.chain(replaced.cloned()).collect();
+        let gone = old.shards.iter().filter(|shard| !stays(shard));
+        let gone: Vec<_> = gone.cloned().collect();
         {
-            // In one step: whoever reads the sums finds each master in one of them.
+            // In one step: a reader of the sums finds each master in one of them.
             let mut state = self.state.lock();
-            state.guests = staying;
+            state.retired.retain(|inbox| !inbox.drained());
             for shard in &gone {
                 self.metrics.add_retired(shard.link.health());
+                state.retired.push(Arc::clone(&shard.link.inbox));
             }
             self.replace_map(new);
         }
 
         let map = self.map();
+        let _moving = self.moving.lock();
         for shard in gone {
             let detail = format!("{} is no longer a master of the Cluster", shard.server);
             // To its successor before new acquisitions, as the successor is not connected yet.
@@ -214,10 +200,8 @@ impl ClusterShared {
         }
         for shard in &map.shards {
             let is_here = |slot| map.owner(slot).is_some_and(|it| Arc::ptr_eq(it, shard));
-            let misplaced = shard
-                .link
-                .inbox
-                .take_owed(|call| !is_here(crate::node::hash_slot::slot_of(call.first_key())));
+            let inbox = &shard.link.inbox;
+            let misplaced = inbox.take_owed(|call| !is_here(slot_of(call.first_key())));
             self.deliver_all_owed(misplaced);
         }
     }
@@ -259,7 +243,9 @@ async fn ask(server: &Server) -> Result<ClusterView, NodeError> {
             epoch: 0,
         },
         Err(error) if error.contains("cluster support disabled") => {
-            return Err(not_clustered(server));
+            return Err(refused(format!(
+                "{server} is no part of a Redis Cluster; write redis:// in the pool's URL",
+            )));
         }
         Err(error) => return Err(named(not_connected(error))),
     };

@@ -1,5 +1,7 @@
 //! Masters that come and go, at addresses without a server.
 
+use std::time::Duration;
+
 use super::*;
 use crate::Node as _;
 use crate::kinds::looks::inspect;
@@ -9,7 +11,7 @@ use crate::model::token::OwnerToken;
 use crate::node::NodeErrorKind;
 use crate::redis::address::Target;
 use crate::redis::node::RedisNode;
-use layout::{Layout, Range};
+use layout::Layout;
 
 fn shared() -> Arc<ClusterShared> {
     let io = IoThread::start().expect("a thread");
@@ -43,7 +45,7 @@ fn layout(port: u16) -> Layout {
 }
 
 fn submission(call: Call) -> Submission {
-    Submission::new(Arc::new(call), Reply::to_nobody(), Route::default())
+    Submission::new(Arc::new(call), Reply::to_nobody())
 }
 
 fn ask(shared: &ClusterShared) {
@@ -85,27 +87,50 @@ async fn no_counter_goes_down_when_a_master_goes() {
         ask(&shared);
     }
     assert_eq!(sums(&shared).0, 6);
-    // A master that gets an operation before it is in the map.
-    let guest = shared.shard_at(&server(3)).expect("there is room");
-    guest.link.inbox.metrics.failed(NodeErrorKind::Server, 1);
-    assert_eq!(sums(&shared).0, 7);
-    shared.apply(layout(3));
-    assert_eq!(sums(&shared).0, 7);
 }
 
+/// Also if no master has the slot in between.
 #[tokio::test]
-async fn a_cluster_is_drained_once_masters_that_are_not_on_the_map_are_too() {
-    let io = IoThread::start().expect("a thread");
-    let cluster = Cluster::start(&"a".into(), vec![server(1)], RedisOptions::default(), &io);
-    let shared = &cluster.shared;
+async fn an_owed_release_goes_to_whichever_master_has_its_slot() {
+    let shared = shared();
     shared.apply(layout(1));
-    let guest = shared.shard_at(&server(3)).expect("there is room");
+    let cluster = Cluster {
+        refresh: tokio::spawn(std::future::pending::<()>()).abort_handle(),
+        shared,
+    };
+    let shared = &cluster.shared;
+    let owes = |shard: &Shard| shard.link.inbox.owes(shared.io.time().now());
     assert!(cluster.drained());
-    let token = OwnerToken::draw("other/1", &*io.environment().entropy);
-    let ttl = Duration::from_secs(60);
-    let release = plain(&Resource::from("r")).release(&token, ttl, true);
-    assert!(guest.link.inbox.deliver(submission(release)).is_ok());
-    assert!(!cluster.drained(), "the release was not sent");
+    let token = OwnerToken::draw("other/1", &*shared.io.environment().entropy);
+    let (resource, ttl) = (Resource::from("r"), Duration::from_secs(60));
+    shared.deliver(submission(plain(&resource).release(&token, ttl, true)));
+    let slot = slot_of(b"r");
+    let except = |port, other| {
+        let mut parts = layout(port);
+        parts.ranges[0].last = slot - 1;
+        let last = crate::node::hash_slot::SLOTS - 1;
+        let (first, master) = (slot, server(other));
+        let id = None;
+        parts.ranges.push(Range {
+            first,
+            last,
+            master,
+            id,
+        });
+        parts
+    };
+    shared.apply(except(1, 2));
+    let owed: Vec<_> = shared.map().shards.iter().map(|it| owes(it)).collect();
+    assert_eq!(owed, [false, true]);
+    let mut without = except(1, 2);
+    without.ranges.pop();
+    shared.apply(without);
+    assert_eq!(shared.state.lock().parked.len(), 1);
+    assert!(!cluster.drained());
+    shared.apply(layout(3));
+    shared.unpark();
+    assert!(owes(&shared.map().shards[0]));
+    assert!(!cluster.drained());
 }
 
 #[tokio::test]
@@ -113,8 +138,6 @@ async fn nothing_of_a_cluster_outlives_its_handle() {
     let io = IoThread::start().expect("a thread");
     let cluster = Cluster::start(&"a".into(), vec![server(1)], RedisOptions::default(), &io);
     cluster.shared.apply(layout(1));
-    let guest = cluster.shared.shard_at(&server(3));
-    drop(guest.expect("there is room"));
     ask(&cluster.shared);
     let shared = Arc::downgrade(&cluster.shared);
     drop(cluster);

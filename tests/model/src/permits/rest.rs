@@ -23,8 +23,6 @@ pub struct Rest<const NODES: usize> {
     hears: bool,
     /// The rule: the end releases all slots at nodes that have not answered.
     ends_all: bool,
-    /// The rule: an acquisition whose release may have been sent is not sent again.
-    retracts: bool,
 }
 
 /// A node, and what is between it and the attempt.
@@ -75,7 +73,6 @@ pub struct State<const NODES: usize> {
 #[allow(missing_docs, reason = "the texts below say what they are")]
 pub enum Action {
     Serve(usize, u8),
-    Redirect(usize),
     Hear(usize),
     Break(usize),
     Release(usize),
@@ -88,7 +85,6 @@ impl fmt::Display for Action {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Serve(n, slots) => write!(f, "node {} grants {slots:#b}", n + 1),
-            Self::Redirect(n) => write!(f, "node {} redirects the acquisition", n + 1),
             Self::Hear(n) => write!(f, "the answer of node {} arrives", n + 1),
             Self::Break(n) => write!(f, "the connection to node {} breaks", n + 1),
             Self::Release(n) => write!(f, "node {} serves the release", n + 1),
@@ -107,10 +103,8 @@ pub mod landmark {
     pub const BROKEN: u32 = 2;
     /// The lease was released before a node had answered.
     pub const EARLY_END: u32 = 4;
-    /// A late acquisition was redirected, and granted the slot that was won.
-    pub const REDIRECTED: u32 = 8;
     /// All of them.
-    pub const ALL: u32 = 15;
+    pub const ALL: u32 = 7;
 }
 
 impl<const NODES: usize> Rest<NODES> {
@@ -118,7 +112,6 @@ impl<const NODES: usize> Rest<NODES> {
     pub const RULES: Self = Self {
         hears: true,
         ends_all: true,
-        retracts: true,
     };
 
     /// Unsafe: a late answer changes nothing, and the end releases what was won at nodes that answered.
@@ -139,15 +132,6 @@ impl<const NODES: usize> Rest<NODES> {
         }
     }
 
-    /// Unsafe: an acquisition is redirected behind its release.
-    #[must_use]
-    pub const fn redirected_at_any_time(self) -> Self {
-        Self {
-            retracts: false,
-            ..self
-        }
-    }
-
     /// The answer of node `n` is known. If it is not what was won, the others are released.
     fn heard(self, next: &mut State<NODES>, n: usize) {
         let column = &mut next.columns[n];
@@ -159,7 +143,6 @@ impl<const NODES: usize> Rest<NODES> {
 
     fn node_steps(self, state: &State<NODES>, n: usize, to: &mut impl Take<Self>) {
         let column = &state.columns[n];
-        let is_over = state.phase == Phase::Over;
         if column.acquisition == Acquisition::Underway {
             for slots in (0..SLOTS).map(|slot| 1 << slot).chain([0]) {
                 let mut next = *state;
@@ -168,18 +151,6 @@ impl<const NODES: usize> Rest<NODES> {
                 (column.granted, column.kept) = (slots, slots);
                 to(Action::Serve(n, slots), next);
             }
-            let mut next = *state;
-            let column = &mut next.columns[n];
-            if is_over && self.retracts {
-                column.acquisition = Acquisition::Lost;
-            } else {
-                // What was on its way behind it is ahead of it now.
-                column.release = 0;
-                if matches!(state.phase, Phase::Held(_)) {
-                    next.seen |= landmark::REDIRECTED;
-                }
-            }
-            to(Action::Redirect(n), next);
         }
         if !column.is_heard && column.acquisition == Acquisition::Served {
             let mut next = *state;

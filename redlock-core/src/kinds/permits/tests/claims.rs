@@ -65,11 +65,6 @@ impl Slow {
     fn released(&self) -> Vec<Vec<String>> {
         std::mem::take(&mut *self.releases.lock())
     }
-
-    fn is_retracted(&self) -> bool {
-        let unanswered = self.unanswered.lock();
-        unanswered.as_ref().expect("no answer").1.is_retracted()
-    }
 }
 
 fn name(permit: u16) -> String {
@@ -168,13 +163,4 @@ fn an_answer_that_comes_when_the_claim_is_gone_changes_nothing() {
     assert_eq!(nodes[2].released(), [names(&[0, 1, 2])]);
     nodes[2].answer(Some(2));
     assert!(nodes[2].released().is_empty());
-}
-
-/// A server of a Redis Cluster may redirect it.
-#[test]
-fn a_late_acquisition_may_be_sent_again_until_its_release_is_sent() {
-    let (claim, nodes) = won();
-    assert!(!nodes[2].is_retracted());
-    claim.release();
-    assert!(nodes[2].is_retracted());
 }

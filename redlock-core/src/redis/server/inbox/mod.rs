@@ -22,14 +22,14 @@ use crate::env::caught::caught;
 use crate::env::io_thread::LibraryTime;
 #[cfg(test)]
 use crate::env::tasks::by_hand;
+use crate::node::Call;
 use crate::node::log::NodeLog;
 use crate::node::{Answer, EpochListener, NodeError, NodeErrorKind, Reply};
-use crate::node::{Call, Effect};
 use crate::redis::connection::backoff::HasEnded;
 use loan::Loan;
-pub(in crate::redis) use part::{Part, Redirected, Way, WholeCluster};
+pub(in crate::redis) use part::{Part, WholeCluster};
 use state::{Gate, InboxEnd, InboxState};
-pub(in crate::redis) use submission::{Owed, Route, Submission};
+pub(in crate::redis) use submission::{Owed, Submission};
 
 use super::metrics::NodeMetrics;
 
@@ -96,26 +96,17 @@ impl Inbox {
 
     pub(in crate::redis) fn submit(&self, call: Arc<Call>, reply: Reply) {
         // Only a Cluster's part is retired, and the Cluster calls `deliver`.
-        let _ = self.deliver(Submission::new(call, reply, Route::default()));
+        let _ = self.deliver(Submission::new(call, reply));
     }
 
     /// Returns the submission if the server is retired from its Cluster.
     pub(in crate::redis) fn deliver(&self, submission: Submission) -> Result<(), Submission> {
-        let (call, route) = (&submission.call, submission.route);
-        let is_release = call.is_release();
+        let is_release = submission.call.is_release();
         let mut state = self.state.lock();
         if state.is_retired() {
             return Err(submission);
         }
-        // Checked under the mutex: a release that is submitted after this check is also queued after
-        // the operation.
-        let is_late =
-            route.hops > 0 && call.effect() == Effect::Takes && submission.reply.is_retracted();
         let refusal = match &state.gate {
-            _ if is_late => {
-                let detail = "the keys' slot moved, and the caller has stopped waiting";
-                Some(NodeError::unsent(NodeErrorKind::Server, detail))
-            }
             Gate::Open if !is_release && state.outstanding >= self.max_in_flight => {
                 let detail = "too many operations are in flight";
                 Some(NodeError::unsent(NodeErrorKind::Saturated, detail))
@@ -125,7 +116,7 @@ impl Inbox {
             Gate::Closed(error) => Some(error.clone()),
         };
         if let Some(error) = refusal {
-            if let Some(owed) = Owed::for_release(call, route, &self.time) {
+            if let Some(owed) = submission.owed(&self.time) {
                 state.owe(owed);
             }
             drop(state);
@@ -262,8 +253,7 @@ impl Inbox {
             }
             let queue = std::mem::take(&mut state.queue);
             for submission in &queue {
-                let Submission { call, route, .. } = submission;
-                if let Some(owed) = Owed::for_release(call, *route, &self.time) {
+                if let Some(owed) = submission.owed(&self.time) {
                     state.owe(owed);
                 }
             }

@@ -52,7 +52,7 @@ impl Inbox {
         if self.is_retired()
             && let Some(part) = &self.part
         {
-            part.adopt(self.take_owed(|_| true));
+            part.adopt(self);
         }
     }
 

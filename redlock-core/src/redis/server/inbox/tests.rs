@@ -103,42 +103,17 @@ fn a_node_in_quarantine_is_sent_releases() {
 }
 
 #[test]
-fn an_acquisition_is_taken_to_no_other_server_once_its_release_may_be_there() {
-    let inbox = open();
-    let acquisition = Arc::new(plain(&Resource::from("r")).acquire(&token(), TTL, 0));
-    let taken_on = |call: &Arc<Call>, is_retracted: bool| {
-        let round = Round::new(1, Goal::All);
-        if is_retracted {
-            round.retract();
-        }
-        let reply = Reply::new(Arc::clone(&round), 0, call);
-        let route = Route {
-            hops: 1,
-            ..Route::default()
-        };
-        let submission = Submission::new(Arc::clone(call), reply, route);
-        assert!(inbox.deliver(submission).is_ok());
-        (look(&inbox).1 == 1, round)
-    };
-    assert!(taken_on(&acquisition, false).0);
-    let (is_taken, round) = taken_on(&acquisition, true);
-    assert!(!is_taken && round.tally().pending() == 0);
-    assert_eq!(round.seats().reached & 1, 0, "there is nothing to undo");
-    assert!(taken_on(&release(), true).0, "that does no harm");
-}
-
-#[test]
 fn a_server_that_was_replaced_takes_nothing_and_keeps_nothing() {
     let inbox = open();
     let error = || NodeError::unsent(NodeErrorKind::NotConnected, "replaced");
     inbox.close(&error(), Vec::new());
     submit(&inbox, &release());
     assert_eq!(inbox.retire(error()).len(), 1, "what was owed");
-    let submission = Submission::new(release(), Reply::to_nobody(), Route::default());
+    let submission = Submission::new(release(), Reply::to_nobody());
     assert!(inbox.deliver(submission).is_err());
 
     // Releases that the driver leaves at its end can still be taken out.
-    let owed = Owed::for_release(&release(), Route::default(), &inbox.time);
+    let owed = Submission::new(release(), Reply::to_nobody()).owed(&inbox.time);
     inbox.close(&error(), vec![owed.unwrap()]);
     inbox.end();
     assert_eq!(inbox.take_owed(|_| true).len(), 1);

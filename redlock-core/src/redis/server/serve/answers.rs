@@ -1,6 +1,5 @@
 //! The server's replies.
 
-use std::sync::Arc;
 use std::task::Context;
 
 use tokio::time::Instant;
@@ -12,7 +11,7 @@ use crate::redis::connection::transfer;
 use crate::redis::protocol::command::{answer, encode, is_marker_gone, is_noscript, is_of_replica};
 use crate::redis::protocol::wire::Value;
 
-use super::super::inbox::Owed;
+use super::super::inbox::{Owed, Submission};
 use super::{InFlight, Purpose, Serve};
 
 impl Serve {
@@ -51,8 +50,8 @@ impl Serve {
             return Ok(());
         }
         let call = match &in_flight.purpose {
-            Purpose::Call { call, .. } | Purpose::Owed(Owed { call, .. }) => call,
-            Purpose::Joined(..) | Purpose::Heartbeat | Purpose::Asking => {
+            Purpose::Call(Submission { call, .. }) | Purpose::Owed(Owed { call, .. }) => call,
+            Purpose::Joined(..) | Purpose::Heartbeat => {
                 self.count(&in_flight);
                 return Ok(());
             }
@@ -74,48 +73,43 @@ impl Serve {
         };
         if is_noscript(value) && !self.is_overtaken(call) {
             // The script was not run, so sending it with its text runs it for the first time.
-            if let Purpose::Call { route, .. } = &in_flight.purpose
-                && route.is_asking
-            {
-                self.ask_for_slot(in_flight.since);
-            }
             encode(call, &self.encoding, true, &mut self.output);
             self.in_flight.push_back(in_flight);
             return Ok(());
         }
         self.count(&in_flight);
-        let purpose = in_flight.purpose;
-        let inbox = Arc::clone(&self.inbox);
-        match inbox.part().and_then(|part| part.reads(value)) {
-            Some(redirected) => self.hand_on(purpose, redirected),
-            None => self.tell(purpose, value),
-        }
+        self.tell(in_flight.purpose, value);
         Ok(())
     }
 
     /// Delivers the answer to the caller. The answer to an owed release goes to the retries.
     fn tell(&mut self, purpose: Purpose, value: &Value<'_>) {
+        let not_run = self.inbox.part().and_then(|part| part.not_run(value));
+        let is_elsewhere = not_run.is_some();
+        let epoch = self.epoch;
+        let answer = |call| not_run.map_or_else(|| answer(call, value, epoch), Answer::Failed);
         match purpose {
-            Purpose::Call { call, reply, route } => {
+            Purpose::Call(submission) => {
                 self.answered += 1;
                 if is_marker_gone(value) {
                     self.doubt();
                 }
-                let answer = answer(&call, value, self.epoch);
-                let answer = self.as_far_as_it_counts(&call, answer);
+                let call = &submission.call;
+                let answer = self.as_far_as_it_counts(call, answer(call));
                 if let Answer::Failed(error) = &answer {
-                    if let Some(owed) = Owed::for_release(&call, route, &self.inbox.time) {
+                    if let Some(owed) = submission.owed(&self.inbox.time) {
                         self.owe(owed, error);
                     }
                     self.inbox.metrics.failed(error.kind(), 1);
                     self.inbox.metrics.record_error(error);
                 }
-                self.judge(&call, &answer);
-                reply.answer(answer);
+                if !is_elsewhere {
+                    self.judge(call, &answer);
+                }
+                submission.reply.answer(answer);
             }
             Purpose::Owed(owed) => {
-                let answer = answer(&owed.call, value, self.epoch);
-                let refusal = match answer {
+                let refusal = match answer(&owed.call) {
                     Answer::Failed(error) => Some(error),
                     _ => None,
                 };
@@ -127,7 +121,6 @@ impl Serve {
             }
             Purpose::Joined(..)
             | Purpose::Heartbeat
-            | Purpose::Asking
             | Purpose::Check
             | Purpose::Memory
             | Purpose::Probe => {}

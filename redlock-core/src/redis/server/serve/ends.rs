@@ -3,8 +3,7 @@
 use crate::node::Call;
 use crate::node::{Answer, NodeError};
 
-use super::super::inbox::{Owed, Route};
-use super::joined::Joined;
+use super::super::inbox::{Owed, Submission};
 use super::{Purpose, Serve};
 
 impl Serve {
@@ -17,7 +16,9 @@ impl Serve {
         let releases = |it: &Call| it.is_release() && it.token() == Some(token);
         let mut in_flight = self.in_flight.iter();
         in_flight.any(|it| match &it.purpose {
-            Purpose::Call { call, .. } | Purpose::Owed(Owed { call, .. }) => releases(call),
+            Purpose::Call(Submission { call, .. }) | Purpose::Owed(Owed { call, .. }) => {
+                releases(call)
+            }
             Purpose::Joined(joined) => joined.iter().any(|it| releases(&it.call)),
             _ => false,
         })
@@ -28,36 +29,24 @@ impl Serve {
     pub(super) fn give_up(&mut self, error: &NodeError) {
         self.is_over = true;
         let mut owed = Vec::new();
-        let mut replies = Vec::new();
+        let mut calls = Vec::new();
         let kept = self.take_kept();
         let in_flight = self.in_flight.drain(..).map(|it| it.purpose);
         for purpose in in_flight.chain([kept]) {
             match purpose {
-                Purpose::Call { call, reply, route } => {
-                    owed.extend(Owed::for_release(&call, route, &self.inbox.time));
-                    replies.push(reply);
-                }
-                Purpose::Joined(joined) => {
-                    for Joined { call, reply } in joined {
-                        let route = Route::default();
-                        owed.extend(Owed::for_release(&call, route, &self.inbox.time));
-                        replies.push(reply);
-                    }
-                }
+                Purpose::Call(call) => calls.push(call),
+                Purpose::Joined(joined) => calls.extend(joined),
                 Purpose::Owed(still) => owed.push(still),
-                Purpose::Heartbeat
-                | Purpose::Asking
-                | Purpose::Check
-                | Purpose::Memory
-                | Purpose::Probe => {}
+                Purpose::Heartbeat | Purpose::Check | Purpose::Memory | Purpose::Probe => {}
             }
         }
+        owed.extend(calls.iter().filter_map(|it| it.owed(&self.inbox.time)));
         self.inbox.close(error, owed);
         // Whatever ended the connection: these operations may have been served, and must be undone.
         let unknown = error.clone().into_sent();
-        self.inbox.metrics.failed(error.kind(), replies.len());
-        for reply in replies {
-            reply.answer(Answer::Failed(unknown.clone()));
+        self.inbox.metrics.failed(error.kind(), calls.len());
+        for call in calls {
+            call.reply.answer(Answer::Failed(unknown.clone()));
         }
     }
 }

@@ -8,24 +8,19 @@
 
 use tokio::time::Instant;
 
-use crate::node::{Answer, Call, Effect, Reply, Script};
+use crate::node::{Answer, Call, Effect, Script};
 use crate::redis::protocol::command::{
     MOST_JOINED, encode, encode_joined, is_call_refused, is_noscript, value_of_each,
 };
 use crate::redis::protocol::wire::Value;
 
-use super::super::inbox::{Route, Submission};
-use super::{Arc, Purpose, Serve};
-
-pub(super) struct Joined {
-    pub(super) call: Arc<Call>,
-    pub(super) reply: Reply,
-}
+use super::super::inbox::Submission;
+use super::{Purpose, Serve};
 
 /// The releases that go in the next call.
 #[derive(Default)]
 pub(super) struct Kept {
-    releases: Vec<Joined>,
+    releases: Vec<Submission>,
     /// True if the server has forgotten the script: the next call has its text.
     is_unknown: bool,
 }
@@ -51,8 +46,7 @@ impl Serve {
         {
             self.send_kept(since);
         }
-        let Submission { call, reply, .. } = submission;
-        self.kept.releases.push(Joined { call, reply });
+        self.kept.releases.push(submission);
         None
     }
 
@@ -81,15 +75,15 @@ impl Serve {
             let calls = releases.iter().map(|it| &*it.call);
             encode_joined(script, calls, with_text, &mut self.output);
             self.push(since, Purpose::Joined(releases));
-        } else if let Some(Joined { call, reply }) = self.kept.releases.pop() {
-            self.send(Submission::new(call, reply, Route::default()), since);
+        } else if let Some(submission) = self.kept.releases.pop() {
+            self.send(submission, since);
         }
     }
 
     /// Answers the releases of a call, and sends those again that the call did not decide.
     pub(super) fn answer_joined(
         &mut self,
-        releases: Vec<Joined>,
+        releases: Vec<Submission>,
         since: Instant,
         value: &Value<'_>,
     ) {
@@ -111,15 +105,9 @@ impl Serve {
 
     /// Sends a release again, with its text: the server may have forgotten its scripts. It has answered, so the wait
     /// for the second answer begins anew.
-    fn release_for_certain(&mut self, joined: Joined) {
-        let Joined { call, reply } = joined;
-        encode(&call, &self.encoding, true, &mut self.output);
-        let purpose = Purpose::Call {
-            call,
-            reply,
-            route: Route::default(),
-        };
-        self.push(self.heard, purpose);
+    fn release_for_certain(&mut self, release: Submission) {
+        encode(&release.call, &self.encoding, true, &mut self.output);
+        self.push(self.heard, Purpose::Call(release));
     }
 
     /// Takes out the releases of the next call: the driver may have panicked between keeping and sending.

@@ -8,7 +8,6 @@ mod memory;
 mod owed;
 mod probe;
 mod restart_check;
-mod slots;
 mod watchdog;
 
 use std::collections::VecDeque;
@@ -21,8 +20,7 @@ use bytes::BytesMut;
 use parking_lot::Mutex;
 use tokio::time::{Instant, Sleep};
 
-use crate::node::Call;
-use crate::node::{NodeError, NodeErrorKind, Reply};
+use crate::node::{NodeError, NodeErrorKind};
 use crate::redis::connection::errors::lost;
 use crate::redis::connection::handshake::Connected;
 use crate::redis::connection::socket::Stream;
@@ -30,13 +28,13 @@ use crate::redis::connection::transfer;
 use crate::redis::options::RedisOptions;
 use crate::redis::protocol::command::{Encoding, encode};
 use crate::redis::protocol::wire::Received;
-use joined::{Joined, Kept};
+use joined::Kept;
 use lending::Place;
 pub(super) use lending::Serving;
 use memory::Memory;
 use owed::OwedRetries;
 
-use super::inbox::{Inbox, Owed, Route, Submission, Taken};
+use super::inbox::{Inbox, Owed, Submission, Taken};
 use super::restart_check::ServerCheck;
 
 /// The most operations that a lone caller has under way. If it continues at a majority, an operation or two
@@ -96,19 +94,13 @@ struct InFlight {
 
 enum Purpose {
     /// A caller waits for the answer.
-    Call {
-        call: Arc<Call>,
-        reply: Reply,
-        route: Route,
-    },
+    Call(Submission),
     /// Callers wait for the answers to releases that were sent in one call.
-    Joined(Vec<Joined>),
+    Joined(Vec<Submission>),
     /// An owed release: from before the connection, or answered with an error.
     Owed(Owed),
     /// Any answer shows that the connection is alive.
     Heartbeat,
-    /// `ASKING`, which precedes an operation on a slot that is moving to this server.
-    Asking,
     /// The restart check's question.
     Check,
     /// The question whether the server would set a key.
@@ -225,20 +217,15 @@ impl Serve {
     }
 
     fn send(&mut self, submission: Submission, since: Instant) {
-        let Submission { call, reply, route } = submission;
-        if route.is_asking {
-            self.ask_for_slot(since);
-        }
-        encode(&call, &self.encoding, false, &mut self.output);
-        let purpose = Purpose::Call { call, reply, route };
-        self.push(since, purpose);
+        encode(&submission.call, &self.encoding, false, &mut self.output);
+        self.push(since, Purpose::Call(submission));
     }
 
     fn step(&mut self, context: &mut Context<'_>) -> Result<Poll<()>, NodeError> {
         loop {
             if self.inbox.is_retired() {
                 // Before the reading: later answers come from a master that was replaced.
-                return Err(slots::replaced());
+                return Err(replaced());
             }
             self.read(context)?;
             self.ask_if_wanted();
@@ -246,7 +233,7 @@ impl Serve {
             transfer::write(&mut self.stream, &mut self.output, context)?;
             match found {
                 Taken::Some => {}
-                Taken::Retired => return Err(slots::replaced()),
+                Taken::Retired => return Err(replaced()),
                 Taken::Ended if self.in_flight.is_empty() => return Ok(Poll::Ready(())),
                 Taken::Ended | Taken::Nothing => {
                     if !self.watch(context)? {
@@ -256,6 +243,10 @@ impl Serve {
             }
         }
     }
+}
+
+fn replaced() -> NodeError {
+    lost("the server is no longer a master of the Cluster")
 }
 
 impl Future for Serve {

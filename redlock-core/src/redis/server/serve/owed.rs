@@ -71,7 +71,8 @@ impl Serve {
         self.inbox.owe(owed);
         let reason = error.to_string();
         let kind = reason.split(' ').next().unwrap_or_default();
-        if self.owed_retries.logged != kind {
+        // A master of a Cluster that does not have the keys' slot says nothing of other releases.
+        if error.was_sent() && self.owed_retries.logged != kind {
             kind.clone_into(&mut self.owed_retries.logged);
             log_node!(
                 self.inbox.log,

@@ -45,7 +45,7 @@ impl Serve {
         let is_elsewhere = self
             .inbox
             .part()
-            .is_some_and(|part| part.reads(value).is_some());
+            .is_some_and(|part| part.not_run(value).is_some());
         let Value::Error(text) = value else {
             return self.voted();
         };

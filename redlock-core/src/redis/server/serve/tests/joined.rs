@@ -206,7 +206,7 @@ async fn releases_that_are_kept_for_the_next_call_are_owed_if_the_connection_bre
     let release = Arc::new(RELEASE(&Resource::from("r"), &scene.token()));
     let round = Round::new(1, Goal::All);
     let reply = Reply::new(Arc::clone(&round), 0, &release);
-    let submission = Submission::new(release, reply, Route::default());
+    let submission = Submission::new(release, reply);
     let now = Instant::now();
     assert!(scene.serve.keep(submission, now).is_none());
     scene.serve.abandon();

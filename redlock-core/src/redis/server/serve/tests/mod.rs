@@ -17,7 +17,7 @@ use crate::kinds::plain;
 use crate::model::resource::Resource;
 use crate::model::token::{OwnerToken, TokenSource};
 use crate::node::log::NodeLog;
-use crate::node::{NodeStatus, Vote};
+use crate::node::{Call, NodeStatus, Reply, Vote};
 use crate::quorum::round::{Goal, Round};
 use crate::redis::connection::handshake::Allowed;
 use crate::redis::connection::vetting::Facts;
