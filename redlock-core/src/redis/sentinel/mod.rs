@@ -9,7 +9,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::{Buf as _, BytesMut};
+use bytes::BytesMut;
 use tokio::io::AsyncReadExt as _;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
@@ -23,8 +23,7 @@ use super::address::{Endpoint, Sentinel, Server, is_host};
 use super::connection::backoff::jittered;
 use super::connection::errors::{broken, not_connected};
 use super::connection::handshake::{dial, exchange, greet, pairs, send};
-use super::connection::socket::Stream;
-use super::protocol::wire::{Value, decode, pack};
+use super::protocol::wire::{Value, pack};
 
 /// A sentinel's answer about a master.
 #[derive(Clone)]
@@ -95,20 +94,17 @@ pub(super) struct Listening {
 }
 
 impl Listening {
-    /// A connection that broke, or that could not be made within `pause`, is made again after about
-    /// `pause`. A connection that is silent for this time is tested.
+    /// A connection that broke is made again after about `pause`, and one that was quiet for `pause * 6` at once: it
+    /// may have died in silence.
     pub(super) fn to(of: &Sentinel, doubts: &Arc<Notify>, pause: Duration) -> Self {
         let mut tasks = JoinSet::new();
-        for sentinel in &of.sentinels {
-            let (sentinel, master) = (sentinel.clone(), of.master.clone());
+        for sentinel in of.sentinels.iter().cloned() {
             let doubts = Arc::clone(doubts);
             tasks.spawn(async move {
                 loop {
-                    let subscribed = timeout(pause, subscribe(&sentinel)).await;
-                    if let Ok(Ok((stream, buffer))) = subscribed {
-                        let _ = listen(stream, buffer, &master, &doubts, pause).await;
+                    if timeout(pause * 6, listen(&sentinel, &doubts)).await.is_ok() {
+                        tokio::time::sleep(jittered(pause)).await;
                     }
-                    tokio::time::sleep(jittered(pause)).await;
                 }
             });
         }
@@ -116,66 +112,20 @@ impl Listening {
     }
 }
 
-async fn subscribe(sentinel: &Server) -> Result<(Box<dyn Stream>, BytesMut), NodeError> {
+/// Subscribes to completed failovers, until the connection breaks.
+async fn listen(sentinel: &Server, doubts: &Notify) -> Result<(), NodeError> {
     let mut stream = dial(sentinel).await?;
     let mut buffer = BytesMut::new();
     greet(&mut *stream, &mut buffer, &sentinel.login).await?;
-    let subscribed = exchange(&mut *stream, &mut buffer, &subscription(), |_| ()).await?;
-    subscribed.map_err(not_connected)?;
-    Ok((stream, buffer))
-}
-
-async fn listen(
-    mut stream: Box<dyn Stream>,
-    mut buffer: BytesMut,
-    master: &str,
-    doubts: &Notify,
-    pause: Duration,
-) -> Result<(), NodeError> {
-    // The master may have moved before the subscription.
-    doubts.notify_one();
-    let mut is_asked = false;
-    loop {
-        while let Some((value, length)) = decode(&buffer).map_err(|_| nonsense())? {
-            if is_about(&value, master) {
-                doubts.notify_one();
-            }
-            buffer.advance(length);
-        }
-        // Dropping the future half-way loses nothing: it reads into the buffer or not at all.
-        match timeout(pause, stream.read_buf(&mut buffer)).await {
-            Ok(Ok(0) | Err(_)) => return Ok(()),
-            Ok(Ok(_)) => is_asked = false,
-            // The connection died in silence.
-            Err(_) if is_asked => return Ok(()),
-            Err(_) => {
-                // A second subscription has no effect, and needs no other permission.
-                let sent = send(&mut *stream, &subscription()).await;
-                sent.map_err(|error| broken(&error))?;
-                is_asked = true;
-            }
-        }
+    let subscription = pack([b"SUBSCRIBE".as_slice(), b"+switch-master"].into_iter());
+    let sent = send(&mut *stream, &subscription).await;
+    sent.map_err(|error| broken(&error))?;
+    // Any bytes are a reason to ask, the answer to the subscription too: the master may have moved before it.
+    while stream.read_buf(&mut buffer).await.unwrap_or(0) > 0 {
+        buffer.clear();
+        doubts.notify_one();
     }
-}
-
-/// The channel of completed failovers. A message has the master's name, its old and its new address.
-const SWITCH: &[u8] = b"+switch-master";
-
-fn subscription() -> Vec<u8> {
-    pack([b"SUBSCRIBE".as_slice(), SWITCH].into_iter())
-}
-
-fn is_about(value: &Value<'_>, master: &str) -> bool {
-    let Value::Array(words) = value else {
-        return false;
-    };
-    match &words[..] {
-        [Value::Bulk(b"message"), Value::Bulk(_), Value::Bulk(text)] => {
-            let name = text.split(|byte| *byte == b' ').next();
-            name == Some(master.as_bytes())
-        }
-        _ => false,
-    }
+    Ok(())
 }
 
 async fn ask_one(sentinel: &Server, master: &str) -> Result<Named, NodeError> {
