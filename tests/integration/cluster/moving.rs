@@ -11,7 +11,7 @@ use redlock_core::{Lease, Request, Resource};
 use redlock_tests::{RedisCluster, eventually};
 use tokio::time::timeout;
 
-use crate::cluster::fixture::{SOON, client, connect, once};
+use crate::cluster::fixture::{SOON, client, connect, once, reason};
 
 /// No lease with this ttl ends during a test.
 const LONG: Duration = Duration::from_secs(600);
@@ -21,9 +21,9 @@ fn kept(resource: &str) -> Request {
     once(resource).ttl(LONG)
 }
 
-/// A slot's new master may be found out, or be connected to, by the first attempt.
+/// Waits for an extension: a slot that has moved is refused until its new master is known.
 async fn extend_soon(lease: &Lease) {
-    redlock_tests::eventually("an extension", SOON, async || {
+    eventually("an extension", SOON, async || {
         let extended = lease.extend(LONG).await;
         extended.map_err(|error| error.to_string())
     })
@@ -31,44 +31,46 @@ async fn extend_soon(lease: &Lease) {
 }
 
 #[tokio::test]
-async fn leases_live_through_the_move_of_their_slot() {
+async fn while_a_slot_moves_its_locks_are_refused_and_its_leases_live_on() {
     let cluster = RedisCluster::start(0).await;
     let set = connect(&cluster).await;
     let (one, other) = (client(), client());
     let tag = cluster.name_at(0, "account");
     let slot = cluster.slot_of(&tag);
     let name = |n: u32| format!("{{{tag}}}:{n}");
-    let held = async |n: u32| {
-        let refused = other.acquire(&set, &once(&name(n))).await.unwrap_err();
-        assert!(
-            matches!(refused, AcquireError::Contended(_)),
-            "{n}: {refused}"
-        );
+    let refusal = async |n: u32| other.acquire(&set, &once(&name(n))).await.unwrap_err();
+    let is_moving = async |n: u32| {
+        let refused = refusal(n).await;
+        assert!(matches!(refused, AcquireError::Unavailable(_)), "{refused}");
+        assert!(refused.to_string().contains("ASK "), "{refused}");
     };
 
-    let before = one.acquire(&set, &kept(&name(1))).await.unwrap();
-    let short = one.acquire(&set, &kept(&name(2))).await.unwrap();
+    let kept = one.acquire(&set, &kept(&name(1))).await.unwrap();
+    let released = one.acquire(&set, &once(&name(2))).await.unwrap();
+    let dropped = one.acquire(&set, &once(&name(3)).ttl(LONG)).await.unwrap();
     cluster.open_slot(slot, 0, 1);
-    // The key has not gone yet, and a new one goes where it will be.
-    before.extend(LONG).await.unwrap();
-    let during = one.acquire(&set, &kept(&name(3))).await.unwrap();
-    assert_eq!(cluster[1].keys(), [name(3).into_bytes()]);
-    held(1).await;
-    held(3).await;
+    // The keys have not gone yet.
+    kept.extend(LONG).await.unwrap();
+    assert_eq!(released.release().await, Released::Confirmed);
+    assert!(matches!(refusal(1).await, AcquireError::Contended(_)));
+    is_moving(4).await;
 
     cluster.move_keys(slot, 0, 1);
-    before.extend(LONG * 2).await.unwrap();
-    during.extend(LONG).await.unwrap();
-    held(1).await;
-    assert_eq!(short.release().await, Released::Confirmed);
-    let behind = one.acquire(&set, &kept(&name(4))).await.unwrap();
+    let error = kept.extend(LONG).await.unwrap_err();
+    assert!(matches!(error, ExtendError::Unavailable(_)), "{error}");
+    assert_eq!(kept.over(), None, "its time runs on");
+    is_moving(1).await;
+    assert_eq!(dropped.release().await, Released::Unconfirmed);
+    assert_eq!(cluster[1].keys().len(), 2, "where nobody asks for them yet");
+    assert_eq!(reason(&set), None, "the other slots are served");
 
     cluster.close_slot(slot, 0, 1).await;
-    // With a map that is out of date, without a retry.
-    let after = one.acquire(&set, &kept(&name(2))).await.unwrap();
-    for (n, lease) in [(1, before), (2, after), (3, during), (4, behind)] {
-        lease.extend(LONG * 3).await.unwrap();
-        held(n).await;
+    // The release is sent again until it is served.
+    assert!(one.flush(&set, SOON).await.is_empty());
+    extend_soon(&kept).await;
+    assert!(matches!(refusal(1).await, AcquireError::Contended(_)));
+    let again = one.acquire(&set, &once(&name(3))).await.unwrap();
+    for lease in [kept, again] {
         assert_eq!(lease.release().await, Released::Confirmed);
     }
     cluster.assert_no_lock_keys(SOON).await;
@@ -97,13 +99,8 @@ async fn several_keys_wait_out_the_move_and_are_released() {
     cluster.move_keys(slot, 0, 1);
     cluster.close_slot(slot, 0, 1).await;
     cluster.assert_no_lock_keys(SOON).await;
-    client()
-        .acquire(&set, &both())
-        .await
-        .unwrap()
-        .release()
-        .await;
-    cluster.assert_no_lock_keys(SOON).await;
+    let lease = client().acquire(&set, &both()).await.unwrap();
+    assert_eq!(lease.release().await, Released::Confirmed);
 }
 
 #[tokio::test]
@@ -132,7 +129,9 @@ async fn readers_writers_and_permits_wait_out_the_move_and_a_permit_is_extended_
             matches!(error, AcquireError::Unavailable(_)),
             "{kind}: {error}"
         );
-        assert!(error.to_string().contains("TRYAGAIN"), "{kind}: {error}");
+        let text = error.to_string();
+        let is_moving = text.contains("TRYAGAIN") || text.contains("ASK ");
+        assert!(is_moving, "{kind}: {error}");
     }
     permit.extend(LONG).await.unwrap();
     let error = stays.extend(LONG).await.unwrap_err();
@@ -170,9 +169,11 @@ async fn under_load_a_slot_moves_back_and_forth_and_every_call_gets_its_lock() {
     let slot = cluster.slot_of(&tag);
     let is_over = Arc::new(AtomicBool::new(false));
     let locked: Arc<[AtomicU32; 16]> = Arc::default();
+    let holders: Arc<[AtomicU32; 4]> = Arc::default();
     let callers: Vec<_> = (0..16)
         .map(|n| {
             let (set, is_over, locked) = (set.clone(), Arc::clone(&is_over), Arc::clone(&locked));
+            let holders = Arc::clone(&holders);
             // Four names, so that callers of two clients meet.
             let mut request = Request::new(format!("{{{tag}}}:{}", n % 4));
             request.retry.limit = RetryLimit::Wait(SOON);
@@ -181,7 +182,11 @@ async fn under_load_a_slot_moves_back_and_forth_and_every_call_gets_its_lock() {
                 while !is_over.load(Ordering::Relaxed) {
                     let lease = timeout(SOON * 2, client.acquire(&set, &request)).await;
                     let lease = lease.expect("no call hangs").expect("nor fails");
-                    lease.extend(LONG).await.expect("nobody else has it");
+                    assert_eq!(holders[n % 4].fetch_add(1, Ordering::Relaxed), 0);
+                    let extended = lease.extend(LONG).await;
+                    let is_ours = matches!(extended, Ok(()) | Err(ExtendError::Unavailable(_)));
+                    assert!(is_ours, "nobody else has it: {extended:?}");
+                    holders[n % 4].fetch_sub(1, Ordering::Relaxed);
                     lease.release().await;
                     locked[n].fetch_add(1, Ordering::Relaxed);
                 }
@@ -194,7 +199,7 @@ async fn under_load_a_slot_moves_back_and_forth_and_every_call_gets_its_lock() {
         cluster.move_keys(slot, from, to);
         cluster.close_slot(slot, from, to).await;
     }
-    redlock_tests::eventually("everybody to have had a lock", SOON, async || {
+    eventually("everybody to have had a lock", SOON, async || {
         let locked = locked.each_ref().map(|n| n.load(Ordering::Relaxed));
         if locked.contains(&0) {
             Err(format!("{locked:?}"))
@@ -259,10 +264,6 @@ async fn a_master_without_slots_is_found_when_it_is_given_its_first() {
     let lease = client().acquire(&set, &kept(&name)).await.unwrap();
     cluster.open_slot(slot, 0, 3);
     cluster.move_keys(slot, 0, 3);
-    // Its connection is being made while the first ones ask.
-    extend_soon(&lease).await;
-    assert_eq!(lease.release().await, Released::Confirmed);
-    let lease = client().acquire(&set, &kept(&name)).await.unwrap();
     cluster.close_slot(slot, 0, 3).await;
     extend_soon(&lease).await;
     assert_eq!(lease.release().await, Released::Confirmed);

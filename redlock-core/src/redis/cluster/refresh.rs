@@ -77,7 +77,7 @@ async fn learn_always(cluster: &Arc<ClusterShared>) {
         cluster.settled.notify_waiters();
         let had_parked = cluster.unpark();
         let is_quiet = is_learned && !had_parked && cluster.is_whole();
-        // The shortest interval, however many redirections there are.
+        // The shortest interval, however many calls are refused.
         tokio::time::sleep(jittered(pause)).await;
         let since = Instant::now();
         if is_quiet {
