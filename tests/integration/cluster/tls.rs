@@ -28,8 +28,8 @@ async fn every_master_is_verified_also_where_a_slot_moved_to() {
     }
     let name = cluster.name_at(0, "order");
     let slot = cluster.slot_of(&name);
-    cluster.open_slot(slot, 0, 1);
     let lease = client().acquire(&set, &once(&name)).await.unwrap();
+    cluster.open_slot(slot, 0, 1);
     cluster.move_keys(slot, 0, 1);
     cluster.close_slot(slot, 0, 1).await;
     lease.release().await;
