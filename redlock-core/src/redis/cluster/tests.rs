@@ -120,8 +120,8 @@ async fn an_owed_release_goes_to_whichever_master_has_its_slot() {
         parts
     };
     shared.apply(except(1, 2));
-    let owed: Vec<_> = shared.map().shards.iter().map(|it| owes(it)).collect();
-    assert_eq!(owed, [false, true]);
+    let who: Vec<_> = shared.map().shards.iter().map(|it| owes(it)).collect();
+    assert_eq!(who, [false, true]);
     let mut without = except(1, 2);
     without.ranges.pop();
     shared.apply(without);

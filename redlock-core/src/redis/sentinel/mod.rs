@@ -98,8 +98,8 @@ impl Listening {
     /// may have died in silence.
     pub(super) fn to(of: &Sentinel, doubts: &Arc<Notify>, pause: Duration) -> Self {
         let mut tasks = JoinSet::new();
-        for sentinel in of.sentinels.iter().cloned() {
-            let doubts = Arc::clone(doubts);
+        for sentinel in &of.sentinels {
+            let (sentinel, doubts) = (sentinel.clone(), Arc::clone(doubts));
             tasks.spawn(async move {
                 loop {
                     if timeout(pause * 6, listen(&sentinel, &doubts)).await.is_ok() {

@@ -56,15 +56,11 @@ impl Town {
             ["INFO"] | ["INFO", "memory"] => Reply::text(self.info(host)),
             ["SET", _, _, "XX", "PX", _] => {
                 // Whether it would set a key.
-                let elsewhere = self.misplaced(host, slot_of(&words[1]), &words[1..2], false);
+                let elsewhere = self.misplaced(host, slot_of(&words[1]), &words[1..2]);
                 let refusal = elsewhere.or_else(|| self.refusal(host, Kind::Acquire));
                 refusal.map_or(Reply::Nil, Reply::Error)
             }
             ["TIME"] => time(now),
-            ["ASKING"] => {
-                self.asked(connection).is_asking = true;
-                Reply::Ok
-            }
             ["SUBSCRIBE", channel] if role == Role::Sentinel => {
                 self.asked(connection).is_subscribed = true;
                 let words = [
@@ -168,8 +164,7 @@ impl Town {
         script: &'static Script,
         (keys, arguments): (Words<'_>, Words<'_>),
     ) -> Reply {
-        let is_asking = std::mem::take(&mut self.asked(connection).is_asking);
-        let elsewhere = self.misplaced(host, slot_of(&keys[0]), keys, is_asking);
+        let elsewhere = self.misplaced(host, slot_of(&keys[0]), keys);
         let key = keys[0].clone();
         let keys: Vec<_> = keys.iter().map(|key| &key[..]).collect();
         let arguments: Vec<_> = arguments.iter().map(|word| &word[..]).collect();

@@ -68,7 +68,6 @@ fn connect(shared: &Shared, server: &str) -> io::Result<Arc<Pipe>> {
         pipe: Arc::clone(&pipe),
         outbox: Arc::clone(&outbox),
         is_tracking: false,
-        is_asking: false,
         is_subscribed: false,
         is_cut: false,
     };

@@ -155,8 +155,7 @@ const STREAK: u64 = 40;
 pub(super) async fn call(desk: Arc<Desk>, there: Whereabouts, mut random: Random) {
     let mut answers = Vec::new();
     let mut before: Option<Hand> = None;
-    // In a Cluster, only a claim knows how to take back an acquisition that is on its way to another
-    // server.
+    // In a Cluster, an acquisition that hangs at a master may come behind its release if its slot comes back.
     let waits = desk.shape == Shape::Cluster;
     while !desk.town.lock().expect("no panic").is_calm {
         if there.place.is_some() && random.chance(2000) {

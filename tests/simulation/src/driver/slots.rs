@@ -76,13 +76,7 @@ impl Town {
     }
 
     /// Where an operation on `slot` belongs, if that is not here.
-    pub(super) fn misplaced(
-        &mut self,
-        name: &str,
-        slot: u16,
-        locks: &[Vec<u8>],
-        is_asking: bool,
-    ) -> Option<String> {
+    pub(super) fn misplaced(&mut self, name: &str, slot: u16, locks: &[Vec<u8>]) -> Option<String> {
         let host = &self.hosts[name];
         let Group::Cluster(slots) = &self.groups[host.group] else {
             return None;
@@ -102,12 +96,6 @@ impl Town {
                 (false, true) => "TRYAGAIN Multiple keys request during rehashing".to_owned(),
                 (false, false) => format!("ASK {slot} {}", slots.masters[*to]),
             },
-            Some(to) if is_asking && slots.masters[*to] == name => {
-                if locks.len() == 1 || is_all || !is_any {
-                    return None;
-                }
-                "TRYAGAIN Multiple keys request during rehashing".to_owned()
-            }
             _ if is_here => return None,
             _ => format!("MOVED {slot} {}", slots.masters[owner]),
         };

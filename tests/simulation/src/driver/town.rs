@@ -108,16 +108,11 @@ impl Slots {
 }
 
 /// The servers' side of one.
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "answers to as many questions"
-)]
 pub(super) struct Connection {
     pub(super) host: String,
     pub(super) pipe: Arc<Pipe>,
     pub(super) outbox: Arc<Outbox>,
     pub(super) is_tracking: bool,
-    pub(super) is_asking: bool,
     pub(super) is_subscribed: bool,
     /// The server hears nothing more of it.
     pub(super) is_cut: bool,

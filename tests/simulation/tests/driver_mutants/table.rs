@@ -39,9 +39,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "a-batch-under-way-is-forgotten",
         patches: &[Patch {
             file: ENDS,
-            find: "                        replies.push(reply);
+            find: "                Purpose::Joined(joined) => calls.extend(joined),
 ",
-            replace: "                        drop(reply);
+            replace: "                Purpose::Joined(joined) => drop(joined),
 ",
         }],
     },
@@ -49,10 +49,11 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "releases-of-a-batch-under-way-are-forgotten",
         patches: &[Patch {
             file: ENDS,
-            find: "                        let route = Route::default();
-                        owed.extend(Owed::for_release(&call, route, &self.inbox.time));
+            find: "                Purpose::Joined(joined) => calls.extend(joined),
 ",
-            replace: "                        let _ = (call, Route::default());
+            replace: "                Purpose::Joined(joined) => joined.into_iter().for_each(|it| {
+                    it.reply.answer(Answer::Failed(error.clone().into_sent()));
+                }),
 ",
         }],
     },
@@ -72,7 +73,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "sent-again-behind-its-release-in-a-batch",
         patches: &[Patch {
             file: ENDS,
-            find: "            Purpose::Joined(joined) => joined.iter().any(|it| releases(&it.call)),
+            find:
+                "            Purpose::Joined(joined) => joined.iter().any(|it| releases(&it.call)),
 ",
             replace: "",
         }],
@@ -96,12 +98,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "a-release-under-way-is-forgotten",
         patches: &[Patch {
             file: ENDS,
-            find: "                Purpose::Call { call, reply, route } => {
-                    owed.extend(Owed::for_release(&call, route, &self.inbox.time));
+            find: "        owed.extend(calls.iter().filter_map(|it| it.owed(&self.inbox.time)));
 ",
-            replace: "                Purpose::Call { call, reply, route } => {
-                    let _ = (call, route);
-",
+            replace: "",
         }],
     },
     Mutant {
@@ -118,7 +117,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "a-release-without-a-connection-is-forgotten",
         patches: &[Patch {
             file: INBOX,
-            find: "            if let Some(owed) = Owed::for_release(call, route, &self.time) {
+            find: "            if let Some(owed) = submission.owed(&self.time) {
                 state.owe(owed);
             }
             drop(state);
@@ -143,7 +142,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
             file: INBOX,
             find: "            let owed: Vec<_> = owed.filter(|owed| owed.until > now).collect();
 ",
-            replace: "            let owed: Vec<_> = owed.filter(|owed| owed.until <= now).collect();
+            replace:
+                "            let owed: Vec<_> = owed.filter(|owed| owed.until <= now).collect();
 ",
         }],
     },
@@ -233,12 +233,11 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "a-refused-release-is-served",
         patches: &[Patch {
             file: ANSWERS,
-            find: "                    if let Some(owed) = Owed::for_release(&call, route, &self.inbox.time) {
+            find: "                    if let Some(owed) = submission.owed(&self.inbox.time) {
                         self.owe(owed, error);
                     }
 ",
-            replace: "                    let _ = route;
-",
+            replace: "",
         }],
     },
     Mutant {
