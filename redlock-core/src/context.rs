@@ -11,6 +11,8 @@ use crate::model::token::{OwnerToken, TokenSource};
 pub(crate) struct Context {
     pub(crate) environment: Environment,
     pub(crate) tokens: TokenSource,
+    /// The name under which nodes remember that callers of the client were refused. No lock has this token.
+    pub(crate) name: OwnerToken,
     /// The time for which an attempt without a majority waits for answers.
     pub(crate) node_timeout: Duration,
     /// The prefix of each name of a resource.
@@ -25,11 +27,6 @@ impl Context {
     /// The current moment on the client's clock.
     pub(crate) fn now(&self) -> Moment {
         self.environment.now()
-    }
-
-    /// A token for a question that sets no key.
-    pub(crate) fn fresh_token(&self) -> OwnerToken {
-        self.tokens.fresh(&*self.environment.entropy)
     }
 
     /// A token for an attempt with this note.

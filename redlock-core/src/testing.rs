@@ -54,27 +54,21 @@ pub struct Calls(Arc<dyn Kind>);
 impl Calls {
     /// The calls for `request`, whose names have the key prefix `prefix`. Its caller does not wait.
     pub fn of(request: &Request, prefix: &[u8]) -> Self {
-        Self::waiting(request, prefix, Duration::ZERO, None)
+        Self::waiting(request, prefix, None)
     }
 
-    /// The same for a caller that waits under the name `id`. Nodes remember a refusal for `advice`.
-    ///
-    /// # Panics
-    /// If a name is needed, and `id` is `None`.
+    /// The same for a caller that waits under a name, by which nodes remember a refusal for some time.
     pub fn waiting(
         request: &Request,
         prefix: &[u8],
-        advice: Duration,
-        id: Option<&OwnerToken>,
+        waits: Option<(&OwnerToken, Duration)>,
     ) -> Self {
         let keys = request.resource.with_prefix(prefix);
-        let id = || id.cloned().expect("who waits has a name");
         Self(request.kind.asked(Asking {
             keys: &keys,
             prefix,
             is_fenced: request.fencing,
-            advice,
-            id: &id,
+            waits,
         }))
     }
 
@@ -103,9 +97,9 @@ impl Calls {
         self.0.release(token, until, is_lease)
     }
 
-    /// Takes back what refused attempts left.
+    /// Takes back what refused attempts left, if its caller gives up.
     pub fn withdraw(&self) -> Option<Call> {
-        self.0.withdraw()
+        self.0.withdraw(false)
     }
 
     /// The same for the one of several locks that `vote` granted to `acquisition`.

@@ -161,7 +161,8 @@ impl<'a> Draw<'a> {
         match word {
             "token" if self.random.below(6) == 0 => self.random.pick(&TOKENS).into(),
             "token" => self.token.into(),
-            "id" => self.one_of("web-1/7/aa,web-3/9/cc,"),
+            "name" => self.one_of("web-1/7/aa,web-3/9/cc,"),
+            "behind" => self.one_of("behind,"),
             "ttl" => self.one_of("30000,3600000"),
             "life" => self.one_of("3600000,7200000"),
             "advice" => self.one_of("0,600000"),
@@ -194,9 +195,9 @@ impl<'a> Draw<'a> {
             "lock" => self.holder(),
             "counter" if self.random.below(2) == 0 => self.micros().to_string(),
             "counter" => self.one_of("-,7,nan,,1e300,9007199254740990,9007199254740991"),
-            "readers" => return self.readers(),
+            "readers" => return self.members(&TOKENS),
             "intent" => self.one_of("-,,web-1/7/aa,web-1/7/aa,web-3/9/cc"),
-            "turn" => self.one_of("-,turn,waiting,other"),
+            "turn" => return self.members(&["due", "web-1/7/aa", "web-3/9/cc"]),
             "marker" => {
                 let later = self.one_of("-9000,-9000,9000").parse();
                 let until = self.millis(later.expect("a number"));
@@ -222,11 +223,11 @@ impl<'a> Draw<'a> {
         }
     }
 
-    fn readers(&mut self) -> Option<Entry> {
+    fn members(&mut self, names: &[&'static str]) -> Option<Entry> {
         let mut entries = Vec::new();
-        for token in TOKENS {
+        for name in names {
             let later = self.one_of("-,-,-9000,20000,1800000").parse().ok();
-            entries.extend(later.map(|later| (self.millis(later), token)));
+            entries.extend(later.map(|later| (self.millis(later), *name)));
         }
         (!entries.is_empty()).then(|| self.kept(Holds::Set(entries)))
     }

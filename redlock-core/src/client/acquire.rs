@@ -58,8 +58,7 @@ impl Client {
             keys: &keys,
             prefix,
             is_fenced: request.fencing,
-            advice: budget.advice(),
-            id: &|| context.fresh_token(),
+            waits: budget.advice().map(|advice| (&context.name, advice)),
         });
         if let Some(node) = nodes.iter().find(|node| node.has_hash_slots()) {
             let mut beside = kind.beside();
@@ -96,11 +95,10 @@ impl Client {
                 kind.released(turn.take_released());
             }
             left_behind.may_be_left();
+            kind.followed(turn.is_followed());
             let refused = match attempt(context, nodes, request, &kind, timeout).await {
                 AttemptOutcome::Acquired(claim, terms) => {
-                    if budget.attempts == 1 {
-                        left_behind.is_released_by_the_lease();
-                    }
+                    left_behind.has_won(budget.attempts == 1);
                     break self.shared.won(claim, terms, request, &budget, turn);
                 }
                 AttemptOutcome::Refused(refused) => refused,
@@ -121,6 +119,7 @@ struct LeftBehind<'a> {
     kind: &'a Arc<dyn Kind>,
     /// True if a node may have it, and no lease takes it back.
     may_be_left: bool,
+    has_won: bool,
 }
 
 impl<'a> LeftBehind<'a> {
@@ -129,6 +128,7 @@ impl<'a> LeftBehind<'a> {
             nodes,
             kind,
             may_be_left: false,
+            has_won: false,
         }
     }
 
@@ -137,9 +137,10 @@ impl<'a> LeftBehind<'a> {
         self.may_be_left = true;
     }
 
-    /// The first attempt has won: the release of its lease takes back what it left.
-    fn is_released_by_the_lease(&mut self) {
-        self.may_be_left = false;
+    /// An attempt has won. If it is the first, the release of its lease takes back what it left.
+    fn has_won(&mut self, is_first: bool) {
+        self.has_won = true;
+        self.may_be_left = !is_first;
     }
 }
 
@@ -147,7 +148,7 @@ impl Drop for LeftBehind<'_> {
     fn drop(&mut self) {
         // It goes behind the acquisitions on each connection, and is owed if it cannot be delivered.
         if self.may_be_left
-            && let Some(call) = self.kind.withdraw()
+            && let Some(call) = self.kind.withdraw(self.has_won)
         {
             Round::start(self.nodes, &Arc::new(call), Goal::All, |_| true);
         }

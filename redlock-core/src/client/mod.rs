@@ -89,9 +89,11 @@ impl Client {
 
     /// A client with the given settings.
     pub fn with_settings(environment: Environment, settings: Settings) -> Self {
+        let tokens = TokenSource::new();
         let context = Arc::new(Context {
+            name: tokens.fresh(&*environment.entropy),
             environment,
-            tokens: TokenSource::new(),
+            tokens,
             node_timeout: settings.node_timeout,
             key_prefix: settings.key_prefix,
         });

@@ -56,10 +56,9 @@ pub(crate) struct Asking<'a> {
     pub(crate) keys: &'a Resource,
     pub(crate) prefix: &'a [u8],
     pub(crate) is_fenced: bool,
-    /// For how long nodes remember a refusal; zero if no attempt follows.
-    pub(crate) advice: Duration,
-    /// Draws the name under which a caller waits.
-    pub(crate) id: &'a dyn Fn() -> OwnerToken,
+    /// The name under which nodes remember that a caller of the client was refused, and for how long. `None` if
+    /// no attempt follows.
+    pub(crate) waits: Option<(&'a OwnerToken, Duration)>,
 }
 
 /// What a kind checks of a request.

@@ -38,8 +38,13 @@ pub(crate) trait Kind: Send + Sync {
         count
     }
 
-    /// Takes back what refused attempts left on the nodes. `None` if they leave nothing.
-    fn withdraw(&self) -> Option<Call> {
+    /// Says before an attempt whether other callers stand in line behind this one who were there when the nodes
+    /// last refused the line.
+    fn followed(&self, _is_followed: bool) {}
+
+    /// Takes back what refused attempts left on the nodes, if the last attempt `has_won` or if the caller gives up.
+    /// `None` if there is nothing to take back.
+    fn withdraw(&self, _has_won: bool) -> Option<Call> {
         None
     }
 

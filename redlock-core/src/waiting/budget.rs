@@ -171,12 +171,10 @@ impl<'a> RetryBudget<'a> {
     }
 
     /// For how long nodes remember that the caller was refused: until its next attempt, if there is one.
-    pub(crate) fn advice(&self) -> Duration {
-        if self.retry.limit == RetryLimit::Count(0) {
-            return Duration::ZERO;
-        }
+    pub(crate) fn advice(&self) -> Option<Duration> {
         let advice = self.retry.delay.saturating_mul(3);
-        advice.clamp(SHORTEST_ADVICE, LONGEST_ADVICE)
+        let advice = advice.clamp(SHORTEST_ADVICE, LONGEST_ADVICE);
+        (self.retry.limit != RetryLimit::Count(0)).then_some(advice)
     }
 
     fn draw(&self, environment: &Environment) -> Duration {

@@ -50,6 +50,8 @@ pub(super) struct Waiters {
     /// the newer one first. The older one may be the only one whose votes are complete: after a short pause
     /// the nodes are asked again before all have answered.
     refusals: Refusals,
+    /// The last waiter that was in line when the nodes refused an attempt.
+    refused: u64,
     /// Some of the waiters want to know what the nodes say.
     is_answer_wanted: bool,
     /// True if the caller with the turn should ask the nodes now, without a pause.
@@ -118,6 +120,14 @@ impl Line {
         self.waiters
             .as_ref()
             .map_or(0, |waiters| waiters.by_ticket.len())
+    }
+
+    /// True if a caller waits that was in line when the nodes last refused an attempt.
+    pub(super) fn is_followed(&self) -> bool {
+        self.waiters.as_ref().is_some_and(|waiters| {
+            let first = waiters.by_ticket.first_key_value();
+            first.is_some_and(|(first, _)| *first <= waiters.refused)
+        })
     }
 
     pub(super) fn join(&mut self, ticket: u64) {
@@ -238,8 +248,11 @@ impl Line {
     pub(super) fn refused(&mut self, refusal: Arc<Refusal>) -> (Vec<Waker>, Option<Arc<Refusal>>) {
         let mut refused = Some(refusal);
         let began = |refusal: &Option<Arc<Refusal>>| refusal.as_ref().map(|it| it.began);
+        let waiters = self.waiters();
+        let last = waiters.by_ticket.last_key_value();
+        waiters.refused = last.map_or(waiters.refused, |(last, _)| *last);
         // A caller that lost the turn may report its attempt after the attempt of a later caller.
-        for kept in &mut self.waiters().refusals {
+        for kept in &mut waiters.refusals {
             if began(kept) <= began(&refused) {
                 std::mem::swap(kept, &mut refused);
             }

@@ -61,6 +61,11 @@ impl Turn {
         self.lines.with_turn(&self.line_key, self.ticket, change)
     }
 
+    /// True if a caller waits that was in line when the nodes last refused an attempt.
+    pub(crate) fn is_followed(&self) -> bool {
+        self.change(|line| line.is_followed()).unwrap_or(false)
+    }
+
     /// Records that the nodes are asked now, for `timeout` at most. False if the turn was taken away.
     pub(crate) fn attempt(&self, timeout: Duration) -> bool {
         let due = self.lines.due(timeout);

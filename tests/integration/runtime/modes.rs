@@ -123,28 +123,26 @@ async fn a_call_that_only_has_to_let_others_go_first_is_told_whom() {
     let (nodes, redlock) = start(3).await;
     let expected = [
         (
-            "redlock:intent:{r}",
-            "web-7/3121/1",
+            &["SET", "redlock:intent:{r}", "web-7/3121/1"][..],
             Mode::Read,
             "`r` is left to a writer of another client, which waits for it; gave up after 1 attempt",
         ),
         (
-            "redlock:turn:{r}",
-            "turn",
+            &["ZADD", "redlock:turn:{r}", "8e15", "web-1", "8e15", "due"],
             Mode::Write,
             "`r` is left to readers that a writer kept out; gave up after 1 attempt",
         ),
     ];
-    for (key, value, mode, expected) in expected {
+    for (command, mode, expected) in expected {
         for node in &nodes {
-            node.set(key, value, Some(SOON));
+            node.command(command);
         }
         let refused = scoped(&redlock, lock("r").mode(mode).acquire()).await;
         let refused = refused.unwrap_err();
         assert!(refused.is_contended() && refused.http_status() == 423);
         assert!(refused.to_string().starts_with(expected), "{refused}");
         for node in &nodes {
-            node.del(key);
+            node.del(command[1]);
         }
     }
 }

@@ -4,7 +4,7 @@ use redlock_core::Request;
 use redlock_tests::drop_after;
 
 use crate::core::fixture::{SOON, client, settle, start};
-use crate::sharing::fixture::{INTENT, acquired, patiently, reads, writes};
+use crate::sharing::fixture::{INTENT, TTL, TURN, acquired, patiently, reads, writes};
 
 fn fenced(mut request: Request) -> Request {
     request.fencing = true;
@@ -30,29 +30,31 @@ async fn a_dropped_acquisition_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn a_waiting_writer_that_is_dropped_takes_its_intent_back() {
+async fn a_waiting_caller_that_is_dropped_takes_back_what_it_left() {
     let (nodes, set) = start(3).await;
-    let reader = acquired(&set, &reads()).await;
-    for polls in 1..6 {
-        let client = client();
-        let request = patiently(writes());
-        let waiting = tokio::spawn({
-            let set = set.clone();
-            async move {
-                drop_after(polls, client.acquire(&set, &request))
-                    .await
-                    .is_none()
+    for (holder, waiter) in [(reads(), writes()), (writes(), reads())] {
+        let holder = acquired(&set, &holder).await;
+        for polls in 1..6 {
+            let (client, set) = (client(), set.clone());
+            let request = patiently(waiter.clone());
+            let waiting = tokio::spawn(async move {
+                let acquired = drop_after(polls, client.acquire(&set, &request)).await;
+                settle(&set).await;
+                acquired.is_none()
+            });
+            // It is woken so often only if a node tells of a change.
+            while !waiting.is_finished() {
+                holder.extend(TTL).await.unwrap();
+                tokio::task::yield_now().await;
             }
-        });
-        // It is woken so often only if a node tells of a change.
-        while !waiting.is_finished() {
-            reader.extend(crate::sharing::fixture::TTL).await.unwrap();
-            tokio::task::yield_now().await;
+            assert!(waiting.await.unwrap());
+            for node in &nodes {
+                let waiting: Vec<String> = node.try_command(["ZRANGE", TURN, "0", "-1"]).unwrap();
+                assert!(waiting.iter().all(|name| name == "due"), "{polls} polls");
+                assert_eq!(node.get(INTENT), None, "{polls} polls");
+            }
         }
-        assert!(waiting.await.unwrap());
-        settle(&set).await;
-        assert_eq!(nodes.values_of(INTENT), [None, None, None], "{polls} polls");
+        holder.release().await;
     }
-    reader.release().await;
     nodes.assert_no_keys(SOON).await;
 }

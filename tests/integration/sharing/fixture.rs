@@ -15,6 +15,9 @@ pub(super) const READERS: &str = "redlock:readers:{r}";
 pub(super) const INTENT: &str = "redlock:intent:{r}";
 pub(super) const TURN: &str = "redlock:turn:{r}";
 
+/// Has a node believe that it is the turn of a reader that was refused.
+pub(super) const FORGED_TURN: [&str; 6] = ["ZADD", TURN, "8e15", "web-1", "8e15", "due"];
+
 pub(super) const TTL: Duration = Duration::from_secs(600);
 
 /// What another client has in a key of its own.
@@ -72,9 +75,8 @@ pub(super) async fn until_entries(nodes: &Nodes, count: usize) {
 /// Waits until each node has this key.
 pub(super) async fn until_there(nodes: &Nodes, key: &str) {
     eventually(key, SOON, async || {
-        let values = nodes.values_of(key);
-        let are_all = values.iter().all(Option::is_some);
-        are_all.then_some(()).ok_or(format!("{values:?}"))
+        let without = nodes.iter().find(|node| !node.keys().contains(&key.into()));
+        without.map_or(Ok(()), |node| Err(format!("not on {node}")))
     })
     .await;
 }

@@ -6,4 +6,5 @@ mod entries;
 mod exclusion;
 mod fencing;
 mod fixture;
+mod turns;
 mod waiting;

@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 
 use crate::core::fixture::{SOON, client, settle, start};
 use crate::sharing::fixture::{
-    INTENT, TTL, TURN, acquired, patiently, reads, refused, until_there, writes,
+    FORGED_TURN, INTENT, TTL, TURN, acquired, patiently, reads, refused, until_there, writes,
 };
 
 type Waiting = JoinHandle<Result<Lease, AcquireError>>;
@@ -91,7 +91,7 @@ async fn a_writer_finds_a_free_lock_though_its_wake_up_was_lost() {
 async fn forged_advice_admits_nobody() {
     let (nodes, set) = start(3).await;
     for node in &nodes {
-        node.set(TURN, "turn", Some(TTL));
+        node.command(FORGED_TURN);
     }
     let reader = acquired(&set, &reads()).await;
     settle(&set).await;
@@ -103,7 +103,7 @@ async fn forged_advice_admits_nobody() {
     let writer = acquired(&set, &writes()).await;
     settle(&set).await;
     for node in &nodes {
-        node.set(TURN, "turn", Some(TTL));
+        node.command(FORGED_TURN);
         node.del(INTENT);
     }
     assert_eq!(refused(&set, &reads()).await.0, Obstacle::Holder);

@@ -6,7 +6,7 @@ use redlock_core::request::Kind as LockKind;
 use redlock_tests::Nodes;
 use tokio::runtime::Runtime;
 
-/// The time for which readers that a writer kept out go first.
+/// The longest that readers which a writer kept out may take to go in.
 const READERS_TURN: Duration = Duration::from_millis(50);
 
 use super::CONNECT_TIMEOUT;

@@ -1,7 +1,7 @@
 //! Letting readers and writers in.
 
-use super::state::{COUNTER, Held, INTENT, LOCK, MARKER, READERS, TURN, TURNS, WAITING};
-use super::state::{advise, held, says};
+use super::state::{COUNTER, DUE, Held, INTENT, LOCK, LONGEST_TURN, MARKER, READERS, TURNS};
+use super::state::{held, is_turn};
 use crate::kinds::fenced::counters::{check, clamped, kept_for, stands};
 use crate::kinds::words::{integer, word};
 use crate::node::READERS_MARKER;
@@ -22,6 +22,7 @@ pub(crate) static ACQUIRE_READ: Script = Script::new(
         include_str!("held.lua"),
         include_str!("clock.lua"),
         include_str!("counted.lua"),
+        include_str!("turn.lua"),
         include_str!("acquire_read.lua"),
     )),
     acquire_read,
@@ -29,7 +30,7 @@ pub(crate) static ACQUIRE_READ: Script = Script::new(
 .trying()
 .shaped(
     "lock readers intent turn [ counter marker? ]",
-    "token ttl advice [ hint window life ] tried?",
+    "token ttl advice name behind [ hint window life ] tried?",
 );
 
 /// Lets a writer in.
@@ -41,13 +42,14 @@ pub(crate) static ACQUIRE_WRITE: Script = Script::new(
         include_str!("held.lua"),
         include_str!("clock.lua"),
         include_str!("counted.lua"),
+        include_str!("turn.lua"),
         include_str!("acquire_write.lua"),
     )),
     acquire_write,
 )
 .shaped(
     "lock readers intent turn [ counter marker? ]",
-    "token ttl advice id [ hint window life ]",
+    "token ttl advice name [ hint window life ]",
 );
 
 fn acquire_read(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
@@ -55,16 +57,15 @@ fn acquire_read(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Resul
     if let Some(marker) = keys.get(MARKER) {
         check(store, marker)?;
     }
-    let is_turn = says(store, keys, TURNS, TURN);
     let intent = keys.get(INTENT).map(|key| store.get(key));
     let why = match (&held, intent) {
         (Held::By(holder), _) => Some([b"=", &**holder].concat()),
-        (_, Some(Ok(Some(writer)))) if !is_turn => Some([b"i", writer].concat()),
+        (_, Some(Ok(Some(writer)))) if !is_turn(store, keys) => Some([b"i", writer].concat()),
         _ => None,
     };
     if let Some(why) = why {
-        if word(arguments, 2) != Ok(b"0") && !is_turn {
-            advise(store, keys, TURNS, WAITING, arguments);
+        if word(arguments, 2) != Ok(b"0") {
+            wait(store, keys, arguments, matches!(held, Held::By(_)))?;
         }
         return Ok(Value::text(why));
     }
@@ -73,7 +74,7 @@ fn acquire_read(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Resul
         store.need_memory()?;
         store.zrem(readers()?, b"")?;
     }
-    let count = counted(store, keys, 0, arguments.get(3..).unwrap_or_default())?;
+    let count = counted(store, keys, 0, arguments.get(5..).unwrap_or_default())?;
     let (token, mut life) = (word(arguments, 0)?, integer(arguments, 1)?);
     let now = store.millis();
     let ends = now.saturating_add(life);
@@ -90,7 +91,37 @@ fn acquire_read(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Resul
         store.zadd(readers()?, ends, token)?;
     }
     store.pexpire(readers()?, life);
+    if word(arguments, 2) != Ok(b"0")
+        && let (Some(key), Ok(name), Ok(b"")) =
+            (keys.get(TURNS), word(arguments, 3), word(arguments, 4))
+    {
+        let _ = store.zrem(key, name);
+    }
     Ok(Value::Int(count))
+}
+
+/// Remembers that a reader was refused. This is advice, of which each part may fail.
+fn wait(
+    store: &mut Store,
+    keys: &[&[u8]],
+    arguments: &[&[u8]],
+    is_held: bool,
+) -> Result<(), Value> {
+    let (advice, now) = (integer(arguments, 2)?, store.millis());
+    let (key, ends) = (word(keys, TURNS)?, now.saturating_add(advice));
+    let _ = store.zremrangebyscore(key, now);
+    if let Ok(name) = word(arguments, 3) {
+        let _ = store.zadd(key, ends, name);
+    }
+    if is_held {
+        let _ = store.zadd(key, ends, DUE);
+    } else {
+        let _ = store.zrem(key, DUE);
+    }
+    if store.pttl(key) < advice {
+        store.pexpire(key, advice);
+    }
+    Ok(())
 }
 
 fn acquire_write(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
@@ -98,15 +129,17 @@ fn acquire_write(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Resu
     if let Some(marker) = keys.get(MARKER) {
         check(store, marker)?;
     }
-    let id = arguments.get(3).copied();
+    let name = arguments.get(3).copied();
     if let Some(why) = in_the_way(store, keys, &held)? {
         let intent = keys.get(INTENT).map(|key| store.get(key));
-        let is_ours = matches!(intent, Some(Ok(known)) if known.is_none() || known == id);
-        if let Some(id) = id
+        let is_ours = matches!(intent, Some(Ok(known)) if known.is_none() || known == name);
+        if let Some(name) = name
             && word(arguments, 2) != Ok(b"0")
             && is_ours
+            && let (Ok(key), Ok(advice)) = (word(keys, INTENT), integer(arguments, 2))
         {
-            advise(store, keys, INTENT, id, arguments);
+            // Advice, which may fail.
+            let _ = store.set(key, name, advice);
         }
         return Ok(Value::text(why));
     }
@@ -117,7 +150,14 @@ fn acquire_write(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Resu
         integer(arguments, 1)?,
     )?;
     store.del(word(keys, READERS)?);
-    withdraw(store, keys, id);
+    if let Some(name) = name.filter(|name| !name.is_empty()) {
+        withdraw(store, keys, name);
+    }
+    if let Some(key) = keys.get(TURNS)
+        && let Ok(Some(last)) = store.highest(key)
+    {
+        let _ = store.zadd(key, last, DUE);
+    }
     Ok(Value::Int(count))
 }
 
@@ -134,7 +174,14 @@ fn in_the_way(store: &mut Store, keys: &[&[u8]], held: &Held) -> Result<Option<V
         }
         Held::Nothing => {}
     }
-    Ok(says(store, keys, TURNS, TURN).then(|| b"t".into()))
+    if !is_turn(store, keys) {
+        return Ok(None);
+    }
+    let key = word(keys, TURNS)?;
+    if store.pttl(key) > LONGEST_TURN {
+        store.pexpire(key, LONGEST_TURN);
+    }
+    Ok(Some(b"t".into()))
 }
 
 /// `counted.lua`: raises the counter, if there is one. The numbers are hint, window and ttl.
@@ -149,11 +196,10 @@ fn counted(store: &mut Store, keys: &[&[u8]], step: i64, numbers: &[&[u8]]) -> R
     Ok(count)
 }
 
-/// Deletes the intent of the writer with this id.
-pub(super) fn withdraw(store: &mut Store, keys: &[&[u8]], id: Option<&[u8]>) {
-    if let (Some(key), Some(id)) = (keys.get(INTENT), id)
-        && !id.is_empty()
-        && store.says(key, id)
+/// Deletes the intent of the writer with this name.
+pub(super) fn withdraw(store: &mut Store, keys: &[&[u8]], name: &[u8]) {
+    if let Some(key) = keys.get(INTENT)
+        && store.says(key, name)
     {
         store.del(key);
     }

@@ -1,7 +1,7 @@
 -- Lets a writer in.
--- KEYS: as for a reader. ARGV: token, ttl, advice, the id of the waiting writer, and for a fenced lock hint, window
--- and the counter's ttl.
--- 'r': readers are in; 't': it is the readers' turn; otherwise as for a reader. A refusal leaves the id for `advice`
+-- KEYS: as for a reader. ARGV: token, ttl, advice, the client's name, and for a fenced lock hint, window and the
+-- counter's ttl.
+-- 'r': readers are in; 't': it is the readers' turn; otherwise as for a reader. A refusal leaves the name for `advice`
 -- ms.
 local why
 if held and held ~= marker then
@@ -11,7 +11,10 @@ else
     redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', digits(now))
     if redis.call('ZRANGE', KEYS[2], 0, 0)[1] then why = 'r' end
   end
-  if not why and says(KEYS[4], 'turn') then why = 't' end
+  if not why and is_turn() then
+    why = 't'
+    if redis.call('PTTL', KEYS[4]) > 500 then redis.call('PEXPIRE', KEYS[4], 500) end
+  end
 end
 if why then
   local intent = ARGV[3] ~= '0' and redis.pcall('GET', KEYS[3])
@@ -24,4 +27,7 @@ local count = counted(2, ARGV[5], ARGV[6], ARGV[7])
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 redis.call('DEL', KEYS[2])
 if ARGV[4] ~= '' and says(KEYS[3], ARGV[4]) then redis.call('DEL', KEYS[3]) end
+-- Readers that were refused so far go first once this writer has left.
+local last = redis.pcall('ZRANGE', KEYS[4], -1, -1, 'WITHSCORES')
+if last[2] then redis.pcall('ZADD', KEYS[4], last[2], 'due') end
 return count

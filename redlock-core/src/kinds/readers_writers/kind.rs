@@ -1,6 +1,7 @@
 //! Readers, who share a lock, and writers, who are alone.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::kinds::Asking;
@@ -17,31 +18,29 @@ use super::{
     RESTORE_READ, TURNS,
 };
 
-/// The time for which the readers that a writer kept out go first, once the writer has left.
-pub(crate) const READERS_TURN: Duration = Duration::from_millis(50);
-
 /// What readers and writers have alike.
 struct Shared {
     keys: Resource,
-    /// The readers' entries, the intent of a waiting writer, and the readers' turn.
+    /// The readers' entries, the intent of a waiting writer, and the readers that were refused.
     beside: [Arc<[u8]>; 3],
     counters: Option<Counters>,
-    /// For how long nodes remember a refusal; zero if no attempt follows.
-    advice: Duration,
+    /// The name under which nodes remember a refusal, and for how long; `None` if no attempt follows.
+    waits: Option<(OwnerToken, Duration)>,
 }
 
 /// A lock that its holder shares with other readers.
-pub(crate) struct Reader(Shared);
-
-/// A lock whose holder is alone.
-pub(crate) struct Writer {
+pub(crate) struct Reader {
     shared: Shared,
-    /// The id under which the writer waits. A refused attempt leaves it on the nodes for the next one.
-    intent: Option<OwnerToken>,
+    /// True if other readers of the client that were refused wait behind this one. Their turn is not over when this
+    /// one is in.
+    is_followed: AtomicBool,
 }
 
+/// A lock whose holder is alone.
+pub(crate) struct Writer(Shared);
+
 /// The keys beside the lock on `keys`, with `prefix`: the sorted set of the readers' tokens, each with the end of its
-/// entry; the key with the id of one waiting writer; and the key that says whose turn it is.
+/// entry; the key with the name of one waiting writer; and the sorted set of the readers that were refused.
 pub(crate) fn keys_beside(keys: &Resource, prefix: &[u8]) -> [Arc<[u8]>; 3] {
     let first = keys.names().next().unwrap_or_default();
     [READERS, INTENTS, TURNS].map(|kind| key_beside(first, prefix, kind).into())
@@ -55,23 +54,16 @@ pub(crate) fn every_key(key: &Resource, prefix: &[u8]) -> Vec<Arc<[u8]>> {
 
 impl Reader {
     pub(crate) fn new(asking: &Asking<'_>) -> Self {
-        Self(Shared::new(asking))
+        Self {
+            shared: Shared::new(asking),
+            is_followed: AtomicBool::new(false),
+        }
     }
 }
 
 impl Writer {
     pub(crate) fn new(asking: &Asking<'_>) -> Self {
-        Self {
-            shared: Shared::new(asking),
-            intent: (!asking.advice.is_zero()).then(asking.id),
-        }
-    }
-
-    fn intent(&self) -> Argument {
-        match &self.intent {
-            Some(id) => Argument::token(id),
-            None => Argument::word(""),
-        }
+        Self(Shared::new(asking))
     }
 }
 
@@ -82,7 +74,7 @@ impl Shared {
             beside: keys_beside(keys, prefix),
             counters: asking.is_fenced.then(|| Counters::new(keys, prefix)),
             keys: keys.clone(),
-            advice: asking.advice,
+            waits: asking.waits.map(|(name, advice)| (name.clone(), advice)),
         }
     }
 
@@ -109,14 +101,18 @@ impl Shared {
             .beside(counters)
     }
 
-    /// An acquisition, whose fourth argument is `intent`.
+    /// An acquisition. `behind` is an argument behind the client's name.
     fn acquire(
         &self,
         script: &'static crate::node::Script,
         token: &OwnerToken,
         (ttl, hint): (Duration, u64),
-        intent: Option<Argument>,
+        behind: Option<Argument>,
     ) -> Call {
+        let (name, advice) = match &self.waits {
+            Some((name, advice)) => (Argument::token(name), *advice),
+            None => (Argument::word(""), Duration::ZERO),
+        };
         let reads = if self.counters.is_some() {
             taken_with_a_number
         } else {
@@ -125,63 +121,90 @@ impl Shared {
         let call = self
             .call(script, Effect::Takes, reads)
             .with([Argument::token(token)])
-            .with([ttl, self.advice].map(Argument::millis))
-            .with(intent);
+            .with([ttl, advice].map(Argument::millis))
+            .with([name])
+            .with(behind);
         match self.counters {
             Some(_) => call.with(Counters::asked(hint, ttl)).marked(),
             None => call,
         }
     }
+
+    /// A release that also takes back what the caller left in the last of the first `beside` keys beside the lock's.
+    fn leave(&self, token: &OwnerToken, until: Duration, beside: usize) -> Call {
+        let name = self.waits.as_ref().map(|(name, _)| Argument::token(name));
+        let beside = if name.is_some() { beside } else { 1 };
+        Call::new(&RELEASE_SHARED, Effect::Undoes(until), &self.keys, done)
+            .beside(self.beside.iter().take(beside).cloned())
+            .with([Argument::token(token)])
+            .with(name)
+    }
+
+    /// The same for a caller without a lease. No lock has its name as the token.
+    fn withdraw(&self, beside: usize) -> Option<Call> {
+        let (name, advice) = self.waits.as_ref()?;
+        Some(self.leave(name, *advice, beside))
+    }
 }
 
 impl Kind for Reader {
     fn keys(&self) -> &Resource {
-        &self.0.keys
+        &self.shared.keys
     }
 
     fn acquire(&self, token: &OwnerToken, ttl: Duration, hint: u64) -> Call {
-        self.0.acquire(&ACQUIRE_READ, token, (ttl, hint), None)
+        let is_followed = self.is_followed.load(Ordering::Relaxed);
+        let behind = Argument::word(if is_followed { "behind" } else { "" });
+        self.shared
+            .acquire(&ACQUIRE_READ, token, (ttl, hint), Some(behind))
     }
 
     fn confirm(&self, token: &OwnerToken, counter: u64, ttl: Duration) -> Option<Call> {
-        self.0.counters.as_ref()?;
-        let call = self.0.call(&CONFIRM_READ, Effect::Keeps, done);
+        self.shared.counters.as_ref()?;
+        let call = self.shared.call(&CONFIRM_READ, Effect::Keeps, done);
         Some(call.with(Counters::confirmed(token, counter, ttl)))
     }
 
     fn extend(&self, token: &OwnerToken, ttl: Duration) -> Call {
         let counter_ttl = self
-            .0
+            .shared
             .counters
             .iter()
             .map(|_| Argument::millis(counter_ttl(ttl)));
-        self.0
+        self.shared
             .call(&EXTEND_READ, Effect::Keeps, extended)
             .with([Argument::token(token), Argument::millis(ttl)])
             .with(counter_ttl)
     }
 
     fn restore(&self, token: &OwnerToken, ttl: Duration) -> Call {
-        let shared = &self.0;
+        let shared = &self.shared;
         Call::new(&RESTORE_READ, Effect::PutsBack, &shared.keys, done)
             .beside(shared.beside.iter().cloned())
             .with([Argument::token(token), Argument::millis(ttl)])
     }
 
     fn release(&self, token: &OwnerToken, until: Duration, _is_lease: bool) -> Call {
-        let shared = &self.0;
-        // A reader has no part in what writers and refused readers left.
+        let shared = &self.shared;
         Call::new(&RELEASE_SHARED, Effect::Undoes(until), &shared.keys, done)
             .beside(shared.beside.iter().take(1).cloned())
-            .with([
-                Argument::token(token),
-                Argument::word(""),
-                Argument::number(0),
-            ])
+            .with([Argument::token(token)])
+    }
+
+    fn followed(&self, is_followed: bool) {
+        self.is_followed.store(is_followed, Ordering::Relaxed);
+    }
+
+    fn withdraw(&self, has_won: bool) -> Option<Call> {
+        // The nodes know a reader that is in, and followers wait under the same name.
+        if has_won || self.is_followed.load(Ordering::Relaxed) {
+            return None;
+        }
+        self.shared.withdraw(3)
     }
 
     fn beside(&self) -> Vec<Beside> {
-        self.0.beside()
+        self.shared.beside()
     }
 
     fn turn(&self) -> TurnRule {
@@ -192,18 +215,16 @@ impl Kind for Reader {
 
 impl Kind for Writer {
     fn keys(&self) -> &Resource {
-        &self.shared.keys
+        &self.0.keys
     }
 
     fn acquire(&self, token: &OwnerToken, ttl: Duration, hint: u64) -> Call {
-        let intent = Some(self.intent());
-        self.shared
-            .acquire(&ACQUIRE_WRITE, token, (ttl, hint), intent)
+        self.0.acquire(&ACQUIRE_WRITE, token, (ttl, hint), None)
     }
 
     fn confirm(&self, token: &OwnerToken, counter: u64, ttl: Duration) -> Option<Call> {
-        let counters = self.shared.counters.as_ref()?;
-        Some(counters.confirm(&self.shared.keys, token, counter, ttl))
+        let counters = self.0.counters.as_ref()?;
+        Some(counters.confirm(&self.0.keys, token, counter, ttl))
     }
 
     fn token_at(&self, count: u64) -> u64 {
@@ -212,52 +233,30 @@ impl Kind for Writer {
     }
 
     fn extend(&self, token: &OwnerToken, ttl: Duration) -> Call {
-        match &self.shared.counters {
-            Some(counters) => counters.extend(&self.shared.keys, token, ttl),
-            None => exclusive::extend(&self.shared.keys, token, ttl),
+        match &self.0.counters {
+            Some(counters) => counters.extend(&self.0.keys, token, ttl),
+            None => exclusive::extend(&self.0.keys, token, ttl),
         }
     }
 
     fn restore(&self, token: &OwnerToken, ttl: Duration) -> Call {
-        exclusive::restore(&self.shared.keys, token, ttl)
+        exclusive::restore(&self.0.keys, token, ttl)
     }
 
     fn release(&self, token: &OwnerToken, until: Duration, is_lease: bool) -> Call {
         if !is_lease {
             // The attempt that failed leaves its place in line to the next one.
-            return exclusive::release(&self.shared.keys, token, until);
+            return exclusive::release(&self.0.keys, token, until);
         }
-        let shared = &self.shared;
-        Call::new(&RELEASE_SHARED, Effect::Undoes(until), &shared.keys, done)
-            .beside(shared.beside.iter().cloned())
-            .with([
-                Argument::token(token),
-                self.intent(),
-                Argument::millis(READERS_TURN),
-            ])
+        self.0.leave(token, until, 2)
     }
 
-    fn withdraw(&self) -> Option<Call> {
-        let shared = &self.shared;
-        let id = self.intent.as_ref()?;
-        // No lock has the id as its token.
-        let call = Call::new(
-            &RELEASE_SHARED,
-            Effect::Undoes(shared.advice),
-            &shared.keys,
-            done,
-        )
-        .beside(shared.beside.iter().cloned())
-        .with([
-            Argument::token(id),
-            Argument::token(id),
-            Argument::number(0),
-        ]);
-        Some(call)
+    fn withdraw(&self, _has_won: bool) -> Option<Call> {
+        self.0.withdraw(2)
     }
 
     fn beside(&self) -> Vec<Beside> {
-        self.shared.beside()
+        self.0.beside()
     }
 }
 

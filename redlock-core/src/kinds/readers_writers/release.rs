@@ -2,7 +2,7 @@
 
 use super::acquire::withdraw;
 use super::entries::settle;
-use super::state::{Held, LOCK, READERS, TURN, TURNS, WAITING, advise, held, says};
+use super::state::{Held, INTENT, LOCK, READERS, TURNS, held};
 use crate::kinds::words::word;
 use crate::node::script::{Code, Script};
 use crate::node::store::Store;
@@ -20,17 +20,20 @@ pub(crate) static RELEASE_SHARED: Script = Script::new(
     )),
     release_shared,
 )
-.shaped("lock readers [ intent turn ]", "token id advice");
+.shaped("lock readers [ intent turn? ]", "token [ name ]");
 
 fn release_shared(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
     let held = held(store, keys)?;
-    withdraw(store, keys, arguments.get(1).copied());
+    if let Some(name) = arguments.get(1) {
+        if let Some(key) = keys.get(TURNS) {
+            let _ = store.zrem(key, name);
+        } else if keys.len() > INTENT {
+            withdraw(store, keys, name);
+        }
+    }
     let token = word(arguments, 0)?;
     if held == Held::By(token.into()) {
         store.del(word(keys, LOCK)?);
-        if word(arguments, 2) != Ok(b"0") && says(store, keys, TURNS, WAITING) {
-            advise(store, keys, TURNS, TURN, arguments);
-        }
         return Ok(Value::Int(1));
     }
     if store.zrem(word(keys, READERS)?, token)? {

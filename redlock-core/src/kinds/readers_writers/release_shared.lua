@@ -1,15 +1,14 @@
--- Deletes a reader's entry or a writer's key, and the writer's intent.
--- KEYS: without advice the lock's key and the readers only.
--- ARGV: token, the id of a waiting writer or an empty text, the readers' turn in ms.
+-- Deletes a reader's entry or a writer's key, and what the caller left when it was refused.
+-- KEYS: the lock's key and the readers; for a writer that waited the intent too; and for a reader that gives up the turn.
+-- ARGV: token, and with more than two keys the client's name.
 -- 1: deleted; 0: another's; -1: nothing there.
-if ARGV[2] ~= '' and says(KEYS[3], ARGV[2]) then redis.call('DEL', KEYS[3]) end
+if #KEYS > 3 then
+  redis.pcall('ZREM', KEYS[4], ARGV[2])
+elseif #KEYS > 2 and says(KEYS[3], ARGV[2]) then
+  redis.call('DEL', KEYS[3])
+end
 if held == ARGV[1] then
   redis.call('DEL', KEYS[1])
-  -- A writer gives the readers that were refused their turn. A server that cannot write this advice goes on
-  -- without.
-  if ARGV[3] ~= '0' and says(KEYS[4], 'waiting') then
-    redis.pcall('SET', KEYS[4], 'turn', 'PX', ARGV[3])
-  end
   return 1
 end
 if redis.call('ZREM', KEYS[2], ARGV[1]) == 0 then return held and 0 or -1 end

@@ -1,12 +1,14 @@
 //! What keys of a lock with readers and writers hold.
 
-use crate::kinds::words::{integer, word};
 use crate::node::READERS_MARKER;
 use crate::node::store::Store;
 use crate::node::value::Value;
 
-pub(super) const WAITING: &[u8] = b"waiting";
-pub(super) const TURN: &[u8] = b"turn";
+/// Beside the readers that were refused, if a writer has been let in since.
+pub(super) const DUE: &[u8] = b"due";
+
+/// The longest time in ms for which readers keep a writer out that they do not use the lock.
+pub(super) const LONGEST_TURN: i64 = 500;
 
 /// The places of keys.
 pub(super) const LOCK: usize = 0;
@@ -37,14 +39,13 @@ pub(super) fn held(store: &Store, keys: &[&[u8]]) -> Result<Held, Value> {
     }
 }
 
-/// True if the key at `place` holds `text`.
-pub(super) fn says(store: &Store, keys: &[&[u8]], place: usize, text: &[u8]) -> bool {
-    keys.get(place).is_some_and(|key| store.says(key, text))
-}
-
-/// Sets the key at `place` for the ms that an argument says. This is advice, which may fail.
-pub(super) fn advise(store: &mut Store, keys: &[&[u8]], place: usize, text: &[u8], ttl: &[&[u8]]) {
-    if let (Ok(key), Ok(ttl)) = (word(keys, place), integer(ttl, 2)) {
-        let _ = store.set(key, text, ttl);
-    }
+/// `turn.lua`: true if readers that were refused go first.
+pub(super) fn is_turn(store: &Store, keys: &[&[u8]]) -> bool {
+    let now = store.millis();
+    let waiting = keys.get(TURNS).map(|key| store.entries(key));
+    waiting.and_then(Result::ok).is_some_and(|waiting| {
+        let lasts = |ends: &&i64| **ends > now;
+        waiting.get(DUE).is_some_and(|ends| lasts(&ends))
+            && waiting.values().filter(lasts).count() > 1
+    })
 }

@@ -25,8 +25,9 @@ pub(super) struct Hand {
 }
 
 impl Hand {
-    fn new(request: &Request, advice: Duration, random: &mut Random) -> Self {
-        let calls = Calls::waiting(request, b"", advice, Some(&draw(random)));
+    fn new(request: &Request, advice: Option<Duration>, random: &mut Random) -> Self {
+        let name = draw(random);
+        let calls = Calls::waiting(request, b"", advice.map(|advice| (&name, advice)));
         Self {
             asked: calls.clone(),
             calls,
@@ -37,7 +38,7 @@ impl Hand {
 
     /// A plain lock on `keys`.
     pub(super) fn plain(keys: impl Into<Resource>, random: &mut Random) -> Self {
-        Self::new(&Request::new(keys), Duration::ZERO, random)
+        Self::new(&Request::new(keys), None, random)
     }
 
     pub(super) fn draw(random: &mut Random) -> Self {
@@ -59,7 +60,7 @@ impl Hand {
             8.. => random.pick(&[LockKind::Read, LockKind::Read, LockKind::Write]),
             _ => LockKind::Exclusive,
         };
-        let advice = random.pick(&[ADVICE, Duration::ZERO]);
+        let advice = random.pick(&[Some(ADVICE), None]);
         Self::new(&request, advice, random)
     }
 

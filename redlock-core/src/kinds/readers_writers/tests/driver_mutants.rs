@@ -9,13 +9,13 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "a-reader-is-released-as-a-plain-lock",
         patches: &[Patch {
             file: KIND,
-            find: "        let shared = &self.0;
-        // A reader has no part",
+            find: "        let shared = &self.shared;
+        Call::new(&RELEASE_SHARED",
             replace: "        if true {
-            return exclusive::release(&self.0.keys, token, until);
+            return exclusive::release(&self.shared.keys, token, until);
         }
-        let shared = &self.0;
-        // A reader has no part",
+        let shared = &self.shared;
+        Call::new(&RELEASE_SHARED",
         }],
     },
     Mutant {

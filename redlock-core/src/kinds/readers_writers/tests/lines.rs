@@ -1,7 +1,7 @@
 //! Readers and writers of several processes, and of one.
 
 use crate::kinds::Kind;
-use crate::kinds::readers_writers::kind::READERS_TURN;
+use crate::kinds::readers_writers::state::LONGEST_TURN;
 use crate::node::Obstacle;
 use crate::waiting::tests::blind::{SOON, acquired_within, patient, waits_for};
 use crate::waiting::tests::*;
@@ -22,8 +22,9 @@ impl Scene {
         }
     }
 
-    fn turn(&self) -> Option<Vec<u8>> {
-        self.nodes[0].get(TURN)
+    /// The number of readers that were refused and have not gone, and of marks that it is their turn.
+    fn refused(&self) -> usize {
+        self.nodes[0].entries(TURN).len()
     }
 
     fn intent(&self) -> Option<Vec<u8>> {
@@ -55,50 +56,101 @@ fn readers_that_a_writer_kept_out_go_in_before_the_next_writer() {
     assert!(is_waiting(&mut read));
     let mut write = third.acquire(&writer());
     assert!(is_waiting(&mut write));
-    assert_eq!(first.turn().unwrap(), b"waiting");
+    assert_eq!(first.refused(), 2, "a reader, and that its turn is due");
     let intent = first.intent();
     assert!(intent.is_some());
     released(holder);
-    assert_eq!(first.turn().unwrap(), b"turn");
     assert!(is_waiting(&mut write), "it is the readers' turn");
     assert_eq!(first.intent(), intent, "a refused attempt leaves it");
     let lease = acquired(&mut read);
-    // A reader that comes later stands behind the writer, once the turn is over.
-    first.clock.advance(READERS_TURN);
+    // A reader that comes later stands behind the writer: the turn is over.
     let late = refused(&mut first.acquire(&once().kind(Kind::Read)));
     assert_eq!(obstacle(&late), Obstacle::WaitingWriter);
     let waits = format!("/{}, which waits for it", std::process::id());
     assert!(late.to_string().contains(&waits), "{late}");
     assert!(is_waiting(&mut write));
     released(lease);
-    let holder = acquired(&mut write);
+    let holder = acquired_within(MS * 20, &first, &mut write);
     assert_eq!(first.intent(), None);
     released(holder);
-    assert_eq!(first.turn(), None, "the late reader did not wait");
+    // The late reader did not wait.
+    let holder = first.acquired(&writer());
+    released(holder);
 }
 
 #[test]
-fn a_writer_goes_in_once_the_readers_have_let_their_turn_pass() {
+fn readers_of_one_process_that_were_refused_have_their_turn_together() {
     let first = Scene::new();
     let (second, third) = (first.another(), first.another());
     let holder = first.acquired(&writer());
-    let mut read = second.acquire(&reader());
-    assert!(is_waiting(&mut read));
-    drop(read);
+    let mut reads = [0; 3].map(|_| second.acquire(&reader()));
+    assert!(reads.iter_mut().all(is_waiting));
     let mut write = third.acquire(&writer());
     assert!(is_waiting(&mut write));
+    // The nodes refuse the line once more.
+    first.clock.advance(SECOND);
+    assert!(reads.iter_mut().all(is_waiting));
+    let mut late = second.acquire(&reader());
+    assert!(is_waiting(&mut late));
     released(holder);
-    assert!(is_waiting(&mut write));
-    // It asks again soon, and not only when its pause is over.
-    for _ in 0..6 {
+    for read in &mut reads {
         first.clock.advance(MS * 10);
-        if let Poll::Ready(lease) = poll(&mut write) {
-            assert_eq!(first.turn(), None);
-            released(lease.unwrap());
-            return;
+        assert!(is_waiting(&mut write));
+        released(acquired(read));
+    }
+    let holder = acquired_within(MS * 20, &first, &mut write);
+    assert!(is_waiting(&mut late), "it came behind the others");
+    released(holder);
+    released(acquired(&mut late));
+}
+
+#[test]
+fn a_writer_that_expires_leaves_readers_their_turn() {
+    let first = Scene::new();
+    let (second, third) = (first.another(), first.another());
+    let holder = first.acquired(&writer());
+    let (mut read, mut write) = (second.acquire(&reader()), third.acquire(&writer()));
+    assert!(is_waiting(&mut read));
+    assert!(is_waiting(&mut write));
+    // Its process never runs again.
+    std::mem::forget(holder);
+    while !first.is_free() {
+        first.clock.advance(MS * 100);
+        assert!(is_waiting(&mut write));
+        if first.is_free() {
+            break;
+        }
+        assert!(is_waiting(&mut read));
+    }
+    released(acquired(&mut read));
+    released(acquired_within(MS * 20, &first, &mut write));
+}
+
+#[test]
+fn a_writer_goes_in_once_refused_readers_have_given_up_or_let_their_turn_pass() {
+    for has_died in [false, true] {
+        let first = Scene::new();
+        let (second, third) = (first.another(), first.another());
+        let holder = first.acquired(&writer());
+        let mut read = second.acquire(&reader());
+        assert!(is_waiting(&mut read));
+        if has_died {
+            std::mem::forget(read);
+        } else {
+            drop(read);
+        }
+        let mut write = third.acquire(&writer());
+        assert!(is_waiting(&mut write));
+        released(holder);
+        if has_died {
+            let turn = MS * u32::try_from(LONGEST_TURN).unwrap();
+            waits_for(turn - MS * 10, &first, &mut write);
+            // It asks again soon, and not only when its pause is over.
+            released(acquired_within(MS * 30, &first, &mut write));
+        } else {
+            released(acquired(&mut write));
         }
     }
-    panic!("it waits for a lock that is free");
 }
 
 #[test]
@@ -109,7 +161,6 @@ fn writers_follow_each_other_at_once_if_no_reader_was_refused() {
     let mut write = second.acquire(&writer());
     assert!(is_waiting(&mut write));
     released(holder);
-    assert_eq!(first.turn(), None);
     let holder = acquired(&mut write);
     assert_eq!(first.intent(), None);
     released(holder);

@@ -12,13 +12,13 @@ use crate::request::Request;
 
 const ADVICE: Duration = Duration::from_millis(600);
 
-fn asked(kind: Kind, is_fenced: bool, advice: Duration) -> Arc<dyn Asked> {
+fn asked(kind: Kind, is_fenced: bool, advice: Option<Duration>) -> Arc<dyn Asked> {
+    let name = other();
     kind.asked(Asking {
         keys: &"r".into(),
         prefix: b"",
         is_fenced,
-        advice,
-        id: &other,
+        waits: advice.map(|advice| (&name, advice)),
     })
 }
 
@@ -34,8 +34,8 @@ pub(crate) fn golden() -> Vec<Golden> {
     ];
     for (fenced, is_fenced, has_marker) in kinds {
         for (advised, advice, intent) in [
-            ("advice 0", Duration::ZERO, "no intent"),
-            ("advice 600 ms", ADVICE, "intent is the other token"),
+            ("advice 0", None, "no intent"),
+            ("advice 600 ms", Some(ADVICE), "intent is the other token"),
         ] {
             for (tried, is_tried) in [("not tried", false), ("tried", true)] {
                 let what = format!("reader acquire, {fenced}, {advised}, {tried}");
@@ -52,10 +52,10 @@ pub(crate) fn golden() -> Vec<Golden> {
         }
     }
     for (fenced, is_fenced) in [("plain", false), ("fenced", true)] {
-        let extend = asked(Kind::Read, is_fenced, ADVICE).extend(&token(), TTL);
+        let extend = asked(Kind::Read, is_fenced, Some(ADVICE)).extend(&token(), TTL);
         add(format!("reader extend, {fenced}"), extend, true, true);
     }
-    let fenced = asked(Kind::Read, true, ADVICE);
+    let fenced = asked(Kind::Read, true, Some(ADVICE));
     add(
         "reader restore".into(),
         fenced.restore(&token(), TTL),
@@ -70,8 +70,15 @@ pub(crate) fn golden() -> Vec<Golden> {
         true,
         true,
     );
-    let writers = asked(Kind::Write, false, ADVICE);
-    let withdraw = writers.withdraw().unwrap();
+    let reader = asked(Kind::Read, false, Some(ADVICE));
+    let gives_up = reader.withdraw(false).unwrap();
+    let what = "reader gives up, the name is the other token";
+    add(what.into(), gives_up, true, true);
+    reader.followed(true);
+    let what = "reader acquire, plain, advice 600 ms, tried, others behind it";
+    add(what.into(), golden::acquire(&*reader), false, true);
+    let writers = asked(Kind::Write, false, Some(ADVICE));
+    let withdraw = writers.withdraw(false).unwrap();
     add(
         "writer withdraws its intent, the other token".into(),
         withdraw,
@@ -79,8 +86,8 @@ pub(crate) fn golden() -> Vec<Golden> {
         true,
     );
     for (what, advice) in [
-        (" that had not waited", Duration::ZERO),
-        (", intent is the other token", ADVICE),
+        (" that had not waited", None),
+        (", intent is the other token", Some(ADVICE)),
     ] {
         let release = asked(Kind::Write, false, advice).release(&token(), TTL, true);
         add(
