@@ -143,8 +143,8 @@ fn a_writer_goes_in_once_refused_readers_have_given_up_or_let_their_turn_pass() 
         assert!(is_waiting(&mut write));
         released(holder);
         if has_died {
-            let turn = MS * u32::try_from(LONGEST_TURN).unwrap();
-            waits_for(turn - MS * 10, &first, &mut write);
+            let turn = MS * u32::try_from(LONGEST_TURN - 10).unwrap();
+            waits_for(turn, &first, &mut write);
             // It asks again soon, and not only when its pause is over.
             released(acquired_within(MS * 30, &first, &mut write));
         } else {
