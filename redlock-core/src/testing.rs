@@ -1,4 +1,4 @@
-//! What a test of a node needs: [`ask`] puts an operation to it, and a [`QuorumWatch`] has it tell of
+//! What a test of a node needs: [`ask`] puts a call to it, and a [`QuorumWatch`] has it tell of
 //! keys. [`run_keys`] and [`remembered_for`] are about runs that a node remembers, [`permit_key`] about permits.
 //!
 //! Methods for tests stand at their types: [`OwnerToken::draw`], [`LeaseHandle::lose_keys`],
@@ -24,7 +24,7 @@ pub use crate::waiting::wakeup::QuorumWatch;
 
 /// Asks one node one thing and waits for its answer, however long that takes.
 ///
-/// Dropping the future leaves the operation on its way.
+/// Dropping the future leaves the call on its way.
 pub async fn ask(node: &dyn Node, call: impl Into<Arc<Call>>) -> Vote {
     let (round, call) = (Round::new(1, Goal::All), call.into());
     node.submit(Arc::clone(&call), Reply::new(Arc::clone(&round), 0, &call));

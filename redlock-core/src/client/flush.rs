@@ -1,18 +1,21 @@
 //! Waits until the nodes have nothing left to do.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use crate::node::NodeSet;
+use crate::node::{Node, NodeSet, NodeStatus};
 
 use super::Client;
 
 /// The first pause between two looks. It doubles up to [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
+/// A node that votes no for so long may be gone. What it is owed is then left to the ttl.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 impl Client {
-    /// Waits until every node has served all calls and is owed no release, for at most `timeout`. Returns the
-    /// names of the nodes that are not there yet. It is for the end of a process: while callers acquire locks, a
+    /// Waits until every node has served all calls and is owed no release, for at most `timeout`, and for at
+    /// most 1 s once only nodes that vote no are left. Returns the names of the nodes that are not there yet. It is for the end of a process: while callers acquire locks, a
     /// node may always have something to do.
     ///
     /// # Cancellation
@@ -20,18 +23,68 @@ impl Client {
     pub async fn flush(&self, nodes: &NodeSet, timeout: Duration) -> Vec<String> {
         let clock = self.shared.context.clock();
         let until = clock.now().saturating_add(timeout);
+        let mut voted = clock.now();
         let mut pause = FIRST_PAUSE;
         loop {
-            let busy = nodes.iter().filter(|node| !node.drained());
-            let busy: Vec<_> = busy.map(|node| node.name().to_owned()).collect();
+            let busy: Vec<_> = nodes.iter().filter(|node| !node.drained()).collect();
             let now = clock.now();
+            let votes = |node: &&Arc<dyn Node>| matches!(node.status(), NodeStatus::Voting);
+            if busy.iter().any(votes) {
+                voted = now;
+            }
+            let until = until.min(voted.saturating_add(PATIENCE));
             if busy.is_empty() || now >= until {
-                return busy;
+                return busy.iter().map(|node| node.name().to_owned()).collect();
             }
             clock
                 .sleep_until(until.min(now.saturating_add(pause)))
                 .await;
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
+    use super::*;
+    use crate::env::tasks::by_hand;
+    use crate::{MemoryNode, Request};
+
+    const SOON: Duration = Duration::from_secs(15);
+
+    #[test]
+    fn what_a_node_that_is_down_is_owed_is_waited_for_a_second() {
+        let (clock, _tasks, environment) = by_hand();
+        let node = |name| MemoryNode::new(name, Arc::clone(&environment.clock));
+        let [a, b, c] = ["a", "b", "c"].map(node);
+        let nodes = [&a, &b, &c].map(|node| Arc::new(node.clone()) as Arc<dyn Node>);
+        let nodes: NodeSet = Arc::new(nodes);
+        let client = Client::new(environment.clone());
+        let mut context = Context::from_waker(Waker::noop());
+        let request = Request::new("r");
+        let mut acquiring = pin!(client.acquire(&nodes, &request));
+        let Poll::Ready(Ok(lease)) = acquiring.as_mut().poll(&mut context) else {
+            panic!("not at once");
+        };
+        c.cut();
+        drop(lease);
+
+        let mut given_up = pin!(client.flush(&nodes, SOON));
+        assert!(given_up.as_mut().poll(&mut context).is_pending());
+        clock.advance(PATIENCE - Duration::from_millis(1));
+        assert!(given_up.as_mut().poll(&mut context).is_pending());
+        clock.advance(Duration::from_millis(1));
+        let left = given_up.as_mut().poll(&mut context);
+        assert_eq!(left, Poll::Ready(vec!["c".to_owned()]));
+
+        let mut served = pin!(client.flush(&nodes, SOON));
+        assert!(served.as_mut().poll(&mut context).is_pending());
+        c.restore();
+        clock.advance(FIRST_PAUSE);
+        let left = served.as_mut().poll(&mut context);
+        assert_eq!(left, Poll::Ready(Vec::new()));
     }
 }

@@ -39,8 +39,8 @@ macro_rules! rooms {
     )+) => {
         /// The kind of a lock: which other holders its holder excludes, and how many holders it has at a time.
         ///
-        /// All kinds of one resource exclude each other by the same key, also locks of other clients that use
-        /// `SET key value NX`.
+        /// All kinds of one resource exclude each other by the same key (of permits, that of the first one), also
+        /// locks of other clients that use `SET key value NX`.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Kind {

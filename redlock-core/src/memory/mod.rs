@@ -309,7 +309,7 @@ impl Node for MemoryNode {
             let has_expired = state.store.begin(now, wall);
             let answer = state.serve(&call, now, epoch);
             // As with a server, a question is no change: an observer that asks would be told of itself.
-            let woken = if has_expired || call.effect() != Effect::Looks {
+            let woken = if has_expired || state.store.has_written() {
                 state.tell(now)
             } else {
                 Vec::new()

@@ -6,10 +6,11 @@ use std::task::{Context, Poll, Waker};
 use super::*;
 use crate::env::still_clock::still_clock;
 use crate::kinds::golden::{other, token};
-use crate::kinds::plain;
+use crate::kinds::{self, Asking, looks, plain};
 use crate::model::resource::Resource;
-use crate::node::{NodeErrorKind, OwnerToken, Vote};
+use crate::node::{Holding, NodeErrorKind, NodeSet, OwnerToken, Remaining, Vote};
 use crate::testing::ask;
+use crate::waiting::wakeup::changes::ChangeWatch;
 
 const TTL: Duration = Duration::from_secs(10);
 
@@ -127,4 +128,41 @@ fn a_set_that_was_answered_with_an_error_leaves_nothing_to_release() {
     assert!(!was_sent(acquire(&token())));
     let both = Resource::all(["a", "b"]);
     assert!(was_sent(plain(&both).acquire(&other(), TTL, 0)));
+}
+
+#[test]
+fn a_key_that_is_no_lock_is_a_reply_and_no_failure() {
+    let node = MemoryNode::new("a", still_clock().1);
+    node.change(|store, _| store.zadd(b"r", 1, b"x").unwrap());
+    let not_a_lock = Vote::Held(Holding::unknown(Remaining::NotALock));
+    assert_eq!(now(&node, acquire(&token())), not_a_lock);
+    node.delete(b"r");
+    node.put(b"redlock:readers:{r}", b"no set", TTL);
+    let reader = kinds::Kind::Read.asked(Asking {
+        keys: &"r".into(),
+        prefix: b"",
+        is_fenced: false,
+        waits: None,
+    });
+    assert_eq!(now(&node, reader.release(&token(), TTL, true)), not_a_lock);
+    assert!(node.drained(), "nothing is owed");
+}
+
+#[test]
+fn a_forced_release_is_told_to_those_who_watch_the_key() {
+    let node = MemoryNode::new("a", still_clock().1);
+    assert_eq!(now(&node, acquire(&token())), Vote::GRANTED);
+    let nodes: NodeSet = [Arc::new(node.clone()) as Arc<dyn Node>].into();
+    let watch = ChangeWatch::begin(&nodes, "r".into());
+    let has_changed = || {
+        let changed = pin!(watch.changed());
+        let mut context = Context::from_waker(Waker::noop());
+        changed.poll(&mut context).is_ready()
+    };
+    assert!(has_changed(), "how it is at first");
+    let holder: Box<[u8]> = token().as_bytes().into();
+    now(&node, looks::peek(&"r".into()));
+    assert!(!has_changed(), "a look is no change");
+    now(&node, looks::force_release(&"r".into(), &[holder]));
+    assert!(has_changed());
 }

@@ -29,7 +29,7 @@ pub struct Call {
 /// What a call changes. A node orders, repeats and refuses calls by this alone.
 ///
 /// The first argument of a call that takes, keeps, puts back or undoes something for a holder is the
-/// holder's owner token.
+/// holder's owner token. A record has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// An acquisition. It is never sent again after its release was submitted, and an error is a vote
@@ -44,7 +44,7 @@ pub enum Effect {
     /// until this time has passed since its submission: then the keys have expired. It also undoes what
     /// no call with its token took.
     Undoes(Duration),
-    /// A question.
+    /// A question, or a forced release. If it is lost, its caller is told.
     Looks,
 }
 

@@ -55,11 +55,8 @@ pub trait Node: Send + Sync + 'static {
         false
     }
 
-    /// True if no call is queued or unanswered, and no release is owed. The default is for a node that answers
-    /// each call within [`submit`](Self::submit).
-    fn drained(&self) -> bool {
-        true
-    }
+    /// True if no call is queued or unanswered, and no release is owed.
+    fn drained(&self) -> bool;
 
     /// Increases each time that the node may have forgotten its grants, or dropped them early: it
     /// restarted, was flushed, or its clock stepped. A grant of an earlier epoch no longer counts. Called

@@ -1,6 +1,6 @@
-//! The questions to a [`Node`] and its answers, for custom nodes; and the health of a node.
+//! What a [`Node`] is asked and answers, for custom nodes; and the health of a node.
 //!
-//! A node gets [`Operation`]s, each with a [`Reply`] for its [`Answer`], and [`Watch`]es, in which it
+//! A node gets [`Call`]s, each with a [`Reply`] for its [`Answer`], and [`Watch`]es, in which it
 //! reports what becomes of keys. [`NodeStatus`] says whether it votes, [`NodeHealth`] how well.
 
 pub(crate) mod call;
@@ -63,7 +63,7 @@ pub enum NodeStatus {
 pub enum Answer {
     /// The server's reply.
     Reply {
-        /// What it replied. Never an error.
+        /// What it replied. It is an error only if a key is of another type (`WRONGTYPE`): then the lock is held.
         value: Value,
         /// The [epoch](Node::epoch) in which the node served the call.
         epoch: u32,
@@ -76,7 +76,9 @@ impl Answer {
     /// The answer that the reply `value` of a server is, to `call`.
     pub(crate) fn of_reply(call: &Call, value: Value, epoch: u32) -> Self {
         match value {
-            Value::Error(text) => Self::Failed(NodeError::of_reply(call, &text)),
+            Value::Error(text) if !value::is_wrong_type(&text) => {
+                Self::Failed(NodeError::of_reply(call, &text))
+            }
             value => Self::Reply { value, epoch },
         }
     }
@@ -165,11 +167,6 @@ impl NodeError {
             return error.into_unsent();
         }
         error
-    }
-
-    /// True if the server found a key of another type.
-    pub(crate) fn is_wrong_type(&self) -> bool {
-        self.detail.starts_with("WRONGTYPE")
     }
 
     /// The same error for an operation that was in progress at the time.
@@ -316,12 +313,20 @@ mod tests {
     }
 
     #[test]
-    fn debug_of_a_holding_hides_the_value() {
+    fn debug_hides_the_value_of_a_key() {
         let value = format!("web-7/3121/{}", "ab".repeat(16));
         let shown = format!("{:?}", Vote::Held(Holding::by(value.into_bytes())));
         assert!(
             shown.contains("web-7/3121") && !shown.contains("abab"),
             "{shown}"
         );
+        let epoch = 0;
+        for value in [Value::text(*b"secret"), Value::error("ERR 'secret'")] {
+            let values = Value::List(vec![value.clone()]);
+            for value in [value, values] {
+                let shown = format!("{:?}", Answer::Reply { value, epoch });
+                assert!(!shown.contains("secret"), "{shown}");
+            }
+        }
     }
 }

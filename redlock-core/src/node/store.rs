@@ -190,6 +190,11 @@ impl Store {
         }
     }
 
+    /// True if a key may have changed since [`begin`](Self::begin).
+    pub(crate) fn has_written(&self) -> bool {
+        self.has_written
+    }
+
     /// The keys, in order.
     pub fn keys(&self) -> impl Iterator<Item = &[u8]> {
         self.keys.keys().map(|key| &**key)

@@ -1,7 +1,9 @@
 //! What a server answers.
 
+use std::fmt;
+
 /// The answer of a server to a command or a script.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Value {
     /// Nothing is there.
     Nil,
@@ -24,5 +26,26 @@ impl Value {
     /// An error.
     pub fn error(text: &str) -> Self {
         Self::Error(text.as_bytes().into())
+    }
+}
+
+/// True if the server found a key of another type: something is at a lock's key that is no lock.
+pub(crate) fn is_wrong_type(error: &[u8]) -> bool {
+    error.starts_with(b"WRONGTYPE")
+}
+
+/// Without texts: one may be the owner token of a holder, with which anyone can release the lock.
+impl fmt::Debug for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nil => f.write_str("Nil"),
+            Self::Int(number) => write!(f, "Int({number})"),
+            Self::Text(bytes) => write!(f, "Text({} bytes)", bytes.len()),
+            Self::List(values) => f.debug_tuple("List").field(values).finish(),
+            Self::Error(text) => {
+                let code = text.split(|byte| *byte == b' ').next().unwrap_or_default();
+                write!(f, "Error({})", String::from_utf8_lossy(code))
+            }
+        }
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::call::Reads;
 use super::holding::{Holding, Remaining};
+use super::value::{Value, is_wrong_type};
 use super::{Answer, NodeError, NodeErrorKind};
 
 /// A node's vote: its answer to a call, as the call's kind of lock reads it.
@@ -59,10 +60,11 @@ impl Vote {
     /// The vote that `answer` is, to a call whose replies `reads` reads.
     pub(crate) fn of(reads: Reads, answer: Answer) -> Self {
         let (value, epoch) = match answer {
+            Answer::Reply {
+                value: Value::Error(text),
+                ..
+            } if is_wrong_type(&text) => return Self::Held(Holding::unknown(Remaining::NotALock)),
             Answer::Reply { value, epoch } => (value, epoch),
-            Answer::Failed(error) if error.is_wrong_type() => {
-                return Self::Held(Holding::unknown(Remaining::NotALock));
-            }
             Answer::Failed(error) => return Self::Failed(error),
         };
         match reads(value) {

@@ -171,6 +171,10 @@ impl Node for ShortOfMemory {
         }
     }
 
+    fn drained(&self) -> bool {
+        self.0.drained()
+    }
+
     fn status(&self) -> NodeStatus {
         self.0.status()
     }

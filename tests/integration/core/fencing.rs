@@ -174,6 +174,10 @@ impl Node for Forgetful {
         self.0.submit(call, reply);
     }
 
+    fn drained(&self) -> bool {
+        self.0.drained()
+    }
+
     fn status(&self) -> NodeStatus {
         self.0.status()
     }

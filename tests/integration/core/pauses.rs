@@ -33,6 +33,10 @@ impl Node for Slow {
         self.waiting.lock().unwrap().push(reply);
     }
 
+    fn drained(&self) -> bool {
+        self.waiting.lock().unwrap().is_empty()
+    }
+
     fn status(&self) -> NodeStatus {
         NodeStatus::Voting
     }

@@ -312,6 +312,10 @@ impl Node for Moody {
         self.node.submit(call, reply);
     }
 
+    fn drained(&self) -> bool {
+        self.node.drained()
+    }
+
     fn status(&self) -> NodeStatus {
         self.node.status()
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{force_release, inspect, peek};
 use crate::kinds::golden::{Golden, on_keys, other, token};
 use crate::model::resource::Resource;
-use crate::node::{Answer, Call, Holding, NodeError, Remaining, Value, Vote};
+use crate::node::{Answer, Call, Holding, Remaining, Value, Vote};
 
 pub(crate) fn golden() -> Vec<Golden> {
     let holders = [token(), other()].map(|it| it.as_bytes().into());
@@ -40,9 +40,9 @@ fn a_look_replies_with_the_first_key_that_exists() {
         assert_eq!(by_hand, held("by hand", soon));
         let without_expiry = vote(&call, Value::text(*b"1 -1 "));
         assert_eq!(without_expiry, held("", Remaining::Never));
-        let no_string = NodeError::server(b"WRONGTYPE Operation against");
         let no_lock = Vote::Held(Holding::unknown(Remaining::NotALock));
-        assert_eq!(call.vote(Answer::Failed(no_string)), no_lock);
+        let no_string = Value::error("WRONGTYPE Operation against");
+        assert_eq!(vote(&call, no_string), no_lock);
         for nonsense in [Value::text(*b"soon"), Value::text(*b"1 x y"), Value::Int(1)] {
             assert!(matches!(vote(&call, nonsense), Vote::Failed(_)));
         }

@@ -119,7 +119,7 @@ impl Round {
         })
     }
 
-    /// Sends `operation` to each node for which `wanted` is true. The other seats count as not holding
+    /// Sends `call` to each node for which `wanted` is true. The other seats count as not holding
     /// our key. Returns the round that collects the answers.
     pub(crate) fn start(
         nodes: &[Arc<dyn Node>],
@@ -148,7 +148,7 @@ impl Round {
         self.state.lock().votes.late = 0;
     }
 
-    /// Sends `operation` for a round that was made before. Call it only once.
+    /// Sends `call` for a round that was made before. Call it only once.
     pub(crate) fn submit(
         self: &Arc<Self>,
         nodes: &[Arc<dyn Node>],
@@ -158,7 +158,7 @@ impl Round {
         self.submit_each(nodes, |seat| wanted(seat).then(|| Arc::clone(call)));
     }
 
-    /// The same with an operation for each seat. A seat that has none is not asked, and counts as not
+    /// The same with a call for each seat. A seat that has none is not asked, and counts as not
     /// holding our key.
     pub(crate) fn submit_each(
         self: &Arc<Self>,
@@ -324,7 +324,7 @@ impl VoteReceiver for Round {
     }
 }
 
-/// Hands `operation` to `node`. If the node panics, the dropped reply is its answer: the other nodes
+/// Hands `call` to `node`. If the node panics, the dropped reply is its answer: the other nodes
 /// are asked anyway.
 pub(crate) fn submit(node: &dyn Node, call: Arc<Call>, reply: Reply) {
     caught("a node", || node.submit(call, reply));

@@ -186,23 +186,26 @@ impl ClusterShared {
         }
 
         let map = self.map();
-        let _moving = self.moving.lock();
-        for shard in gone {
+        let moving = self.moving.lock();
+        for shard in &gone {
             let detail = format!("{} is no longer a master of the Cluster", shard.server);
             // To its successor before new acquisitions, as the successor is not connected yet.
             let owed = shard.link.inbox.retire(not_connected(detail));
             self.deliver_all_owed(owed);
-            log!(
-                info,
-                pool = %self.name, server = %shard.server,
-                "server is no longer a master of the Cluster",
-            );
         }
         for shard in &map.shards {
             let is_here = |slot| map.owner(slot).is_some_and(|it| Arc::ptr_eq(it, shard));
             let inbox = &shard.link.inbox;
             let misplaced = inbox.take_owed(|call| !is_here(slot_of(call.first_key())));
             self.deliver_all_owed(misplaced);
+        }
+        drop(moving);
+        for shard in gone {
+            log!(
+                info,
+                pool = %self.name, server = %shard.server,
+                "server is no longer a master of the Cluster",
+            );
         }
     }
 

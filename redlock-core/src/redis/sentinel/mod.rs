@@ -94,7 +94,7 @@ pub(super) struct Listening {
 }
 
 impl Listening {
-    /// A connection that broke is made again after about `pause`, and one that was quiet for `pause * 6` at once: it
+    /// A connection that broke is made again after about `pause`, and each is replaced after `pause * 6`: it
     /// may have died in silence.
     pub(super) fn to(of: &Sentinel, doubts: &Arc<Notify>, pause: Duration) -> Self {
         let mut tasks = JoinSet::new();

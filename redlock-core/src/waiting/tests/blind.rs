@@ -167,6 +167,10 @@ impl Node for Untold {
         self.node.submit(call, reply);
     }
 
+    fn drained(&self) -> bool {
+        self.node.drained()
+    }
+
     fn status(&self) -> NodeStatus {
         self.node.status()
     }

@@ -14,6 +14,10 @@ impl Node for Bomb {
         panic!("a bomb");
     }
 
+    fn drained(&self) -> bool {
+        true
+    }
+
     fn status(&self) -> NodeStatus {
         NodeStatus::Voting
     }

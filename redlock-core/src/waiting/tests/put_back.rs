@@ -24,6 +24,10 @@ impl Node for Leaves {
         self.node.submit(call, reply);
     }
 
+    fn drained(&self) -> bool {
+        self.node.drained()
+    }
+
     fn status(&self) -> NodeStatus {
         self.node.status()
     }

@@ -74,6 +74,10 @@ impl Node for Slow {
         }
     }
 
+    fn drained(&self) -> bool {
+        self.asked.lock().is_empty() && self.node.drained()
+    }
+
     fn status(&self) -> NodeStatus {
         self.node.status()
     }

@@ -66,6 +66,10 @@ impl Node for Told {
         self.node.submit(call, reply);
     }
 
+    fn drained(&self) -> bool {
+        self.node.drained()
+    }
+
     fn status(&self) -> NodeStatus {
         self.node.status()
     }

@@ -37,6 +37,10 @@ impl Node for Teller {
         drop(reply);
     }
 
+    fn drained(&self) -> bool {
+        true
+    }
+
     fn status(&self) -> NodeStatus {
         NodeStatus::Voting
     }
@@ -309,6 +313,10 @@ fn a_node_that_cannot_watch_is_blind() {
 
         fn submit(&self, _call: Arc<Call>, reply: Reply) {
             drop(reply);
+        }
+
+        fn drained(&self) -> bool {
+            true
         }
 
         fn status(&self) -> NodeStatus {

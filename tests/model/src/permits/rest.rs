@@ -4,9 +4,6 @@
 //! what the attempt sends in order: a release comes behind the acquisition. The connection to a node may break,
 //! and then the acquisition was served or never will be, and the attempt hears that it failed. A release is
 //! owed, so it arrives in any case. Keys do not expire here: what is left is left for good.
-//!
-//! An acquisition that is on its way may be *redirected*, as by a server of a Redis Cluster: it is sent again,
-//! behind a release that is on its way. So it has to be given up once a release was sent.
 
 use std::fmt;
 

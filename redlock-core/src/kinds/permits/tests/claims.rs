@@ -34,6 +34,10 @@ impl Node for Slow {
         }
     }
 
+    fn drained(&self) -> bool {
+        self.unanswered.lock().is_none()
+    }
+
     fn status(&self) -> NodeStatus {
         NodeStatus::Voting
     }

@@ -268,6 +268,10 @@ impl Node for Counts {
         self.node.submit(call, reply);
     }
 
+    fn drained(&self) -> bool {
+        self.node.drained()
+    }
+
     fn status(&self) -> NodeStatus {
         self.node.status()
     }

@@ -27,6 +27,10 @@ impl Node for Spot {
         drop(reply);
     }
 
+    fn drained(&self) -> bool {
+        true
+    }
+
     fn status(&self) -> NodeStatus {
         NodeStatus::Voting
     }
