@@ -23,16 +23,16 @@ impl Client {
     pub async fn flush(&self, nodes: &NodeSet, timeout: Duration) -> Vec<String> {
         let clock = self.shared.context.clock();
         let until = clock.now().saturating_add(timeout);
-        let mut voted = clock.now();
+        let mut last_vote = clock.now();
         let mut pause = FIRST_PAUSE;
         loop {
             let busy: Vec<_> = nodes.iter().filter(|node| !node.drained()).collect();
             let now = clock.now();
-            let votes = |node: &&Arc<dyn Node>| matches!(node.status(), NodeStatus::Voting);
-            if busy.iter().any(votes) {
-                voted = now;
+            let is_voting = |node: &&Arc<dyn Node>| matches!(node.status(), NodeStatus::Voting);
+            if busy.iter().any(is_voting) {
+                last_vote = now;
             }
-            let until = until.min(voted.saturating_add(PATIENCE));
+            let until = until.min(last_vote.saturating_add(PATIENCE));
             if busy.is_empty() || now >= until {
                 return busy.iter().map(|node| node.name().to_owned()).collect();
             }

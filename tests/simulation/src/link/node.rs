@@ -91,6 +91,11 @@ impl Node for Link {
         }
     }
 
+    fn drained(&self) -> bool {
+        let state = self.lock();
+        state.in_flight.is_empty() && state.owed.is_empty()
+    }
+
     fn status(&self) -> NodeStatus {
         match self.refusal(&self.lock(), false) {
             None => NodeStatus::Voting,
