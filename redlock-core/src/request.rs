@@ -1,6 +1,6 @@
-//! Whom the lock of a [`Request`](crate::Request) excludes, and how many holders it has ([`Kind`]); how
+//! Whom the lock of a [`Request`] excludes, and how many holders it has ([`Kind`]); how
 //! long the request tries ([`Retry`]) and its lease is renewed ([`Renewal`]);
-//! what a ttl and the names of a [`Resource`](crate::Resource) may be; the [`Note`] of a holder.
+//! what a ttl and the names of a [`Resource`] may be; the [`Note`] of a holder.
 
 use std::time::Duration;
 
