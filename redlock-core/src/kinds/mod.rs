@@ -55,7 +55,7 @@ macro_rules! rooms {
             }
         }
 
-        const ROOMS: &[&Room] = &[$( &$room::ROOM, )+];
+        static ROOMS: &[&Room] = &[$( &$room::ROOM, )+];
     };
 }
 

@@ -54,12 +54,10 @@ struct MemoryState {
 impl MemoryState {
     /// Serves `call`. A release that the node does not serve, because it is in trouble, is owed.
     fn serve(&mut self, call: &Arc<Call>, now: Moment, epoch: u32) -> Answer {
-        let answer = match self.trouble.reason() {
-            Some(_) if let Trouble::Fails(text) = &self.trouble => {
-                Answer::of_reply(call, Value::error(text), epoch)
-            }
-            Some(reason) => Answer::Failed(reason),
-            None => run(&mut self.store, call, epoch),
+        let answer = match (&self.trouble, self.trouble.reason()) {
+            (Trouble::Fails(text), _) => Answer::of_reply(call, Value::error(text), epoch),
+            (_, Some(reason)) => Answer::Failed(reason),
+            (_, None) => run(&mut self.store, call, epoch),
         };
         if let (Answer::Failed(_), Effect::Undoes(ttl)) = (&answer, call.effect()) {
             while self.owed.front().is_some_and(|(_, until)| *until <= now) {

@@ -14,7 +14,7 @@ pub(crate) use extend::{EXTEND, RESTORE};
 pub(crate) use kind::{Exclusive, Plain, done, extend, extended, plain, release, restore};
 pub(crate) use release::{RELEASE, RELEASE_EACH, RELEASE_MANY};
 
-pub(crate) const ROOM: Room = Room {
+pub(crate) static ROOM: Room = Room {
     scripts: &[
         &SET,
         &PTTL,

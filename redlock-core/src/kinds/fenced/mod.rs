@@ -16,7 +16,7 @@ pub(crate) use kind::{Counters, Fenced, counter_ttl};
 /// The beginning of the keys of fencing counters, after `redlock:`.
 const COUNTERS: &[u8] = b"fence:";
 
-pub(crate) const ROOM: Room = Room {
+pub(crate) static ROOM: Room = Room {
     beside: &[COUNTERS],
     scripts: &[&ACQUIRE_FENCED, &CONFIRM],
     #[cfg(test)]

@@ -17,7 +17,7 @@ pub(crate) use peek::PEEK;
 /// The beginning of the keys with the name of a waiting caller, after `redlock:`.
 pub(in crate::kinds) const INTENTS: &[u8] = b"intent:";
 
-pub(crate) const ROOM: Room = Room {
+pub(crate) static ROOM: Room = Room {
     scripts: &[&PEEK, &FORCE_RELEASE],
     #[cfg(test)]
     golden: (tests::golden, include_str!("golden.txt")),

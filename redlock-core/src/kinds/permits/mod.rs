@@ -18,7 +18,7 @@ pub(crate) use wanted::Permits;
 /// The beginning of the keys of permits, but for the first one, after `redlock:`.
 const PERMITS: &[u8] = b"permit:";
 
-pub(crate) const ROOM: Room = Room {
+pub(crate) static ROOM: Room = Room {
     beside: &[PERMITS],
     keys: every_key,
     scripts: &[&ACQUIRE_PERMIT],

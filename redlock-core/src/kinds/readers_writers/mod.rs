@@ -32,7 +32,7 @@ const READERS: &[u8] = b"readers:";
 /// The beginning of the keys that say whether readers go first, after `redlock:`.
 const TURNS: &[u8] = b"turn:";
 
-pub(crate) const ROOM: Room = Room {
+pub(crate) static ROOM: Room = Room {
     commands: include_str!("commands.lua"),
     beside: &[READERS, INTENTS, TURNS],
     keys: every_key,

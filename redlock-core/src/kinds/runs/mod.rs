@@ -14,7 +14,7 @@ pub(crate) use record::{RECALL, REMEMBER};
 /// The beginning of the keys that remember runs, after `redlock:`.
 const RUNS: &[u8] = b"once:";
 
-pub(crate) const ROOM: Room = Room {
+pub(crate) static ROOM: Room = Room {
     beside: &[RUNS],
     scripts: &[&REMEMBER, &RECALL],
     #[cfg(test)]
