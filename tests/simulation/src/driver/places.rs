@@ -8,6 +8,9 @@ use super::resp::Reply;
 use super::slots::{place, slot_of};
 use super::town::{Group, Host, Role, Slots, Town, Watched};
 
+/// The µs after a hang within which a server has served what came meanwhile.
+const WAKING: u64 = 2_000;
+
 /// What kind of node it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
@@ -109,8 +112,12 @@ impl Town {
     /// Makes another server of the group the master. If `goes_on`, the previous master still serves as
     /// one for a while.
     pub(super) fn fail_over(&mut self, group: usize, goes_on: bool) {
-        let spare =
-            |(_, host): &(&String, &Host)| host.group == group && host.role == Role::Replica;
+        let now = self.now();
+        // A server that hangs hears no vote, and when it wakes it serves what came meanwhile before all else.
+        let is_awake = |host: &Host| host.hangs_until.saturating_add(WAKING) <= now;
+        let spare = |(_, host): &(&String, &Host)| {
+            host.group == group && host.role == Role::Replica && is_awake(host)
+        };
         let spare = self.hosts.iter().find(spare).map(|(name, _)| name.clone());
         let Some(new) = spare else { return };
         let old = match &mut self.groups[group] {
@@ -133,7 +140,7 @@ impl Town {
             self.restart(&new, true);
         }
         let host = self.hosts.get_mut(&new).expect("a host");
-        (host.memory, host.role, host.hangs_until) = (memory, Role::Master, 0);
+        (host.memory, host.role) = (memory, Role::Master);
         if goes_on {
             self.hosts.get_mut(&old).expect("a host").successor = Some(new);
         } else {

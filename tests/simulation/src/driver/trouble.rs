@@ -87,7 +87,8 @@ fn happen(shared: &Shared, random: &mut Random, troubles: Troubles) {
             let until = now + random.below(most);
             town.tell(|| format!("{host} hangs until {until}"));
             town.count("hung");
-            town.hosts.get_mut(&host).expect("a host").hangs_until = until;
+            let host = town.hosts.get_mut(&host).expect("a host");
+            host.hangs_until = until.max(host.hangs_until);
         }
         (9 | 10, _) => {
             town.tell(|| format!("{host} forgets its scripts"));
