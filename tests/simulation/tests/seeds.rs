@@ -169,9 +169,10 @@ mod in_small {
         ] {
             let coverage = all_hold(profile, seeds);
             assert_covers(&coverage, 1, &["acquired", "contended"]);
-            // A permit is not handed over.
+            // A permit is not handed over, and of the locks of readers and writers only the plain ones are.
             let special: &[_] = match profile {
                 Profile::Permits => &["acquired_permits", "strayed"],
+                Profile::Sharing => &["acquired_fenced", "read_beside", "queued"],
                 _ => &["acquired_fenced", "handed_over", "queued"],
             };
             assert_covers(&coverage, 1, special);
