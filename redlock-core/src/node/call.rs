@@ -141,7 +141,7 @@ impl Call {
         self.keys.iter().map(|key| &**key)
     }
 
-    /// The keys that the lock's holder has, or one of which it has.
+    /// The keys of the lock. Its holder has all of them, or, if the call chooses, one.
     pub fn locks(&self) -> impl ExactSizeIterator<Item = &[u8]> + Clone {
         self.keys[..self.locks].iter().map(|key| &**key)
     }

@@ -78,7 +78,7 @@ impl Votes {
         }
     }
 
-    /// The one that a seat granted.
+    /// The place of the lock that a seat granted, of several.
     fn taken_at(&self, seat: usize) -> Option<u16> {
         match self.answers.get(seat)? {
             Some(Vote::Granted { choice, .. }) => choice.as_ref()?.taken,
@@ -86,7 +86,7 @@ impl Votes {
         }
     }
 
-    /// The one that the seats granted which count as granting.
+    /// The place of the lock that the most seats granted, of several.
     pub(crate) fn choice(&self) -> Option<u16> {
         let granted = self.granted.trailing_zeros() as usize;
         self.taken_at(granted)

@@ -152,7 +152,7 @@ fn warn_of_split_templates(config: &Config, sites: &[&Site], overridden: &[Overr
     warn_of_different_kinds(config, sites, overridden);
 }
 
-/// Two functions that lock the same template as different kinds, of which neither covers the other.
+/// Warns of two functions that lock the same template as different kinds, if neither kind covers the other.
 fn warn_of_different_kinds(config: &Config, sites: &[&Site], overridden: &[Overridden]) {
     let kind_of = |site: &Site| {
         let own = override_of(overridden, site);

@@ -15,7 +15,7 @@ const MANY: u64 = 20_000;
 const LONGEST: Duration = Duration::from_secs(40);
 
 /// What some thousand seeds go through: a simulation that silently does nothing holds as well.
-const USUAL: [&str; 48] = [
+const USUAL: [&str; 49] = [
     "connected",
     "not connected",
     "locks",
@@ -36,6 +36,7 @@ const USUAL: [&str; 48] = [
     "moved",
     "told to try again",
     "slot moved",
+    "slot unserved",
     "failed over",
     "broken",
     "silent",

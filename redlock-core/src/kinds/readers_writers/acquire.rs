@@ -100,7 +100,7 @@ fn acquire_read(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Resul
     Ok(Value::Int(count))
 }
 
-/// Remembers that a reader was refused. This is advice, of which each part may fail.
+/// Remembers that a reader was refused. This is advice, so each of its commands may fail.
 fn wait(
     store: &mut Store,
     keys: &[&[u8]],

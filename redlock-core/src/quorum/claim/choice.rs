@@ -1,4 +1,4 @@
-//! A claim on one of several locks that are alike: first on all of them, then on the one that a majority granted.
+//! A claim on any of several equal locks. It is first on all locks, and then on the lock that a majority granted.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
@@ -77,8 +77,8 @@ impl Claim {
         Some(claim)
     }
 
-    /// Sends the release of the locks that were not won to those of `seats`, whose answers are known, that did not
-    /// grant the one that was. Each seat is dealt with once.
+    /// Releases the locks that the claim did not win. The answers of `seats` are known. A seat that granted the lock
+    /// that was won gets no release, and no seat gets a second one.
     fn release_others(&self, seats: u64) {
         let Part::One(unheard) = &self.part else {
             return;

@@ -36,13 +36,13 @@ pub(crate) struct Claim {
     state: Mutex<ClaimState>,
 }
 
-/// Which of several locks that are alike the claim is on.
+/// The locks that the claim is on, of several equal ones.
 enum Part {
     /// There is one lock only.
     Whole,
     /// Any of them, with the receiver of the votes of the acquisition.
     Any(Arc<ChoiceVotes>),
-    /// The one that the attempt won.
+    /// The lock that the attempt won.
     One(Unheard),
 }
 

@@ -77,6 +77,7 @@ impl Town {
                     epoch: 1,
                     moved: BTreeMap::new(),
                     moving: BTreeMap::new(),
+                    unserved: None,
                 }));
                 format!("redis+cluster://{seeds}")
             }
@@ -200,6 +201,14 @@ impl Town {
                     self.own(group, slot);
                 }
             }
+        }
+    }
+
+    /// The slot that no master serves from now on. The master that had it keeps its keys.
+    pub(super) fn leave_unserved(&mut self, group: usize, slot: Option<u16>) {
+        if let Group::Cluster(slots) = &mut self.groups[group] {
+            slots.unserved = slot;
+            slots.epoch += 1;
         }
     }
 

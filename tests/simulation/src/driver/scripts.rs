@@ -15,7 +15,7 @@ pub(super) fn called(is_text: bool, word: &[u8]) -> Option<&'static Script> {
     })
 }
 
-/// The command that `word` is, if it is one that takes or shows a lock.
+/// The command with the name `word`, if the command takes or shows a lock.
 pub(super) fn command(word: &[u8]) -> Option<&'static Script> {
     scripts().find(|script| matches!(script.code(), Code::Command(name) if name.as_bytes() == word))
 }

@@ -54,10 +54,10 @@ impl Town {
             ));
         }
         let mut ranges: Vec<(u16, u16, usize)> = Vec::new();
-        for slot in 0..Slots::COUNT {
+        for slot in (0..Slots::COUNT).filter(|slot| slots.unserved != Some(*slot)) {
             let owner = slots.owner(slot);
             match ranges.last_mut() {
-                Some((_, last, known)) if *known == owner => *last = slot,
+                Some((_, last, known)) if *known == owner && *last + 1 == slot => *last = slot,
                 _ => ranges.push((slot, slot, owner)),
             }
         }
@@ -81,6 +81,10 @@ impl Town {
         let Group::Cluster(slots) = &self.groups[host.group] else {
             return None;
         };
+        if slots.unserved == Some(slot) {
+            self.count("slot unserved");
+            return Some("CLUSTERDOWN Hash slot not served".to_owned());
+        }
         let owner = slots.owner(slot);
         if host.successor.as_ref() == Some(&slots.masters[owner]) {
             // It goes by what it knew.

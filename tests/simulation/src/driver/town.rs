@@ -95,6 +95,8 @@ pub(super) struct Slots {
     pub(super) moved: BTreeMap<u16, usize>,
     /// Slots on their way to another one.
     pub(super) moving: BTreeMap<u16, usize>,
+    /// A slot that no master serves for a while.
+    pub(super) unserved: Option<u16>,
 }
 
 impl Slots {

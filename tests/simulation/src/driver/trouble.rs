@@ -163,6 +163,11 @@ impl Town {
                 let some = slot_of(random.pick(&[b"{a}", b"{b}", b"{c}", b"{d}"]));
                 self.move_slot(group, begun.unwrap_or(some));
             }
+            Group::Cluster(slots) if slots.unserved.is_some() => self.leave_unserved(group, None),
+            Group::Cluster(_) if random.chance(3000) => {
+                let some = slot_of(random.pick(&[b"{a}", b"{b}", b"{c}", b"{d}"]));
+                self.leave_unserved(group, Some(some));
+            }
             Group::Cluster(_) => {
                 let goes_on = troubles.goes_on && random.chance(5000);
                 self.fail_over(group, goes_on);
@@ -224,6 +229,7 @@ impl Town {
             }
         }
         for group in 0..self.groups.len() {
+            self.leave_unserved(group, None);
             while let Group::Cluster(slots) = &self.groups[group] {
                 let Some(slot) = slots.moving.keys().next().copied() else {
                     break;

@@ -220,6 +220,16 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         }],
     },
     Mutant {
+        name: "parked-releases-stay",
+        patches: &[Patch {
+            file: CLUSTER,
+            find: "        self.deliver_all_owed(parked);
+",
+            replace: "        drop(parked);
+",
+        }],
+    },
+    Mutant {
         name: "a-refused-release-is-served",
         patches: &[Patch {
             file: ANSWERS,

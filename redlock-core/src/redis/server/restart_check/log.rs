@@ -16,7 +16,7 @@ pub(super) struct CheckLog {
     /// The number of connections so far.
     connections: u64,
     /// The connection during which the reason was logged. On a later one it is logged again: the line
-    /// `node connected` came after it, and people would take the node for one that votes.
+    /// `node connected` came after it, and people would believe that the node votes.
     logged_on: u64,
     /// True if the node's clock differs from this host's clock.
     is_off: bool,
