@@ -162,7 +162,7 @@ impl<'a> Draw<'a> {
             "token" if self.random.below(6) == 0 => self.random.pick(&TOKENS).into(),
             "token" => self.token.into(),
             "name" => self.one_of("web-1/7/aa,web-3/9/cc,"),
-            "behind" => self.one_of("behind,"),
+            "last" => self.one_of("last,"),
             "ttl" => self.one_of("30000,3600000"),
             "life" => self.one_of("3600000,7200000"),
             "advice" => self.one_of("0,600000"),

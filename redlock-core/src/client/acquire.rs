@@ -95,7 +95,8 @@ impl Client {
                 kind.released(turn.take_released());
             }
             left_behind.may_be_left();
-            kind.followed(turn.is_followed());
+            let was_refused = budget.attempts > 1 || turn.was_refused();
+            kind.attempts(was_refused, turn.is_followed());
             let refused = match attempt(context, nodes, request, &kind, timeout).await {
                 AttemptOutcome::Acquired(claim, terms) => {
                     left_behind.has_won(budget.attempts == 1);

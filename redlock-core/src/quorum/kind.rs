@@ -38,9 +38,9 @@ pub(crate) trait Kind: Send + Sync {
         count
     }
 
-    /// Says before an attempt whether other callers stand in line behind this one who were there when the nodes
-    /// last refused the line.
-    fn followed(&self, _is_followed: bool) {}
+    /// Says before an attempt whether the nodes may have refused the caller or one that was in line before it, and
+    /// whether callers wait after it who were there when the nodes last refused the line.
+    fn attempts(&self, _was_refused: bool, _is_followed: bool) {}
 
     /// Takes back what refused attempts left on the nodes, if the last attempt `has_won` or if the caller gives up.
     /// `None` if there is nothing to take back.

@@ -122,6 +122,12 @@ impl Line {
             .map_or(0, |waiters| waiters.by_ticket.len())
     }
 
+    /// True if the waiter with `ticket` was in line when the nodes last refused an attempt.
+    pub(super) fn was_refused(&self, ticket: u64) -> bool {
+        let waiters = self.waiters.as_ref();
+        waiters.is_some_and(|waiters| ticket <= waiters.refused)
+    }
+
     /// True if a caller waits that was in line when the nodes last refused an attempt.
     pub(super) fn is_followed(&self) -> bool {
         self.waiters.as_ref().is_some_and(|waiters| {

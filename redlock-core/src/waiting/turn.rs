@@ -61,6 +61,12 @@ impl Turn {
         self.lines.with_turn(&self.line_key, self.ticket, change)
     }
 
+    /// True if the caller was in line when the nodes last refused an attempt.
+    pub(crate) fn was_refused(&self) -> bool {
+        let was_refused = |line: &mut Line| line.was_refused(self.ticket);
+        self.change(was_refused).unwrap_or(true)
+    }
+
     /// True if a caller waits that was in line when the nodes last refused an attempt.
     pub(crate) fn is_followed(&self) -> bool {
         self.change(|line| line.is_followed()).unwrap_or(false)

@@ -9,20 +9,36 @@ use crate::node::script::{Code, Script};
 use crate::node::store::Store;
 use crate::node::value::Value;
 
+/// Declares `counted`, the function that raises the counter, if there is one. Without a counter a script makes none
+/// of its functions, which would cost a server as much as a command.
+macro_rules! counted {
+    () => {
+        concat!(
+            "local counted\nif #KEYS > 4 then\n",
+            include_str!("../fenced/counters.lua"),
+            include_str!("../fenced/hint.lua"),
+            include_str!("counted.lua"),
+            "end\n\n",
+        )
+    };
+}
+
 /// Lets a reader in.
 pub(crate) static ACQUIRE_READ: Script = Script::new(
     "acquire-read",
     Code::Loaded(concat!(
-        include_str!("../denied.lua"),
-        "local function commands(key) return {\n",
-        include_str!("commands.lua"),
-        "} end\n\n",
-        include_str!("../fenced/counters.lua"),
-        include_str!("../fenced/hint.lua"),
         include_str!("held.lua"),
         include_str!("clock.lua"),
-        include_str!("counted.lua"),
+        counted!(),
         include_str!("turn.lua"),
+        include_str!("refuse_read.lua"),
+        // A user without one of the commands would leave entries behind.
+        "if ARGV[#ARGV] ~= 'tried' then\n",
+        include_str!("../denied.lua"),
+        "local key = KEYS[2]\nlocal missing, other = denied({\n",
+        include_str!("commands.lua"),
+        "})\nif missing ~= '' then return {err = 'NOPERM its ACL has to allow' .. missing} end\n",
+        "if other then return other end\nend\n",
         include_str!("acquire_read.lua"),
     )),
     acquire_read,
@@ -30,18 +46,16 @@ pub(crate) static ACQUIRE_READ: Script = Script::new(
 .trying()
 .shaped(
     "lock readers intent turn [ counter marker? ]",
-    "token ttl advice name behind [ hint window life ] tried?",
+    "token ttl advice name last [ hint window life ] tried?",
 );
 
 /// Lets a writer in.
 pub(crate) static ACQUIRE_WRITE: Script = Script::new(
     "acquire-write",
     Code::Loaded(concat!(
-        include_str!("../fenced/counters.lua"),
-        include_str!("../fenced/hint.lua"),
         include_str!("held.lua"),
         include_str!("clock.lua"),
-        include_str!("counted.lua"),
+        counted!(),
         include_str!("turn.lua"),
         include_str!("acquire_write.lua"),
     )),
@@ -91,9 +105,8 @@ fn acquire_read(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Resul
         store.zadd(readers()?, ends, token)?;
     }
     store.pexpire(readers()?, life);
-    if word(arguments, 2) != Ok(b"0")
-        && let (Some(key), Ok(name), Ok(b"")) =
-            (keys.get(TURNS), word(arguments, 3), word(arguments, 4))
+    if let (Some(key), Ok(name), Ok(b"last")) =
+        (keys.get(TURNS), word(arguments, 3), word(arguments, 4))
     {
         let _ = store.zrem(key, name);
     }
@@ -149,7 +162,9 @@ fn acquire_write(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Resu
         word(arguments, 0)?,
         integer(arguments, 1)?,
     )?;
-    store.del(word(keys, READERS)?);
+    if held == Held::Readers {
+        store.del(word(keys, READERS)?);
+    }
     if let Some(name) = name.filter(|name| !name.is_empty()) {
         withdraw(store, keys, name);
     }

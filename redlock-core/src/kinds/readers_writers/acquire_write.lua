@@ -3,7 +3,7 @@
 -- counter's ttl.
 -- 'r': readers are in; 't': it is the readers' turn; otherwise as for a reader. A refusal leaves the name for `advice`
 -- ms.
-local why
+local why, last
 if held and held ~= marker then
   why = '=' .. held
 else
@@ -11,7 +11,8 @@ else
     redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', digits(now))
     if redis.call('ZRANGE', KEYS[2], 0, 0)[1] then why = 'r' end
   end
-  if not why and is_turn() then
+  last = redis.pcall('ZRANGE', KEYS[4], -1, -1, 'WITHSCORES')[2]
+  if last and not why and is_turn() then
     why = 't'
     if redis.call('PTTL', KEYS[4]) > 500 then redis.call('PEXPIRE', KEYS[4], 500) end
   end
@@ -23,11 +24,10 @@ if why then
   end
   return why
 end
-local count = counted(2, ARGV[5], ARGV[6], ARGV[7])
+local count = counted and counted(2, ARGV[5], ARGV[6], ARGV[7]) or 1
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-redis.call('DEL', KEYS[2])
+if held then redis.call('DEL', KEYS[2]) end
 if ARGV[4] ~= '' and says(KEYS[3], ARGV[4]) then redis.call('DEL', KEYS[3]) end
 -- Readers that were refused so far go first once this writer has left.
-local last = redis.pcall('ZRANGE', KEYS[4], -1, -1, 'WITHSCORES')
-if last[2] then redis.pcall('ZADD', KEYS[4], last[2], 'due') end
+if last then redis.pcall('ZADD', KEYS[4], last, 'due') end
 return count

@@ -31,7 +31,9 @@ struct Shared {
 /// A lock that its holder shares with other readers.
 pub(crate) struct Reader {
     shared: Shared,
-    /// True if other readers of the client that were refused wait behind this one. Their turn is not over when this
+    /// True if nodes may have refused this reader, or one of the client that was in line before it.
+    was_refused: AtomicBool,
+    /// True if other readers of the client that were refused wait after this one. Their turn is not over when this
     /// one is in.
     is_followed: AtomicBool,
 }
@@ -56,6 +58,7 @@ impl Reader {
     pub(crate) fn new(asking: &Asking<'_>) -> Self {
         Self {
             shared: Shared::new(asking),
+            was_refused: AtomicBool::new(false),
             is_followed: AtomicBool::new(false),
         }
     }
@@ -101,13 +104,13 @@ impl Shared {
             .beside(counters)
     }
 
-    /// An acquisition. `behind` is an argument behind the client's name.
+    /// An acquisition. `last` is an argument behind the client's name.
     fn acquire(
         &self,
         script: &'static crate::node::Script,
         token: &OwnerToken,
         (ttl, hint): (Duration, u64),
-        behind: Option<Argument>,
+        last: Option<Argument>,
     ) -> Call {
         let (name, advice) = match &self.waits {
             Some((name, advice)) => (Argument::token(name), *advice),
@@ -123,7 +126,7 @@ impl Shared {
             .with([Argument::token(token)])
             .with([ttl, advice].map(Argument::millis))
             .with([name])
-            .with(behind);
+            .with(last);
         match self.counters {
             Some(_) => call.with(Counters::asked(hint, ttl)).marked(),
             None => call,
@@ -153,10 +156,11 @@ impl Kind for Reader {
     }
 
     fn acquire(&self, token: &OwnerToken, ttl: Duration, hint: u64) -> Call {
-        let is_followed = self.is_followed.load(Ordering::Relaxed);
-        let behind = Argument::word(if is_followed { "behind" } else { "" });
+        let is_last =
+            self.was_refused.load(Ordering::Relaxed) && !self.is_followed.load(Ordering::Relaxed);
+        let last = Argument::word(if is_last { "last" } else { "" });
         self.shared
-            .acquire(&ACQUIRE_READ, token, (ttl, hint), Some(behind))
+            .acquire(&ACQUIRE_READ, token, (ttl, hint), Some(last))
     }
 
     fn confirm(&self, token: &OwnerToken, counter: u64, ttl: Duration) -> Option<Call> {
@@ -191,7 +195,8 @@ impl Kind for Reader {
             .with([Argument::token(token)])
     }
 
-    fn followed(&self, is_followed: bool) {
+    fn attempts(&self, was_refused: bool, is_followed: bool) {
+        self.was_refused.store(was_refused, Ordering::Relaxed);
         self.is_followed.store(is_followed, Ordering::Relaxed);
     }
 

@@ -74,8 +74,8 @@ pub(crate) fn golden() -> Vec<Golden> {
     let gives_up = reader.withdraw(false).unwrap();
     let what = "reader gives up, the name is the other token";
     add(what.into(), gives_up, true, true);
-    reader.followed(true);
-    let what = "reader acquire, plain, advice 600 ms, tried, others behind it";
+    reader.attempts(true, false);
+    let what = "reader acquire, plain, advice 600 ms, tried, the last that was refused";
     add(what.into(), golden::acquire(&*reader), false, true);
     let writers = asked(Kind::Write, false, Some(ADVICE));
     let withdraw = writers.withdraw(false).unwrap();
