@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
-use redis::{Connection, RedisError, Value as Reply, cmd, pipe};
+use redis::{Connection, ConnectionLike as _, Value as Reply, cmd, pipe};
 use redlock_core::env::Moment;
 use redlock_core::node::{Code, Script, Store, Value};
 use redlock_core::testing::scripts;
@@ -163,6 +163,7 @@ impl<'a> Draw<'a> {
             "token" => self.token.into(),
             "name" => self.one_of("web-1/7/aa,web-3/9/cc,"),
             "last" => self.one_of("last,"),
+            "taken" => self.one_of("0,1,2"),
             "ttl" => self.one_of("30000,3600000"),
             "life" => self.one_of("3600000,7200000"),
             "advice" => self.one_of("0,600000"),
@@ -314,9 +315,9 @@ fn served(
         command.arg(text).arg(call.keys.len());
     }
     command.arg(&call.keys).arg(&call.arguments);
-    let answer = command.query(connection);
-    let code = |error: RedisError| Value::error(error.code().expect("a server's error"));
-    let answer = answer.map_or_else(code, read);
+    // Not `query`, which makes an error among the parts the whole answer.
+    let answer = connection.req_packed_command(&command.get_packed_command());
+    let answer = read(answer.expect("an answer"));
     let mut after = pipe();
     after.cmd("TIME").cmd("CONFIG").arg("SET");
     after.arg(&["maxmemory", "0"]).ignore();
@@ -331,6 +332,7 @@ fn read(reply: Reply) -> Value {
         Reply::Nil => Value::Nil,
         Reply::Int(number) => Value::Int(number),
         Reply::BulkString(bytes) => Value::text(bytes),
+        Reply::ServerError(error) => Value::error(error.code()),
         Reply::Array(parts) => Value::List(parts.into_iter().map(read).collect()),
         other => panic!("an answer {other:?}"),
     }

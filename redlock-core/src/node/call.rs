@@ -174,10 +174,11 @@ impl Call {
         matches!(self.effect, Effect::Undoes(_))
     }
 
-    /// The script into whose one call a node may make several calls, if there is one: each has one key and
-    /// one token, and takes the key by a plain `SET` or gives it back by a plain release. KEYS are their
-    /// keys, and ARGV their tokens. The reply is 1, or a text with a letter for each call: `1` for 1, `0`
-    /// for 0, `-` for -1.
+    /// The script by whose one call a node may make several calls, if there is one: each has one key and one token,
+    /// and takes the key by a plain `SET`, whose fourth argument is the ttl, or gives it back by a plain release.
+    /// Acquisitions come first. ARGV is their number, the token of each key, and the ttl of each acquisition. The
+    /// reply is 1 if all are done, or a list with the reply to each call: 1, or what the call made by itself would
+    /// have got.
     pub fn joins(&self) -> Option<&'static Script> {
         self.joins
     }

@@ -11,7 +11,7 @@ use crate::model::token::OwnerToken;
 use crate::node::{Argument, Call, Effect, Holding, Remaining, Script, Value, Vote};
 use crate::quorum::kind::{Kind, TurnRule};
 
-use super::{ACQUIRE_ALL, EXTEND, RELEASE, RELEASE_EACH, RELEASE_MANY, RESTORE, SET};
+use super::{ACQUIRE_ALL, EXTEND, MANY, RELEASE, RELEASE_MANY, RESTORE, SET};
 
 /// The number of keys up to which a release reads each of them by itself.
 const FEW: usize = 8;
@@ -89,7 +89,7 @@ impl Kind for Exclusive {
         // With GET, a refusal has the holder's value.
         Call::new(&SET, Effect::Takes, &self.keys, set)
             .with([token, nx, px, ttl, get])
-            .joining(&RELEASE_EACH)
+            .joining(&MANY)
     }
 
     fn extend(&self, token: &OwnerToken, ttl: Duration) -> Call {
@@ -140,16 +140,16 @@ pub(crate) fn release(keys: &Resource, token: &OwnerToken, until: Duration) -> C
     let release = Call::new(script, Effect::Undoes(until), keys, done);
     let release = release.with([Argument::token(token)]);
     if count == 1 {
-        release.joining(&RELEASE_EACH)
+        release.joining(&MANY)
     } else {
         release
     }
 }
 
-/// The reply to `SET … GET`: nil, or the holder's value.
+/// The reply to `SET … GET`: nil, or the holder's value. As one of many calls: 1 for nil.
 fn set(value: Value) -> Option<Vote> {
     match value {
-        Value::Nil => Some(Vote::GRANTED),
+        Value::Nil | Value::Int(1) => Some(Vote::GRANTED),
         Value::Text(holder) => Some(Vote::Held(Holding::by(holder))),
         _ => None,
     }

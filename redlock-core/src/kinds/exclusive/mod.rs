@@ -3,6 +3,7 @@
 mod acquire;
 pub(super) mod extend;
 mod kind;
+mod many;
 mod release;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -12,6 +13,7 @@ use crate::kinds::Room;
 pub(crate) use acquire::{ACQUIRE_ALL, PTTL, SET};
 pub(crate) use extend::{EXTEND, RESTORE};
 pub(crate) use kind::{Exclusive, Plain, done, extend, extended, plain, release, restore};
+pub(crate) use many::MANY;
 pub(crate) use release::{RELEASE, RELEASE_EACH, RELEASE_MANY};
 
 pub(crate) static ROOM: Room = Room {
@@ -24,6 +26,7 @@ pub(crate) static ROOM: Room = Room {
         &RELEASE,
         &RELEASE_MANY,
         &RELEASE_EACH,
+        &MANY,
     ],
     #[cfg(test)]
     golden: (tests::golden, include_str!("golden.txt")),

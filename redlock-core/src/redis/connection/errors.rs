@@ -14,7 +14,7 @@ use super::tls::tls_error;
 pub(in crate::redis) const CLOSED: &str = "the server closed the connection";
 
 /// The detail if bytes are no reply.
-pub(super) const GARBLED: &str = "the server does not speak the Redis protocol";
+pub(in crate::redis) const GARBLED: &str = "the server does not speak the Redis protocol";
 
 /// An error for an operation that was never sent.
 pub(in crate::redis) fn not_connected(detail: impl Into<Arc<str>>) -> NodeError {
@@ -27,7 +27,7 @@ pub(in crate::redis) fn rejected(answer: &str) -> NodeError {
 }
 
 /// The same, with more words than those of the server.
-pub(super) fn rejected_as(answer: &str, detail: &str) -> NodeError {
+pub(in crate::redis) fn rejected_as(answer: &str, detail: &str) -> NodeError {
     const DENIALS: [&str; 3] = ["WRONGPASS", "NOAUTH", "NOPERM"];
     if DENIALS.iter().any(|code| answer.starts_with(code)) {
         return NodeError::unsent(NodeErrorKind::Denied, detail);

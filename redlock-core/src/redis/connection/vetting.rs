@@ -78,7 +78,7 @@ impl Facts {
     }
 
     /// Reads one setting of the configuration.
-    pub(super) fn read_config(&mut self, name: &[u8], value: &[u8]) {
+    pub(in crate::redis) fn read_config(&mut self, name: &[u8], value: &[u8]) {
         let persistence = self.persistence.get_or_insert_default();
         let value = Some(String::from_utf8_lossy(value).into_owned());
         match name {
@@ -214,10 +214,10 @@ impl Facts {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::redis) struct Judgement {
     /// Reasons that no [`Vetting`] ignores.
-    pub(super) unusable: Vec<String>,
+    pub(in crate::redis) unusable: Vec<String>,
     /// Reasons not to rely on the server.
-    pub(super) faults: Vec<String>,
-    pub(super) warnings: Vec<String>,
+    pub(in crate::redis) faults: Vec<String>,
+    pub(in crate::redis) warnings: Vec<String>,
 }
 
 impl Judgement {
@@ -238,7 +238,7 @@ impl Judgement {
 }
 
 /// Refuses a server without `SET … NX … GET`, whatever the [`Vetting`]. A Valkey began with the version 7.2.
-pub(super) fn vet_version(version: &str) -> Result<(), NodeError> {
+pub(in crate::redis) fn vet_version(version: &str) -> Result<(), NodeError> {
     let major = version
         .split('.')
         .next()
@@ -250,7 +250,7 @@ pub(super) fn vet_version(version: &str) -> Result<(), NodeError> {
 }
 
 /// The error for a server of this version.
-pub(super) fn too_old(version: &str) -> NodeError {
+pub(in crate::redis) fn too_old(version: &str) -> NodeError {
     refused(format!(
         "the server's version is {version}; locks need Redis 7.0 or later, or Valkey"
     ))

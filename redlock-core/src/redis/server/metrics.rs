@@ -23,7 +23,7 @@ pub(in crate::redis) struct NodeMetrics {
     latency: AtomicU64,
     /// The number of errors of each kind, in the order of [`NodeErrorKind::ALL`].
     errors: [AtomicU64; NodeErrorKind::ALL.len()],
-    pub(super) refusals: Refusals,
+    pub(in crate::redis) refusals: Refusals,
     state: Mutex<ConnectionState>,
 }
 
@@ -38,10 +38,10 @@ struct ConnectionState {
 
 /// The node's clock compared with this host's, by one check.
 #[derive(Clone, Copy)]
-pub(super) struct ClockReading {
-    pub(super) ahead_us: i64,
-    pub(super) within: Duration,
-    pub(super) at: Instant,
+pub(in crate::redis) struct ClockReading {
+    pub(in crate::redis) ahead_us: i64,
+    pub(in crate::redis) within: Duration,
+    pub(in crate::redis) at: Instant,
 }
 
 impl NodeMetrics {
@@ -62,7 +62,7 @@ impl NodeMetrics {
         }
     }
 
-    pub(super) fn connected(&self, now: Instant) {
+    pub(in crate::redis) fn connected(&self, now: Instant) {
         self.refusals.voted();
         let mut state = self.state.lock();
         state.is_connected = true;
@@ -73,12 +73,12 @@ impl NodeMetrics {
     }
 
     /// Records what the ACL allows the user of a new connection.
-    pub(super) fn allowed(&self, allowed: Allowed) {
+    pub(in crate::redis) fn allowed(&self, allowed: Allowed) {
         self.state.lock().mend = allowed.mend;
     }
 
     /// Records that there is no connection, for the reason `error`.
-    pub(super) fn disconnected(&self, error: &NodeError) {
+    pub(in crate::redis) fn disconnected(&self, error: &NodeError) {
         let now = Instant::now();
         let mut state = self.state.lock();
         if std::mem::replace(&mut state.is_connected, false) {
@@ -134,7 +134,7 @@ impl NodeMetrics {
             .max_by_key(|(_, at)| *at);
     }
 
-    pub(super) fn read_clock(&self, reading: ClockReading) {
+    pub(in crate::redis) fn read_clock(&self, reading: ClockReading) {
         self.state.lock().clock = Some(reading);
     }
 

@@ -6,6 +6,6 @@ pub(super) mod inbox;
 pub(super) mod link;
 mod locate;
 pub(super) mod metrics;
-mod refusals;
-mod restart_check;
+pub(super) mod refusals;
+pub(super) mod restart_check;
 mod serve;

@@ -20,14 +20,14 @@ const REMEMBERED: Duration = Duration::from_secs(10);
 
 /// The errors of one server since its last vote.
 #[derive(Default)]
-pub(super) struct Refusals {
+pub(in crate::redis) struct Refusals {
     in_a_row: AtomicU32,
     last: Mutex<Option<(NodeError, Instant)>>,
 }
 
 impl Refusals {
     /// Records an error in the place of a vote. True if the server counts as refusing from now on.
-    pub(super) fn refused(&self, error: &NodeError, now: Instant) -> bool {
+    pub(in crate::redis) fn refused(&self, error: &NodeError, now: Instant) -> bool {
         let mut last = self.last.lock();
         let in_a_row = match &*last {
             Some((_, at)) if now.duration_since(*at) < REMEMBERED => self.in_a_row.load(Relaxed),
@@ -39,7 +39,7 @@ impl Refusals {
     }
 
     /// Records a vote. True if the server counted as refusing before.
-    pub(super) fn voted(&self) -> bool {
+    pub(in crate::redis) fn voted(&self) -> bool {
         // Usually there is nothing to reset.
         let in_a_row = self.in_a_row.load(Relaxed);
         if in_a_row > 0 {
@@ -50,7 +50,7 @@ impl Refusals {
     }
 
     /// The reason why the server does not vote, if it counts as refusing.
-    pub(super) fn reason(&self, now: Instant) -> Option<NodeError> {
+    pub(in crate::redis) fn reason(&self, now: Instant) -> Option<NodeError> {
         if self.in_a_row.load(Relaxed) < IN_A_ROW {
             return None;
         }

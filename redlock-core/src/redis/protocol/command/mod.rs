@@ -69,7 +69,7 @@ pub(in crate::redis) fn answer(call: &Call, value: &wire::Value<'_>, epoch: u32)
     Answer::of_reply(call, owned(value), epoch)
 }
 
-fn owned(value: &wire::Value<'_>) -> Value {
+pub(in crate::redis) fn owned(value: &wire::Value<'_>) -> Value {
     match value {
         wire::Value::Nil => Value::Nil,
         wire::Value::Int(number) => Value::Int(*number),

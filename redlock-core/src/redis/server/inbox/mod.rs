@@ -60,7 +60,7 @@ impl Inbox {
         Self::of_part(log, max_in_flight, None, LibraryTime::default())
     }
 
-    pub(super) fn of_part(
+    pub(in crate::redis) fn of_part(
         log: NodeLog,
         max_in_flight: usize,
         part: Option<Part>,
@@ -159,7 +159,7 @@ impl Inbox {
 
     /// Opens the gate of a new connection: the node votes from now on, unless it is in `quarantine`.
     /// Returns the releases that were owed before, which must be sent ahead of everything else.
-    pub(super) fn open(&self, quarantine: Option<NodeError>) -> Vec<Owed> {
+    pub(in crate::redis) fn open(&self, quarantine: Option<NodeError>) -> Vec<Owed> {
         let now = self.time.now();
         self.metrics.connected(now);
         let owed = {
@@ -184,7 +184,7 @@ impl Inbox {
     }
 
     /// Makes the node suspect: an answer is overdue.
-    pub(super) fn suspect(&self, overdue: Duration) {
+    pub(in crate::redis) fn suspect(&self, overdue: Duration) {
         let detail = format!("no answer for {} ms", overdue.as_millis());
         let error = NodeError::unsent(NodeErrorKind::TimedOut, detail);
         self.metrics.record_error(&error);
@@ -200,7 +200,7 @@ impl Inbox {
     }
 
     /// See the field. Only one task may wait on it.
-    pub(super) fn doubts(&self) -> &Arc<Notify> {
+    pub(in crate::redis) fn doubts(&self) -> &Arc<Notify> {
         &self.doubts
     }
 
@@ -213,7 +213,7 @@ impl Inbox {
 
     /// Sets the reason why the node votes no. `None` ends the quarantine. `is_settled` has the meaning
     /// of [`Action::Hold`](crate::restart_check::Action::Hold).
-    pub(super) fn quarantine(&self, reason: Option<NodeError>, is_settled: bool) {
+    pub(in crate::redis) fn quarantine(&self, reason: Option<NodeError>, is_settled: bool) {
         {
             let mut state = self.state.lock();
             state.quarantine = reason;
@@ -227,7 +227,7 @@ impl Inbox {
 
     /// Begins an epoch: earlier grants of the node no longer count. Call it while the node is in
     /// quarantine, so that the node grants nothing meanwhile.
-    pub(super) fn begin_epoch(&self) {
+    pub(in crate::redis) fn begin_epoch(&self) {
         self.epoch.fetch_add(1, Ordering::AcqRel);
         let listeners = self.listeners.lock().clone();
         for tell in listeners {
@@ -237,7 +237,7 @@ impl Inbox {
 
     /// Closes the gate: there is no connection, for the reason `error`. `owed` are releases from the
     /// connection that ended. The operations in the queue were never sent.
-    pub(super) fn close(&self, error: &NodeError, owed: Vec<Owed>) {
+    pub(in crate::redis) fn close(&self, error: &NodeError, owed: Vec<Owed>) {
         self.metrics.disconnected(error);
         let queue = {
             let mut state = self.state.lock();
@@ -298,7 +298,7 @@ impl Inbox {
 
     /// Records that the connection is lent to the returned runtime. `None` if no runtime is to have it, or if
     /// operations came since the driver's last look: any caller may wait for them.
-    pub(super) fn lend(&self, driver: &Waker) -> Option<Handle> {
+    pub(in crate::redis) fn lend(&self, driver: &Waker) -> Option<Handle> {
         let mut state = self.state.lock();
         if !state.queue.is_empty() {
             return None;
@@ -313,34 +313,34 @@ impl Inbox {
     }
 
     /// The number of operations that wait for the driver.
-    pub(super) fn queued(&self) -> usize {
+    pub(in crate::redis) fn queued(&self) -> usize {
         self.state.lock().queue.len()
     }
 
     #[cfg(test)]
-    pub(super) fn is_lent(&self) -> bool {
+    pub(in crate::redis) fn is_lent(&self) -> bool {
         self.state.lock().loan.is_lent()
     }
 
     /// True if the next poll of the driver lends the connection.
     #[cfg(test)]
-    pub(super) fn is_loan_wanted(&self) -> bool {
+    pub(in crate::redis) fn is_loan_wanted(&self) -> bool {
         self.state.lock().loan.wanted.is_some()
     }
 
-    pub(super) fn is_recalled(&self) -> bool {
+    pub(in crate::redis) fn is_recalled(&self) -> bool {
         self.state.lock().loan.is_recalled
     }
 
     /// Records that the driver serves the connection again. `is_unsent` says that operations waited, and the
     /// task in the other runtime did not look.
-    pub(super) fn returned(&self, is_unsent: bool) {
+    pub(in crate::redis) fn returned(&self, is_unsent: bool) {
         let before = self.state.lock().loan.returned(is_unsent);
         drop(before);
     }
 
     /// Records that the runtime which the connection was to be lent to watches no sockets.
-    pub(super) fn refused(&self) {
+    pub(in crate::redis) fn refused(&self) {
         let before = self.state.lock().loan.refused();
         drop(before);
     }

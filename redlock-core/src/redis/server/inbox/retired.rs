@@ -48,7 +48,7 @@ impl Inbox {
     }
 
     /// Hands the owed releases of a retired server to the Cluster, for its successor.
-    pub(super) fn hand_over_owed(&self) {
+    pub(in crate::redis) fn hand_over_owed(&self) {
         if self.is_retired()
             && let Some(part) = &self.part
         {
@@ -57,7 +57,7 @@ impl Inbox {
     }
 
     /// Tells the Cluster that another server may have replaced this one.
-    pub(super) fn alarm(&self) {
+    pub(in crate::redis) fn alarm(&self) {
         if let Some(part) = &self.part {
             part.alarm();
         }

@@ -11,22 +11,22 @@ use tokio::time::Instant;
 
 use crate::env::{Clock, Moment};
 use crate::node::log::NodeLog;
-use crate::node::{NodeError, NodeErrorKind};
+use crate::node::{NodeError, NodeErrorKind, Value};
 use crate::redis::connection::vetting::{Facts, refused};
-use crate::redis::protocol::wire::Value;
 use crate::restart_check::{
     Action, CheckAnswer, CheckedSet, NodeCheck, NodeCheckOptions, RestartCheck,
 };
 
 use super::metrics::ClockReading;
 use log::CheckLog;
+pub(in crate::redis) use question::Question;
 use question::Write;
 
 /// The time until the next check of a node that did not take its marker.
 const NOT_TAKEN: Duration = Duration::from_millis(250);
 
 /// The restart check of one node, over all its connections.
-pub(super) struct ServerCheck {
+pub(in crate::redis) struct ServerCheck {
     pool: Arc<str>,
     peers: Arc<CheckedSet>,
     node_check: NodeCheck,
@@ -48,20 +48,20 @@ pub(super) struct ServerCheck {
 }
 
 /// The result of a check, for the connection.
-pub(super) struct CheckOutcome {
+pub(in crate::redis) struct CheckOutcome {
     /// The error with which the connection must end.
-    pub(super) refusal: Option<NodeError>,
+    pub(in crate::redis) refusal: Option<NodeError>,
     /// The reason why the node must not vote; `None` if it may.
-    pub(super) quarantine: Option<NodeError>,
-    pub(super) is_settled: bool,
-    pub(super) is_new_epoch: bool,
+    pub(in crate::redis) quarantine: Option<NodeError>,
+    pub(in crate::redis) is_settled: bool,
+    pub(in crate::redis) is_new_epoch: bool,
     /// The time until the next check; `None` for a heartbeat.
-    pub(super) look_again: Option<Duration>,
-    pub(super) clock: ClockReading,
+    pub(in crate::redis) look_again: Option<Duration>,
+    pub(in crate::redis) clock: ClockReading,
 }
 
 impl ServerCheck {
-    pub(super) fn new(
+    pub(in crate::redis) fn new(
         log: &NodeLog,
         peers: &Arc<CheckedSet>,
         trust_aof: bool,
@@ -85,17 +85,17 @@ impl ServerCheck {
     }
 
     /// True unless the restart check is off.
-    pub(super) fn is_on(&self) -> bool {
+    pub(in crate::redis) fn is_on(&self) -> bool {
         self.peers.restart_check() != RestartCheck::Off
     }
 
     /// The marker's key, if the node has a marker.
-    pub(super) fn marker_key(&self) -> Option<Arc<[u8]>> {
+    pub(in crate::redis) fn marker_key(&self) -> Option<Arc<[u8]>> {
         self.is_on().then(|| self.peers.marker_key().into())
     }
 
     /// Records the server of a new connection.
-    pub(super) fn connected(&mut self, facts: Facts) {
+    pub(in crate::redis) fn connected(&mut self, facts: Facts) {
         self.run_id = facts.run_id;
         self.uptime = facts.uptime.map(|uptime| (uptime, self.clock.now()));
         self.write = None;
@@ -103,27 +103,27 @@ impl ServerCheck {
     }
 
     /// Records that there is no connection.
-    pub(super) fn unreachable(&mut self) {
+    pub(in crate::redis) fn unreachable(&mut self) {
         self.node_check.unreachable();
         self.log.does_not_vote();
     }
 
     /// True if another node's check wants this node to be asked too.
-    pub(super) fn is_wanted(&self) -> bool {
+    pub(in crate::redis) fn is_wanted(&self) -> bool {
         self.peers.doubts() != self.doubts
     }
 
     /// Sets the waker of the driver, for the moment when another node's check wants this node to be
     /// asked.
-    pub(super) fn wake(&mut self, waker: &Waker) {
+    pub(in crate::redis) fn wake(&mut self, waker: &Waker) {
         if !self.waker.as_ref().is_some_and(|it| it.will_wake(waker)) {
             self.waker = Some(waker.clone());
             self.node_check.wake_on_doubt(waker.clone());
         }
     }
 
-    /// The bytes of the next question.
-    pub(super) fn question(&mut self) -> Vec<u8> {
+    /// The next question.
+    pub(in crate::redis) fn question(&mut self) -> Question {
         self.doubts = self.peers.doubts();
         self.asked = self.clock.now();
         if !self.is_on() {
@@ -141,7 +141,7 @@ impl ServerCheck {
     }
 
     /// Evaluates the answer to the last question. An error ends the connection.
-    pub(super) fn answer(&mut self, value: &Value<'_>) -> Result<CheckOutcome, NodeError> {
+    pub(in crate::redis) fn answer(&mut self, value: &Value) -> Result<CheckOutcome, NodeError> {
         let (time, marker) = question::read(value, &self.pool, self.peers.marker_key())?;
         let answered = self.clock.now();
         let round_trip = answered.saturating_since(self.asked);

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use crate::model::digits::Digits;
+use crate::node::Value;
 use crate::node::{NodeError, NodeErrorKind};
 use crate::redis::connection::vetting::refused;
-use crate::redis::protocol::wire::{Digits, Value, pack};
 
 /// Sets the marker if it has the expected value and it is not too late. Returns the time and the
 /// marker. `-` stands for a missing marker, `=` precedes the value of an existing one.
@@ -29,16 +30,20 @@ pub(super) struct Write {
     pub(super) not_after: Duration,
 }
 
+/// The words of a command.
+pub(in crate::redis) type Question = Vec<Vec<u8>>;
+
 /// The question for the time alone. It needs no permission for the marker's key.
-pub(super) fn without_marker() -> Vec<u8> {
-    pack([&b"TIME"[..]].into_iter())
+pub(super) fn without_marker() -> Question {
+    vec![b"TIME".to_vec()]
 }
 
 /// The question for the time and the marker, which is replaced if there is a `write`.
-pub(super) fn with_marker(key: &[u8], write: Option<&Write>) -> Vec<u8> {
+pub(super) fn with_marker(key: &[u8], write: Option<&Write>) -> Question {
     let head: [&[u8]; 4] = [b"EVAL", CHECK.as_bytes(), b"1", key];
+    let mut question: Question = head.map(<[u8]>::to_vec).into();
     let Some(write) = write else {
-        return pack(head.into_iter());
+        return question;
     };
     let expected = match &write.expected {
         Some(expected) => [b"=".as_slice(), expected].concat(),
@@ -47,12 +52,13 @@ pub(super) fn with_marker(key: &[u8], write: Option<&Write>) -> Vec<u8> {
     let not_after = u64::try_from(write.not_after.as_millis()).unwrap_or(u64::MAX);
     let not_after = Digits::of(not_after);
     let tail: [&[u8]; 3] = [&expected, &write.new, not_after.as_bytes()];
-    pack(head.into_iter().chain(tail))
+    question.extend(tail.map(<[u8]>::to_vec));
+    question
 }
 
 /// The server's time and its marker, from the answer of the pool `pool` to either question.
 pub(super) fn read<'a>(
-    answer: &'a Value<'_>,
+    answer: &'a Value,
     pool: &str,
     key: &[u8],
 ) -> Result<(Duration, Option<&'a [u8]>), NodeError> {
@@ -73,12 +79,12 @@ pub(super) fn read<'a>(
     })
 }
 
-fn fields<'a>(answer: &'a Value<'_>) -> Option<(Duration, Option<&'a [u8]>)> {
-    let number = |value: &Value<'_>| match value {
-        Value::Bulk(digits) => std::str::from_utf8(digits).ok()?.parse().ok(),
+fn fields<'a>(answer: &'a Value) -> Option<(Duration, Option<&'a [u8]>)> {
+    let number = |value: &Value| match value {
+        Value::Text(digits) => std::str::from_utf8(digits).ok()?.parse().ok(),
         _ => None,
     };
-    let Value::Array(fields) = answer else {
+    let Value::List(fields) = answer else {
         return None;
     };
     let [seconds, micros, rest @ ..] = &fields[..] else {
@@ -87,7 +93,7 @@ fn fields<'a>(answer: &'a Value<'_>) -> Option<(Duration, Option<&'a [u8]>)> {
     let seconds = Duration::from_secs(number(seconds)?);
     let time = seconds.saturating_add(Duration::from_micros(number(micros)?));
     let marker = match rest {
-        [Value::Bulk(marker)] => Some(*marker),
+        [Value::Text(marker)] => Some(&**marker),
         _ => None,
     };
     Some((time, marker))

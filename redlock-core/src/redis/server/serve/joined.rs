@@ -8,6 +8,7 @@
 
 use tokio::time::Instant;
 
+use crate::kinds::exclusive::RELEASE_EACH;
 use crate::node::{Answer, Call, Effect, Script};
 use crate::redis::protocol::command::{
     MOST_JOINED, encode, encode_joined, is_call_refused, is_noscript, value_of_each,
@@ -27,14 +28,14 @@ pub(super) struct Kept {
 
 impl Kept {
     fn script(&self) -> Option<&'static Script> {
-        self.releases.first().and_then(|it| it.call.joins())
+        self.releases.first().map(|_| &RELEASE_EACH)
     }
 }
 
 impl Serve {
     /// Keeps a release for the next call. Before any other call, sends the kept ones, and returns the submission.
     pub(super) fn keep(&mut self, submission: Submission, since: Instant) -> Option<Submission> {
-        let script = submission.call.joins();
+        let script = submission.call.joins().map(|_| &RELEASE_EACH);
         if !self.may_join(&submission) {
             if !self.goes_ahead(&submission.call) {
                 self.send_kept(since);

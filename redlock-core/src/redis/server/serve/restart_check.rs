@@ -4,7 +4,8 @@ use tokio::time::Instant;
 
 use crate::node::{Answer, NodeError, NodeErrorKind};
 use crate::node::{Call, Effect};
-use crate::redis::protocol::wire::Value;
+use crate::redis::protocol::command::owned;
+use crate::redis::protocol::wire::{Value, pack};
 
 use super::{Purpose, Serve};
 
@@ -15,8 +16,9 @@ impl Serve {
             return;
         };
         self.check_at = None;
-        self.output
-            .extend_from_slice(&server_check.lock().question());
+        self.output.extend_from_slice(&pack(
+            server_check.lock().question().iter().map(Vec::as_slice),
+        ));
         self.push(Instant::now(), Purpose::Check);
     }
 
@@ -25,7 +27,7 @@ impl Serve {
         let Some(server_check) = &self.server_check else {
             return Ok(());
         };
-        let outcome = server_check.lock().answer(value)?;
+        let outcome = server_check.lock().answer(&owned(value))?;
         self.inbox.metrics.read_clock(outcome.clock);
         self.quarantine.clone_from(&outcome.quarantine);
         if outcome.is_new_epoch {

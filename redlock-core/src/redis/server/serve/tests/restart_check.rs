@@ -73,7 +73,11 @@ async fn what_another_server_granted_counts_no_more_where_that_one_is_refused() 
     other.question();
     let blank = checked(5_000, None);
     let (blank_value, _) = decode(blank.as_bytes()).unwrap().unwrap();
-    assert!(other.answer(&blank_value).is_ok());
+    assert!(
+        other
+            .answer(&crate::redis::protocol::command::owned(&blank_value))
+            .is_ok()
+    );
 
     let inbox = Arc::new(Inbox::new("a".into(), 100));
     let options = Arc::new(crate::redis::RedisOptions::default());
