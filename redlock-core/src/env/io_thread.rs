@@ -5,6 +5,7 @@
 //! ended. The library therefore has a runtime of its own, on a thread of its own.
 
 use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -125,6 +126,12 @@ impl LibraryTime {
     /// Without a handle, the time is that of the calling thread.
     pub(crate) const fn of(library: Option<Handle>) -> Self {
         Self(library)
+    }
+
+    /// A sleep on the library's thread, which any runtime may poll.
+    pub(crate) fn sleep(&self, span: Duration) -> Pin<Box<tokio::time::Sleep>> {
+        let _entered = self.0.as_ref().map(Handle::enter);
+        Box::pin(tokio::time::sleep(span))
     }
 
     pub(crate) fn now(&self) -> Instant {

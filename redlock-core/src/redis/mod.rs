@@ -25,6 +25,7 @@
 mod address;
 mod cluster;
 mod connection;
+mod multiplexed;
 pub(crate) mod node;
 mod options;
 mod protocol;

@@ -10,6 +10,7 @@ use crate::node::{EpochListener, Node, NodeHealth, NodeStatus, Reply};
 
 use super::address::{RedisAddress, Target};
 use super::cluster::Cluster;
+use super::multiplexed::ServerNode;
 use super::options::RedisOptions;
 use super::server::link::Link;
 
@@ -23,7 +24,13 @@ pub struct RedisNode {
 
 enum Service {
     Server(Link),
+    Multiplexed(ServerNode),
     Cluster(Cluster),
+}
+
+/// True if nodes stand on connections of the `redis` crate, which is tried by this variable.
+fn is_on_the_crate() -> bool {
+    std::env::var("REDLOCK_NODE").is_ok_and(|node| node == "redis")
 }
 
 impl RedisNode {
@@ -46,6 +53,9 @@ impl RedisNode {
             Target::Cluster(seeds) => {
                 Service::Cluster(Cluster::start(&name, seeds.clone(), options, io))
             }
+            Target::Server(_) | Target::Sentinel(_) if is_on_the_crate() && !address.has_tls() => {
+                Service::Multiplexed(ServerNode::start(&name, &address, options, io))
+            }
             Target::Server(_) | Target::Sentinel(_) => {
                 Service::Server(Link::start(&name, &address, options, None, io))
             }
@@ -65,6 +75,7 @@ impl RedisNode {
     pub async fn settled(&self) {
         match &self.service {
             Service::Server(link) => link.inbox.settled().await,
+            Service::Multiplexed(server) => server.inbox.settled().await,
             Service::Cluster(cluster) => cluster.settled().await,
         }
     }
@@ -91,6 +102,7 @@ impl Node for RedisNode {
     fn submit(&self, call: Arc<Call>, reply: Reply) {
         match &self.service {
             Service::Server(link) => link.inbox.submit(call, reply),
+            Service::Multiplexed(server) => server.inbox.submit(call, reply),
             Service::Cluster(cluster) => cluster.submit(call, reply),
         }
     }
@@ -102,6 +114,7 @@ impl Node for RedisNode {
     fn drained(&self) -> bool {
         match &self.service {
             Service::Server(link) => link.inbox.drained(),
+            Service::Multiplexed(server) => server.inbox.drained(),
             Service::Cluster(cluster) => cluster.drained(),
         }
     }
@@ -109,6 +122,7 @@ impl Node for RedisNode {
     fn watch(&self, watch: Watch) {
         match &self.service {
             Service::Server(link) => link.tracking.watch(watch),
+            Service::Multiplexed(server) => server.inbox.watch(watch),
             Service::Cluster(cluster) => cluster.watch(watch),
         }
     }
@@ -116,6 +130,7 @@ impl Node for RedisNode {
     fn status(&self) -> NodeStatus {
         match &self.service {
             Service::Server(link) => link.inbox.status(),
+            Service::Multiplexed(server) => server.inbox.status(),
             Service::Cluster(cluster) => cluster.status(),
         }
     }
@@ -123,6 +138,7 @@ impl Node for RedisNode {
     fn health(&self) -> NodeHealth {
         let mut health = match &self.service {
             Service::Server(link) => link.health(),
+            Service::Multiplexed(server) => server.health(),
             Service::Cluster(cluster) => cluster.health(),
         };
         health.server = Some(self.address.to_string());
@@ -132,14 +148,17 @@ impl Node for RedisNode {
     fn epoch(&self) -> u32 {
         match &self.service {
             Service::Server(link) => link.inbox.epoch(),
+            Service::Multiplexed(server) => server.inbox.epoch(),
             // The restart check does not cover a Cluster's masters.
             Service::Cluster(_) => 0,
         }
     }
 
     fn on_new_epoch(&self, listener: EpochListener) {
-        if let Service::Server(link) = &self.service {
-            link.inbox.on_new_epoch(listener);
+        match &self.service {
+            Service::Server(link) => link.inbox.on_new_epoch(listener),
+            Service::Multiplexed(server) => server.inbox.on_new_epoch(listener),
+            Service::Cluster(_) => {}
         }
     }
 }

@@ -13,9 +13,9 @@ pub(crate) static MANY: Script = Script::new("many", Code::Loaded(include_str!("
     .shaped("lock+", "taken token+ ttl+");
 
 fn many(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
-    let taken = arguments.first().and_then(|text| number(text));
-    let taken = usize::try_from(taken.unwrap_or(0)).unwrap_or(0);
-    let (acquired, released) = keys.split_at(taken.min(keys.len()));
+    let count = arguments.first().and_then(|text| number(text));
+    let count = usize::try_from(count.unwrap_or(0)).unwrap_or(0);
+    let (acquired, released) = keys.split_at(count.min(keys.len()));
     let mut answers = Vec::new();
     for (place, key) in acquired.iter().enumerate() {
         let token = word(arguments, place + 1);

@@ -120,6 +120,15 @@ impl RedisAddress {
         matches!(self.target, Target::Cluster(_))
     }
 
+    /// True if its servers are reached by TLS.
+    pub(super) fn has_tls(&self) -> bool {
+        match &self.target {
+            Target::Server(server) => server.tls.is_some(),
+            Target::Sentinel(sentinel) => sentinel.tls.is_some(),
+            Target::Cluster(seeds) => seeds.iter().any(|seed| seed.tls.is_some()),
+        }
+    }
+
     /// The address of one server.
     pub(super) fn of_server(server: Server) -> Self {
         Self {

@@ -23,7 +23,7 @@ pub(in crate::redis) const NEEDED: &str = "+set +get +del +pexpire +pttl +evalsh
 /// Tests what the user may run, on a key that never exists, under the prefix in ARGV (a key in KEYS would have to be
 /// in a slot of the Cluster node). Without this test only a lock would show it: without DEL, all works until a
 /// release leaves the key. An error names what every lock needs; the answer is what only some kinds of locks need.
-static PERMISSIONS: LazyLock<String> = LazyLock::new(|| {
+pub(in crate::redis) static PERMISSIONS: LazyLock<String> = LazyLock::new(|| {
     format!(
         "{DENIED} \
          local key = ARGV[1] .. 'redlock:permissions' \

@@ -15,15 +15,15 @@ use crate::redis::sentinel::{Listening, Named, ask};
 use super::inbox::Inbox;
 
 /// A server, and the sentinels' answer that named it.
-pub(super) struct Located {
-    pub(super) server: Server,
+pub(in crate::redis) struct Located {
+    pub(in crate::redis) server: Server,
     /// The sentinels' answer, if sentinels were asked.
     named: Option<Named>,
 }
 
 impl Located {
     /// Adds the server to `error`, if the node's address alone does not name it.
-    pub(super) fn blame(&self, error: NodeError) -> NodeError {
+    pub(in crate::redis) fn blame(&self, error: NodeError) -> NodeError {
         match &self.named {
             None => error,
             Some(_) => NodeError::unsent(error.kind(), format!("master {}: {error}", self.server)),
@@ -34,7 +34,7 @@ impl Located {
 /// Returns the server to connect to. Asking sentinels takes half of `connect_timeout` at most.
 ///
 /// Dropping the future closes the connections to sentinels.
-pub(super) async fn locate(
+pub(in crate::redis) async fn locate(
     address: &RedisAddress,
     connect_timeout: Duration,
 ) -> Result<Located, NodeError> {
@@ -67,7 +67,7 @@ pub(super) async fn locate(
 /// answer this client.
 ///
 /// Never completes without sentinels, or if the sentinels do not tell the number of the failover.
-pub(super) async fn moved(
+pub(in crate::redis) async fn moved(
     address: &RedisAddress,
     from: &Located,
     inbox: &Inbox,

@@ -13,12 +13,13 @@ use crate::node::watch::{KeyReport, Watch};
 const SWEEP_AFTER: usize = 64;
 
 /// The keys that callers wait for. Several watches of a key share an entry.
-pub(super) struct TrackedKeys {
+pub(in crate::redis) struct TrackedKeys {
     clock: Arc<dyn Clock>,
     keys: BTreeMap<Arc<[u8]>, TrackedKey>,
     /// Keys to ask the server about.
     questions: Vec<Arc<[u8]>>,
-    /// Keys that the server answered with an error: it tells of no change of these.
+    /// Keys that are asked for later: the server answered with an error and tells of no change, or named them without a
+    /// reason.
     refused: Vec<Arc<[u8]>>,
     /// The number of watches until the next sweep.
     sweep_in: usize,
@@ -28,12 +29,14 @@ struct TrackedKey {
     seen: Seen,
     /// The number of questions that are still to be sent or answered.
     asked: usize,
+    /// True if the last answer said what was known before: the server named the key without a reason.
+    is_unchanged: bool,
     watches: Vec<Arc<Watch>>,
 }
 
 /// The server's last answer about a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Seen {
+pub(in crate::redis) enum Seen {
     Unknown,
     Gone,
     Until(Moment),
@@ -41,8 +44,21 @@ pub(super) enum Seen {
     Stays,
 }
 
+impl Seen {
+    /// True if both say the same. Expiries are known to some ms.
+    fn is_like(self, before: Self) -> bool {
+        let near = Duration::from_millis(20);
+        match (self, before) {
+            (Self::Until(one), Self::Until(other)) => {
+                one.saturating_since(other) < near && other.saturating_since(one) < near
+            }
+            _ => self == before,
+        }
+    }
+}
+
 impl TrackedKeys {
-    pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
+    pub(in crate::redis) fn new(clock: Arc<dyn Clock>) -> Self {
         Self {
             clock,
             keys: BTreeMap::new(),
@@ -55,7 +71,7 @@ impl TrackedKeys {
     /// Asks about the keys of `watch`, also about known keys: a state from before the caller's refusal
     /// tells the caller nothing. A caller that comes again and again also finds out in this way that a
     /// connection died in silence.
-    pub(super) fn add(&mut self, watch: Watch) {
+    pub(in crate::redis) fn add(&mut self, watch: Watch) {
         match self.sweep_in.checked_sub(1) {
             Some(left) => self.sweep_in = left,
             None => {
@@ -72,6 +88,7 @@ impl TrackedKeys {
             let entry = self.keys.entry(Arc::clone(&key)).or_insert(TrackedKey {
                 seen: Seen::Unknown,
                 asked: 0,
+                is_unchanged: false,
                 watches: Vec::new(),
             });
             entry.watches.retain(|watch| watch.is_wanted());
@@ -82,19 +99,19 @@ impl TrackedKeys {
     }
 
     /// Takes the keys to ask about now.
-    pub(super) fn take_questions(&mut self) -> Vec<Arc<[u8]>> {
+    pub(in crate::redis) fn take_questions(&mut self) -> Vec<Arc<[u8]>> {
         std::mem::take(&mut self.questions)
     }
 
     /// The state of a key that the server deletes in `left`, counted from now. The server counts in
     /// whole milliseconds, and deletes the key when the last millisecond is over.
-    pub(super) fn until(&self, left: Duration) -> Seen {
+    pub(in crate::redis) fn until(&self, left: Duration) -> Seen {
         let left = left.saturating_add(Duration::from_millis(1));
         Seen::Until(self.clock.now().saturating_add(left))
     }
 
     /// Records the server's answer about a key, and reports to the key's watches.
-    pub(super) fn answered(&mut self, key: &[u8], seen: Seen) {
+    pub(in crate::redis) fn answered(&mut self, key: &[u8], seen: Seen) {
         if self.record(key, seen) {
             let now = self.clock.now();
             for watch in self.watches_of(key) {
@@ -106,7 +123,7 @@ impl TrackedKeys {
     }
 
     /// A question was answered with an error.
-    pub(super) fn refused(&mut self, key: Arc<[u8]>) {
+    pub(in crate::redis) fn refused(&mut self, key: Arc<[u8]>) {
         if self.record(&key, Seen::Unknown) {
             for watch in self.watches_of(&key) {
                 watch.report(KeyReport::Unknown);
@@ -116,7 +133,7 @@ impl TrackedKeys {
     }
 
     /// Asks again for the keys that were refused, if a caller still waits for them.
-    pub(super) fn ask_again(&mut self) {
+    pub(in crate::redis) fn ask_again(&mut self) {
         for key in std::mem::take(&mut self.refused) {
             self.changed(&key);
         }
@@ -128,13 +145,14 @@ impl TrackedKeys {
             return false;
         };
         entry.asked = entry.asked.saturating_sub(1);
+        entry.is_unchanged = seen.is_like(entry.seen);
         entry.seen = seen;
         true
     }
 
     /// Asks about a key that changed, if a caller waits for it: the server does not report another
     /// change until it is asked. If a question is in flight, its answer is later than the change.
-    pub(super) fn changed(&mut self, key: &[u8]) {
+    pub(in crate::redis) fn changed(&mut self, key: &[u8]) {
         let Some((key, _)) = self.keys.get_key_value(key) else {
             return;
         };
@@ -143,6 +161,8 @@ impl TrackedKeys {
             entry.watches.retain(|watch| watch.is_wanted());
             if entry.watches.is_empty() {
                 self.keys.remove(&key);
+            } else if std::mem::take(&mut entry.is_unchanged) {
+                self.refused.push(key);
             } else if entry.asked == 0 {
                 entry.asked = 1;
                 self.questions.push(key);
@@ -151,7 +171,7 @@ impl TrackedKeys {
     }
 
     /// Asks about all keys: the server dropped all of them.
-    pub(super) fn all_changed(&mut self) {
+    pub(in crate::redis) fn all_changed(&mut self) {
         let keys: Vec<_> = self.keys.keys().cloned().collect();
         for key in keys {
             self.changed(&key);
@@ -159,7 +179,7 @@ impl TrackedKeys {
     }
 
     /// Forgets the answers: the connection is gone. On the next connection everything is asked again.
-    pub(super) fn forget_answers(&mut self) {
+    pub(in crate::redis) fn forget_answers(&mut self) {
         self.sweep();
         self.refused.clear();
         for entry in self.keys.values_mut() {
@@ -172,8 +192,23 @@ impl TrackedKeys {
         self.questions = self.keys.keys().cloned().collect();
     }
 
+    /// True if keys are to be asked for later.
+    pub(in crate::redis) fn is_any_put_off(&self) -> bool {
+        !self.refused.is_empty()
+    }
+
+    /// Forgets all keys. Returns the watches.
+    pub(in crate::redis) fn clear(&mut self) -> Vec<Watch> {
+        self.questions.clear();
+        self.refused.clear();
+        let entries = std::mem::take(&mut self.keys);
+        let watches: Vec<_> = entries.into_values().flat_map(|it| it.watches).collect();
+        // A watch of several keys is among the watches of each.
+        watches.into_iter().filter_map(Arc::into_inner).collect()
+    }
+
     /// True if a caller waits.
-    pub(super) fn is_wanted(&mut self) -> bool {
+    pub(in crate::redis) fn is_wanted(&mut self) -> bool {
         self.sweep();
         !self.keys.is_empty()
     }
@@ -190,7 +225,7 @@ impl TrackedKeys {
 
     /// The number of keys.
     #[cfg(test)]
-    pub(super) fn known(&self) -> usize {
+    pub(in crate::redis) fn known(&self) -> usize {
         self.keys.len()
     }
 

@@ -2,7 +2,7 @@
 #![doc = include_str!("protocol.md")]
 
 mod connection;
-mod keys;
+pub(super) mod keys;
 
 use std::future::{Future as _, poll_fn};
 use std::pin::pin;

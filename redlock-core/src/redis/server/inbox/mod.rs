@@ -1,6 +1,7 @@
 //! The inbox, in which operations wait for the driver.
 
 mod loan;
+mod news;
 mod owed;
 mod part;
 mod retired;
@@ -8,9 +9,9 @@ mod state;
 mod status;
 mod submission;
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::task::{Context, Waker};
 use std::time::Duration;
 
@@ -27,6 +28,7 @@ use crate::node::log::NodeLog;
 use crate::node::{Answer, EpochListener, NodeError, NodeErrorKind, Reply};
 use crate::redis::connection::backoff::HasEnded;
 use loan::Loan;
+use news::standing;
 pub(in crate::redis) use part::{Part, WholeCluster};
 use state::{Gate, InboxEnd, InboxState};
 pub(in crate::redis) use submission::{Owed, Submission};
@@ -50,6 +52,10 @@ pub(in crate::redis) struct Inbox {
     /// The server as a part of a Cluster, if it is one.
     part: Option<Part>,
     pub(in crate::redis) time: LibraryTime,
+    /// True if callers wait for keys, or the server has told of some, since the last look.
+    has_news: AtomicBool,
+    /// If the oldest call of the queue has waited for this long, the runtime of the driver stands still.
+    standing_after: Option<Duration>,
 }
 
 impl Inbox {
@@ -78,6 +84,10 @@ impl Inbox {
                 owed: VecDeque::new(),
                 retried: 0,
                 loan: Loan::default(),
+                watches: Vec::new(),
+                changed: Vec::new(),
+                lost: HashSet::new(),
+                oldest: None,
                 outstanding: 0,
                 driver: None,
                 is_settled: false,
@@ -90,6 +100,8 @@ impl Inbox {
             metrics: NodeMetrics::new(),
             settled: Notify::new(),
             doubts: Arc::default(),
+            has_news: AtomicBool::new(false),
+            standing_after: None,
             max_in_flight,
         }
     }
@@ -107,6 +119,7 @@ impl Inbox {
             return Err(submission);
         }
         let refusal = match &state.gate {
+            Gate::Open if !is_release && self.stands(&state) => Some(standing()),
             Gate::Open if !is_release && state.outstanding >= self.max_in_flight => {
                 let detail = "too many operations are in flight";
                 Some(NodeError::unsent(NodeErrorKind::Saturated, detail))
@@ -124,6 +137,9 @@ impl Inbox {
             submission.reply.answer(Answer::Failed(error));
         } else {
             state.outstanding += 1;
+            if state.queue.is_empty() && self.standing_after.is_some() {
+                state.oldest = Some(std::time::Instant::now());
+            }
             let recalled = state.loan.used();
             state.queue.push(submission);
             let driver = state.driver.take();
@@ -251,6 +267,7 @@ impl Inbox {
             for owed in owed {
                 state.owe(owed);
             }
+            state.changed.clear();
             let queue = std::mem::take(&mut state.queue);
             for submission in &queue {
                 if let Some(owed) = submission.owed(&self.time) {

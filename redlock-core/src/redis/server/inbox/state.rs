@@ -1,11 +1,15 @@
 //! The content of an inbox, and its gate.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
+use std::sync::Arc;
 use std::task::Waker;
+use std::time::Instant;
 
 use super::loan::Loan;
 use super::{Owed, Submission};
+use crate::model::token::OwnerToken;
 use crate::node::NodeError;
+use crate::node::watch::Watch;
 
 /// The most releases that are kept while the server does not take them. Beyond it the oldest are
 /// dropped, and their keys expire at the ttl.
@@ -24,6 +28,14 @@ pub(super) struct InboxState {
     pub(super) retried: usize,
     /// Where the callers run, and where the connection is served.
     pub(super) loan: Loan,
+    /// Callers that wait for keys, which the driver does not know yet.
+    pub(super) watches: Vec<Watch>,
+    /// Keys that the server says have changed; `None` for all.
+    pub(super) changed: Vec<Option<Arc<[u8]>>>,
+    /// The owners of acquisitions that lost their answer with their connection.
+    pub(super) lost: HashSet<OwnerToken>,
+    /// When the oldest call of the queue came.
+    pub(super) oldest: Option<Instant>,
     /// The number of operations that were submitted and not answered.
     pub(super) outstanding: usize,
     /// The driver's waker, while it has nothing to do.

@@ -9,7 +9,9 @@ impl Inbox {
     /// The status of the node: it votes if the gate is open and the server is not known to answer with
     /// errors.
     pub(in crate::redis) fn status(&self) -> NodeStatus {
-        match &self.state.lock().gate {
+        let state = self.state.lock();
+        match &state.gate {
+            Gate::Open if self.stands(&state) => NodeStatus::Abstaining(super::standing()),
             Gate::Open => match self.metrics.refusals.reason(self.time.now()) {
                 None => NodeStatus::Voting,
                 Some(error) => NodeStatus::Abstaining(error),

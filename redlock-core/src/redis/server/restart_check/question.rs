@@ -79,7 +79,7 @@ pub(super) fn read<'a>(
     })
 }
 
-fn fields<'a>(answer: &'a Value) -> Option<(Duration, Option<&'a [u8]>)> {
+fn fields(answer: &Value) -> Option<(Duration, Option<&[u8]>)> {
     let number = |value: &Value| match value {
         Value::Text(digits) => std::str::from_utf8(digits).ok()?.parse().ok(),
         _ => None,

@@ -1,0 +1,173 @@
+//! Calls as commands of the `redis` crate, and its values as replies.
+
+use std::error::Error;
+use std::io;
+use std::sync::Arc;
+
+use ::redis::{Cmd, ErrorKind, RedisError, Value as Theirs};
+
+use crate::model::digits::Digits;
+use crate::node::{Argument, Call, Code, Effect, NodeError, Script, Value};
+use crate::redis::connection::errors::{
+    CLOSED, GARBLED, describe, garbled, lost, not_connected, rejected,
+};
+
+/// What a connection adds to calls.
+pub(super) struct Dialect {
+    /// The key of the node's marker, if it has one.
+    pub(super) marker: Option<Arc<[u8]>>,
+    /// True if the connection's user may run what scripts of some kinds of locks would try before they write.
+    pub(super) is_tried: bool,
+}
+
+/// The command that makes `call`. `with_text` is for a call that the server has refused with `NOSCRIPT`.
+pub(super) fn command(call: &Call, dialect: &Dialect, with_text: bool) -> Cmd {
+    let script = call.script();
+    let marker = dialect.marker.as_deref().filter(|_| call.has_marker());
+    let keys = call.keys().chain(marker);
+    let is_tried = dialect.is_tried && script.tries();
+    let arguments = call.arguments().iter().map(Argument::as_bytes);
+    let arguments = arguments.chain(is_tried.then_some(&b"tried"[..]));
+    let mut command = match script.code() {
+        Code::Command(word) => words([word.as_bytes()].into_iter().chain(keys)),
+        _ => script_call(script, keys, with_text),
+    };
+    for argument in arguments {
+        command.arg(argument);
+    }
+    command
+}
+
+/// The call of a script up to its arguments, with its text if the server does not remember it.
+pub(super) fn script_call<'a>(
+    script: &Script,
+    keys: impl Iterator<Item = &'a [u8]> + Clone,
+    with_text: bool,
+) -> Cmd {
+    let mut command = Cmd::new();
+    match script.code() {
+        Code::Loaded(_) if !with_text => command.arg("EVALSHA").arg(script.sha()),
+        _ => command.arg("EVAL").arg(script.text().unwrap_or_default()),
+    };
+    command.arg(Digits::of(keys.clone().count() as u64).as_bytes());
+    for key in keys {
+        command.arg(key);
+    }
+    command
+}
+
+/// One call of `script` that makes all of `calls`: acquisitions, of which there are `taken`, and then releases.
+pub(super) fn many<'a>(
+    script: &Script,
+    calls: impl Iterator<Item = &'a Call> + Clone,
+    taken: usize,
+) -> Cmd {
+    let mut command = script_call(script, calls.clone().map(Call::first_key), false);
+    let argument = |call: &'a Call, place: usize| {
+        let argument = call.arguments().get(place);
+        argument.map_or(&b""[..], Argument::as_bytes)
+    };
+    command.arg(Digits::of(taken as u64).as_bytes());
+    for call in calls.clone() {
+        command.arg(argument(call, 0));
+    }
+    for call in calls.take(taken) {
+        command.arg(argument(call, 3));
+    }
+    command
+}
+
+/// The command of these words.
+pub(super) fn words<'a>(words: impl Iterator<Item = &'a [u8]>) -> Cmd {
+    let mut command = Cmd::new();
+    for word in words {
+        command.arg(word);
+    }
+    command
+}
+
+/// The reply that the crate has read.
+pub(super) fn value(theirs: Theirs) -> Value {
+    let list = |parts: Vec<Theirs>| Value::List(parts.into_iter().map(value).collect());
+    match theirs {
+        Theirs::Nil => Value::Nil,
+        Theirs::Int(number) => Value::Int(number),
+        Theirs::Boolean(is_true) => Value::Int(i64::from(is_true)),
+        Theirs::Okay => Value::text(*b"OK"),
+        Theirs::SimpleString(text) | Theirs::VerbatimString { text, .. } => {
+            Value::text(text.into_bytes())
+        }
+        Theirs::BulkString(bytes) => Value::text(bytes),
+        Theirs::Array(parts) | Theirs::Set(parts) => list(parts),
+        Theirs::Map(pairs) => list(
+            pairs
+                .into_iter()
+                .flat_map(|(name, value)| [name, value])
+                .collect(),
+        ),
+        Theirs::Attribute { data, .. } => value(*data),
+        Theirs::ServerError(error) => match error.details() {
+            Some(details) => Value::error(&format!("{} {details}", error.code())),
+            None => Value::error(error.code()),
+        },
+        _ => Value::error("ERR a reply of an unknown kind"),
+    }
+}
+
+/// Why a connection broke, for the calls that may have been sent on it.
+pub(super) fn broken(error: &RedisError) -> NodeError {
+    if error.kind() == ErrorKind::Parse {
+        return garbled();
+    }
+    lost(reason(error))
+}
+
+/// Why no connection was made.
+pub(super) fn unconnected(error: &RedisError) -> NodeError {
+    if error.kind() == ErrorKind::Parse {
+        return not_connected(GARBLED);
+    }
+    let Some(code) = error.code() else {
+        return not_connected(reason(error));
+    };
+    let text = [code, error.detail().unwrap_or_default()].join(" ");
+    rejected(&NodeError::server(text.trim_end().as_bytes()).to_string())
+}
+
+/// The crate's error without what repeats the kind, and without a system's number.
+fn reason(error: &RedisError) -> String {
+    let source = error.source();
+    let source = source.and_then(|it| it.downcast_ref::<Arc<dyn Error + Send + Sync>>());
+    match source.and_then(|it| it.downcast_ref::<io::Error>()) {
+        Some(error) => describe(error),
+        None if error.is_connection_dropped() => CLOSED.to_owned(),
+        None => error.to_string(),
+    }
+}
+
+/// True if the server does not know the script: it was restarted, or its scripts were flushed.
+pub(super) fn is_noscript(value: &Value) -> bool {
+    begins(value, &["NOSCRIPT"])
+}
+
+/// True if a call set nothing because the node's marker is gone, or shows a quarantine.
+pub(super) fn is_marker_gone(value: &Value) -> bool {
+    begins(value, &["NOMARKER"])
+}
+
+/// True if the server answered that it is a replica, and wrote nothing.
+pub(super) fn is_of_replica(value: &Value) -> bool {
+    begins(value, &["READONLY", "MASTERDOWN"])
+}
+
+fn begins(value: &Value, codes: &[&str]) -> bool {
+    let Value::Error(text) = value else {
+        return false;
+    };
+    codes.iter().any(|code| text.starts_with(code.as_bytes()))
+}
+
+/// True if `call` may be made by one call with others.
+pub(super) fn is_joinable(call: &Call) -> bool {
+    call.joins().is_some() && matches!(call.effect(), Effect::Takes | Effect::Undoes(_))
+}

@@ -1,0 +1,235 @@
+//! The task that keeps a node connected, and the runtime on which it runs.
+//!
+//! Its home is the runtime on which the node was started: there a caller and its connection need no other thread. When
+//! that runtime ends, its tasks are dropped, and the library's own thread goes on with what is owed and queued. A home
+//! that stands still is not left, so that nothing which lies in its connection is written later than what the next
+//! connection carries: the node votes no until the home goes on.
+
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use ::redis::AsyncConnectionConfig;
+use parking_lot::Mutex;
+use tokio::runtime::Handle;
+
+use crate::env::caught::unless_it_panics;
+use crate::env::io_thread::IoThread;
+use crate::model::brief::Brief;
+use crate::node::NodeError;
+use crate::node::log::log_node;
+use crate::redis::address::RedisAddress;
+use crate::redis::connection::backoff::{Backoff, HasEnded, LONGEST_PAUSE};
+use crate::redis::connection::errors::not_connected;
+use crate::redis::connection::handshake::InfoLevel;
+use crate::redis::options::RedisOptions;
+use crate::redis::server::inbox::Inbox;
+use crate::redis::server::locate::{Located, locate};
+use crate::redis::server::restart_check::ServerCheck;
+
+use super::actor::{Actor, ConnectionEnd};
+use super::connect::{Connected, connect, connection_info};
+
+/// What keeps a node connected.
+pub(super) struct Driver {
+    pub(super) address: Arc<RedisAddress>,
+    pub(super) inbox: Arc<Inbox>,
+    pub(super) options: Arc<RedisOptions>,
+    /// The node's restart check, if the node belongs to a checked set.
+    pub(super) server_check: Option<Arc<Mutex<ServerCheck>>>,
+    pub(super) io: IoThread,
+}
+
+/// A driver at its home. If it is dropped before its end, the library's thread goes on with it.
+struct AtHome {
+    driver: Arc<Driver>,
+    is_library: bool,
+    has_ended: bool,
+}
+
+impl Driver {
+    /// Runs the driver on the present runtime, or else on the library's thread.
+    pub(super) fn start(self) {
+        let driver = Arc::new(self);
+        match Handle::try_current() {
+            Ok(home) => driver.run_on(&home),
+            Err(_) => driver.run_on(driver.io.handle()),
+        }
+    }
+
+    fn run_on(self: &Arc<Self>, home: &Handle) {
+        let at_home = AtHome {
+            driver: Arc::clone(self),
+            is_library: home.id() == self.io.handle().id(),
+            has_ended: false,
+        };
+        home.spawn(tokio::task::unconstrained(at_home.run()));
+    }
+
+    /// Connects, serves, and connects again, until the node is dropped.
+    async fn drive(&self) {
+        let mut backoff = Backoff::new();
+        // The last logged reason for having no connection: a server that is down for a night gets one
+        // line in the log, not one a second.
+        let mut logged = String::new();
+        loop {
+            match self.connect().await {
+                Ok((located, connected)) => {
+                    log_node!(
+                        self.inbox.log,
+                        info,
+                        "",
+                        "node connected",
+                        server = %self.address, at = %located.server
+                    );
+                    logged.clear();
+                    let answers = self.inbox.metrics.answers();
+                    let server_check = self.server_check.as_ref();
+                    let fails_over = self.address.fails_over();
+                    let actor = Actor::new(
+                        connected,
+                        &self.inbox,
+                        &self.options,
+                        server_check,
+                        fails_over,
+                    );
+                    match actor.await {
+                        ConnectionEnd::Dropped => return,
+                        ConnectionEnd::Broken(error) => self.log(&error, &mut logged),
+                    }
+                    self.unreachable();
+                    if self.inbox.metrics.answers() != answers {
+                        // The connection was of use, however short it was.
+                        backoff = Backoff::new();
+                    }
+                }
+                Err(error) => {
+                    self.unreachable();
+                    self.inbox.close(&error, Vec::new());
+                    self.log(&error, &mut logged);
+                }
+            }
+            if self.has_ended_within(backoff.next()).await {
+                return;
+            }
+        }
+    }
+
+    fn log(&self, error: &NodeError, logged: &mut String) {
+        let reason = error.to_string();
+        if *logged != reason {
+            log_node!(
+                self.inbox.log,
+                warn,
+                &reason,
+                "node not connected; it does not vote until it is",
+                server = %self.address
+            );
+            *logged = reason;
+        }
+    }
+
+    fn unreachable(&self) {
+        if let Some(server_check) = &self.server_check {
+            server_check.lock().unreachable();
+        }
+    }
+
+    /// Connects to a server that may vote, by all that it tells of itself.
+    async fn connect(&self) -> Result<(Located, Connected), NodeError> {
+        let timeout = self.options.connect_timeout;
+        let connecting = self.find_and_connect();
+        let late = || not_connected(format!("no connection within {}", Brief(timeout)));
+        let (mut connecting, mut late_at) = (pin!(connecting), self.inbox.time.sleep(timeout));
+        let made = poll_fn(|context| match connecting.as_mut().poll(context) {
+            Poll::Ready(made) => Poll::Ready(made),
+            Poll::Pending => late_at.as_mut().poll(context).map(|()| Err(late())),
+        });
+        made.await
+    }
+
+    async fn find_and_connect(&self) -> Result<(Located, Connected), NodeError> {
+        let info_level = match (&self.server_check, self.options.trust_aof) {
+            (None, _) => InfoLevel::None,
+            (Some(_), false) => InfoLevel::Info,
+            (Some(_), true) => InfoLevel::Persistence,
+        };
+        let prefix = self.options.key_prefix();
+        let located = locate(&self.address, self.options.connect_timeout).await?;
+        let info = connection_info(&located.server)?;
+        let clock = self.io.environment().clock;
+        let config = AsyncConnectionConfig::new();
+        let connected = connect(info, config, &self.inbox, (info_level, prefix), clock).await;
+        let connected = connected.map_err(|error| located.blame(error))?;
+        self.vet(&located, &connected)?;
+        Ok((located, connected))
+    }
+
+    /// Refuses a server that a lock cannot rely on.
+    fn vet(&self, located: &Located, connected: &Connected) -> Result<(), NodeError> {
+        let (facts, pool) = (&connected.facts, &self.inbox.log.pool);
+        if self.address.fails_over() && facts.is_replica() {
+            // Not refused: this server is being promoted, or another one is.
+            let detail = format!("the sentinels name {}, which is a replica", located.server);
+            return Err(not_connected(detail));
+        }
+        let Some(server_check) = &self.server_check else {
+            return Ok(());
+        };
+        let mut server_check = server_check.lock();
+        let judgement = if self.address.fails_over() {
+            facts.judge_replaceable(pool, server_check.is_on())
+        } else {
+            facts.judge(pool, self.options.trust_aof)
+        };
+        let warnings = judgement.under(self.options.vetting)?;
+        server_check.connected(facts.clone());
+        self.inbox.log.connected(warnings);
+        Ok(())
+    }
+
+    async fn has_ended_within(&self, pause: Duration) -> bool {
+        let mut pause = self.inbox.time.sleep(pause);
+        poll_fn(|context| match self.inbox.has_ended(context) {
+            HasEnded(true) => Poll::Ready(true),
+            HasEnded(false) => pause.as_mut().poll(context).map(|()| false),
+        })
+        .await
+    }
+}
+
+impl AtHome {
+    async fn run(mut self) {
+        let driver = Arc::clone(&self.driver);
+        loop {
+            self.has_ended = unless_it_panics("a node's driver", driver.drive())
+                .await
+                .is_some();
+            // After a panic the library's thread goes on. A home without sockets makes connecting panic.
+            if self.has_ended || !self.is_library {
+                return;
+            }
+            let detail = "the node's driver panicked, and starts again";
+            driver.inbox.close(&not_connected(detail), Vec::new());
+            if driver.has_ended_within(LONGEST_PAUSE).await {
+                self.has_ended = true;
+                return;
+            }
+        }
+    }
+}
+
+impl Drop for AtHome {
+    /// However the driver ends, no caller may keep waiting for it.
+    fn drop(&mut self) {
+        self.driver.unreachable();
+        if self.has_ended || self.is_library {
+            let detail = "the node's driver has ended";
+            self.driver.inbox.close(&not_connected(detail), Vec::new());
+        } else {
+            self.driver.run_on(self.driver.io.handle());
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! One server as a node, over a connection of the `redis` crate.
+
+mod actor;
+mod answers;
+mod check;
+mod command;
+mod connect;
+mod driver;
+mod many;
+mod owed;
+mod probe;
+mod wakeups;
+mod watchdog;
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use crate::env::io_thread::IoThread;
+use crate::node::NodeHealth;
+use crate::node::log::NodeLog;
+
+use super::address::RedisAddress;
+use super::options::RedisOptions;
+use super::server::inbox::Inbox;
+use super::server::restart_check::ServerCheck;
+use driver::Driver;
+
+/// Dropping it ends the driver, once all submitted operations have been sent.
+pub(super) struct ServerNode {
+    pub(super) inbox: Arc<Inbox>,
+}
+
+impl ServerNode {
+    /// Starts a driver for the server at `address`, on the present runtime.
+    pub(super) fn start(
+        name: &Arc<str>,
+        address: &Arc<RedisAddress>,
+        options: RedisOptions,
+        io: &IoThread,
+    ) -> Self {
+        let log = NodeLog::new(Arc::clone(name), &io.environment());
+        let most = options.max_in_flight;
+        let inbox = Inbox::of_part(log.clone(), most, None, io.time());
+        let inbox = Arc::new(inbox.standing_after(options.suspect_after));
+        // Made here and not in the driver's task, so that the checked set is complete once all its
+        // nodes are started.
+        let server_check = options.checked_set.as_ref().map(|checked_set| {
+            let clock = io.environment().clock;
+            let it = ServerCheck::new(&log, checked_set, options.trust_aof, clock);
+            Arc::new(Mutex::new(it))
+        });
+        let driver = Driver {
+            address: Arc::clone(address),
+            inbox: Arc::clone(&inbox),
+            options: Arc::new(options),
+            server_check,
+            io: io.clone(),
+        };
+        driver.start();
+        Self { inbox }
+    }
+
+    /// The health of the server, without its address.
+    pub(super) fn health(&self) -> NodeHealth {
+        self.inbox.health()
+    }
+}
+
+impl Drop for ServerNode {
+    fn drop(&mut self) {
+        self.inbox.end();
+    }
+}
