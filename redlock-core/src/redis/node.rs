@@ -28,11 +28,6 @@ enum Service {
     Cluster(Cluster),
 }
 
-/// True if nodes stand on connections of the `redis` crate, which is tried by this variable.
-fn is_on_the_crate() -> bool {
-    std::env::var("REDLOCK_NODE").is_ok_and(|node| node == "redis")
-}
-
 impl RedisNode {
     /// Starts a driver for the server at `address` on `io`, or one for each master of a Cluster, and
     /// begins to connect. Returns at once; see [`settled`](Self::settled).
@@ -53,7 +48,7 @@ impl RedisNode {
             Target::Cluster(seeds) => {
                 Service::Cluster(Cluster::start(&name, seeds.clone(), options, io))
             }
-            Target::Server(_) | Target::Sentinel(_) if is_on_the_crate() && !address.has_tls() => {
+            Target::Server(_) | Target::Sentinel(_) if !address.has_tls() => {
                 Service::Multiplexed(ServerNode::start(&name, &address, options, io))
             }
             Target::Server(_) | Target::Sentinel(_) => {

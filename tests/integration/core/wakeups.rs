@@ -206,7 +206,7 @@ async fn the_password_the_database_and_the_socket_of_the_url_are_used() {
 const MINIMAL: [&str; 8] = [
     "+set", "+get", "+del", "+pexpire", "+pttl", "+evalsha", "+eval", "+time",
 ];
-const WAITING: &str = "+client|tracking";
+const WAITING: [&str; 2] = ["+client|tracking", "+client|caching"];
 
 fn url_of_user(node: &RedisNode, rules: &[&str]) -> String {
     let user = ["ACL", "SETUSER", "locker", "reset", "on", ">secret", "~*"];
@@ -241,7 +241,8 @@ async fn a_user_that_may_not_be_told_waits_by_pauses_and_is_told_once_it_may() {
     node.del("r");
     let lease = waiting.await.unwrap().unwrap();
 
-    node.command(["ACL", "SETUSER", "locker", WAITING]);
+    let user = ["ACL", "SETUSER", "locker"];
+    node.command(user.into_iter().chain(WAITING));
     // A caller that waits from now on makes the connection ask again.
     let mut all_watches = Vec::new();
     eventually("the server to tell", SOON, || {

@@ -187,15 +187,11 @@ async fn is_told(node: &RedisNode, set: &Set, url: &str) -> bool {
     request.retry.delay = Duration::from_secs(3600);
     let waiting = tokio::spawn(async move { client().acquire(&other, &request).await });
     let told = eventually("a watch, or its refusal", SOON, || async {
-        match (node.info("tracking_clients").as_deref(), denials(node)) {
-            (Some("1"), _) => Ok(true),
+        match (node.info("cmdstat_client|caching"), denials(node)) {
             // In which words depends on the version.
-            (_, denied)
-                if denied.contains("\"client|tracking\"") || denied.contains("\"client\"") =>
-            {
-                Ok(false)
-            }
-            (_, denied) => Err(denied),
+            (_, denied) if denied.contains("\"client") => Ok(false),
+            (Some(_), _) => Ok(true),
+            (None, denied) => Err(denied),
         }
     })
     .await;
@@ -270,7 +266,7 @@ async fn without_one_of_the_rules_of_the_first_line_the_node_does_not_vote_and_n
 async fn without_one_of_the_others_the_node_does_without() {
     let all = documented();
     let others = all[1..].concat();
-    assert_eq!(others.len(), 12, "{others:?}");
+    assert_eq!(others.len(), 14, "{others:?}");
     for without in others {
         let node = server().await;
         let mut rules = all.concat();
@@ -281,7 +277,7 @@ async fn without_one_of_the_others_the_node_does_without() {
             "+info" => assert!(denials(&node).contains("\"info\"")),
             // What becomes of it is said by `acl`, and in the log.
             "+config|get" => assert!(denials(&node).contains("\"config")),
-            "+client|tracking" => assert!(!is_told(&node, &set, &url).await),
+            "+client|tracking" | "+client|caching" => assert!(!is_told(&node, &set, &url).await),
             "+select" => {
                 let reason = reason(&*set.nodes[0]).expect("no database 3").to_string();
                 assert!(reason.contains("select"), "{reason}");
@@ -305,6 +301,7 @@ async fn without_one_of_the_others_the_node_does_without() {
                 use_permits(&set).await.unwrap();
                 assert!(denials(&node).contains("\"mget\""));
             }
+            "+getrange" => assert!(denials(&node).contains("\"getrange\"")),
             // One server has no use for what a Cluster needs.
             "+cluster|slots" | "+cluster|info" => {}
             other => panic!("the guide has {other}; say what it is for"),

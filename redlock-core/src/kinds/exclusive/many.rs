@@ -1,6 +1,6 @@
 //! Several calls made by one.
 
-use crate::kinds::words::{integer, number, values, word};
+use crate::kinds::words::{integer, number, word};
 use crate::node::script::{Code, Script};
 use crate::node::store::Store;
 use crate::node::value::Value;
@@ -33,15 +33,20 @@ fn many(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value,
         };
         answers.push(answer);
     }
-    for (place, (key, held)) in released.iter().zip(values(store, released)).enumerate() {
+    // All are read before one is deleted.
+    let held: Vec<_> = released
+        .iter()
+        .map(|key| Ok(store.get(key)?.map(Box::from)))
+        .collect();
+    for (place, (key, held)) in released.iter().zip(held).enumerate() {
         let token = arguments.get(acquired.len() + place + 1).copied();
         answers.push(Value::Int(match held {
-            None => -1,
-            Some(held) if Some(&*held) == token => {
+            Ok::<Option<Box<[u8]>>, Value>(None) => -1,
+            Ok(Some(held)) if Some(&*held) == token => {
                 store.del(key);
                 1
             }
-            Some(_) => 0,
+            Ok(Some(_)) | Err(_) => 0,
         }));
     }
     if answers.iter().all(|answer| *answer == Value::Int(1)) {

@@ -86,7 +86,8 @@ impl Actor {
         }
         self.judge(call, &answer);
         self.answered += 1;
-        if !is_settled && let Some(owed) = submission.owed(&self.inbox.time) {
+        if !is_settled && let Some(mut owed) = submission.owed(&self.inbox.time) {
+            owed.is_answered = true;
             self.owe(owed);
         }
         submission.reply.answer(answer);
@@ -106,7 +107,7 @@ impl Actor {
     }
 
     /// Records the answer to an owed release.
-    fn tell_owed(&mut self, owed: Owed, value: Value) {
+    fn tell_owed(&mut self, mut owed: Owed, value: Value) {
         let is_settled = self.is_settled(&owed.call, &value);
         match Answer::of_reply(&owed.call, value, self.epoch) {
             Answer::Failed(error) => {
@@ -115,26 +116,26 @@ impl Actor {
                 self.tried(false);
             }
             Answer::Reply { .. } if !is_settled => {
+                owed.is_answered = true;
                 self.owe(owed);
                 self.tried(false);
             }
-            Answer::Reply { .. } => {
-                if let Some(token) = owed.call.token() {
-                    self.inbox.found(token);
-                }
-                self.tried(true);
-            }
+            Answer::Reply { .. } => self.tried(true),
         }
     }
 
     /// False for a release that found nothing although its acquisition was never answered: the acquisition may lie in an
     /// old socket of a server that stands still, and come later.
-    fn is_settled(&self, call: &Call, value: &Value) -> bool {
+    fn is_settled(&mut self, call: &Call, value: &Value) -> bool {
         if !self.has_lost || !call.is_release() || !self.inbox.is_lost(call) {
             return true;
         }
         let answer = Answer::of_reply(call, value.clone(), self.epoch);
-        matches!(call.vote(answer), Vote::Granted { .. })
+        let is_released = matches!(call.vote(answer), Vote::Granted { .. });
+        if is_released {
+            self.has_lost = self.inbox.found(call);
+        }
+        is_released
     }
 
     /// Counts an answer. Its latency ends when it was read, so no clock is read for each answer.

@@ -131,6 +131,9 @@ impl Actor {
                 self.wakeups.state = Tracking::On;
                 let begin = [b"CLIENT".as_slice(), b"TRACKING", b"ON", b"OPTIN"];
                 self.send(words(begin.into_iter()), now, Purpose::Tracking);
+                // Shows whether the ACL allows what goes ahead of each question.
+                let caching = [b"CLIENT".as_slice(), b"CACHING", b"YES"];
+                self.send(words(caching.into_iter()), now, Purpose::Tracking);
             }
             let mut question = pipe();
             question.cmd("CLIENT").arg("CACHING").arg("YES");

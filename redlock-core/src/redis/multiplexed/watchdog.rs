@@ -18,6 +18,12 @@ use super::command::words;
 /// The shortest time that timers of tokio tell apart.
 const A_MOMENT: Duration = Duration::from_millis(1);
 
+/// If the watchdog fires later than this, its runtime stood still.
+const LATE: Duration = Duration::from_millis(50);
+
+/// After a standstill, the crate's task has this long to read what the server has answered meanwhile.
+const TO_READ: Duration = Duration::from_millis(20);
+
 impl Actor {
     /// Does what is due, and waits for what is due next.
     pub(super) fn watch(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
@@ -26,6 +32,7 @@ impl Actor {
         }
         while self.watchdog.as_mut().poll(context).is_ready() {
             let now = self.inbox.time.now();
+            let stood_still = now.saturating_duration_since(self.watchdog.deadline()) > LATE;
             if self.check_at.is_some_and(|at| at <= now) {
                 self.ask();
             }
@@ -42,6 +49,7 @@ impl Actor {
             let (suspect_after, dead_after) = (self.options.suspect_after, self.options.dead_after);
             let next = match self.waited(now) {
                 None => self.idle(now),
+                Some(waited) if waited >= dead_after && stood_still => TO_READ,
                 Some(waited) if waited >= dead_after => return Err(overdue(waited)),
                 Some(waited) if waited >= suspect_after => {
                     self.suspect(waited);

@@ -190,10 +190,9 @@ impl Inbox {
             });
             state.suspicion = None;
             state.set_gate();
-            let owed = std::mem::take(&mut state.owed).into_iter();
-            let owed: Vec<_> = owed.filter(|owed| owed.until > now).collect();
-            state.retried = owed.len();
-            owed
+            let owed = std::mem::take(&mut state.owed);
+            state.retried = 0;
+            state.still_owed(owed, now)
         };
         self.settled.notify_waiters();
         owed

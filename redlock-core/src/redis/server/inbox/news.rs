@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use crate::model::token::OwnerToken;
+use crate::env::timers::wake;
 use crate::node::watch::{KeyReport, Watch};
 use crate::node::{Call, Effect, NodeError, NodeErrorKind};
 
@@ -14,7 +14,8 @@ use super::{Inbox, Owed};
 /// The most watches that wait for the driver. One per lock and process is usual.
 const MOST_WATCHES: usize = 16_384;
 
-/// The most owners of lost acquisitions: what one connection can have in flight, a few times over.
+/// The most owners of lost acquisitions: four times as many as one connection can have in flight. An acquisition that
+/// is never released stays among them, so a full set begins anew.
 const MOST_LOST: usize = 65_536;
 
 type News = (Vec<Watch>, Vec<Option<Arc<[u8]>>>);
@@ -35,9 +36,7 @@ impl Inbox {
         let unknown = (!is_known).then(|| watch.record(KeyReport::Unknown));
         state.watches.push(watch);
         self.wake(state);
-        if let Some(waker) = unknown.flatten() {
-            waker.wake();
-        }
+        unknown.flatten().map(wake);
     }
 
     /// Keeps these for the next connection.
@@ -79,9 +78,10 @@ impl Inbox {
         let takes = calls.filter(|call| call.effect() == Effect::Takes);
         let mut state = self.state.lock();
         for token in takes.filter_map(Call::token) {
-            if state.lost.len() < MOST_LOST {
-                state.lost.insert(token.clone());
+            if state.lost.len() == MOST_LOST {
+                state.lost.clear();
             }
+            state.lost.insert(token.clone());
         }
     }
 
@@ -96,9 +96,11 @@ impl Inbox {
         !state.lost.is_empty() && call.token().is_some_and(|token| state.lost.contains(token))
     }
 
-    /// The acquisition of `token` has come, and is released.
-    pub(in crate::redis) fn found(&self, token: &OwnerToken) {
-        self.state.lock().lost.remove(token);
+    /// The acquisition of this release needs no other release. True if others may still come.
+    pub(in crate::redis) fn found(&self, release: &Call) -> bool {
+        let mut state = self.state.lock();
+        state.forget_lost(release);
+        !state.lost.is_empty()
     }
 
     /// The driver goes on in another runtime, with what is queued. `owed` are releases of the connection that ended.

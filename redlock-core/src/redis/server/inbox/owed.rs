@@ -20,10 +20,8 @@ impl Inbox {
     pub(in crate::redis) fn take_owed_batch(&self, most: usize, now: Instant) -> Vec<Owed> {
         let mut state = self.state.lock();
         let most = most.min(state.owed.len());
-        let taken = state.owed.drain(..most);
-        let taken: Vec<_> = taken.filter(|owed| owed.until > now).collect();
-        state.retried += taken.len();
-        taken
+        let taken: Vec<_> = state.owed.drain(..most).collect();
+        state.still_owed(taken, now)
     }
 
     /// An owed release that was sent again is answered.
@@ -32,11 +30,12 @@ impl Inbox {
         state.retried = state.retried.saturating_sub(1);
     }
 
-    /// True if no call is queued or unanswered, and no release is owed.
+    /// True if no call is queued or unanswered, and no release waits for its first answer.
     pub(in crate::redis) fn drained(&self) -> bool {
         let now = self.time.now();
         let state = self.state.lock();
-        let owes = state.owed.iter().any(|owed| owed.until > now);
+        let mut owed = state.owed.iter();
+        let owes = owed.any(|owed| owed.until > now && !owed.is_answered);
         state.outstanding == 0 && state.retried == 0 && !owes
     }
 }

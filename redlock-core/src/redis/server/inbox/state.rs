@@ -8,8 +8,8 @@ use std::time::Instant;
 use super::loan::Loan;
 use super::{Owed, Submission};
 use crate::model::token::OwnerToken;
-use crate::node::NodeError;
 use crate::node::watch::Watch;
+use crate::node::{Call, NodeError};
 
 /// The most releases that are kept while the server does not take them. Beyond it the oldest are
 /// dropped, and their keys expire at the ttl.
@@ -82,6 +82,26 @@ impl InboxState {
             (None, Some(error)) => Gate::Suspect(error.clone()),
             (None, None) => Gate::Open,
         };
+    }
+
+    /// The acquisition of this release has come and gone, or its time is over.
+    pub(super) fn forget_lost(&mut self, release: &Call) {
+        if let Some(token) = release.token() {
+            self.lost.remove(token);
+        }
+    }
+
+    /// Keeps the owed releases that have not passed their ttl.
+    pub(super) fn still_owed(
+        &mut self,
+        owed: impl IntoIterator<Item = Owed>,
+        now: tokio::time::Instant,
+    ) -> Vec<Owed> {
+        let owed = owed.into_iter();
+        let (kept, over): (Vec<_>, Vec<_>) = owed.partition(|owed| owed.until > now);
+        over.iter().for_each(|owed| self.forget_lost(&owed.call));
+        self.retried += kept.len();
+        kept
     }
 
     pub(super) fn owe(&mut self, owed: Owed) {

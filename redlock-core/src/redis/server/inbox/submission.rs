@@ -19,6 +19,9 @@ pub(in crate::redis) struct Submission {
 pub(in crate::redis) struct Owed {
     pub(in crate::redis) call: Arc<Call>,
     pub(in crate::redis) until: Instant,
+    /// True if the server found nothing to release, but the acquisition may still reach it. A shutdown does not wait
+    /// for that.
+    pub(in crate::redis) is_answered: bool,
 }
 
 impl Submission {
@@ -54,6 +57,7 @@ impl Submission {
         Some(Owed {
             call: Arc::clone(&self.call),
             until,
+            is_answered: false,
         })
     }
 }
