@@ -13,10 +13,11 @@ pub(crate) mod fixture;
 mod force_release;
 mod full_server;
 mod health;
+mod home;
 mod joining;
 pub(crate) mod kinds;
 mod leases;
-mod lending;
+
 mod line;
 mod notes;
 mod once_per;
