@@ -62,8 +62,7 @@
 //!
 //! # Features
 //! No feature is on by default. `tls` adds `rediss://`. `testing` is for `[dev-dependencies]`: it has what
-//! tests of nodes and of the holders of leases need, in the module `testing` and as methods. `simulation` is
-//! for this repository's tests, and no part of the interface.
+//! tests of nodes and of the holders of leases need, in the module `testing` and as methods.
 // docs.rs says which feature an item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -80,8 +79,6 @@ pub mod quorum;
 pub mod redis;
 pub mod request;
 pub mod restart_check;
-#[cfg(feature = "simulation")]
-pub mod simulation;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod waiting;

@@ -31,9 +31,6 @@ struct Shared {
     timekeeper: Arc<Timekeeper>,
     /// Dropping the sender ends the thread.
     _alive: oneshot::Sender<()>,
-    /// Replaces the system's clock and randomness.
-    #[cfg(feature = "simulation")]
-    simulated: Option<Environment>,
 }
 
 impl IoThread {
@@ -71,26 +68,10 @@ impl IoThread {
             handle,
             timekeeper,
             _alive: alive,
-            #[cfg(feature = "simulation")]
-            simulated: None,
         };
         Ok(Self {
             shared: Arc::new(shared),
         })
-    }
-
-    /// No thread, but the runtime of `handle`, with its own idea of time and chance.
-    #[cfg(feature = "simulation")]
-    pub fn simulated(handle: Handle, environment: Environment) -> Self {
-        let shared = Shared {
-            handle,
-            timekeeper: Timekeeper::new(|| Moment::from_origin(since_boot())),
-            _alive: oneshot::channel().0,
-            simulated: Some(environment),
-        };
-        Self {
-            shared: Arc::new(shared),
-        }
     }
 
     /// The handle of the thread's tokio runtime.
@@ -105,10 +86,6 @@ impl IoThread {
     /// The production environment: the boot clock, the operating system's randomness, and this thread
     /// for background work.
     pub fn environment(&self) -> Environment {
-        #[cfg(feature = "simulation")]
-        if let Some(environment) = &self.shared.simulated {
-            return environment.clone();
-        }
         Environment {
             clock: Arc::new(BootClock { io: self.clone() }),
             entropy: Arc::new(SystemEntropy),

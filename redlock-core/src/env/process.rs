@@ -1,12 +1,7 @@
 //! The name of this process, with which owner tokens begin.
 
-/// `host/pid/`. While a simulation runs on this thread, its process has a fixed name instead: the
-/// length of a message depends on the name.
+/// `host/pid/`.
 pub(crate) fn prefix() -> String {
-    #[cfg(feature = "simulation")]
-    if let Some(prefix) = simulated::prefix() {
-        return prefix.to_owned();
-    }
     format!("{}/{}/", host_name(), std::process::id())
 }
 
@@ -28,24 +23,5 @@ pub(crate) fn host_name() -> String {
         "unknown-host".to_owned()
     } else {
         name
-    }
-}
-
-/// The name of a simulated process.
-#[cfg(feature = "simulation")]
-pub(crate) mod simulated {
-    use std::cell::Cell;
-
-    thread_local! {
-        static PREFIX: Cell<Option<&'static str>> = const { Cell::new(None) };
-    }
-
-    /// Gives the process on this thread a fixed name, or its own name again.
-    pub(crate) fn set_prefix(prefix: Option<&'static str>) {
-        PREFIX.set(prefix);
-    }
-
-    pub(super) fn prefix() -> Option<&'static str> {
-        PREFIX.get()
     }
 }

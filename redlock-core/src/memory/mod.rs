@@ -225,20 +225,6 @@ impl MemoryNode {
         copy
     }
 
-    /// Runs the twin of `script`. Needs the feature `simulation`.
-    #[cfg(feature = "simulation")]
-    pub fn run(&self, script: &crate::node::Script, keys: &[&[u8]], arguments: &[&[u8]]) -> Value {
-        self.change(|store, _| script.run(store, keys, arguments))
-    }
-
-    /// Moves `key`, of any type, to another node with the same clock. Needs the feature `simulation`.
-    #[cfg(feature = "simulation")]
-    pub fn move_key(&self, key: &[u8], to: &Self) {
-        if let Some(entry) = self.change(|store, _| store.take(key)) {
-            to.change(|store, _| store.put(key, entry));
-        }
-    }
-
     /// Sets the node's trouble. Unless the node hangs, it answers all operations that it owes an
     /// answer.
     fn trouble(&self, trouble: Trouble) {

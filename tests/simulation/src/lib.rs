@@ -20,8 +20,6 @@ mod wire;
 pub mod client;
 pub mod clock;
 pub mod coverage;
-#[cfg(feature = "driver")]
-pub mod driver;
 pub mod history;
 pub mod link;
 pub mod network;

@@ -12,7 +12,7 @@ use crate::env::caught::{log, unless_it_panics};
 use crate::model::brief::Brief;
 use crate::node::hash_slot::slot_of;
 use crate::node::{NodeError, NodeStatus};
-use crate::redis::connection::backoff::{FIRST_PAUSE, LONGEST_PAUSE, chance, jittered};
+use crate::redis::connection::backoff::{FIRST_PAUSE, LONGEST_PAUSE, jittered};
 use crate::redis::connection::errors::not_connected;
 use crate::redis::connection::handshake::{dial, exchange, greet};
 use crate::redis::connection::vetting::refused;
@@ -144,7 +144,7 @@ impl ClusterShared {
     fn candidates(&self) -> Vec<Server> {
         let map = self.map();
         let mut shuffled: Vec<&Arc<Shard>> = map.shards.iter().collect();
-        shuffled.shuffle(&mut chance());
+        shuffled.shuffle(&mut rand::rng());
         let answers = |shard: &Shard| matches!(shard.link.inbox.status(), NodeStatus::Voting);
         let (well, ill): (Vec<_>, Vec<_>) = shuffled.into_iter().partition(|it| answers(it));
         let masters = |shards: Vec<&Arc<Shard>>| {
@@ -154,9 +154,9 @@ impl ClusterShared {
                 .collect::<Vec<_>>()
         };
         let mut replicas = map.replicas.clone();
-        replicas.shuffle(&mut chance());
+        replicas.shuffle(&mut rand::rng());
         let mut seeds = self.seeds.clone();
-        seeds.shuffle(&mut chance());
+        seeds.shuffle(&mut rand::rng());
         let mut candidates: Vec<Server> = Vec::new();
         for server in [masters(well), replicas, seeds, masters(ill)].concat() {
             if !candidates.contains(&server) {

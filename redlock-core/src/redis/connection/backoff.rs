@@ -4,9 +4,6 @@ use std::time::Duration;
 
 use rand::{Rng, RngExt as _};
 
-#[cfg(feature = "simulation")]
-pub(in crate::redis) use crate::simulation::chance;
-
 /// The first pause before something is tried again. It doubles up to [`LONGEST_PAUSE`].
 pub(in crate::redis) const FIRST_PAUSE: Duration = Duration::from_millis(20);
 /// The client notices within this time that a server is back.
@@ -33,7 +30,7 @@ impl Backoff {
 
     /// The next pause.
     pub(in crate::redis) fn next(&mut self) -> Duration {
-        self.draw(&mut chance())
+        self.draw(&mut rand::rng())
     }
 
     fn draw(&mut self, rng: &mut impl Rng) -> Duration {
@@ -45,13 +42,7 @@ impl Backoff {
 
 /// Between half of `pause` and all of it, so that many clients do not ask in step.
 pub(in crate::redis) fn jittered(pause: Duration) -> Duration {
-    pause.mul_f64(chance().random_range(0.5..=1.0))
-}
-
-/// The generator for choices that only have to be random. A simulation supplies its own.
-#[cfg(not(feature = "simulation"))]
-pub(in crate::redis) fn chance() -> impl Rng {
-    rand::rng()
+    pause.mul_f64(rand::rng().random_range(0.5..=1.0))
 }
 
 #[cfg(test)]

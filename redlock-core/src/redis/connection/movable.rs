@@ -26,8 +26,6 @@ enum Watched {
     Tcp(TcpStream),
     #[cfg(unix)]
     Unix(UnixStream),
-    #[cfg(all(unix, feature = "simulation"))]
-    Simulated(crate::simulation::Socket),
 }
 
 impl Watched {
@@ -36,8 +34,6 @@ impl Watched {
             Self::Tcp(stream) => Pin::new(stream),
             #[cfg(unix)]
             Self::Unix(stream) => Pin::new(stream),
-            #[cfg(all(unix, feature = "simulation"))]
-            Self::Simulated(socket) => Pin::new(socket),
         }
     }
 
@@ -52,11 +48,6 @@ impl Watched {
             Self::Unix(stream) => {
                 let same = stream.as_fd().try_clone_to_owned()?;
                 UnixStream::from_std(same.into()).map(Self::Unix)
-            }
-            #[cfg(all(unix, feature = "simulation"))]
-            Self::Simulated(socket) => {
-                socket.0.move_to(&Handle::current())?;
-                Ok(Self::Simulated(socket.clone()))
             }
         }
     }
@@ -96,13 +87,6 @@ impl From<TcpStream> for Movable {
 impl From<UnixStream> for Movable {
     fn from(socket: UnixStream) -> Self {
         Self::new(Watched::Unix(socket))
-    }
-}
-
-#[cfg(all(unix, feature = "simulation"))]
-impl From<crate::simulation::Socket> for Movable {
-    fn from(socket: crate::simulation::Socket) -> Self {
-        Self::new(Watched::Simulated(socket))
     }
 }
 

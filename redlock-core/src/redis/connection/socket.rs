@@ -28,17 +28,10 @@ pub(super) enum Socket {
     Unix(UnixStream),
     #[cfg(feature = "tls")]
     Tls(Box<TlsStream<Movable>>),
-    #[cfg(feature = "simulation")]
-    Simulated(crate::simulation::Socket),
 }
 
 impl Socket {
     pub(super) async fn open(server: &Server) -> Result<Self, NodeError> {
-        #[cfg(feature = "simulation")]
-        if let Some(connecting) = crate::simulation::connect(&server.to_string()) {
-            let socket = connecting.await.map_err(|error| broken(&error))?;
-            return Ok(Self::Simulated(socket));
-        }
         match &server.endpoint {
             Endpoint::Tcp(host, port) => {
                 let stream = TcpStream::connect((host.as_str(), *port))
@@ -71,8 +64,6 @@ impl Socket {
             Self::Unix(stream) => stream,
             #[cfg(feature = "tls")]
             Self::Tls(stream) => &mut **stream,
-            #[cfg(feature = "simulation")]
-            Self::Simulated(socket) => socket,
         }
     }
 
@@ -93,8 +84,6 @@ impl Socket {
                 let socket = stream.get_ref().0.clone();
                 return (stream, Some(socket));
             }
-            #[cfg(feature = "simulation")]
-            Self::Simulated(socket) => Movable::from(socket),
         };
         (Box::new(socket.clone()), Some(socket))
     }
@@ -106,8 +95,6 @@ impl Socket {
             Self::Unix(stream) => Box::new(stream),
             #[cfg(feature = "tls")]
             Self::Tls(stream) => stream,
-            #[cfg(feature = "simulation")]
-            Self::Simulated(socket) => Box::new(socket),
         }
     }
 }
