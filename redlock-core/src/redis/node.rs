@@ -12,7 +12,6 @@ use super::address::{RedisAddress, Target};
 use super::cluster::Cluster;
 use super::multiplexed::ServerNode;
 use super::options::RedisOptions;
-use super::server::link::Link;
 
 /// One Redis server, or a Redis Cluster as one node. Dropping it ends its drivers, once all submitted
 /// operations have been sent.
@@ -23,7 +22,6 @@ pub struct RedisNode {
 }
 
 enum Service {
-    Server(Link),
     Multiplexed(ServerNode),
     Cluster(Cluster),
 }
@@ -48,11 +46,8 @@ impl RedisNode {
             Target::Cluster(seeds) => {
                 Service::Cluster(Cluster::start(&name, seeds.clone(), options, io))
             }
-            Target::Server(_) | Target::Sentinel(_) if !address.has_tls() => {
-                Service::Multiplexed(ServerNode::start(&name, &address, options, io))
-            }
             Target::Server(_) | Target::Sentinel(_) => {
-                Service::Server(Link::start(&name, &address, options, None, io))
+                Service::Multiplexed(ServerNode::start(&name, &address, options, io))
             }
         };
         Self {
@@ -69,7 +64,6 @@ impl RedisNode {
     /// Dropping the future has no effect.
     pub async fn settled(&self) {
         match &self.service {
-            Service::Server(link) => link.inbox.settled().await,
             Service::Multiplexed(server) => server.inbox.settled().await,
             Service::Cluster(cluster) => cluster.settled().await,
         }
@@ -96,7 +90,6 @@ impl Node for RedisNode {
 
     fn submit(&self, call: Arc<Call>, reply: Reply) {
         match &self.service {
-            Service::Server(link) => link.inbox.submit(call, reply),
             Service::Multiplexed(server) => server.inbox.submit(call, reply),
             Service::Cluster(cluster) => cluster.submit(call, reply),
         }
@@ -108,7 +101,6 @@ impl Node for RedisNode {
 
     fn drained(&self) -> bool {
         match &self.service {
-            Service::Server(link) => link.inbox.drained(),
             Service::Multiplexed(server) => server.inbox.drained(),
             Service::Cluster(cluster) => cluster.drained(),
         }
@@ -116,7 +108,6 @@ impl Node for RedisNode {
 
     fn watch(&self, watch: Watch) {
         match &self.service {
-            Service::Server(link) => link.tracking.watch(watch),
             Service::Multiplexed(server) => server.inbox.watch(watch),
             Service::Cluster(cluster) => cluster.watch(watch),
         }
@@ -124,7 +115,6 @@ impl Node for RedisNode {
 
     fn status(&self) -> NodeStatus {
         match &self.service {
-            Service::Server(link) => link.inbox.status(),
             Service::Multiplexed(server) => server.inbox.status(),
             Service::Cluster(cluster) => cluster.status(),
         }
@@ -132,7 +122,6 @@ impl Node for RedisNode {
 
     fn health(&self) -> NodeHealth {
         let mut health = match &self.service {
-            Service::Server(link) => link.health(),
             Service::Multiplexed(server) => server.health(),
             Service::Cluster(cluster) => cluster.health(),
         };
@@ -142,7 +131,6 @@ impl Node for RedisNode {
 
     fn epoch(&self) -> u32 {
         match &self.service {
-            Service::Server(link) => link.inbox.epoch(),
             Service::Multiplexed(server) => server.inbox.epoch(),
             // The restart check does not cover a Cluster's masters.
             Service::Cluster(_) => 0,
@@ -151,7 +139,6 @@ impl Node for RedisNode {
 
     fn on_new_epoch(&self, listener: EpochListener) {
         match &self.service {
-            Service::Server(link) => link.inbox.on_new_epoch(listener),
             Service::Multiplexed(server) => server.inbox.on_new_epoch(listener),
             Service::Cluster(_) => {}
         }

@@ -6,10 +6,11 @@ mod server;
 use std::fmt;
 use std::sync::Arc;
 
-use ::redis::IntoConnectionInfo as _;
+use ::redis::{AsyncConnectionConfig, Client, ConnectionAddr, IntoConnectionInfo as _};
 
 use crate::model::invalid::Invalid;
 use redact::{may_be_split_password, redacted};
+use server::Given;
 pub(super) use server::{Endpoint, Login, Server, is_host, server_at};
 
 use super::tls::{Tls, TlsOptions};
@@ -58,7 +59,7 @@ impl RedisAddress {
     pub fn parse(url: &str) -> Result<Self, Invalid> {
         let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
         let tls = if scheme.starts_with("rediss") {
-            Some(Arc::new(Tls::system()?))
+            Some(Arc::new(Tls::load(TlsOptions::default())?))
         } else {
             None
         };
@@ -80,6 +81,38 @@ impl RedisAddress {
             }
         };
         Ok(Self { target })
+    }
+
+    /// The server of a user's own client, with the client's login, database and TLS. `config` may bring a provider of
+    /// credentials; its timeouts, limits and push sender are not used.
+    ///
+    /// # Errors
+    /// [`Invalid`] if the client needs TLS and the build has none, or if its kind of address is unknown.
+    ///
+    /// ```
+    /// # use redlock_core::redis::RedisAddress;
+    /// let client = redis::Client::open("redis://10.0.0.1:6379")?;
+    /// let address = RedisAddress::of_client(&client, None)?;
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn of_client(
+        client: &Client,
+        config: Option<AsyncConnectionConfig>,
+    ) -> Result<Self, Invalid> {
+        let info = client.get_connection_info();
+        if matches!(info.addr(), ConnectionAddr::TcpTls { .. }) {
+            // The crate takes the cryptography that this brings.
+            Tls::load(TlsOptions::default())?;
+        }
+        let server = Server::of(info, None);
+        let unknown = || Invalid::new("the client's kind of address is not supported");
+        let mut server = server.ok_or_else(unknown)?;
+        server.given = Some(Given {
+            info: info.clone(),
+            // A limit cannot be taken away, and a limit that is ever reached would change the order of commands.
+            config: config.unwrap_or_default().set_concurrency_limit(usize::MAX),
+        });
+        Ok(Self::of_server(server))
     }
 
     /// The same address, with TLS verified by `options`. All files are read, so that faults in them are
@@ -118,15 +151,6 @@ impl RedisAddress {
     /// True for the address of a Redis Cluster.
     pub fn is_cluster(&self) -> bool {
         matches!(self.target, Target::Cluster(_))
-    }
-
-    /// True if its servers are reached by TLS.
-    pub(super) fn has_tls(&self) -> bool {
-        match &self.target {
-            Target::Server(server) => server.tls.is_some(),
-            Target::Sentinel(sentinel) => sentinel.tls.is_some(),
-            Target::Cluster(seeds) => seeds.iter().any(|seed| seed.tls.is_some()),
-        }
     }
 
     /// The address of one server.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ::redis::{ConnectionAddr, ConnectionInfo};
+use ::redis::{AsyncConnectionConfig, ConnectionAddr, ConnectionInfo};
 
 use crate::redis::tls::Tls;
 
@@ -19,7 +19,25 @@ pub(in crate::redis) struct Server {
     pub(in crate::redis) login: Login,
     /// The TLS settings, if the connection uses TLS.
     pub(in crate::redis) tls: Option<Arc<Tls>>,
+    /// The settings of a user's own client, if the server is its.
+    pub(in crate::redis) given: Option<Given>,
 }
+
+/// The settings of a user's own client.
+#[derive(Clone)]
+pub(in crate::redis) struct Given {
+    pub(in crate::redis) info: ConnectionInfo,
+    pub(in crate::redis) config: AsyncConnectionConfig,
+}
+
+/// Two values with the same address are equal.
+impl PartialEq for Given {
+    fn eq(&self, other: &Self) -> bool {
+        self.info.addr() == other.info.addr()
+    }
+}
+
+impl Eq for Given {}
 
 /// The address at which a server listens.
 #[derive(Clone, PartialEq, Eq)]
@@ -46,7 +64,9 @@ impl Server {
     /// The server of a URL. `None` for a kind of address that this library does not support.
     pub(super) fn of(info: &ConnectionInfo, tls: Option<&Arc<Tls>>) -> Option<Self> {
         let endpoint = match info.addr() {
-            ConnectionAddr::Tcp(host, port) => Endpoint::Tcp(host.to_ascii_lowercase(), *port),
+            ConnectionAddr::Tcp(host, port) | ConnectionAddr::TcpTls { host, port, .. } => {
+                Endpoint::Tcp(host.to_ascii_lowercase(), *port)
+            }
             ConnectionAddr::Unix(path) => Endpoint::Unix(path.clone()),
             _ => return None,
         };
@@ -59,6 +79,7 @@ impl Server {
                 db: settings.db(),
             },
             tls: tls.map(Arc::clone),
+            given: None,
         })
     }
 }

@@ -6,9 +6,7 @@ use std::time::Duration;
 
 use crate::model::brief::Brief;
 use crate::node::{NodeError, NodeErrorKind};
-
-#[cfg(feature = "tls")]
-use super::tls::tls_error;
+use crate::redis::tls::tls_error;
 
 /// The detail if the server closed the connection.
 pub(in crate::redis) const CLOSED: &str = "the server closed the connection";
@@ -57,7 +55,6 @@ pub(in crate::redis) fn garbled() -> NodeError {
 
 /// `connection refused` rather than `Connection refused (os error 111)`.
 pub(in crate::redis) fn describe(error: &io::Error) -> String {
-    #[cfg(feature = "tls")]
     if let Some(reason) = tls_error(error) {
         return reason;
     }

@@ -1,13 +1,13 @@
-//! Makes a TLS connection.
+//! Makes a TLS connection to a server of a Cluster.
 
-use std::io;
 use std::sync::Arc;
 
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
-use tokio_rustls::rustls::pki_types::ServerName;
-use tokio_rustls::rustls::{CertificateError, Error};
+use tokio_rustls::rustls::pki_types::pem::PemObject as _;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto::ring};
 
 use crate::node::NodeError;
 use crate::redis::tls::Tls;
@@ -26,25 +26,31 @@ pub(super) async fn shake_hands(
     let name = ServerName::try_from(host.to_owned())
         .map_err(|_| not_connected("no certificate can be for this host name"))?;
     let options = Arc::clone(tls);
-    // A disk may be slow, and all nodes share this thread.
-    let trusted = tokio::task::spawn_blocking(move || options.trusted())
-        .await
-        .map_err(|_| not_connected("reading the certificates failed"))?;
-    let config = trusted.map_err(|invalid| not_connected(invalid.to_string()))?;
-    let shaken = TlsConnector::from(config).connect(name, Movable::from(socket));
+    let config = config(&options).ok_or_else(|| not_connected("TLS cannot be used"))?;
+    let shaken = TlsConnector::from(Arc::new(config)).connect(name, Movable::from(socket));
     shaken.await.map_err(|error| broken(&error))
 }
 
-/// `None` if the error is not one of TLS. The text has no time: the log omits a line that is the same as the last one.
-pub(super) fn tls_error(error: &io::Error) -> Option<String> {
-    let reason = match error.get_ref()?.downcast_ref::<Error>()? {
-        Error::InvalidCertificate(CertificateError::ExpiredContext { .. }) => {
-            "invalid peer certificate: it has expired".to_owned()
+fn config(tls: &Tls) -> Option<ClientConfig> {
+    let present = tls.present();
+    let mut roots = RootCertStore::empty();
+    match &present.root_cert {
+        Some(pem) => {
+            let found = CertificateDer::pem_slice_iter(pem).filter_map(Result::ok);
+            roots.add_parsable_certificates(found);
         }
-        Error::InvalidCertificate(CertificateError::NotValidYetContext { .. }) => {
-            "invalid peer certificate: it is not valid yet".to_owned()
+        None => {
+            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         }
-        error => error.to_string(),
+    }
+    let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .ok()?
+        .with_root_certificates(roots);
+    let Some(client) = present.client_tls else {
+        return Some(builder.with_no_client_auth());
     };
-    Some(format!("the TLS connection failed: {reason}"))
+    let chain = CertificateDer::pem_slice_iter(&client.client_cert).filter_map(Result::ok);
+    let key = PrivateKeyDer::from_pem_slice(&client.client_key).ok()?;
+    builder.with_client_auth_cert(chain.collect(), key).ok()
 }

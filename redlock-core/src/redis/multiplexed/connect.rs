@@ -21,6 +21,7 @@ use crate::redis::connection::handshake::{Allowed, InfoLevel};
 use crate::redis::connection::vetting::{Facts, vet_version};
 use crate::redis::protocol::scripts::{NEEDED, PERMISSIONS};
 use crate::redis::server::inbox::Inbox;
+use crate::redis::tls::provide_cryptography;
 
 use super::command::{script_call, unconnected, value, words};
 use super::wakeups::{Wakeups, changed};
@@ -43,21 +44,31 @@ pub(super) struct Connected {
 
 /// What the crate has to know to connect to `server`.
 pub(super) fn connection_info(server: &Server) -> Result<ConnectionInfo, NodeError> {
-    let address = match &server.endpoint {
-        Endpoint::Tcp(host, port) => ConnectionAddr::Tcp(host.clone(), *port),
-        Endpoint::Unix(path) => ConnectionAddr::Unix(path.clone()),
+    let info = match &server.given {
+        Some(given) => given.info.clone(),
+        None => described(server).map_err(|error| unconnected(&error))?,
+    };
+    if matches!(info.addr(), ConnectionAddr::TcpTls { .. }) {
+        provide_cryptography();
+    }
+    let settings = info.redis_settings().clone();
+    let settings = settings.set_protocol(ProtocolVersion::RESP3);
+    Ok(info.set_redis_settings(settings))
+}
+
+fn described(server: &Server) -> RedisResult<ConnectionInfo> {
+    let address = match (&server.endpoint, &server.tls) {
+        (Endpoint::Tcp(host, port), None) => ConnectionAddr::Tcp(host.clone(), *port),
+        (Endpoint::Tcp(host, port), Some(tls)) => tls.address(host, *port)?,
+        (Endpoint::Unix(path), _) => ConnectionAddr::Unix(path.clone()),
     };
     let login = &server.login;
     let mut settings = RedisConnectionInfo::default().set_db(login.db);
     if let Some(password) = &login.password {
         settings = settings.set_username(login.user()).set_password(password);
     }
-    let settings = settings
-        .set_protocol(ProtocolVersion::RESP3)
-        .set_skip_set_lib_name();
-    let info = address.into_connection_info();
-    let info = info.map_err(|error| unconnected(&error))?;
-    Ok(info.set_redis_settings(settings))
+    let info = address.into_connection_info()?;
+    Ok(info.set_redis_settings(settings.set_skip_set_lib_name()))
 }
 
 /// Connects, logs in, checks the server's version, and makes it remember the scripts.

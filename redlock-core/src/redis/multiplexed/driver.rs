@@ -160,7 +160,8 @@ impl Driver {
         let located = locate(&self.address, self.options.connect_timeout).await?;
         let info = connection_info(&located.server)?;
         let clock = self.io.environment().clock;
-        let config = AsyncConnectionConfig::new();
+        let given = located.server.given.as_ref();
+        let config = given.map_or_else(AsyncConnectionConfig::new, |given| given.config.clone());
         let connected = connect(info, config, &self.inbox, (info_level, prefix), clock).await;
         let connected = connected.map_err(|error| located.blame(error))?;
         self.vet(&located, &connected)?;

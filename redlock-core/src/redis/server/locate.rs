@@ -50,6 +50,7 @@ pub(in crate::redis) async fn locate(
                     endpoint: named.endpoint.clone(),
                     login: sentinel.login.clone(),
                     tls: sentinel.tls.clone(),
+                    given: None,
                 },
                 named: Some(named),
             })

@@ -8,10 +8,10 @@ mod absent;
 mod files;
 mod options;
 #[cfg(feature = "tls")]
-mod secure;
+mod present;
 
 #[cfg(not(feature = "tls"))]
-pub(super) use absent::Tls;
+pub(super) use absent::{Tls, provide_cryptography, tls_error};
 pub use options::TlsOptions;
 #[cfg(feature = "tls")]
-pub(super) use secure::Tls;
+pub(super) use present::{Tls, provide_cryptography, tls_error};
