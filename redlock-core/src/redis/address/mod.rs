@@ -107,11 +107,11 @@ impl RedisAddress {
         let server = Server::of(info, None);
         let unknown = || Invalid::new("the client's kind of address is not supported");
         let mut server = server.ok_or_else(unknown)?;
-        server.given = Some(Given {
+        server.given = Some(Arc::new(Given {
             info: info.clone(),
             // A limit cannot be taken away, and a limit that is ever reached would change the order of commands.
             config: config.unwrap_or_default().set_concurrency_limit(usize::MAX),
-        });
+        }));
         Ok(Self::of_server(server))
     }
 

@@ -20,7 +20,7 @@ pub(in crate::redis) struct Server {
     /// The TLS settings, if the connection uses TLS.
     pub(in crate::redis) tls: Option<Arc<Tls>>,
     /// The settings of a user's own client, if the server is its.
-    pub(in crate::redis) given: Option<Given>,
+    pub(in crate::redis) given: Option<Arc<Given>>,
 }
 
 /// The settings of a user's own client.
