@@ -15,14 +15,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use redis::{AsyncConnectionConfig, Client};
 use redlock_core::Settings;
+use redlock_core::redis::RedisAddress;
 use redlock_core::waiting::Handover;
 
 pub use redlock_core::redis::Vetting;
 pub use redlock_core::restart_check::RestartCheck;
 
-pub use pool::PoolUrl;
-pub(crate) use pool::{PoolAddress, PoolSettings};
+pub(crate) use pool::{PoolAddress, PoolSettings, PoolSource};
 pub use site::SiteConfig;
 pub(crate) use site::SiteConfigs;
 
@@ -49,7 +50,7 @@ const DEFAULT_FILE: &str = "redlock.toml";
 /// ```
 #[derive(Clone)]
 pub struct Config {
-    pub(crate) pools: BTreeMap<String, PoolUrl>,
+    pub(crate) pools: BTreeMap<String, PoolSource>,
     pub(crate) pool_settings: BTreeMap<String, PoolSettings>,
     pub(crate) restart_check: Option<RestartCheck>,
     pub(crate) default_pools: Option<Vec<String>>,
@@ -203,7 +204,29 @@ impl Config {
     /// ```
     #[must_use]
     pub fn pool(mut self, name: impl Into<String>, url: impl Into<String>) -> Self {
-        self.pools.insert(name.into(), PoolUrl::new(url));
+        let url = PoolSource::Url(url.into());
+        self.pools.insert(name.into(), url);
+        self
+    }
+
+    /// Adds the server of a client of your own, with the client's login, database and TLS. The library makes its own
+    /// connections to it. `config` brings a credentials provider, or another resolver of names; its timeouts, limits
+    /// and push sender are not used. See [the guide](crate::guide::operate::your_own_client).
+    ///
+    /// ```
+    /// let client = redis::Client::open("redis://10.0.0.1:6379")?;
+    /// let config = redlock_runtime::Config::new().pool_with("a", &client, None);
+    /// # Ok::<_, redis::RedisError>(())
+    /// ```
+    #[must_use]
+    pub fn pool_with(
+        mut self,
+        name: impl Into<String>,
+        client: &Client,
+        config: Option<AsyncConnectionConfig>,
+    ) -> Self {
+        let address = RedisAddress::of_client(client, config);
+        self.pools.insert(name.into(), PoolSource::Client(address));
         self
     }
 

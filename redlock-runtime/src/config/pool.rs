@@ -1,4 +1,4 @@
-//! A pool's URL.
+//! Where a pool is, and its settings.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -10,15 +10,21 @@ use serde::Deserialize;
 use super::Config;
 use crate::text::{Name, did_you_mean};
 
-/// A pool's URL, with its password if it has one. `Debug` shows the server only.
-///
-/// ```
-/// let config = redlock_runtime::Config::new().pool("a", "redis://:secret@10.0.0.1:6379");
-/// assert!(!format!("{config:?}").contains("secret"));
-/// ```
-#[derive(Clone, PartialEq, Eq, Deserialize)]
-#[serde(transparent)]
-pub struct PoolUrl(String);
+/// Where a pool is. `Debug` shows the server only.
+#[derive(Clone, Deserialize)]
+#[serde(from = "String")]
+pub(crate) enum PoolSource {
+    /// A URL, with its password if it has one.
+    Url(String),
+    /// The server of a user's own client.
+    Client(Result<RedisAddress, Invalid>),
+}
+
+impl From<String> for PoolSource {
+    fn from(url: String) -> Self {
+        Self::Url(url)
+    }
+}
 
 /// The longest name of a `memory://` store, in bytes.
 const LONGEST_STORE: usize = 64;
@@ -55,14 +61,14 @@ pub(crate) enum PoolAddress {
     Redis(RedisAddress),
 }
 
-impl PoolUrl {
-    pub(crate) fn new(url: impl Into<String>) -> Self {
-        Self(url.into())
-    }
-
+impl PoolSource {
     pub(crate) fn address(&self) -> Result<PoolAddress, Invalid> {
-        match self.0.strip_prefix("memory://") {
-            None => RedisAddress::parse(&self.0).map(PoolAddress::Redis),
+        let url = match self {
+            Self::Url(url) => url,
+            Self::Client(address) => return address.clone().map(PoolAddress::Redis),
+        };
+        match url.strip_prefix("memory://") {
+            None => RedisAddress::parse(url).map(PoolAddress::Redis),
             Some("") => Err(Invalid::new(
                 "`memory://` names no store; write memory://name",
             )),
@@ -203,11 +209,11 @@ impl Config {
     }
 }
 
-impl fmt::Debug for PoolUrl {
+impl fmt::Debug for PoolSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.address() {
-            Ok(address) => write!(f, "PoolUrl({})", address.server()),
-            Err(_) => f.write_str("PoolUrl(not valid)"),
+            Ok(address) => f.write_str(&address.server()),
+            Err(_) => f.write_str("not valid"),
         }
     }
 }

@@ -7,7 +7,7 @@ use redlock_core::{MemoryNode, Resource};
 
 use super::TestLocks;
 use super::acquisition::covers;
-use crate::config::{Config, PoolUrl};
+use crate::config::{Config, PoolSource};
 use crate::site::sites;
 use crate::text::spelled;
 
@@ -161,7 +161,7 @@ pub(super) fn in_memory(mut config: Config) -> Config {
     // Their URLs are for variables that a test does not have.
     for name in std::mem::take(&mut config.pool_settings).into_keys() {
         let pool = config.pools.entry(name);
-        pool.or_insert_with(|| PoolUrl::new(""));
+        pool.or_insert_with(|| PoolSource::Url(String::new()));
     }
     if config.pools.is_empty() {
         let defaults = config.default_pools.get_or_insert_with(|| {
@@ -177,11 +177,13 @@ pub(super) fn in_memory(mut config: Config) -> Config {
                     .map(|&name| name.to_owned()),
             );
         }
-        let pools = names.into_iter().map(|name| (name, PoolUrl::new("")));
+        let pools = names
+            .into_iter()
+            .map(|name| (name, PoolSource::Url(String::new())));
         config.pools = pools.collect();
     }
     for (name, url) in &mut config.pools {
-        *url = PoolUrl::new(format!("memory://{name}"));
+        *url = PoolSource::Url(format!("memory://{name}"));
     }
     // A test program has some of the service's functions. Settings of the others have no effect
     // here.

@@ -9,7 +9,7 @@ use redlock_core::redis::Vetting;
 use super::file::{File, Pool, RestartChecks};
 use super::keys::{self, OF_A_POOL};
 use super::layer::{OF_A_SITE, PARAMETERS, names};
-use super::pool::PoolUrl;
+use super::pool::PoolSource;
 use crate::parameters::{Value as _, number, one_of};
 use crate::text::{Name, did_you_mean, nearest};
 
@@ -147,7 +147,8 @@ fn set(file: &mut File, name: &str, value: &str) -> Result<(), String> {
 fn set_of_pool(file: &mut File, pool: String, key: &str, value: &str) -> Result<(), String> {
     match key {
         "url" => {
-            file.pools.insert(pool, Pool::at(PoolUrl::new(value)));
+            file.pools
+                .insert(pool, Pool::at(PoolSource::Url(value.into())));
         }
         "vetting" => {
             let choices = [("refuse", Vetting::Refuse), ("warn", Vetting::Warn)];

@@ -90,7 +90,7 @@ fn a_variable_reaches_the_pool_that_the_file_spells_otherwise() {
         .unwrap();
     assert_eq!(config.pools.keys().collect::<Vec<_>>(), ["EU-West"]);
     assert!(config.pool_settings.keys().eq(["EU-West"]));
-    assert_eq!(format!("{:?}", config.pools["EU-West"]), "PoolUrl(h:2)");
+    assert_eq!(format!("{:?}", config.pools["EU-West"]), "h:2");
 }
 
 #[test]

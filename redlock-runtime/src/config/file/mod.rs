@@ -10,7 +10,7 @@ use serde::Deserialize;
 use toml::de::DeTable;
 
 use super::layer::Layer;
-use super::pool::{PoolSettings, PoolUrl};
+use super::pool::{PoolSettings, PoolSource};
 use super::{Config, keys};
 use crate::parameters::given;
 
@@ -46,7 +46,7 @@ pub(super) struct File {
 pub(super) struct Pool {
     /// `None` if a variable has the URL, because of the password in it.
     #[serde(default)]
-    pub(super) url: Option<PoolUrl>,
+    pub(super) url: Option<PoolSource>,
     #[serde(default)]
     pub(super) vetting: Option<Vets>,
     #[serde(default)]
@@ -61,7 +61,7 @@ pub(super) struct Pool {
 
 impl Pool {
     /// An error without details: its place only.
-    pub(super) fn at(url: PoolUrl) -> Self {
+    pub(super) fn at(url: PoolSource) -> Self {
         Self {
             url: Some(url),
             vetting: None,
