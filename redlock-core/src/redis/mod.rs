@@ -29,7 +29,6 @@ mod multiplexed;
 pub(crate) mod node;
 mod options;
 mod protocol;
-mod sentinel;
 mod server;
 mod tls;
 mod tracking;

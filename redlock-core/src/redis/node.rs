@@ -42,13 +42,10 @@ impl RedisNode {
         // The append-only file of a promoted replica lacks the writes that the replica lacked.
         options.trust_aof &= !address.fails_over();
         let address = Arc::new(address);
-        let service = match &address.target {
-            Target::Cluster(seeds) => {
-                Service::Cluster(Cluster::start(&name, seeds.clone(), options, io))
-            }
-            Target::Server(_) | Target::Sentinel(_) => {
-                Service::Multiplexed(ServerNode::start(&name, &address, options, io))
-            }
+        let service = if let Target::Cluster(seeds) = &address.target {
+            Service::Cluster(Cluster::start(&name, seeds.clone(), options, io))
+        } else {
+            Service::Multiplexed(ServerNode::start(&name, &address, options, io))
         };
         Self {
             name,

@@ -37,20 +37,23 @@ impl Puppet {
     }
 }
 
-/// Whoever asks waits for each answer before the next question.
+/// Answers every question that has come, in its order.
 async fn answer(mut stream: TcpStream, names: Arc<Mutex<(u16, u32)>>) {
     let mut question = [0; 4096];
     while let Ok(length @ 1..) = stream.read(&mut question).await {
         let (port, epoch) = *names.lock().unwrap();
         let text = String::from_utf8_lossy(&question[..length]);
-        let words = match () {
-            () if text.contains("GET-MASTER") => vec!["127.0.0.1".into(), port.to_string()],
-            () if text.contains("SENTINEL") => vec!["config-epoch".into(), epoch.to_string()],
-            () => Vec::new(),
-        };
         let bulk = |word: &String| format!("${}\r\n{word}\r\n", word.len());
-        let bulks: String = words.iter().map(bulk).collect();
-        let reply = format!("*{}\r\n{bulks}", words.len());
+        let greeting = text.contains("HELLO").then(|| "%0\r\n".to_owned());
+        let answers = text.split("SENTINEL\r\n").skip(1).map(|question| {
+            let words = if question.contains("GET-MASTER") {
+                ["127.0.0.1".into(), port.to_string()]
+            } else {
+                ["config-epoch".into(), epoch.to_string()]
+            };
+            format!("*2\r\n{}", words.iter().map(bulk).collect::<String>())
+        });
+        let reply: String = greeting.into_iter().chain(answers).collect();
         if stream.write_all(reply.as_bytes()).await.is_err() {
             return;
         }

@@ -10,8 +10,10 @@ use ::redis::{AsyncConnectionConfig, Client, ConnectionAddr, IntoConnectionInfo 
 
 use crate::model::invalid::Invalid;
 use redact::{may_be_split_password, redacted};
+#[cfg(feature = "sentinel")]
+pub(super) use server::is_host;
+pub(super) use server::{Endpoint, Login, Server, server_at};
 use server::Given;
-pub(super) use server::{Endpoint, Login, Server, is_host, server_at};
 
 use super::tls::{Tls, TlsOptions};
 
@@ -27,12 +29,14 @@ pub(super) enum Target {
     /// One server.
     Server(Server),
     /// The master that the sentinels name.
+    #[cfg(feature = "sentinel")]
     Sentinel(Sentinel),
     /// A Redis Cluster. Each of these servers knows all of it.
     Cluster(Vec<Server>),
 }
 
 /// A master that may move, and the sentinels that know its address.
+#[cfg(feature = "sentinel")]
 #[derive(Clone)]
 pub(super) struct Sentinel {
     /// At least one sentinel, with the login for sentinels.
@@ -69,7 +73,15 @@ impl RedisAddress {
                 let plain = if tls.is_some() { "redis" } else { scheme };
                 Target::Server(server(url, &format!("{plain}://{rest}"), tls)?)
             }
+            #[cfg(feature = "sentinel")]
             "redis+sentinel" | "rediss+sentinel" => Target::Sentinel(sentinel(url, rest, tls)?),
+            #[cfg(not(feature = "sentinel"))]
+            "redis+sentinel" | "rediss+sentinel" => {
+                return Err(Invalid::new(
+                    "redis+sentinel:// needs Sentinel, which this build leaves out; enable the \
+                     feature `sentinel` of `redlock-runtime`",
+                ));
+            }
             "redis+cluster" | "rediss+cluster" => Target::Cluster(cluster(url, rest, tls)?),
             _ => {
                 return Err(Invalid::new(format!(
@@ -127,6 +139,7 @@ impl RedisAddress {
         }
         let mut tls_fields: Vec<&mut Option<Arc<Tls>>> = match &mut self.target {
             Target::Server(server) => vec![&mut server.tls],
+            #[cfg(feature = "sentinel")]
             Target::Sentinel(sentinel) => sentinel
                 .sentinels
                 .iter_mut()
@@ -165,6 +178,7 @@ impl RedisAddress {
     pub fn server(&self) -> String {
         match &self.target {
             Target::Server(server) => server.to_string(),
+            #[cfg(feature = "sentinel")]
             Target::Sentinel(Sentinel {
                 sentinels, master, ..
             }) => {
@@ -250,6 +264,7 @@ fn cluster(url: &str, rest: &str, tls: Option<&Arc<Tls>>) -> Result<Vec<Server>,
         .collect()
 }
 
+#[cfg(feature = "sentinel")]
 fn sentinel(url: &str, rest: &str, tls: Option<&Arc<Tls>>) -> Result<Sentinel, Invalid> {
     let wrong = |what: &str| {
         Invalid::new(format!(
@@ -302,6 +317,7 @@ fn sentinel(url: &str, rest: &str, tls: Option<&Arc<Tls>>) -> Result<Sentinel, I
     })
 }
 
+#[cfg(feature = "sentinel")]
 fn has_port(host: &str) -> bool {
     let behind_brackets = host.rsplit_once(']').map_or(host, |(_, rest)| rest);
     behind_brackets.contains(':')

@@ -22,7 +22,9 @@ fn good_urls_name_their_server() {
             "the cluster of h1:6379, h2:2",
         ),
     ] {
-        if url.starts_with("rediss") && !cfg!(feature = "tls") {
+        if (url.starts_with("rediss") && !cfg!(feature = "tls"))
+            || (url.contains("+sentinel") && !cfg!(feature = "sentinel"))
+        {
             continue;
         }
         assert_eq!(RedisAddress::parse(url).unwrap().server(), server);
@@ -84,6 +86,14 @@ fn without_tls_its_urls_are_refused_with_the_feature_that_has_it() {
     }
 }
 
+#[cfg(not(feature = "sentinel"))]
+#[test]
+fn without_sentinel_its_urls_are_refused_with_the_feature_that_has_it() {
+    let error = RedisAddress::parse("redis+sentinel://h/shop").unwrap_err();
+    let error = error.to_string();
+    assert!(error.contains("feature `sentinel`"), "{error}");
+}
+
 #[test]
 fn tls_options_of_a_url_without_tls_are_refused() {
     let options = TlsOptions {
@@ -92,6 +102,7 @@ fn tls_options_of_a_url_without_tls_are_refused() {
     };
     for url in [
         "redis://h",
+        #[cfg(feature = "sentinel")]
         "redis+sentinel://h/shop",
         "redis+cluster://h",
         "unix:///s",
@@ -103,6 +114,7 @@ fn tls_options_of_a_url_without_tls_are_refused() {
     }
 }
 
+#[cfg(feature = "sentinel")]
 #[test]
 fn a_masters_login_is_not_that_of_its_sentinels() {
     let url = "redis+sentinel://app:one@h1:1,h2/shop/3?sentinel_user=watch&sentinel_pass=t%20wo";

@@ -139,7 +139,7 @@ async fn dial(
         .map_err(|error| unconnected(&error))
 }
 
-async fn open(
+pub(super) async fn open(
     info: ConnectionInfo,
     config: &AsyncConnectionConfig,
 ) -> RedisResult<MultiplexedConnection> {
@@ -283,7 +283,7 @@ fn served(answer: Value) -> Result<Value, String> {
 }
 
 /// The names and values of a flat list.
-fn pairs(value: &Value) -> impl Iterator<Item = (&[u8], &[u8])> {
+pub(super) fn pairs(value: &Value) -> impl Iterator<Item = (&[u8], &[u8])> {
     let words = match value {
         Value::List(words) => &words[..],
         _ => &[],

@@ -5,8 +5,8 @@
 //! that stands still is not left, so that nothing which lies in its connection is written later than what the next
 //! connection carries: the node votes no until the home goes on.
 
-use std::future::{Future, poll_fn};
-use std::pin::pin;
+use std::future::{Future, pending, poll_fn};
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
@@ -20,17 +20,19 @@ use crate::env::io_thread::IoThread;
 use crate::model::brief::Brief;
 use crate::node::NodeError;
 use crate::node::log::log_node;
-use crate::redis::address::RedisAddress;
+use crate::redis::address::{RedisAddress, Server, Target};
 use crate::redis::connection::backoff::{Backoff, HasEnded, LONGEST_PAUSE};
 use crate::redis::connection::errors::not_connected;
 use crate::redis::connection::handshake::InfoLevel;
 use crate::redis::options::RedisOptions;
 use crate::redis::server::inbox::Inbox;
-use crate::redis::server::locate::{Located, locate};
 use crate::redis::server::restart_check::ServerCheck;
 
 use super::actor::{Actor, ConnectionEnd};
 use super::connect::{Connected, connect, connection_info};
+
+/// Completes once the server is no longer the node's, with the reason.
+pub(super) type Moved<'a> = Pin<Box<dyn Future<Output = NodeError> + Send + 'a>>;
 
 /// What keeps a node connected.
 pub(super) struct Driver {
@@ -76,13 +78,13 @@ impl Driver {
         let mut logged = String::new();
         loop {
             match self.connect().await {
-                Ok((located, connected)) => {
+                Ok((server, moved, connected)) => {
                     log_node!(
                         self.inbox.log,
                         info,
                         "",
                         "node connected",
-                        server = %self.address, at = %located.server
+                        server = %self.address, at = %server
                     );
                     logged.clear();
                     let answers = self.inbox.metrics.answers();
@@ -95,7 +97,7 @@ impl Driver {
                         server_check,
                         fails_over,
                     );
-                    match actor.await {
+                    match serve(actor, moved).await {
                         ConnectionEnd::Dropped => return,
                         ConnectionEnd::Broken(error) => self.log(&error, &mut logged),
                     }
@@ -138,7 +140,7 @@ impl Driver {
     }
 
     /// Connects to a server that may vote, by all that it tells of itself.
-    async fn connect(&self) -> Result<(Located, Connected), NodeError> {
+    async fn connect(&self) -> Result<(Server, Moved<'_>, Connected), NodeError> {
         let timeout = self.options.connect_timeout;
         let connecting = self.find_and_connect();
         let late = || not_connected(format!("no connection within {}", Brief(timeout)));
@@ -150,30 +152,46 @@ impl Driver {
         made.await
     }
 
-    async fn find_and_connect(&self) -> Result<(Located, Connected), NodeError> {
+    async fn find_and_connect(&self) -> Result<(Server, Moved<'_>, Connected), NodeError> {
         let info_level = match (&self.server_check, self.options.trust_aof) {
             (None, _) => InfoLevel::None,
             (Some(_), false) => InfoLevel::Info,
             (Some(_), true) => InfoLevel::Persistence,
         };
         let prefix = self.options.key_prefix();
-        let located = locate(&self.address, self.options.connect_timeout).await?;
-        let info = connection_info(&located.server)?;
+        let (server, moved): (_, Moved<'_>) = match &self.address.target {
+            Target::Server(server) => (server.clone(), Box::pin(pending())),
+            #[cfg(feature = "sentinel")]
+            Target::Sentinel(sentinel) => {
+                super::sentinel::master(sentinel, &self.inbox, &self.options).await?
+            }
+            Target::Cluster(_) => {
+                let detail = "the address is that of a Redis Cluster, and not of one server";
+                return Err(not_connected(detail));
+            }
+        };
+        let info = connection_info(&server)?;
         let clock = self.io.environment().clock;
-        let given = located.server.given.as_ref();
+        let given = server.given.as_ref();
         let config = given.map_or_else(AsyncConnectionConfig::new, |given| given.config.clone());
         let connected = connect(info, config, &self.inbox, (info_level, prefix), clock).await;
-        let connected = connected.map_err(|error| located.blame(error))?;
-        self.vet(&located, &connected)?;
-        Ok((located, connected))
+        let connected = connected.map_err(|error| {
+            if self.address.fails_over() {
+                // The node's address does not show which server it is.
+                return NodeError::unsent(error.kind(), format!("master {server}: {error}"));
+            }
+            error
+        })?;
+        self.vet(&server, &connected)?;
+        Ok((server, moved, connected))
     }
 
     /// Refuses a server that a lock cannot rely on.
-    fn vet(&self, located: &Located, connected: &Connected) -> Result<(), NodeError> {
+    fn vet(&self, server: &Server, connected: &Connected) -> Result<(), NodeError> {
         let (facts, pool) = (&connected.facts, &self.inbox.log.pool);
         if self.address.fails_over() && facts.is_replica() {
             // Not refused: this server is being promoted, or another one is.
-            let detail = format!("the sentinels name {}, which is a replica", located.server);
+            let detail = format!("the sentinels name {server}, which is a replica");
             return Err(not_connected(detail));
         }
         let Some(server_check) = &self.server_check else {
@@ -199,6 +217,15 @@ impl Driver {
         })
         .await
     }
+}
+
+/// Serves a connection until it breaks, the node was dropped, or another server is the node's.
+async fn serve(mut actor: Actor, mut moved: Moved<'_>) -> ConnectionEnd {
+    poll_fn(|context| match Pin::new(&mut actor).poll(context) {
+        Poll::Pending => moved.as_mut().poll(context).map(|error| actor.end(error)),
+        ended @ Poll::Ready(_) => ended,
+    })
+    .await
 }
 
 impl AtHome {

@@ -9,6 +9,8 @@ mod driver;
 mod many;
 mod owed;
 mod probe;
+#[cfg(feature = "sentinel")]
+mod sentinel;
 mod wakeups;
 mod watchdog;
 

@@ -53,7 +53,6 @@ impl Link {
         let driver = Driver {
             address: Arc::clone(address),
             inbox: Arc::clone(&inbox),
-            tracking: Arc::clone(&tracking),
             options: Arc::new(options),
             server_check,
             // Keeps the thread alive until the last release has been sent.

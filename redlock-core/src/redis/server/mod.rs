@@ -4,7 +4,6 @@
 pub(super) mod driver;
 pub(super) mod inbox;
 pub(super) mod link;
-pub(super) mod locate;
 pub(super) mod metrics;
 pub(super) mod refusals;
 pub(super) mod restart_check;

@@ -7,7 +7,6 @@ pub(super) mod keys;
 use std::future::{Future as _, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -20,7 +19,7 @@ use crate::model::brief::Brief;
 use crate::node::NodeError;
 use crate::node::watch::Watch;
 
-use super::address::{Endpoint, Login, RedisAddress, Server, Target};
+use super::address::{Login, RedisAddress, Server, Target};
 use super::connection::backoff::{Backoff, HasEnded, LONGEST_PAUSE};
 use super::connection::errors::not_connected;
 use super::connection::handshake::dial;
@@ -45,8 +44,6 @@ pub(super) struct KeyTracking {
     times: TrackingTimes,
     /// The thread of the task, and the clock for remaining times.
     io: IoThread,
-    /// True if the connection may no longer be to the node's server.
-    has_moved: AtomicBool,
     state: Mutex<TrackingState>,
 }
 
@@ -71,10 +68,6 @@ struct TrackingState {
     refused_until: Option<Instant>,
     /// The reason of the last logged refusal. Each reason gets one line.
     logged: String,
-    /// The node's server, while the node is connected and if its server may change.
-    node_at: Option<Server>,
-    /// The address of the task's present or last connection.
-    goes_to: Option<Endpoint>,
     has_ended: bool,
 }
 
@@ -95,7 +88,6 @@ impl KeyTracking {
                 idle: options.watch_idle.min(LONGEST_IDLE),
             },
             io,
-            has_moved: AtomicBool::new(false),
             state: Mutex::default(),
         }
     }
@@ -144,36 +136,6 @@ impl KeyTracking {
         }
     }
 
-    /// Tells the task that the node has left its server: a connection to that server is made again.
-    pub(super) fn node_has_left(&self) {
-        let task = {
-            let mut state = self.state.lock();
-            state.node_at = None;
-            self.has_moved.store(true, Ordering::Release);
-            state.task.take()
-        };
-        if let Some(task) = task {
-            task.wake();
-        }
-    }
-
-    /// Tells the task that the node is connected to `server`: a connection to another server is made
-    /// again.
-    pub(super) fn node_is_at(&self, server: &Server) {
-        let task = {
-            let mut state = self.state.lock();
-            state.node_at = Some(server.clone());
-            if state.goes_to.as_ref() == Some(&server.endpoint) {
-                return;
-            }
-            self.has_moved.store(true, Ordering::Release);
-            state.task.take()
-        };
-        if let Some(task) = task {
-            task.wake();
-        }
-    }
-
     // The task's side.
 
     /// Moves new watches into `taken`, which is empty. Stores the waker.
@@ -197,18 +159,12 @@ impl KeyTracking {
         Ok((stream, server.login))
     }
 
-    /// The server to connect to. If the address does not name it, it is the server that the node is
-    /// connected to. A caller that heard of a released lock from another server, or before the node is
-    /// connected, would try in vain.
+    /// The server to connect to.
     fn aim(&self) -> Result<Server, NodeError> {
-        let mut state = self.state.lock();
-        self.has_moved.store(false, Ordering::Release);
-        let server = match &self.address.target {
-            Target::Server(server) => Some(server.clone()),
-            Target::Sentinel(_) | Target::Cluster(_) => state.node_at.clone(),
+        let Target::Server(server) = &self.address.target else {
+            return Err(not_connected("the address is not that of one server"));
         };
-        state.goes_to = server.as_ref().map(|server| server.endpoint.clone());
-        server.ok_or_else(|| not_connected("the node is not connected"))
+        Ok(server.clone())
     }
 
     /// Records that the server does not tell of keys. Waiting callers rely on their own pauses, and so
@@ -303,8 +259,7 @@ impl TrackingTask {
         self.has_left
     }
 
-    /// Takes new watches while there is no connection. True if the node was dropped. Returns early if
-    /// the node has moved, as a connection may be possible then.
+    /// Takes new watches while there is no connection. True if the node was dropped.
     async fn has_ended_within(&self, pause: Duration, tracked: &mut TrackedKeys) -> bool {
         let mut pause = pin!(tokio::time::sleep(pause));
         let mut taken = Vec::new();
@@ -315,9 +270,6 @@ impl TrackingTask {
             }
             match ended {
                 HasEnded(true) => Poll::Ready(true),
-                HasEnded(false) if self.tracking.has_moved.load(Ordering::Acquire) => {
-                    Poll::Ready(false)
-                }
                 HasEnded(false) => pause.as_mut().poll(context).map(|()| false),
             }
         })

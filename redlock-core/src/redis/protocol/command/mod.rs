@@ -91,10 +91,5 @@ pub(in crate::redis) fn is_marker_gone(value: &wire::Value<'_>) -> bool {
     matches!(value, wire::Value::Error(text) if text.starts_with(b"NOMARKER"))
 }
 
-/// True if the server answered that it is a replica, and wrote nothing.
-pub(in crate::redis) fn is_of_replica(value: &wire::Value<'_>) -> bool {
-    matches!(value, wire::Value::Error(text) if text.starts_with(b"READONLY") || text.starts_with(b"MASTERDOWN"))
-}
-
 #[cfg(test)]
 mod tests;

@@ -13,23 +13,19 @@ use crate::env::io_thread::IoThread;
 use crate::model::brief::Brief;
 use crate::node::log::log_node;
 use crate::node::{NodeError, NodeErrorKind};
-use crate::redis::address::RedisAddress;
+use crate::redis::address::{RedisAddress, Server, Target};
 use crate::redis::connection::backoff::{Backoff, HasEnded, LONGEST_PAUSE};
 use crate::redis::connection::errors::not_connected;
 use crate::redis::connection::handshake::{Connected, InfoLevel, connect};
 use crate::redis::options::RedisOptions;
-use crate::redis::tracking::KeyTracking;
 
 use super::inbox::Inbox;
-use super::locate::{Located, locate, moved};
 use super::restart_check::ServerCheck;
 use super::serve::{ConnectionEnd, Serve, Serving};
 
 pub(super) struct Driver {
     pub(super) address: Arc<RedisAddress>,
     pub(super) inbox: Arc<Inbox>,
-    /// Is told the node's address, and when the node leaves a server that may still tell of keys.
-    pub(super) tracking: Arc<KeyTracking>,
     pub(super) options: Arc<RedisOptions>,
     /// The node's restart check, if the node belongs to a checked set.
     pub(super) server_check: Option<Arc<Mutex<ServerCheck>>>,
@@ -44,9 +40,6 @@ impl Driver {
             .await
             .is_none()
         {
-            if self.address.fails_over() {
-                self.tracking.node_has_left();
-            }
             self.unreachable();
             let detail = "the node's driver panicked, and starts again";
             self.inbox.close(&not_connected(detail), Vec::new());
@@ -64,25 +57,19 @@ impl Driver {
         let mut logged = String::new();
         loop {
             match self.connect().await {
-                Ok((located, connected)) => {
+                Ok((server, connected)) => {
                     log_node!(
                         self.inbox.log,
                         info,
                         "",
                         "node connected",
-                        server = %self.address, at = %located.server
+                        server = %self.address, at = %server
                     );
                     logged.clear();
-                    if self.address.fails_over() {
-                        self.tracking.node_is_at(&located.server);
-                    }
                     let answers = self.inbox.metrics.answers();
-                    match self.serve(&located, connected).await {
+                    match self.serve(connected).await {
                         ConnectionEnd::Dropped => return,
                         ConnectionEnd::Broken(error) => self.log(&error, &mut logged),
-                    }
-                    if self.address.fails_over() {
-                        self.tracking.node_has_left();
                     }
                     self.unreachable();
                     if self.inbox.metrics.answers() != answers {
@@ -102,20 +89,11 @@ impl Driver {
         }
     }
 
-    /// Serves the connection until it ends, or until sentinels name another server.
-    async fn serve(&mut self, located: &Located, connected: Connected) -> ConnectionEnd {
+    /// Serves the connection until it ends.
+    async fn serve(&mut self, connected: Connected) -> ConnectionEnd {
         let server_check = self.server_check.as_ref();
-        let mut serve = Serve::new(connected, &self.inbox, &self.options, server_check);
-        if !self.address.fails_over() {
-            return Serving::new(serve).await;
-        }
-        serve.leave_a_replica();
-        let mut serve = Serving::new(serve);
-        tokio::select! {
-            biased;
-            ended = &mut serve => ended,
-            error = moved(&self.address, located, &self.inbox, &self.options) => serve.end(error),
-        }
+        let serve = Serve::new(connected, &self.inbox, &self.options, server_check);
+        Serving::new(serve).await
     }
 
     fn log(&self, error: &NodeError, logged: &mut String) {
@@ -139,7 +117,7 @@ impl Driver {
     }
 
     /// Connects to a server that may vote, by all that it tells of itself.
-    async fn connect(&mut self) -> Result<(Located, Connected), NodeError> {
+    async fn connect(&mut self) -> Result<(Server, Connected), NodeError> {
         let timeout = self.options.connect_timeout;
         let part = self.inbox.part();
         let info_level = match (&self.server_check, self.options.trust_aof) {
@@ -152,25 +130,17 @@ impl Driver {
         let prefix = checked_set.map_or(&b""[..], |checked_set| checked_set.key_prefix());
         let until = Instant::now() + timeout;
         let late = || not_connected(format!("no connection within {}", Brief(timeout)));
-        let located = timeout_at(until, locate(&self.address, timeout)).await;
-        let located = located.unwrap_or_else(|_| Err(late()))?;
-        let connecting = connect(&located.server, info_level, prefix);
+        let Target::Server(server) = &self.address.target else {
+            return Err(not_connected("the address is not that of one server"));
+        };
+        let connecting = connect(server, info_level, prefix);
         let connected = timeout_at(until, connecting).await;
         let connected = connected.unwrap_or_else(|_| Err(late()));
-        let connected = connected.map_err(|error| located.blame(error))?;
+        let connected = connected?;
         let (facts, pool) = (&connected.facts, &self.inbox.log.pool);
-        if self.address.fails_over() && facts.is_replica() {
-            // Not refused: this server is being promoted, or another one is.
-            let detail = format!("the sentinels name {}, which is a replica", located.server);
-            return Err(not_connected(detail));
-        }
         if let Some(server_check) = &self.server_check {
             let mut server_check = server_check.lock();
-            let judgement = if self.address.fails_over() {
-                facts.judge_replaceable(pool, server_check.is_on())
-            } else {
-                facts.judge(pool, self.options.trust_aof)
-            };
+            let judgement = facts.judge(pool, self.options.trust_aof);
             let warnings = judgement.under(self.options.vetting)?;
             server_check.connected(connected.facts.clone());
             self.inbox.log.connected(warnings);
@@ -179,7 +149,7 @@ impl Driver {
             let warnings = part.vet(&connected.facts, self.options.vetting)?;
             self.inbox.log.connected(warnings);
         }
-        Ok((located, connected))
+        Ok((server.clone(), connected))
     }
 
     async fn has_ended_within(&self, pause: Duration) -> bool {
@@ -202,9 +172,6 @@ impl Drop for Driver {
         let detail = "the node's driver has ended";
         let error = NodeError::unsent(NodeErrorKind::NotConnected, detail);
         self.inbox.close(&error, Vec::new());
-        if self.address.fails_over() {
-            self.tracking.node_has_left();
-        }
     }
 }
 

@@ -55,12 +55,9 @@ impl Server {
         let options = RedisOptions::default();
         let name: Arc<str> = "a".into();
         let inbox = Arc::new(Inbox::new(Arc::clone(&name), 100));
-        let at = Arc::clone(&address);
-        let tracking = KeyTracking::new(Arc::clone(&name), at, &options, io.clone());
         let driver = Driver {
             address,
             inbox: Arc::clone(&inbox),
-            tracking: Arc::new(tracking),
             options: Arc::new(options),
             server_check: None,
             _io: io.clone(),

@@ -41,9 +41,6 @@ pub(in crate::redis) struct Inbox {
     state: Mutex<InboxState>,
     /// Wakes `settled`: the first attempt to connect may be over.
     settled: Notify,
-    /// Notified again and again while an answer is overdue, and by sentinels' messages: the server may
-    /// no longer be the node's server.
-    doubts: Arc<Notify>,
     max_in_flight: usize,
     /// See [`Node::epoch`](crate::Node::epoch).
     epoch: AtomicU32,
@@ -99,7 +96,6 @@ impl Inbox {
             listeners: Mutex::default(),
             metrics: NodeMetrics::new(),
             settled: Notify::new(),
-            doubts: Arc::default(),
             has_news: AtomicBool::new(false),
             standing_after: None,
             max_in_flight,
@@ -210,13 +206,7 @@ impl Inbox {
             state.set_gate();
         }
         self.settled.notify_waiters();
-        self.doubts.notify_one();
         self.alarm();
-    }
-
-    /// See the field. Only one task may wait on it.
-    pub(in crate::redis) fn doubts(&self) -> &Arc<Notify> {
-        &self.doubts
     }
 
     /// Ends the suspicion: the overdue answer came.

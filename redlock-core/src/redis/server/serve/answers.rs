@@ -6,9 +6,9 @@ use tokio::time::Instant;
 
 use crate::env::caught::caught;
 use crate::node::{Answer, NodeError};
-use crate::redis::connection::errors::{garbled, lost};
+use crate::redis::connection::errors::garbled;
 use crate::redis::connection::transfer;
-use crate::redis::protocol::command::{answer, encode, is_marker_gone, is_noscript, is_of_replica};
+use crate::redis::protocol::command::{answer, encode, is_marker_gone, is_noscript};
 use crate::redis::protocol::wire::Value;
 
 use super::super::inbox::{Owed, Submission};
@@ -39,12 +39,6 @@ impl Serve {
     }
 
     fn answer(&mut self, in_flight: InFlight, value: &Value<'_>) -> Result<(), NodeError> {
-        if self.leaves_a_replica && is_of_replica(value) {
-            // The server did not serve the operation. If it is a release, it is owed to the next
-            // master.
-            self.in_flight.push_front(in_flight);
-            return Err(lost("the server is a replica now"));
-        }
         if let Purpose::Joined(releases) = in_flight.purpose {
             self.answer_joined(releases, in_flight.since, value);
             return Ok(());

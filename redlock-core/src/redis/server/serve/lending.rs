@@ -28,7 +28,6 @@ use tokio::time::{Instant, Sleep};
 
 use super::{ConnectionEnd, Serve};
 use crate::env::caught::caught;
-use crate::node::NodeError;
 use crate::redis::connection::errors::{describe, lost, not_connected};
 use crate::redis::connection::movable::Movable;
 
@@ -142,14 +141,6 @@ impl Serving {
                 driver: Mutex::default(),
             }),
         }
-    }
-
-    /// Ends the connection from outside.
-    pub(in crate::redis::server) fn end(&mut self, error: NodeError) -> ConnectionEnd {
-        self.shared.close(|serve| match serve.place.end.take() {
-            Some(end) => end,
-            None => serve.end(error),
-        })
     }
 
     /// Looks whether the runtime that the connection is lent to has stopped using or serving it.

@@ -77,8 +77,6 @@ pub(super) struct Serve {
     is_suspect: bool,
     /// True if all operations are answered or given up.
     is_over: bool,
-    /// See [`leave_a_replica`](Self::leave_a_replica).
-    leaves_a_replica: bool,
     /// The moment of the last bytes from the server.
     heard: Instant,
     /// Fires when the oldest answer may be overdue, or the connection idle. It is reset only when it
@@ -158,18 +156,12 @@ impl Serve {
             answered: 0,
             is_suspect: false,
             is_over: false,
-            leaves_a_replica: false,
             heard: Instant::now(),
             watchdog: Box::pin(tokio::time::sleep(options.suspect_after)),
         };
         serve.ask();
         serve.send_owed(owed);
         serve
-    }
-
-    /// From now on, a replica's answer ends the connection: the server is no longer the node's master.
-    pub(super) fn leave_a_replica(&mut self) {
-        self.leaves_a_replica = true;
     }
 
     /// Ends the connection from outside.

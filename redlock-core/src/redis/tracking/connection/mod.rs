@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -15,7 +14,7 @@ use crate::node::NodeError;
 use crate::node::watch::Watch;
 use crate::redis::address::Login;
 use crate::redis::connection::backoff::HasEnded;
-use crate::redis::connection::errors::{garbled, lost, overdue};
+use crate::redis::connection::errors::{garbled, overdue};
 use crate::redis::connection::socket::Stream;
 use crate::redis::connection::transfer;
 use crate::redis::protocol::command::HEARTBEAT;
@@ -201,9 +200,6 @@ impl<'a> TrackingConnection<'a> {
         self.taken = taken;
         if has_ended {
             return Err(TrackingEnd::Dropped);
-        }
-        if self.tracking.has_moved.load(Ordering::Acquire) {
-            return Err(lost("the node connects to another server now").into());
         }
         for key in self.tracked.take_questions() {
             let command = pack([b"PTTL".as_slice(), &key].into_iter());

@@ -385,14 +385,3 @@ fn a_runtime_that_ends_with_its_thread_takes_nothing_along() {
     scene.is_served(&round);
     assert!(!scene.serving.is_finished());
 }
-
-#[test]
-fn an_answer_is_overdue_by_the_time_of_the_library() {
-    let mut runtime = Builder::new_current_thread();
-    let runtime = runtime.enable_all().start_paused(true).build().unwrap();
-    let scene = Scene::set(Duration::from_millis(200));
-    runtime.block_on(tokio::time::advance(Duration::from_secs(3600)));
-    let _round = scene.in_flight(&runtime);
-    let overdue = async { tokio::time::timeout(TTL, scene.inbox.doubts().notified()).await };
-    scene.io.handle().block_on(overdue).expect("it is overdue");
-}

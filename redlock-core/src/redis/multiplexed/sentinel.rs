@@ -1,0 +1,245 @@
+//! The master that sentinels name.
+//!
+//! All sentinels are asked at once, so a sentinel that hangs delays nothing. Among the answers of a majority the newest
+//! counts, by the sentinels' *configuration epoch*, the number of the failover: so a sentinel that was cut off together
+//! with an old master does not send anybody back to that master. The sentinels alone are not believed: the server that
+//! they name has to say that it is a master.
+
+use std::future::{Future as _, poll_fn};
+use std::task::Poll;
+use std::time::Duration;
+
+use ::redis::{AsyncConnectionConfig, Pipeline};
+
+use crate::model::brief::Brief;
+use crate::node::{NodeError, NodeErrorKind, NodeStatus, Value};
+use crate::quorum::majority;
+use crate::redis::address::{Endpoint, Sentinel, Server, is_host};
+use crate::redis::connection::backoff::jittered;
+use crate::redis::connection::errors::{lost, not_connected};
+use crate::redis::options::RedisOptions;
+use crate::redis::server::inbox::Inbox;
+
+use super::command::{unconnected, value};
+use super::connect::{connection_info, open, pairs};
+use super::driver::Moved;
+
+/// A sentinel's answer about a master.
+#[derive(Clone)]
+struct Named {
+    endpoint: Endpoint,
+    /// The number of the failover that made it the master, if the sentinel's ACL shows it.
+    epoch: Option<u64>,
+}
+
+/// The answers in the order of the sentinels; `None` for a sentinel that has not answered yet.
+type Answers = Vec<Option<Result<Named, NodeError>>>;
+
+/// The present master, and what completes when a newer failover has made another server the master.
+///
+/// Dropping the future closes the connections to sentinels.
+pub(super) async fn master<'a>(
+    of: &'a Sentinel,
+    inbox: &'a Inbox,
+    options: &'a RedisOptions,
+) -> Result<(Server, Moved<'a>), NodeError> {
+    let from = ask(of, inbox, options.connect_timeout / 2).await?;
+    let server = Server {
+        endpoint: from.endpoint.clone(),
+        login: of.login.clone(),
+        tls: of.tls.clone(),
+        given: None,
+    };
+    Ok((server, Box::pin(moved(of, from, inbox, options))))
+}
+
+/// Asks the sentinels with each heartbeat, as a master that was cut off or replaced may still answer this client, and
+/// again and again while an answer of the master is overdue.
+///
+/// Never completes if the sentinels do not tell the number of the failover.
+async fn moved(of: &Sentinel, from: Named, inbox: &Inbox, options: &RedisOptions) -> NodeError {
+    loop {
+        let mut heartbeat = inbox.time.sleep(jittered(options.heartbeat));
+        let mut pause = inbox.time.sleep(options.suspect_after);
+        // Polled in the task of the connection, and so also when the node becomes suspect.
+        poll_fn(|context| {
+            if pause.as_mut().poll(context).is_ready() && is_suspect(inbox) {
+                return Poll::Ready(());
+            }
+            heartbeat.as_mut().poll(context)
+        })
+        .await;
+        match ask(of, inbox, options.connect_timeout / 2).await {
+            Ok(now) if now.endpoint != from.endpoint && now.epoch > from.epoch => {
+                let detail = format!("the sentinels name another master, {}", now.endpoint);
+                return lost(detail);
+            }
+            // Otherwise the connection stays, also if no sentinel answers.
+            _ => {}
+        }
+    }
+}
+
+fn is_suspect(inbox: &Inbox) -> bool {
+    matches!(inbox.status(), NodeStatus::Abstaining(error) if error.kind() == NodeErrorKind::TimedOut)
+}
+
+/// Asks all sentinels. Takes the newest answer once a majority of them has named a master, all have answered, or the
+/// time is over.
+async fn ask(of: &Sentinel, inbox: &Inbox, within: Duration) -> Result<Named, NodeError> {
+    let ask = |sentinel| Box::pin(ask_one(sentinel, &of.master));
+    let mut questions: Vec<_> = of.sentinels.iter().map(ask).collect();
+    let mut answers: Answers = of.sentinels.iter().map(|_| None).collect();
+    let mut late = inbox.time.sleep(within);
+    poll_fn(|context| {
+        for (question, answer) in questions.iter_mut().zip(&mut answers) {
+            if answer.is_none()
+                && let Poll::Ready(given) = question.as_mut().poll(context)
+            {
+                *answer = Some(given);
+            }
+        }
+        if is_decided(&answers) {
+            return Poll::Ready(());
+        }
+        late.as_mut().poll(context)
+    })
+    .await;
+    newest(&answers).cloned().ok_or_else(|| {
+        let reasons = of.sentinels.iter().zip(&answers).map(|(sentinel, answer)| {
+            if let Some(Err(reason)) = answer {
+                format!("sentinel {sentinel}: {reason}")
+            } else {
+                format!("sentinel {sentinel}: no answer within {}", Brief(within))
+            }
+        });
+        not_connected(reasons.collect::<Vec<_>>().join("; "))
+    })
+}
+
+/// A failover needs a majority of the sentinels, so every majority contains a sentinel that knows of it.
+fn is_decided(answers: &Answers) -> bool {
+    let named = answers.iter().flatten().flatten().count();
+    named >= majority(answers.len()) || answers.iter().all(Option::is_some)
+}
+
+/// The newest answer, and the first among several that are equally new: a client then does not switch between two
+/// spellings of one server.
+fn newest(answers: &Answers) -> Option<&Named> {
+    let named = answers.iter().flatten().flatten().rev();
+    named.max_by_key(|named| named.epoch)
+}
+
+async fn ask_one(sentinel: &Server, master: &str) -> Result<Named, NodeError> {
+    let config = AsyncConnectionConfig::new()
+        .set_connection_timeout(None)
+        .set_response_timeout(None);
+    // The epoch is asked first: if the master moves in between, the new address has the old epoch, and loses against a
+    // sentinel that knows better. In the other order the old address would win.
+    let mut questions = Pipeline::new();
+    for what in ["MASTER", "GET-MASTER-ADDR-BY-NAME"] {
+        questions.cmd("SENTINEL").arg(what).arg(master);
+    }
+    let opened = open(connection_info(sentinel)?, &config).await;
+    let mut connection = opened.map_err(|error| unconnected(&error))?;
+    let answers = connection.send_packed_commands(&questions, 0, 2).await;
+    let mut answers = answers
+        .map_err(|error| unconnected(&error))?
+        .into_iter()
+        .map(value);
+    let (of_master, place) = (answers.next(), answers.next());
+    match place {
+        Some(Value::Nil) => Err(not_connected(format!("it does not know `{master}`"))),
+        Some(Value::Error(text)) => {
+            let text = NodeError::server(&text).to_string();
+            let is_unknown = text.starts_with("ERR unknown command");
+            Err(not_connected(if is_unknown {
+                "it is not a sentinel".to_owned()
+            } else {
+                text
+            }))
+        }
+        place => {
+            let endpoint = place.as_ref().and_then(endpoint);
+            Ok(Named {
+                endpoint: endpoint.ok_or_else(|| not_connected("its answer is not valid"))?,
+                epoch: of_master.as_ref().and_then(epoch),
+            })
+        }
+    }
+}
+
+fn endpoint(place: &Value) -> Option<Endpoint> {
+    let (host, port) = pairs(place).next()?;
+    let (host, port) = (str::from_utf8(host).ok()?, str::from_utf8(port).ok()?);
+    let port = port.parse().ok()?;
+    is_host(host).then(|| Endpoint::Tcp(host.to_ascii_lowercase(), port))
+}
+
+fn epoch(of_master: &Value) -> Option<u64> {
+    let (_, epoch) = pairs(of_master).find(|(name, _)| *name == b"config-epoch")?;
+    str::from_utf8(epoch).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // As it stands among the others, and so does the next one.
+    #[allow(clippy::unnecessary_wraps)]
+    fn at(host: &str, epoch: Option<u64>) -> Option<Result<Named, NodeError>> {
+        let endpoint = Endpoint::Tcp(host.to_owned(), 6379);
+        Some(Ok(Named { endpoint, epoch }))
+    }
+
+    #[allow(clippy::unnecessary_wraps)]
+    fn failed() -> Option<Result<Named, NodeError>> {
+        Some(Err(not_connected("it was cut off")))
+    }
+
+    fn host(answers: &Answers) -> Option<String> {
+        newest(answers).map(|named| named.endpoint.to_string())
+    }
+
+    #[test]
+    fn a_sentinel_that_was_cut_off_does_not_name_the_old_master() {
+        let answers = vec![at("old", Some(3)), at("old", Some(3)), at("new", Some(4))];
+        assert_eq!(host(&answers).as_deref(), Some("new:6379"));
+        let answers = vec![at("old", None), at("new", Some(1))];
+        assert_eq!(host(&answers).as_deref(), Some("new:6379"));
+    }
+
+    #[test]
+    fn of_equal_answers_the_first_sentinels_counts() {
+        let answers = vec![failed(), at("10.0.0.1", Some(3)), at("redis-1", Some(3))];
+        assert_eq!(host(&answers).as_deref(), Some("10.0.0.1:6379"));
+        assert_eq!(host(&vec![failed(), None]), None);
+    }
+
+    #[test]
+    fn a_majority_that_names_a_master_is_enough() {
+        assert!(!is_decided(&vec![at("a", None), failed(), None]));
+        assert!(is_decided(&vec![at("a", None), None, at("b", Some(2))]));
+        assert!(is_decided(&vec![at("a", None), failed(), failed()]));
+        assert!(!is_decided(&vec![at("a", None), None]));
+    }
+
+    #[test]
+    fn what_cannot_be_a_host_and_a_port_is_not_believed() {
+        let answer = |host: &str, port: &str| {
+            let words = [host, port].map(|word| Value::text(word.as_bytes().to_vec()));
+            endpoint(&Value::List(words.into())).map(|endpoint| endpoint.to_string())
+        };
+        assert_eq!(answer("::1", "7001").as_deref(), Some("[::1]:7001"));
+        assert_eq!(answer("Redis-1", "7001").as_deref(), Some("redis-1:7001"));
+        for (host, port) in [
+            ("", "7001"),
+            ("h", "seven"),
+            ("h", "70000"),
+            ("h\nerror: node b is down", "7001"),
+            ("h\x1b[2J", "7001"),
+        ] {
+            assert_eq!(answer(host, port), None);
+        }
+    }
+}
