@@ -1,4 +1,4 @@
-//! What a test of a node needs: [`ask`] puts a call to it, and a [`QuorumWatch`] has it tell of
+//! What a test of a node needs: [`ask`] and [`submit`] put a call to it, and a [`QuorumWatch`] has it tell of
 //! keys. [`run_keys`] and [`remembered_for`] are about runs that a node remembers, [`permit_key`] about permits.
 //!
 //! Methods for tests stand at their types: [`OwnerToken::draw`], [`LeaseHandle::lose_keys`],
@@ -26,10 +26,31 @@ pub use crate::waiting::wakeup::QuorumWatch;
 ///
 /// Dropping the future leaves the call on its way.
 pub async fn ask(node: &dyn Node, call: impl Into<Arc<Call>>) -> Vote {
+    submit(node, call).vote().await
+}
+
+/// Hands `call` to a node at once, on the present thread, and returns what its answer comes to.
+pub fn submit(node: &dyn Node, call: impl Into<Arc<Call>>) -> Asked {
     let (round, call) = (Round::new(1, Goal::All), call.into());
     node.submit(Arc::clone(&call), Reply::new(Arc::clone(&round), 0, &call));
-    round.decided().await;
-    round.answers().pop().flatten().unwrap_or(Vote::Absent)
+    Asked(round)
+}
+
+/// The answer to a call, which may be on its way. Dropping it leaves the call on its way.
+#[must_use]
+pub struct Asked(Arc<Round>);
+
+impl Asked {
+    /// The vote, if the node has answered.
+    pub fn answered(&self) -> Option<Vote> {
+        self.0.answers().pop().flatten()
+    }
+
+    /// Waits for the answer, however long that takes.
+    pub async fn vote(self) -> Vote {
+        self.0.decided().await;
+        self.answered().unwrap_or(Vote::Absent)
+    }
 }
 
 /// The calls by which a client takes, keeps and releases one lock.

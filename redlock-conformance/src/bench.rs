@@ -1,0 +1,222 @@
+//! What the checks have in hand: a node, locks, and ways to wait.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use redlock_core::node::{Call, NodeStatus, OwnerToken, Vote};
+use redlock_core::testing::{Asked, Calls, submit};
+use redlock_core::{Client, IoThread, Lease, Node, NodeSet, Request, Resource, Settings};
+use tokio::runtime::{Builder, Runtime};
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::{Rig, SOON, TTL};
+
+/// Expects a vote, and returns it. What follows the pattern says what the call is.
+macro_rules! votes {
+    ($asked:expr, $expected:pat $(if $condition:expr)?, $($what:tt)+) => {{
+        let vote = $crate::bench::vote($asked).await;
+        let is_expected = matches!(&vote, $expected $(if $condition)?);
+        assert!(is_expected, "{} is answered {vote:?}", format_args!($($what)+));
+        vote
+    }};
+}
+
+/// Expects a grant.
+macro_rules! granted {
+    ($asked:expr, $($what:tt)+) => { votes!($asked, Vote::Granted { .. }, $($what)+) };
+}
+
+/// What one run has, and the node of the present check.
+pub(crate) struct Bench<R> {
+    pub(crate) rig: Arc<R>,
+    pub(crate) node: Arc<dyn Node>,
+    pub(crate) check: &'static str,
+    io: IoThread,
+    /// The number of keys that were named so far.
+    named: AtomicU32,
+    /// The keys that were there, and are gone for good.
+    gone: Mutex<Vec<String>>,
+}
+
+/// One who is to hold a lock.
+pub(crate) struct Lock {
+    /// The first key.
+    pub(crate) key: String,
+    calls: Calls,
+    pub(crate) token: OwnerToken,
+}
+
+impl Lock {
+    pub(crate) fn acquire(&self) -> Call {
+        self.calls.acquire(&self.token, TTL, 0)
+    }
+
+    pub(crate) fn release(&self) -> Call {
+        self.calls.release(&self.token, TTL, true)
+    }
+}
+
+impl<R: Rig> Bench<R> {
+    pub(crate) async fn new(rig: &Arc<R>) -> Self {
+        Self {
+            rig: Arc::clone(rig),
+            node: rig.node().await,
+            check: "",
+            io: IoThread::start().expect("a thread"),
+            named: AtomicU32::new(0),
+            gone: Mutex::default(),
+        }
+    }
+
+    /// Puts another node in the place of the present one.
+    pub(crate) async fn renew(&mut self) {
+        self.node = self.rig.node().await;
+        self.until_voting(true).await;
+    }
+
+    /// An acquisition that was late may have set a key again.
+    pub(crate) async fn none_came_back(&self) {
+        let gone = self.gone.lock().clone();
+        for key in gone {
+            let value = self.rig.value(&key).await;
+            assert_eq!(value, None, "{key} was gone, and came back");
+        }
+    }
+
+    /// A name that no lock had. The names of one check are in one hash slot.
+    pub(crate) fn name(&self) -> String {
+        let named = self.named.fetch_add(1, Ordering::Relaxed);
+        format!("conformance:{{{}}}:{named}", self.check)
+    }
+
+    pub(crate) fn lock_on(&self, request: &Request) -> Lock {
+        let first = request.resource.names().next().expect("a name");
+        Lock {
+            key: String::from_utf8_lossy(first).into_owned(),
+            calls: Calls::of(request, b""),
+            token: OwnerToken::draw("conformance/1", &*self.io.environment().entropy),
+        }
+    }
+
+    /// A plain lock on a key that no lock had.
+    pub(crate) fn lock(&self) -> Lock {
+        self.lock_on(&Request::new(self.name()))
+    }
+
+    /// Another holder of the same plain lock.
+    pub(crate) fn rival(&self, lock: &Lock) -> Lock {
+        self.lock_on(&Request::new(&*lock.key))
+    }
+
+    /// A plain lock on the key of `lock` and another one.
+    pub(crate) fn wider(&self, lock: &Lock) -> Lock {
+        let keys = [lock.key.clone(), self.name()];
+        self.lock_on(&Request::new(Resource::all(keys)))
+    }
+
+    /// Has a client of the node alone acquire `lock`, which is free.
+    pub(crate) fn acquire(&self, lock: &Lock) -> impl Future<Output = Lease> + Send + use<R> {
+        let settings = Settings::default().node_timeout(SOON).key_prefix([]);
+        let client = Client::with_settings(self.io.environment(), settings);
+        let nodes: NodeSet = [Arc::clone(&self.node)].into();
+        let request = Request::new(&*lock.key).ttl(TTL).retries(0);
+        async move { client.acquire(&nodes, &request).await.expect("a free lock") }
+    }
+
+    pub(crate) fn submit(&self, call: impl Into<Arc<Call>>) -> Asked {
+        submit(&*self.node, call)
+    }
+
+    /// Takes the lock of `request`, which is free.
+    pub(crate) async fn held(&self, request: &Request) -> Lock {
+        let mut lock = self.lock_on(request);
+        let call = Arc::new(lock.acquire());
+        let asked = self.submit(Arc::clone(&call));
+        let vote = granted!(asked, "a free lock, {}", request.kind);
+        lock.calls = lock.calls.chosen(&call, &vote).unwrap_or(lock.calls);
+        lock
+    }
+
+    /// Takes a plain lock on a key that no lock had.
+    pub(crate) async fn taken(&self) -> Lock {
+        self.held(&Request::new(self.name())).await
+    }
+
+    /// Submits releases. Their answers find nobody.
+    pub(crate) fn undo<'a>(&self, locks: impl IntoIterator<Item = &'a Lock>) {
+        for lock in locks {
+            drop(self.submit(lock.release()));
+        }
+    }
+
+    /// Expects the keys of released locks to go, well before they expire.
+    pub(crate) async fn gone<'a>(&self, locks: impl IntoIterator<Item = &'a Lock>) {
+        for key in locks.into_iter().flat_map(|lock| lock.calls.keys().names()) {
+            let key = String::from_utf8_lossy(key).into_owned();
+            let is_gone = async || self.rig.value(&key).await.is_none();
+            until(&format!("the released key {key} to go"), is_gone).await;
+            self.gone.lock().push(key);
+        }
+    }
+
+    /// Expects `lock` to be held by its token.
+    pub(crate) async fn is_held(&self, lock: &Lock) {
+        let value = self.rig.value(&lock.key).await;
+        let is_held = value.as_deref() == Some(lock.token.as_bytes());
+        assert!(is_held, "{} has another value than its holder's", lock.key);
+    }
+
+    /// Ends all faults. Then the node grants, to a caller that retries.
+    pub(crate) async fn mend(&self) {
+        self.rig.mend().await;
+        self.until_voting(true).await;
+        until("the node to grant", async || {
+            let lock = self.lock();
+            let vote = vote(self.submit(lock.acquire())).await;
+            self.undo([&lock]);
+            self.gone([&lock]).await;
+            matches!(vote, Vote::Granted { .. })
+        })
+        .await;
+    }
+
+    pub(crate) async fn until_voting(&self, expected: bool) {
+        let votes = async || matches!(self.node.status(), NodeStatus::Voting) == expected;
+        until(&format!("the node to vote: {expected}"), votes).await;
+    }
+
+    pub(crate) async fn until_drained(&self) {
+        until("the node to be drained", async || self.node.drained()).await;
+    }
+}
+
+/// The vote, which comes in bounded time.
+pub(crate) async fn vote(asked: Asked) -> Vote {
+    let vote = timeout(SOON, asked.vote()).await;
+    vote.expect("every call is answered in time")
+}
+
+/// Waits for what sends no event.
+pub(crate) async fn until(what: &str, is_so: impl AsyncFn() -> bool) {
+    let began = Instant::now();
+    while !is_so().await {
+        assert!(began.elapsed() < SOON, "waited {SOON:?} for {what}");
+        sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// Does `work` on a thread of its own, in no runtime, but with one that ends behind the work.
+pub(crate) async fn elsewhere<T: Send + 'static>(
+    work: impl FnOnce(&Runtime) -> T + Send + 'static,
+) -> T {
+    let (done, result) = tokio::sync::oneshot::channel();
+    std::thread::spawn(move || {
+        let runtime = Builder::new_current_thread().enable_all().build();
+        drop(done.send(work(&runtime.expect("a runtime"))));
+    });
+    let result = timeout(SOON, result).await.expect("nothing blocks");
+    result.expect("nothing panics on another thread")
+}

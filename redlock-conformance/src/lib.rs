@@ -1,0 +1,190 @@
+//! Checks that a [`Node`] keeps its contract, for authors of nodes.
+//!
+//! The author writes a [`Rig`], which makes nodes of one store, looks at the store's keys behind their backs, and
+//! inflicts the [faults](Fault) that are possible there. [`run`] puts every check to new nodes of the rig, one check
+//! after the other, and returns a [`Report`]. A check that needs a fault which the rig does not inflict is reported as
+//! not applicable.
+//!
+//! ```
+//! # use std::sync::Arc;
+//! # use redlock_conformance::{Fault, Rig, run};
+//! # use redlock_core::{IoThread, MemoryNode, Node};
+//! struct InMemory(MemoryNode);
+//!
+//! impl Rig for InMemory {
+//!     async fn node(&self) -> Arc<dyn Node> {
+//!         Arc::new(self.0.clone())
+//!     }
+//!
+//!     async fn value(&self, key: &str) -> Option<Vec<u8>> {
+//!         self.0.get(key.as_bytes())
+//!     }
+//!
+//!     async fn set(&self, key: &str, value: Option<&[u8]>) {
+//!         match value {
+//!             Some(value) => self.0.put(key.as_bytes(), value, redlock_conformance::TTL),
+//!             None => self.0.delete(key.as_bytes()),
+//!         }
+//!     }
+//!
+//!     fn faults(&self) -> &[Fault] {
+//!         &[Fault::Cut]
+//!     }
+//!
+//!     async fn inflict(&self, _: Fault) {
+//!         self.0.cut();
+//!     }
+//!
+//!     async fn mend(&self) {
+//!         self.0.restore();
+//!     }
+//! }
+//!
+//! # let io = IoThread::start().unwrap();
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+//! let rig = InMemory(MemoryNode::new("a", io.environment().clock));
+//! run(&Arc::new(rig)).await.assert_passed();
+//! # });
+//! ```
+
+// A check reports by a panic, which the run catches.
+#![allow(clippy::missing_panics_doc)]
+
+#[macro_use]
+mod bench;
+mod caller;
+mod faults;
+mod order;
+mod report;
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use redlock_core::Node;
+
+use bench::Bench;
+pub use report::Report;
+
+/// The ttl of the locks that the checks take. None expires while a check waits for its key to go.
+pub const TTL: Duration = Duration::from_secs(60);
+
+/// How long a check waits for what has to happen. A node has to give up a server that stands still within this time.
+pub const SOON: Duration = Duration::from_secs(20);
+
+/// The number of calls in flight that nodes made under [`Fault::FewPlaces`] accept.
+pub const FEW: usize = 4;
+
+/// Where the nodes of one store are tried.
+///
+/// Its futures are awaited on the thread of the [`run`], but for one [`node`](Self::node), which is made on a runtime that
+/// ends while the node lives on.
+#[expect(async_fn_in_trait, reason = "nobody needs to send the futures")]
+pub trait Rig: Send + Sync + 'static {
+    /// Makes another node of the store, and waits until it votes.
+    async fn node(&self) -> Arc<dyn Node>;
+
+    /// The value of `key`, read behind the nodes' backs. It is asked for only while the store serves calls.
+    async fn value(&self, key: &str) -> Option<Vec<u8>>;
+
+    /// Sets `key` behind the nodes' backs, for [`TTL`] at least, or deletes it.
+    async fn set(&self, key: &str, value: Option<&[u8]>);
+
+    /// The faults that are possible here.
+    fn faults(&self) -> &[Fault] {
+        &[]
+    }
+
+    /// Inflicts one of these [`faults`](Self::faults). Returns when it has set in.
+    async fn inflict(&self, fault: Fault) {
+        panic!("the rig lists {fault:?} and does not inflict it");
+    }
+
+    /// Ends all faults. Held calls and answers go on. What the store keeps in memory only may be lost if it was
+    /// [killed](Fault::Kill), and in no other case.
+    async fn mend(&self) {}
+}
+
+/// What may happen to a node's server, until the rig [mends](Rig::mend) it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// All connections of the nodes break, once. New ones can be made.
+    Sever,
+    /// All connections of the nodes break, and none can be made. The store goes on.
+    Cut,
+    /// The server stands still. It accepts connections and calls, and serves the calls once it goes on.
+    Freeze,
+    /// The server dies. Mending starts it anew.
+    Kill,
+    /// The server forgets all scripts, once.
+    FlushScripts,
+    /// What the nodes send is under way, and arrives when this is mended, even on connections that are closed.
+    HoldRequests,
+    /// The answers are under way, and arrive when this is mended.
+    HoldAnswers,
+    /// Nodes that are made from now on accept [`FEW`] calls in flight.
+    FewPlaces,
+}
+
+/// A check has a name, the faults without which it does not apply, and what it does.
+type Check<R> = (&'static str, &'static [Fault], Run<R>);
+type Run<R> = for<'a> fn(&'a mut Bench<R>) -> Pin<Box<dyn Future<Output = ()> + 'a>>;
+
+/// Makes the list of checks. A row is a function, and what it needs.
+macro_rules! checks {
+    ($( $room:ident::$check:ident [$($fault:ident),*] )+) => {
+        fn checks<R: Rig>() -> Vec<Check<R>> {
+            vec![$((
+                stringify!($check),
+                &[$(Fault::$fault),*],
+                |bench| Box::pin($room::$check(bench)),
+            )),+]
+        }
+    };
+}
+
+checks! {
+    order::many_locks_keep_their_order []
+    order::a_refusal_is_a_vote_against []
+    order::each_kind_is_taken_and_released []
+    order::flushed_scripts_lose_nothing [FlushScripts]
+    caller::a_caller_may_leave_at_each_await []
+    caller::a_runtime_of_callers_may_end []
+    caller::the_runtime_of_the_node_may_end []
+    caller::a_release_may_be_the_last_call []
+    faults::a_release_outlives_its_connection [Sever]
+    faults::a_release_waits_for_a_connection [Cut]
+    faults::what_lost_its_answer_is_released [HoldAnswers, Sever]
+    faults::an_acquisition_that_comes_late_is_released [HoldRequests]
+    faults::a_node_is_drained_once_all_is_answered [HoldAnswers]
+    faults::a_frozen_server_votes_no [Freeze]
+    faults::a_server_that_was_killed_votes_again [Kill]
+    faults::a_full_node_refuses_acquisitions_alone [FewPlaces, Freeze]
+}
+
+/// Puts each check to the nodes of `rig`, prints how it went, and returns all of it. Needs a tokio runtime.
+pub async fn run<R: Rig>(rig: &Arc<R>) -> Report {
+    let (mut bench, mut report) = (Bench::new(rig).await, Report::default());
+    for (name, needs, check) in checks() {
+        if let Some(fault) = needs.iter().find(|it| !rig.faults().contains(it)) {
+            println!("{name} ... not applicable without {fault:?}");
+            report.not_applicable.push((name, *fault));
+            continue;
+        }
+        bench.check = name;
+        let checking = async {
+            bench.renew().await;
+            check(&mut bench).await;
+        };
+        report.add(name, checking).await;
+        rig.mend().await;
+    }
+    if !report.passed.is_empty() {
+        let none_came_back = bench.none_came_back();
+        report
+            .add("no_released_key_came_back", none_came_back)
+            .await;
+    }
+    report
+}

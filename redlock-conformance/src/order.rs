@@ -1,0 +1,92 @@
+//! Calls that have a key in common are served in the order in which they were submitted.
+
+use redlock_core::Request;
+use redlock_core::node::Vote;
+use redlock_core::request::Kind;
+
+use crate::bench::{Bench, vote};
+use crate::{Fault, Rig};
+
+pub(crate) async fn many_locks_keep_their_order<R: Rig>(bench: &mut Bench<R>) {
+    for (count, is_side_by_side) in [(1, false), (200, false), (200, true)] {
+        let firsts: Vec<_> = (0..count).map(|_| bench.lock()).collect();
+        let wides: Vec<_> = firsts.iter().map(|it| bench.wider(it)).collect();
+        let nexts: Vec<_> = firsts.iter().map(|it| bench.rival(it)).collect();
+        let holders = firsts.iter().zip(&wides).zip(&nexts);
+        let calls = holders.flat_map(|((first, wide), next)| {
+            let held = [first, wide].map(|it| [it.acquire(), it.release()]);
+            let calls = held.into_iter().flatten().chain([next.acquire()]);
+            calls.enumerate()
+        });
+        let mut calls: Vec<_> = calls.collect();
+        if is_side_by_side {
+            calls.sort_by_key(|(step, _)| *step);
+        }
+        let asked = calls.into_iter().map(|(_, call)| bench.submit(call));
+        for asked in asked.collect::<Vec<_>>() {
+            granted!(asked, "a call behind those of the holder before");
+        }
+        for next in &nexts {
+            bench.is_held(next).await;
+        }
+        bench.undo(&nexts);
+        bench.gone(&wides).await;
+    }
+    bench.until_drained().await;
+}
+
+pub(crate) async fn a_refusal_is_a_vote_against<R: Rig>(bench: &mut Bench<R>) {
+    let (lock, rig) = (bench.lock(), &bench.rig);
+    let (wide, stranger) = (bench.wider(&lock), bench.rival(&lock));
+    rig.set(&lock.key, Some(stranger.token.as_bytes())).await;
+    for lock in [&lock, &wide] {
+        let taken = bench.submit(lock.acquire());
+        votes!(taken, Vote::Held(_), "a stranger's lock");
+        let undone = bench.submit(lock.release());
+        votes!(undone, Vote::Held(_) | Vote::Absent, "a release of nothing");
+    }
+    bench.is_held(&stranger).await;
+    rig.set(&lock.key, None).await;
+    bench.mend().await;
+    bench.gone([&wide]).await;
+}
+
+pub(crate) async fn each_kind_is_taken_and_released<R: Rig>(bench: &mut Bench<R>) {
+    each_kind(bench, false).await;
+}
+
+pub(crate) async fn flushed_scripts_lose_nothing<R: Rig>(bench: &mut Bench<R>) {
+    each_kind(bench, true).await;
+}
+
+/// Takes and releases locks of each kind, and `flushes` the scripts in between.
+async fn each_kind<R: Rig>(bench: &Bench<R>, flushes: bool) {
+    let flush = async || {
+        if flushes {
+            bench.rig.inflict(Fault::FlushScripts).await;
+        }
+    };
+    for kind in [Kind::Exclusive, Kind::Permits(2), Kind::Read, Kind::Write] {
+        let mut request = Request::new(bench.name()).kind(kind);
+        request.fencing = kind != Kind::Permits(2);
+        let held = bench.held(&request).await;
+        let plain = bench.lock_on(&Request::new(request.resource.clone()));
+        if request.fencing {
+            let beside = bench.submit(plain.acquire());
+            votes!(beside, Vote::Held(_), "a plain lock beside {kind}");
+        }
+        flush().await;
+        vote(bench.submit(held.release())).await;
+        bench.until_drained().await;
+        flush().await;
+        let next = bench.lock_on(&request);
+        let (taken, undone) = (bench.submit(next.acquire()), bench.submit(next.release()));
+        // Whoever finds its own key has been served twice.
+        votes!(taken, Vote::Granted { .. } | Vote::Failed(_), "free {kind}");
+        vote(undone).await;
+        bench.until_drained().await;
+        granted!(bench.submit(plain.acquire()), "a plain lock behind {kind}");
+        bench.undo([&plain]);
+        bench.gone([&plain]).await;
+    }
+}

@@ -1,0 +1,58 @@
+//! How the checks went.
+
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::task::Poll;
+
+use tokio::time::timeout;
+
+use crate::{Fault, SOON};
+
+/// How each check went, by its name.
+#[derive(Debug, Default)]
+#[must_use = "a failed check does not panic by itself"]
+pub struct Report {
+    /// The node does what these checks ask for.
+    pub passed: Vec<&'static str>,
+    /// The node does not, for this reason.
+    pub failed: Vec<(&'static str, String)>,
+    /// The rig does not inflict this fault, which the check needs.
+    pub not_applicable: Vec<(&'static str, Fault)>,
+}
+
+impl Report {
+    /// Panics if a check failed, or if none applied.
+    #[track_caller]
+    pub fn assert_passed(&self) {
+        let failed = self
+            .failed
+            .iter()
+            .map(|(name, why)| format!("\n{name}: {why}"));
+        let failed: String = failed.collect();
+        assert!(failed.is_empty(), "the node breaks its contract:{failed}");
+        assert!(!self.passed.is_empty(), "no check applied");
+    }
+
+    /// Awaits a check, which fails by a panic, or by taking longer than several waits.
+    pub(crate) async fn add(&mut self, name: &'static str, check: impl Future<Output = ()>) {
+        let mut check = pin!(timeout(4 * SOON, check));
+        let done = poll_fn(|context| {
+            let polled = catch_unwind(AssertUnwindSafe(|| check.as_mut().poll(context)));
+            polled.map_or_else(|panic| Poll::Ready(Err(panic)), |it| it.map(Ok))
+        });
+        let why = match done.await {
+            Ok(Ok(())) => {
+                println!("{name} ... ok");
+                return self.passed.push(name);
+            }
+            Ok(Err(_)) => "it waits in vain".to_owned(),
+            Err(panic) => match (panic.downcast_ref::<String>(), panic.downcast_ref::<&str>()) {
+                (Some(text), _) => text.clone(),
+                (_, text) => text.map_or("it panicked", |text| text).to_owned(),
+            },
+        };
+        println!("{name} ... FAILED: {why}");
+        self.failed.push((name, why));
+    }
+}

@@ -1,0 +1,95 @@
+//! A node of one server, behind a network with faults.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use redlock_conformance::{FEW, Fault, Rig, TTL, run};
+use redlock_core::Node;
+use redlock_core::redis::RedisAddress;
+use redlock_tests::{Proxy, RedisNode};
+
+use crate::{IO, options};
+
+/// So many calls in flight are no bound.
+const MANY: usize = 10_000;
+
+struct OneServer {
+    server: RedisNode,
+    proxy: Proxy,
+    places: AtomicUsize,
+}
+
+impl OneServer {
+    async fn start() -> Self {
+        let server = RedisNode::start().await;
+        Self {
+            proxy: Proxy::start(&server).await,
+            server,
+            places: AtomicUsize::new(MANY),
+        }
+    }
+}
+
+impl Rig for OneServer {
+    async fn node(&self) -> Arc<dyn Node> {
+        let address = RedisAddress::parse(&self.proxy.url()).expect("a URL");
+        let options = options(self.places.load(Ordering::Relaxed));
+        let node = redlock_core::RedisNode::start("server", address, options, &IO);
+        node.settled().await;
+        Arc::new(node)
+    }
+
+    async fn value(&self, key: &str) -> Option<Vec<u8>> {
+        self.server.get(key)
+    }
+
+    async fn set(&self, key: &str, value: Option<&[u8]>) {
+        match value {
+            Some(value) => self.server.set(key, value, Some(TTL)),
+            None => drop(self.server.del(key)),
+        }
+    }
+
+    fn faults(&self) -> &[Fault] {
+        &[
+            Fault::Sever,
+            Fault::Cut,
+            Fault::Freeze,
+            Fault::Kill,
+            Fault::FlushScripts,
+            Fault::HoldRequests,
+            Fault::HoldAnswers,
+            Fault::FewPlaces,
+        ]
+    }
+
+    async fn inflict(&self, fault: Fault) {
+        match fault {
+            Fault::Sever => self.proxy.sever().await,
+            Fault::Cut => self.proxy.cut().await,
+            Fault::Freeze => self.server.freeze(),
+            Fault::Kill => self.server.kill(),
+            Fault::FlushScripts => self.server.script_flush(),
+            Fault::HoldRequests => self.proxy.hold_to_server(),
+            Fault::HoldAnswers => self.proxy.hold_to_client(),
+            Fault::FewPlaces => self.places.store(FEW, Ordering::Relaxed),
+        }
+    }
+
+    async fn mend(&self) {
+        self.places.store(MANY, Ordering::Relaxed);
+        if self.server.is_running() {
+            self.server.thaw();
+        } else {
+            self.server.restart().await;
+        }
+        self.proxy.restore().await;
+    }
+}
+
+#[tokio::test]
+async fn a_node_of_one_server_keeps_the_contract() {
+    let report = run(&Arc::new(OneServer::start().await)).await;
+    report.assert_passed();
+    assert!(report.not_applicable.is_empty());
+}
