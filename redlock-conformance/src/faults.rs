@@ -64,7 +64,7 @@ pub(crate) async fn an_acquisition_that_comes_late_is_released<R: Rig>(bench: &m
         votes!(taken, Vote::Failed(it) if it.was_sent(), "an acquisition under way");
     }
     bench.undo(&locks);
-    // The node has nothing left to do only once the acquisitions have come, and were undone.
+    // An acquisition that comes still later, and is not undone, is found at the end of the run.
     bench.mend().await;
     bench.until_drained().await;
     bench.gone(&locks).await;
