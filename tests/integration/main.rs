@@ -9,6 +9,7 @@ mod harness;
 mod http;
 mod inspect;
 mod macro_behaviour;
+mod own_client;
 mod permits;
 mod restart_check;
 mod runtime;

@@ -1,0 +1,120 @@
+//! Nodes by clients of the user's own.
+
+use std::fs;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use futures_util::{Stream, stream};
+use redlock_core::Node;
+use redlock_core::node::NodeStatus;
+use redlock_core::redis::RedisAddress;
+use redlock_runtime::{Config, Redlock, lock};
+use redlock_tests::redis::{
+    AsyncConnectionConfig, BasicAuth, Client, ClientTlsConfig, RedisResult,
+    StreamingCredentialsProvider, TlsCertificates,
+};
+use redlock_tests::{Authority, NodeOptions, RedisNode, eventually};
+use tokio::sync::watch;
+
+use crate::core::fixture::{IO, SOON, client, once, patient, until_voting};
+
+async fn node(client: &Client, config: Option<AsyncConnectionConfig>) -> Arc<dyn Node> {
+    let address = RedisAddress::of_client(client, config).unwrap();
+    let node = redlock_core::RedisNode::start("a", address, patient(), &IO);
+    assert!(!format!("{node:?}").contains("s3cret"));
+    node.settled().await;
+    Arc::new(node)
+}
+
+#[tokio::test]
+async fn its_login_and_its_database_are_the_nodes() {
+    let server = RedisNode::start_with(NodeOptions::default().password("s3cret")).await;
+    let own = Client::open(format!("{}/3", server.url())).unwrap();
+    // Limits that would change the order of commands, or give up answers, are not used.
+    let config = AsyncConnectionConfig::new()
+        .set_concurrency_limit(1)
+        .set_pipeline_buffer_size(1);
+    let set = [node(&own, Some(config)).await].into_iter().collect();
+    let lease = client().acquire(&set, &once("r")).await.unwrap();
+    let keys = server.info("db3");
+    assert!(keys.is_some_and(|keys| keys.starts_with("keys=1")));
+    lease.release().await;
+    assert_eq!(server.info("db3"), None);
+}
+
+/// The present password of the user `me`.
+struct Rotating(watch::Receiver<&'static str>);
+
+impl StreamingCredentialsProvider for Rotating {
+    fn subscribe(&self) -> Pin<Box<dyn Stream<Item = RedisResult<BasicAuth>> + Send>> {
+        let mut passwords = self.0.clone();
+        passwords.mark_changed();
+        Box::pin(stream::unfold(passwords, async |mut passwords| {
+            passwords.changed().await.ok()?;
+            let password = passwords.borrow_and_update().to_string();
+            Some((Ok(BasicAuth::new("me".into(), password)), passwords))
+        }))
+    }
+}
+
+#[tokio::test]
+async fn a_provider_of_credentials_logs_in_with_the_present_ones() {
+    let server = RedisNode::start().await;
+    server.command(["ACL", "SETUSER", "me", "on", ">s3cret", "~*", "+@all"]);
+    let (password, present) = watch::channel("stale-s3cret");
+    let config = AsyncConnectionConfig::new().set_credentials_provider(Rotating(present));
+    let own = Client::open(format!("redis://{}", server.addr())).unwrap();
+    let set: redlock_core::NodeSet = [node(&own, Some(config)).await].into_iter().collect();
+    let NodeStatus::Abstaining(reason) = set[0].status() else {
+        panic!("logged in with a password of nobody");
+    };
+    let reason = reason.to_string();
+    assert!(
+        reason.contains("WRONGPASS") && !reason.contains("s3cret"),
+        "{reason}"
+    );
+
+    password.send_replace("s3cret");
+    until_voting(&set[0], true).await;
+    let lease = client().acquire(&set, &once("r")).await.unwrap();
+    lease.release().await;
+    // A live connection is logged in with each new password.
+    let logins = server.calls("auth");
+    server.command(["ACL", "SETUSER", "me", ">s3cret2"]);
+    password.send_replace("s3cret2");
+    eventually("the next login", SOON, async || {
+        (server.calls("auth") > logins)
+            .then_some(())
+            .ok_or("none".into())
+    })
+    .await;
+    assert!(matches!(set[0].status(), NodeStatus::Voting));
+}
+
+#[tokio::test]
+async fn its_certificates_are_those_of_a_pool_and_its_server_is_one_node() {
+    let authority = Authority::new();
+    let options = NodeOptions::default().tls(&authority);
+    let server = RedisNode::start_with(options.wants_client_certificates()).await;
+    let shown = authority.issue(&["worker"]);
+    let certificates = TlsCertificates {
+        client_tls: Some(ClientTlsConfig {
+            client_cert: fs::read(&shown.certificate).unwrap(),
+            client_key: fs::read(&shown.key).unwrap(),
+        }),
+        root_cert: Some(fs::read(authority.ca()).unwrap()),
+    };
+    let own = Client::build_with_tls(server.url(), certificates).unwrap();
+    let config = Config::new().node_timeout(SOON).connect_timeout(SOON);
+    let config = config.pool_with("a", &own, None);
+    assert!(!format!("{config:?}").contains("BEGIN"));
+    let twice = config.clone().pool("b", server.url());
+    let refusal = Redlock::start(twice).await.map(|_| ()).unwrap_err();
+    assert!(refusal.to_string().contains("are one server"), "{refusal}");
+
+    let redlock = Redlock::start(config).await.unwrap();
+    let registry = redlock.registry().clone();
+    let work = async { lock("r").acquire().await.unwrap().release().await };
+    registry.scope(work).await;
+    redlock.shutdown().await;
+}
