@@ -10,10 +10,10 @@ use ::redis::{AsyncConnectionConfig, Client, ConnectionAddr, IntoConnectionInfo 
 
 use crate::model::invalid::Invalid;
 use redact::{may_be_split_password, redacted};
+use server::Given;
 #[cfg(feature = "sentinel")]
 pub(super) use server::is_host;
 pub(super) use server::{Endpoint, Login, Server, server_at};
-use server::Given;
 
 use super::tls::{Tls, TlsOptions};
 
