@@ -1,27 +1,81 @@
-//! A node in this process.
+//! A node in this process, and the same with faults that the checks have to find.
 
 use std::sync::Arc;
 
-use redlock_conformance::{Fault, Rig, TTL, run};
+use redlock_conformance::{Fault, Report, Rig, TTL, run};
+use redlock_core::node::{Call, Effect, NodeStatus, Reply};
 use redlock_core::{MemoryNode, Node};
 
 use crate::IO;
 
-struct InMemory(MemoryNode);
+struct InMemory {
+    store: MemoryNode,
+    flaw: Option<Flaw>,
+}
+
+/// What is wrong with a node.
+#[derive(Clone, Copy)]
+enum Flaw {
+    /// It loses the releases that it cannot serve.
+    OwesNothing,
+    /// It says that it has nothing left to do.
+    IsAlwaysDrained,
+    /// It has a task serve acquisitions, behind the releases.
+    SwapsCalls,
+}
+
+struct Flawed(MemoryNode, Flaw);
+
+impl Node for Flawed {
+    fn name(&self) -> &'static str {
+        "flawed"
+    }
+
+    fn submit(&self, call: Arc<Call>, reply: Reply) {
+        let cannot_serve = matches!(self.status(), NodeStatus::Abstaining(_));
+        match self.1 {
+            Flaw::OwesNothing if call.is_release() && cannot_serve => drop(reply),
+            Flaw::SwapsCalls if call.effect() == Effect::Takes => {
+                let node = self.0.clone();
+                tokio::spawn(async move { node.submit(call, reply) });
+            }
+            _ => self.0.submit(call, reply),
+        }
+    }
+
+    fn status(&self) -> NodeStatus {
+        self.0.status()
+    }
+
+    fn drained(&self) -> bool {
+        matches!(self.1, Flaw::IsAlwaysDrained) || self.0.drained()
+    }
+}
+
+impl InMemory {
+    async fn run(flaw: Option<Flaw>) -> Report {
+        let store = MemoryNode::new("memory", IO.environment().clock);
+        run(&Arc::new(Self { store, flaw })).await
+    }
+}
 
 impl Rig for InMemory {
     async fn node(&self) -> Arc<dyn Node> {
-        Arc::new(self.0.clone())
+        let store = self.store.clone();
+        match self.flaw {
+            Some(flaw) => Arc::new(Flawed(store, flaw)),
+            None => Arc::new(store),
+        }
     }
 
     async fn value(&self, key: &str) -> Option<Vec<u8>> {
-        self.0.get(key.as_bytes())
+        self.store.get(key.as_bytes())
     }
 
     async fn set(&self, key: &str, value: Option<&[u8]>) {
         match value {
-            Some(value) => self.0.put(key.as_bytes(), value, TTL),
-            None => self.0.delete(key.as_bytes()),
+            Some(value) => self.store.put(key.as_bytes(), value, TTL),
+            None => self.store.delete(key.as_bytes()),
         }
     }
 
@@ -31,20 +85,19 @@ impl Rig for InMemory {
 
     async fn inflict(&self, fault: Fault) {
         match fault {
-            Fault::Cut => self.0.cut(),
-            _ => self.0.hang(),
+            Fault::Cut => self.store.cut(),
+            _ => self.store.hang(),
         }
     }
 
     async fn mend(&self) {
-        self.0.restore();
+        self.store.restore();
     }
 }
 
 #[tokio::test]
 async fn a_node_in_memory_keeps_the_contract() {
-    let rig = InMemory(MemoryNode::new("memory", IO.environment().clock));
-    let report = run(&Arc::new(rig)).await;
+    let report = InMemory::run(None).await;
     report.assert_passed();
     let without: Vec<_> = report
         .not_applicable
@@ -61,4 +114,20 @@ async fn a_node_in_memory_keeps_the_contract() {
         "a_full_node_refuses_acquisitions_alone",
     ];
     assert_eq!(without, expected);
+}
+
+#[tokio::test]
+async fn a_flaw_is_found() {
+    for (flaw, check) in [
+        (Flaw::OwesNothing, "a_release_waits_for_a_connection"),
+        (
+            Flaw::IsAlwaysDrained,
+            "a_node_is_drained_once_all_is_answered",
+        ),
+        (Flaw::SwapsCalls, "many_locks_keep_their_order"),
+    ] {
+        let report = InMemory::run(Some(flaw)).await;
+        let failed: Vec<_> = report.failed.iter().map(|(name, _)| *name).collect();
+        assert!(failed.contains(&check), "{check} finds nothing; {report:?}");
+    }
 }

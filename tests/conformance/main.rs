@@ -1,22 +1,28 @@
 //! The contract of a node, on nodes of every kind. `redlock-conformance` has the checks.
 
 mod in_memory;
+mod masters;
 mod one_server;
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use redlock_core::IoThread;
-use redlock_core::redis::RedisOptions;
+use redlock_core::redis::{RedisAddress, RedisOptions};
+use redlock_core::{IoThread, Node, RedisNode};
 
 static IO: LazyLock<IoThread> = LazyLock::new(|| IoThread::start().expect("a thread"));
 
-/// Options by which a server that stands still is given up soon, and one on a busy machine is not.
-fn options(max_in_flight: usize) -> RedisOptions {
+/// So many calls in flight are no bound.
+const MANY: usize = 10_000;
+
+/// A node that gives up a server which stands still soon, and none on a busy machine.
+async fn node(address: &RedisAddress, max_in_flight: usize) -> Arc<dyn Node> {
     let mut options = RedisOptions::default();
     options.suspect_after = Duration::from_secs(1);
     options.dead_after = Duration::from_secs(2);
     options.heartbeat = Duration::from_secs(2);
     options.max_in_flight = max_in_flight;
-    options
+    let node = RedisNode::start("node", address.clone(), options, &IO);
+    node.settled().await;
+    Arc::new(node)
 }

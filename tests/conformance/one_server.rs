@@ -1,4 +1,4 @@
-//! A node of one server, behind a network with faults.
+//! A node of one server, by its URL or by a client of the user's own, behind a network with faults.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,35 +8,31 @@ use redlock_core::Node;
 use redlock_core::redis::RedisAddress;
 use redlock_tests::{Proxy, RedisNode};
 
-use crate::{IO, options};
-
-/// So many calls in flight are no bound.
-const MANY: usize = 10_000;
+use crate::{MANY, node};
 
 struct OneServer {
     server: RedisNode,
     proxy: Proxy,
+    address: RedisAddress,
     places: AtomicUsize,
 }
 
 impl OneServer {
-    async fn start() -> Self {
+    async fn start(address: impl FnOnce(String) -> RedisAddress) -> Arc<Self> {
         let server = RedisNode::start().await;
-        Self {
-            proxy: Proxy::start(&server).await,
+        let proxy = Proxy::start(&server).await;
+        Arc::new(Self {
+            address: address(proxy.url()),
+            proxy,
             server,
             places: AtomicUsize::new(MANY),
-        }
+        })
     }
 }
 
 impl Rig for OneServer {
     async fn node(&self) -> Arc<dyn Node> {
-        let address = RedisAddress::parse(&self.proxy.url()).expect("a URL");
-        let options = options(self.places.load(Ordering::Relaxed));
-        let node = redlock_core::RedisNode::start("server", address, options, &IO);
-        node.settled().await;
-        Arc::new(node)
+        node(&self.address, self.places.load(Ordering::Relaxed)).await
     }
 
     async fn value(&self, key: &str) -> Option<Vec<u8>> {
@@ -89,7 +85,19 @@ impl Rig for OneServer {
 
 #[tokio::test]
 async fn a_node_of_one_server_keeps_the_contract() {
-    let report = run(&Arc::new(OneServer::start().await)).await;
+    let rig = OneServer::start(|url| RedisAddress::parse(&url).expect("a URL"));
+    let report = run(&rig.await).await;
+    report.assert_passed();
+    assert!(report.not_applicable.is_empty());
+}
+
+#[tokio::test]
+async fn a_node_of_a_users_own_client_keeps_the_contract() {
+    let rig = OneServer::start(|url| {
+        let client = redis::Client::open(url).expect("a URL");
+        RedisAddress::of_client(&client, None).expect("a client")
+    });
+    let report = run(&rig.await).await;
     report.assert_passed();
     assert!(report.not_applicable.is_empty());
 }
