@@ -13,16 +13,16 @@ use crate::{MANY, node};
 
 struct Masters<G> {
     group: G,
-    masters: fn(&G) -> Vec<&RedisNode>,
+    servers: fn(&G) -> Vec<&RedisNode>,
     address: RedisAddress,
     places: AtomicUsize,
 }
 
 impl<G: Send + Sync + 'static> Masters<G> {
-    async fn run(group: G, masters: fn(&G) -> Vec<&RedisNode>, url: String) -> Report {
+    async fn run(group: G, servers: fn(&G) -> Vec<&RedisNode>, url: String) -> Report {
         let rig = Self {
             group,
-            masters,
+            servers,
             address: RedisAddress::parse(&url).expect("a URL"),
             places: AtomicUsize::new(MANY),
         };
@@ -30,7 +30,7 @@ impl<G: Send + Sync + 'static> Masters<G> {
     }
 
     fn masters(&self) -> Vec<&RedisNode> {
-        (self.masters)(&self.group)
+        (self.servers)(&self.group)
     }
 
     /// The one that has the slot of `key`.
