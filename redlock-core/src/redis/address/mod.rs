@@ -43,10 +43,8 @@ pub(super) struct Sentinel {
     pub(super) sentinels: Vec<Server>,
     /// The master's name among the sentinels.
     pub(super) master: String,
-    /// The login for the master.
-    pub(super) login: Login,
-    /// TLS for the master and the sentinels.
-    pub(super) tls: Option<Arc<Tls>>,
+    /// The master as a server, with its login and TLS, at the endpoint of a sentinel.
+    pub(super) of_master: Server,
 }
 
 impl RedisAddress {
@@ -144,7 +142,7 @@ impl RedisAddress {
                 .sentinels
                 .iter_mut()
                 .map(|server| &mut server.tls)
-                .chain([&mut sentinel.tls])
+                .chain([&mut sentinel.of_master.tls])
                 .collect(),
             Target::Cluster(seeds) => seeds.iter_mut().map(|server| &mut server.tls).collect(),
         };
@@ -312,8 +310,7 @@ fn sentinel(url: &str, rest: &str, tls: Option<&Arc<Tls>>) -> Result<Sentinel, I
     Ok(Sentinel {
         sentinels: sentinels?,
         master: master.to_owned(),
-        login: of_master.login,
-        tls: tls.map(Arc::clone),
+        of_master,
     })
 }
 

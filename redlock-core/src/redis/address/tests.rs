@@ -123,7 +123,10 @@ fn a_masters_login_is_not_that_of_its_sentinels() {
     };
     assert_eq!(found.master, "shop");
     let login = |login: &Login| (login.user().to_owned(), login.password.clone(), login.db);
-    assert_eq!(login(&found.login), ("app".into(), Some("one".into()), 3));
+    assert_eq!(
+        login(&found.of_master.login),
+        ("app".into(), Some("one".into()), 3)
+    );
     for sentinel in &found.sentinels {
         assert_eq!(
             login(&sentinel.login),

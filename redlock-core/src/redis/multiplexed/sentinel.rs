@@ -7,7 +7,6 @@
 
 use std::future::{Future as _, poll_fn};
 use std::task::Poll;
-use std::time::Duration;
 
 use ::redis::{AsyncConnectionConfig, Pipeline};
 
@@ -43,12 +42,10 @@ pub(super) async fn master<'a>(
     inbox: &'a Inbox,
     options: &'a RedisOptions,
 ) -> Result<(Server, Moved<'a>), NodeError> {
-    let from = ask(of, inbox, options.connect_timeout / 2).await?;
+    let from = ask(of, inbox, options).await?;
     let server = Server {
         endpoint: from.endpoint.clone(),
-        login: of.login.clone(),
-        tls: of.tls.clone(),
-        given: None,
+        ..of.of_master.clone()
     };
     Ok((server, Box::pin(moved(of, from, inbox, options))))
 }
@@ -58,39 +55,35 @@ pub(super) async fn master<'a>(
 ///
 /// Never completes if the sentinels do not tell the number of the failover.
 async fn moved(of: &Sentinel, from: Named, inbox: &Inbox, options: &RedisOptions) -> NodeError {
+    let is_suspect = || matches!(inbox.status(), NodeStatus::Abstaining(it) if it.kind() == NodeErrorKind::TimedOut);
     loop {
         let mut heartbeat = inbox.time.sleep(jittered(options.heartbeat));
         let mut pause = inbox.time.sleep(options.suspect_after);
         // Polled in the task of the connection, and so also when the node becomes suspect.
-        poll_fn(|context| {
-            if pause.as_mut().poll(context).is_ready() && is_suspect(inbox) {
-                return Poll::Ready(());
-            }
-            heartbeat.as_mut().poll(context)
+        poll_fn(|context| match pause.as_mut().poll(context) {
+            Poll::Ready(()) if is_suspect() => Poll::Ready(()),
+            _ => heartbeat.as_mut().poll(context),
         })
         .await;
-        match ask(of, inbox, options.connect_timeout / 2).await {
-            Ok(now) if now.endpoint != from.endpoint && now.epoch > from.epoch => {
-                let detail = format!("the sentinels name another master, {}", now.endpoint);
-                return lost(detail);
-            }
-            // Otherwise the connection stays, also if no sentinel answers.
-            _ => {}
+        // Otherwise the connection stays, also if no sentinel answers.
+        if let Ok(now) = ask(of, inbox, options).await
+            && now.endpoint != from.endpoint
+            && now.epoch > from.epoch
+        {
+            let other = now.endpoint;
+            return lost(format!("the sentinels name another master, {other}"));
         }
     }
 }
 
-fn is_suspect(inbox: &Inbox) -> bool {
-    matches!(inbox.status(), NodeStatus::Abstaining(error) if error.kind() == NodeErrorKind::TimedOut)
-}
-
-/// Asks all sentinels. Takes the newest answer once a majority of them has named a master, all have answered, or the
-/// time is over.
-async fn ask(of: &Sentinel, inbox: &Inbox, within: Duration) -> Result<Named, NodeError> {
+/// Asks all sentinels. Takes the newest answer once a majority of them has named a master, all have answered, or half
+/// of the time for a connection is over.
+async fn ask(of: &Sentinel, inbox: &Inbox, options: &RedisOptions) -> Result<Named, NodeError> {
+    let within = options.connect_timeout / 2;
+    let mut late = inbox.time.sleep(within);
     let ask = |sentinel| Box::pin(ask_one(sentinel, &of.master));
     let mut questions: Vec<_> = of.sentinels.iter().map(ask).collect();
-    let mut answers: Answers = of.sentinels.iter().map(|_| None).collect();
-    let mut late = inbox.time.sleep(within);
+    let mut answers: Answers = vec![None; questions.len()];
     poll_fn(|context| {
         for (question, answer) in questions.iter_mut().zip(&mut answers) {
             if answer.is_none()
@@ -106,12 +99,10 @@ async fn ask(of: &Sentinel, inbox: &Inbox, within: Duration) -> Result<Named, No
     })
     .await;
     newest(&answers).cloned().ok_or_else(|| {
+        let late = not_connected(format!("no answer within {}", Brief(within)));
         let reasons = of.sentinels.iter().zip(&answers).map(|(sentinel, answer)| {
-            if let Some(Err(reason)) = answer {
-                format!("sentinel {sentinel}: {reason}")
-            } else {
-                format!("sentinel {sentinel}: no answer within {}", Brief(within))
-            }
+            let answer = answer.as_ref().and_then(|it| it.as_ref().err());
+            format!("sentinel {sentinel}: {}", answer.unwrap_or(&late))
         });
         not_connected(reasons.collect::<Vec<_>>().join("; "))
     })
@@ -126,47 +117,37 @@ fn is_decided(answers: &Answers) -> bool {
 /// The newest answer, and the first among several that are equally new: a client then does not switch between two
 /// spellings of one server.
 fn newest(answers: &Answers) -> Option<&Named> {
-    let named = answers.iter().flatten().flatten().rev();
-    named.max_by_key(|named| named.epoch)
+    let named = answers.iter().flatten().flatten();
+    named.rev().max_by_key(|named| named.epoch)
 }
 
 async fn ask_one(sentinel: &Server, master: &str) -> Result<Named, NodeError> {
-    let config = AsyncConnectionConfig::new()
-        .set_connection_timeout(None)
-        .set_response_timeout(None);
+    let config = AsyncConnectionConfig::new().set_connection_timeout(None);
+    let config = config.set_response_timeout(None);
+    let opened = open(connection_info(sentinel)?, &config).await;
+    let mut connection = opened.map_err(|error| unconnected(&error))?;
     // The epoch is asked first: if the master moves in between, the new address has the old epoch, and loses against a
     // sentinel that knows better. In the other order the old address would win.
     let mut questions = Pipeline::new();
     for what in ["MASTER", "GET-MASTER-ADDR-BY-NAME"] {
         questions.cmd("SENTINEL").arg(what).arg(master);
     }
-    let opened = open(connection_info(sentinel)?, &config).await;
-    let mut connection = opened.map_err(|error| unconnected(&error))?;
     let answers = connection.send_packed_commands(&questions, 0, 2).await;
-    let mut answers = answers
-        .map_err(|error| unconnected(&error))?
-        .into_iter()
-        .map(value);
-    let (of_master, place) = (answers.next(), answers.next());
-    match place {
-        Some(Value::Nil) => Err(not_connected(format!("it does not know `{master}`"))),
-        Some(Value::Error(text)) => {
-            let text = NodeError::server(&text).to_string();
-            let is_unknown = text.starts_with("ERR unknown command");
-            Err(not_connected(if is_unknown {
-                "it is not a sentinel".to_owned()
-            } else {
-                text
-            }))
-        }
-        place => {
-            let endpoint = place.as_ref().and_then(endpoint);
-            Ok(Named {
-                endpoint: endpoint.ok_or_else(|| not_connected("its answer is not valid"))?,
-                epoch: of_master.as_ref().and_then(epoch),
-            })
-        }
+    let answers = answers.map_err(|error| unconnected(&error))?;
+    let mut answers = answers.into_iter().map(value);
+    let epoch = answers.next().as_ref().and_then(epoch);
+    let place = answers.next().unwrap_or(Value::Nil);
+    if let Some(endpoint) = endpoint(&place) {
+        return Ok(Named { endpoint, epoch });
     }
+    Err(not_connected(match &place {
+        Value::Nil => format!("it does not know `{master}`"),
+        Value::Error(text) if text.starts_with(b"ERR unknown command") => {
+            "it is not a sentinel".to_owned()
+        }
+        Value::Error(text) => NodeError::server(text).to_string(),
+        _ => "its answer is not valid".to_owned(),
+    }))
 }
 
 fn endpoint(place: &Value) -> Option<Endpoint> {
