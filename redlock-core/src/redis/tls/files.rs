@@ -1,8 +1,8 @@
 //! Reads and checks PEM files. No error shows a file's content.
 
-use std::fs::File;
-use std::io::{self, Read as _};
+use std::fmt::Display;
 use std::path::Path;
+use std::{fs, io};
 
 use ::redis::{ClientTlsConfig, TlsCertificates};
 use rustls::crypto::ring;
@@ -18,7 +18,18 @@ use super::TlsOptions;
 /// The bundle of all public CAs has a quarter of this size.
 const LARGEST: u64 = 1 << 20;
 
-/// The content of the files, which makes sense.
+const NOT_VALID: &str = "a certificate in it is not valid";
+const NO_KEY: &str = "there is no private key in it that can be used; it has to be PEM, RSA, ECDSA or Ed25519, and not \
+                      encrypted";
+
+/// The file of a setting, and its content.
+struct Pem<'a> {
+    setting: &'static str,
+    path: &'a Path,
+    bytes: Vec<u8>,
+}
+
+/// The content of all files, which makes sense.
 pub(super) fn certificates(options: &TlsOptions) -> Result<TlsCertificates, Invalid> {
     let client_tls = match (&options.certificate, &options.key) {
         (None, None) => None,
@@ -38,82 +49,79 @@ pub(super) fn certificates(options: &TlsOptions) -> Result<TlsCertificates, Inva
 }
 
 fn authorities(path: &Path) -> Result<Vec<u8>, Invalid> {
-    let pem = content("tls_ca", path)?;
+    let pem = Pem::read("tls_ca", path)?;
     let mut roots = RootCertStore::empty();
-    for certificate in chain("tls_ca", path, &pem)? {
+    for certificate in pem.certificates()? {
         let added = roots.add(certificate);
-        added.map_err(|_| not_valid("tls_ca", path))?;
+        added.map_err(|_| pem.wrong(NOT_VALID))?;
     }
-    Ok(pem)
+    Ok(pem.bytes)
 }
 
 fn identity(certificate: &Path, key: &Path) -> Result<ClientTlsConfig, Invalid> {
-    let client_cert = content("tls_cert", certificate)?;
-    let client_key = content("tls_key", key)?;
-    let chain = chain("tls_cert", certificate, &client_cert)?;
-    let no_key = || {
-        Invalid::new(format!(
-            "there is no private key that can be used in {} (`tls_key`); it has to be PEM, RSA, ECDSA or Ed25519, \
-             and not encrypted",
-            key.display(),
-        ))
-    };
-    let private = PrivateKeyDer::from_pem_slice(&client_key).map_err(|_| no_key())?;
+    let (certificate, key) = (
+        Pem::read("tls_cert", certificate)?,
+        Pem::read("tls_key", key)?,
+    );
+    let chain = certificate.certificates()?;
+    let private = PrivateKeyDer::from_pem_slice(&key.bytes).map_err(|_| key.wrong(NO_KEY))?;
     match CertifiedKey::from_der(chain, private, &ring::default_provider()) {
         Ok(_) => Ok(ClientTlsConfig {
-            client_cert,
-            client_key,
+            client_cert: certificate.bytes,
+            client_key: key.bytes,
         }),
-        Err(Error::InconsistentKeys(_)) => Err(Invalid::new(format!(
-            "the key in {} (`tls_key`) is not that of the certificate in {} (`tls_cert`)",
-            key.display(),
-            certificate.display(),
-        ))),
-        Err(Error::InvalidCertificate(_)) => Err(not_valid("tls_cert", certificate)),
-        Err(_) => Err(no_key()),
+        Err(Error::InconsistentKeys(_)) => {
+            Err(key.wrong("its key is not that of the certificate in `tls_cert`"))
+        }
+        Err(Error::InvalidCertificate(_)) => Err(certificate.wrong(NOT_VALID)),
+        Err(_) => Err(key.wrong(NO_KEY)),
     }
 }
 
-fn content(setting: &str, path: &Path) -> Result<Vec<u8>, Invalid> {
-    let shown = path.to_string_lossy();
-    if shown.contains(char::is_control) || shown.contains("-----") || shown.contains("://") {
-        // The text is not shown: it may be the key, or a URL with a password.
-        return Err(Invalid::new(format!(
-            "`{setting}` takes the path of a file, not the file's content; write its path"
-        )));
+impl<'a> Pem<'a> {
+    fn read(setting: &'static str, path: &'a Path) -> Result<Self, Invalid> {
+        let shown = path.to_string_lossy();
+        if shown.contains(char::is_control) || shown.contains("-----") || shown.contains("://") {
+            // The text is not shown: it may be the key, or a URL with a password.
+            return Err(Invalid::new(format!(
+                "`{setting}` takes the path of a file, not the file's content; write its path"
+            )));
+        }
+        let bytes = Vec::new();
+        let mut pem = Self {
+            setting,
+            path,
+            bytes,
+        };
+        let failed = |error: io::Error| pem.wrong(error.kind());
+        let about = path.metadata().map_err(failed)?;
+        // Opening a pipe would wait for its other end.
+        if !about.is_file() {
+            return Err(pem.wrong("it is no file"));
+        }
+        if about.len() > LARGEST {
+            return Err(pem.wrong("it is larger than 1 MiB"));
+        }
+        pem.bytes = fs::read(path).map_err(failed)?;
+        Ok(pem)
     }
-    let wrong = |what: &dyn std::fmt::Display| {
-        Invalid::new(format!("`{setting}` cannot be read from {shown}: {what}"))
-    };
-    let failed = |error: io::Error| wrong(&error.kind());
-    // Opening a pipe would wait for its other end.
-    if !path.metadata().map_err(failed)?.is_file() {
-        return Err(wrong(&"it is no file"));
-    }
-    let mut file = File::open(path).map_err(failed)?.take(LARGEST + 1);
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).map_err(failed)?;
-    if bytes.len() as u64 > LARGEST {
-        return Err(wrong(&"it is larger than 1 MiB"));
-    }
-    Ok(bytes)
-}
 
-fn chain(setting: &str, path: &Path, pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, Invalid> {
-    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
-    let found = found.map_err(|_| not_valid(setting, path))?;
-    if found.is_empty() {
-        return Err(Invalid::new(format!(
-            "there is no certificate in {} (`{setting}`); it has to be PEM, `-----BEGIN CERTIFICATE-----`",
-            path.display(),
-        )));
+    fn certificates(&self) -> Result<Vec<CertificateDer<'static>>, Invalid> {
+        let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&self.bytes).collect();
+        let found = found.map_err(|_| self.wrong(NOT_VALID))?;
+        if found.is_empty() {
+            let missing =
+                "there is no certificate in it; it has to be PEM, `-----BEGIN CERTIFICATE-----`";
+            return Err(self.wrong(missing));
+        }
+        Ok(found)
     }
-    Ok(found)
-}
 
-fn not_valid(setting: &str, path: &Path) -> Invalid {
-    Invalid::new(format!(
-        "a certificate in {} (`{setting}`) is not valid",
-        path.display()
-    ))
+    fn wrong(&self, what: impl Display) -> Invalid {
+        let Self { setting, path, .. } = self;
+        Invalid::new(format!(
+            "`{setting}` cannot be used, {}: {what}",
+            path.display()
+        ))
+    }
 }

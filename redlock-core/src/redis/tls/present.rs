@@ -16,27 +16,15 @@ use super::files::certificates;
 /// The TLS settings of the connections to a node's servers.
 pub(in crate::redis) struct Tls {
     options: TlsOptions,
-    last: Mutex<Last>,
-}
-
-struct Last {
-    /// The content of the files when it last made sense.
-    certificates: TlsCertificates,
-    /// The last logged fault of newer files.
-    logged: String,
+    /// The content of the files when it last made sense, and the last logged fault of newer files.
+    last: Mutex<(TlsCertificates, String)>,
 }
 
 impl Tls {
     /// Reads the files.
     pub(in crate::redis) fn load(options: TlsOptions) -> Result<Self, Invalid> {
-        let last = Last {
-            certificates: certificates(&options)?,
-            logged: String::new(),
-        };
-        Ok(Self {
-            options,
-            last: Mutex::new(last),
-        })
+        let last = Mutex::new((certificates(&options)?, String::new()));
+        Ok(Self { options, last })
     }
 
     /// What the crate has to know to connect to the server at `host`.
@@ -59,22 +47,14 @@ impl Tls {
     /// replaced must not take a node away.
     pub(in crate::redis) fn present(&self) -> TlsCertificates {
         let read = certificates(&self.options);
-        let mut last = self.last.lock();
-        match read {
-            Ok(certificates) => {
-                last.certificates = certificates;
-                last.logged.clear();
-            }
-            Err(invalid) => {
-                let reason = invalid.to_string();
-                if last.logged != reason {
-                    let kept = "the TLS files could not be loaded; the previous ones stay in use";
-                    log!(warn, %reason, "{kept}");
-                    last.logged = reason;
-                }
-            }
+        let (last, logged) = &mut *self.last.lock();
+        let fault = read.map(|present| *last = present).err();
+        let fault = fault.map_or_else(String::new, |fault| fault.to_string());
+        if !fault.is_empty() && *logged != fault {
+            log!(warn, reason = %fault, "the TLS files could not be loaded; the previous ones stay in use");
         }
-        last.certificates.clone()
+        *logged = fault;
+        last.clone()
     }
 }
 
