@@ -163,7 +163,7 @@ impl NodeError {
         }
         let error = Self::server(text);
         let is_command = matches!(call.script().code(), Code::Command(_));
-        if call.effect() == Effect::Takes && is_command && is_refusal(text) {
+        if call.effect() == Effect::Takes && is_command && is_refusal(text) || is_elsewhere(text) {
             return error.into_unsent();
         }
         error
@@ -182,9 +182,17 @@ impl NodeError {
     }
 
     /// True if this error, in the place of a vote, means that the node does not vote. A command that the user may
-    /// not run, keys in several slots and a missing script concern only the operation: the node serves others.
+    /// not run, keys in several slots or in a slot of another master, and a missing script concern only the operation:
+    /// the node serves others.
     pub(crate) fn concerns_the_node(&self) -> bool {
-        let of_the_operation = ["NOSCRIPT", "CROSSSLOT", "WRONGTYPE"];
+        let of_the_operation = [
+            "NOSCRIPT",
+            "CROSSSLOT",
+            "WRONGTYPE",
+            "MOVED",
+            "ASK",
+            "TRYAGAIN",
+        ];
         match self.kind {
             NodeErrorKind::Denied => self.detail.starts_with("NOAUTH"),
             NodeErrorKind::Server => !of_the_operation
@@ -209,6 +217,12 @@ impl NodeError {
 pub(crate) fn is_refusal(text: &[u8]) -> bool {
     let code = text.split(|byte| *byte == b' ').next().unwrap_or_default();
     code != b"ERR" && !code.is_empty() && code.iter().all(u8::is_ascii_uppercase)
+}
+
+/// True if a server of a Cluster says that another server has the slot, or that no server has: it ran nothing.
+fn is_elsewhere(text: &[u8]) -> bool {
+    const CODES: [&[u8]; 4] = [b"MOVED ", b"ASK ", b"TRYAGAIN ", b"CLUSTERDOWN "];
+    CODES.iter().any(|code| text.starts_with(code))
 }
 
 /// True if the server's ACL does not allow the user what was asked for. Redis 7.0 has

@@ -24,13 +24,38 @@
 
 mod address;
 mod cluster;
+#[allow(
+    dead_code,
+    unused_imports,
+    reason = "the driver before the present one is removed next"
+)]
 mod connection;
 mod multiplexed;
 pub(crate) mod node;
 mod options;
+#[allow(
+    dead_code,
+    unused_imports,
+    reason = "the driver before the present one is removed next"
+)]
 mod protocol;
+#[allow(
+    dead_code,
+    unused_imports,
+    reason = "the driver before the present one is removed next"
+)]
 mod server;
+#[allow(
+    dead_code,
+    unused_imports,
+    reason = "the driver before the present one is removed next"
+)]
 mod tls;
+#[allow(
+    dead_code,
+    unused_imports,
+    reason = "the driver before the present one is removed next"
+)]
 mod tracking;
 
 pub use address::RedisAddress;

@@ -45,7 +45,7 @@ impl RedisNode {
         let service = if let Target::Cluster(seeds) = &address.target {
             Service::Cluster(Cluster::start(&name, seeds.clone(), options, io))
         } else {
-            Service::Multiplexed(ServerNode::start(&name, &address, options, io))
+            Service::Multiplexed(ServerNode::start(&name, &address, options, None, io))
         };
         Self {
             name,

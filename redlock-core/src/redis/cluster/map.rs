@@ -1,126 +1,144 @@
 //! The slots of each master.
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use crate::env::caught::log;
 use crate::node::hash_slot::SLOTS;
 use crate::node::{NodeError, NodeErrorKind, NodeStatus};
+use crate::redis::address::{RedisAddress, Server};
+use crate::redis::multiplexed::ServerNode;
 
-use super::super::address::Server;
-use super::Shard;
-use super::layout::{Layout, Range};
-
-/// A slot without a master.
-const NONE: u16 = u16::MAX;
+use super::ClusterShared;
+use super::view::Range;
 
 /// The most masters that a status names.
 const MOST_NAMED: usize = 3;
 
+/// One master, as a node of its own.
+pub(super) struct Shard {
+    pub(super) server: Server,
+    /// The Cluster's own name of it, which does not depend on its address.
+    pub(super) id: Option<String>,
+    pub(super) node: ServerNode,
+}
+
 /// The map as one server of the Cluster told it last.
 #[derive(Default)]
 pub(super) struct SlotMap {
-    /// By slot, an index into `shards`. Empty until the map is known.
-    owners: Box<[u16]>,
+    /// By slot. Empty until the map is known.
+    owners: Vec<Option<Arc<Shard>>>,
     pub(super) shards: Vec<Arc<Shard>>,
-    /// The number of slots of each shard.
-    counts: Vec<u16>,
-    /// The Cluster's own names of its masters.
-    pub(super) ids: BTreeSet<String>,
-    /// Replicas, which know the map too.
-    pub(super) replicas: Vec<Server>,
 }
 
 impl SlotMap {
-    /// Each master is the one of `old`, if its link may stay, or else comes from `start`.
-    pub(super) fn of(
-        layout: Layout,
-        old: &Self,
-        mut start: impl FnMut(&Range) -> Arc<Shard>,
-    ) -> Self {
-        let mut owners = vec![NONE; usize::from(SLOTS)].into_boxed_slice();
-        let mut shards: Vec<Arc<Shard>> = Vec::new();
-        let mut counts: Vec<u16> = Vec::new();
-        for range in &layout.ranges {
-            let known = shards.iter().position(|it| {
-                it.server == range.master || range.id.is_some() && it.id == range.id
-            });
-            let index = known.unwrap_or_else(|| {
-                let stays = |shard: &&Arc<Shard>| shard.may_stay(range, &layout);
-                let before = old.shards.iter().find(stays).cloned();
-                shards.push(before.unwrap_or_else(|| start(range)));
-                counts.push(0);
-                shards.len() - 1
-            });
-            let Ok(owner) = u16::try_from(index) else {
-                // There are no more masters than slots.
-                continue;
-            };
-            for slot in &mut owners[usize::from(range.first)..=usize::from(range.last)] {
-                counts[index] += u16::from(*slot == NONE);
-                if *slot == NONE {
-                    *slot = owner;
-                }
-            }
-        }
-        Self {
-            owners,
-            shards,
-            counts,
-            ids: layout.ids,
-            replicas: layout.replicas,
-        }
+    pub(super) fn owner(&self, slot: u16) -> Option<&Arc<Shard>> {
+        self.owners.get(usize::from(slot))?.as_ref()
     }
 
-    pub(super) fn owner(&self, slot: u16) -> Option<&Arc<Shard>> {
-        let index = *self.owners.get(usize::from(slot))?;
-        self.shards.get(usize::from(index))
+    pub(super) fn is_owner(&self, slot: u16, shard: &Arc<Shard>) -> bool {
+        self.owner(slot).is_some_and(|it| Arc::ptr_eq(it, shard))
     }
 
     pub(super) fn status(&self) -> NodeStatus {
-        let (mut served, mut assigned) = (0, 0);
         let mut silent = Vec::new();
-        for (shard, count) in self.shards.iter().zip(&self.counts) {
-            assigned += count;
-            match shard.link.inbox.status() {
-                NodeStatus::Voting => served += count,
-                NodeStatus::Abstaining(error) => silent.push((&shard.server, error)),
+        for shard in &self.shards {
+            if let NodeStatus::Abstaining(error) = shard.node.inbox.status() {
+                silent.push((shard, error));
             }
         }
-        if served == SLOTS {
+        let votes = |shard: &&Arc<Shard>| !silent.iter().any(|(it, _)| Arc::ptr_eq(it, shard));
+        let served = self.owners.iter().flatten().filter(votes).count();
+        if served == usize::from(SLOTS) {
             return NodeStatus::Voting;
         }
         let mut text = format!("{served} of {SLOTS} slots are served");
-        for (server, error) in silent.iter().take(MOST_NAMED) {
+        for (shard, error) in silent.iter().take(MOST_NAMED) {
             // Writing to a string does not fail.
-            let _ = write!(text, "; {server}: {error}");
+            let _ = write!(text, "; {}: {error}", shard.server);
         }
-        if assigned < SLOTS {
-            let _ = write!(text, "; {} belong to no master", SLOTS - assigned);
+        let orphans = self.owners.iter().filter(|it| it.is_none()).count();
+        if orphans > 0 {
+            let _ = write!(text, "; {orphans} belong to no master");
         }
-        let kinds = || silent.iter().map(|(_, error)| error.kind());
         // An error that no time heals comes first.
-        let refused = kinds().find(|kind| *kind == NodeErrorKind::Refused);
-        let kind = refused.or_else(|| kinds().next());
-        NodeStatus::Abstaining(NodeError::unsent(
-            kind.unwrap_or(NodeErrorKind::NotConnected),
-            text,
-        ))
+        let kinds = silent.iter().map(|(_, error)| error.kind());
+        let kind = kinds.max_by_key(|kind| *kind == NodeErrorKind::Refused);
+        let kind = kind.unwrap_or(NodeErrorKind::NotConnected);
+        NodeStatus::Abstaining(NodeError::unsent(kind, text))
     }
 }
 
 impl Shard {
-    /// True if the link goes to the master of `range` in `layout`. Servers of a Cluster may call a master by different
-    /// addresses: some use a host name, and a seed uses the address at which it was asked. Two links to one server
-    /// would have two orders of calls, so the link stays under its address while its first connection stands, which
-    /// was made when the Cluster used that address. Later another server may have the address.
-    fn may_stay(&self, range: &Range, layout: &Layout) -> bool {
-        let has_its_address = |other: &Range| other.master == self.server;
-        self.id == range.id
-            && (has_its_address(range)
-                || range.id.is_some()
-                    && !layout.ranges.iter().any(has_its_address)
-                    && self.link.health().connections <= 1
-                    && matches!(self.link.inbox.status(), NodeStatus::Voting))
+    pub(super) fn votes(&self) -> bool {
+        matches!(self.node.inbox.status(), NodeStatus::Voting)
+    }
+
+    /// True if it is the master of `range`, by its name or else by its address.
+    fn is_of(&self, range: &Range) -> bool {
+        self.id == range.id && (self.id.is_some() || self.server == range.master)
+    }
+
+    /// True if the connection leads to the master of `range`. Servers of a Cluster may call a master by different
+    /// addresses: some use a host name, and a seed uses the address at which it was asked. Two connections to one server
+    /// would have two orders of calls, so the first one stays for as long as it stands. Later another server may have
+    /// its address.
+    fn may_stay(&self, range: &Range) -> bool {
+        let stands = || self.node.health().connections <= 1 && self.votes();
+        self.is_of(range) && (self.server == range.master || stands())
+    }
+}
+
+impl ClusterShared {
+    /// Replaces the map: new masters get connections, and masters without slots are retired.
+    pub(super) async fn apply(&self, ranges: &[Range]) {
+        let old = self.map();
+        let mut new = SlotMap {
+            owners: vec![None; usize::from(SLOTS)],
+            shards: Vec::new(),
+        };
+        for range in ranges {
+            let known = new.shards.iter().find(|it| it.is_of(range)).cloned();
+            let shard = known.unwrap_or_else(|| {
+                let mut before = old.shards.iter();
+                let stays = before.find(|it| it.may_stay(range)).cloned();
+                let shard = stays.unwrap_or_else(|| self.start_shard(range));
+                new.shards.push(Arc::clone(&shard));
+                shard
+            });
+            let slots = usize::from(range.first)..=usize::from(range.last);
+            new.owners[slots].fill(Some(shard));
+        }
+        let stays = |shard: &&Arc<Shard>| new.shards.iter().any(|it| Arc::ptr_eq(it, shard));
+        let gone: Vec<_> = old.shards.iter().filter(|it| !stays(it)).cloned().collect();
+        for shard in &gone {
+            // Its word no longer counts: it may yet grant what its successor has granted.
+            shard.node.cut_off().await;
+            log!(
+                info,
+                pool = %self.name, server = %shard.server,
+                "server is no longer a master of the Cluster",
+            );
+        }
+        {
+            // In one step: a reader of the sums finds each master once.
+            let mut state = self.state.lock();
+            state.retired.extend(gone);
+            *self.map.write() = Arc::new(new);
+        }
+        drop(old);
+        // Their successors are not connected yet, so that they hear of releases before acquisitions.
+        self.deliver_owed();
+    }
+
+    fn start_shard(&self, range: &Range) -> Arc<Shard> {
+        let server = range.master.clone();
+        let address = Arc::new(RedisAddress::of_server(server.clone()));
+        let (options, news) = (self.options.clone(), Some(Arc::clone(&self.news)));
+        Arc::new(Shard {
+            node: ServerNode::start(&self.name, &address, options, news, &self.io),
+            id: range.id.clone(),
+            server,
+        })
     }
 }

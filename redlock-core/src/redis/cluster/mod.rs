@@ -1,15 +1,14 @@
 //! A Redis Cluster as one node.
 //!
-//! The *map* ([`map`]) says which master has which slot. If a master answers that it does not have a slot, or is in
-//! trouble, the *topology refresh* ([`refresh`]) learns the map anew.
+//! The *map* ([`map`]) says which master has which slot. If a master does not serve a call, or says nothing, the *topology
+//! refresh* ([`refresh`]) learns the map anew.
 #![doc = include_str!("protocol.md")]
 
-mod layout;
 mod map;
 mod refresh;
+mod view;
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::Notify;
@@ -20,18 +19,14 @@ use crate::node::hash_slot::{slot_of, slot_of_all};
 use crate::node::watch::Watch;
 use crate::node::{Answer, Call, NodeError, NodeHealth, NodeStatus, Reply};
 
-use super::address::{RedisAddress, Server};
+use super::address::Server;
 use super::connection::errors::not_connected;
-use super::connection::vetting::Facts;
-use super::options::{RedisOptions, Vetting};
-use super::server::inbox::{Inbox, Owed, Part, Submission, WholeCluster};
-use super::server::link::Link;
+use super::options::RedisOptions;
+use super::server::inbox::{Owed, Submission};
 use super::server::metrics::NodeMetrics;
-use layout::Range;
-use map::SlotMap;
+use map::{Shard, SlotMap};
 
-/// The most releases that are kept while no master takes them. Beyond it the oldest are dropped, and
-/// their keys expire at the ttl.
+/// The most releases that are kept for slots without a master. The keys of others expire at the ttl.
 const MOST_PARKED: usize = 65_536;
 
 /// The handle. Dropping it ends the drivers, once all submitted operations have been sent.
@@ -48,13 +43,11 @@ struct ClusterShared {
     /// Replaced as a whole, only on the I/O thread.
     map: RwLock<Arc<SlotMap>>,
     state: Mutex<ClusterState>,
-    /// Held while releases go from one master to another.
-    moving: Mutex<()>,
     /// Wakes the topology refresh: the map seems to be wrong.
-    news: Notify,
+    news: Arc<Notify>,
     /// Notified when the first attempt to learn the map is over.
     settled: Notify,
-    /// The figures of retired masters, so that no counter decreases, and errors without a master.
+    /// Errors without a master.
     metrics: NodeMetrics,
 }
 
@@ -63,18 +56,12 @@ struct ClusterState {
     is_settled: bool,
     /// The reason why there is no map yet.
     why: Option<NodeError>,
-    /// Of masters that are no longer on the map, whose drivers may still have calls.
-    retired: Vec<Arc<Inbox>>,
+    /// Masters that are no longer on the map and may still owe releases.
+    retired: Vec<Arc<Shard>>,
     /// Releases for slots without a master.
-    parked: VecDeque<Owed>,
-}
-
-/// One master.
-struct Shard {
-    server: Server,
-    /// The Cluster's own name of it.
-    id: Option<String>,
-    link: Link,
+    parked: Vec<Owed>,
+    /// The sums of masters that are gone, so that no counter decreases.
+    past: NodeHealth,
 }
 
 impl Cluster {
@@ -102,30 +89,33 @@ impl Cluster {
             settled.await;
         }
         for shard in &self.shared.map().shards {
-            shard.link.inbox.settled().await;
+            shard.node.inbox.settled().await;
         }
     }
 
     pub(super) fn submit(&self, call: Arc<Call>, reply: Reply) {
-        self.shared.deliver(Submission::new(call, reply));
+        let map = self.shared.map();
+        match map.owner(slot_of(call.first_key())) {
+            Some(shard) => shard.node.inbox.submit(call, reply),
+            None => self.shared.fail(Submission::new(call, reply)),
+        }
     }
 
     /// True if no master has anything left to do, and no release waits for a better map.
     pub(super) fn drained(&self) -> bool {
-        // Locked, so that nothing moves to a master that was asked already.
-        let _moving = self.shared.moving.lock();
+        // Locked, so that no release is on its way between masters.
         let state = self.shared.state.lock();
-        let map = self.shared.map();
-        let present = map.shards.iter().map(|shard| &shard.link.inbox);
-        let mut inboxes = present.chain(&state.retired);
-        state.parked.is_empty() && inboxes.all(|inbox| inbox.drained())
+        let (map, now) = (self.shared.map(), self.shared.io.time().now());
+        let mut shards = map.shards.iter().chain(&state.retired);
+        shards.all(|shard| shard.node.inbox.drained())
+            && state.parked.iter().all(|owed| owed.until <= now)
     }
 
     pub(super) fn watch(&self, watch: Watch) {
         let map = self.shared.map();
         // Without a master the watch is dropped, which reports that.
         if let Some(shard) = map.owner(slot_of_all(watch.keys())) {
-            shard.link.tracking.watch(watch);
+            shard.node.inbox.watch(watch);
         }
     }
 
@@ -145,16 +135,20 @@ impl Cluster {
 
     pub(super) fn shares_a_master_with(&self, other: &Self) -> bool {
         let (one, other) = (self.shared.map(), other.shared.map());
-        !one.ids.is_disjoint(&other.ids)
+        let ids = |map: &SlotMap| {
+            map.shards
+                .iter()
+                .filter_map(|shard| shard.id.clone())
+                .collect()
+        };
+        let (one, other): (Vec<_>, Vec<_>) = (ids(&one), ids(&other));
+        one.iter().any(|id| other.contains(id))
     }
 }
 
 impl Drop for Cluster {
     fn drop(&mut self) {
         self.refresh.abort();
-        // Dropped outside of the mutex: that ends the drivers.
-        let map = self.shared.replace_map(SlotMap::default());
-        drop(map);
     }
 }
 
@@ -174,10 +168,9 @@ impl ClusterShared {
             io: io.clone(),
             map: RwLock::default(),
             state: Mutex::default(),
-            moving: Mutex::default(),
-            news: Notify::new(),
+            news: Arc::default(),
             settled: Notify::new(),
-            metrics: NodeMetrics::new(),
+            metrics: NodeMetrics::new(None),
         })
     }
 
@@ -185,71 +178,25 @@ impl ClusterShared {
         Arc::clone(&self.map.read())
     }
 
-    fn replace_map(&self, map: SlotMap) -> Arc<SlotMap> {
-        std::mem::replace(&mut self.map.write(), Arc::new(map))
-    }
-
     fn health(&self) -> NodeHealth {
         // Locked, so that no master moves from one sum to the other meanwhile.
-        let _state = self.state.lock();
+        let state = self.state.lock();
         let map = self.map();
-        let present = map.shards.iter().map(|shard| shard.link.health());
-        NodeHealth::of_parts(present).and_past(self.metrics.health(self.io.time().now()))
+        let shards = map.shards.iter().chain(&state.retired);
+        let present = NodeHealth::of_parts(shards.map(|shard| shard.node.health()));
+        let own = self.metrics.health(self.io.time().now());
+        present.and_past(own).and_past(state.past.clone())
     }
 
-    /// Hands a submission to the master of its slot.
-    fn deliver(&self, mut submission: Submission) {
-        let slot = slot_of(submission.call.first_key());
-        loop {
-            let map = self.map();
-            let Some(shard) = map.owner(slot) else {
-                return self.fail(submission, self.unmapped());
-            };
-            // A master is retired once there is a map without it.
-            match shard.link.inbox.deliver(submission) {
-                Ok(()) => return,
-                Err(back) => submission = back,
-            }
-        }
-    }
-
-    /// Answers an operation that was certainly not served. A release is sent again later.
-    fn fail(&self, submission: Submission, error: NodeError) {
+    /// Answers an operation that no master can be asked for. A release is sent later.
+    fn fail(&self, submission: Submission) {
+        let error = self.unmapped();
         self.metrics.failed(error.kind(), 1);
         if let Some(owed) = submission.owed(&self.io.time()) {
-            self.park(owed);
-        }
-        submission.reply.answer(Answer::Failed(error));
-    }
-
-    /// Keeps a release until the map is known better.
-    fn park(&self, owed: Owed) {
-        {
-            let mut state = self.state.lock();
-            if state.parked.len() == MOST_PARKED {
-                state.parked.pop_front();
-            }
-            state.parked.push_back(owed);
+            self.state.lock().park(owed);
         }
         self.news.notify_one();
-    }
-
-    /// Sends the parked releases to the masters of their slots. False if there were none.
-    fn unpark(&self) -> bool {
-        let _moving = self.moving.lock();
-        let parked = std::mem::take(&mut self.state.lock().parked);
-        let is_any = !parked.is_empty();
-        self.deliver_all_owed(parked);
-        is_any
-    }
-
-    /// Hands releases that other masters did not serve to the present masters of their slots. Call it with `moving`
-    /// locked.
-    fn deliver_all_owed(&self, owed: impl IntoIterator<Item = Owed>) {
-        let now = self.io.time().now();
-        for owed in owed.into_iter().filter(|owed| owed.until > now) {
-            self.deliver(Submission::of_owed(owed));
-        }
+        submission.reply.answer(Answer::Failed(error));
     }
 
     /// The error for a slot without a known master.
@@ -262,42 +209,41 @@ impl ClusterShared {
         }
     }
 
-    /// The master of `range`, with a driver of its own.
-    fn start_shard(self: &Arc<Self>, range: &Range) -> Arc<Shard> {
-        let server = range.master.clone();
-        let address = Arc::new(RedisAddress::of_server(server.clone()));
-        let cluster: Weak<dyn WholeCluster> = Arc::<Self>::downgrade(self);
-        let part = Part::new(cluster, server.clone());
-        let options = self.options.clone();
-        let link = Link::start(&self.name, &address, options, Some(part), &self.io);
-        let id = range.id.clone();
-        Arc::new(Shard { server, id, link })
+    /// Hands releases that masters owe without having their slots to the present masters, and forgets retired masters
+    /// that owe nothing.
+    fn deliver_owed(&self) {
+        let (map, now) = (self.map(), self.io.time().now());
+        let mut state = self.state.lock();
+        let mut owed = std::mem::take(&mut state.parked);
+        for shard in map.shards.iter().chain(&state.retired) {
+            let is_elsewhere = |call: &Call| !map.is_owner(slot_of(call.first_key()), shard);
+            owed.extend(shard.node.inbox.take_owed(is_elsewhere));
+        }
+        for owed in owed.into_iter().filter(|owed| owed.until > now) {
+            match map.owner(slot_of(owed.call.first_key())) {
+                Some(shard) => shard.node.inbox.deliver(Submission::of_owed(owed)),
+                None => state.park(owed),
+            }
+        }
+        // A caller that still has an old map may submit one more release.
+        let is_gone =
+            |shard: &Arc<Shard>| Arc::strong_count(shard) == 1 && shard.node.inbox.drained();
+        let retired = std::mem::take(&mut state.retired).into_iter();
+        let (gone, kept): (Vec<_>, _) = retired.partition(is_gone);
+        state.retired = kept;
+        for shard in &gone {
+            let mut health = shard.node.health();
+            health.last_error = None;
+            state.past = std::mem::take(&mut state.past).and_past(health);
+        }
     }
 }
 
-impl WholeCluster for ClusterShared {
-    fn alarm(&self) {
-        self.news.notify_one();
-    }
-
-    fn vet(
-        &self,
-        server: &Server,
-        facts: &Facts,
-        vetting: Vetting,
-    ) -> Result<Vec<String>, NodeError> {
-        if facts.is_replica() {
-            let detail = "it has become a replica; its master is not known yet";
-            return Err(not_connected(detail));
+impl ClusterState {
+    fn park(&mut self, owed: Owed) {
+        if self.parked.len() < MOST_PARKED {
+            self.parked.push(owed);
         }
-        let warnings = facts.judge_part(&self.name).under(vetting)?;
-        let of_it = |warning| format!("{server}: {warning}");
-        Ok(warnings.into_iter().map(of_it).collect())
-    }
-
-    fn adopt(&self, from: &Inbox) {
-        let _moving = self.moving.lock();
-        self.deliver_all_owed(from.take_owed(|_| true));
     }
 }
 

@@ -1,7 +1,10 @@
 //! Masters that come and go, at addresses without a server.
 
+mod view;
+
 use std::time::Duration;
 
+use super::view::Range;
 use super::*;
 use crate::Node as _;
 use crate::kinds::looks::inspect;
@@ -9,54 +12,51 @@ use crate::kinds::plain;
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::NodeErrorKind;
-use crate::redis::address::Target;
+use crate::node::hash_slot::SLOTS;
+use crate::redis::address::{RedisAddress, Target};
 use crate::redis::node::RedisNode;
-use layout::Layout;
 
-fn shared() -> Arc<ClusterShared> {
+fn cluster() -> Cluster {
     let io = IoThread::start().expect("a thread");
     let (name, options) = ("a".into(), RedisOptions::default());
-    ClusterShared::new(&name, vec![server(1)], options, &io)
+    Cluster {
+        shared: ClusterShared::new(&name, vec![server(1)], options, &io),
+        refresh: tokio::spawn(std::future::pending::<()>()).abort_handle(),
+    }
 }
 
 fn server(port: u16) -> Server {
-    match RedisAddress::parse(&format!("redis://127.0.0.1:{port}"))
-        .unwrap()
-        .target
-    {
-        Target::Server(server) => server,
-        _ => unreachable!("one server"),
+    let address = RedisAddress::parse(&format!("redis://127.0.0.1:{port}")).unwrap();
+    let Target::Server(server) = address.target else {
+        unreachable!("one server");
+    };
+    server
+}
+
+fn range(first: u16, last: u16, port: u16) -> Range {
+    Range {
+        first,
+        last,
+        master: server(port),
+        id: None,
     }
 }
 
 /// One master for all slots.
-fn layout(port: u16) -> Layout {
-    let (first, last, master) = (0, crate::node::hash_slot::SLOTS - 1, server(port));
-    let ranges = vec![Range {
-        first,
-        last,
-        master,
-        id: None,
-    }];
-    Layout {
-        ranges,
-        ..Layout::default()
-    }
+fn all(port: u16) -> [Range; 1] {
+    [range(0, SLOTS - 1, port)]
 }
 
-fn submission(call: Call) -> Submission {
-    Submission::new(Arc::new(call), Reply::to_nobody())
-}
-
-fn ask(shared: &ClusterShared) {
-    shared.deliver(submission(inspect(&Resource::from("r"))));
+fn ask(cluster: &Cluster) {
+    let call = inspect(&Resource::from("r"));
+    cluster.submit(Arc::new(call), Reply::to_nobody());
 }
 
 #[tokio::test]
 async fn what_finds_no_master_is_counted_and_says_why() {
-    let shared = shared();
-    ask(&shared);
-    let health = shared.health();
+    let cluster = cluster();
+    ask(&cluster);
+    let health = cluster.health();
     assert_eq!(health.errors.of(NodeErrorKind::NotConnected), 1);
 
     let io = IoThread::start().expect("a thread");
@@ -70,65 +70,41 @@ async fn what_finds_no_master_is_counted_and_says_why() {
 
 #[tokio::test]
 async fn no_counter_goes_down_when_a_master_goes() {
-    let shared = shared();
-    let sums = |shared: &ClusterShared| {
-        let health = shared.health();
-        (health.errors.total(), health.last_error.is_some())
-    };
-    shared.apply(layout(1));
+    let cluster = cluster();
+    cluster.shared.apply(&all(1)).await;
     for _ in 0..3 {
-        ask(&shared);
+        ask(&cluster);
     }
-    assert_eq!(sums(&shared).0, 3);
-    for port in [2, 1, 2] {
-        let before = sums(&shared);
-        shared.apply(layout(port));
-        assert!(sums(&shared) >= before, "{before:?} {:?}", sums(&shared));
-        ask(&shared);
+    for (port, sum) in [(2, 3), (1, 4), (2, 5)] {
+        cluster.shared.apply(&all(port)).await;
+        assert!(cluster.shared.state.lock().retired.is_empty());
+        assert_eq!(cluster.health().errors.total(), sum);
+        ask(&cluster);
     }
-    assert_eq!(sums(&shared).0, 6);
 }
 
 /// Also if no master has the slot in between.
 #[tokio::test]
 async fn an_owed_release_goes_to_whichever_master_has_its_slot() {
-    let shared = shared();
-    shared.apply(layout(1));
-    let cluster = Cluster {
-        refresh: tokio::spawn(std::future::pending::<()>()).abort_handle(),
-        shared,
-    };
+    let cluster = cluster();
     let shared = &cluster.shared;
-    let owes = |shard: &Shard| shard.link.inbox.owes(shared.io.time().now());
+    shared.apply(&all(1)).await;
     assert!(cluster.drained());
     let token = OwnerToken::draw("other/1", &*shared.io.environment().entropy);
     let (resource, ttl) = (Resource::from("r"), Duration::from_secs(60));
-    shared.deliver(submission(plain(&resource).release(&token, ttl, true)));
+    let release = plain(&resource).release(&token, ttl, true);
+    cluster.submit(Arc::new(release), Reply::to_nobody());
     let slot = slot_of(b"r");
-    let except = |port, other| {
-        let mut parts = layout(port);
-        parts.ranges[0].last = slot - 1;
-        let last = crate::node::hash_slot::SLOTS - 1;
-        let (first, master) = (slot, server(other));
-        let id = None;
-        parts.ranges.push(Range {
-            first,
-            last,
-            master,
-            id,
-        });
-        parts
-    };
-    shared.apply(except(1, 2));
-    let who: Vec<_> = shared.map().shards.iter().map(|it| owes(it)).collect();
+    let mut parts = vec![range(0, slot - 1, 1), range(slot, SLOTS - 1, 2)];
+    shared.apply(&parts).await;
+    let owes = |shard: &Arc<Shard>| shard.node.inbox.owes(shared.io.time().now());
+    let who: Vec<_> = shared.map().shards.iter().map(owes).collect();
     assert_eq!(who, [false, true]);
-    let mut without = except(1, 2);
-    without.ranges.pop();
-    shared.apply(without);
+    parts.pop();
+    shared.apply(&parts).await;
     assert_eq!(shared.state.lock().parked.len(), 1);
     assert!(!cluster.drained());
-    shared.apply(layout(3));
-    shared.unpark();
+    shared.apply(&all(3)).await;
     assert!(owes(&shared.map().shards[0]));
     assert!(!cluster.drained());
 }
@@ -137,8 +113,8 @@ async fn an_owed_release_goes_to_whichever_master_has_its_slot() {
 async fn nothing_of_a_cluster_outlives_its_handle() {
     let io = IoThread::start().expect("a thread");
     let cluster = Cluster::start(&"a".into(), vec![server(1)], RedisOptions::default(), &io);
-    cluster.shared.apply(layout(1));
-    ask(&cluster.shared);
+    cluster.shared.apply(&all(1)).await;
+    ask(&cluster);
     let shared = Arc::downgrade(&cluster.shared);
     drop(cluster);
     let gone = async {

@@ -308,7 +308,7 @@ impl Actor {
                 }
                 None | Some(Taken::Some) => {}
                 Some(Taken::Ended) if self.flights.is_empty() => return Ok(Poll::Ready(())),
-                Some(Taken::Ended | Taken::Nothing | Taken::Retired) => {
+                Some(Taken::Ended | Taken::Nothing) => {
                     self.watch(context)?;
                     if self.launched == launched {
                         return Ok(Poll::Pending);

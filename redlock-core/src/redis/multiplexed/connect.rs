@@ -71,6 +71,26 @@ fn described(server: &Server) -> RedisResult<ConnectionInfo> {
     Ok(info.set_redis_settings(settings.set_skip_set_lib_name()))
 }
 
+/// The answers of `server` to `questions`, on a connection of their own.
+///
+/// Dropping the future closes the socket.
+pub(in crate::redis) async fn ask(
+    server: &Server,
+    questions: &Pipeline,
+) -> Result<Vec<Value>, NodeError> {
+    let info = connection_info(server)?;
+    let config = AsyncConnectionConfig::new()
+        .set_response_timeout(None)
+        .set_connection_timeout(None);
+    let asked = async {
+        let mut connection = open(info, &config).await?;
+        let count = questions.len();
+        connection.send_packed_commands(questions, 0, count).await
+    };
+    let answers = asked.await.map_err(|error| unconnected(&error))?;
+    Ok(answers.into_iter().map(value).collect())
+}
+
 /// Connects, logs in, checks the server's version, and makes it remember the scripts.
 ///
 /// Dropping the future closes the socket.

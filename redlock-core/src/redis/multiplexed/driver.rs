@@ -14,6 +14,7 @@ use std::time::Duration;
 use ::redis::AsyncConnectionConfig;
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
+use tokio::task::AbortHandle;
 
 use crate::env::caught::unless_it_panics;
 use crate::env::io_thread::IoThread;
@@ -41,6 +42,8 @@ pub(super) struct Driver {
     pub(super) options: Arc<RedisOptions>,
     /// The node's restart check, if the node belongs to a checked set.
     pub(super) server_check: Option<Arc<Mutex<ServerCheck>>>,
+    /// True for a master of a Cluster.
+    pub(super) is_part: bool,
     pub(super) io: IoThread,
 }
 
@@ -52,22 +55,23 @@ struct AtHome {
 }
 
 impl Driver {
-    /// Runs the driver on the present runtime, or else on the library's thread.
-    pub(super) fn start(self) {
+    /// Runs the driver on the present runtime, or else on the library's thread, where all masters of a Cluster are.
+    pub(super) fn start(self) -> AbortHandle {
         let driver = Arc::new(self);
         match Handle::try_current() {
-            Ok(home) => driver.run_on(&home),
-            Err(_) => driver.run_on(driver.io.handle()),
+            Ok(home) if !driver.is_part => driver.run_on(&home),
+            _ => driver.run_on(driver.io.handle()),
         }
     }
 
-    fn run_on(self: &Arc<Self>, home: &Handle) {
+    fn run_on(self: &Arc<Self>, home: &Handle) -> AbortHandle {
         let at_home = AtHome {
             driver: Arc::clone(self),
             is_library: home.id() == self.io.handle().id(),
             has_ended: false,
         };
-        home.spawn(tokio::task::unconstrained(at_home.run()));
+        let task = home.spawn(tokio::task::unconstrained(at_home.run()));
+        task.abort_handle()
     }
 
     /// Connects, serves, and connects again, until the node is dropped.
@@ -154,6 +158,7 @@ impl Driver {
 
     async fn find_and_connect(&self) -> Result<(Server, Moved<'_>, Connected), NodeError> {
         let info_level = match (&self.server_check, self.options.trust_aof) {
+            (None, _) if self.is_part => InfoLevel::Info,
             (None, _) => InfoLevel::None,
             (Some(_), false) => InfoLevel::Info,
             (Some(_), true) => InfoLevel::Persistence,
@@ -175,13 +180,15 @@ impl Driver {
         let given = server.given.as_ref();
         let config = given.map_or_else(AsyncConnectionConfig::new, |given| given.config.clone());
         let connected = connect(info, config, &self.inbox, (info_level, prefix), clock).await;
-        let connected = connected.map_err(|error| {
+        let mut connected = connected.map_err(|error| {
             if self.address.fails_over() {
                 // The node's address does not show which server it is.
                 return NodeError::unsent(error.kind(), format!("master {server}: {error}"));
             }
             error
         })?;
+        // A slot may go away, and one call for keys of several slots would be refused.
+        connected.allowed.joins &= !self.is_part;
         self.vet(&server, &connected)?;
         Ok((server, moved, connected))
     }
@@ -193,6 +200,14 @@ impl Driver {
             // Not refused: this server is being promoted, or another one is.
             let detail = format!("the sentinels name {server}, which is a replica");
             return Err(not_connected(detail));
+        }
+        if self.is_part {
+            if facts.is_replica() {
+                let detail = "it has become a replica; its master is not known yet";
+                return Err(not_connected(detail));
+            }
+            let warnings = facts.judge_part(pool).under(self.options.vetting)?;
+            self.inbox.log.connected(warnings);
         }
         let Some(server_check) = &self.server_check else {
             return Ok(());
@@ -257,7 +272,7 @@ impl Drop for AtHome {
             let detail = "the node's driver has ended";
             self.driver.inbox.close(&not_connected(detail), Vec::new());
         } else {
-            self.driver.run_on(self.driver.io.handle());
+            let _ = self.driver.run_on(self.driver.io.handle());
         }
     }
 }

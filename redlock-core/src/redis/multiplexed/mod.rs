@@ -4,7 +4,7 @@ mod actor;
 mod answers;
 mod check;
 mod command;
-mod connect;
+pub(super) mod connect;
 mod driver;
 mod many;
 mod owed;
@@ -17,6 +17,8 @@ mod watchdog;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use tokio::sync::Notify;
+use tokio::task::AbortHandle;
 
 use crate::env::io_thread::IoThread;
 use crate::node::NodeHealth;
@@ -31,19 +33,23 @@ use driver::Driver;
 /// Dropping it ends the driver, once all submitted operations have been sent.
 pub(super) struct ServerNode {
     pub(super) inbox: Arc<Inbox>,
+    driver: AbortHandle,
 }
 
 impl ServerNode {
-    /// Starts a driver for the server at `address`, on the present runtime.
+    /// Starts a driver for the server at `address`, on the present runtime. A master of a Cluster is started on the
+    /// library's thread, with what is notified of calls that it did not serve.
     pub(super) fn start(
         name: &Arc<str>,
         address: &Arc<RedisAddress>,
         options: RedisOptions,
+        news: Option<Arc<Notify>>,
         io: &IoThread,
     ) -> Self {
         let log = NodeLog::new(Arc::clone(name), &io.environment());
         let most = options.max_in_flight;
-        let inbox = Inbox::of_part(log.clone(), most, None, io.time());
+        let is_part = news.is_some();
+        let inbox = Inbox::of_part(log.clone(), most, news, io.time());
         let inbox = Arc::new(inbox.standing_after(options.suspect_after));
         // Made here and not in the driver's task, so that the checked set is complete once all its
         // nodes are started.
@@ -57,10 +63,20 @@ impl ServerNode {
             inbox: Arc::clone(&inbox),
             options: Arc::new(options),
             server_check,
+            is_part,
             io: io.clone(),
         };
-        driver.start();
-        Self { inbox }
+        let driver = driver.start();
+        Self { inbox, driver }
+    }
+
+    /// Ends the connection of a master of a Cluster at once and for good: what was not answered is answered as lost,
+    /// and releases are owed.
+    pub(super) async fn cut_off(&self) {
+        self.driver.abort();
+        while !self.driver.is_finished() {
+            tokio::task::yield_now().await;
+        }
     }
 
     /// The health of the server, without its address.

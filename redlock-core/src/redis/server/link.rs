@@ -12,7 +12,7 @@ use crate::redis::options::RedisOptions;
 use crate::redis::tracking::KeyTracking;
 
 use super::driver::Driver;
-use super::inbox::{Inbox, Part};
+use super::inbox::Inbox;
 use super::restart_check::ServerCheck;
 
 /// Dropping it ends the driver, once all submitted operations have been sent.
@@ -22,19 +22,18 @@ pub(in crate::redis) struct Link {
 }
 
 impl Link {
-    /// Starts a driver for the server at `address`. With `part`, the server belongs to a Cluster.
+    /// Starts a driver for the server at `address`.
     pub(in crate::redis) fn start(
         name: &Arc<str>,
         address: &Arc<RedisAddress>,
         options: RedisOptions,
-        part: Option<Part>,
         io: &IoThread,
     ) -> Self {
         let log = NodeLog::new(Arc::clone(name), &io.environment());
         let inbox = Arc::new(Inbox::of_part(
             log.clone(),
             options.max_in_flight,
-            part,
+            None,
             io.time(),
         ));
         // Made here and not in the driver's task, so that the checked set is complete once all its

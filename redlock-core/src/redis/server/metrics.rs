@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::refusals::Refusals;
@@ -25,6 +26,7 @@ pub(in crate::redis) struct NodeMetrics {
     errors: [AtomicU64; NodeErrorKind::ALL.len()],
     pub(in crate::redis) refusals: Refusals,
     state: Mutex<ConnectionState>,
+    news: Option<Arc<Notify>>,
 }
 
 struct ConnectionState {
@@ -45,7 +47,8 @@ pub(in crate::redis) struct ClockReading {
 }
 
 impl NodeMetrics {
-    pub(in crate::redis) fn new() -> Self {
+    /// `news` is notified of operations that were not served: another master of the Cluster may have the slot.
+    pub(in crate::redis) fn new(news: Option<Arc<Notify>>) -> Self {
         Self {
             answers: AtomicU64::new(0),
             latency: AtomicU64::new(0),
@@ -59,6 +62,7 @@ impl NodeMetrics {
                 clock: None,
                 mend: None,
             }),
+            news,
         }
     }
 
@@ -96,6 +100,9 @@ impl NodeMetrics {
     /// Counts operations that were not served.
     pub(in crate::redis) fn failed(&self, kind: NodeErrorKind, operations: usize) {
         self.errors[kind as usize].fetch_add(operations as u64, Relaxed);
+        if let Some(news) = &self.news {
+            news.notify_one();
+        }
     }
 
     /// The number of answers.
@@ -114,24 +121,6 @@ impl NodeMetrics {
         };
         self.latency.store(smoothed, Relaxed);
         self.answers.store(answers + 1, Relaxed);
-    }
-
-    /// Adds the sums of a server that is no longer a part of the node. Not for a node that counts
-    /// answers of its own: updates would get lost.
-    pub(in crate::redis) fn add_retired(&self, gone: NodeHealth) {
-        for (kind, count) in gone.errors.iter() {
-            self.errors[kind as usize].fetch_add(count, Relaxed);
-        }
-        self.answers.fetch_add(gone.answers, Relaxed);
-        let now = Instant::now();
-        let mut state = self.state.lock();
-        state.connections += gone.connections;
-        let last = gone.last_error;
-        let last = last.and_then(|it| Some((it.error, now.checked_sub(it.ago)?)));
-        state.last_error = [state.last_error.take(), last]
-            .into_iter()
-            .flatten()
-            .max_by_key(|(_, at)| *at);
     }
 
     pub(in crate::redis) fn read_clock(&self, reading: ClockReading) {
@@ -175,7 +164,7 @@ mod tests {
 
     #[test]
     fn latency_is_smoothed() {
-        let metrics = NodeMetrics::new();
+        let metrics = NodeMetrics::new(None);
         let latency = || metrics.health(Instant::now()).latency;
         assert_eq!(latency(), None);
         metrics.answered(ms(80));
@@ -187,7 +176,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn it_is_not_connected_since_the_connection_broke_and_not_since_the_last_attempt() {
-        let metrics = NodeMetrics::new();
+        let metrics = NodeMetrics::new(None);
         metrics.connected(Instant::now());
         tokio::time::advance(ms(5)).await;
         for detail in ["closed", "refused", "refused still"] {

@@ -119,9 +119,7 @@ impl Driver {
     /// Connects to a server that may vote, by all that it tells of itself.
     async fn connect(&mut self) -> Result<(Server, Connected), NodeError> {
         let timeout = self.options.connect_timeout;
-        let part = self.inbox.part();
         let info_level = match (&self.server_check, self.options.trust_aof) {
-            (None, _) if part.is_some() => InfoLevel::Info,
             (None, _) => InfoLevel::None,
             (Some(_), false) => InfoLevel::Info,
             (Some(_), true) => InfoLevel::Persistence,
@@ -143,10 +141,6 @@ impl Driver {
             let judgement = facts.judge(pool, self.options.trust_aof);
             let warnings = judgement.under(self.options.vetting)?;
             server_check.connected(connected.facts.clone());
-            self.inbox.log.connected(warnings);
-        }
-        if let Some(part) = part {
-            let warnings = part.vet(&connected.facts, self.options.vetting)?;
             self.inbox.log.connected(warnings);
         }
         Ok((server.clone(), connected))

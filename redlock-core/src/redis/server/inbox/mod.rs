@@ -3,8 +3,6 @@
 mod loan;
 mod news;
 mod owed;
-mod part;
-mod retired;
 mod state;
 mod status;
 mod submission;
@@ -29,8 +27,7 @@ use crate::node::{Answer, EpochListener, NodeError, NodeErrorKind, Reply};
 use crate::redis::connection::backoff::HasEnded;
 use loan::Loan;
 use news::standing;
-pub(in crate::redis) use part::{Part, WholeCluster};
-use state::{Gate, InboxEnd, InboxState};
+use state::{Gate, InboxState};
 pub(in crate::redis) use submission::{Owed, Submission};
 
 use super::metrics::NodeMetrics;
@@ -46,8 +43,6 @@ pub(in crate::redis) struct Inbox {
     epoch: AtomicU32,
     listeners: Mutex<Vec<EpochListener>>,
     pub(in crate::redis) metrics: NodeMetrics,
-    /// The server as a part of a Cluster, if it is one.
-    part: Option<Part>,
     pub(in crate::redis) time: LibraryTime,
     /// True if callers wait for keys, or the server has told of some, since the last look.
     has_news: AtomicBool,
@@ -56,17 +51,17 @@ pub(in crate::redis) struct Inbox {
 }
 
 impl Inbox {
-    /// The inbox of a server outside of a Cluster.
     #[cfg(test)]
     pub(in crate::redis) fn new(name: Arc<str>, max_in_flight: usize) -> Self {
         let log = NodeLog::new(name, &by_hand().2);
         Self::of_part(log, max_in_flight, None, LibraryTime::default())
     }
 
+    /// `news` is for a master of a Cluster: see [`NodeMetrics::new`].
     pub(in crate::redis) fn of_part(
         log: NodeLog,
         max_in_flight: usize,
-        part: Option<Part>,
+        news: Option<Arc<Notify>>,
         time: LibraryTime,
     ) -> Self {
         let connecting = NodeError::unsent(NodeErrorKind::NotConnected, "not connected yet");
@@ -88,13 +83,12 @@ impl Inbox {
                 outstanding: 0,
                 driver: None,
                 is_settled: false,
-                end: None,
+                has_ended: false,
             }),
-            part,
             time,
             epoch: AtomicU32::new(0),
             listeners: Mutex::default(),
-            metrics: NodeMetrics::new(),
+            metrics: NodeMetrics::new(news),
             settled: Notify::new(),
             has_news: AtomicBool::new(false),
             standing_after: None,
@@ -103,17 +97,12 @@ impl Inbox {
     }
 
     pub(in crate::redis) fn submit(&self, call: Arc<Call>, reply: Reply) {
-        // Only a Cluster's part is retired, and the Cluster calls `deliver`.
-        let _ = self.deliver(Submission::new(call, reply));
+        self.deliver(Submission::new(call, reply));
     }
 
-    /// Returns the submission if the server is retired from its Cluster.
-    pub(in crate::redis) fn deliver(&self, submission: Submission) -> Result<(), Submission> {
+    pub(in crate::redis) fn deliver(&self, submission: Submission) {
         let is_release = submission.call.is_release();
         let mut state = self.state.lock();
-        if state.is_retired() {
-            return Err(submission);
-        }
         let refusal = match &state.gate {
             Gate::Open if !is_release && self.stands(&state) => Some(standing()),
             Gate::Open if !is_release && state.outstanding >= self.max_in_flight => {
@@ -144,7 +133,6 @@ impl Inbox {
                 driver.wake();
             }
         }
-        Ok(())
     }
 
     pub(in crate::redis) fn epoch(&self) -> u32 {
@@ -159,7 +147,7 @@ impl Inbox {
     pub(in crate::redis) fn end(&self) {
         let driver = {
             let mut state = self.state.lock();
-            state.end.get_or_insert(InboxEnd::Dropped);
+            state.has_ended = true;
             state.driver.take()
         };
         if let Some(driver) = driver {
@@ -206,7 +194,6 @@ impl Inbox {
             state.set_gate();
         }
         self.settled.notify_waiters();
-        self.alarm();
     }
 
     /// Ends the suspicion: the overdue answer came.
@@ -246,9 +233,7 @@ impl Inbox {
         self.metrics.disconnected(error);
         let queue = {
             let mut state = self.state.lock();
-            if !state.is_retired() {
-                state.gate = Gate::Closed(error.clone());
-            }
+            state.gate = Gate::Closed(error.clone());
             state.is_connected = false;
             state.is_settled = true;
             state.outstanding = 0;
@@ -267,12 +252,9 @@ impl Inbox {
         };
         self.settled.notify_waiters();
         self.metrics.failed(error.kind(), queue.len());
-        // Before the answers: a caller that gets an answer may send to the successor next.
-        self.hand_over_owed();
         for submission in queue {
             submission.reply.answer(Answer::Failed(error.clone()));
         }
-        self.alarm();
     }
 
     /// Moves the queue into `taken`, which is empty, and subtracts `answered` from the outstanding
@@ -285,9 +267,6 @@ impl Inbox {
     ) -> Taken {
         let mut state = self.state.lock();
         state.outstanding = state.outstanding.saturating_sub(answered);
-        if state.is_retired() {
-            return Taken::Retired;
-        }
         std::mem::swap(&mut state.queue, taken);
         if taken.is_empty() {
             state.driver = Some(context.waker().clone());
@@ -295,7 +274,7 @@ impl Inbox {
         state.loan.is_idle = taken.is_empty();
         if !taken.is_empty() {
             Taken::Some
-        } else if state.end.is_some() {
+        } else if state.has_ended {
             Taken::Ended
         } else {
             Taken::Nothing
@@ -351,11 +330,11 @@ impl Inbox {
         drop(before);
     }
 
-    /// Stores the waker. True if the node was dropped, or the server retired.
+    /// Stores the waker. True if the node was dropped.
     pub(in crate::redis) fn has_ended(&self, context: &Context<'_>) -> HasEnded {
         let mut state = self.state.lock();
         state.driver = Some(context.waker().clone());
-        HasEnded(state.end.is_some())
+        HasEnded(state.has_ended)
     }
 }
 
@@ -367,8 +346,6 @@ pub(in crate::redis) enum Taken {
     Nothing,
     /// There is no operation, and none will come.
     Ended,
-    /// The server is no longer a part of its Cluster.
-    Retired,
 }
 
 #[cfg(test)]

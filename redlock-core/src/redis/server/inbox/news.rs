@@ -36,7 +36,9 @@ impl Inbox {
         let unknown = (!is_known).then(|| watch.record(KeyReport::Unknown));
         state.watches.push(watch);
         self.wake(state);
-        unknown.flatten().map(wake);
+        if let Some(waker) = unknown.flatten() {
+            wake(waker);
+        }
     }
 
     /// Keeps these for the next connection.

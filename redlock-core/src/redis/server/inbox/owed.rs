@@ -3,6 +3,7 @@
 use tokio::time::Instant;
 
 use super::{Inbox, Owed};
+use crate::node::Call;
 
 impl Inbox {
     /// Keeps a release that the server answered with an error.
@@ -24,6 +25,15 @@ impl Inbox {
         state.still_owed(taken, now)
     }
 
+    /// Takes out the owed releases that belong to another master of a Cluster.
+    pub(in crate::redis) fn take_owed(&self, is_misplaced: impl Fn(&Call) -> bool) -> Vec<Owed> {
+        let mut state = self.state.lock();
+        let owed = std::mem::take(&mut state.owed).into_iter();
+        let (misplaced, kept): (Vec<_>, _) = owed.partition(|it| is_misplaced(&it.call));
+        state.owed = kept.into();
+        misplaced
+    }
+
     /// An owed release that was sent again is answered.
     pub(in crate::redis) fn tried(&self) {
         let mut state = self.state.lock();
@@ -35,7 +45,7 @@ impl Inbox {
         let now = self.time.now();
         let state = self.state.lock();
         let mut owed = state.owed.iter();
-        let owes = owed.any(|owed| owed.until > now && !owed.is_answered);
-        state.outstanding == 0 && state.retried == 0 && !owes
+        let is_any = owed.any(|owed| owed.until > now && !owed.is_answered);
+        state.outstanding == 0 && state.retried == 0 && !is_any
     }
 }

@@ -41,16 +41,8 @@ pub(super) struct InboxState {
     /// The driver's waker, while it has nothing to do.
     pub(super) driver: Option<Waker>,
     pub(super) is_settled: bool,
-    pub(super) end: Option<InboxEnd>,
-}
-
-/// The reason why there will be no other connection.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum InboxEnd {
-    /// The node was dropped. Submitted operations are still sent.
-    Dropped,
-    /// The server is no longer a part of its Cluster. The gate stays closed.
-    Retired,
+    /// True once the node was dropped. Submitted operations are still sent.
+    pub(super) has_ended: bool,
 }
 
 pub(super) enum Gate {
@@ -67,14 +59,10 @@ pub(super) enum Gate {
 }
 
 impl InboxState {
-    pub(super) fn is_retired(&self) -> bool {
-        self.end == Some(InboxEnd::Retired)
-    }
-
     /// Sets the gate of a connected node. A quarantine precedes a suspicion, because a suspect node may
     /// vote again in a moment.
     pub(super) fn set_gate(&mut self) {
-        if !self.is_connected || self.is_retired() {
+        if !self.is_connected {
             return;
         }
         self.gate = match (&self.quarantine, &self.suspicion) {
@@ -99,13 +87,15 @@ impl InboxState {
     ) -> Vec<Owed> {
         let owed = owed.into_iter();
         let (kept, over): (Vec<_>, Vec<_>) = owed.partition(|owed| owed.until > now);
-        over.iter().for_each(|owed| self.forget_lost(&owed.call));
+        for owed in over {
+            self.forget_lost(&owed.call);
+        }
         self.retried += kept.len();
         kept
     }
 
     pub(super) fn owe(&mut self, owed: Owed) {
-        if self.end == Some(InboxEnd::Dropped) {
+        if self.has_ended {
             // There will be no other connection.
             return;
         }

@@ -103,29 +103,6 @@ fn a_node_in_quarantine_is_sent_releases() {
 }
 
 #[test]
-fn a_server_that_was_replaced_takes_nothing_and_keeps_nothing() {
-    let inbox = open();
-    let error = || NodeError::unsent(NodeErrorKind::NotConnected, "replaced");
-    inbox.close(&error(), Vec::new());
-    submit(&inbox, &release());
-    assert_eq!(inbox.retire(error()).len(), 1, "what was owed");
-    let submission = Submission::new(release(), Reply::to_nobody());
-    assert!(inbox.deliver(submission).is_err());
-
-    // Releases that the driver leaves at its end can still be taken out.
-    let owed = Submission::new(release(), Reply::to_nobody()).owed(&inbox.time);
-    inbox.close(&error(), vec![owed.unwrap()]);
-    inbox.end();
-    assert_eq!(inbox.take_owed(|_| true).len(), 1);
-    inbox.open(None);
-    assert!(
-        matches!(inbox.status(), NodeStatus::Abstaining(_)),
-        "for good"
-    );
-    assert!(look(&inbox).0 == Taken::Retired);
-}
-
-#[test]
 fn a_runtime_that_watches_no_sockets_is_asked_once() {
     let inbox = open();
     let runtime = tokio::runtime::Builder::new_current_thread()

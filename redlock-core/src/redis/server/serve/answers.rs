@@ -78,10 +78,8 @@ impl Serve {
 
     /// Delivers the answer to the caller. The answer to an owed release goes to the retries.
     fn tell(&mut self, purpose: Purpose, value: &Value<'_>) {
-        let not_run = self.inbox.part().and_then(|part| part.not_run(value));
-        let is_elsewhere = not_run.is_some();
         let epoch = self.epoch;
-        let answer = |call| not_run.map_or_else(|| answer(call, value, epoch), Answer::Failed);
+        let answer = |call| answer(call, value, epoch);
         match purpose {
             Purpose::Call(submission) => {
                 self.answered += 1;
@@ -97,9 +95,7 @@ impl Serve {
                     self.inbox.metrics.failed(error.kind(), 1);
                     self.inbox.metrics.record_error(error);
                 }
-                if !is_elsewhere {
-                    self.judge(call, &answer);
-                }
+                self.judge(call, &answer);
                 submission.reply.answer(answer);
             }
             Purpose::Owed(owed) => {

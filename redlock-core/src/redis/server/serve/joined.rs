@@ -51,12 +51,9 @@ impl Serve {
         None
     }
 
-    /// False in a Cluster: its server has only some of the slots, and may give each of them away.
+    /// True if it may be made by one call with others.
     fn may_join(&self, submission: &Submission) -> bool {
-        self.encoding.joins
-            && submission.call.is_release()
-            && submission.call.joins().is_some()
-            && self.inbox.part().is_none()
+        self.encoding.joins && submission.call.is_release() && submission.call.joins().is_some()
     }
 
     /// True if `call` may be served before the releases that are kept: it acquires another key. Without this rule

@@ -215,17 +215,12 @@ impl Serve {
 
     fn step(&mut self, context: &mut Context<'_>) -> Result<Poll<()>, NodeError> {
         loop {
-            if self.inbox.is_retired() {
-                // Before the reading: later answers come from a master that was replaced.
-                return Err(replaced());
-            }
             self.read(context)?;
             self.ask_if_wanted();
             let found = self.take(context);
             transfer::write(&mut self.stream, &mut self.output, context)?;
             match found {
                 Taken::Some => {}
-                Taken::Retired => return Err(replaced()),
                 Taken::Ended if self.in_flight.is_empty() => return Ok(Poll::Ready(())),
                 Taken::Ended | Taken::Nothing => {
                     if !self.watch(context)? {
@@ -235,10 +230,6 @@ impl Serve {
             }
         }
     }
-}
-
-fn replaced() -> NodeError {
-    lost("the server is no longer a master of the Cluster")
 }
 
 impl Future for Serve {

@@ -42,19 +42,15 @@ impl Serve {
     }
 
     pub(super) fn probed(&mut self, value: &Value<'_>) {
-        let is_elsewhere = self
-            .inbox
-            .part()
-            .is_some_and(|part| part.not_run(value).is_some());
         let Value::Error(text) = value else {
             return self.voted();
         };
         let error = NodeError::server(text);
-        if is_elsewhere || !error.concerns_the_node() {
-            // The user may not use that key, or another server has its slot.
-            self.probe_at(Instant::now() + EVERY);
-        } else {
+        if error.concerns_the_node() {
             self.refused(&error);
+        } else {
+            // The user may not use that key.
+            self.probe_at(Instant::now() + EVERY);
         }
     }
 

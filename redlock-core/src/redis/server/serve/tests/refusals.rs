@@ -1,10 +1,6 @@
 //! A server that answers acquisitions with errors.
 
 use super::*;
-use crate::node::NodeErrorKind;
-use crate::redis::address::{RedisAddress, Server, Target};
-use crate::redis::options::Vetting;
-use crate::redis::server::inbox::{Part, WholeCluster};
 
 const REFUSED: &str = "-OOM command not allowed when used memory > 'maxmemory'.\r\n";
 const GRANTED: &str = "$-1\r\n";
@@ -119,57 +115,4 @@ async fn a_server_that_nobody_asks_any_more_is_asked_until_it_would_vote_again()
     assert_eq!(why(&inbox), None);
     scene.acquire(REFUSED).await;
     assert_eq!(why(&inbox), None);
-}
-
-/// Counts how often the map is to be learned.
-#[derive(Default)]
-struct Alarms(AtomicUsize);
-
-impl WholeCluster for Alarms {
-    fn alarm(&self) {
-        self.0.fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn vet(&self, _: &Server, _: &Facts, _: Vetting) -> Result<Vec<String>, NodeError> {
-        Ok(Vec::new())
-    }
-
-    fn adopt(&self, _: &Inbox) {}
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_master_that_does_not_have_the_slot_has_run_nothing_and_votes_on_others() {
-    let Ok(Target::Server(server)) = RedisAddress::parse("redis://h:1").map(|it| it.target) else {
-        panic!("one server");
-    };
-    let cluster = Arc::new(Alarms::default());
-    let weak: std::sync::Weak<dyn WholeCluster> = Arc::<Alarms>::downgrade(&cluster);
-    let time = crate::env::io_thread::LibraryTime::default();
-    let part = Some(Part::new(weak, server));
-    let inbox = Arc::new(Inbox::of_part(node_log("a"), 100, part, time));
-    let options = Arc::new(RedisOptions::default());
-    let mut scene = Scene::set(&inbox, &options);
-    for (reply, alarms) in [
-        ("-MOVED 1 h:2\r\n", 1),
-        ("-ASK 1 h:2\r\n", 0),
-        ("-TRYAGAIN Multiple keys\r\n", 0),
-        ("-CLUSTERDOWN The cluster is down\r\n", 1),
-        ("-READONLY a replica\r\n", 1),
-    ] {
-        cluster.0.store(0, Ordering::Relaxed);
-        let round = submit(&inbox, &scene.io, EXTEND);
-        look(&mut scene.serve);
-        scene.socket.take();
-        answer(&mut scene.serve, &mut scene.server, reply).await;
-        assert_eq!(cluster.0.load(Ordering::Relaxed), alarms, "{reply}");
-        let Some(Some(Vote::Failed(error))) = round.answers().pop() else {
-            panic!("it was served");
-        };
-        assert!(!error.was_sent() && error.kind() == NodeErrorKind::Server);
-        assert!(error.to_string().starts_with("h:1: "), "{error}");
-    }
-    assert_eq!(why(&inbox), None, "other slots are served");
-    scene.ask(RELEASE, "-ASK 1 h:2\r\n").await;
-    let late = Duration::from_secs(59);
-    assert!(inbox.owes(inbox.time.now() + late), "for the ttl");
 }
