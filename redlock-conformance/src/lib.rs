@@ -119,7 +119,8 @@ pub enum Fault {
     Kill,
     /// The server forgets all scripts, once.
     FlushScripts,
-    /// What the nodes send is under way, and arrives when this is mended, even on connections that are closed.
+    /// What the nodes send on the connections that there are is under way, and arrives when this is mended, even if
+    /// they are closed by then. New connections overtake them.
     HoldRequests,
     /// The answers are under way, and arrive when this is mended.
     HoldAnswers,

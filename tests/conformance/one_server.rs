@@ -66,7 +66,7 @@ impl Rig for OneServer {
             Fault::Freeze => self.server.freeze(),
             Fault::Kill => self.server.kill(),
             Fault::FlushScripts => self.server.script_flush(),
-            Fault::HoldRequests => self.proxy.hold_to_server(),
+            Fault::HoldRequests => self.proxy.hold_present_to_server(),
             Fault::HoldAnswers => self.proxy.hold_to_client(),
             Fault::FewPlaces => self.places.store(FEW, Ordering::Relaxed),
         }

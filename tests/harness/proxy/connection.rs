@@ -19,7 +19,19 @@ pub(super) enum Gate {
     #[default]
     Pass,
     Hold,
+    /// Holds on the connections that were made before this moment.
+    HoldSince(Instant),
     Swallow,
+}
+
+impl Gate {
+    fn holds(self, made: Instant) -> bool {
+        match self {
+            Self::Hold => true,
+            Self::HoldSince(moment) => made < moment,
+            Self::Pass | Self::Swallow => false,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,6 +53,8 @@ struct Chunk {
 struct Lane {
     rules: watch::Receiver<Rules>,
     gate: fn(&Rules) -> Gate,
+    /// When the connection was made.
+    made: Instant,
     /// Set once this connection has lost anything.
     lossy: Arc<AtomicBool>,
 }
@@ -59,16 +73,19 @@ pub(super) async fn serve(
     // The proxy must not add delays of its own. It works without, too.
     let _ = client.set_nodelay(true);
     let _ = server.set_nodelay(true);
+    let made = Instant::now();
     let (from_client, to_client) = client.split();
     let (from_server, to_server) = server.split();
     let requests = Lane {
         rules: rules.clone(),
         gate: |rules| rules.to_server,
+        made,
         lossy: Arc::clone(&lossy),
     };
     let answers = Lane {
         rules,
         gate: |rules| rules.to_client,
+        made,
         lossy,
     };
     let _ = tokio::try_join!(
@@ -110,7 +127,7 @@ impl Lane {
         // finds every loss that happened before.
         let Ok(rules) = self
             .rules
-            .wait_for(|rules| (self.gate)(rules) != Gate::Hold)
+            .wait_for(|rules| !(self.gate)(rules).holds(self.made))
             .await
         else {
             // The proxy was dropped; this task is about to be, too.

@@ -13,6 +13,7 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::Instant;
 
 /// Proxies run on a thread of their own: a test that blocks its runtime, or pauses tokio's clock,
 /// must not stop or speed up the network.
@@ -102,6 +103,12 @@ impl Proxy {
     /// [`restore`](Self::restore), like a request that was under way for long.
     pub fn hold_to_server(&self) {
         self.rules.send_modify(|rules| rules.to_server = Gate::Hold);
+    }
+
+    /// The same for the connections that there are now: new ones overtake them.
+    pub fn hold_present_to_server(&self) {
+        let gate = Gate::HoldSince(Instant::now());
+        self.rules.send_modify(|rules| rules.to_server = gate);
     }
 
     /// Holds back what the node answers.
