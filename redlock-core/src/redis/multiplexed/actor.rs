@@ -1,27 +1,30 @@
 //! One connection, from its first call to its end.
 
-use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
-use ::redis::aio::MultiplexedConnection;
-use ::redis::{Cmd, Pipeline, RedisResult, Value as Theirs};
 use parking_lot::Mutex;
-use tokio::time::{Instant, Sleep};
+use tokio::time::Instant;
 
-use crate::node::{NodeError, NodeErrorKind};
-use crate::redis::connection::errors::lost;
+use crate::env::caught::caught;
+use crate::model::brief::Brief;
+use crate::node::log::log_node;
+use crate::node::{Answer, Call, Effect, NodeError, Value, Vote};
+use crate::redis::connection::errors::{lost, overdue};
 use crate::redis::options::RedisOptions;
 use crate::redis::server::inbox::{Inbox, Owed, Submission, Taken};
 use crate::redis::server::restart_check::ServerCheck;
 
-use super::command::{Dialect, broken, command};
-use super::connect::{Connected, introduce};
-use super::many::Batch;
-use super::owed::OwedRetries;
-use super::probe::Memory;
+use super::check::Check;
+use super::command::{Dialect, is_marker_gone, is_noscript};
+use super::connect::Connected;
+use super::line::{Landed, Line, Purpose};
+use super::many::{Batch, Outcome};
+use super::memory::Memory;
+use super::owed::OwedReleases;
 use super::wakeups::Wakeups;
 
 /// The most operations that a lone caller has under way. If it continues at a majority, an operation or two
@@ -31,87 +34,30 @@ const QUIET: usize = 2;
 /// The most times in a row that several callers go first: what they submit meanwhile goes in one call.
 const MOST_YIELDS: u32 = 3;
 
-/// Serves a connection until it breaks, or until the node was dropped and everything is answered. It holds no mutex
-/// across an await, and needs no task or channel for an operation.
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+/// After a standstill, the crate's task has this long to read what the server has answered meanwhile.
+const TO_READ: Duration = Duration::from_millis(20);
+
+/// Serves a connection until it breaks, or until the node was dropped and everything is answered.
 pub(super) struct Actor {
-    connection: MultiplexedConnection,
-    pub(super) dialect: Dialect,
-    /// The node's epoch, which the answers get.
-    pub(super) epoch: u32,
-    pub(super) inbox: Arc<Inbox>,
-    pub(super) options: Arc<RedisOptions>,
-    /// The node's restart check, if it has one.
-    pub(super) server_check: Option<Arc<Mutex<ServerCheck>>>,
-    /// The reason why the node must not vote. While there is one, a grant counts as not granted.
-    pub(super) quarantine: Option<NodeError>,
-    /// The moment of the next check; `None` while a check is unanswered, or without a restart check.
-    pub(super) check_at: Option<Instant>,
+    line: Line,
+    batch: Batch,
+    check: Check,
+    owed: OwedReleases,
+    wakeups: Wakeups,
     /// The facts about the server's memory, if the server tells them.
-    pub(super) memory: Option<Memory>,
-    /// What was sent and is not answered, in the order in which the server answers.
-    pub(super) flights: VecDeque<Flight>,
-    pub(super) owed_retries: OwedRetries,
-    /// The moment of the next probe of a server that refuses.
-    pub(super) probe_at: Option<Instant>,
-    pub(super) wakeups: Wakeups,
+    memory: Option<Memory>,
     /// A buffer for new submissions, reused.
     taken: Vec<Submission>,
-    pub(super) batch: Batch,
     /// The number of operations answered since the inbox was last told.
-    pub(super) answered: usize,
-    /// The number of calls that are under way.
-    under_way: usize,
-    /// The number of flights so far.
-    launched: usize,
+    answered: usize,
     is_busy: bool,
     yields: u32,
     queued: usize,
-    pub(super) is_suspect: bool,
-    /// True while the server is made to remember the scripts again.
-    pub(super) is_loading: bool,
+    is_suspect: bool,
     /// True if acquisitions of earlier connections have no answer.
-    pub(super) has_lost: bool,
+    has_lost: bool,
     /// True if all operations are answered or given up.
     is_over: bool,
-    /// True if a replica's answer ends the connection: the server is no longer the node's master.
-    pub(super) leaves_a_replica: bool,
-    /// The moment of the last answer from the server.
-    pub(super) heard: Instant,
-    /// Fires when the oldest answer may be overdue, or the connection idle. It is reset only when it
-    /// fires, or would fire too late, and not for each operation.
-    pub(super) watchdog: Pin<Box<Sleep>>,
-}
-
-/// A command, or several that are sent together, and what the answer is for.
-pub(super) struct Flight {
-    answer: Pin<Box<dyn Future<Output = RedisResult<Theirs>> + Send>>,
-    /// The moment when the actor took it, from which the wait for the answer is measured.
-    pub(super) since: Instant,
-    pub(super) purpose: Purpose,
-}
-
-pub(super) enum Purpose {
-    /// A caller waits for the answer.
-    Call(Submission),
-    /// Callers wait for the answers to acquisitions, and to releases behind them.
-    Many(Vec<Submission>),
-    /// The server remembers the scripts again.
-    Scripts,
-    /// An owed release: from before the connection, or answered with an error.
-    Owed(Owed),
-    /// Any answer shows that the connection is alive.
-    Heartbeat,
-    /// The restart check's question.
-    Check,
-    /// The question whether the server would set a key.
-    Probe,
-    /// The question about the server's memory.
-    Memory,
-    /// The server is to tell of keys.
-    Tracking,
-    /// How long a key lives for which callers wait.
-    Look(Arc<[u8]>),
 }
 
 pub(super) enum ConnectionEnd {
@@ -135,140 +81,61 @@ impl Actor {
         };
         let batch = Batch::new(connected.allowed.joins);
         inbox.metrics.allowed(connected.allowed);
-        let quarantine = server_check.map(|_| {
-            let detail = "connected; its restart check is under way";
-            NodeError::unsent(NodeErrorKind::NotConnected, detail)
-        });
-        let owed = inbox.open(quarantine.clone());
-        let now = inbox.time.now();
-        let mut actor = Self {
-            connection: connected.connection,
-            dialect,
-            epoch: inbox.epoch(),
-            options: Arc::clone(options),
-            server_check: server_check.cloned(),
-            quarantine,
-            check_at: None,
-            memory: Memory::of(connected.facts, now),
-            flights: VecDeque::new(),
-            owed_retries: OwedRetries::new(),
-            probe_at: None,
+        let mut check = Check::new(server_check);
+        let owed = inbox.open(check.quarantine());
+        let mut line = Line::new(connected.connection, dialect, inbox, options, leaves_a_replica);
+        check.ask(&mut line);
+        let mut owed_releases = OwedReleases::new();
+        owed_releases.send(owed, &mut line);
+        Self {
+            memory: Memory::of(connected.facts, line.heard),
+            line,
+            batch,
+            check,
+            owed: owed_releases,
             wakeups: connected.wakeups,
             taken: Vec::new(),
-            batch,
             answered: 0,
-            under_way: 0,
-            launched: 0,
             is_busy: false,
             yields: 0,
             queued: 0,
             is_suspect: false,
-            is_loading: false,
             has_lost: inbox.has_lost(),
             is_over: false,
-            leaves_a_replica,
-            heard: now,
-            watchdog: inbox.time.sleep(options.suspect_after),
-            inbox: Arc::clone(inbox),
-        };
-        actor.ask();
-        actor.send_owed(owed);
-        actor
-    }
-
-    /// Sends a command. The crate writes commands in the order in which their futures are polled first.
-    pub(super) fn send(&mut self, command: Cmd, since: Instant, purpose: Purpose) {
-        let mut connection = self.connection.clone();
-        let answer = async move { connection.send_packed_command(&command).await };
-        self.launch(Box::pin(answer), since, purpose);
-    }
-
-    /// Sends several commands together. The answer is that of the last one.
-    pub(super) fn send_all(&mut self, commands: Pipeline, since: Instant, purpose: Purpose) {
-        let mut connection = self.connection.clone();
-        let answer = async move {
-            let last = commands.len() - 1;
-            let answers = connection.send_packed_commands(&commands, last, 1).await?;
-            Ok(answers.into_iter().next_back().unwrap_or(Theirs::Nil))
-        };
-        self.launch(Box::pin(answer), since, purpose);
-    }
-
-    fn launch(
-        &mut self,
-        mut answer: Pin<Box<dyn Future<Output = RedisResult<Theirs>> + Send>>,
-        since: Instant,
-        purpose: Purpose,
-    ) {
-        // The connection's queue never fills, so the first poll hands the command over. It can only fail at once if the
-        // connection has ended, which the next poll finds again.
-        let handed_over = answer
-            .as_mut()
-            .poll(&mut Context::from_waker(std::task::Waker::noop()));
-        let answer: Pin<Box<dyn Future<Output = _> + Send>> = match handed_over {
-            Poll::Pending => answer,
-            Poll::Ready(done) => Box::pin(std::future::ready(done)),
-        };
-        self.watch_by(since + self.options.suspect_after);
-        self.under_way += purpose.calls();
-        self.launched += 1;
-        self.flights.push_back(Flight {
-            answer,
-            since,
-            purpose,
-        });
-    }
-
-    /// Makes the server remember the scripts again.
-    pub(super) fn load_scripts(&mut self) {
-        if !std::mem::replace(&mut self.is_loading, true) {
-            let mut scripts = Pipeline::new();
-            introduce(&mut scripts);
-            self.send_all(scripts, self.heard, Purpose::Scripts);
         }
     }
 
-    /// Makes the watchdog fire at `moment` at the latest.
-    pub(super) fn watch_by(&mut self, moment: Instant) {
-        if self.watchdog.deadline() > moment {
-            self.watchdog.as_mut().reset(moment);
-        }
-    }
-
-    pub(super) fn send_call(&mut self, submission: Submission, since: Instant) {
-        let command = command(&submission.call, &self.dialect, false);
-        self.send(command, since, Purpose::Call(submission));
-    }
-
-    /// Handles the answers that have come, in their order.
-    fn read(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
-        let mut now = None;
-        while let Some(flight) = self.flights.front_mut() {
-            let Poll::Ready(answer) = flight.answer.as_mut().poll(context) else {
-                break;
-            };
-            let answer = answer.map_err(|error| broken(&error))?;
-            self.heard = *now.get_or_insert_with(|| self.inbox.time.now());
-            if let Some(flight) = self.flights.pop_front() {
-                self.under_way -= flight.purpose.calls();
+    fn step(&mut self, context: &mut Context<'_>) -> Result<Poll<()>, NodeError> {
+        loop {
+            while let Some(landed) = self.line.next(context)? {
                 self.trust_again();
-                self.answer(flight, answer)?;
+                self.read(landed)?;
+            }
+            let launched = self.line.launched;
+            self.check.ask_if_wanted(&mut self.line);
+            self.wakeups.follow(&mut self.line)?;
+            let nothing_was_sent = |it: &Self| it.line.launched == launched;
+            match self.take(context) {
+                None if nothing_was_sent(self) => {
+                    context.waker().wake_by_ref();
+                    return Ok(Poll::Pending);
+                }
+                None | Some(Taken::Some) => {}
+                Some(Taken::Ended) if self.line.is_empty() => return Ok(Poll::Ready(())),
+                Some(Taken::Ended | Taken::Nothing) => {
+                    self.watch(context)?;
+                    if nothing_was_sent(self) {
+                        return Ok(Poll::Pending);
+                    }
+                }
             }
         }
-        Ok(())
     }
 
-    /// Puts a flight back that was not answered, so that its calls are given up with the others.
-    pub(super) fn put_back(&mut self, flight: Flight) {
-        self.under_way += flight.purpose.calls();
-        self.flights.push_front(flight);
-    }
-
-    /// Sends the operations that callers submitted.
+    /// Sends the operations that callers submitted. `None` if more of them may come before this goes on.
     fn take(&mut self, context: &Context<'_>) -> Option<Taken> {
         if self.is_busy && self.yields < MOST_YIELDS {
-            // Several callers are there: more of them may submit before this goes on.
-            let queued = self.inbox.queued();
+            let queued = self.line.inbox.queued();
             if queued > 0 && (self.yields == 0 || queued != self.queued) {
                 self.yields += 1;
                 self.queued = queued;
@@ -276,46 +143,231 @@ impl Actor {
             }
         }
         self.yields = 0;
-        let mut taken = std::mem::take(&mut self.taken);
         let answered = std::mem::take(&mut self.answered);
-        let found = self.inbox.take(&mut taken, answered, context);
-        if taken.is_empty() {
-            self.taken = taken;
+        let found = self.line.inbox.take(&mut self.taken, answered, context);
+        if self.taken.is_empty() {
             return Some(found);
         }
-        self.is_busy = self.under_way.max(taken.len()) > QUIET;
-        // By the library's time: a test may have stopped the clock of this runtime.
-        let since = self.inbox.time.now();
-        for submission in taken.drain(..) {
-            self.add(submission, since);
+        self.is_busy = self.line.calls.max(self.taken.len()) > QUIET;
+        let since = self.line.now();
+        for submission in self.taken.drain(..) {
+            self.batch.add(submission, since, &mut self.line);
         }
-        self.send_batch(since);
-        self.taken = taken;
+        self.batch.send(since, &mut self.line);
         Some(found)
     }
 
-    fn step(&mut self, context: &mut Context<'_>) -> Result<Poll<()>, NodeError> {
-        loop {
-            // Leaves the waker with the oldest flight.
-            self.read(context)?;
-            let launched = self.launched;
-            self.ask_if_wanted();
-            self.follow()?;
-            match self.take(context) {
-                None if self.launched == launched => {
-                    context.waker().wake_by_ref();
-                    return Ok(Poll::Pending);
+    /// Handles an answer of the server.
+    fn read(&mut self, Landed { purpose, since, value }: Landed) -> Result<(), NodeError> {
+        let line = &mut self.line;
+        match purpose {
+            Purpose::Scripts => return Ok(()),
+            Purpose::Tracking => {
+                self.wakeups.tracks(&value, line);
+                return Ok(());
+            }
+            Purpose::Keys(number) => {
+                self.wakeups.answered(number, &value, line);
+                return Ok(());
+            }
+            // A refusal ends the connection, and does not count as an answer.
+            Purpose::Check => self.check.answered(&value, line)?,
+            Purpose::Heartbeat => {}
+            Purpose::Memory => {
+                if let Some(memory) = &mut self.memory {
+                    memory.answered(&value, line)?;
                 }
-                None | Some(Taken::Some) => {}
-                Some(Taken::Ended) if self.flights.is_empty() => return Ok(Poll::Ready(())),
-                Some(Taken::Ended | Taken::Nothing) => {
-                    self.watch(context)?;
-                    if self.launched == launched {
-                        return Ok(Poll::Pending);
+            }
+            Purpose::Many(calls) => {
+                for (submission, outcome) in self.batch.outcomes(calls, value, line) {
+                    match outcome {
+                        Outcome::Answered(value) => self.tell(submission, value),
+                        Outcome::Failed(error) => self.fail(submission, error),
+                        Outcome::Again => {
+                            let heard = self.line.heard;
+                            self.line.send_call(submission, true, heard);
+                        }
                     }
                 }
             }
+            // A release whose script was not run is sent with its text, and so runs for the first time.
+            Purpose::Call(submission) if is_noscript(&value) => {
+                line.load_scripts();
+                if submission.call.is_release() {
+                    line.send_call(submission, true, line.heard);
+                    return Ok(());
+                }
+                let forgotten = b"NOSCRIPT the server had forgotten the scripts";
+                self.fail(submission, NodeError::server(forgotten).into_unsent());
+            }
+            Purpose::Call(submission) => self.tell(submission, value),
+            Purpose::Owed(owed) if is_noscript(&value) => {
+                line.send_owed(owed, true, line.heard);
+                return Ok(());
+            }
+            Purpose::Owed(owed) => self.tell_owed(owed, value),
         }
+        self.count(since);
+        Ok(())
+    }
+
+    /// Delivers the server's reply to a caller.
+    fn tell(&mut self, submission: Submission, value: Value) {
+        if is_marker_gone(&value) {
+            self.check.doubt(&mut self.line);
+        }
+        let call = &submission.call;
+        let is_settled = self.is_settled(call, &value);
+        let answer = Answer::of_reply(call, value, self.line.inbox.epoch());
+        let answer = self.check.as_far_as_it_counts(call, answer);
+        if let Answer::Failed(error) = answer {
+            return self.fail(submission, error);
+        }
+        if call.effect() == Effect::Takes && self.line.inbox.metrics.refusals.voted() {
+            log_node!(self.line.inbox.log, info, "", "node votes again");
+        }
+        self.answered += 1;
+        if !is_settled && let Some(mut owed) = submission.owed(&self.line.inbox.time) {
+            owed.is_answered = true;
+            self.owed.owe(owed, &mut self.line);
+        }
+        submission.reply.answer(answer);
+    }
+
+    /// Tells a caller that the server did not serve the call. A release is owed.
+    fn fail(&mut self, submission: Submission, error: NodeError) {
+        self.answered += 1;
+        if let Some(owed) = submission.owed(&self.line.inbox.time) {
+            self.owed.owe_refused(owed, &error, &mut self.line);
+        }
+        let (inbox, heard) = (&self.line.inbox, self.line.heard);
+        inbox.metrics.failed(error.kind(), 1);
+        inbox.metrics.record_error(&error);
+        let is_a_vote = matches!(submission.call.effect(), Effect::Takes | Effect::Keeps);
+        if is_a_vote && error.concerns_the_node() && inbox.metrics.refusals.refused(&error, heard) {
+            log_node!(
+                inbox.log,
+                warn,
+                &error.to_string(),
+                "node answers with errors; it does not vote until it serves an operation"
+            );
+        }
+        submission.reply.answer(Answer::Failed(error));
+    }
+
+    /// Records the answer to an owed release.
+    fn tell_owed(&mut self, mut owed: Owed, value: Value) {
+        let is_settled = self.is_settled(&owed.call, &value);
+        let line = &mut self.line;
+        match Answer::of_reply(&owed.call, value, line.inbox.epoch()) {
+            Answer::Failed(error) => {
+                line.inbox.metrics.record_error(&error);
+                self.owed.owe_refused(owed, &error, line);
+                self.owed.tried(false, line);
+            }
+            Answer::Reply { .. } => {
+                if !is_settled {
+                    owed.is_answered = true;
+                    self.owed.owe(owed, line);
+                }
+                self.owed.tried(is_settled, line);
+            }
+        }
+    }
+
+    /// False for a release that found nothing although its acquisition was never answered: the acquisition may lie in an
+    /// old socket of a server that stands still, and come later.
+    fn is_settled(&mut self, call: &Call, value: &Value) -> bool {
+        let inbox = &self.line.inbox;
+        if !self.has_lost || !call.is_release() || !inbox.is_lost(call) {
+            return true;
+        }
+        let answer = Answer::of_reply(call, value.clone(), inbox.epoch());
+        let is_released = matches!(call.vote(answer), Vote::Granted { .. });
+        if is_released {
+            self.has_lost = inbox.found(call);
+        }
+        is_released
+    }
+
+    /// Counts an answer. Its latency ends when it was read, so no clock is read for each answer.
+    fn count(&self, since: Instant) {
+        let after = self.line.heard.saturating_duration_since(since);
+        self.line.inbox.metrics.answered(after);
+        if let Some(observer) = &self.line.options.answers {
+            caught("an observer of answers", || observer.answered(after));
+        }
+    }
+
+    /// Does what is due, and waits for what is due next.
+    fn watch(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
+        self.check.wake(context.waker());
+        let line = &mut self.line;
+        while let Some((now, stood_still)) = line.fired(context) {
+            let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
+            if is_due(self.check.at) {
+                self.check.ask(line);
+            }
+            if is_due(self.owed.retry_at) {
+                self.owed.send_some(now, line);
+            }
+            if is_due(self.wakeups.again_at) {
+                self.wakeups.ask_again(line);
+            }
+            if let Some(memory) = &mut self.memory {
+                memory.ask(now, line);
+            }
+            let (suspect_after, dead_after) = (line.options.suspect_after, line.options.dead_after);
+            let next = match line.waited(now) {
+                None => {
+                    let idle = now.saturating_duration_since(line.heard);
+                    let heartbeat = line.options.heartbeat.max(suspect_after);
+                    // The restart check's questions serve as heartbeats.
+                    if idle >= heartbeat && self.check.at.is_none() {
+                        // Any command that every user may run would do.
+                        line.ask([b"TIME".as_slice()], Purpose::Heartbeat);
+                    }
+                    heartbeat.checked_sub(idle).unwrap_or(suspect_after)
+                }
+                Some(waited) if waited >= dead_after && stood_still => TO_READ,
+                Some(waited) if waited >= dead_after => return Err(overdue(waited)),
+                Some(waited) if waited >= suspect_after => {
+                    if !std::mem::replace(&mut self.is_suspect, true) {
+                        log_node!(
+                            line.inbox.log,
+                            warn,
+                            "",
+                            "node does not answer; it does not vote until it does",
+                            overdue = %Brief(waited)
+                        );
+                    }
+                    line.inbox.suspect(waited);
+                    suspect_after.min(dead_after.saturating_sub(waited))
+                }
+                Some(waited) => suspect_after.saturating_sub(waited),
+            };
+            let others = [self.check.at, self.owed.retry_at, self.wakeups.again_at];
+            let others = others.into_iter().flatten();
+            let others = others.map(|at| at.saturating_duration_since(now));
+            line.set_alarm(now, others.fold(next, Duration::min));
+        }
+        Ok(())
+    }
+
+    /// If the overdue answers have come, the node may vote again. A server that did not answer may have
+    /// stood still, and its clock may have stepped. The restart check's question is therefore sent
+    /// before all operations that are accepted from now on, so its verdict covers them. Callers get
+    /// their answers after this, so a caller that asks again is accepted.
+    fn trust_again(&mut self) {
+        let line = &mut self.line;
+        let is_overdue = |waited| waited >= line.options.suspect_after;
+        if !self.is_suspect || line.waited(line.heard).is_some_and(is_overdue) {
+            return;
+        }
+        self.is_suspect = false;
+        log_node!(line.inbox.log, info, "", "node answers again");
+        self.check.ask_again(line);
+        line.inbox.trust();
     }
 
     /// Ends the connection, and gives its operations up.
@@ -328,9 +380,10 @@ impl Actor {
     /// another one goes on with the queue, and otherwise the inbox is closed.
     fn give_up(&mut self, error: &NodeError, moves: bool) {
         self.is_over = true;
+        let inbox = &self.line.inbox.clone();
         let (mut owed, mut calls) = (Vec::new(), self.batch.take());
-        for flight in self.flights.drain(..) {
-            match flight.purpose {
+        for purpose in self.line.end() {
+            match purpose {
                 Purpose::Call(call) => calls.push(call),
                 Purpose::Many(many) => calls.extend(many),
                 Purpose::Owed(still) => owed.push(still),
@@ -338,32 +391,20 @@ impl Actor {
             }
         }
         calls.append(&mut self.taken);
-        owed.extend(calls.iter().filter_map(|it| it.owed(&self.inbox.time)));
-        self.inbox.lost(calls.iter().map(|it| &*it.call));
+        owed.extend(calls.iter().filter_map(|it| it.owed(&inbox.time)));
+        inbox.lost(calls.iter().map(|it| &*it.call));
         let watches = self.wakeups.forget();
         if moves {
-            self.inbox.moves(owed);
+            inbox.moves(owed);
         } else {
-            self.inbox.close(error, owed);
+            inbox.close(error, owed);
         }
-        self.inbox.keep(watches);
-        // Whatever ended the connection: these operations may have been served, and must be undone.
+        inbox.keep(watches);
+        // These operations may have been served, and must be undone.
         let unknown = error.clone().into_sent();
-        self.inbox.metrics.failed(error.kind(), calls.len());
+        inbox.metrics.failed(error.kind(), calls.len());
         for call in calls {
-            call.reply
-                .answer(crate::node::Answer::Failed(unknown.clone()));
-        }
-    }
-}
-
-impl Purpose {
-    /// The number of calls of callers.
-    fn calls(&self) -> usize {
-        match self {
-            Self::Call(_) => 1,
-            Self::Many(calls) => calls.len(),
-            _ => 0,
+            call.reply.answer(Answer::Failed(unknown.clone()));
         }
     }
 }
@@ -387,10 +428,8 @@ impl Drop for Actor {
     /// The actor's runtime has ended, or it has panicked. The operations in flight may have been served.
     fn drop(&mut self) {
         if !self.is_over {
-            self.give_up(
-                &lost("the runtime of the node's connection has ended"),
-                true,
-            );
+            let ended = lost("the runtime of the node's connection has ended");
+            self.give_up(&ended, true);
         }
     }
 }

@@ -1,87 +1,121 @@
 //! The restart check of a node, on a live connection.
 
+use std::sync::Arc;
+use std::task::Waker;
+
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::node::{Answer, Call, Effect, NodeError, NodeErrorKind, Value};
+use crate::redis::server::restart_check::ServerCheck;
 
-use super::actor::{Actor, Purpose};
-use super::command::words;
+use super::line::{Line, Purpose};
 
-impl Actor {
-    /// Sends the restart check's question.
-    pub(super) fn ask(&mut self) {
+pub(super) struct Check {
+    /// The node's restart check, if it has one.
+    server_check: Option<Arc<Mutex<ServerCheck>>>,
+    /// The reason why the node must not vote. While there is one, a grant counts as not granted.
+    quarantine: Option<NodeError>,
+    /// The moment of the next question; `None` while a question is unanswered, or without a restart check.
+    pub(super) at: Option<Instant>,
+}
+
+impl Check {
+    /// In quarantine until the first answer.
+    pub(super) fn new(server_check: Option<&Arc<Mutex<ServerCheck>>>) -> Self {
+        Self {
+            quarantine: server_check.map(|_| {
+                let detail = "connected; its restart check is under way";
+                NodeError::unsent(NodeErrorKind::NotConnected, detail)
+            }),
+            server_check: server_check.cloned(),
+            at: None,
+        }
+    }
+
+    pub(super) fn quarantine(&self) -> Option<NodeError> {
+        self.quarantine.clone()
+    }
+
+    pub(super) fn ask(&mut self, line: &mut Line) {
         let Some(server_check) = &self.server_check else {
             return;
         };
-        self.check_at = None;
+        self.at = None;
         let question = server_check.lock().question();
-        let now = self.inbox.time.now();
-        self.send(
-            words(question.iter().map(Vec::as_slice)),
-            now,
-            Purpose::Check,
-        );
+        line.ask(question.iter().map(Vec::as_slice), Purpose::Check);
     }
 
-    /// Applies the result of a check to the connection and the inbox.
-    pub(super) fn checked(&mut self, value: &Value) -> Result<(), NodeError> {
+    /// Asks again unless a question is unanswered. False without a restart check.
+    pub(super) fn ask_again(&mut self, line: &mut Line) -> bool {
+        if self.at.is_some() {
+            self.ask(line);
+        }
+        self.server_check.is_some()
+    }
+
+    /// Asks if another node's check wants it.
+    pub(super) fn ask_if_wanted(&mut self, line: &mut Line) {
+        let is_wanted = |check: &Arc<Mutex<ServerCheck>>| check.lock().is_wanted();
+        if self.server_check.as_ref().is_some_and(is_wanted) {
+            self.ask_again(line);
+        }
+    }
+
+    /// Leaves the waker of the actor with the check, for the moment when another node's check wants this node to be
+    /// asked.
+    pub(super) fn wake(&self, waker: &Waker) {
+        if let Some(server_check) = &self.server_check {
+            server_check.lock().wake(waker);
+        }
+    }
+
+    /// Applies the result of a check to the connection and the inbox. An error ends the connection.
+    pub(super) fn answered(&mut self, value: &Value, line: &mut Line) -> Result<(), NodeError> {
         let Some(server_check) = &self.server_check else {
             return Ok(());
         };
         let outcome = server_check.lock().answer(value)?;
-        self.inbox.metrics.read_clock(outcome.clock);
+        line.inbox.metrics.read_clock(outcome.clock);
         self.quarantine.clone_from(&outcome.quarantine);
         if outcome.is_new_epoch {
-            // The gate is closed first, and listeners are told with no mutex held. A caller that
-            // rechecks a lease then finds a node that grants nothing.
+            // The gate is closed first, and listeners are called with no mutex held. A caller that rechecks a lease then
+            // finds a node that grants nothing.
             let closed = outcome.quarantine.clone().unwrap_or_else(in_doubt);
-            self.inbox.quarantine(Some(closed), false);
-            self.inbox.begin_epoch();
-            self.epoch = self.inbox.epoch();
+            line.inbox.quarantine(Some(closed), false);
+            line.inbox.begin_epoch();
         }
         if let Some(refusal) = outcome.refusal {
             return Err(refusal);
         }
-        self.inbox
-            .quarantine(outcome.quarantine, outcome.is_settled);
-        let heartbeat = self.options.heartbeat;
+        line.inbox.quarantine(outcome.quarantine, outcome.is_settled);
+        let heartbeat = line.options.heartbeat;
         let next = outcome.look_again.map_or(heartbeat, |at| at.min(heartbeat));
         if next.is_zero() {
-            self.ask();
+            self.ask(line);
         } else {
-            let at: Instant = self.heard + next;
-            self.check_at = Some(at);
-            self.watch_by(at);
+            let at = line.heard + next;
+            self.at = Some(at);
+            line.watch_by(at);
         }
         Ok(())
     }
 
-    /// Asks if another node's check wants it, unless a question is unanswered.
-    pub(super) fn ask_if_wanted(&mut self) {
-        let is_wanted = self
-            .server_check
-            .as_ref()
-            .is_some_and(|server_check| server_check.lock().is_wanted());
-        if is_wanted && self.check_at.is_some() {
-            self.ask();
-        }
-    }
-
     /// Asks at once: the node may have lost its marker. Until the answer the node votes no.
-    pub(super) fn doubt(&mut self) {
-        if self.server_check.is_none() || self.check_at.is_none() {
+    pub(super) fn doubt(&mut self, line: &mut Line) {
+        if self.at.is_none() {
             // There is no restart check, or a question is already sent.
             return;
         }
         if self.quarantine.is_none() {
             self.quarantine = Some(in_doubt());
-            self.inbox.quarantine(Some(in_doubt()), false);
+            line.inbox.quarantine(Some(in_doubt()), false);
         }
-        self.ask();
+        self.ask(line);
     }
 
-    /// Turns the reply of a node in quarantine to a call that takes or keeps a lock into an error: the node may
-    /// have granted the same to another caller and forgotten it. The release still undoes a grant.
+    /// Turns the reply of a node in quarantine to a call that takes or keeps a lock into an error: the node may have
+    /// granted the same to another caller and forgotten it. The release still undoes a grant.
     pub(super) fn as_far_as_it_counts(&self, call: &Call, answer: Answer) -> Answer {
         match (&self.quarantine, &answer) {
             (Some(error), Answer::Reply { .. })

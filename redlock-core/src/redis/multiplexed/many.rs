@@ -4,8 +4,7 @@
 //! acquires and releases some at a time. The actor makes one call of neighbours in the inbox. In it, acquisitions go
 //! ahead of releases of other keys, so calls that have a key in common keep their order.
 //!
-//! Each lock is judged by its own reply. A reply that is missing or is none to such a call is a failure, and never a
-//! grant.
+//! Each lock is judged by its own reply. If a reply is missing or is not valid, the call has failed; it is never a grant.
 
 use std::time::Duration;
 
@@ -14,14 +13,14 @@ use tokio::time::Instant;
 use crate::node::{Call, Effect, NodeError, NodeErrorKind, Value, is_refusal};
 use crate::redis::server::inbox::Submission;
 
-use super::actor::{Actor, Purpose};
-use super::command::{command, is_joinable, is_noscript, many};
+use super::command::{is_joinable, is_noscript, many};
+use super::line::{Line, Purpose};
 
 /// The most acquisitions, and the most releases, in one call. A server serves nothing else meanwhile.
 const MOST: usize = 64;
 
-/// For this long a connection whose call for many was refused makes no other: the ACL has changed, or a proxy has
-/// several servers behind it.
+/// After the server has refused a call for many, the connection makes no other for this long: the ACL has changed, or
+/// several servers stand behind a proxy.
 const REFUSED_FOR: Duration = Duration::from_secs(600);
 
 /// What goes in the next call.
@@ -32,6 +31,14 @@ pub(super) struct Batch {
     is_allowed: bool,
     /// No call for many is made until then.
     refused_until: Option<Instant>,
+}
+
+/// What became of a call.
+pub(super) enum Outcome {
+    Answered(Value),
+    Failed(NodeError),
+    /// The server did not decide the release.
+    Again,
 }
 
 impl Batch {
@@ -51,11 +58,7 @@ impl Batch {
         calls
     }
 
-    fn is_open(&self, now: Instant) -> bool {
-        self.is_allowed && self.refused_until.is_none_or(|until| until <= now)
-    }
-
-    /// True if `call` may go in the next call: it is a release, or acquires a key that none of the releases gives back.
+    /// True if `call` may go in the next call: a release may, and an acquisition if no release is of its key.
     fn has_room_for(&self, call: &Call) -> bool {
         if call.is_release() {
             return self.releases.len() < MOST;
@@ -63,46 +66,49 @@ impl Batch {
         let mut releases = self.releases.iter();
         self.acquisitions.len() < MOST && releases.all(|it| it.call.first_key() != call.first_key())
     }
-}
 
-impl Actor {
-    /// Adds a call of a caller to the next one, or sends it behind that.
-    pub(super) fn add(&mut self, submission: Submission, since: Instant) {
-        if !is_joinable(&submission.call) || !self.batch.is_open(since) {
-            self.send_batch(since);
-            return self.send_call(submission, since);
+    /// Adds a call of a caller to the next one, or sends it after that.
+    pub(super) fn add(&mut self, submission: Submission, since: Instant, line: &mut Line) {
+        let is_open = self.is_allowed && self.refused_until.is_none_or(|until| until <= since);
+        if !is_open || !is_joinable(&submission.call) {
+            self.send(since, line);
+            return line.send_call(submission, false, since);
         }
-        if !self.batch.has_room_for(&submission.call) {
-            self.send_batch(since);
+        if !self.has_room_for(&submission.call) {
+            self.send(since, line);
         }
-        let kept = if submission.call.is_release() {
-            &mut self.batch.releases
+        if submission.call.is_release() {
+            self.releases.push(submission);
         } else {
-            &mut self.batch.acquisitions
-        };
-        kept.push(submission);
+            self.acquisitions.push(submission);
+        }
     }
 
     /// Sends what was kept for the next call.
-    pub(super) fn send_batch(&mut self, since: Instant) {
-        let taken = self.batch.acquisitions.len();
-        let mut calls = self.batch.take();
+    pub(super) fn send(&mut self, since: Instant, line: &mut Line) {
+        let acquired = self.acquisitions.len();
+        let mut calls = self.take();
         let script = calls.first().and_then(|it| it.call.joins());
         match (script, calls.len()) {
             (Some(script), 2..) => {
-                let command = many(script, calls.iter().map(|it| &*it.call), taken);
-                self.send(command, since, Purpose::Many(calls));
+                let command = many(script, calls.iter().map(|it| &*it.call), acquired);
+                line.send(command, since, Purpose::Many(calls));
             }
             _ => {
                 if let Some(alone) = calls.pop() {
-                    self.send_call(alone, since);
+                    line.send_call(alone, false, since);
                 }
             }
         }
     }
 
-    /// Answers the calls of a call for many, and sends the releases again that it did not decide.
-    pub(super) fn answer_many(&mut self, calls: Vec<Submission>, since: Instant, value: Value) {
+    /// What became of each of `calls`, by the server's answer to a call for all of them.
+    pub(super) fn outcomes(
+        &mut self,
+        calls: Vec<Submission>,
+        value: Value,
+        line: &mut Line,
+    ) -> impl Iterator<Item = (Submission, Outcome)> + use<> {
         let mut parts = Vec::new();
         let refusal = match value {
             Value::Int(1) => {
@@ -113,43 +119,36 @@ impl Actor {
                 parts = list;
                 None
             }
-            Value::Error(text) => Some(self.many_refused(&text)),
+            Value::Error(text) => Some(self.refused(&text, line)),
             _ => Some(NodeError::sent(
                 NodeErrorKind::Protocol,
                 "the server's answer is not a valid answer to a call for many",
             )),
         };
         let mut parts = parts.into_iter();
-        for submission in calls {
-            match (parts.next(), &refusal) {
-                (Some(value), _) if is_decided(&submission.call, &value) => {
-                    self.count(since);
-                    self.tell(submission, value);
+        calls.into_iter().map(move |submission| {
+            let call = &submission.call;
+            let outcome = match (parts.next(), &refusal) {
+                (Some(value), _) if !call.is_release() || matches!(value, Value::Int(_)) => {
+                    Outcome::Answered(value)
                 }
-                (_, Some(error)) if submission.call.effect() == Effect::Takes => {
-                    self.count(since);
-                    self.fail(submission, error.clone());
-                }
-                _ => {
-                    // By itself, with its text. The server has answered, so the wait for this answer begins anew.
-                    let command = command(&submission.call, &self.dialect, true);
-                    self.send(command, self.heard, Purpose::Call(submission));
-                }
-            }
-        }
+                (_, Some(error)) if call.effect() == Effect::Takes => Outcome::Failed(error.clone()),
+                _ => Outcome::Again,
+            };
+            (submission, outcome)
+        })
     }
 
-    /// The whole call was refused. If the server looked at the words alone, nothing ran.
-    fn many_refused(&mut self, text: &[u8]) -> NodeError {
+    /// The server has refused the whole call. If it looked at the words alone, nothing ran.
+    fn refused(&mut self, text: &[u8], line: &mut Line) -> NodeError {
         let error = NodeError::server(text);
         if is_noscript(&Value::Error(text.into())) {
-            self.load_scripts();
+            line.load_scripts();
             return error.into_unsent();
         }
         let says = |words: &[u8]| text.windows(words.len()).any(|part| part == words);
-        if text.starts_with(b"NOPERM") || text.starts_with(b"CROSSSLOT") || says(b"unknown command")
-        {
-            self.batch.refused_until = Some(self.heard + REFUSED_FOR);
+        if text.starts_with(b"NOPERM") || text.starts_with(b"CROSSSLOT") || says(b"unknown command") {
+            self.refused_until = Some(line.heard + REFUSED_FOR);
             return error.into_unsent();
         }
         if is_refusal(text) {
@@ -158,9 +157,4 @@ impl Actor {
             error
         }
     }
-}
-
-/// True unless `value` is a failure of a release, which then goes by itself.
-fn is_decided(call: &Call, value: &Value) -> bool {
-    !call.is_release() || matches!(value, Value::Int(_))
 }

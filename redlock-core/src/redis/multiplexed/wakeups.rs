@@ -1,42 +1,74 @@
-//! What the server tells of keys for which callers wait.
+//! What the server says of keys for which callers wait.
 //!
-//! The server tells on the connection of the node, by push messages of RESP3, and only of the keys that it was asked
-//! about (`CLIENT TRACKING ON OPTIN`). Without `NOLOOP`, it also tells of what this process changed: other callers of
-//! this process wait too. A message only says that a key changed, so the server is asked what became of it, and with the
-//! answer it remembers the key again.
+//! The server sends push messages of RESP3 on the connection of the node, only about the keys that it was asked about
+//! (`CLIENT TRACKING ON OPTIN`). Without `NOLOOP`, it also sends them for what this process changed: other callers of
+//! this process wait too. A message only says that a key changed, so the server is asked what became of the key, and
+//! with the answer it remembers the key again.
 
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use ::redis::{PushInfo, PushKind, Value as Theirs, pipe};
+use ::redis::{Pipeline, PushInfo, PushKind, Value as Theirs};
 use tokio::time::Instant;
 
-use crate::env::Clock;
 use crate::env::caught::log;
-use crate::node::watch::Watch;
-use crate::node::{NodeError, Value};
+use crate::node::watch::{KeyReport, Watch};
+use crate::node::{NodeError, Remaining, Value};
 use crate::redis::connection::errors::{CLOSED, lost};
-use crate::redis::tracking::keys::{Seen, TrackedKeys};
 
-use super::actor::{Actor, Purpose};
-use super::command::words;
+use super::line::{Line, Purpose};
 
-/// When a key is asked for again that the server answered with an error, or that it named without a reason: a server
-/// whose table of keys is too small forgets one for another.
+/// The pause before a question that the server answered with an error, or with what was known: a server whose table of
+/// keys is too small forgets one for another.
 const ASKS_AGAIN: Duration = Duration::from_millis(250);
+
+/// Two answers about an expiry that differ by less than this say the same.
+const SAME: Duration = Duration::from_millis(20);
 
 /// The limit of `watch_idle`, so that no sum of times overflows.
 const LONGEST_IDLE: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
+/// The least number of watches at which those without a waiting caller are looked for.
+const SWEEP_AT: usize = 64;
+
 /// The wake-ups of one connection.
 pub(super) struct Wakeups {
-    tracked: TrackedKeys,
     /// Without push messages, only the next call finds that the connection is closed.
     is_closed: Option<Arc<AtomicBool>>,
-    state: Tracking,
-    /// When keys are asked for again, if there are any.
+    tracking: Tracking,
+    /// By the numbers of the watches.
+    waiting: BTreeMap<u64, Waiting>,
+    /// The numbers of the watches of each key.
+    by_key: HashMap<Arc<[u8]>, Vec<u64>>,
+    next_number: u64,
+    sweep_at: usize,
+    /// When the watches that were put off are asked for, if there are any.
     pub(super) again_at: Option<Instant>,
+}
+
+/// A caller that waits.
+struct Waiting {
+    watch: Watch,
+    seen: Seen,
+    /// True while a question is unanswered.
+    is_asked: bool,
+    /// True if a key has changed since the question.
+    is_changed: bool,
+    is_put_off: bool,
+    /// True if the last answer said what was known before.
+    is_unchanged: bool,
+}
+
+/// The last answer about the keys of a caller.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    Unknown,
+    Free,
+    Until(Instant),
+    /// A key has no expiry.
+    Stays,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -44,7 +76,7 @@ enum Tracking {
     /// No caller has waited yet.
     Off,
     On,
-    /// The server refuses to tell. It is asked again then.
+    /// The server refuses to send messages. It is asked again then.
     Refused(Instant),
     /// The connection has no push messages.
     Impossible,
@@ -67,116 +99,246 @@ pub(super) fn changed(message: &PushInfo) -> Vec<Option<Arc<[u8]>>> {
 }
 
 impl Wakeups {
-    pub(super) fn new(clock: Arc<dyn Clock>, is_closed: Option<Arc<AtomicBool>>) -> Self {
-        let has_messages = is_closed.is_some();
+    pub(super) fn new(is_closed: Option<Arc<AtomicBool>>) -> Self {
+        let tracking = match is_closed {
+            Some(_) => Tracking::Off,
+            None => Tracking::Impossible,
+        };
         Self {
             is_closed,
-            tracked: TrackedKeys::new(clock),
-            state: if has_messages {
-                Tracking::Off
-            } else {
-                Tracking::Impossible
-            },
+            tracking,
+            waiting: BTreeMap::new(),
+            by_key: HashMap::new(),
+            next_number: 0,
+            sweep_at: SWEEP_AT,
             again_at: None,
         }
     }
 
-    /// The connection is gone. Returns the callers that wait.
+    /// Forgets all, and returns the watches.
     pub(super) fn forget(&mut self) -> Vec<Watch> {
-        self.tracked.clear()
+        self.by_key.clear();
+        let waiting = std::mem::take(&mut self.waiting);
+        waiting.into_values().map(|waiting| waiting.watch).collect()
     }
-}
 
-impl Actor {
     /// Takes the callers that wait since the last look, and the server's messages.
-    pub(super) fn follow(&mut self) -> Result<(), NodeError> {
-        let Some((watches, changed)) = self.inbox.take_news() else {
+    pub(super) fn follow(&mut self, line: &mut Line) -> Result<(), NodeError> {
+        let Some((watches, changed)) = line.inbox.take_news() else {
             return Ok(());
         };
-        let is_closed = self.wakeups.is_closed.as_ref();
+        let is_closed = self.is_closed.as_ref();
         if is_closed.is_some_and(|it| it.load(Ordering::Acquire)) {
             return Err(lost(CLOSED));
         }
-        let now = self.inbox.time.now();
-        match self.wakeups.state {
-            Tracking::Refused(until) if now >= until => self.wakeups.state = Tracking::Off,
-            // The drop says that nothing is known.
+        match self.tracking {
+            Tracking::Refused(until) if line.now() >= until => self.tracking = Tracking::Off,
+            // The drop of the watches says that nothing is known.
             Tracking::Impossible | Tracking::Refused(_) => return Ok(()),
             Tracking::Off | Tracking::On => {}
         }
         for watch in watches {
-            self.wakeups.tracked.add(watch);
+            self.add(watch, line);
         }
         for key in changed {
-            match key {
-                Some(key) => self.wakeups.tracked.changed(&key),
-                None => self.wakeups.tracked.all_changed(),
+            let numbers = match key {
+                Some(key) => self.by_key.get(&key).cloned().unwrap_or_default(),
+                None => self.waiting.keys().copied().collect(),
+            };
+            for number in numbers {
+                self.changed(number, line);
             }
         }
-        self.look(now);
         Ok(())
     }
 
-    /// Asks for the keys again that were put off.
-    pub(super) fn look_again(&mut self, now: Instant) {
-        self.wakeups.again_at = None;
-        self.wakeups.tracked.ask_again();
-        self.look(now);
+    /// Also asks about known keys: a state from before the caller's refusal tells the caller nothing.
+    fn add(&mut self, watch: Watch, line: &mut Line) {
+        if self.waiting.len() >= self.sweep_at {
+            self.sweep();
+        }
+        if self.tracking == Tracking::Off {
+            self.tracking = Tracking::On;
+            line.ask([b"CLIENT".as_slice(), b"TRACKING", b"ON", b"OPTIN"], Purpose::Tracking);
+            // Shows whether the ACL allows what goes ahead of each question.
+            line.ask([b"CLIENT".as_slice(), b"CACHING", b"YES"], Purpose::Tracking);
+        }
+        let number = self.next_number;
+        self.next_number += 1;
+        for key in watch.keys().shared_names() {
+            self.by_key.entry(Arc::clone(key)).or_default().push(number);
+        }
+        self.waiting.insert(
+            number,
+            Waiting {
+                watch,
+                seen: Seen::Unknown,
+                is_asked: false,
+                is_changed: false,
+                is_put_off: false,
+                is_unchanged: false,
+            },
+        );
+        self.ask(number, line);
     }
 
-    /// Sends the questions that are due.
-    fn look(&mut self, now: Instant) {
-        for key in self.wakeups.tracked.take_questions() {
-            if self.wakeups.state == Tracking::Off {
-                self.wakeups.state = Tracking::On;
-                let begin = [b"CLIENT".as_slice(), b"TRACKING", b"ON", b"OPTIN"];
-                self.send(words(begin.into_iter()), now, Purpose::Tracking);
-                // Shows whether the ACL allows what goes ahead of each question.
-                let caching = [b"CLIENT".as_slice(), b"CACHING", b"YES"];
-                self.send(words(caching.into_iter()), now, Purpose::Tracking);
-            }
-            let mut question = pipe();
+    fn sweep(&mut self) {
+        self.waiting.retain(|_, waiting| waiting.watch.is_wanted());
+        let waiting = &self.waiting;
+        self.by_key.retain(|_, numbers| {
+            numbers.retain(|number| waiting.contains_key(number));
+            !numbers.is_empty()
+        });
+        self.sweep_at = SWEEP_AT.max(self.waiting.len() * 2);
+    }
+
+    /// Asks how long the keys of a watch live.
+    fn ask(&mut self, number: u64, line: &mut Line) {
+        let Some(waiting) = self.waiting.get_mut(&number) else {
+            return;
+        };
+        (waiting.is_asked, waiting.is_changed) = (true, false);
+        let mut question = Pipeline::new();
+        for key in waiting.watch.keys().names() {
             question.cmd("CLIENT").arg("CACHING").arg("YES");
-            question.cmd("PTTL").arg(&*key);
-            self.send_all(question, now, Purpose::Look(key));
+            question.cmd("PTTL").arg(key);
         }
-        if self.wakeups.tracked.is_any_put_off() && self.wakeups.again_at.is_none() {
-            let at = now + ASKS_AGAIN;
-            self.wakeups.again_at = Some(at);
-            self.watch_by(at);
+        line.ask_all(question, Purpose::Keys(number));
+    }
+
+    /// A key of a watch has changed. The server sends no other message about the key until it is asked.
+    fn changed(&mut self, number: u64, line: &mut Line) {
+        let Some(waiting) = self.waiting.get_mut(&number) else {
+            return;
+        };
+        if !waiting.watch.is_wanted() {
+            self.forget_one(number);
+        } else if waiting.is_asked {
+            // The answer may be older than the message.
+            waiting.is_changed = true;
+        } else if std::mem::take(&mut waiting.is_unchanged) {
+            self.put_off(number, line);
+        } else {
+            self.ask(number, line);
         }
     }
 
-    /// The answer whether the server tells of keys.
-    pub(super) fn tracks(&mut self, value: &Value) {
+    fn forget_one(&mut self, number: u64) {
+        let Some(waiting) = self.waiting.remove(&number) else {
+            return;
+        };
+        for key in waiting.watch.keys().names() {
+            if let Some(numbers) = self.by_key.get_mut(key) {
+                numbers.retain(|other| *other != number);
+                if numbers.is_empty() {
+                    self.by_key.remove(key);
+                }
+            }
+        }
+    }
+
+    fn put_off(&mut self, number: u64, line: &mut Line) {
+        if let Some(waiting) = self.waiting.get_mut(&number) {
+            waiting.is_put_off = true;
+        }
+        if self.again_at.is_none() {
+            let at = line.now() + ASKS_AGAIN;
+            self.again_at = Some(at);
+            line.watch_by(at);
+        }
+    }
+
+    /// Asks for the keys that were put off.
+    pub(super) fn ask_again(&mut self, line: &mut Line) {
+        self.again_at = None;
+        let put_off = self.waiting.iter().filter(|(_, waiting)| waiting.is_put_off);
+        let numbers: Vec<_> = put_off.map(|(number, _)| *number).collect();
+        for number in numbers {
+            if let Some(waiting) = self.waiting.get_mut(&number) {
+                waiting.is_put_off = false;
+            }
+            self.changed(number, line);
+        }
+    }
+
+    /// The answer whether the server sends messages.
+    pub(super) fn tracks(&mut self, value: &Value, line: &Line) {
         let Value::Error(text) = value else {
             return;
         };
-        let idle = self.options.watch_idle.min(LONGEST_IDLE);
-        self.wakeups.state = Tracking::Refused(self.heard + idle);
-        // The drop says that nothing is known.
-        drop(self.wakeups.forget());
+        if matches!(self.tracking, Tracking::Refused(_)) {
+            return;
+        }
+        let idle = line.options.watch_idle.min(LONGEST_IDLE);
+        self.tracking = Tracking::Refused(line.heard + idle);
+        // The drop of the watches says that nothing is known.
+        drop(self.forget());
         let reason = NodeError::server(text).to_string();
         log!(
             warn,
-            pool = %self.inbox.log.pool, reason,
+            pool = %line.inbox.log.pool, reason,
             "node does not tell of released locks; waiting for one takes up to a retry delay longer",
         );
     }
 
-    /// The answer how long a key lives.
-    pub(super) fn seen(&mut self, key: Arc<[u8]>, value: &Value) {
-        let tracked = &mut self.wakeups.tracked;
-        match value {
-            Value::Int(-2) => tracked.answered(&key, Seen::Gone),
-            Value::Int(-1) => tracked.answered(&key, Seen::Stays),
-            Value::Int(left) => {
-                let until = tracked.until(Duration::from_millis(left.unsigned_abs()));
-                tracked.answered(&key, until);
+    /// The answer how long the keys of a watch live.
+    pub(super) fn answered(&mut self, number: u64, value: &Value, line: &mut Line) {
+        let Some(waiting) = self.waiting.get_mut(&number) else {
+            return;
+        };
+        waiting.is_asked = false;
+        let seen = seen(value, line.heard);
+        waiting.is_unchanged = seen.is_like(waiting.seen);
+        waiting.seen = seen;
+        waiting.watch.report(match seen {
+            Seen::Unknown => KeyReport::Unknown,
+            Seen::Free => KeyReport::Free,
+            Seen::Until(until) => {
+                let left = until.saturating_duration_since(line.heard);
+                KeyReport::Held(Remaining::Expires(left))
+            }
+            Seen::Stays => KeyReport::Held(Remaining::Never),
+        });
+        if seen == Seen::Unknown {
+            self.put_off(number, line);
+        } else if waiting.is_changed {
+            self.changed(number, line);
+        }
+    }
+}
+
+impl Seen {
+    fn is_like(self, before: Self) -> bool {
+        match (self, before) {
+            (Self::Until(one), Self::Until(other)) => one.max(other) - one.min(other) < SAME,
+            _ => self == before,
+        }
+    }
+}
+
+/// What the server's answers say of a caller's keys: they are free if none exists, or held for as long as the last one.
+fn seen(value: &Value, now: Instant) -> Seen {
+    let Value::List(answers) = value else {
+        return Seen::Unknown;
+    };
+    let mut last = Seen::Free;
+    // Each `PTTL` follows a `CLIENT CACHING`.
+    for answer in answers.iter().skip(1).step_by(2) {
+        last = match (answer, last) {
+            (Value::Int(-2), _) => last,
+            (Value::Int(-1), _) | (Value::Int(_), Seen::Stays) => Seen::Stays,
+            (Value::Int(left), _) => {
+                // The server counts in whole milliseconds, and deletes the key when the last one is over.
+                let left = Duration::from_millis(left.unsigned_abs().saturating_add(1));
+                let until = now.checked_add(left).unwrap_or(now + LONGEST_IDLE);
+                match last {
+                    Seen::Until(before) => Seen::Until(before.max(until)),
+                    _ => Seen::Until(until),
+                }
             }
             // The user may not read this key, or the server is loading its data.
-            _ => tracked.refused(key),
-        }
-        self.look(self.heard);
+            _ => return Seen::Unknown,
+        };
     }
+    last
 }

@@ -1,0 +1,254 @@
+//! The line to a server: what was sent over a connection, and what came back.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use ::redis::aio::MultiplexedConnection;
+use ::redis::{Cmd, Pipeline, RedisResult, Value as Theirs};
+use tokio::time::{Instant, Sleep};
+
+use crate::node::{NodeError, Value};
+use crate::redis::connection::errors::lost;
+use crate::redis::options::RedisOptions;
+use crate::redis::server::inbox::{Inbox, Owed, Submission};
+
+use super::command::{Dialect, broken, command, is_of_replica, value, words};
+use super::connect::introduce;
+
+/// If the alarm fires later than this, its runtime stood still.
+const LATE: Duration = Duration::from_millis(50);
+
+/// The shortest time that timers of tokio tell apart.
+const A_MOMENT: Duration = Duration::from_millis(1);
+
+/// A connection, with what was sent over it and is not answered. It holds no mutex across an await, and needs no task or
+/// channel for an operation.
+pub(super) struct Line {
+    connection: MultiplexedConnection,
+    pub(super) dialect: Dialect,
+    pub(super) inbox: Arc<Inbox>,
+    pub(super) options: Arc<RedisOptions>,
+    /// In the order in which the server answers.
+    flights: VecDeque<Flight>,
+    /// The number of calls of callers among them.
+    pub(super) calls: usize,
+    /// The number of flights so far.
+    pub(super) launched: usize,
+    /// The moment of the last answer.
+    pub(super) heard: Instant,
+    /// Fires when something may be due. It is reset only when it fires, or would fire too late, and not for each
+    /// operation.
+    alarm: Pin<Box<Sleep>>,
+    /// True while the server is made to remember the scripts again.
+    is_loading: bool,
+    /// True if a replica's answer ends the connection: the server is no longer the node's master.
+    leaves_a_replica: bool,
+}
+
+/// A command, or several that are sent together, and what the answer is for.
+struct Flight {
+    answer: Pin<Box<dyn Future<Output = RedisResult<Theirs>> + Send>>,
+    /// The moment from which the wait for the answer is measured.
+    since: Instant,
+    purpose: Purpose,
+}
+
+pub(super) enum Purpose {
+    /// A caller waits for the answer.
+    Call(Submission),
+    /// Callers wait for the answers to acquisitions, and to the releases that follow them.
+    Many(Vec<Submission>),
+    /// The server remembers the scripts again.
+    Scripts,
+    /// A release from before the connection, or that was answered with an error.
+    Owed(Owed),
+    /// Any answer shows that the connection is alive.
+    Heartbeat,
+    /// The restart check's question.
+    Check,
+    /// The question about the server's memory.
+    Memory,
+    /// The server is to send messages about keys.
+    Tracking,
+    /// The question how long the keys of a waiting caller live, by the number of its watch.
+    Keys(u64),
+}
+
+/// An answer of the server.
+pub(super) struct Landed {
+    pub(super) purpose: Purpose,
+    pub(super) since: Instant,
+    pub(super) value: Value,
+}
+
+impl Line {
+    pub(super) fn new(
+        connection: MultiplexedConnection,
+        dialect: Dialect,
+        inbox: &Arc<Inbox>,
+        options: &Arc<RedisOptions>,
+        leaves_a_replica: bool,
+    ) -> Self {
+        Self {
+            connection,
+            dialect,
+            flights: VecDeque::new(),
+            calls: 0,
+            launched: 0,
+            heard: inbox.time.now(),
+            alarm: inbox.time.sleep(options.suspect_after),
+            inbox: Arc::clone(inbox),
+            options: Arc::clone(options),
+            is_loading: false,
+            leaves_a_replica,
+        }
+    }
+
+    /// By the library's time: a test may have stopped the clock of this runtime.
+    pub(super) fn now(&self) -> Instant {
+        self.inbox.time.now()
+    }
+
+    /// Sends a command. The crate writes commands in the order in which their futures are polled first.
+    pub(super) fn send(&mut self, command: Cmd, since: Instant, purpose: Purpose) {
+        let mut connection = self.connection.clone();
+        let answer = async move { connection.send_packed_command(&command).await };
+        self.launch(Box::pin(answer), since, purpose);
+    }
+
+    /// Sends the command of these words.
+    pub(super) fn ask<'a>(&mut self, question: impl IntoIterator<Item = &'a [u8]>, purpose: Purpose) {
+        let now = self.now();
+        self.send(words(question.into_iter()), now, purpose);
+    }
+
+    /// Sends several commands together. The answer is the list of their answers.
+    pub(super) fn ask_all(&mut self, commands: Pipeline, purpose: Purpose) {
+        let mut connection = self.connection.clone();
+        let answer = async move {
+            let answers = connection.send_packed_commands(&commands, 0, commands.len());
+            Ok(Theirs::Array(answers.await?))
+        };
+        let now = self.now();
+        self.launch(Box::pin(answer), now, purpose);
+    }
+
+    /// Sends a caller's call, with the text of its script if the server has forgotten that.
+    pub(super) fn send_call(&mut self, submission: Submission, with_text: bool, since: Instant) {
+        let command = command(&submission.call, &self.dialect, with_text);
+        self.send(command, since, Purpose::Call(submission));
+    }
+
+    pub(super) fn send_owed(&mut self, owed: Owed, with_text: bool, since: Instant) {
+        let command = command(&owed.call, &self.dialect, with_text);
+        self.send(command, since, Purpose::Owed(owed));
+    }
+
+    /// Makes the server remember the scripts again.
+    pub(super) fn load_scripts(&mut self) {
+        if !std::mem::replace(&mut self.is_loading, true) {
+            let mut scripts = Pipeline::new();
+            introduce(&mut scripts);
+            self.ask_all(scripts, Purpose::Scripts);
+        }
+    }
+
+    fn launch(
+        &mut self,
+        mut answer: Pin<Box<dyn Future<Output = RedisResult<Theirs>> + Send>>,
+        since: Instant,
+        purpose: Purpose,
+    ) {
+        // The connection's queue never fills, so the first poll hands the command over. The poll can only fail at once if
+        // the connection has ended, which `next` finds.
+        let handed_over = answer.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        let answer: Pin<Box<dyn Future<Output = _> + Send>> = match handed_over {
+            Poll::Pending => answer,
+            Poll::Ready(done) => Box::pin(std::future::ready(done)),
+        };
+        self.watch_by(since + self.options.suspect_after);
+        self.calls += purpose.calls();
+        self.launched += 1;
+        self.flights.push_back(Flight {
+            answer,
+            since,
+            purpose,
+        });
+    }
+
+    /// The next answer. Without one, leaves the waker with the oldest flight.
+    pub(super) fn next(&mut self, context: &mut Context<'_>) -> Result<Option<Landed>, NodeError> {
+        let Some(flight) = self.flights.front_mut() else {
+            return Ok(None);
+        };
+        let Poll::Ready(answer) = flight.answer.as_mut().poll(context) else {
+            return Ok(None);
+        };
+        let value = value(answer.map_err(|error| broken(&error))?);
+        if self.leaves_a_replica && is_of_replica(&value) {
+            // The server did not serve the operation. If it is a release, it is owed to the next master.
+            return Err(lost("the server is a replica now"));
+        }
+        self.heard = self.now();
+        let landed = self.flights.pop_front().map(|flight| Landed {
+            purpose: flight.purpose,
+            since: flight.since,
+            value,
+        });
+        if let Some(Landed { purpose, .. }) = &landed {
+            self.calls -= purpose.calls();
+            self.is_loading &= !matches!(purpose, Purpose::Scripts);
+        }
+        Ok(landed)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.flights.is_empty()
+    }
+
+    /// The age of the oldest unanswered operation.
+    pub(super) fn waited(&self, now: Instant) -> Option<Duration> {
+        let oldest = self.flights.front()?;
+        Some(now.saturating_duration_since(oldest.since))
+    }
+
+    /// Takes out what has no answer.
+    pub(super) fn end(&mut self) -> impl Iterator<Item = Purpose> {
+        self.flights.drain(..).map(|flight| flight.purpose)
+    }
+
+    /// Makes the alarm fire at `moment` at the latest.
+    pub(super) fn watch_by(&mut self, moment: Instant) {
+        if self.alarm.deadline() > moment {
+            self.alarm.as_mut().reset(moment);
+        }
+    }
+
+    /// The present time if the alarm fires, and true if it fires late because the runtime stood still.
+    pub(super) fn fired(&mut self, context: &mut Context<'_>) -> Option<(Instant, bool)> {
+        self.alarm.as_mut().poll(context).is_ready().then(|| {
+            let now = self.now();
+            let late = now.saturating_duration_since(self.alarm.deadline());
+            (now, late > LATE)
+        })
+    }
+
+    pub(super) fn set_alarm(&mut self, now: Instant, after: Duration) {
+        self.alarm.as_mut().reset(now + after.max(A_MOMENT));
+    }
+}
+
+impl Purpose {
+    /// The number of calls of callers.
+    fn calls(&self) -> usize {
+        match self {
+            Self::Call(_) => 1,
+            Self::Many(calls) => calls.len(),
+            _ => 0,
+        }
+    }
+}
