@@ -32,7 +32,7 @@ use super::wakeups::Wakeups;
 const QUIET: usize = 2;
 
 /// The most times in a row that several callers go first: what they submit meanwhile goes in one call.
-const MOST_YIELDS: u32 = 3;
+const MOST_TIMES: u32 = 3;
 
 /// After a standstill, the crate's task has this long to read what the server has answered meanwhile.
 const TO_READ: Duration = Duration::from_millis(20);
@@ -50,14 +50,23 @@ pub(super) struct Actor {
     taken: Vec<Submission>,
     /// The number of operations answered since the inbox was last told.
     answered: usize,
-    is_busy: bool,
-    yields: u32,
-    queued: usize,
+    gathering: Gathering,
     is_suspect: bool,
     /// True if acquisitions of earlier connections have no answer.
     has_lost: bool,
     /// True if all operations are answered or given up.
     is_over: bool,
+}
+
+/// Whether to let several callers go first.
+#[derive(Default)]
+struct Gathering {
+    /// True if several callers are there.
+    is_busy: bool,
+    /// How often in a row they went first.
+    times: u32,
+    /// The number of operations that were queued at the last look.
+    queued: usize,
 }
 
 pub(super) enum ConnectionEnd {
@@ -83,7 +92,13 @@ impl Actor {
         inbox.metrics.allowed(connected.allowed);
         let mut check = Check::new(server_check);
         let owed = inbox.open(check.quarantine());
-        let mut line = Line::new(connected.connection, dialect, inbox, options, leaves_a_replica);
+        let mut line = Line::new(
+            connected.connection,
+            dialect,
+            inbox,
+            options,
+            leaves_a_replica,
+        );
         check.ask(&mut line);
         let mut owed_releases = OwedReleases::new();
         owed_releases.send(owed, &mut line);
@@ -96,9 +111,7 @@ impl Actor {
             wakeups: connected.wakeups,
             taken: Vec::new(),
             answered: 0,
-            is_busy: false,
-            yields: 0,
-            queued: 0,
+            gathering: Gathering::default(),
             is_suspect: false,
             has_lost: inbox.has_lost(),
             is_over: false,
@@ -122,7 +135,7 @@ impl Actor {
                 }
                 None | Some(Taken::Some) => {}
                 Some(Taken::Ended) if self.line.is_empty() => return Ok(Poll::Ready(())),
-                Some(Taken::Ended | Taken::Nothing) => {
+                Some(_) => {
                     self.watch(context)?;
                     if nothing_was_sent(self) {
                         return Ok(Poll::Pending);
@@ -134,21 +147,15 @@ impl Actor {
 
     /// Sends the operations that callers submitted. `None` if more of them may come before this goes on.
     fn take(&mut self, context: &Context<'_>) -> Option<Taken> {
-        if self.is_busy && self.yields < MOST_YIELDS {
-            let queued = self.line.inbox.queued();
-            if queued > 0 && (self.yields == 0 || queued != self.queued) {
-                self.yields += 1;
-                self.queued = queued;
-                return None;
-            }
+        if self.gathering.goes_on(&self.line.inbox) {
+            return None;
         }
-        self.yields = 0;
         let answered = std::mem::take(&mut self.answered);
         let found = self.line.inbox.take(&mut self.taken, answered, context);
         if self.taken.is_empty() {
             return Some(found);
         }
-        self.is_busy = self.line.calls.max(self.taken.len()) > QUIET;
+        self.gathering.is_busy = self.line.calls.max(self.taken.len()) > QUIET;
         let since = self.line.now();
         for submission in self.taken.drain(..) {
             self.batch.add(submission, since, &mut self.line);
@@ -158,7 +165,14 @@ impl Actor {
     }
 
     /// Handles an answer of the server.
-    fn read(&mut self, Landed { purpose, since, value }: Landed) -> Result<(), NodeError> {
+    fn read(
+        &mut self,
+        Landed {
+            purpose,
+            since,
+            value,
+        }: Landed,
+    ) -> Result<(), NodeError> {
         let line = &mut self.line;
         match purpose {
             Purpose::Scripts => return Ok(()),
@@ -406,6 +420,22 @@ impl Actor {
         for call in calls {
             call.reply.answer(Answer::Failed(unknown.clone()));
         }
+    }
+}
+
+impl Gathering {
+    /// True if more operations may come before those in the inbox are taken.
+    fn goes_on(&mut self, inbox: &Inbox) -> bool {
+        if self.is_busy && self.times < MOST_TIMES {
+            let queued = inbox.queued();
+            if queued > 0 && (self.times == 0 || queued != self.queued) {
+                self.times += 1;
+                self.queued = queued;
+                return true;
+            }
+        }
+        self.times = 0;
+        false
     }
 }
 

@@ -13,7 +13,7 @@ use super::line::{Line, Purpose};
 
 pub(super) struct Check {
     /// The node's restart check, if it has one.
-    server_check: Option<Arc<Mutex<ServerCheck>>>,
+    asker: Option<Arc<Mutex<ServerCheck>>>,
     /// The reason why the node must not vote. While there is one, a grant counts as not granted.
     quarantine: Option<NodeError>,
     /// The moment of the next question; `None` while a question is unanswered, or without a restart check.
@@ -28,7 +28,7 @@ impl Check {
                 let detail = "connected; its restart check is under way";
                 NodeError::unsent(NodeErrorKind::NotConnected, detail)
             }),
-            server_check: server_check.cloned(),
+            asker: server_check.cloned(),
             at: None,
         }
     }
@@ -38,7 +38,7 @@ impl Check {
     }
 
     pub(super) fn ask(&mut self, line: &mut Line) {
-        let Some(server_check) = &self.server_check else {
+        let Some(server_check) = &self.asker else {
             return;
         };
         self.at = None;
@@ -51,13 +51,13 @@ impl Check {
         if self.at.is_some() {
             self.ask(line);
         }
-        self.server_check.is_some()
+        self.asker.is_some()
     }
 
     /// Asks if another node's check wants it.
     pub(super) fn ask_if_wanted(&mut self, line: &mut Line) {
         let is_wanted = |check: &Arc<Mutex<ServerCheck>>| check.lock().is_wanted();
-        if self.server_check.as_ref().is_some_and(is_wanted) {
+        if self.asker.as_ref().is_some_and(is_wanted) {
             self.ask_again(line);
         }
     }
@@ -65,14 +65,14 @@ impl Check {
     /// Leaves the waker of the actor with the check, for the moment when another node's check wants this node to be
     /// asked.
     pub(super) fn wake(&self, waker: &Waker) {
-        if let Some(server_check) = &self.server_check {
+        if let Some(server_check) = &self.asker {
             server_check.lock().wake(waker);
         }
     }
 
     /// Applies the result of a check to the connection and the inbox. An error ends the connection.
     pub(super) fn answered(&mut self, value: &Value, line: &mut Line) -> Result<(), NodeError> {
-        let Some(server_check) = &self.server_check else {
+        let Some(server_check) = &self.asker else {
             return Ok(());
         };
         let outcome = server_check.lock().answer(value)?;
@@ -88,7 +88,8 @@ impl Check {
         if let Some(refusal) = outcome.refusal {
             return Err(refusal);
         }
-        line.inbox.quarantine(outcome.quarantine, outcome.is_settled);
+        line.inbox
+            .quarantine(outcome.quarantine, outcome.is_settled);
         let heartbeat = line.options.heartbeat;
         let next = outcome.look_again.map_or(heartbeat, |at| at.min(heartbeat));
         if next.is_zero() {

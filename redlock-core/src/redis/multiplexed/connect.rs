@@ -10,7 +10,6 @@ use ::redis::{
     Pipeline, ProtocolVersion, PushInfo, PushKind, RedisConnectionInfo, RedisError, RedisResult,
 };
 
-use crate::env::Clock;
 use crate::kinds::exclusive::{MANY, RELEASE};
 use crate::kinds::scripts;
 use crate::model::resource::Shown;
@@ -99,7 +98,6 @@ pub(super) async fn connect(
     config: AsyncConnectionConfig,
     inbox: &Arc<Inbox>,
     (info_level, key_prefix): (InfoLevel, &[u8]),
-    clock: Arc<dyn Clock>,
 ) -> Result<Connected, NodeError> {
     let user = info
         .redis_settings()
@@ -118,7 +116,7 @@ pub(super) async fn connect(
         connection,
         allowed,
         facts,
-        wakeups: Wakeups::new(clock, is_closed),
+        wakeups: Wakeups::new(is_closed),
     })
 }
 

@@ -176,10 +176,9 @@ impl Driver {
             }
         };
         let info = connection_info(&server)?;
-        let clock = self.io.environment().clock;
         let given = server.given.as_ref();
         let config = given.map_or_else(AsyncConnectionConfig::new, |given| given.config.clone());
-        let connected = connect(info, config, &self.inbox, (info_level, prefix), clock).await;
+        let connected = connect(info, config, &self.inbox, (info_level, prefix)).await;
         let mut connected = connected.map_err(|error| {
             if self.address.fails_over() {
                 // The node's address does not show which server it is.

@@ -121,7 +121,11 @@ impl Line {
     }
 
     /// Sends the command of these words.
-    pub(super) fn ask<'a>(&mut self, question: impl IntoIterator<Item = &'a [u8]>, purpose: Purpose) {
+    pub(super) fn ask<'a>(
+        &mut self,
+        question: impl IntoIterator<Item = &'a [u8]>,
+        purpose: Purpose,
+    ) {
         let now = self.now();
         self.send(words(question.into_iter()), now, purpose);
     }
@@ -165,7 +169,9 @@ impl Line {
     ) {
         // The connection's queue never fills, so the first poll hands the command over. The poll can only fail at once if
         // the connection has ended, which `next` finds.
-        let handed_over = answer.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        let handed_over = answer
+            .as_mut()
+            .poll(&mut Context::from_waker(Waker::noop()));
         let answer: Pin<Box<dyn Future<Output = _> + Send>> = match handed_over {
             Poll::Pending => answer,
             Poll::Ready(done) => Box::pin(std::future::ready(done)),

@@ -132,7 +132,9 @@ impl Batch {
                 (Some(value), _) if !call.is_release() || matches!(value, Value::Int(_)) => {
                     Outcome::Answered(value)
                 }
-                (_, Some(error)) if call.effect() == Effect::Takes => Outcome::Failed(error.clone()),
+                (_, Some(error)) if call.effect() == Effect::Takes => {
+                    Outcome::Failed(error.clone())
+                }
                 _ => Outcome::Again,
             };
             (submission, outcome)
@@ -147,7 +149,8 @@ impl Batch {
             return error.into_unsent();
         }
         let says = |words: &[u8]| text.windows(words.len()).any(|part| part == words);
-        if text.starts_with(b"NOPERM") || text.starts_with(b"CROSSSLOT") || says(b"unknown command") {
+        if text.starts_with(b"NOPERM") || text.starts_with(b"CROSSSLOT") || says(b"unknown command")
+        {
             self.refused_until = Some(line.heard + REFUSED_FOR);
             return error.into_unsent();
         }

@@ -1,18 +1,17 @@
 //! One server as a node, over a connection of the `redis` crate.
 
 mod actor;
-mod answers;
 mod check;
 mod command;
 pub(super) mod connect;
 mod driver;
+mod line;
 mod many;
+mod memory;
 mod owed;
-mod probe;
 #[cfg(feature = "sentinel")]
 mod sentinel;
 mod wakeups;
-mod watchdog;
 
 use std::sync::Arc;
 

@@ -52,13 +52,18 @@ pub(super) struct Wakeups {
 struct Waiting {
     watch: Watch,
     seen: Seen,
-    /// True while a question is unanswered.
-    is_asked: bool,
-    /// True if a key has changed since the question.
-    is_changed: bool,
-    is_put_off: bool,
+    question: Question,
     /// True if the last answer said what was known before.
     is_unchanged: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Question {
+    Answered,
+    Asked,
+    /// A key has changed since.
+    Outdated,
+    PutOff,
 }
 
 /// The last answer about the keys of a caller.
@@ -159,9 +164,15 @@ impl Wakeups {
         }
         if self.tracking == Tracking::Off {
             self.tracking = Tracking::On;
-            line.ask([b"CLIENT".as_slice(), b"TRACKING", b"ON", b"OPTIN"], Purpose::Tracking);
+            line.ask(
+                [b"CLIENT".as_slice(), b"TRACKING", b"ON", b"OPTIN"],
+                Purpose::Tracking,
+            );
             // Shows whether the ACL allows what goes ahead of each question.
-            line.ask([b"CLIENT".as_slice(), b"CACHING", b"YES"], Purpose::Tracking);
+            line.ask(
+                [b"CLIENT".as_slice(), b"CACHING", b"YES"],
+                Purpose::Tracking,
+            );
         }
         let number = self.next_number;
         self.next_number += 1;
@@ -173,9 +184,7 @@ impl Wakeups {
             Waiting {
                 watch,
                 seen: Seen::Unknown,
-                is_asked: false,
-                is_changed: false,
-                is_put_off: false,
+                question: Question::Answered,
                 is_unchanged: false,
             },
         );
@@ -197,7 +206,7 @@ impl Wakeups {
         let Some(waiting) = self.waiting.get_mut(&number) else {
             return;
         };
-        (waiting.is_asked, waiting.is_changed) = (true, false);
+        waiting.question = Question::Asked;
         let mut question = Pipeline::new();
         for key in waiting.watch.keys().names() {
             question.cmd("CLIENT").arg("CACHING").arg("YES");
@@ -213,9 +222,9 @@ impl Wakeups {
         };
         if !waiting.watch.is_wanted() {
             self.forget_one(number);
-        } else if waiting.is_asked {
+        } else if matches!(waiting.question, Question::Asked | Question::Outdated) {
             // The answer may be older than the message.
-            waiting.is_changed = true;
+            waiting.question = Question::Outdated;
         } else if std::mem::take(&mut waiting.is_unchanged) {
             self.put_off(number, line);
         } else {
@@ -239,7 +248,7 @@ impl Wakeups {
 
     fn put_off(&mut self, number: u64, line: &mut Line) {
         if let Some(waiting) = self.waiting.get_mut(&number) {
-            waiting.is_put_off = true;
+            waiting.question = Question::PutOff;
         }
         if self.again_at.is_none() {
             let at = line.now() + ASKS_AGAIN;
@@ -251,12 +260,10 @@ impl Wakeups {
     /// Asks for the keys that were put off.
     pub(super) fn ask_again(&mut self, line: &mut Line) {
         self.again_at = None;
-        let put_off = self.waiting.iter().filter(|(_, waiting)| waiting.is_put_off);
+        let is_put_off = |waiting: &Waiting| waiting.question == Question::PutOff;
+        let put_off = self.waiting.iter().filter(|(_, it)| is_put_off(it));
         let numbers: Vec<_> = put_off.map(|(number, _)| *number).collect();
         for number in numbers {
-            if let Some(waiting) = self.waiting.get_mut(&number) {
-                waiting.is_put_off = false;
-            }
             self.changed(number, line);
         }
     }
@@ -286,7 +293,7 @@ impl Wakeups {
         let Some(waiting) = self.waiting.get_mut(&number) else {
             return;
         };
-        waiting.is_asked = false;
+        let asked = std::mem::replace(&mut waiting.question, Question::Answered);
         let seen = seen(value, line.heard);
         waiting.is_unchanged = seen.is_like(waiting.seen);
         waiting.seen = seen;
@@ -301,7 +308,7 @@ impl Wakeups {
         });
         if seen == Seen::Unknown {
             self.put_off(number, line);
-        } else if waiting.is_changed {
+        } else if asked == Question::Outdated {
             self.changed(number, line);
         }
     }
