@@ -30,8 +30,6 @@ pub struct NodeHealth {
     pub last_error: Option<LastError>,
     /// The node's clock against this host's, at the last check of this connection.
     pub clock: Option<ClockOffset>,
-    /// True if a second connection watches the node for released locks.
-    pub is_watched: bool,
     /// The command to run on the server, if its user lacked a permission that some kinds of locks need when the
     /// connection was made: `ACL SETUSER …`.
     pub mend: Option<Arc<str>>,
@@ -92,7 +90,6 @@ impl NodeHealth {
                 .into_iter()
                 .flatten()
                 .max_by_key(worse_clock),
-            is_watched: self.is_watched || other.is_watched,
             mend: self.mend.or(other.mend),
         }
     }

@@ -19,12 +19,8 @@ pub struct RedisOptions {
     pub dead_after: Duration,
     /// The interval at which an idle connection is tested, so that a connection that died in silence
     /// is replaced before a lock needs it. A node of a checked set is checked at this interval, idle or
-    /// not.
+    /// not. If a server refuses to say which locks are released, it is asked again after this time.
     pub heartbeat: Duration,
-    /// A node has a second connection while a caller waits for a lock, on which the server tells of
-    /// released locks. The connection is closed when no caller has waited for this long. A server
-    /// that refuses to tell is asked again after this long.
-    pub watch_idle: Duration,
     /// The most operations in flight; beyond that the node votes no at once.
     pub max_in_flight: usize,
     /// The nodes that this one is checked with. The checks find whether the node may have forgotten
@@ -48,7 +44,6 @@ impl Default for RedisOptions {
             suspect_after: Duration::from_millis(200),
             dead_after: Duration::from_secs(5),
             heartbeat: Duration::from_secs(10),
-            watch_idle: Duration::from_secs(30),
             max_in_flight: 16_384,
             checked_set: None,
             vetting: Vetting::Refuse,

@@ -43,10 +43,6 @@ struct Votes {
 }
 
 #[derive(Serialize)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "answers to several questions"
-)]
 struct PoolEntry {
     pool: String,
     default: bool,
@@ -67,7 +63,6 @@ struct PoolEntry {
     errors: BTreeMap<&'static str, u64>,
     last_error: Option<LastError>,
     clock: Option<Clock>,
-    watched: bool,
 }
 
 #[derive(Serialize)]
@@ -148,7 +143,6 @@ impl From<PoolHealth> for PoolEntry {
                 within_us: us(clock.within),
                 ago_ms: ms(clock.ago),
             }),
-            watched: node_health.is_watched,
         }
     }
 }

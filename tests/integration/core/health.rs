@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use redlock_core::Node;
 use redlock_core::node::{NodeErrorKind, NodeHealth, NodeStatus};
-use redlock_core::request::RetryLimit;
 use redlock_tests::{Nodes, Proxy, eventually};
 
 use crate::core::fixture::{SOON, client, connect, connect_each, once, patient, until_voting};
@@ -140,22 +139,4 @@ async fn what_is_in_flight_on_a_frozen_node_is_counted_and_so_is_what_it_turns_a
         node_health.in_flight == 0
     })
     .await;
-}
-
-#[tokio::test]
-async fn a_node_is_watched_while_somebody_waits() {
-    let nodes = Nodes::start(1).await;
-    let set = connect(nodes.urls()).await;
-    let lease = client().acquire(&set, &once("r")).await.unwrap();
-    assert!(!set[0].health().is_watched);
-    let other = client();
-    let mut request = once("r");
-    request.retry.limit = RetryLimit::Forever;
-    let waiting = other.acquire(&set, &request);
-    let releasing = async {
-        until(&set[0], "a watch", |node_health| node_health.is_watched).await;
-        lease.release().await;
-    };
-    let (won, ()) = tokio::join!(waiting, releasing);
-    won.unwrap().release().await;
 }

@@ -178,16 +178,6 @@ async fn there_is_no_connection_for_it_until_somebody_waits_and_then_one() {
 }
 
 #[tokio::test]
-async fn a_connection_may_be_kept_for_ever() {
-    let node = RedisNode::start().await;
-    let mut options = patient();
-    options.watch_idle = Duration::MAX;
-    let set = connect_with([node.url()], &options).await;
-    until_free(&Watcher::of(&set).watch("r")).await;
-    assert_eq!(trackers(&node).len(), 1);
-}
-
-#[tokio::test]
 async fn the_password_the_database_and_the_socket_of_the_url_are_used() {
     let options = NodeOptions::default().password("s3cret").unix_socket();
     let node = RedisNode::start_with(options).await;
@@ -218,7 +208,7 @@ fn url_of_user(node: &RedisNode, rules: &[&str]) -> String {
 async fn a_user_that_may_not_be_told_waits_by_pauses_and_is_told_once_it_may() {
     let node = RedisNode::start().await;
     let mut options = patient();
-    options.watch_idle = Duration::from_millis(20);
+    options.heartbeat = Duration::from_millis(20);
     let set = connect_with([url_of_user(&node, &[])], &options).await;
     let watcher = Watcher::of(&set);
     node.set("r", "someone", Some(TTL));

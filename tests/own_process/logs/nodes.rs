@@ -162,7 +162,7 @@ async fn a_server_that_does_not_tell_of_released_locks_is_logged_once() {
     let address = format!("redis://untold:s3cret@{}", node.addr());
     let io = IoThread::start().unwrap();
     let mut options = RedisOptions::default();
-    options.watch_idle = Duration::ZERO;
+    options.heartbeat = Duration::ZERO;
     let address = RedisAddress::parse(&address).unwrap();
     let untold = redlock_core::RedisNode::start("untold", address, options, &io);
     let set: NodeSet = Arc::new([Arc::new(untold) as Arc<dyn Node>]);

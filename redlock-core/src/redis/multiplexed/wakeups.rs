@@ -27,8 +27,8 @@ const ASKS_AGAIN: Duration = Duration::from_millis(250);
 /// Two answers about an expiry that differ by less than this say the same.
 const SAME: Duration = Duration::from_millis(20);
 
-/// The limit of `watch_idle`, so that no sum of times overflows.
-const LONGEST_IDLE: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+/// An expiry that is too far away for this host's clock counts as this.
+const FAR_AWAY: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// The least number of watches at which those without a waiting caller are looked for.
 const SWEEP_AT: usize = 64;
@@ -276,8 +276,7 @@ impl Wakeups {
         if matches!(self.tracking, Tracking::Refused(_)) {
             return;
         }
-        let idle = line.options.watch_idle.min(LONGEST_IDLE);
-        self.tracking = Tracking::Refused(line.heard + idle);
+        self.tracking = Tracking::Refused(line.heard + line.options.heartbeat);
         // The drop of the watches says that nothing is known.
         drop(self.forget());
         let reason = NodeError::server(text).to_string();
@@ -337,7 +336,7 @@ fn seen(value: &Value, now: Instant) -> Seen {
             (Value::Int(left), _) => {
                 // The server counts in whole milliseconds, and deletes the key when the last one is over.
                 let left = Duration::from_millis(left.unsigned_abs().saturating_add(1));
-                let until = now.checked_add(left).unwrap_or(now + LONGEST_IDLE);
+                let until = now.checked_add(left).unwrap_or(now + FAR_AWAY);
                 match last {
                     Seen::Until(before) => Seen::Until(before.max(until)),
                     _ => Seen::Until(until),

@@ -63,9 +63,7 @@ impl Link {
 
     /// The health of the server, without its address.
     pub(in crate::redis) fn health(&self) -> NodeHealth {
-        let mut health = self.inbox.health();
-        health.is_watched = self.tracking.is_running();
-        health
+        self.inbox.health()
     }
 }
 

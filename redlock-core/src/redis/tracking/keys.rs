@@ -192,21 +192,6 @@ impl TrackedKeys {
         self.questions = self.keys.keys().cloned().collect();
     }
 
-    /// True if keys are to be asked for later.
-    pub(in crate::redis) fn is_any_put_off(&self) -> bool {
-        !self.refused.is_empty()
-    }
-
-    /// Forgets all keys. Returns the watches.
-    pub(in crate::redis) fn clear(&mut self) -> Vec<Watch> {
-        self.questions.clear();
-        self.refused.clear();
-        let entries = std::mem::take(&mut self.keys);
-        let watches: Vec<_> = entries.into_values().flat_map(|it| it.watches).collect();
-        // A watch of several keys is among the watches of each.
-        watches.into_iter().filter_map(Arc::into_inner).collect()
-    }
-
     /// True if a caller waits.
     pub(in crate::redis) fn is_wanted(&mut self) -> bool {
         self.sweep();

@@ -85,7 +85,7 @@ impl KeyTracking {
                 connect_timeout: options.connect_timeout,
                 dead_after: options.dead_after,
                 heartbeat: options.heartbeat,
-                idle: options.watch_idle.min(LONGEST_IDLE),
+                idle: LONGEST_IDLE,
             },
             io,
             state: Mutex::default(),
@@ -117,11 +117,6 @@ impl KeyTracking {
         } else if let Some(task) = task {
             task.wake();
         }
-    }
-
-    /// True if a caller waits, or did a short while ago, and the server is not known to refuse.
-    pub(super) fn is_running(&self) -> bool {
-        self.state.lock().is_running
     }
 
     /// Ends the task: the node is dropped.
