@@ -11,7 +11,7 @@ use redlock_tests::{Nodes, RedisCluster, RedisNode, SentinelGroup, eventually};
 use tokio::task::JoinSet;
 
 use crate::cluster::fixture as cluster;
-use crate::core::fixture::{SOON, client, connect, connect_with, once, patient, settle};
+use crate::core::fixture::{SOON, client, connect, once, settle};
 use crate::core::still_clock::StillClock;
 use crate::sentinel::fixture as sentinel;
 
