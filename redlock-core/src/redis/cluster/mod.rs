@@ -130,19 +130,21 @@ impl Cluster {
 
     /// The health of all masters together.
     pub(super) fn health(&self) -> NodeHealth {
-        self.shared.health()
+        let shared = &self.shared;
+        // Locked, so that no master moves from one sum to the other meanwhile.
+        let state = shared.state.lock();
+        let map = shared.map();
+        let shards = map.shards.iter().chain(&state.retired);
+        let present = NodeHealth::of_parts(shards.map(|shard| shard.node.health()));
+        let own = shared.metrics.health(shared.io.time().now());
+        present.and_past(own).and_past(state.past.clone())
     }
 
     pub(super) fn shares_a_master_with(&self, other: &Self) -> bool {
         let (one, other) = (self.shared.map(), other.shared.map());
-        let ids = |map: &SlotMap| {
-            map.shards
-                .iter()
-                .filter_map(|shard| shard.id.clone())
-                .collect()
-        };
-        let (one, other): (Vec<_>, Vec<_>) = (ids(&one), ids(&other));
-        one.iter().any(|id| other.contains(id))
+        let has = |map: &SlotMap, id| map.shards.iter().any(|it| it.id == id);
+        let mut ids = one.shards.iter().map(|it| it.id.clone());
+        ids.any(|id| id.is_some() && has(&other, id))
     }
 }
 
@@ -176,16 +178,6 @@ impl ClusterShared {
 
     fn map(&self) -> Arc<SlotMap> {
         Arc::clone(&self.map.read())
-    }
-
-    fn health(&self) -> NodeHealth {
-        // Locked, so that no master moves from one sum to the other meanwhile.
-        let state = self.state.lock();
-        let map = self.map();
-        let shards = map.shards.iter().chain(&state.retired);
-        let present = NodeHealth::of_parts(shards.map(|shard| shard.node.health()));
-        let own = self.metrics.health(self.io.time().now());
-        present.and_past(own).and_past(state.past.clone())
     }
 
     /// Answers an operation that no master can be asked for. A release is sent later.
