@@ -3,7 +3,7 @@
 //!
 //! A node connects in the background, on an [`IoThread`](crate::IoThread), and connects again if its
 //! connection breaks. While it is not connected, it votes no at once, so it costs its callers no time.
-//! It keeps one connection, and one more while a caller waits for a lock.
+//! It keeps one connection.
 //!
 //! # Example: a node, by its URL
 //! ```no_run
@@ -19,44 +19,19 @@
 //! # Ok(())
 //! # }
 //! ```
-// `server` has the driver of one server, `protocol` the wire format, `tracking` the connection on which a
-// server tells of released locks, `cluster` what is different with a Redis Cluster.
+// `server` keeps one server connected, `connection` serves one connection, `cluster` is many servers as one node.
 
 mod address;
 mod cluster;
-#[allow(
-    dead_code,
-    unused_imports,
-    reason = "the driver before the present one is removed next"
-)]
 mod connection;
-mod multiplexed;
+
 pub(crate) mod node;
 mod options;
-#[allow(
-    dead_code,
-    unused_imports,
-    reason = "the driver before the present one is removed next"
-)]
-mod protocol;
-#[allow(
-    dead_code,
-    unused_imports,
-    reason = "the driver before the present one is removed next"
-)]
+#[cfg(feature = "sentinel")]
+mod sentinel;
+
 mod server;
-#[allow(
-    dead_code,
-    unused_imports,
-    reason = "the driver before the present one is removed next"
-)]
 mod tls;
-#[allow(
-    dead_code,
-    unused_imports,
-    reason = "the driver before the present one is removed next"
-)]
-mod tracking;
 
 pub use address::RedisAddress;
 pub use options::{RedisOptions, Vetting};

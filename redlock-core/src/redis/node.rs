@@ -10,8 +10,8 @@ use crate::node::{EpochListener, Node, NodeHealth, NodeStatus, Reply};
 
 use super::address::{RedisAddress, Target};
 use super::cluster::Cluster;
-use super::multiplexed::ServerNode;
 use super::options::RedisOptions;
+use super::server::ServerNode;
 
 /// One Redis server, or a Redis Cluster as one node. Dropping it ends its drivers, once all submitted
 /// operations have been sent.

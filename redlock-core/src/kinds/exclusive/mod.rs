@@ -14,7 +14,7 @@ pub(crate) use acquire::{ACQUIRE_ALL, PTTL, SET};
 pub(crate) use extend::{EXTEND, RESTORE};
 pub(crate) use kind::{Exclusive, Plain, done, extend, extended, plain, release, restore};
 pub(crate) use many::MANY;
-pub(crate) use release::{RELEASE, RELEASE_EACH, RELEASE_MANY};
+pub(crate) use release::{RELEASE, RELEASE_MANY};
 
 pub(crate) static ROOM: Room = Room {
     scripts: &[
@@ -25,7 +25,6 @@ pub(crate) static ROOM: Room = Room {
         &RESTORE,
         &RELEASE,
         &RELEASE_MANY,
-        &RELEASE_EACH,
         &MANY,
     ],
     #[cfg(test)]

@@ -21,14 +21,6 @@ pub(crate) static RELEASE_MANY: Script = Script::new(
 )
 .shaped("lock+", "token");
 
-/// Releases several locks of one key.
-pub(crate) static RELEASE_EACH: Script = Script::new(
-    "release-each",
-    Code::Loaded(include_str!("release_each.lua")),
-    release_each,
-)
-.shaped("lock+", "token+");
-
 fn release(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
     let mut answer = -1;
     for key in keys {
@@ -58,28 +50,4 @@ fn release_many(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Resul
         }
     }
     Ok(Value::Int(answer))
-}
-
-fn release_each(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
-    let held = values(store, keys);
-    let letters: Vec<u8> = held
-        .iter()
-        .enumerate()
-        .map(|(place, held)| match held {
-            None => b'-',
-            Some(held) if Some(&**held) == arguments.get(place).copied() => b'1',
-            Some(_) => b'0',
-        })
-        .collect();
-    for (key, _) in keys
-        .iter()
-        .zip(&letters)
-        .filter(|(_, letter)| **letter == b'1')
-    {
-        store.del(key);
-    }
-    if letters.iter().all(|letter| *letter == b'1') {
-        return Ok(Value::Int(1));
-    }
-    Ok(Value::text(letters))
 }

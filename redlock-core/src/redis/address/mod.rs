@@ -13,7 +13,7 @@ use redact::{may_be_split_password, redacted};
 use server::Given;
 #[cfg(feature = "sentinel")]
 pub(super) use server::is_host;
-pub(super) use server::{Endpoint, Login, Server, server_at};
+pub(super) use server::{Endpoint, Server, server_at};
 
 use super::tls::{Tls, TlsOptions};
 

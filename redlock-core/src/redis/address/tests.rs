@@ -1,3 +1,4 @@
+use super::server::Login;
 use super::*;
 
 #[test]

@@ -7,7 +7,7 @@ use crate::env::caught::log;
 use crate::node::hash_slot::SLOTS;
 use crate::node::{NodeError, NodeErrorKind, NodeStatus};
 use crate::redis::address::{RedisAddress, Server};
-use crate::redis::multiplexed::ServerNode;
+use crate::redis::server::ServerNode;
 
 use super::ClusterShared;
 use super::view::Range;

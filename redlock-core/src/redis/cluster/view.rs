@@ -5,9 +5,9 @@ use ::redis::pipe;
 use crate::node::hash_slot::SLOTS;
 use crate::node::{NodeError, Value};
 use crate::redis::address::{Server, server_at};
+use crate::redis::connection::connect;
 use crate::redis::connection::errors::{not_connected, rejected};
 use crate::redis::connection::vetting::refused;
-use crate::redis::multiplexed::connect;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct View {

@@ -33,11 +33,6 @@ pub(in crate::redis) fn rejected_as(answer: &str, detail: &str) -> NodeError {
     not_connected(detail)
 }
 
-/// The same for an error of the socket.
-pub(in crate::redis) fn broken(error: &io::Error) -> NodeError {
-    not_connected(describe(error))
-}
-
 /// An error for operations that may have been sent, on a closed connection.
 pub(in crate::redis) fn lost(detail: impl Into<Arc<str>>) -> NodeError {
     NodeError::sent(NodeErrorKind::Disconnected, detail)

@@ -1,12 +1,14 @@
-//! A connection to a server: its socket, the handshakes, and the checks whether a lock may rely on the
-//! server.
+//! One connection to a server, over the `redis` crate.
 
-pub(super) mod backoff;
+pub(super) mod actor;
+mod check;
+pub(super) mod command;
+pub(super) mod connect;
 pub(super) mod errors;
-pub(super) mod handshake;
-pub(super) mod movable;
-pub(super) mod socket;
-#[cfg(feature = "tls")]
-mod tls;
-pub(super) mod transfer;
+mod line;
+mod many;
+mod memory;
+mod owed;
+pub(super) mod questions;
 pub(super) mod vetting;
+pub(super) mod wakeups;

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::refusals::Refusals;
 use crate::node::NodeHealth;
 use crate::node::{ClockOffset, ErrorCounts, LastError, NodeError, NodeErrorKind};
-use crate::redis::connection::handshake::Allowed;
+use crate::redis::connection::questions::Allowed;
 
 /// The figures of a node, over all its connections.
 pub(in crate::redis) struct NodeMetrics {

@@ -1,10 +1,84 @@
-//! One server: the inbox for its operations, and the driver that connects to it and serves them.
+//! One server as a node: the inbox for its operations, and the driver that connects to it and serves them.
 #![doc = include_str!("protocol.md")]
 
+pub(super) mod backoff;
 pub(super) mod driver;
 pub(super) mod inbox;
-pub(super) mod link;
 pub(super) mod metrics;
 pub(super) mod refusals;
 pub(super) mod restart_check;
-mod serve;
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+use tokio::task::AbortHandle;
+
+use crate::env::io_thread::IoThread;
+use crate::node::NodeHealth;
+use crate::node::log::NodeLog;
+
+use super::address::RedisAddress;
+use super::options::RedisOptions;
+use driver::Driver;
+use inbox::Inbox;
+use restart_check::ServerCheck;
+
+/// Dropping it ends the driver, once all submitted operations have been sent.
+pub(super) struct ServerNode {
+    pub(super) inbox: Arc<Inbox>,
+    driver: AbortHandle,
+}
+
+impl ServerNode {
+    /// Starts a driver for the server at `address`, on the present runtime. A master of a Cluster is started on the
+    /// library's thread, with what is notified of calls that it did not serve.
+    pub(super) fn start(
+        name: &Arc<str>,
+        address: &Arc<RedisAddress>,
+        options: RedisOptions,
+        news: Option<Arc<Notify>>,
+        io: &IoThread,
+    ) -> Self {
+        let log = NodeLog::new(Arc::clone(name), &io.environment());
+        let is_part = news.is_some();
+        let inbox = Arc::new(Inbox::new(log.clone(), &options, news, io.time()));
+        // Made here and not in the driver's task, so that the checked set is complete once all its
+        // nodes are started.
+        let server_check = options.checked_set.as_ref().map(|checked_set| {
+            let clock = io.environment().clock;
+            let it = ServerCheck::new(&log, checked_set, options.trust_aof, clock);
+            Arc::new(Mutex::new(it))
+        });
+        let driver = Driver {
+            address: Arc::clone(address),
+            inbox: Arc::clone(&inbox),
+            options: Arc::new(options),
+            server_check,
+            is_part,
+            io: io.clone(),
+        };
+        let driver = driver.start();
+        Self { inbox, driver }
+    }
+
+    /// Ends the connection of a master of a Cluster at once and for good: what was not answered is answered as lost,
+    /// and releases are owed.
+    pub(super) async fn cut_off(&self) {
+        self.driver.abort();
+        while !self.driver.is_finished() {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// The health of the server, without its address.
+    pub(super) fn health(&self) -> NodeHealth {
+        self.inbox.health()
+    }
+}
+
+impl Drop for ServerNode {
+    fn drop(&mut self) {
+        self.inbox.end();
+    }
+}

@@ -1,36 +1,39 @@
 //! The inbox, in which operations wait for the driver.
 
-mod loan;
-mod news;
-mod owed;
+mod lost;
 mod state;
-mod status;
 mod submission;
 
-use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::task::{Context, Waker};
+use std::task::Context;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use tokio::runtime::Handle;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use crate::env::caught::caught;
 use crate::env::io_thread::LibraryTime;
-#[cfg(test)]
-use crate::env::tasks::by_hand;
-use crate::node::Call;
+use crate::env::timers::wake;
 use crate::node::log::NodeLog;
-use crate::node::{Answer, EpochListener, NodeError, NodeErrorKind, Reply};
-use crate::redis::connection::backoff::HasEnded;
-use loan::Loan;
-use news::standing;
-use state::{Gate, InboxState};
+use crate::node::watch::{KeyReport, Watch};
+use crate::node::{
+    Answer, Call, EpochListener, NodeError, NodeErrorKind, NodeHealth, NodeStatus, Reply,
+};
+use crate::redis::options::RedisOptions;
+use crate::redis::server::backoff::HasEnded;
+use lost::LostAcquisitions;
+use state::{Gate, InboxState, standing, wake_driver};
 pub(in crate::redis) use submission::{Owed, Submission};
 
 use super::metrics::NodeMetrics;
+
+/// The most watches that wait for the driver. One per lock and process is usual.
+const MOST_WATCHES: usize = 16_384;
+
+/// Callers that wait for keys, and keys that have changed; `None` for all keys.
+type News = (Vec<Watch>, Vec<Option<Arc<[u8]>>>);
 
 /// Passes operations from the callers to the driver. Every call returns at once.
 pub(in crate::redis) struct Inbox {
@@ -47,52 +50,30 @@ pub(in crate::redis) struct Inbox {
     /// True if callers wait for keys, or the server has told of some, since the last look.
     has_news: AtomicBool,
     /// If the oldest call of the queue has waited for this long, the runtime of the driver stands still.
-    standing_after: Option<Duration>,
+    standing_after: Duration,
+    pub(in crate::redis) lost: LostAcquisitions,
 }
 
 impl Inbox {
-    #[cfg(test)]
-    pub(in crate::redis) fn new(name: Arc<str>, max_in_flight: usize) -> Self {
-        let log = NodeLog::new(name, &by_hand().2);
-        Self::of_part(log, max_in_flight, None, LibraryTime::default())
-    }
-
     /// `news` is for a master of a Cluster: see [`NodeMetrics::new`].
-    pub(in crate::redis) fn of_part(
+    pub(in crate::redis) fn new(
         log: NodeLog,
-        max_in_flight: usize,
+        options: &RedisOptions,
         news: Option<Arc<Notify>>,
         time: LibraryTime,
     ) -> Self {
-        let connecting = NodeError::unsent(NodeErrorKind::NotConnected, "not connected yet");
         Self {
             log,
-            state: Mutex::new(InboxState {
-                gate: Gate::Closed(connecting),
-                is_connected: false,
-                quarantine: None,
-                suspicion: None,
-                queue: Vec::new(),
-                owed: VecDeque::new(),
-                retried: 0,
-                loan: Loan::default(),
-                watches: Vec::new(),
-                changed: Vec::new(),
-                lost: HashSet::new(),
-                oldest: None,
-                outstanding: 0,
-                driver: None,
-                is_settled: false,
-                has_ended: false,
-            }),
+            state: Mutex::new(InboxState::new()),
             time,
             epoch: AtomicU32::new(0),
             listeners: Mutex::default(),
             metrics: NodeMetrics::new(news),
             settled: Notify::new(),
             has_news: AtomicBool::new(false),
-            standing_after: None,
-            max_in_flight,
+            standing_after: options.suspect_after,
+            lost: LostAcquisitions::default(),
+            max_in_flight: options.max_in_flight,
         }
     }
 
@@ -103,16 +84,7 @@ impl Inbox {
     pub(in crate::redis) fn deliver(&self, submission: Submission) {
         let is_release = submission.call.is_release();
         let mut state = self.state.lock();
-        let refusal = match &state.gate {
-            Gate::Open if !is_release && self.stands(&state) => Some(standing()),
-            Gate::Open if !is_release && state.outstanding >= self.max_in_flight => {
-                let detail = "too many operations are in flight";
-                Some(NodeError::unsent(NodeErrorKind::Saturated, detail))
-            }
-            Gate::Suspect(error) | Gate::Quarantined(error) if !is_release => Some(error.clone()),
-            Gate::Open | Gate::Suspect(_) | Gate::Quarantined(_) => None,
-            Gate::Closed(error) => Some(error.clone()),
-        };
+        let refusal = state.refusal(is_release, self.standing_after, self.max_in_flight);
         if let Some(error) = refusal {
             if let Some(owed) = submission.owed(&self.time) {
                 state.owe(owed);
@@ -122,17 +94,75 @@ impl Inbox {
             submission.reply.answer(Answer::Failed(error));
         } else {
             state.outstanding += 1;
-            if state.queue.is_empty() && self.standing_after.is_some() {
+            if state.queue.is_empty() {
                 state.oldest = Some(std::time::Instant::now());
             }
-            let recalled = state.loan.used();
             state.queue.push(submission);
-            let driver = state.driver.take();
+            wake_driver(state);
+        }
+    }
+
+    /// See [`Node::watch`](crate::Node::watch). Without a connection, the next one asks for its keys.
+    pub(in crate::redis) fn watch(&self, watch: Watch) {
+        let mut state = self.state.lock();
+        let is_known = state.is_connected;
+        if state.watches.len() >= MOST_WATCHES {
+            state.watches.retain(Watch::is_wanted);
+        }
+        if state.watches.len() >= MOST_WATCHES {
             drop(state);
-            for driver in [driver, recalled].into_iter().flatten() {
-                driver.wake();
+            // The drop reports that nothing is known.
+            return drop(watch);
+        }
+        let unknown = (!is_known).then(|| watch.record(KeyReport::Unknown));
+        state.watches.push(watch);
+        self.has_news.store(true, Ordering::Release);
+        wake_driver(state);
+        if let Some(waker) = unknown.flatten() {
+            wake(waker);
+        }
+    }
+
+    /// The status of the node: it votes if the gate is open and the server is not known to answer with
+    /// errors.
+    pub(in crate::redis) fn status(&self) -> NodeStatus {
+        let state = self.state.lock();
+        match &state.gate {
+            Gate::Open if state.stands(self.standing_after) => NodeStatus::Abstaining(standing()),
+            Gate::Open => match self.metrics.refusals.reason(self.time.now()) {
+                None => NodeStatus::Voting,
+                Some(error) => NodeStatus::Abstaining(error),
+            },
+            Gate::Suspect(error) | Gate::Quarantined(error) | Gate::Closed(error) => {
+                NodeStatus::Abstaining(error.clone())
             }
         }
+    }
+
+    /// The figures of the node, with the operations in flight.
+    pub(in crate::redis) fn health(&self) -> NodeHealth {
+        let mut health = self.metrics.health(self.time.now());
+        health.in_flight = self.state.lock().outstanding;
+        health
+    }
+
+    pub(in crate::redis) async fn settled(&self) {
+        loop {
+            let settled = self.settled.notified();
+            if self.state.lock().is_settled {
+                return;
+            }
+            settled.await;
+        }
+    }
+
+    /// True if no call is queued or unanswered, and no release waits for its first answer.
+    pub(in crate::redis) fn drained(&self) -> bool {
+        let now = self.time.now();
+        let state = self.state.lock();
+        let mut owed = state.owed.iter();
+        let is_any = owed.any(|owed| owed.until > now && !owed.is_answered);
+        state.outstanding == 0 && state.retried == 0 && !is_any
     }
 
     pub(in crate::redis) fn epoch(&self) -> u32 {
@@ -145,14 +175,9 @@ impl Inbox {
 
     /// Ends the inbox: no other operations come. The driver sends the queue and ends.
     pub(in crate::redis) fn end(&self) {
-        let driver = {
-            let mut state = self.state.lock();
-            state.has_ended = true;
-            state.driver.take()
-        };
-        if let Some(driver) = driver {
-            driver.wake();
-        }
+        let mut state = self.state.lock();
+        state.has_ended = true;
+        wake_driver(state);
     }
 
     // The driver's side.
@@ -176,7 +201,7 @@ impl Inbox {
             state.set_gate();
             let owed = std::mem::take(&mut state.owed);
             state.retried = 0;
-            state.still_owed(owed, now)
+            state.still_owed(owed, now, &self.lost)
         };
         self.settled.notify_waiters();
         owed
@@ -271,7 +296,6 @@ impl Inbox {
         if taken.is_empty() {
             state.driver = Some(context.waker().clone());
         }
-        state.loan.is_idle = taken.is_empty();
         if !taken.is_empty() {
             Taken::Some
         } else if state.has_ended {
@@ -281,53 +305,79 @@ impl Inbox {
         }
     }
 
-    /// Records that the connection is lent to the returned runtime. `None` if no runtime is to have it, or if
-    /// operations came since the driver's last look: any caller may wait for them.
-    pub(in crate::redis) fn lend(&self, driver: &Waker) -> Option<Handle> {
-        let mut state = self.state.lock();
-        if !state.queue.is_empty() {
-            return None;
-        }
-        let runtime = state.loan.wanted.take()?;
-        let may_have = state.loan.may_have(&runtime);
-        if may_have {
-            state.loan.lent(runtime.id(), driver.clone());
-        }
-        drop(state);
-        may_have.then_some(runtime)
-    }
-
     /// The number of operations that wait for the driver.
     pub(in crate::redis) fn queued(&self) -> usize {
         self.state.lock().queue.len()
     }
 
-    #[cfg(test)]
-    pub(in crate::redis) fn is_lent(&self) -> bool {
-        self.state.lock().loan.is_lent()
+    /// The driver goes on in another runtime, with what is queued. `owed` are releases of the connection that ended.
+    pub(in crate::redis) fn moves(&self, owed: Vec<Owed>) {
+        let mut state = self.state.lock();
+        state.outstanding = state.queue.len();
+        state.retried = 0;
+        for owed in owed {
+            state.owe(owed);
+        }
     }
 
-    /// True if the next poll of the driver lends the connection.
-    #[cfg(test)]
-    pub(in crate::redis) fn is_loan_wanted(&self) -> bool {
-        self.state.lock().loan.wanted.is_some()
+    /// Keeps a release that the server answered with an error.
+    pub(in crate::redis) fn owe(&self, owed: Owed) {
+        self.state.lock().owe(owed);
     }
 
-    pub(in crate::redis) fn is_recalled(&self) -> bool {
-        self.state.lock().loan.is_recalled
+    /// True if a release is owed that has not passed its ttl.
+    pub(in crate::redis) fn owes(&self, now: Instant) -> bool {
+        self.state.lock().owed.iter().any(|owed| owed.until > now)
     }
 
-    /// Records that the driver serves the connection again. `is_unsent` says that operations waited, and the
-    /// task in the other runtime did not look.
-    pub(in crate::redis) fn returned(&self, is_unsent: bool) {
-        let before = self.state.lock().loan.returned(is_unsent);
-        drop(before);
+    /// Takes out at most `most` owed releases, the oldest first. Drops releases that have passed their
+    /// ttl.
+    pub(in crate::redis) fn take_owed_batch(&self, most: usize, now: Instant) -> Vec<Owed> {
+        let mut state = self.state.lock();
+        let most = most.min(state.owed.len());
+        let taken: Vec<_> = state.owed.drain(..most).collect();
+        state.still_owed(taken, now, &self.lost)
     }
 
-    /// Records that the runtime which the connection was to be lent to watches no sockets.
-    pub(in crate::redis) fn refused(&self) {
-        let before = self.state.lock().loan.refused();
-        drop(before);
+    /// Takes out the owed releases that belong to another master of a Cluster.
+    pub(in crate::redis) fn take_owed(&self, is_misplaced: impl Fn(&Call) -> bool) -> Vec<Owed> {
+        let mut state = self.state.lock();
+        let owed = std::mem::take(&mut state.owed).into_iter();
+        let (misplaced, kept): (Vec<_>, _) = owed.partition(|it| is_misplaced(&it.call));
+        state.owed = kept.into();
+        misplaced
+    }
+
+    /// An owed release that was sent again is answered.
+    pub(in crate::redis) fn tried(&self) {
+        let mut state = self.state.lock();
+        state.retried = state.retried.saturating_sub(1);
+    }
+
+    /// Keeps these for the next connection.
+    pub(in crate::redis) fn keep(&self, watches: Vec<Watch>) {
+        for watch in watches {
+            watch.report(KeyReport::Unknown);
+            self.watch(watch);
+        }
+    }
+
+    /// The server has sent a message, which says that these keys have changed.
+    pub(in crate::redis) fn changed(&self, keys: Vec<Option<Arc<[u8]>>>) {
+        let mut state = self.state.lock();
+        state.changed.extend(keys);
+        self.has_news.store(true, Ordering::Release);
+        wake_driver(state);
+    }
+
+    /// What came since the last look.
+    pub(in crate::redis) fn take_news(&self) -> Option<News> {
+        if !self.has_news.swap(false, Ordering::AcqRel) {
+            return None;
+        }
+        let mut state = self.state.lock();
+        let watches = std::mem::take(&mut state.watches);
+        Some((watches, std::mem::take(&mut state.changed)))
     }
 
     /// Stores the waker. True if the node was dropped.

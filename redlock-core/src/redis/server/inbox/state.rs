@@ -1,15 +1,16 @@
 //! The content of an inbox, and its gate.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::Waker;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use super::loan::Loan;
+use parking_lot::MutexGuard;
+
+use super::lost::LostAcquisitions;
 use super::{Owed, Submission};
-use crate::model::token::OwnerToken;
 use crate::node::watch::Watch;
-use crate::node::{Call, NodeError};
+use crate::node::{NodeError, NodeErrorKind};
 
 /// The most releases that are kept while the server does not take them. Beyond it the oldest are
 /// dropped, and their keys expire at the ttl.
@@ -26,14 +27,10 @@ pub(super) struct InboxState {
     pub(super) owed: VecDeque<Owed>,
     /// The number of owed releases that the driver has sent again, and that are not answered.
     pub(super) retried: usize,
-    /// Where the callers run, and where the connection is served.
-    pub(super) loan: Loan,
     /// Callers that wait for keys, which the driver does not know yet.
     pub(super) watches: Vec<Watch>,
     /// Keys that the server says have changed; `None` for all.
     pub(super) changed: Vec<Option<Arc<[u8]>>>,
-    /// The owners of acquisitions that lost their answer with their connection.
-    pub(super) lost: HashSet<OwnerToken>,
     /// When the oldest call of the queue came.
     pub(super) oldest: Option<Instant>,
     /// The number of operations that were submitted and not answered.
@@ -59,6 +56,46 @@ pub(super) enum Gate {
 }
 
 impl InboxState {
+    pub(super) fn new() -> Self {
+        let connecting = NodeError::unsent(NodeErrorKind::NotConnected, "not connected yet");
+        Self {
+            gate: Gate::Closed(connecting),
+            is_connected: false,
+            quarantine: None,
+            suspicion: None,
+            queue: Vec::new(),
+            owed: VecDeque::new(),
+            retried: 0,
+            watches: Vec::new(),
+            changed: Vec::new(),
+            oldest: None,
+            outstanding: 0,
+            driver: None,
+            is_settled: false,
+            has_ended: false,
+        }
+    }
+
+    /// The reason why an operation is not queued.
+    pub(super) fn refusal(
+        &self,
+        is_release: bool,
+        standing_after: Duration,
+        max_in_flight: usize,
+    ) -> Option<NodeError> {
+        match &self.gate {
+            Gate::Closed(error) => Some(error.clone()),
+            _ if is_release => None,
+            Gate::Suspect(error) | Gate::Quarantined(error) => Some(error.clone()),
+            Gate::Open if self.stands(standing_after) => Some(standing()),
+            Gate::Open if self.outstanding >= max_in_flight => {
+                let detail = "too many operations are in flight";
+                Some(NodeError::unsent(NodeErrorKind::Saturated, detail))
+            }
+            Gate::Open => None,
+        }
+    }
+
     /// Sets the gate of a connected node. A quarantine precedes a suspicion, because a suspect node may
     /// vote again in a moment.
     pub(super) fn set_gate(&mut self) {
@@ -72,26 +109,26 @@ impl InboxState {
         };
     }
 
-    /// The acquisition of this release has come and gone, or its time is over.
-    pub(super) fn forget_lost(&mut self, release: &Call) {
-        if let Some(token) = release.token() {
-            self.lost.remove(token);
-        }
-    }
-
     /// Keeps the owed releases that have not passed their ttl.
     pub(super) fn still_owed(
         &mut self,
         owed: impl IntoIterator<Item = Owed>,
         now: tokio::time::Instant,
+        lost: &LostAcquisitions,
     ) -> Vec<Owed> {
         let owed = owed.into_iter();
         let (kept, over): (Vec<_>, Vec<_>) = owed.partition(|owed| owed.until > now);
         for owed in over {
-            self.forget_lost(&owed.call);
+            lost.forget_that_of(&owed.call);
         }
         self.retried += kept.len();
         kept
+    }
+
+    /// True if the driver has not looked at the oldest call of the queue for `after`.
+    pub(super) fn stands(&self, after: Duration) -> bool {
+        let stands = |oldest: Instant| oldest.elapsed() >= after;
+        !self.queue.is_empty() && self.oldest.is_some_and(stands)
     }
 
     pub(super) fn owe(&mut self, owed: Owed) {
@@ -104,4 +141,19 @@ impl InboxState {
         }
         self.owed.push_back(owed);
     }
+}
+
+/// Wakes the driver once the mutex is unlocked.
+pub(super) fn wake_driver(mut state: MutexGuard<'_, InboxState>) {
+    let driver = state.driver.take();
+    drop(state);
+    if let Some(driver) = driver {
+        driver.wake();
+    }
+}
+
+pub(super) fn standing() -> NodeError {
+    let detail =
+        "the runtime on which the locks were initialized does not run: something blocks it";
+    NodeError::unsent(NodeErrorKind::TimedOut, detail)
 }

@@ -1,19 +1,25 @@
-//! The gate, and retired servers.
+//! The gate, and the time that counts.
 
 use std::task::Waker;
 
 use tokio::time::Instant;
 
 use super::*;
+use crate::env::tasks::by_hand;
 use crate::kinds::plain;
 use crate::model::resource::Resource;
 use crate::model::token::{OwnerToken, TokenSource};
 use crate::node::NodeStatus;
 use crate::quorum::round::{Goal, Round};
 
+fn inbox(time: LibraryTime) -> Inbox {
+    let log = NodeLog::new("a".into(), &by_hand().2);
+    Inbox::new(log, &RedisOptions::default(), None, time)
+}
+
 /// The inbox of a node that votes.
 fn open() -> Inbox {
-    let inbox = Inbox::new("a".into(), 100);
+    let inbox = inbox(LibraryTime::default());
     assert!(inbox.open(None).is_empty());
     inbox
 }
@@ -103,34 +109,6 @@ fn a_node_in_quarantine_is_sent_releases() {
 }
 
 #[test]
-fn a_runtime_that_watches_no_sockets_is_asked_once() {
-    let inbox = open();
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .build()
-        .unwrap();
-    let _entered = runtime.enter();
-    let (release, context) = (release(), Context::from_waker(Waker::noop()));
-    let lend_after_calls = || {
-        for _ in 0..100 {
-            inbox.take(&mut Vec::new(), 1, &context);
-            submit(&inbox, &release);
-            inbox.take(&mut Vec::new(), 1, &context);
-        }
-        inbox.lend(Waker::noop()).is_some()
-    };
-    assert!(lend_after_calls());
-    inbox.returned(false);
-    assert!(lend_after_calls());
-    inbox.refused();
-    inbox.close(
-        &NodeError::unsent(NodeErrorKind::Disconnected, "gone"),
-        Vec::new(),
-    );
-    inbox.open(None);
-    assert!(!lend_after_calls());
-}
-
-#[test]
 fn a_release_is_owed_by_the_time_of_the_library() {
     let paused = || {
         let mut runtime = tokio::runtime::Builder::new_current_thread();
@@ -138,10 +116,9 @@ fn a_release_is_owed_by_the_time_of_the_library() {
     };
     let (library, caller) = (paused(), paused());
     let hour = Duration::from_secs(3600);
-    let inbox = || {
+    let made = || {
         let time = LibraryTime::of(Some(library.handle().clone()));
-        let log = NodeLog::new("a".into(), &by_hand().2);
-        Inbox::of_part(log, 100, None, time)
+        inbox(time)
     };
     let is_owed_for_the_ttl = |inbox: &Inbox| {
         let now = library.block_on(async { Instant::now() });
@@ -150,16 +127,16 @@ fn a_release_is_owed_by_the_time_of_the_library() {
     };
     // A caller whose clock a test has moved.
     caller.block_on(tokio::time::advance(hour));
-    let early = inbox();
+    let early = made();
     caller.block_on(async { submit(&early, &release()) });
     is_owed_for_the_ttl(&early);
     // The clock of a caller stands still.
     library.block_on(tokio::time::advance(2 * hour));
-    let late = inbox();
+    let late = made();
     caller.block_on(async { submit(&late, &release()) });
     is_owed_for_the_ttl(&late);
     // A caller at the end of its thread, where no runtime can be entered.
-    let at_the_end = Arc::new(inbox());
+    let at_the_end = Arc::new(made());
     let its = Arc::clone(&at_the_end);
     std::thread::spawn(move || {
         struct Releases(Arc<Inbox>);

@@ -17,7 +17,7 @@ use crate::redis::options::RedisOptions;
 use crate::redis::server::inbox::{Inbox, Owed, Submission};
 
 use super::command::{Dialect, broken, command, is_of_replica, value, words};
-use super::connect::introduce;
+use super::questions::introduce;
 
 /// If the alarm fires later than this, its runtime stood still.
 const LATE: Duration = Duration::from_millis(50);

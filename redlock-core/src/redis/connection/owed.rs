@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use crate::node::NodeError;
 use crate::node::log::log_node;
-use crate::redis::connection::backoff::{FIRST_PAUSE, LONGEST_PAUSE};
+use crate::redis::server::backoff::{FIRST_PAUSE, LONGEST_PAUSE};
 use crate::redis::server::inbox::Owed;
 
 use super::line::Line;

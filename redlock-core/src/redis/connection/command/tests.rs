@@ -1,24 +1,19 @@
-//! The bytes of calls, and errors that are replies to them.
+//! The words of calls, and errors that are replies to them.
 
-mod joined;
+use ::redis::Arg;
 
 use super::*;
-use crate::kinds::exclusive::{MANY, RELEASE, RELEASE_EACH};
+use crate::kinds::exclusive::{MANY, RELEASE};
 use crate::kinds::golden::{self, Golden, TTL, other, token};
 use crate::kinds::{plain, scripts};
 use crate::model::resource::Resource;
-use crate::model::token::OwnerToken;
-use crate::node::{NodeError, NodeErrorKind};
-use crate::redis::protocol::wire::{Value, decode};
+use crate::node::{Answer, NodeErrorKind};
 
 /// The words of a command, with the name of a script in the place of its text or its hash.
-fn words(bytes: &[u8]) -> String {
-    let Ok(Some((Value::Array(words), _))) = decode(bytes) else {
-        panic!("a command: {}", bytes.escape_ascii());
-    };
-    let word = |word: &Value<'_>| {
-        let Value::Bulk(word) = word else {
-            panic!("a word: {word:?}");
+fn shown(command: &Cmd) -> String {
+    let word = |word: Arg<&[u8]>| {
+        let Arg::Simple(word) = word else {
+            panic!("a cursor");
         };
         let word = std::str::from_utf8(word).unwrap();
         let is_it = |it: &&Script| {
@@ -31,23 +26,21 @@ fn words(bytes: &[u8]) -> String {
             None => word.to_owned(),
         }
     };
-    words.iter().map(word).collect::<Vec<_>>().join(" ")
+    command.args_iter().map(word).collect::<Vec<_>>().join(" ")
 }
 
 fn written(golden: &Golden) -> String {
-    let encoding = Encoding {
+    let dialect = Dialect {
         marker: golden.has_marker.then(|| b"redlock:marker"[..].into()),
         is_tried: golden.is_tried,
-        joins: true,
     };
-    let mut output = BytesMut::new();
-    encode(&golden.call, &encoding, false, &mut output);
-    format!("{} => {}", golden.name, words(&output))
+    let command = command(&golden.call, &dialect, false);
+    format!("{} => {}", golden.name, shown(&command))
 }
 
 #[test]
 fn each_call_has_the_words_that_other_versions_send() {
-    let mut called = vec![&RELEASE_EACH, &MANY];
+    let mut called = vec![&MANY];
     for (calls, known) in golden::rooms() {
         called.extend(calls.iter().map(|it| it.call.script()));
         let calls: Vec<_> = calls.iter().map(written).collect();
@@ -59,49 +52,42 @@ fn each_call_has_the_words_that_other_versions_send() {
     assert!(forgotten.is_empty(), "{forgotten:?}");
 }
 
-fn encoding() -> Encoding {
-    Encoding {
-        marker: None,
-        is_tried: false,
-        joins: true,
-    }
-}
-
-fn release(name: &'static str, token: &OwnerToken) -> Call {
-    plain(&name.into()).release(token, TTL, true)
-}
-
-#[test]
-fn a_script_that_the_server_has_forgotten_is_sent_with_its_text() {
-    let mut output = BytesMut::new();
-    encode(&release("r", &token()), &encoding(), true, &mut output);
-    let (token, text) = (token(), RELEASE.text().unwrap());
-    let token = std::str::from_utf8(token.as_bytes()).unwrap();
-    assert_eq!(words(&output), format!("EVAL <release> 1 r {token}"));
-    assert!(output.windows(text.len()).any(|it| it == text.as_bytes()));
-}
-
-#[test]
-fn one_call_for_several_has_all_keys_and_then_all_tokens() {
-    let (token, other) = (token(), other());
-    let calls = [
-        release("a", &token),
-        release("b", &other),
-        release("r", &token),
-    ];
-    let mut output = BytesMut::new();
-    encode_joined(&RELEASE_EACH, calls.iter(), false, &mut output);
-    let [token, other] = [&token, &other].map(|it| std::str::from_utf8(it.as_bytes()).unwrap());
-    let expected = format!("EVALSHA <release-each> 3 a b r {token} {other} {token}");
-    assert_eq!(words(&output), expected);
+fn release(name: &'static str) -> Call {
+    plain(&name.into()).release(&token(), TTL, true)
 }
 
 fn acquisition(names: &[&str]) -> Call {
     golden::acquire(&*plain(&Resource::all(names.iter().copied())))
 }
 
+#[test]
+fn a_script_that_the_server_has_forgotten_is_sent_with_its_text() {
+    let dialect = Dialect {
+        marker: None,
+        is_tried: false,
+    };
+    let command = command(&release("r"), &dialect, true);
+    let token = token();
+    let token = std::str::from_utf8(token.as_bytes()).unwrap();
+    assert_eq!(shown(&command), format!("EVAL <release> 1 r {token}"));
+    let text = RELEASE.text().unwrap();
+    let mut words = command.args_iter();
+    assert!(words.any(|word| word == Arg::Simple(text.as_bytes())));
+}
+
+#[test]
+fn one_call_for_many_has_all_keys_then_all_tokens_and_then_the_ttls_of_acquisitions() {
+    let other = plain(&"c".into()).release(&other(), TTL, true);
+    let calls = [acquisition(&["a"]), release("b"), other];
+    let command = many(&MANY, calls.iter(), 1);
+    let [one, other] = [token(), golden::other()];
+    let [one, other] = [&one, &other].map(|it| std::str::from_utf8(it.as_bytes()).unwrap());
+    let expected = format!("EVALSHA <many> 3 a b c 1 {one} {one} {other} 30000");
+    assert_eq!(shown(&command), expected);
+}
+
 fn error_of(call: &Call, error: &[u8]) -> NodeError {
-    match answer(call, &Value::Error(error), 0) {
+    match Answer::of_reply(call, Value::Error(error.into()), 0) {
         Answer::Failed(error) => error,
         other => panic!("{other:?}"),
     }

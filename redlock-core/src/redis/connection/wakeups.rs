@@ -34,7 +34,7 @@ const FAR_AWAY: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 const SWEEP_AT: usize = 64;
 
 /// The wake-ups of one connection.
-pub(super) struct Wakeups {
+pub(in crate::redis) struct Wakeups {
     /// Without push messages, only the next call finds that the connection is closed.
     is_closed: Option<Arc<AtomicBool>>,
     tracking: Tracking,

@@ -38,7 +38,7 @@ const MOST_TIMES: u32 = 3;
 const TO_READ: Duration = Duration::from_millis(20);
 
 /// Serves a connection until it breaks, or until the node was dropped and everything is answered.
-pub(super) struct Actor {
+pub(in crate::redis) struct Actor {
     line: Line,
     batch: Batch,
     check: Check,
@@ -69,7 +69,7 @@ struct Gathering {
     queued: usize,
 }
 
-pub(super) enum ConnectionEnd {
+pub(in crate::redis) enum ConnectionEnd {
     /// The node was dropped.
     Dropped,
     Broken(NodeError),
@@ -77,7 +77,7 @@ pub(super) enum ConnectionEnd {
 
 impl Actor {
     /// Opens the inbox. The restart check's question goes first, then the owed releases, then everything else.
-    pub(super) fn new(
+    pub(in crate::redis) fn new(
         connected: Connected,
         inbox: &Arc<Inbox>,
         options: &Arc<RedisOptions>,
@@ -113,7 +113,7 @@ impl Actor {
             answered: 0,
             gathering: Gathering::default(),
             is_suspect: false,
-            has_lost: inbox.has_lost(),
+            has_lost: !inbox.lost.is_empty(),
             is_over: false,
         }
     }
@@ -293,13 +293,14 @@ impl Actor {
     /// old socket of a server that stands still, and come later.
     fn is_settled(&mut self, call: &Call, value: &Value) -> bool {
         let inbox = &self.line.inbox;
-        if !self.has_lost || !call.is_release() || !inbox.is_lost(call) {
+        if !self.has_lost || !call.is_release() || !inbox.lost.has_that_of(call) {
             return true;
         }
         let answer = Answer::of_reply(call, value.clone(), inbox.epoch());
         let is_released = matches!(call.vote(answer), Vote::Granted { .. });
         if is_released {
-            self.has_lost = inbox.found(call);
+            inbox.lost.forget_that_of(call);
+            self.has_lost = !inbox.lost.is_empty();
         }
         is_released
     }
@@ -385,7 +386,7 @@ impl Actor {
     }
 
     /// Ends the connection, and gives its operations up.
-    pub(super) fn end(&mut self, error: NodeError) -> ConnectionEnd {
+    pub(in crate::redis) fn end(&mut self, error: NodeError) -> ConnectionEnd {
         self.give_up(&error, false);
         ConnectionEnd::Broken(error)
     }
@@ -406,7 +407,7 @@ impl Actor {
         }
         calls.append(&mut self.taken);
         owed.extend(calls.iter().filter_map(|it| it.owed(&inbox.time)));
-        inbox.lost(calls.iter().map(|it| &*it.call));
+        inbox.lost.add(calls.iter().map(|it| &*it.call));
         let watches = self.wakeups.forget();
         if moves {
             inbox.moves(owed);

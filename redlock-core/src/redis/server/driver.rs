@@ -22,18 +22,18 @@ use crate::model::brief::Brief;
 use crate::node::NodeError;
 use crate::node::log::log_node;
 use crate::redis::address::{RedisAddress, Server, Target};
-use crate::redis::connection::backoff::{Backoff, HasEnded, LONGEST_PAUSE};
 use crate::redis::connection::errors::not_connected;
-use crate::redis::connection::handshake::InfoLevel;
+use crate::redis::connection::questions::InfoLevel;
 use crate::redis::options::RedisOptions;
+use crate::redis::server::backoff::{Backoff, HasEnded, LONGEST_PAUSE};
 use crate::redis::server::inbox::Inbox;
 use crate::redis::server::restart_check::ServerCheck;
 
-use super::actor::{Actor, ConnectionEnd};
-use super::connect::{Connected, connect, connection_info};
+use crate::redis::connection::actor::{Actor, ConnectionEnd};
+use crate::redis::connection::connect::{Connected, connect, connection_info};
 
 /// Completes once the server is no longer the node's, with the reason.
-pub(super) type Moved<'a> = Pin<Box<dyn Future<Output = NodeError> + Send + 'a>>;
+pub(in crate::redis) type Moved<'a> = Pin<Box<dyn Future<Output = NodeError> + Send + 'a>>;
 
 /// What keeps a node connected.
 pub(super) struct Driver {
@@ -168,7 +168,7 @@ impl Driver {
             Target::Server(server) => (server.clone(), Box::pin(pending())),
             #[cfg(feature = "sentinel")]
             Target::Sentinel(sentinel) => {
-                super::sentinel::master(sentinel, &self.inbox, &self.options).await?
+                crate::redis::sentinel::master(sentinel, &self.inbox, &self.options).await?
             }
             Target::Cluster(_) => {
                 let detail = "the address is that of a Redis Cluster, and not of one server";

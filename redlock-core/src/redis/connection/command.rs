@@ -13,15 +13,15 @@ use crate::redis::connection::errors::{
 };
 
 /// What a connection adds to calls.
-pub(super) struct Dialect {
+pub(in crate::redis) struct Dialect {
     /// The key of the node's marker, if it has one.
-    pub(super) marker: Option<Arc<[u8]>>,
+    pub(in crate::redis) marker: Option<Arc<[u8]>>,
     /// True if the connection's user may run what scripts of some kinds of locks would try before they write.
-    pub(super) is_tried: bool,
+    pub(in crate::redis) is_tried: bool,
 }
 
 /// The command that makes `call`. `with_text` is for a call that the server has refused with `NOSCRIPT`.
-pub(super) fn command(call: &Call, dialect: &Dialect, with_text: bool) -> Cmd {
+pub(in crate::redis) fn command(call: &Call, dialect: &Dialect, with_text: bool) -> Cmd {
     let script = call.script();
     let marker = dialect.marker.as_deref().filter(|_| call.has_marker());
     let keys = call.keys().chain(marker);
@@ -39,7 +39,7 @@ pub(super) fn command(call: &Call, dialect: &Dialect, with_text: bool) -> Cmd {
 }
 
 /// The call of a script up to its arguments, with its text if the server does not remember it.
-pub(super) fn script_call<'a>(
+pub(in crate::redis) fn script_call<'a>(
     script: &Script,
     keys: impl Iterator<Item = &'a [u8]> + Clone,
     with_text: bool,
@@ -57,7 +57,7 @@ pub(super) fn script_call<'a>(
 }
 
 /// One call of `script` that makes all of `calls`: acquisitions, of which there are `taken`, and then releases.
-pub(super) fn many<'a>(
+pub(in crate::redis) fn many<'a>(
     script: &Script,
     calls: impl Iterator<Item = &'a Call> + Clone,
     taken: usize,
@@ -78,7 +78,7 @@ pub(super) fn many<'a>(
 }
 
 /// The command of these words.
-pub(super) fn words<'a>(words: impl Iterator<Item = &'a [u8]>) -> Cmd {
+pub(in crate::redis) fn words<'a>(words: impl Iterator<Item = &'a [u8]>) -> Cmd {
     let mut command = Cmd::new();
     for word in words {
         command.arg(word);
@@ -87,7 +87,7 @@ pub(super) fn words<'a>(words: impl Iterator<Item = &'a [u8]>) -> Cmd {
 }
 
 /// The reply that the crate has read.
-pub(super) fn value(theirs: Theirs) -> Value {
+pub(in crate::redis) fn value(theirs: Theirs) -> Value {
     let list = |parts: Vec<Theirs>| Value::List(parts.into_iter().map(value).collect());
     match theirs {
         Theirs::Nil => Value::Nil,
@@ -115,7 +115,7 @@ pub(super) fn value(theirs: Theirs) -> Value {
 }
 
 /// Why a connection broke, for the calls that may have been sent on it.
-pub(super) fn broken(error: &RedisError) -> NodeError {
+pub(in crate::redis) fn broken(error: &RedisError) -> NodeError {
     if error.kind() == ErrorKind::Parse {
         return garbled();
     }
@@ -123,7 +123,7 @@ pub(super) fn broken(error: &RedisError) -> NodeError {
 }
 
 /// Why no connection was made.
-pub(super) fn unconnected(error: &RedisError) -> NodeError {
+pub(in crate::redis) fn unconnected(error: &RedisError) -> NodeError {
     if error.kind() == ErrorKind::Parse {
         return not_connected(GARBLED);
     }
@@ -146,17 +146,17 @@ fn reason(error: &RedisError) -> String {
 }
 
 /// True if the server does not know the script: it was restarted, or its scripts were flushed.
-pub(super) fn is_noscript(value: &Value) -> bool {
+pub(in crate::redis) fn is_noscript(value: &Value) -> bool {
     begins(value, &["NOSCRIPT"])
 }
 
 /// True if a call set nothing because the node's marker is gone, or shows a quarantine.
-pub(super) fn is_marker_gone(value: &Value) -> bool {
+pub(in crate::redis) fn is_marker_gone(value: &Value) -> bool {
     begins(value, &["NOMARKER"])
 }
 
 /// True if the server answered that it is a replica, and wrote nothing.
-pub(super) fn is_of_replica(value: &Value) -> bool {
+pub(in crate::redis) fn is_of_replica(value: &Value) -> bool {
     begins(value, &["READONLY", "MASTERDOWN"])
 }
 
@@ -168,6 +168,9 @@ fn begins(value: &Value, codes: &[&str]) -> bool {
 }
 
 /// True if `call` may be made by one call with others.
-pub(super) fn is_joinable(call: &Call) -> bool {
+pub(in crate::redis) fn is_joinable(call: &Call) -> bool {
     call.joins().is_some() && matches!(call.effect(), Effect::Takes | Effect::Undoes(_))
 }
+
+#[cfg(test)]
+mod tests;
