@@ -22,16 +22,19 @@
 // `server` keeps one server connected, `connection` serves one connection, `cluster` is many servers as one node.
 
 mod address;
+mod backoff;
 mod cluster;
 mod connection;
-
+mod errors;
+mod inbox;
 pub(crate) mod node;
 mod options;
+mod restart_check;
 #[cfg(feature = "sentinel")]
 mod sentinel;
-
 mod server;
 mod tls;
+mod vetting;
 
 pub use address::RedisAddress;
 pub use options::{RedisOptions, Vetting};

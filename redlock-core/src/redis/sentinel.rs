@@ -14,15 +14,15 @@ use crate::model::brief::Brief;
 use crate::node::{NodeError, NodeErrorKind, NodeStatus, Value};
 use crate::quorum::majority;
 use crate::redis::address::{Endpoint, Sentinel, Server, is_host};
-use crate::redis::connection::errors::{lost, not_connected};
+use crate::redis::backoff::jittered;
+use crate::redis::errors::{lost, not_connected};
+use crate::redis::inbox::Inbox;
 use crate::redis::options::RedisOptions;
-use crate::redis::server::backoff::jittered;
-use crate::redis::server::inbox::Inbox;
 
+use super::connection::actor::Moved;
 use super::connection::command::{unconnected, value};
 use super::connection::connect::{connection_info, open};
 use super::connection::questions::pairs;
-use super::server::driver::Moved;
 
 /// A sentinel's answer about a master.
 #[derive(Clone)]

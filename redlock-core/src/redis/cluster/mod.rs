@@ -20,10 +20,10 @@ use crate::node::watch::Watch;
 use crate::node::{Answer, Call, NodeError, NodeHealth, NodeStatus, Reply};
 
 use super::address::Server;
-use super::connection::errors::not_connected;
+use super::errors::not_connected;
+use super::inbox::metrics::NodeMetrics;
+use super::inbox::{Owed, Submission};
 use super::options::RedisOptions;
-use super::server::inbox::{Owed, Submission};
-use super::server::metrics::NodeMetrics;
 use map::{Shard, SlotMap};
 
 /// The most releases that are kept for slots without a master. The keys of others expire at the ttl.

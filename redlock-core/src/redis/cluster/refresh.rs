@@ -11,8 +11,8 @@ use crate::env::caught::{log, unless_it_panics};
 use crate::model::brief::Brief;
 use crate::node::{NodeError, NodeStatus};
 use crate::redis::address::Server;
-use crate::redis::connection::errors::not_connected;
-use crate::redis::server::backoff::{FIRST_PAUSE, LONGEST_PAUSE, jittered};
+use crate::redis::backoff::{FIRST_PAUSE, LONGEST_PAUSE, jittered};
+use crate::redis::errors::not_connected;
 
 use super::ClusterShared;
 use super::view::{View, ask};

@@ -6,8 +6,8 @@ use crate::node::hash_slot::SLOTS;
 use crate::node::{NodeError, Value};
 use crate::redis::address::{Server, server_at};
 use crate::redis::connection::connect;
-use crate::redis::connection::errors::{not_connected, rejected};
-use crate::redis::connection::vetting::refused;
+use crate::redis::errors::{not_connected, rejected};
+use crate::redis::vetting::refused;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct View {

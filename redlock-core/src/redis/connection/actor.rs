@@ -1,6 +1,6 @@
 //! One connection, from its first call to its end.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -13,10 +13,10 @@ use crate::env::caught::caught;
 use crate::model::brief::Brief;
 use crate::node::log::log_node;
 use crate::node::{Answer, Call, Effect, NodeError, Value, Vote};
-use crate::redis::connection::errors::{lost, overdue};
+use crate::redis::errors::{lost, overdue};
+use crate::redis::inbox::{Inbox, Owed, Submission, Taken};
 use crate::redis::options::RedisOptions;
-use crate::redis::server::inbox::{Inbox, Owed, Submission, Taken};
-use crate::redis::server::restart_check::ServerCheck;
+use crate::redis::restart_check::ServerCheck;
 
 use super::check::Check;
 use super::command::{Dialect, is_marker_gone, is_noscript};
@@ -69,6 +69,9 @@ struct Gathering {
     queued: usize,
 }
 
+/// Completes once the server is no longer the node's, with the reason.
+pub(in crate::redis) type Moved<'a> = Pin<Box<dyn Future<Output = NodeError> + Send + 'a>>;
+
 pub(in crate::redis) enum ConnectionEnd {
     /// The node was dropped.
     Dropped,
@@ -89,7 +92,7 @@ impl Actor {
             is_tried: connected.allowed.mend.is_none(),
         };
         let batch = Batch::new(connected.allowed.joins);
-        inbox.metrics.allowed(connected.allowed);
+        inbox.metrics.lacks(connected.allowed.mend);
         let mut check = Check::new(server_check);
         let owed = inbox.open(check.quarantine());
         let mut line = Line::new(
@@ -116,6 +119,15 @@ impl Actor {
             has_lost: !inbox.lost.is_empty(),
             is_over: false,
         }
+    }
+
+    /// Serves the connection until it breaks, the node was dropped, or another server is the node's.
+    pub(in crate::redis) async fn serve(mut self, mut moved: Moved<'_>) -> ConnectionEnd {
+        poll_fn(|context| match Pin::new(&mut self).poll(context) {
+            Poll::Pending => moved.as_mut().poll(context).map(|error| self.end(error)),
+            ended @ Poll::Ready(_) => ended,
+        })
+        .await
     }
 
     fn step(&mut self, context: &mut Context<'_>) -> Result<Poll<()>, NodeError> {
@@ -386,7 +398,7 @@ impl Actor {
     }
 
     /// Ends the connection, and gives its operations up.
-    pub(in crate::redis) fn end(&mut self, error: NodeError) -> ConnectionEnd {
+    fn end(&mut self, error: NodeError) -> ConnectionEnd {
         self.give_up(&error, false);
         ConnectionEnd::Broken(error)
     }

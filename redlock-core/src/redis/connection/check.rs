@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::node::{Answer, Call, Effect, NodeError, NodeErrorKind, Value};
-use crate::redis::server::restart_check::ServerCheck;
+use crate::redis::restart_check::ServerCheck;
 
 use super::line::{Line, Purpose};
 

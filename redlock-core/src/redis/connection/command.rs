@@ -8,9 +8,7 @@ use ::redis::{Cmd, ErrorKind, RedisError, Value as Theirs};
 
 use crate::model::digits::Digits;
 use crate::node::{Argument, Call, Code, Effect, NodeError, Script, Value};
-use crate::redis::connection::errors::{
-    CLOSED, GARBLED, describe, garbled, lost, not_connected, rejected,
-};
+use crate::redis::errors::{CLOSED, GARBLED, describe, garbled, lost, not_connected, rejected};
 
 /// What a connection adds to calls.
 pub(in crate::redis) struct Dialect {

@@ -11,13 +11,13 @@ use ::redis::{
 
 use crate::node::{NodeError, Value};
 use crate::redis::address::{Endpoint, Server};
-use crate::redis::server::inbox::Inbox;
+use crate::redis::inbox::Inbox;
 use crate::redis::tls::provide_cryptography;
 
 use super::command::{unconnected, value};
 use super::questions::{Allowed, InfoLevel, Questions};
-use super::vetting::Facts;
 use super::wakeups::{Wakeups, changed};
+use crate::redis::vetting::Facts;
 
 /// The places in the queue of a connection. It never fills: a full queue would change the order of commands.
 const PLACES: usize = 1 << 24;

@@ -12,9 +12,9 @@ use ::redis::{Cmd, Pipeline, RedisResult, Value as Theirs};
 use tokio::time::{Instant, Sleep};
 
 use crate::node::{NodeError, Value};
-use crate::redis::connection::errors::lost;
+use crate::redis::errors::lost;
+use crate::redis::inbox::{Inbox, Owed, Submission};
 use crate::redis::options::RedisOptions;
-use crate::redis::server::inbox::{Inbox, Owed, Submission};
 
 use super::command::{Dialect, broken, command, is_of_replica, value, words};
 use super::questions::introduce;

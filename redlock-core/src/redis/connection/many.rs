@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::node::{Call, Effect, NodeError, NodeErrorKind, Value, is_refusal};
-use crate::redis::server::inbox::Submission;
+use crate::redis::inbox::Submission;
 
 use super::command::{is_joinable, is_noscript, many};
 use super::line::{Line, Purpose};

@@ -4,8 +4,8 @@ use tokio::time::Instant;
 
 use crate::env::caught::log;
 use crate::node::{NodeError, Value};
-use crate::redis::connection::vetting::{Facts, refused};
 use crate::redis::options::Vetting;
+use crate::redis::vetting::{Facts, refused};
 
 use super::line::{Line, Purpose};
 

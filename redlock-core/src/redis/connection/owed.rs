@@ -6,8 +6,8 @@ use tokio::time::Instant;
 
 use crate::node::NodeError;
 use crate::node::log::log_node;
-use crate::redis::server::backoff::{FIRST_PAUSE, LONGEST_PAUSE};
-use crate::redis::server::inbox::Owed;
+use crate::redis::backoff::{FIRST_PAUSE, LONGEST_PAUSE};
+use crate::redis::inbox::Owed;
 
 use super::line::Line;
 

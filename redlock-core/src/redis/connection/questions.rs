@@ -11,8 +11,8 @@ use crate::model::resource::Shown;
 use crate::node::{Code, NodeError, Script, Value};
 
 use super::command::{script_call, words};
-use super::errors::{not_connected, rejected, rejected_as};
-use super::vetting::{Facts, vet_version};
+use crate::redis::errors::{not_connected, rejected, rejected_as};
+use crate::redis::vetting::{Facts, vet_version};
 
 /// Arguments that each script can read as its own.
 const NOTHING: [&[u8]; 5] = [b"", b"10", b"0", b"0", b"10"];

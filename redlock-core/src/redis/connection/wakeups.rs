@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use crate::env::caught::log;
 use crate::node::watch::{KeyReport, Watch};
 use crate::node::{NodeError, Remaining, Value};
-use crate::redis::connection::errors::{CLOSED, lost};
+use crate::redis::errors::{CLOSED, lost};
 
 use super::line::{Line, Purpose};
 

@@ -6,7 +6,7 @@
 //! connection carries: the node votes no until the home goes on.
 
 use std::future::{Future, pending, poll_fn};
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
@@ -22,18 +22,15 @@ use crate::model::brief::Brief;
 use crate::node::NodeError;
 use crate::node::log::log_node;
 use crate::redis::address::{RedisAddress, Server, Target};
-use crate::redis::connection::errors::not_connected;
+use crate::redis::backoff::{Backoff, HasEnded, LONGEST_PAUSE};
 use crate::redis::connection::questions::InfoLevel;
+use crate::redis::errors::not_connected;
+use crate::redis::inbox::Inbox;
 use crate::redis::options::RedisOptions;
-use crate::redis::server::backoff::{Backoff, HasEnded, LONGEST_PAUSE};
-use crate::redis::server::inbox::Inbox;
-use crate::redis::server::restart_check::ServerCheck;
+use crate::redis::restart_check::ServerCheck;
 
-use crate::redis::connection::actor::{Actor, ConnectionEnd};
+use crate::redis::connection::actor::{Actor, ConnectionEnd, Moved};
 use crate::redis::connection::connect::{Connected, connect, connection_info};
-
-/// Completes once the server is no longer the node's, with the reason.
-pub(in crate::redis) type Moved<'a> = Pin<Box<dyn Future<Output = NodeError> + Send + 'a>>;
 
 /// What keeps a node connected.
 pub(super) struct Driver {
@@ -101,7 +98,7 @@ impl Driver {
                         server_check,
                         fails_over,
                     );
-                    match serve(actor, moved).await {
+                    match actor.serve(moved).await {
                         ConnectionEnd::Dropped => return,
                         ConnectionEnd::Broken(error) => self.log(&error, &mut logged),
                     }
@@ -231,15 +228,6 @@ impl Driver {
         })
         .await
     }
-}
-
-/// Serves a connection until it breaks, the node was dropped, or another server is the node's.
-async fn serve(mut actor: Actor, mut moved: Moved<'_>) -> ConnectionEnd {
-    poll_fn(|context| match Pin::new(&mut actor).poll(context) {
-        Poll::Pending => moved.as_mut().poll(context).map(|error| actor.end(error)),
-        ended @ Poll::Ready(_) => ended,
-    })
-    .await
 }
 
 impl AtHome {

@@ -1,12 +1,7 @@
 //! One server as a node: the inbox for its operations, and the driver that connects to it and serves them.
 #![doc = include_str!("protocol.md")]
 
-pub(super) mod backoff;
-pub(super) mod driver;
-pub(super) mod inbox;
-pub(super) mod metrics;
-pub(super) mod refusals;
-pub(super) mod restart_check;
+mod driver;
 
 use std::sync::Arc;
 
@@ -19,10 +14,10 @@ use crate::node::NodeHealth;
 use crate::node::log::NodeLog;
 
 use super::address::RedisAddress;
+use super::inbox::Inbox;
 use super::options::RedisOptions;
+use super::restart_check::ServerCheck;
 use driver::Driver;
-use inbox::Inbox;
-use restart_check::ServerCheck;
 
 /// Dropping it ends the driver, once all submitted operations have been sent.
 pub(super) struct ServerNode {

@@ -1,6 +1,8 @@
 //! The inbox, in which operations wait for the driver.
 
 mod lost;
+pub(in crate::redis) mod metrics;
+mod refusals;
 mod state;
 mod submission;
 
@@ -21,13 +23,13 @@ use crate::node::watch::{KeyReport, Watch};
 use crate::node::{
     Answer, Call, EpochListener, NodeError, NodeErrorKind, NodeHealth, NodeStatus, Reply,
 };
+use crate::redis::backoff::HasEnded;
 use crate::redis::options::RedisOptions;
-use crate::redis::server::backoff::HasEnded;
 use lost::LostAcquisitions;
 use state::{Gate, InboxState, standing, wake_driver};
 pub(in crate::redis) use submission::{Owed, Submission};
 
-use super::metrics::NodeMetrics;
+use metrics::NodeMetrics;
 
 /// The most watches that wait for the driver. One per lock and process is usual.
 const MOST_WATCHES: usize = 16_384;

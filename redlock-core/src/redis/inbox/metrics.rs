@@ -14,7 +14,6 @@ use tokio::time::Instant;
 use super::refusals::Refusals;
 use crate::node::NodeHealth;
 use crate::node::{ClockOffset, ErrorCounts, LastError, NodeError, NodeErrorKind};
-use crate::redis::connection::questions::Allowed;
 
 /// The figures of a node, over all its connections.
 pub(in crate::redis) struct NodeMetrics {
@@ -76,9 +75,9 @@ impl NodeMetrics {
         state.clock = None;
     }
 
-    /// Records what the ACL allows the user of a new connection.
-    pub(in crate::redis) fn allowed(&self, allowed: Allowed) {
-        self.state.lock().mend = allowed.mend;
+    /// Records the command that gives the user of a new connection what some kinds of locks need.
+    pub(in crate::redis) fn lacks(&self, mend: Option<Arc<str>>) {
+        self.state.lock().mend = mend;
     }
 
     /// Records that there is no connection, for the reason `error`.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::model::digits::Digits;
 use crate::node::Value;
 use crate::node::{NodeError, NodeErrorKind};
-use crate::redis::connection::vetting::refused;
+use crate::redis::vetting::refused;
 
 /// Sets the marker if it has the expected value and it is not too late. Returns the time and the
 /// marker. `-` stands for a missing marker, `=` precedes the value of an existing one.

@@ -12,12 +12,12 @@ use tokio::time::Instant;
 use crate::env::{Clock, Moment};
 use crate::node::log::NodeLog;
 use crate::node::{NodeError, NodeErrorKind, Value};
-use crate::redis::connection::vetting::{Facts, refused};
+use crate::redis::vetting::{Facts, refused};
 use crate::restart_check::{
     Action, CheckAnswer, CheckedSet, NodeCheck, NodeCheckOptions, RestartCheck,
 };
 
-use super::metrics::ClockReading;
+use super::inbox::metrics::ClockReading;
 use log::CheckLog;
 pub(in crate::redis) use question::Question;
 use question::Write;
