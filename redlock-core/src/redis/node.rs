@@ -16,13 +16,12 @@ use super::server::ServerNode;
 /// One Redis server, or a Redis Cluster as one node. Dropping it ends its drivers, once all submitted
 /// operations have been sent.
 pub struct RedisNode {
-    name: Arc<str>,
     address: Arc<RedisAddress>,
     service: Service,
 }
 
 enum Service {
-    Multiplexed(ServerNode),
+    Server(ServerNode),
     Cluster(Cluster),
 }
 
@@ -45,13 +44,9 @@ impl RedisNode {
         let service = if let Target::Cluster(seeds) = &address.target {
             Service::Cluster(Cluster::start(&name, seeds.clone(), options, io))
         } else {
-            Service::Multiplexed(ServerNode::start(&name, &address, options, None, io))
+            Service::Server(ServerNode::start(&name, &address, options, None, io))
         };
-        Self {
-            name,
-            address,
-            service,
-        }
+        Self { address, service }
     }
 
     /// Waits until the first attempt to connect has succeeded or failed, and, in a checked set, until it
@@ -61,7 +56,7 @@ impl RedisNode {
     /// Dropping the future has no effect.
     pub async fn settled(&self) {
         match &self.service {
-            Service::Multiplexed(server) => server.inbox.settled().await,
+            Service::Server(server) => server.inbox.settled().await,
             Service::Cluster(cluster) => cluster.settled().await,
         }
     }
@@ -78,74 +73,59 @@ impl RedisNode {
             _ => false,
         }
     }
+
+    fn service(&self) -> &dyn Node {
+        match &self.service {
+            Service::Server(server) => server,
+            Service::Cluster(cluster) => cluster,
+        }
+    }
 }
 
 impl Node for RedisNode {
     fn name(&self) -> &str {
-        &self.name
+        self.service().name()
     }
 
     fn submit(&self, call: Arc<Call>, reply: Reply) {
-        match &self.service {
-            Service::Multiplexed(server) => server.inbox.submit(call, reply),
-            Service::Cluster(cluster) => cluster.submit(call, reply),
-        }
+        self.service().submit(call, reply);
     }
 
     fn has_hash_slots(&self) -> bool {
-        matches!(self.service, Service::Cluster(_))
+        self.service().has_hash_slots()
     }
 
     fn drained(&self) -> bool {
-        match &self.service {
-            Service::Multiplexed(server) => server.inbox.drained(),
-            Service::Cluster(cluster) => cluster.drained(),
-        }
+        self.service().drained()
     }
 
     fn watch(&self, watch: Watch) {
-        match &self.service {
-            Service::Multiplexed(server) => server.inbox.watch(watch),
-            Service::Cluster(cluster) => cluster.watch(watch),
-        }
+        self.service().watch(watch);
     }
 
     fn status(&self) -> NodeStatus {
-        match &self.service {
-            Service::Multiplexed(server) => server.inbox.status(),
-            Service::Cluster(cluster) => cluster.status(),
-        }
+        self.service().status()
     }
 
     fn health(&self) -> NodeHealth {
-        let mut health = match &self.service {
-            Service::Multiplexed(server) => server.health(),
-            Service::Cluster(cluster) => cluster.health(),
-        };
+        let mut health = self.service().health();
         health.server = Some(self.address.to_string());
         health
     }
 
     fn epoch(&self) -> u32 {
-        match &self.service {
-            Service::Multiplexed(server) => server.inbox.epoch(),
-            // The restart check does not cover a Cluster's masters.
-            Service::Cluster(_) => 0,
-        }
+        self.service().epoch()
     }
 
     fn on_new_epoch(&self, listener: EpochListener) {
-        match &self.service {
-            Service::Multiplexed(server) => server.inbox.on_new_epoch(listener),
-            Service::Cluster(_) => {}
-        }
+        self.service().on_new_epoch(listener);
     }
 }
 
 impl fmt::Debug for RedisNode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RedisNode")
-            .field("name", &self.name)
+            .field("name", &self.name())
             .field("address", &self.address)
             .finish_non_exhaustive()
     }

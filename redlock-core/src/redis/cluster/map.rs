@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::env::caught::log;
 use crate::node::hash_slot::SLOTS;
-use crate::node::{NodeError, NodeErrorKind, NodeStatus};
+use crate::node::{Node as _, NodeError, NodeErrorKind, NodeStatus};
 use crate::redis::address::{RedisAddress, Server};
 use crate::redis::server::ServerNode;
 

@@ -17,7 +17,7 @@ use tokio::task::AbortHandle;
 use crate::env::io_thread::IoThread;
 use crate::node::hash_slot::{slot_of, slot_of_all};
 use crate::node::watch::Watch;
-use crate::node::{Answer, Call, NodeError, NodeHealth, NodeStatus, Reply};
+use crate::node::{Answer, Call, Node, NodeError, NodeHealth, NodeStatus, Reply};
 
 use super::address::Server;
 use super::errors::not_connected;
@@ -93,7 +93,25 @@ impl Cluster {
         }
     }
 
-    pub(super) fn submit(&self, call: Arc<Call>, reply: Reply) {
+    pub(super) fn shares_a_master_with(&self, other: &Self) -> bool {
+        let (one, other) = (self.shared.map(), other.shared.map());
+        let has = |map: &SlotMap, id| map.shards.iter().any(|it| it.id == id);
+        let mut ids = one.shards.iter().map(|it| it.id.clone());
+        ids.any(|id| id.is_some() && has(&other, id))
+    }
+}
+
+/// The restart check does not cover the masters, so the epoch stays zero.
+impl Node for Cluster {
+    fn name(&self) -> &str {
+        &self.shared.name
+    }
+
+    fn has_hash_slots(&self) -> bool {
+        true
+    }
+
+    fn submit(&self, call: Arc<Call>, reply: Reply) {
         let map = self.shared.map();
         match map.owner(slot_of(call.first_key())) {
             Some(shard) => shard.node.inbox.submit(call, reply),
@@ -102,7 +120,7 @@ impl Cluster {
     }
 
     /// True if no master has anything left to do, and no release waits for a better map.
-    pub(super) fn drained(&self) -> bool {
+    fn drained(&self) -> bool {
         // Locked, so that no release is on its way between masters.
         let state = self.shared.state.lock();
         let (map, now) = (self.shared.map(), self.shared.io.time().now());
@@ -111,7 +129,7 @@ impl Cluster {
             && state.parked.iter().all(|owed| owed.until <= now)
     }
 
-    pub(super) fn watch(&self, watch: Watch) {
+    fn watch(&self, watch: Watch) {
         let map = self.shared.map();
         // Without a master the watch is dropped, which reports that.
         if let Some(shard) = map.owner(slot_of_all(watch.keys())) {
@@ -119,7 +137,7 @@ impl Cluster {
         }
     }
 
-    pub(super) fn status(&self) -> NodeStatus {
+    fn status(&self) -> NodeStatus {
         let map = self.shared.map();
         if map.shards.is_empty() {
             NodeStatus::Abstaining(self.shared.unmapped())
@@ -129,7 +147,7 @@ impl Cluster {
     }
 
     /// The health of all masters together.
-    pub(super) fn health(&self) -> NodeHealth {
+    fn health(&self) -> NodeHealth {
         let shared = &self.shared;
         // Locked, so that no master moves from one sum to the other meanwhile.
         let state = shared.state.lock();
@@ -138,13 +156,6 @@ impl Cluster {
         let present = NodeHealth::of_parts(shards.map(|shard| shard.node.health()));
         let own = shared.metrics.health(shared.io.time().now());
         present.and_past(own).and_past(state.past.clone())
-    }
-
-    pub(super) fn shares_a_master_with(&self, other: &Self) -> bool {
-        let (one, other) = (self.shared.map(), other.shared.map());
-        let has = |map: &SlotMap, id| map.shards.iter().any(|it| it.id == id);
-        let mut ids = one.shards.iter().map(|it| it.id.clone());
-        ids.any(|id| id.is_some() && has(&other, id))
     }
 }
 

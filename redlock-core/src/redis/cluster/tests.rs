@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use super::view::Range;
 use super::*;
-use crate::Node as _;
 use crate::kinds::looks::inspect;
 use crate::kinds::plain;
 use crate::model::resource::Resource;

@@ -10,8 +10,9 @@ use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
 use crate::env::io_thread::IoThread;
-use crate::node::NodeHealth;
 use crate::node::log::NodeLog;
+use crate::node::watch::Watch;
+use crate::node::{Call, EpochListener, Node, NodeHealth, NodeStatus, Reply};
 
 use super::address::RedisAddress;
 use super::inbox::Inbox;
@@ -65,10 +66,40 @@ impl ServerNode {
             tokio::task::yield_now().await;
         }
     }
+}
 
-    /// The health of the server, without its address.
-    pub(super) fn health(&self) -> NodeHealth {
+impl Node for ServerNode {
+    fn name(&self) -> &str {
+        &self.inbox.log.pool
+    }
+
+    fn submit(&self, call: Arc<Call>, reply: Reply) {
+        self.inbox.submit(call, reply);
+    }
+
+    fn drained(&self) -> bool {
+        self.inbox.drained()
+    }
+
+    fn watch(&self, watch: Watch) {
+        self.inbox.watch(watch);
+    }
+
+    fn status(&self) -> NodeStatus {
+        self.inbox.status()
+    }
+
+    /// Without the server's address.
+    fn health(&self) -> NodeHealth {
         self.inbox.health()
+    }
+
+    fn epoch(&self) -> u32 {
+        self.inbox.epoch()
+    }
+
+    fn on_new_epoch(&self, listener: EpochListener) {
+        self.inbox.on_new_epoch(listener);
     }
 }
 
