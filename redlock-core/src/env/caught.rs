@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::task::Poll;
+use std::task::{Poll, Waker};
 
 /// Runs foreign code: an observer, a recorder, a log subscriber. A panic in it is logged and ends
 /// nothing here.
@@ -15,6 +15,11 @@ pub fn caught<T>(what: &'static str, call: impl FnOnce() -> T) -> Option<T> {
             None
         }
     }
+}
+
+/// Wakes a caller. A panic of its executor must not end what wakes it.
+pub(crate) fn wake(waker: Waker) {
+    caught("a waker", || waker.wake());
 }
 
 /// Runs a task of the library to its end. `None` if the task panicked; it has been dropped then.

@@ -1,8 +1,8 @@
-//! The thread that owns every connection and timer of the library.
+//! The thread that owns every timer of the library, and background work.
 //!
-//! Connections must not belong to the runtime of the first caller: a `#[tokio::test]` ends its runtime
-//! with the test, actix has one runtime for each worker, and a lease may be dropped after its runtime
-//! ended. The library therefore has a runtime of its own, on a thread of its own.
+//! These must not belong to the runtime of the first caller: a `#[tokio::test]` ends its runtime with the test, actix
+//! has one runtime for each worker, and a lease may be dropped after its runtime ended. The library therefore has a
+//! runtime of its own, on a thread of its own. A connection moves there when the runtime that began it has ended.
 
 use std::io;
 use std::pin::Pin;
@@ -15,9 +15,11 @@ use tokio::runtime::{Handle, TryCurrentError};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::caught::unless_it_panics;
-use super::timers::{Timekeeper, Timer};
+use super::caught::caught;
 use super::{Clock, Entropy, Environment, Moment, Sleep, Spawn, Task};
+
+/// Tokio's timers stop while the host is suspended, but the boot clock does not.
+const LONGEST_NAP: Duration = Duration::from_secs(1);
 
 /// A handle to the library's I/O thread. The thread ends with the last clone. Each node, clock and
 /// sleep holds one.
@@ -28,7 +30,6 @@ pub struct IoThread {
 
 struct Shared {
     handle: Handle,
-    timekeeper: Arc<Timekeeper>,
     /// Dropping the sender ends the thread.
     _alive: oneshot::Sender<()>,
 }
@@ -43,30 +44,16 @@ impl IoThread {
             .enable_all()
             .build()?;
         let handle = runtime.handle().clone();
-        let timekeeper = Timekeeper::new(|| Moment::from_origin(since_boot()));
-        let (alive, ended) = oneshot::channel::<()>();
-        let keeper = Arc::clone(&timekeeper);
-        let keeping = async move {
-            let what = "the timer task";
-            while unless_it_panics(what, Arc::clone(&keeper).run())
-                .await
-                .is_none()
-            {
-                tokio::time::sleep(Duration::from_millis(100)).await;
-            }
-        };
+        let (alive, mut ended) = oneshot::channel::<()>();
         std::thread::Builder::new()
             .name("redlock-io".into())
             .spawn(move || {
-                runtime.block_on(async {
-                    tokio::spawn(keeping);
-                    // Resolves with an error once the sender is dropped; nothing is ever sent.
-                    let _ = ended.await;
-                });
+                // Resolves with an error once the sender is dropped; nothing is ever sent. A timer may wake a caller of
+                // another executor, whose waker may panic.
+                while caught("a waker", || runtime.block_on(&mut ended)).is_none() {}
             })?;
         let shared = Shared {
             handle,
-            timekeeper,
             _alive: alive,
         };
         Ok(Self {
@@ -128,12 +115,6 @@ impl std::fmt::Debug for IoThread {
     }
 }
 
-impl AsRef<Timekeeper> for IoThread {
-    fn as_ref(&self) -> &Timekeeper {
-        &self.shared.timekeeper
-    }
-}
-
 impl Spawn for IoThread {
     fn spawn(&self, task: Task) {
         self.shared.handle.spawn(task);
@@ -169,8 +150,17 @@ impl Clock for BootClock {
     }
 
     fn sleep_until(&self, at: Moment) -> Sleep {
-        // The timer keeps the thread alive: without the thread the sleeper would never wake.
-        Timer::new(self.io.clone(), at).into()
+        // Keeps the thread alive: without the thread the sleeper would never wake.
+        let io = self.io.clone();
+        Sleep::new(async move {
+            loop {
+                let left = at.saturating_since(Moment::from_origin(since_boot()));
+                if left.is_zero() {
+                    return;
+                }
+                io.time().sleep(left.min(LONGEST_NAP)).await;
+            }
+        })
     }
 }
 

@@ -19,7 +19,6 @@ pub(crate) mod sweep;
 pub(crate) mod tasks;
 pub(crate) mod throttle;
 pub(crate) mod timeout;
-pub(crate) mod timers;
 
 use std::fmt;
 use std::future::Future;
@@ -32,9 +31,6 @@ pub use caught::caught;
 pub use cause::{About, Cause};
 pub(crate) use environment::Environment;
 pub use throttle::Throttles;
-
-use io_thread::IoThread;
-use timers::Timer;
 
 /// A point in time on one [`Clock`]: whole nanoseconds since an origin that only that clock knows. The
 /// largest value is some 584 years after the origin.
@@ -114,24 +110,12 @@ pub(crate) fn micros(span: Duration) -> i128 {
 
 /// A sleep of a [`Clock`]. Dropping it removes the timer.
 #[must_use = "futures do nothing unless awaited"]
-pub struct Sleep(Kind);
-
-enum Kind {
-    /// On the library's thread: all waits of a production client. It allocates nothing.
-    Timer(Timer<IoThread>),
-    Other(Pin<Box<dyn Future<Output = ()> + Send>>),
-}
+pub struct Sleep(Pin<Box<dyn Future<Output = ()> + Send>>);
 
 impl Sleep {
     /// A sleep that ends when `future` completes.
     pub fn new(future: impl Future<Output = ()> + Send + 'static) -> Self {
-        Self(Kind::Other(Box::pin(future)))
-    }
-}
-
-impl From<Timer<IoThread>> for Sleep {
-    fn from(timer: Timer<IoThread>) -> Self {
-        Self(Kind::Timer(timer))
+        Self(Box::pin(future))
     }
 }
 
@@ -139,10 +123,7 @@ impl Future for Sleep {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        match &mut self.0 {
-            Kind::Timer(timer) => Pin::new(timer).poll(context),
-            Kind::Other(future) => future.as_mut().poll(context),
-        }
+        self.0.as_mut().poll(context)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::task::Waker;
 
-use crate::env::timers::wake;
+use crate::env::caught::wake;
 
 /// The wakers of a lease's bodies, and of the callers of `lost` and `expiring`. A lease nearly always has one body
 /// and no such caller: the first waker takes no allocation.

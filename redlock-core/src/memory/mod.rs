@@ -14,7 +14,7 @@ use std::time::Duration;
 use parking_lot::{Mutex, MutexGuard};
 
 use crate::env::caught::caught;
-use crate::env::timers::wake;
+use crate::env::caught::wake;
 use crate::env::{Clock, Moment};
 use crate::model::resource::Resource;
 use crate::node::watch::{KeyReport, Watch};

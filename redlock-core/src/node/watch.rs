@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::task::Waker;
 
-use crate::env::timers::wake;
+use crate::env::caught::wake;
 use crate::model::resource::Resource;
 
 use super::Remaining;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use crate::env::Moment;
-use crate::env::timers::wake;
+use crate::env::caught::wake;
 use crate::model::limits::MAX_TTL;
 use crate::quorum::fencing::HINT_WINDOW;
 use crate::quorum::majority;

@@ -61,7 +61,7 @@ pub use wakeup::changes::ChangeWatch;
 
 use crate::context::Context;
 use crate::env::Moment;
-use crate::env::timers::wake;
+use crate::env::caught::wake;
 use fairness::Fairness;
 use handover::LeftClaim;
 use line::{Idle, Line, TurnStatus};

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::task::Waker;
 
-use crate::env::timers::wake;
+use crate::env::caught::wake;
 
 use super::line::Line;
 use super::{LineKey, Lines, Turn};

@@ -7,8 +7,8 @@ use std::task::Poll;
 use std::time::Duration;
 
 use crate::env::Moment;
+use crate::env::caught::wake;
 use crate::env::timeout::before;
-use crate::env::timers::wake;
 use crate::model::token::OwnerToken;
 use crate::quorum::terms::Terms;
 

@@ -11,8 +11,8 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use crate::env::caught::caught;
+use crate::env::caught::wake;
 use crate::env::timeout::before;
-use crate::env::timers::wake;
 use crate::env::{Clock, Moment};
 use crate::node::{Call, Choice, Node, NodeError, NodeErrorKind, Reply, Vote, VoteReceiver};
 

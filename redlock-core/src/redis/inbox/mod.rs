@@ -16,8 +16,8 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::env::caught::caught;
+use crate::env::caught::wake;
 use crate::env::io_thread::LibraryTime;
-use crate::env::timers::wake;
 use crate::node::log::NodeLog;
 use crate::node::watch::{KeyReport, Watch};
 use crate::node::{
