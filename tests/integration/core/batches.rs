@@ -5,16 +5,11 @@ use std::time::Duration;
 use redlock_core::NodeSet;
 use redlock_tests::{Nodes, RedisNode};
 
-use crate::core::fixture::{IO, SOON, client, connect, once, settle, start};
+use crate::core::fixture::{SOON, client, connect, once, settle, start};
 
 /// Longer than it takes any machine to acquire these locks one after the other.
 const TTL: Duration = Duration::from_secs(60 * 60);
 const LEASES: usize = 200;
-
-/// Runs on the library's thread. A connection that was lent to the test would send some releases by themselves.
-async fn on_the_io_thread<T: Send + 'static>(does: impl Future<Output = T> + Send + 'static) -> T {
-    IO.handle().spawn(does).await.unwrap()
-}
 
 /// The number of script calls that the server served, those with a text included.
 fn calls(node: &RedisNode) -> u64 {
@@ -34,18 +29,15 @@ async fn start_with_a_user_who_may(more: &str) -> (Nodes, NodeSet) {
 
 #[tokio::test]
 async fn locks_that_were_released_in_one_call_are_free_for_what_comes_behind() {
-    for more in ["", "+mget"] {
+    for more in ["", "+mget +getrange"] {
         let (nodes, set) = start_with_a_user_who_may(more).await;
         let client = client();
-        on_the_io_thread(async move {
-            // No other client has called a script on this server.
-            let a = client.acquire(&set, &once("a")).await.unwrap();
-            let b = client.acquire(&set, &once("b")).await.unwrap();
-            drop((a, b));
-            let again = client.acquire(&set, &once("a")).await;
-            again.unwrap_or_else(|error| panic!("with {more:?}: {error}"));
-        })
-        .await;
+        // No other client has called a script on this server.
+        let a = client.acquire(&set, &once("a")).await.unwrap();
+        let b = client.acquire(&set, &once("b")).await.unwrap();
+        drop((a, b));
+        let again = client.acquire(&set, &once("a")).await;
+        drop(again.unwrap_or_else(|error| panic!("with {more:?}: {error}")));
         nodes.assert_no_keys(SOON).await;
     }
 }
@@ -53,23 +45,16 @@ async fn locks_that_were_released_in_one_call_are_free_for_what_comes_behind() {
 #[tokio::test]
 async fn locks_that_are_released_together_take_a_node_few_calls() {
     let (nodes, set) = start(3).await;
-    let nodes_of_set = set.clone();
-    let leases = on_the_io_thread(async move {
-        let (client, mut leases) = (client(), Vec::new());
-        for number in 0..LEASES {
-            let request = once(format!("r{number}")).ttl(TTL);
-            leases.push(client.acquire(&nodes_of_set, &request).await.unwrap());
-        }
-        settle(&nodes_of_set).await;
-        leases
-    })
-    .await;
+    let (client, mut leases) = (client(), Vec::new());
+    for number in 0..LEASES {
+        let request = once(format!("r{number}")).ttl(TTL);
+        leases.push(client.acquire(&set, &request).await.unwrap());
+    }
+    settle(&set).await;
     let before: Vec<_> = nodes.iter().map(calls).collect();
-    on_the_io_thread(async move {
-        drop(leases);
-        settle(&set).await;
-    })
-    .await;
+    // The nodes run on the same thread as this test, and see all releases at once.
+    drop(leases);
+    settle(&set).await;
     for (node, before) in nodes.iter().zip(before) {
         let taken = calls(node) - before;
         assert!((4..=8).contains(&taken), "{taken} calls for {LEASES} locks");

@@ -37,7 +37,8 @@ async fn a_waiting_budget_is_a_hard_bound() {
         panic!("{error}")
     };
     assert!(unavailable.attempts >= 3, "{unavailable}");
-    assert!(passed > 200, "gave up after {passed} ms");
+    // Three attempts of a node timeout, and two pauses of half a delay at least.
+    assert!(passed >= 190, "gave up after {passed} ms");
 }
 
 #[tokio::test]
