@@ -29,7 +29,7 @@ macro_rules! granted {
     ($asked:expr, $($what:tt)+) => { votes!($asked, Vote::Granted { .. }, $($what)+) };
 }
 
-/// What one run has, and the node of the present check.
+/// The state of a run: its rig, and the node of the present check.
 pub(crate) struct Bench<R> {
     pub(crate) rig: Arc<R>,
     pub(crate) node: Arc<dyn Node>,
@@ -41,7 +41,7 @@ pub(crate) struct Bench<R> {
     gone: Mutex<Vec<String>>,
 }
 
-/// One who is to hold a lock.
+/// A caller that is to hold a lock.
 pub(crate) struct Lock {
     /// The first key.
     pub(crate) key: String,
@@ -117,7 +117,7 @@ impl<R: Rig> Bench<R> {
         self.lock_on(&Request::new(Resource::all(keys)))
     }
 
-    /// Has a client of the node alone acquire `lock`, which is free.
+    /// Acquires `lock`, which is free, by a client that has this node only.
     pub(crate) fn acquire(&self, lock: &Lock) -> impl Future<Output = Lease> + Send + use<R> {
         let settings = Settings::default().node_timeout(SOON).key_prefix([]);
         let client = Client::with_settings(self.io.environment(), settings);
@@ -145,7 +145,7 @@ impl<R: Rig> Bench<R> {
         self.held(&Request::new(self.name())).await
     }
 
-    /// Submits releases. Their answers find nobody.
+    /// Submits releases, and drops their answers.
     pub(crate) fn undo<'a>(&self, locks: impl IntoIterator<Item = &'a Lock>) {
         for lock in locks {
             drop(self.submit(lock.release()));
@@ -208,7 +208,7 @@ pub(crate) async fn until(what: &str, is_so: impl AsyncFn() -> bool) {
     }
 }
 
-/// Does `work` on a thread of its own, in no runtime, but with one that ends behind the work.
+/// Does `work` on a thread of its own that is in no runtime. `work` gets a runtime, which ends after it.
 pub(crate) async fn elsewhere<T: Send + 'static>(
     work: impl FnOnce(&Runtime) -> T + Send + 'static,
 ) -> T {

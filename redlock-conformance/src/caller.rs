@@ -12,7 +12,7 @@ use tokio::task::yield_now;
 use crate::Rig;
 use crate::bench::{Bench, elsewhere, vote};
 
-/// Polls `future` so many times, each time that it wakes.
+/// Polls `future` at most so many times: at first, and each time that it wakes its task.
 async fn drop_after<F: Future>(mut polls: usize, future: F) -> Option<F::Output> {
     let mut future = pin!(future);
     poll_fn(|context| {
@@ -75,7 +75,7 @@ pub(crate) async fn the_runtime_of_the_node_may_end<R: Rig>(bench: &mut Bench<R>
 pub(crate) async fn a_release_may_be_the_last_call<R: Rig>(bench: &mut Bench<R>) {
     let lock = bench.lock();
     let lease = bench.acquire(&lock).await;
-    // Now the lease alone has the node before. Its drop submits the release, and then drops the node.
+    // Now only the lease has the previous node. Its drop submits the release, and then drops the node.
     bench.renew().await;
     elsewhere(move |_| drop(lease)).await;
     bench.gone([&lock]).await;

@@ -119,10 +119,10 @@ pub enum Fault {
     Kill,
     /// The server forgets all scripts, once.
     FlushScripts,
-    /// What the nodes send on the connections that there are is under way, and arrives when this is mended, even if
-    /// they are closed by then. New connections overtake them.
+    /// The present connections hold back what the nodes send. It arrives when this is mended, even if they are closed by
+    /// then. New connections hold nothing back.
     HoldRequests,
-    /// The answers are under way, and arrive when this is mended.
+    /// The answers are held back, and arrive when this is mended.
     HoldAnswers,
     /// Nodes that are made from now on accept [`FEW`] calls in flight.
     FewPlaces,

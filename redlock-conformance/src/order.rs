@@ -81,7 +81,7 @@ async fn each_kind<R: Rig>(bench: &Bench<R>, flushes: bool) {
         flush().await;
         let next = bench.lock_on(&request);
         let (taken, undone) = (bench.submit(next.acquire()), bench.submit(next.release()));
-        // Whoever finds its own key has been served twice.
+        // A call that finds its own key has been served twice.
         votes!(taken, Vote::Granted { .. } | Vote::Failed(_), "free {kind}");
         vote(undone).await;
         bench.until_drained().await;

@@ -41,11 +41,12 @@
 //! # Nodes
 //! A [`Node`] is one vote. [`RedisNode`] is a server, a master under Sentinel or a Redis Cluster, by its
 //! [`RedisAddress`](redis::RedisAddress); [`MemoryNode`] is in the process. [`restart_check`] decides
-//! when a node that may have forgotten locks may vote.
+//! when a node that may have forgotten locks may vote. The connection of a [`RedisNode`] lives on the runtime on
+//! which the node is started: while that runtime is blocked, the node does not vote.
 //!
 //! # The outside world
 //! A client takes time, randomness and background tasks from an [`Environment`]. [`IoThread`] has the
-//! system's, on a thread of its own, so that the crate needs no runtime of the caller's.
+//! system's, on a thread of its own. It also serves nodes that were started without a runtime, or whose runtime ended.
 //!
 //! # Modules
 //! The names at the root are what locking takes. Every other name is in one module:

@@ -174,11 +174,11 @@ impl Call {
         matches!(self.effect, Effect::Undoes(_))
     }
 
-    /// The script by whose one call a node may make several calls, if there is one: each has one key and one token,
-    /// and takes the key by a plain `SET`, whose fourth argument is the ttl, or gives it back by a plain release.
-    /// Acquisitions come first. ARGV is their number, the token of each key, and the ttl of each acquisition. The
-    /// reply is 1 if all are done, or a list with the reply to each call: 1, or what the call made by itself would
-    /// have got.
+    /// The script with which a node may make this call and others at once, if the call has such a script. Each of
+    /// these calls has one key and one token. It is either an acquisition by a plain `SET`, whose fourth argument is
+    /// the ttl, or a plain release. Acquisitions come first. ARGV is the number of acquisitions, the token of each key,
+    /// and the ttl of each acquisition. The reply is 1 if all are done. Otherwise it is a list with a reply to each
+    /// call: 1, or the reply that the call would have got by itself.
     pub fn joins(&self) -> Option<&'static Script> {
         self.joins
     }

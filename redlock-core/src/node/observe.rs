@@ -7,7 +7,6 @@ use std::time::Duration;
 /// [`RedisOptions::answers`](crate::redis::RedisOptions::answers).
 pub trait ObserveAnswers: fmt::Debug + Send + Sync {
     /// Receives the time from the moment when the node took an operation, or a check of the connection, to
-    /// its answer. Called for each answer, on the I/O thread or in the runtime of the caller, so it must not
-    /// block.
+    /// its answer. Called for each answer, on the runtime of the node's connection, so it must not block.
     fn answered(&self, after: Duration);
 }

@@ -38,8 +38,9 @@ pub(crate) trait Kind: Send + Sync {
         count
     }
 
-    /// Says before an attempt whether the nodes may have refused the caller or one that was in line before it, and
-    /// whether callers wait after it who were there when the nodes last refused the line.
+    /// Called before an attempt. `was_refused` says whether the nodes may have refused this caller, or another caller
+    /// that was in line before it. `is_followed` says whether callers wait after it that were in line when the nodes
+    /// last refused an attempt.
     fn attempts(&self, _was_refused: bool, _is_followed: bool) {}
 
     /// Takes back what refused attempts left on the nodes, if the last attempt `has_won` or if the caller gives up.

@@ -26,8 +26,9 @@ enum Service {
 }
 
 impl RedisNode {
-    /// Starts a driver for the server at `address` on `io`, or one for each master of a Cluster, and
-    /// begins to connect. Returns at once; see [`settled`](Self::settled).
+    /// Starts a driver for the server at `address` on the present runtime, and begins to connect. Without a
+    /// runtime the driver is on `io`, and so are those of the masters of a Cluster. When the runtime ends, the driver
+    /// goes on there. Returns at once; see [`settled`](Self::settled).
     ///
     /// The restart check does not cover the masters of a Cluster: `options.checked_set` and
     /// `options.trust_aof` have no effect.

@@ -167,7 +167,7 @@ fn epoch(of_master: &Value) -> Option<u64> {
 mod tests {
     use super::*;
 
-    // As it stands among the others, and so does the next one.
+    // Both functions return an element of `Answers`.
     #[allow(clippy::unnecessary_wraps)]
     fn at(host: &str, epoch: Option<u64>) -> Option<Result<Named, NodeError>> {
         let endpoint = Endpoint::Tcp(host.to_owned(), 6379);

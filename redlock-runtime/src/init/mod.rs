@@ -63,6 +63,9 @@ pub struct Redlock {
 /// # Ok(()) }
 /// ```
 ///
+/// The connections to the nodes live on the present runtime. While something blocks all threads of that runtime, the
+/// nodes do not vote for this process.
+///
 /// # Errors
 /// [`InitError`] with every problem: no pools, a URL that makes no sense, two pools that are one
 /// node, a server that a lock cannot rely on (see [`Config::vetting`]), default values outside the limits,

@@ -9,8 +9,8 @@ use crate::node::script::{Code, Script};
 use crate::node::store::Store;
 use crate::node::value::Value;
 
-/// Declares `counted`, the function that raises the counter, if there is one. Without a counter a script makes none
-/// of its functions, which would cost a server as much as a command.
+/// Declares the function `counted`, which raises the counter, but only in a call with a counter: declaring a function
+/// costs a server as much as a command.
 macro_rules! counted {
     () => {
         concat!(

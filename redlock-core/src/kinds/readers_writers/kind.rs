@@ -31,10 +31,10 @@ struct Shared {
 /// A lock that its holder shares with other readers.
 pub(crate) struct Reader {
     shared: Shared,
-    /// True if nodes may have refused this reader, or one of the client that was in line before it.
+    /// True if nodes may have refused this reader, or another reader of the client that was in line before this one.
     was_refused: AtomicBool,
-    /// True if other readers of the client that were refused wait after this one. Their turn is not over when this
-    /// one is in.
+    /// True if the client has other refused readers, which wait after this one. The readers' turn lasts until they
+    /// are in too.
     is_followed: AtomicBool,
 }
 
@@ -104,7 +104,7 @@ impl Shared {
             .beside(counters)
     }
 
-    /// An acquisition. `last` is an argument behind the client's name.
+    /// An acquisition. `last` is the argument after the client's name.
     fn acquire(
         &self,
         script: &'static crate::node::Script,

@@ -19,7 +19,7 @@ pub(in crate::redis) struct Server {
     pub(in crate::redis) login: Login,
     /// The TLS settings, if the connection uses TLS.
     pub(in crate::redis) tls: Option<Arc<Tls>>,
-    /// The settings of a user's own client, if the server is its.
+    /// The settings of a user's own client, if the address came from such a client.
     pub(in crate::redis) given: Option<Arc<Given>>,
 }
 

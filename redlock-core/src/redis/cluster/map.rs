@@ -127,7 +127,7 @@ impl ClusterShared {
             *self.map.write() = Arc::new(new);
         }
         drop(old);
-        // Their successors are not connected yet, so that they hear of releases before acquisitions.
+        // The successors are not connected yet, so these releases reach them before any acquisition.
         self.deliver_owed();
     }
 

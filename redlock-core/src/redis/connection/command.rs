@@ -132,7 +132,7 @@ pub(in crate::redis) fn unconnected(error: &RedisError) -> NodeError {
     rejected(&NodeError::server(text.trim_end().as_bytes()).to_string())
 }
 
-/// The crate's error without what repeats the kind, and without a system's number.
+/// The text of the crate's error, without its kind and without the number of a system's error.
 fn reason(error: &RedisError) -> String {
     let source = error.source();
     let source = source.and_then(|it| it.downcast_ref::<Arc<dyn Error + Send + Sync>>());

@@ -67,7 +67,8 @@ impl Batch {
         self.acquisitions.len() < MOST && releases.all(|it| it.call.first_key() != call.first_key())
     }
 
-    /// Adds a call of a caller to the next one, or sends it after that.
+    /// Adds a caller's call to the next call for many. A call that cannot go there is sent by itself, after what was
+    /// added before.
     pub(super) fn add(&mut self, submission: Submission, since: Instant, line: &mut Line) {
         let is_open = self.is_allowed && self.refused_until.is_none_or(|until| until <= since);
         if !is_open || !is_joinable(&submission.call) {

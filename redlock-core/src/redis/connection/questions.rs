@@ -58,7 +58,7 @@ pub(in crate::redis) enum InfoLevel {
 }
 
 /// What a server is asked and made to remember before it may vote. All goes at once: with a round trip for each, a far
-/// server would take longer than `connect_timeout`, and so would one to which many processes connect at the same time.
+/// server would take longer than `connect_timeout`, and so would a server to which many processes connect at once.
 pub(super) struct Questions {
     pub(super) pipeline: Pipeline,
     info_level: InfoLevel,

@@ -20,17 +20,17 @@ use crate::redis::errors::{CLOSED, lost};
 
 use super::line::{Line, Purpose};
 
-/// The pause before a question that the server answered with an error, or with what was known: a server whose table of
-/// keys is too small forgets one for another.
+/// The pause before a question that the server answered with an error, or with what was known: a server whose table
+/// of keys is too small forgets an old key for each new one.
 const ASKS_AGAIN: Duration = Duration::from_millis(250);
 
-/// Two answers about an expiry that differ by less than this say the same.
+/// Two expiries that differ by less than this count as equal.
 const SAME: Duration = Duration::from_millis(20);
 
 /// An expiry that is too far away for this host's clock counts as this.
 const FAR_AWAY: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// The least number of watches at which those without a waiting caller are looked for.
+/// Below this number of watches, the watches without a waiting caller are not looked for.
 const SWEEP_AT: usize = 64;
 
 /// The wake-ups of one connection.
@@ -81,7 +81,7 @@ enum Tracking {
     /// No caller has waited yet.
     Off,
     On,
-    /// The server refuses to send messages. It is asked again then.
+    /// The server refuses to send messages. It is asked again at this moment.
     Refused(Instant),
     /// The connection has no push messages.
     Impossible,
@@ -157,7 +157,8 @@ impl Wakeups {
         Ok(())
     }
 
-    /// Also asks about known keys: a state from before the caller's refusal tells the caller nothing.
+    /// Adds a watch, and asks about its keys even if they are known: a state from before the caller's refusal tells the
+    /// caller nothing.
     fn add(&mut self, watch: Watch, line: &mut Line) {
         if self.waiting.len() >= self.sweep_at {
             self.sweep();

@@ -7,8 +7,8 @@ use parking_lot::Mutex;
 use crate::model::token::OwnerToken;
 use crate::node::{Call, Effect};
 
-/// Four times as many as one connection can have in flight. An acquisition that is never released stays among them, so a
-/// full set begins anew.
+/// Four times as many as one connection can have in flight. An acquisition that is never released stays in the set, so
+/// a full set is emptied.
 const MOST: usize = 65_536;
 
 /// The owners of acquisitions that lost their answer with their connection. If the server stands still, the acquisition
@@ -39,7 +39,7 @@ impl LostAcquisitions {
         release.token().is_some_and(|token| tokens.contains(token))
     }
 
-    /// The acquisition of `release` is undone, or its time is over.
+    /// Forgets the acquisition of `release`: it is undone, or its ttl has passed.
     pub(in crate::redis) fn forget_that_of(&self, release: &Call) {
         if let Some(token) = release.token() {
             self.0.lock().remove(token);

@@ -49,7 +49,7 @@ pub(in crate::redis) struct Inbox {
     listeners: Mutex<Vec<EpochListener>>,
     pub(in crate::redis) metrics: NodeMetrics,
     pub(in crate::redis) time: LibraryTime,
-    /// True if callers wait for keys, or the server has told of some, since the last look.
+    /// True if new callers wait for keys, or the server has sent a message about keys, since the driver last took them.
     has_news: AtomicBool,
     /// If the oldest call of the queue has waited for this long, the runtime of the driver stands still.
     standing_after: Duration,

@@ -237,7 +237,8 @@ impl AtHome {
             self.has_ended = unless_it_panics("a node's driver", driver.drive())
                 .await
                 .is_some();
-            // After a panic the library's thread goes on. A home without sockets makes connecting panic.
+            // After a panic on another runtime, the library's thread goes on: connecting panics on a runtime without
+            // sockets.
             if self.has_ended || !self.is_library {
                 return;
             }

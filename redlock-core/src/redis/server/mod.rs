@@ -28,7 +28,7 @@ pub(super) struct ServerNode {
 
 impl ServerNode {
     /// Starts a driver for the server at `address`, on the present runtime. A master of a Cluster is started on the
-    /// library's thread, with what is notified of calls that it did not serve.
+    /// library's thread, and `news` is notified of calls that it did not serve.
     pub(super) fn start(
         name: &Arc<str>,
         address: &Arc<RedisAddress>,
