@@ -109,6 +109,7 @@
 //! | `actix` | [`LockError`] is a response of actix-web handlers, and a function may return `impl Responder` or a bare `actix_web::HttpResponse` |
 //! | `inspect` | what is held and how the nodes are doing, as JSON and as a page, over HTTP |
 //! | `metrics` | figures of locks and nodes, through the [`metrics`](https://docs.rs/metrics) facade |
+//! | `cluster` | `redis+cluster://`: a Redis Cluster as one node |
 //! | `sentinel` | `redis+sentinel://`: the master that sentinels name |
 //! | `testing` | the kit for tests, for `[dev-dependencies]` |
 //! | `tls` | `rediss://`: connections over TLS |

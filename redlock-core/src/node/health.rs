@@ -46,6 +46,7 @@ impl NodeHealth {
 }
 
 /// The health of a node that is several servers: sums, and the worst of the figures that have no sum.
+#[cfg(feature = "cluster")]
 impl NodeHealth {
     pub(crate) fn of_parts(parts: impl Iterator<Item = Self>) -> Self {
         parts.fold(Self::default(), Self::and)

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::call::Reads;
-use super::{Answer, Call, NodeError, NodeErrorKind, Value, Vote};
+use super::{Answer, Call, NodeError, NodeErrorKind, Vote};
 
 /// The receiver of a node's answer. Dropping it unanswered is an answer too: the outcome is unknown.
 pub struct Reply {
@@ -21,11 +21,12 @@ pub(crate) trait VoteReceiver: Send + Sync {
 
 impl Reply {
     /// A reply that no caller waits for.
+    #[cfg(feature = "cluster")]
     pub(crate) fn to_nobody() -> Self {
         Self {
             to: None,
             seat: 0,
-            reads: |_: Value| None,
+            reads: |_| None,
         }
     }
 

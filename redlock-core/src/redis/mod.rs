@@ -23,6 +23,7 @@
 
 mod address;
 mod backoff;
+#[cfg(feature = "cluster")]
 mod cluster;
 mod connection;
 mod errors;

@@ -8,7 +8,10 @@ use crate::node::Call;
 use crate::node::watch::Watch;
 use crate::node::{EpochListener, Node, NodeHealth, NodeStatus, Reply};
 
-use super::address::{RedisAddress, Target};
+use super::address::RedisAddress;
+#[cfg(feature = "cluster")]
+use super::address::Target;
+#[cfg(feature = "cluster")]
 use super::cluster::Cluster;
 use super::options::RedisOptions;
 use super::server::ServerNode;
@@ -22,6 +25,7 @@ pub struct RedisNode {
 
 enum Service {
     Server(ServerNode),
+    #[cfg(feature = "cluster")]
     Cluster(Cluster),
 }
 
@@ -42,10 +46,12 @@ impl RedisNode {
         // The append-only file of a promoted replica lacks the writes that the replica lacked.
         options.trust_aof &= !address.fails_over();
         let address = Arc::new(address);
-        let service = if let Target::Cluster(seeds) = &address.target {
-            Service::Cluster(Cluster::start(&name, seeds.clone(), options, io))
-        } else {
-            Service::Server(ServerNode::start(&name, &address, options, None, io))
+        let service = match &address.target {
+            #[cfg(feature = "cluster")]
+            Target::Cluster(seeds) => {
+                Service::Cluster(Cluster::start(&name, seeds.clone(), options, io))
+            }
+            _ => Service::Server(ServerNode::start(&name, &address, options, None, io)),
         };
         Self { address, service }
     }
@@ -58,6 +64,7 @@ impl RedisNode {
     pub async fn settled(&self) {
         match &self.service {
             Service::Server(server) => server.inbox.settled().await,
+            #[cfg(feature = "cluster")]
             Service::Cluster(cluster) => cluster.settled().await,
         }
     }
@@ -70,6 +77,7 @@ impl RedisNode {
     /// True if both are one Cluster, by what is known: they have a master in common.
     pub fn is_same_cluster(&self, other: &Self) -> bool {
         match (&self.service, &other.service) {
+            #[cfg(feature = "cluster")]
             (Service::Cluster(one), Service::Cluster(other)) => one.shares_a_master_with(other),
             _ => false,
         }
@@ -78,6 +86,7 @@ impl RedisNode {
     fn service(&self) -> &dyn Node {
         match &self.service {
             Service::Server(server) => server,
+            #[cfg(feature = "cluster")]
             Service::Cluster(cluster) => cluster,
         }
     }

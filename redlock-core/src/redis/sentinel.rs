@@ -8,7 +8,7 @@
 use std::future::{Future as _, poll_fn};
 use std::task::Poll;
 
-use ::redis::{AsyncConnectionConfig, Pipeline};
+use ::redis::Pipeline;
 
 use crate::model::brief::Brief;
 use crate::node::{NodeError, NodeErrorKind, NodeStatus, Value};
@@ -20,8 +20,7 @@ use crate::redis::inbox::Inbox;
 use crate::redis::options::RedisOptions;
 
 use super::connection::actor::Moved;
-use super::connection::command::{unconnected, value};
-use super::connection::connect::{connection_info, open};
+use super::connection::connect;
 use super::connection::questions::pairs;
 
 /// A sentinel's answer about a master.
@@ -123,19 +122,13 @@ fn newest(answers: &Answers) -> Option<&Named> {
 }
 
 async fn ask_one(sentinel: &Server, master: &str) -> Result<Named, NodeError> {
-    let config = AsyncConnectionConfig::new().set_connection_timeout(None);
-    let config = config.set_response_timeout(None);
-    let opened = open(connection_info(sentinel)?, &config).await;
-    let mut connection = opened.map_err(|error| unconnected(&error))?;
     // The epoch is asked first: if the master moves in between, the new address has the old epoch, and loses against a
     // sentinel that knows better. In the other order the old address would win.
     let mut questions = Pipeline::new();
     for what in ["MASTER", "GET-MASTER-ADDR-BY-NAME"] {
         questions.cmd("SENTINEL").arg(what).arg(master);
     }
-    let answers = connection.send_packed_commands(&questions, 0, 2).await;
-    let answers = answers.map_err(|error| unconnected(&error))?;
-    let mut answers = answers.into_iter().map(value);
+    let mut answers = connect::ask(sentinel, &questions).await?.into_iter();
     let epoch = answers.next().as_ref().and_then(epoch);
     let place = answers.next().unwrap_or(Value::Nil);
     if let Some(endpoint) = endpoint(&place) {

@@ -13,7 +13,9 @@ use redact::{may_be_split_password, redacted};
 use server::Given;
 #[cfg(feature = "sentinel")]
 pub(super) use server::is_host;
-pub(super) use server::{Endpoint, Server, server_at};
+#[cfg(feature = "cluster")]
+pub(super) use server::server_at;
+pub(super) use server::{Endpoint, Server};
 
 use super::tls::{Tls, TlsOptions};
 
@@ -32,6 +34,7 @@ pub(super) enum Target {
     #[cfg(feature = "sentinel")]
     Sentinel(Sentinel),
     /// A Redis Cluster. Each of these servers knows all of it.
+    #[cfg(feature = "cluster")]
     Cluster(Vec<Server>),
 }
 
@@ -80,7 +83,15 @@ impl RedisAddress {
                      feature `sentinel` of `redlock-runtime`",
                 ));
             }
+            #[cfg(feature = "cluster")]
             "redis+cluster" | "rediss+cluster" => Target::Cluster(cluster(url, rest, tls)?),
+            #[cfg(not(feature = "cluster"))]
+            "redis+cluster" | "rediss+cluster" => {
+                return Err(Invalid::new(
+                    "redis+cluster:// needs Cluster, which this build leaves out; enable the \
+                     feature `cluster` of `redlock-runtime`",
+                ));
+            }
             _ => {
                 return Err(Invalid::new(format!(
                     "`{}` is not a node's URL; write redis://host:port, rediss://host:port, \
@@ -144,6 +155,7 @@ impl RedisAddress {
                 .map(|server| &mut server.tls)
                 .chain([&mut sentinel.of_master.tls])
                 .collect(),
+            #[cfg(feature = "cluster")]
             Target::Cluster(seeds) => seeds.iter_mut().map(|server| &mut server.tls).collect(),
         };
         if tls_fields.iter().any(|field| field.is_none()) {
@@ -161,7 +173,11 @@ impl RedisAddress {
 
     /// True for the address of a Redis Cluster.
     pub fn is_cluster(&self) -> bool {
-        matches!(self.target, Target::Cluster(_))
+        match self.target {
+            #[cfg(feature = "cluster")]
+            Target::Cluster(_) => true,
+            _ => false,
+        }
     }
 
     /// The address of one server.
@@ -182,6 +198,7 @@ impl RedisAddress {
             }) => {
                 format!("{master} of {}", Listed(sentinels))
             }
+            #[cfg(feature = "cluster")]
             Target::Cluster(seeds) => format!("the cluster of {}", Listed(seeds)),
         }
     }
@@ -193,8 +210,10 @@ impl RedisAddress {
 }
 
 /// The servers in an order that does not depend on the URL.
+#[cfg(any(feature = "cluster", feature = "sentinel"))]
 struct Listed<'a>(&'a [Server]);
 
+#[cfg(any(feature = "cluster", feature = "sentinel"))]
 impl fmt::Display for Listed<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut servers: Vec<_> = self.0.iter().map(Server::to_string).collect();
@@ -237,6 +256,7 @@ fn server(url: &str, plain: &str, tls: Option<&Arc<Tls>>) -> Result<Server, Inva
 }
 
 /// The parts of `[user[:password]@]host[:port],…/path?query`. The login ends with its `@`.
+#[cfg(any(feature = "cluster", feature = "sentinel"))]
 fn several(rest: &str) -> (&str, Vec<&str>, &str, &str) {
     let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
     let (login, rest) = match rest.rfind('@') {
@@ -247,6 +267,7 @@ fn several(rest: &str) -> (&str, Vec<&str>, &str, &str) {
     (login, hosts.split(',').collect(), path, query)
 }
 
+#[cfg(feature = "cluster")]
 fn cluster(url: &str, rest: &str, tls: Option<&Arc<Tls>>) -> Result<Vec<Server>, Invalid> {
     let (login, hosts, path, query) = several(rest);
     if !matches!(path, "" | "0") || !query.is_empty() {

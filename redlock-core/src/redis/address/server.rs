@@ -9,6 +9,7 @@ use ::redis::{AsyncConnectionConfig, ConnectionAddr, ConnectionInfo};
 use crate::redis::tls::Tls;
 
 /// The longest host name in bytes: the limit of the domain name system.
+#[cfg(any(feature = "cluster", feature = "sentinel"))]
 const LONGEST_HOST: usize = 255;
 
 /// One server: its address, the login, and whether it uses TLS. `Debug` and `Display` show the address
@@ -86,12 +87,14 @@ impl Server {
 
 /// True if `name` can be a host name. Another server supplies it, and it appears in the log and in
 /// errors, so it must not contain other text.
+#[cfg(any(feature = "cluster", feature = "sentinel"))]
 pub(in crate::redis) fn is_host(name: &str) -> bool {
     let is_of_a_host = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:%".contains(&byte);
     (1..=LONGEST_HOST).contains(&name.len()) && name.bytes().all(is_of_a_host)
 }
 
 /// Another server of the Cluster of `asked`. If `host` is empty, the other server has the host of `asked`.
+#[cfg(feature = "cluster")]
 pub(in crate::redis) fn server_at(host: &str, port: u16, asked: &Server) -> Option<Server> {
     let host = match (&asked.endpoint, host) {
         (_, "?") | (Endpoint::Unix(_), "") => return None,

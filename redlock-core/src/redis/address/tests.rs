@@ -24,6 +24,7 @@ fn good_urls_name_their_server() {
         ),
     ] {
         if (url.starts_with("rediss") && !cfg!(feature = "tls"))
+            || (url.contains("+cluster") && !cfg!(feature = "cluster"))
             || (url.contains("+sentinel") && !cfg!(feature = "sentinel"))
         {
             continue;
@@ -87,6 +88,14 @@ fn without_tls_its_urls_are_refused_with_the_feature_that_has_it() {
     }
 }
 
+#[cfg(not(feature = "cluster"))]
+#[test]
+fn without_cluster_its_urls_are_refused_with_the_feature_that_has_it() {
+    let error = RedisAddress::parse("redis+cluster://h").unwrap_err();
+    let error = error.to_string();
+    assert!(error.contains("feature `cluster`"), "{error}");
+}
+
 #[cfg(not(feature = "sentinel"))]
 #[test]
 fn without_sentinel_its_urls_are_refused_with_the_feature_that_has_it() {
@@ -105,6 +114,7 @@ fn tls_options_of_a_url_without_tls_are_refused() {
         "redis://h",
         #[cfg(feature = "sentinel")]
         "redis+sentinel://h/shop",
+        #[cfg(feature = "cluster")]
         "redis+cluster://h",
         "unix:///s",
     ] {

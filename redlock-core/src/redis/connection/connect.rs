@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ::redis::aio::MultiplexedConnection;
 use ::redis::{
     AsyncConnectionConfig, Client, ConnectionAddr, ConnectionInfo, IntoConnectionInfo as _,
-    Pipeline, ProtocolVersion, PushInfo, PushKind, RedisConnectionInfo, RedisError, RedisResult,
+    ProtocolVersion, PushInfo, PushKind, RedisConnectionInfo, RedisError, RedisResult,
 };
 
-use crate::node::{NodeError, Value};
+use crate::node::NodeError;
 use crate::redis::address::{Endpoint, Server};
 use crate::redis::inbox::Inbox;
 use crate::redis::tls::provide_cryptography;
@@ -64,14 +64,14 @@ fn described(server: &Server) -> RedisResult<ConnectionInfo> {
 /// The answers of `server` to `questions`, on a connection of their own.
 ///
 /// Dropping the future closes the socket.
+#[cfg(any(feature = "cluster", feature = "sentinel"))]
 pub(in crate::redis) async fn ask(
     server: &Server,
-    questions: &Pipeline,
-) -> Result<Vec<Value>, NodeError> {
+    questions: &::redis::Pipeline,
+) -> Result<Vec<crate::node::Value>, NodeError> {
     let info = connection_info(server)?;
-    let config = AsyncConnectionConfig::new()
-        .set_response_timeout(None)
-        .set_connection_timeout(None);
+    let config = AsyncConnectionConfig::new().set_connection_timeout(None);
+    let config = config.set_response_timeout(None);
     let asked = async {
         let mut connection = open(info, &config).await?;
         let count = questions.len();
@@ -148,7 +148,7 @@ async fn dial(
         .map_err(|error| unconnected(&error))
 }
 
-pub(in crate::redis) async fn open(
+async fn open(
     info: ConnectionInfo,
     config: &AsyncConnectionConfig,
 ) -> RedisResult<MultiplexedConnection> {

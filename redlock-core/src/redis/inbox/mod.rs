@@ -342,6 +342,7 @@ impl Inbox {
     }
 
     /// Takes out the owed releases that belong to another master of a Cluster.
+    #[cfg(any(test, feature = "cluster"))]
     pub(in crate::redis) fn take_owed(&self, is_misplaced: impl Fn(&Call) -> bool) -> Vec<Owed> {
         let mut state = self.state.lock();
         let owed = std::mem::take(&mut state.owed).into_iter();

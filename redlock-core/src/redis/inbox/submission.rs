@@ -35,6 +35,7 @@ impl Submission {
     }
 
     /// A release that no caller waits for any more.
+    #[cfg(feature = "cluster")]
     pub(in crate::redis) fn of_owed(owed: Owed) -> Self {
         Self {
             call: owed.call,

@@ -167,6 +167,7 @@ impl Driver {
             Target::Sentinel(sentinel) => {
                 crate::redis::sentinel::master(sentinel, &self.inbox, &self.options).await?
             }
+            #[cfg(feature = "cluster")]
             Target::Cluster(_) => {
                 let detail = "the address is that of a Redis Cluster, and not of one server";
                 return Err(not_connected(detail));
