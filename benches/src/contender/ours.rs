@@ -11,7 +11,7 @@ use redlock_core::{Client, IoThread, Lease, Node, NodeSet, RedisNode, Request};
 
 use super::{TTL, Unlocked, held};
 
-/// A client with its nodes, on an I/O thread of its own.
+/// A client with its nodes, which live on the runtime of [`connect`](Self::connect).
 #[derive(Clone)]
 pub struct Ours {
     client: Client,
