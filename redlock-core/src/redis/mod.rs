@@ -1,9 +1,9 @@
 //! The address ([`RedisAddress`]) and the options ([`RedisOptions`]) of a
 //! [`RedisNode`](crate::RedisNode): a Redis server, or a Redis Cluster, as a node.
 //!
-//! A node connects in the background, on an [`IoThread`](crate::IoThread), and connects again if its
-//! connection breaks. While it is not connected, it votes no at once, so it costs its callers no time.
-//! It keeps one connection.
+//! A node connects in the background, on the runtime on which it is started, and connects again if its connection
+//! breaks. Without a runtime it connects on the [`IoThread`](crate::IoThread). While it is not connected, it votes no
+//! at once, so it costs its callers no time. It keeps one connection; a Cluster has one for each master.
 //!
 //! # Example: a node, by its URL
 //! ```no_run

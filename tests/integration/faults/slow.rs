@@ -93,7 +93,7 @@ async fn nodes_that_are_all_slow_by_20_ms_work_and_their_slowness_is_no_part_of_
     lock_extend_release(&network.set).await;
 }
 
-/// Shutdown ends the process when this barrier has passed.
+/// Shutdown ends the process once the flush is over.
 async fn a_flush_waits_for_a_release_whose_script_has_to_be_sent_again(n: usize) {
     let network = Network::start(n).await;
     let lease = lock_everywhere(&without_timeouts(), &network.nodes, &network.set).await;
