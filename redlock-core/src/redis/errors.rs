@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::model::brief::Brief;
 use crate::node::{NodeError, NodeErrorKind};
+#[cfg(feature = "tls")]
 use crate::redis::tls::tls_error;
 
 /// The detail if the server closed the connection.
@@ -50,6 +51,7 @@ pub(in crate::redis) fn garbled() -> NodeError {
 
 /// `connection refused` rather than `Connection refused (os error 111)`.
 pub(in crate::redis) fn describe(error: &io::Error) -> String {
+    #[cfg(feature = "tls")]
     if let Some(reason) = tls_error(error) {
         return reason;
     }

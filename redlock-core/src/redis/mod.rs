@@ -34,9 +34,9 @@ mod restart_check;
 #[cfg(feature = "sentinel")]
 mod sentinel;
 mod server;
+#[cfg(feature = "tls")]
 mod tls;
 mod vetting;
 
 pub use address::RedisAddress;
-pub use options::{RedisOptions, Vetting};
-pub use tls::TlsOptions;
+pub use options::{RedisOptions, TlsOptions, Vetting};

@@ -13,7 +13,7 @@ use ::redis::Pipeline;
 use crate::model::brief::Brief;
 use crate::node::{NodeError, NodeErrorKind, NodeStatus, Value};
 use crate::quorum::majority;
-use crate::redis::address::{Endpoint, Sentinel, Server, is_host};
+use crate::redis::address::{Sentinel, Server};
 use crate::redis::backoff::jittered;
 use crate::redis::errors::{lost, not_connected};
 use crate::redis::inbox::Inbox;
@@ -26,7 +26,7 @@ use super::connection::questions::pairs;
 /// A sentinel's answer about a master.
 #[derive(Clone)]
 struct Named {
-    endpoint: Endpoint,
+    server: Server,
     /// The number of the failover that made it the master, if the sentinel's ACL shows it.
     epoch: Option<u64>,
 }
@@ -43,11 +43,10 @@ pub(super) async fn master<'a>(
     options: &'a RedisOptions,
 ) -> Result<(Server, Moved<'a>), NodeError> {
     let from = ask(of, inbox, options).await?;
-    let server = Server {
-        endpoint: from.endpoint.clone(),
-        ..of.of_master.clone()
-    };
-    Ok((server, Box::pin(moved(of, from, inbox, options))))
+    Ok((
+        from.server.clone(),
+        Box::pin(moved(of, from, inbox, options)),
+    ))
 }
 
 /// Asks the sentinels with each heartbeat, as a master that was cut off or replaced may still answer this client, and
@@ -67,10 +66,10 @@ async fn moved(of: &Sentinel, from: Named, inbox: &Inbox, options: &RedisOptions
         .await;
         // Otherwise the connection stays, also if no sentinel answers.
         if let Ok(now) = ask(of, inbox, options).await
-            && now.endpoint != from.endpoint
+            && now.server != from.server
             && now.epoch > from.epoch
         {
-            let other = now.endpoint;
+            let other = now.server;
             return lost(format!("the sentinels name another master, {other}"));
         }
     }
@@ -81,7 +80,7 @@ async fn moved(of: &Sentinel, from: Named, inbox: &Inbox, options: &RedisOptions
 async fn ask(of: &Sentinel, inbox: &Inbox, options: &RedisOptions) -> Result<Named, NodeError> {
     let within = options.connect_timeout / 2;
     let mut late = inbox.time.sleep(within);
-    let ask = |sentinel| Box::pin(ask_one(sentinel, &of.master));
+    let ask = |sentinel| Box::pin(ask_one(sentinel, of));
     let mut questions: Vec<_> = of.sentinels.iter().map(ask).collect();
     let mut answers: Answers = vec![None; questions.len()];
     poll_fn(|context| {
@@ -121,21 +120,21 @@ fn newest(answers: &Answers) -> Option<&Named> {
     named.rev().max_by_key(|named| named.epoch)
 }
 
-async fn ask_one(sentinel: &Server, master: &str) -> Result<Named, NodeError> {
+async fn ask_one(sentinel: &Server, of: &Sentinel) -> Result<Named, NodeError> {
     // The epoch is asked first: if the master moves in between, the new address has the old epoch, and loses against a
     // sentinel that knows better. In the other order the old address would win.
     let mut questions = Pipeline::new();
     for what in ["MASTER", "GET-MASTER-ADDR-BY-NAME"] {
-        questions.cmd("SENTINEL").arg(what).arg(master);
+        questions.cmd("SENTINEL").arg(what).arg(&of.master);
     }
     let mut answers = connect::ask(sentinel, &questions).await?.into_iter();
     let epoch = answers.next().as_ref().and_then(epoch);
     let place = answers.next().unwrap_or(Value::Nil);
-    if let Some(endpoint) = endpoint(&place) {
-        return Ok(Named { endpoint, epoch });
+    if let Some(server) = server(&place, &of.of_master) {
+        return Ok(Named { server, epoch });
     }
     Err(not_connected(match &place {
-        Value::Nil => format!("it does not know `{master}`"),
+        Value::Nil => format!("it does not know `{}`", of.master),
         Value::Error(text) if text.starts_with(b"ERR unknown command") => {
             "it is not a sentinel".to_owned()
         }
@@ -144,11 +143,10 @@ async fn ask_one(sentinel: &Server, master: &str) -> Result<Named, NodeError> {
     }))
 }
 
-fn endpoint(place: &Value) -> Option<Endpoint> {
+fn server(place: &Value, of_master: &Server) -> Option<Server> {
     let (host, port) = pairs(place).next()?;
     let (host, port) = (str::from_utf8(host).ok()?, str::from_utf8(port).ok()?);
-    let port = port.parse().ok()?;
-    is_host(host).then(|| Endpoint::Tcp(host.to_ascii_lowercase(), port))
+    of_master.at(host, port.parse().ok()?)
 }
 
 fn epoch(of_master: &Value) -> Option<u64> {
@@ -159,12 +157,21 @@ fn epoch(of_master: &Value) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::redis::address::{RedisAddress, Target};
+
+    fn master() -> Server {
+        let address = RedisAddress::parse("redis://h").unwrap();
+        let Target::Server(server) = address.target else {
+            unreachable!("one server");
+        };
+        server
+    }
 
     // Both functions return an element of `Answers`.
     #[allow(clippy::unnecessary_wraps)]
     fn at(host: &str, epoch: Option<u64>) -> Option<Result<Named, NodeError>> {
-        let endpoint = Endpoint::Tcp(host.to_owned(), 6379);
-        Some(Ok(Named { endpoint, epoch }))
+        let server = master().at(host, 6379).expect("a host");
+        Some(Ok(Named { server, epoch }))
     }
 
     #[allow(clippy::unnecessary_wraps)]
@@ -173,7 +180,7 @@ mod tests {
     }
 
     fn host(answers: &Answers) -> Option<String> {
-        newest(answers).map(|named| named.endpoint.to_string())
+        newest(answers).map(|named| named.server.to_string())
     }
 
     #[test]
@@ -203,7 +210,7 @@ mod tests {
     fn what_cannot_be_a_host_and_a_port_is_not_believed() {
         let answer = |host: &str, port: &str| {
             let words = [host, port].map(|word| Value::text(word.as_bytes().to_vec()));
-            endpoint(&Value::List(words.into())).map(|endpoint| endpoint.to_string())
+            server(&Value::List(words.into()), &master()).map(|it| it.to_string())
         };
         assert_eq!(answer("::1", "7001").as_deref(), Some("[::1]:7001"));
         assert_eq!(answer("Redis-1", "7001").as_deref(), Some("redis-1:7001"));

@@ -1,23 +1,19 @@
 //! The address of a node and its login, from a URL.
 
-mod redact;
 mod server;
 
 use std::fmt;
+#[cfg(feature = "tls")]
 use std::sync::Arc;
 
-use ::redis::{AsyncConnectionConfig, Client, ConnectionAddr, IntoConnectionInfo as _};
+use ::redis::{AsyncConnectionConfig, Client, IntoConnectionInfo as _};
 
 use crate::model::invalid::Invalid;
-use redact::{may_be_split_password, redacted};
-use server::Given;
-#[cfg(feature = "sentinel")]
-pub(super) use server::is_host;
-#[cfg(feature = "cluster")]
-pub(super) use server::server_at;
-pub(super) use server::{Endpoint, Server};
+pub(super) use server::Server;
 
-use super::tls::{Tls, TlsOptions};
+use super::options::TlsOptions;
+#[cfg(feature = "tls")]
+use super::tls::Tls;
 
 /// A node's address and credentials. `Debug` and `Display` show no password.
 #[derive(Clone)]
@@ -46,7 +42,7 @@ pub(super) struct Sentinel {
     pub(super) sentinels: Vec<Server>,
     /// The master's name among the sentinels.
     pub(super) master: String,
-    /// The master as a server, with its login and TLS, at the endpoint of a sentinel.
+    /// The master as a server, with its login and TLS, at the place of a sentinel.
     pub(super) of_master: Server,
 }
 
@@ -62,43 +58,28 @@ impl RedisAddress {
     /// # Errors
     /// [`Invalid`], without the password, if the URL has another scheme or cannot be understood.
     pub fn parse(url: &str) -> Result<Self, Invalid> {
-        let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
-        let tls = if scheme.starts_with("rediss") {
-            Some(Arc::new(Tls::load(TlsOptions::default())?))
-        } else {
-            None
-        };
-        let tls = tls.as_ref();
+        let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
+        for (part, feature, is_there) in [
+            ("rediss", "tls", cfg!(feature = "tls")),
+            ("redis+cluster", "cluster", cfg!(feature = "cluster")),
+            ("redis+sentinel", "sentinel", cfg!(feature = "sentinel")),
+        ] {
+            if scheme.starts_with(part) && !is_there {
+                return Err(left_out(feature));
+            }
+        }
         let target = match scheme {
-            "redis" | "rediss" | "redis+unix" | "unix" => {
-                let plain = if tls.is_some() { "redis" } else { scheme };
-                Target::Server(server(url, &format!("{plain}://{rest}"), tls)?)
-            }
+            "redis" | "rediss" | "redis+unix" | "unix" => Target::Server(server(url)?),
             #[cfg(feature = "sentinel")]
-            "redis+sentinel" | "rediss+sentinel" => Target::Sentinel(sentinel(url, rest, tls)?),
-            #[cfg(not(feature = "sentinel"))]
-            "redis+sentinel" | "rediss+sentinel" => {
-                return Err(Invalid::new(
-                    "redis+sentinel:// needs Sentinel, which this build leaves out; enable the \
-                     feature `sentinel` of `redlock-runtime`",
-                ));
-            }
+            "redis+sentinel" | "rediss+sentinel" => Target::Sentinel(sentinel(url)?),
             #[cfg(feature = "cluster")]
-            "redis+cluster" | "rediss+cluster" => Target::Cluster(cluster(url, rest, tls)?),
-            #[cfg(not(feature = "cluster"))]
-            "redis+cluster" | "rediss+cluster" => {
-                return Err(Invalid::new(
-                    "redis+cluster:// needs Cluster, which this build leaves out; enable the \
-                     feature `cluster` of `redlock-runtime`",
-                ));
-            }
+            "redis+cluster" | "rediss+cluster" => Target::Cluster(cluster(url)?),
             _ => {
-                return Err(Invalid::new(format!(
-                    "`{}` is not a node's URL; write redis://host:port, rediss://host:port, \
+                return Err(Invalid::new(
+                    "this is not a node's URL; write redis://host:port, rediss://host:port, \
                      redis+unix:///path, redis+sentinel://host:port,host:port/master, \
                      redis+cluster://host:port,host:port or memory://name",
-                    redacted(url),
-                )));
+                ));
             }
         };
         Ok(Self { target })
@@ -120,19 +101,14 @@ impl RedisAddress {
         client: &Client,
         config: Option<AsyncConnectionConfig>,
     ) -> Result<Self, Invalid> {
-        let info = client.get_connection_info();
-        if matches!(info.addr(), ConnectionAddr::TcpTls { .. }) {
-            // The crate takes the cryptography that this brings.
-            Tls::load(TlsOptions::default())?;
-        }
-        let server = Server::of(info, None);
+        // A limit cannot be taken away, and a limit that is ever reached would change the order of commands.
+        let config = config.unwrap_or_default().set_concurrency_limit(usize::MAX);
+        let server = Server::new(client.get_connection_info().clone(), config);
         let unknown = || Invalid::new("the client's kind of address is not supported");
-        let mut server = server.ok_or_else(unknown)?;
-        server.given = Some(Arc::new(Given {
-            info: info.clone(),
-            // A limit cannot be taken away, and a limit that is ever reached would change the order of commands.
-            config: config.unwrap_or_default().set_concurrency_limit(usize::MAX),
-        }));
+        let server = server.ok_or_else(unknown)?;
+        if server.is_tls() && !cfg!(feature = "tls") {
+            return Err(left_out("tls"));
+        }
         Ok(Self::of_server(server))
     }
 
@@ -142,31 +118,30 @@ impl RedisAddress {
     /// # Errors
     /// [`Invalid`] with the file and its fault, never with its content; also if there are options but
     /// no TLS.
+    #[cfg_attr(not(feature = "tls"), expect(clippy::needless_pass_by_value))]
     pub fn with_tls(mut self, options: TlsOptions) -> Result<Self, Invalid> {
         if options == TlsOptions::default() {
             return Ok(self);
         }
-        let mut tls_fields: Vec<&mut Option<Arc<Tls>>> = match &mut self.target {
-            Target::Server(server) => vec![&mut server.tls],
+        let servers: Vec<&mut Server> = match &mut self.target {
+            Target::Server(server) => vec![server],
             #[cfg(feature = "sentinel")]
-            Target::Sentinel(sentinel) => sentinel
-                .sentinels
-                .iter_mut()
-                .map(|server| &mut server.tls)
-                .chain([&mut sentinel.of_master.tls])
-                .collect(),
+            Target::Sentinel(it) => it.sentinels.iter_mut().chain([&mut it.of_master]).collect(),
             #[cfg(feature = "cluster")]
-            Target::Cluster(seeds) => seeds.iter_mut().map(|server| &mut server.tls).collect(),
+            Target::Cluster(seeds) => seeds.iter_mut().collect(),
         };
-        if tls_fields.iter().any(|field| field.is_none()) {
+        if !servers.iter().all(|server| server.is_tls()) {
             return Err(Invalid::new(
-                "`tls_ca`, `tls_cert` and `tls_key` are for TLS, and the URL is \
-                 not; write rediss:// for redis://, or leave them out",
+                "`tls_ca`, `tls_cert` and `tls_key` are for TLS, and the URL is not; write \
+                 rediss:// for redis://, or leave them out",
             ));
         }
-        let tls = Arc::new(Tls::load(options)?);
-        for field in &mut tls_fields {
-            **field = Some(Arc::clone(&tls));
+        #[cfg(feature = "tls")]
+        {
+            let tls = Arc::new(Tls::load(options)?);
+            for server in servers {
+                server.tls = Some(Arc::clone(&tls));
+            }
         }
         Ok(self)
     }
@@ -193,13 +168,9 @@ impl RedisAddress {
         match &self.target {
             Target::Server(server) => server.to_string(),
             #[cfg(feature = "sentinel")]
-            Target::Sentinel(Sentinel {
-                sentinels, master, ..
-            }) => {
-                format!("{master} of {}", Listed(sentinels))
-            }
+            Target::Sentinel(it) => format!("{} of {}", it.master, listed(&it.sentinels)),
             #[cfg(feature = "cluster")]
-            Target::Cluster(seeds) => format!("the cluster of {}", Listed(seeds)),
+            Target::Cluster(seeds) => format!("the cluster of {}", listed(seeds)),
         }
     }
 
@@ -211,87 +182,76 @@ impl RedisAddress {
 
 /// The servers in an order that does not depend on the URL.
 #[cfg(any(feature = "cluster", feature = "sentinel"))]
-struct Listed<'a>(&'a [Server]);
-
-#[cfg(any(feature = "cluster", feature = "sentinel"))]
-impl fmt::Display for Listed<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut servers: Vec<_> = self.0.iter().map(Server::to_string).collect();
-        servers.sort();
-        f.write_str(&servers.join(", "))
-    }
+fn listed(servers: &[Server]) -> String {
+    let mut servers: Vec<_> = servers.iter().map(Server::to_string).collect();
+    servers.sort();
+    servers.join(", ")
 }
 
-/// One server, from the part `plain` of `url`.
-fn server(url: &str, plain: &str, tls: Option<&Arc<Tls>>) -> Result<Server, Invalid> {
-    if plain.starts_with("redis://") && may_be_split_password(plain) {
-        return Err(Invalid::new(format!(
-            "`{}` has a `#`, or an `@` behind its host; write `@`, `/`, `?` and `#` in a user or a \
-             password as %40, %2F, %3F and %23 (TLS is always verified: there is no `#insecure`)",
-            redacted(url),
-        )));
-    }
-    let info = plain.into_connection_info().map_err(|error| {
-        // Only the error's kind: its text may repeat the URL.
-        let reason = error
-            .detail()
-            .filter(|detail| !detail.contains("://"))
-            .unwrap_or("");
-        Invalid::new(format!(
-            "`{}` is not a valid Redis URL{}{reason}; write redis://[user:password@]host:port[/db]",
-            redacted(url),
-            if reason.is_empty() { "" } else { ": " },
-        ))
-    })?;
-    let server = Server::of(&info, tls);
-    match server {
-        Some(server) if !matches!(&server.endpoint, Endpoint::Tcp(host, _) if host.is_empty()) => {
-            Ok(server)
-        }
-        _ => Err(Invalid::new(format!(
-            "`{}` names no host; write redis://host:port",
-            redacted(url)
-        ))),
-    }
+fn left_out(feature: &str) -> Invalid {
+    Invalid::new(format!(
+        "this build leaves out what it needs; enable the feature `{feature}` of `redlock-runtime`"
+    ))
 }
 
-/// The parts of `[user[:password]@]host[:port],…/path?query`. The login ends with its `@`.
+/// One server. No error shows a piece of the URL: a host cannot be told from a piece of a password with a `#` or a `/`
+/// in it.
+fn server(url: &str) -> Result<Server, Invalid> {
+    let (scheme, rest) = url.split_once("://").unwrap_or_default();
+    // By the standard, `redis://user:12#34@host` is a host called `user`.
+    let behind = rest.find(['/', '?', '#']).map_or("", |at| &rest[at..]);
+    if !scheme.ends_with("unix") && behind.contains(['@', '#']) {
+        return Err(Invalid::new(
+            "the URL has a `#`, or an `@` behind its host; write `@`, `/`, `?` and `#` in a user or \
+             a password as %40, %2F, %3F and %23 (TLS is always verified: there is no `#insecure`)",
+        ));
+    }
+    let info = url.into_connection_info().ok();
+    let server = info.and_then(|info| {
+        let settings = info.redis_settings().clone().set_skip_set_lib_name();
+        Server::new(
+            info.set_redis_settings(settings),
+            AsyncConnectionConfig::new(),
+        )
+    });
+    let wrong = "the URL is not valid; write redis://[user:password@]host:port[/db]";
+    server.ok_or_else(|| Invalid::new(wrong))
+}
+
+/// The parts of `redis+…://[user[:password]@]host[:port],…/path?query`. The login ends with its `@`.
 #[cfg(any(feature = "cluster", feature = "sentinel"))]
-fn several(rest: &str) -> (&str, Vec<&str>, &str, &str) {
+fn several(url: &str) -> ([&str; 4], Vec<&str>) {
+    let (scheme, rest) = url.split_once("://").unwrap_or_default();
+    let redis = scheme.split('+').next().unwrap_or_default();
     let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
-    let (login, rest) = match rest.rfind('@') {
-        Some(at) => rest.split_at(at + 1),
-        None => ("", rest),
-    };
+    let (login, rest) = rest.split_at(rest.rfind('@').map_or(0, |at| at + 1));
     let (hosts, path) = rest.split_once('/').unwrap_or((rest, ""));
-    (login, hosts.split(',').collect(), path, query)
+    ([redis, login, path, query], hosts.split(',').collect())
 }
 
 #[cfg(feature = "cluster")]
-fn cluster(url: &str, rest: &str, tls: Option<&Arc<Tls>>) -> Result<Vec<Server>, Invalid> {
-    let (login, hosts, path, query) = several(rest);
+fn cluster(url: &str) -> Result<Vec<Server>, Invalid> {
+    let ([redis, login, path, query], hosts) = several(url);
     if !matches!(path, "" | "0") || !query.is_empty() {
-        return Err(Invalid::new(format!(
-            "`{}` has something behind its hosts; a cluster has no other database: write \
+        return Err(Invalid::new(
+            "the URL has something behind its hosts; a cluster has no other database: write \
              redis+cluster://host:port,host:port",
-            redacted(url),
-        )));
+        ));
     }
     let seeds = hosts.iter();
     seeds
-        .map(|host| server(url, &format!("redis://{login}{host}"), tls))
+        .map(|host| server(&format!("{redis}://{login}{host}")))
         .collect()
 }
 
 #[cfg(feature = "sentinel")]
-fn sentinel(url: &str, rest: &str, tls: Option<&Arc<Tls>>) -> Result<Sentinel, Invalid> {
-    let wrong = |what: &str| {
+fn sentinel(url: &str) -> Result<Sentinel, Invalid> {
+    let wrong = |what| {
         Invalid::new(format!(
-            "`{}` {what}; write redis+sentinel://host:port,host:port/master[/db]",
-            redacted(url),
+            "the URL {what}; write redis+sentinel://host:port,host:port/master[/db]"
         ))
     };
-    let (login, hosts, path, query) = several(rest);
+    let ([redis, login, path, query], hosts) = several(url);
     let (master, db) = path.split_once('/').unwrap_or((path, "0"));
     if master.is_empty() {
         return Err(wrong("names no master"));
@@ -301,44 +261,30 @@ fn sentinel(url: &str, rest: &str, tls: Option<&Arc<Tls>>) -> Result<Sentinel, I
         match pair.split_once('=') {
             Some(("sentinel_user", value)) => user = value,
             Some(("sentinel_pass", value)) => password = value,
-            _ => {
-                return Err(wrong(
-                    "has a query that is neither sentinel_user nor sentinel_pass",
-                ));
-            }
+            _ => Err(wrong(
+                "has a query that is neither sentinel_user nor sentinel_pass",
+            ))?,
         }
     }
-    if password.is_empty() && !user.is_empty() {
-        return Err(wrong("has a sentinel_user without a sentinel_pass"));
-    }
-    let own = match password {
-        "" => String::new(),
+    let own = match (user, password) {
+        ("", "") => String::new(),
+        (_, "") => Err(wrong("has a sentinel_user without a sentinel_pass"))?,
         _ => format!("{user}:{password}@"),
     };
-    let sentinels: Result<Vec<_>, _> = hosts
-        .iter()
-        .map(|host| {
-            let host = if has_port(host) {
-                (*host).to_owned()
-            } else {
-                format!("{host}:26379")
-            };
-            server(url, &format!("redis://{own}{host}"), tls)
-        })
-        .collect();
-    let first = hosts.first().copied().unwrap_or_default();
-    let of_master = server(url, &format!("redis://{login}{first}/{db}"), tls)?;
+    let sentinels = hosts.iter().map(|host| {
+        let behind_brackets = host.rsplit(']').next().unwrap_or(host);
+        let port = if behind_brackets.contains(':') {
+            ""
+        } else {
+            ":26379"
+        };
+        server(&format!("{redis}://{own}{host}{port}"))
+    });
     Ok(Sentinel {
-        sentinels: sentinels?,
+        sentinels: sentinels.collect::<Result<_, _>>()?,
         master: master.to_owned(),
-        of_master,
+        of_master: server(&format!("{redis}://{login}{}/{db}", hosts[0]))?,
     })
-}
-
-#[cfg(feature = "sentinel")]
-fn has_port(host: &str) -> bool {
-    let behind_brackets = host.rsplit_once(']').map_or(host, |(_, rest)| rest);
-    behind_brackets.contains(':')
 }
 
 impl fmt::Display for RedisAddress {

@@ -1,126 +1,134 @@
 //! One server and its login.
 
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use ::redis::{AsyncConnectionConfig, ConnectionAddr, ConnectionInfo};
+use ::redis::{
+    AsyncConnectionConfig, ConnectionAddr, ConnectionInfo, ProtocolVersion, RedisResult,
+};
 
-use crate::redis::tls::Tls;
+#[cfg(feature = "tls")]
+use crate::redis::tls::{Tls, with_present_files};
 
 /// The longest host name in bytes: the limit of the domain name system.
-#[cfg(any(feature = "cluster", feature = "sentinel"))]
 const LONGEST_HOST: usize = 255;
 
-/// One server: its address, the login, and whether it uses TLS. `Debug` and `Display` show the address
-/// only.
-#[derive(Clone, PartialEq, Eq)]
+/// The places in the queue of a connection. It never fills: a full queue would change the order of commands.
+const PLACES: usize = 1 << 24;
+
+/// One server, with all that the crate has to know to connect to it. `Debug` and `Display` show the address only.
+#[derive(Clone)]
 pub(in crate::redis) struct Server {
-    pub(in crate::redis) endpoint: Endpoint,
-    pub(in crate::redis) login: Login,
-    /// The TLS settings, if the connection uses TLS.
-    pub(in crate::redis) tls: Option<Arc<Tls>>,
-    /// The settings of a user's own client, if the address came from such a client.
-    pub(in crate::redis) given: Option<Arc<Given>>,
+    info: ConnectionInfo,
+    pub(in crate::redis) config: Arc<AsyncConnectionConfig>,
+    /// The user's own certificates, if there are any.
+    #[cfg(feature = "tls")]
+    pub(super) tls: Option<Arc<Tls>>,
 }
 
-/// The settings of a user's own client.
-#[derive(Clone)]
-pub(in crate::redis) struct Given {
-    pub(in crate::redis) info: ConnectionInfo,
-    pub(in crate::redis) config: AsyncConnectionConfig,
+impl Server {
+    /// `None` for a kind of address that this library does not support, and for what cannot be a host.
+    pub(super) fn new(info: ConnectionInfo, config: AsyncConnectionConfig) -> Option<Self> {
+        let address = info.addr().clone();
+        let settings = info.redis_settings().clone();
+        let settings = settings.set_protocol(ProtocolVersion::RESP3);
+        let tcp = info.tcp_settings().clone().set_nodelay(true);
+        let config = config
+            .set_response_timeout(None)
+            .set_connection_timeout(None)
+            .set_pipeline_buffer_size(PLACES);
+        let server = Self {
+            info: info.set_redis_settings(settings).set_tcp_settings(tcp),
+            config: Arc::new(config),
+            #[cfg(feature = "tls")]
+            tls: None,
+        };
+        match address {
+            ConnectionAddr::Tcp(host, port) | ConnectionAddr::TcpTls { host, port, .. } => {
+                server.at(&host, port)
+            }
+            ConnectionAddr::Unix(_) => Some(server),
+            _ => None,
+        }
+    }
+
+    /// The server at another address, with the same login and TLS. `None` if `host` cannot be a host: another server
+    /// may have named it, and it appears in the log and in errors, so it must not contain other text.
+    pub(in crate::redis) fn at(&self, host: &str, port: u16) -> Option<Self> {
+        let is_of_a_host = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:%".contains(&byte);
+        if !(1..=LONGEST_HOST).contains(&host.len()) || !host.bytes().all(is_of_a_host) {
+            return None;
+        }
+        let name = host.to_ascii_lowercase();
+        let address = match self.info.addr().clone() {
+            ConnectionAddr::TcpTls {
+                insecure,
+                tls_params,
+                ..
+            } => ConnectionAddr::TcpTls {
+                host: name,
+                port,
+                insecure,
+                tls_params,
+            },
+            _ => ConnectionAddr::Tcp(name, port),
+        };
+        Some(Self {
+            info: self.info.clone().set_addr(address),
+            ..self.clone()
+        })
+    }
+
+    /// `None` for a Unix socket.
+    #[cfg(feature = "cluster")]
+    pub(in crate::redis) fn host(&self) -> Option<&str> {
+        match self.info.addr() {
+            ConnectionAddr::Tcp(host, _) | ConnectionAddr::TcpTls { host, .. } => Some(host),
+            _ => None,
+        }
+    }
+
+    pub(super) fn is_tls(&self) -> bool {
+        matches!(self.info.addr(), ConnectionAddr::TcpTls { .. })
+    }
+
+    /// The user who logs in.
+    pub(in crate::redis) fn user(&self) -> &str {
+        let settings = self.info.redis_settings();
+        let user = settings.password().and(settings.username());
+        user.unwrap_or("default")
+    }
+
+    /// What the crate has to know to connect, with the certificates of the present files.
+    #[cfg_attr(not(feature = "tls"), expect(clippy::unused_async))]
+    pub(in crate::redis) async fn info(&self) -> RedisResult<ConnectionInfo> {
+        #[cfg(feature = "tls")]
+        if self.is_tls() {
+            return with_present_files(self.info.clone(), self.tls.clone()).await;
+        }
+        Ok(self.info.clone())
+    }
 }
 
 /// Two values with the same address are equal.
-impl PartialEq for Given {
+impl PartialEq for Server {
     fn eq(&self, other: &Self) -> bool {
         self.info.addr() == other.info.addr()
     }
 }
 
-impl Eq for Given {}
-
-/// The address at which a server listens.
-#[derive(Clone, PartialEq, Eq)]
-pub(in crate::redis) enum Endpoint {
-    Tcp(String, u16),
-    Unix(PathBuf),
-}
-
-/// The user, the password and the database.
-#[derive(Clone, Default, PartialEq, Eq)]
-pub(in crate::redis) struct Login {
-    user: Option<String>,
-    pub(in crate::redis) password: Option<String>,
-    pub(in crate::redis) db: i64,
-}
-
-impl Login {
-    pub(in crate::redis) fn user(&self) -> &str {
-        self.user.as_deref().unwrap_or("default")
-    }
-}
-
-impl Server {
-    /// The server of a URL. `None` for a kind of address that this library does not support.
-    pub(super) fn of(info: &ConnectionInfo, tls: Option<&Arc<Tls>>) -> Option<Self> {
-        let endpoint = match info.addr() {
-            ConnectionAddr::Tcp(host, port) | ConnectionAddr::TcpTls { host, port, .. } => {
-                Endpoint::Tcp(host.to_ascii_lowercase(), *port)
-            }
-            ConnectionAddr::Unix(path) => Endpoint::Unix(path.clone()),
-            _ => return None,
-        };
-        let settings = info.redis_settings();
-        Some(Self {
-            endpoint,
-            login: Login {
-                user: settings.username().map(str::to_owned),
-                password: settings.password().map(str::to_owned),
-                db: settings.db(),
-            },
-            tls: tls.map(Arc::clone),
-            given: None,
-        })
-    }
-}
-
-/// True if `name` can be a host name. Another server supplies it, and it appears in the log and in
-/// errors, so it must not contain other text.
-#[cfg(any(feature = "cluster", feature = "sentinel"))]
-pub(in crate::redis) fn is_host(name: &str) -> bool {
-    let is_of_a_host = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:%".contains(&byte);
-    (1..=LONGEST_HOST).contains(&name.len()) && name.bytes().all(is_of_a_host)
-}
-
-/// Another server of the Cluster of `asked`. If `host` is empty, the other server has the host of `asked`.
-#[cfg(feature = "cluster")]
-pub(in crate::redis) fn server_at(host: &str, port: u16, asked: &Server) -> Option<Server> {
-    let host = match (&asked.endpoint, host) {
-        (_, "?") | (Endpoint::Unix(_), "") => return None,
-        (Endpoint::Tcp(host, _), "") => host.clone(),
-        (_, host) if !is_host(host) => return None,
-        (_, host) => host.to_ascii_lowercase(),
-    };
-    Some(Server {
-        endpoint: Endpoint::Tcp(host, port),
-        ..asked.clone()
-    })
-}
-
-impl fmt::Display for Endpoint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Tcp(host, port) if host.contains(':') => write!(f, "[{host}]:{port}"),
-            Self::Tcp(host, port) => write!(f, "{host}:{port}"),
-            Self::Unix(path) => path.display().fmt(f),
-        }
-    }
-}
+impl Eq for Server {}
 
 impl fmt::Display for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.endpoint.fmt(f)
+        match self.info.addr() {
+            ConnectionAddr::Tcp(host, port) | ConnectionAddr::TcpTls { host, port, .. }
+                if host.contains(':') =>
+            {
+                write!(f, "[{host}]:{port}")
+            }
+            address => address.fmt(f),
+        }
     }
 }
 

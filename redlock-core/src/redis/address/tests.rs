@@ -1,4 +1,3 @@
-use super::server::Login;
 use super::*;
 
 #[test]
@@ -126,23 +125,23 @@ fn tls_options_of_a_url_without_tls_are_refused() {
 }
 
 #[cfg(feature = "sentinel")]
-#[test]
-fn a_masters_login_is_not_that_of_its_sentinels() {
+#[tokio::test]
+async fn a_masters_login_is_not_that_of_its_sentinels() {
     let url = "redis+sentinel://app:one@h1:1,h2/shop/3?sentinel_user=watch&sentinel_pass=t%20wo";
     let Target::Sentinel(found) = RedisAddress::parse(url).unwrap().target else {
         panic!("no sentinels");
     };
     assert_eq!(found.master, "shop");
-    let login = |login: &Login| (login.user().to_owned(), login.password.clone(), login.db);
-    assert_eq!(
-        login(&found.of_master.login),
-        ("app".into(), Some("one".into()), 3)
-    );
+    let login = async |server: &Server| {
+        let settings = server.info().await.unwrap().redis_settings().clone();
+        let password = settings.password().map(str::to_owned);
+        (server.user().to_owned(), password, settings.db())
+    };
+    let of_master = login(&found.of_master).await;
+    assert_eq!(of_master, ("app".into(), Some("one".into()), 3));
     for sentinel in &found.sentinels {
-        assert_eq!(
-            login(&sentinel.login),
-            ("watch".into(), Some("t wo".into()), 0)
-        );
+        let own = login(sentinel).await;
+        assert_eq!(own, ("watch".into(), Some("t wo".into()), 0));
     }
     assert_eq!(found.sentinels.len(), 2);
 }

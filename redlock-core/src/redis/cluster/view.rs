@@ -4,7 +4,7 @@ use ::redis::pipe;
 
 use crate::node::hash_slot::SLOTS;
 use crate::node::{NodeError, Value};
-use crate::redis::address::{Server, server_at};
+use crate::redis::address::Server;
 use crate::redis::connection::connect;
 use crate::redis::errors::{not_connected, rejected};
 use crate::redis::vetting::refused;
@@ -128,6 +128,9 @@ fn server(words: &[Value], asked: &Server) -> Option<Server> {
         (b"?", Some(Value::List(more))) => &ip(more)?[..],
         _ => host,
     };
-    let port = u16::try_from(*port).ok()?;
-    server_at(std::str::from_utf8(host).ok()?, port, asked)
+    let host = match std::str::from_utf8(host).ok()? {
+        "" => asked.host()?,
+        host => host,
+    };
+    asked.at(host, u16::try_from(*port).ok()?)
 }

@@ -11,7 +11,6 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use ::redis::AsyncConnectionConfig;
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
@@ -30,7 +29,7 @@ use crate::redis::options::RedisOptions;
 use crate::redis::restart_check::ServerCheck;
 
 use crate::redis::connection::actor::{Actor, ConnectionEnd, Moved};
-use crate::redis::connection::connect::{Connected, connect, connection_info};
+use crate::redis::connection::connect::{Connected, connect};
 
 /// What keeps a node connected.
 pub(super) struct Driver {
@@ -173,10 +172,7 @@ impl Driver {
                 return Err(not_connected(detail));
             }
         };
-        let info = connection_info(&server)?;
-        let given = server.given.as_ref();
-        let config = given.map_or_else(AsyncConnectionConfig::new, |given| given.config.clone());
-        let connected = connect(info, config, &self.inbox, (info_level, prefix)).await;
+        let connected = connect(&server, &self.inbox, (info_level, prefix)).await;
         let mut connected = connected.map_err(|error| {
             if self.address.fails_over() {
                 // The node's address does not show which server it is.
