@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use rand::rngs::SysRng;
 use rand::{Rng as _, TryRng as _};
-use tokio::runtime::{Handle, TryCurrentError};
+use tokio::runtime::{Handle, RuntimeFlavor, TryCurrentError};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -78,6 +78,16 @@ impl IoThread {
             entropy: Arc::new(SystemEntropy),
             spawner: Arc::new(self.clone()),
         }
+    }
+}
+
+/// Lets the tasks that were just woken run on other threads. A worker of tokio keeps the task that it woke last for
+/// itself, and whoever drops a lease may block the worker next. Another task takes that place.
+pub(crate) fn share_woken_tasks() {
+    if let Ok(runtime) = Handle::try_current()
+        && runtime.runtime_flavor() == RuntimeFlavor::MultiThread
+    {
+        runtime.spawn(async {});
     }
 }
 

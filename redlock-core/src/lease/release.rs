@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use crate::env::io_thread::share_woken_tasks;
 use crate::error::LeaseEnd;
 use crate::quorum::kind::TurnRule;
 use crate::quorum::round::Round;
@@ -66,7 +67,9 @@ impl Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        self.release_share();
+        if self.release_share().is_some() {
+            share_woken_tasks();
+        }
     }
 }
 

@@ -45,6 +45,7 @@ impl RedisNode {
         let name = name.into();
         // The append-only file of a promoted replica lacks the writes that the replica lacked.
         options.trust_aof &= !address.fails_over();
+        let options = options.within_bounds();
         let address = Arc::new(address);
         let service = match &address.target {
             #[cfg(feature = "cluster")]

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use crate::env::io_thread::share_woken_tasks;
 use crate::env::{Clock, Moment};
 use crate::model::token::OwnerToken;
 use crate::node::{Call, NodeSet, Reply, VoteReceiver};
@@ -254,7 +255,9 @@ fn submit_all(nodes: &NodeSet, call: &Arc<Call>, receiver: &Arc<impl VoteReceive
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        self.release();
+        if self.release().is_some() {
+            share_woken_tasks();
+        }
     }
 }
 

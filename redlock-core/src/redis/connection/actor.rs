@@ -52,6 +52,8 @@ pub(in crate::redis) struct Actor {
     answered: usize,
     gathering: Gathering,
     is_suspect: bool,
+    /// True if the crate's task was given time to read since the last answer.
+    had_time_to_read: bool,
     /// True if acquisitions of earlier connections have no answer.
     has_lost: bool,
     /// True if all operations are answered or given up.
@@ -116,6 +118,7 @@ impl Actor {
             answered: 0,
             gathering: Gathering::default(),
             is_suspect: false,
+            had_time_to_read: false,
             has_lost: !inbox.lost.is_empty(),
             is_over: false,
         }
@@ -133,6 +136,7 @@ impl Actor {
     fn step(&mut self, context: &mut Context<'_>) -> Result<Poll<()>, NodeError> {
         loop {
             while let Some(landed) = self.line.next(context)? {
+                self.had_time_to_read = false;
                 self.trust_again();
                 self.read(landed)?;
             }
@@ -172,7 +176,8 @@ impl Actor {
         for submission in self.taken.drain(..) {
             self.batch.add(submission, since, &mut self.line);
         }
-        self.batch.send(since, &mut self.line);
+        self.batch.flush(since, &mut self.line);
+        self.line.send_added(since);
         Some(found)
     }
 
@@ -187,7 +192,8 @@ impl Actor {
     ) -> Result<(), NodeError> {
         let line = &mut self.line;
         match purpose {
-            Purpose::Scripts => return Ok(()),
+            // `Each` never lands as a whole.
+            Purpose::Scripts | Purpose::Each(_) => return Ok(()),
             Purpose::Tracking => {
                 self.wakeups.tracks(&value, line);
                 return Ok(());
@@ -209,10 +215,7 @@ impl Actor {
                     match outcome {
                         Outcome::Answered(value) => self.tell(submission, value),
                         Outcome::Failed(error) => self.fail(submission, error),
-                        Outcome::Again => {
-                            let heard = self.line.heard;
-                            self.line.send_call(submission, true, heard);
-                        }
+                        Outcome::Again => self.line.send_with_text(submission),
                     }
                 }
             }
@@ -220,7 +223,7 @@ impl Actor {
             Purpose::Call(submission) if is_noscript(&value) => {
                 line.load_scripts();
                 if submission.call.is_release() {
-                    line.send_call(submission, true, line.heard);
+                    line.send_with_text(submission);
                     return Ok(());
                 }
                 let forgotten = b"NOSCRIPT the server had forgotten the scripts";
@@ -356,7 +359,10 @@ impl Actor {
                     }
                     heartbeat.checked_sub(idle).unwrap_or(suspect_after)
                 }
-                Some(waited) if waited >= dead_after && stood_still => TO_READ,
+                Some(waited) if waited >= dead_after && stood_still && !self.had_time_to_read => {
+                    self.had_time_to_read = true;
+                    TO_READ
+                }
                 Some(waited) if waited >= dead_after => return Err(overdue(waited)),
                 Some(waited) if waited >= suspect_after => {
                     if !std::mem::replace(&mut self.is_suspect, true) {

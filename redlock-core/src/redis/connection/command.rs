@@ -153,9 +153,12 @@ pub(in crate::redis) fn is_marker_gone(value: &Value) -> bool {
     begins(value, &["NOMARKER"])
 }
 
-/// True if the server answered that it is a replica, and wrote nothing.
+/// True if the server answered that it is a replica, and wrote nothing. Also in a list of answers.
 pub(in crate::redis) fn is_of_replica(value: &Value) -> bool {
-    begins(value, &["READONLY", "MASTERDOWN"])
+    match value {
+        Value::List(parts) => parts.iter().any(is_of_replica),
+        value => begins(value, &["READONLY", "MASTERDOWN"]),
+    }
 }
 
 fn begins(value: &Value, codes: &[&str]) -> bool {

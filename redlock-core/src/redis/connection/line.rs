@@ -22,6 +22,9 @@ use super::questions::introduce;
 /// If the alarm fires later than this, its runtime stood still.
 const LATE: Duration = Duration::from_millis(50);
 
+/// The most calls that are sent together. Their callers get their answers together.
+const MOST_TOGETHER: usize = 64;
+
 /// The shortest time that timers of tokio tell apart.
 const A_MOMENT: Duration = Duration::from_millis(1);
 
@@ -32,8 +35,12 @@ pub(super) struct Line {
     pub(super) dialect: Dialect,
     pub(super) inbox: Arc<Inbox>,
     pub(super) options: Arc<RedisOptions>,
+    /// Calls that are sent together.
+    added: Vec<(Cmd, Purpose)>,
     /// In the order in which the server answers.
     flights: VecDeque<Flight>,
+    /// Answers that came together, and are not handled yet.
+    landed: VecDeque<Landed>,
     /// The number of calls of callers among them.
     pub(super) calls: usize,
     /// The number of flights so far.
@@ -62,6 +69,8 @@ pub(super) enum Purpose {
     Call(Submission),
     /// Callers wait for the answers to acquisitions, and to the releases that follow them.
     Many(Vec<Submission>),
+    /// The answer is a list, with an answer for each of these.
+    Each(Vec<Purpose>),
     /// The server remembers the scripts again.
     Scripts,
     /// A release from before the connection, or that was answered with an error.
@@ -96,7 +105,9 @@ impl Line {
         Self {
             connection,
             dialect,
+            added: Vec::new(),
             flights: VecDeque::new(),
+            landed: VecDeque::new(),
             calls: 0,
             launched: 0,
             heard: inbox.time.now(),
@@ -132,19 +143,52 @@ impl Line {
 
     /// Sends several commands together. The answer is the list of their answers.
     pub(super) fn ask_all(&mut self, commands: Pipeline, purpose: Purpose) {
+        let now = self.now();
+        self.send_all(commands, now, purpose);
+    }
+
+    fn send_all(&mut self, commands: Pipeline, since: Instant, purpose: Purpose) {
         let mut connection = self.connection.clone();
         let answer = async move {
             let answers = connection.send_packed_commands(&commands, 0, commands.len());
             Ok(Theirs::Array(answers.await?))
         };
-        let now = self.now();
-        self.launch(Box::pin(answer), now, purpose);
+        self.launch(Box::pin(answer), since, purpose);
     }
 
-    /// Sends a caller's call, with the text of its script if the server has forgotten that.
-    pub(super) fn send_call(&mut self, submission: Submission, with_text: bool, since: Instant) {
-        let command = command(&submission.call, &self.dialect, with_text);
-        self.send(command, since, Purpose::Call(submission));
+    /// Adds a call to those that are sent together: the crate has its costs for each sending.
+    pub(super) fn add(&mut self, command: Cmd, purpose: Purpose, since: Instant) {
+        self.added.push((command, purpose));
+        if self.added.len() == MOST_TOGETHER {
+            self.send_added(since);
+        }
+    }
+
+    pub(super) fn add_call(&mut self, submission: Submission, since: Instant) {
+        let command = command(&submission.call, &self.dialect, false);
+        self.add(command, Purpose::Call(submission), since);
+    }
+
+    pub(super) fn send_added(&mut self, since: Instant) {
+        if self.added.len() < 2 {
+            if let Some((command, purpose)) = self.added.pop() {
+                self.send(command, since, purpose);
+            }
+            return;
+        }
+        let (mut commands, mut purposes) = (Pipeline::new(), Vec::new());
+        for (command, purpose) in self.added.drain(..) {
+            commands.add_command(command);
+            purposes.push(purpose);
+        }
+        self.send_all(commands, since, Purpose::Each(purposes));
+    }
+
+    /// Sends a caller's call with the text of its script, which the server has forgotten. The server has answered, so
+    /// the wait for this answer begins anew.
+    pub(super) fn send_with_text(&mut self, submission: Submission) {
+        let command = command(&submission.call, &self.dialect, true);
+        self.send(command, self.heard, Purpose::Call(submission));
     }
 
     pub(super) fn send_owed(&mut self, owed: Owed, with_text: bool, since: Instant) {
@@ -188,11 +232,23 @@ impl Line {
 
     /// The next answer. Without one, leaves the waker with the oldest flight.
     pub(super) fn next(&mut self, context: &mut Context<'_>) -> Result<Option<Landed>, NodeError> {
+        if self.landed.is_empty() {
+            self.read(context)?;
+        }
+        let landed = self.landed.pop_front();
+        if let Some(Landed { purpose, .. }) = &landed {
+            self.calls -= purpose.calls();
+            self.is_loading &= !matches!(purpose, Purpose::Scripts);
+        }
+        Ok(landed)
+    }
+
+    fn read(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
         let Some(flight) = self.flights.front_mut() else {
-            return Ok(None);
+            return Ok(());
         };
         let Poll::Ready(answer) = flight.answer.as_mut().poll(context) else {
-            return Ok(None);
+            return Ok(());
         };
         let value = value(answer.map_err(|error| broken(&error))?);
         if self.leaves_a_replica && is_of_replica(&value) {
@@ -200,16 +256,24 @@ impl Line {
             return Err(lost("the server is a replica now"));
         }
         self.heard = self.now();
-        let landed = self.flights.pop_front().map(|flight| Landed {
-            purpose: flight.purpose,
-            since: flight.since,
+        let Some(Flight { since, purpose, .. }) = self.flights.pop_front() else {
+            return Ok(());
+        };
+        let landed = |(purpose, value)| Landed {
+            purpose,
+            since,
             value,
-        });
-        if let Some(Landed { purpose, .. }) = &landed {
-            self.calls -= purpose.calls();
-            self.is_loading &= !matches!(purpose, Purpose::Scripts);
+        };
+        match (purpose, value) {
+            (Purpose::Each(purposes), Value::List(values)) => {
+                let missing = || Value::error("ERR an answer is missing");
+                let values = values.into_iter().chain(std::iter::repeat_with(missing));
+                self.landed
+                    .extend(purposes.into_iter().zip(values).map(landed));
+            }
+            alone => self.landed.push_back(landed(alone)),
         }
-        Ok(landed)
+        Ok(())
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -222,9 +286,17 @@ impl Line {
         Some(now.saturating_duration_since(oldest.since))
     }
 
-    /// Takes out what has no answer.
-    pub(super) fn end(&mut self) -> impl Iterator<Item = Purpose> {
-        self.flights.drain(..).map(|flight| flight.purpose)
+    /// Takes out what has no answer, or whose answer was not handled.
+    pub(super) fn end(&mut self) -> Vec<Purpose> {
+        let mut purposes: Vec<_> = self.landed.drain(..).map(|it| it.purpose).collect();
+        for flight in self.flights.drain(..) {
+            match flight.purpose {
+                Purpose::Each(each) => purposes.extend(each),
+                purpose => purposes.push(purpose),
+            }
+        }
+        purposes.extend(self.added.drain(..).map(|(_, purpose)| purpose));
+        purposes
     }
 
     /// Makes the alarm fire at `moment` at the latest.
@@ -254,6 +326,7 @@ impl Purpose {
         match self {
             Self::Call(_) => 1,
             Self::Many(calls) => calls.len(),
+            Self::Each(purposes) => purposes.iter().map(Self::calls).sum(),
             _ => 0,
         }
     }

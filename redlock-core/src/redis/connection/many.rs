@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::node::{Call, Effect, NodeError, NodeErrorKind, Value, is_refusal};
+use crate::node::{Call, NodeError, NodeErrorKind, Value, is_refusal};
 use crate::redis::inbox::Submission;
 
 use super::command::{is_joinable, is_noscript, many};
@@ -19,8 +19,7 @@ use super::line::{Line, Purpose};
 /// The most acquisitions, and the most releases, in one call. A server serves nothing else meanwhile.
 const MOST: usize = 64;
 
-/// After the server has refused a call for many, the connection makes no other for this long: the ACL has changed, or
-/// several servers stand behind a proxy.
+/// After the server has refused a call for many, the connection makes no other for this long.
 const REFUSED_FOR: Duration = Duration::from_secs(600);
 
 /// What goes in the next call.
@@ -72,11 +71,11 @@ impl Batch {
     pub(super) fn add(&mut self, submission: Submission, since: Instant, line: &mut Line) {
         let is_open = self.is_allowed && self.refused_until.is_none_or(|until| until <= since);
         if !is_open || !is_joinable(&submission.call) {
-            self.send(since, line);
-            return line.send_call(submission, false, since);
+            self.flush(since, line);
+            return line.add_call(submission, since);
         }
         if !self.has_room_for(&submission.call) {
-            self.send(since, line);
+            self.flush(since, line);
         }
         if submission.call.is_release() {
             self.releases.push(submission);
@@ -85,19 +84,19 @@ impl Batch {
         }
     }
 
-    /// Sends what was kept for the next call.
-    pub(super) fn send(&mut self, since: Instant, line: &mut Line) {
+    /// Adds what was kept for the next call to the line.
+    pub(super) fn flush(&mut self, since: Instant, line: &mut Line) {
         let acquired = self.acquisitions.len();
         let mut calls = self.take();
         let script = calls.first().and_then(|it| it.call.joins());
         match (script, calls.len()) {
             (Some(script), 2..) => {
                 let command = many(script, calls.iter().map(|it| &*it.call), acquired);
-                line.send(command, since, Purpose::Many(calls));
+                line.add(command, Purpose::Many(calls), since);
             }
             _ => {
                 if let Some(alone) = calls.pop() {
-                    line.send_call(alone, false, since);
+                    line.add_call(alone, since);
                 }
             }
         }
@@ -121,22 +120,18 @@ impl Batch {
                 None
             }
             Value::Error(text) => Some(self.refused(&text, line)),
-            _ => Some(NodeError::sent(
-                NodeErrorKind::Protocol,
-                "the server's answer is not a valid answer to a call for many",
-            )),
+            _ => Some(invalid()),
         };
         let mut parts = parts.into_iter();
         calls.into_iter().map(move |submission| {
             let call = &submission.call;
-            let outcome = match (parts.next(), &refusal) {
-                (Some(value), _) if !call.is_release() || matches!(value, Value::Int(_)) => {
+            let outcome = match parts.next() {
+                Some(value @ Value::Int(_)) if call.is_release() => Outcome::Answered(value),
+                _ if call.is_release() => Outcome::Again,
+                Some(value @ (Value::Int(1) | Value::Text(_) | Value::Error(_))) => {
                     Outcome::Answered(value)
                 }
-                (_, Some(error)) if call.effect() == Effect::Takes => {
-                    Outcome::Failed(error.clone())
-                }
-                _ => Outcome::Again,
+                _ => Outcome::Failed(refusal.clone().unwrap_or_else(invalid)),
             };
             (submission, outcome)
         })
@@ -144,21 +139,33 @@ impl Batch {
 
     /// The server has refused the whole call. If it looked at the words alone, nothing ran.
     fn refused(&mut self, text: &[u8], line: &mut Line) -> NodeError {
-        let error = NodeError::server(text);
+        const PASSES: [&[u8]; 6] = [
+            b"NOSCRIPT",
+            b"BUSY",
+            b"LOADING",
+            b"OOM",
+            b"MISCONF",
+            b"NOREPLICAS",
+        ];
         if is_noscript(&Value::Error(text.into())) {
             line.load_scripts();
-            return error.into_unsent();
+        } else if !PASSES.iter().any(|code| text.starts_with(code)) {
+            // The ACL has changed, or a proxy stands before several servers.
+            self.refused_until = Some(line.heard + REFUSED_FOR);
         }
         let says = |words: &[u8]| text.windows(words.len()).any(|part| part == words);
-        if text.starts_with(b"NOPERM") || text.starts_with(b"CROSSSLOT") || says(b"unknown command")
-        {
-            self.refused_until = Some(line.heard + REFUSED_FOR);
-            return error.into_unsent();
+        let error = NodeError::server(text);
+        if !is_refusal(text) && !says(b"unknown command") {
+            return error;
         }
-        if is_refusal(text) {
-            error.into_unsent()
-        } else {
-            error
-        }
+        // Not the kind of the error: it may concern the key of another call.
+        let detail =
+            format!("it was sent together with others, and one of them was refused: {error}");
+        NodeError::unsent(NodeErrorKind::Server, detail)
     }
+}
+
+fn invalid() -> NodeError {
+    let detail = "the server's answer is not a valid answer to a call for many";
+    NodeError::sent(NodeErrorKind::Protocol, detail)
 }

@@ -129,13 +129,13 @@ impl Wakeups {
 
     /// Takes the callers that wait since the last look, and the server's messages.
     pub(super) fn follow(&mut self, line: &mut Line) -> Result<(), NodeError> {
-        let Some((watches, changed)) = line.inbox.take_news() else {
-            return Ok(());
-        };
         let is_closed = self.is_closed.as_ref();
         if is_closed.is_some_and(|it| it.load(Ordering::Acquire)) {
             return Err(lost(CLOSED));
         }
+        let Some((watches, changed)) = line.inbox.take_news() else {
+            return Ok(());
+        };
         match self.tracking {
             Tracking::Refused(until) if line.now() >= until => self.tracking = Tracking::Off,
             // The drop of the watches says that nothing is known.

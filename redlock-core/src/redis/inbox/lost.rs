@@ -1,4 +1,4 @@
-//! Acquisitions without an answer.
+//! Acquisitions without an answer, and other calls that set keys.
 
 use std::collections::HashSet;
 
@@ -19,7 +19,7 @@ pub(in crate::redis) struct LostAcquisitions(Mutex<HashSet<OwnerToken>>);
 impl LostAcquisitions {
     /// Remembers the acquisitions among these calls.
     pub(in crate::redis) fn add<'a>(&self, calls: impl Iterator<Item = &'a Call>) {
-        let takes = calls.filter(|call| call.effect() == Effect::Takes);
+        let takes = calls.filter(|call| matches!(call.effect(), Effect::Takes | Effect::PutsBack));
         let mut tokens = self.0.lock();
         for token in takes.filter_map(Call::token) {
             if tokens.len() == MOST {

@@ -260,7 +260,8 @@ impl Inbox {
         self.metrics.disconnected(error);
         let queue = {
             let mut state = self.state.lock();
-            state.gate = Gate::Closed(error.clone());
+            // What comes from now on is never sent.
+            state.gate = Gate::Closed(error.clone().into_unsent());
             state.is_connected = false;
             state.is_settled = true;
             state.outstanding = 0;
@@ -279,13 +280,14 @@ impl Inbox {
         };
         self.settled.notify_waiters();
         self.metrics.failed(error.kind(), queue.len());
+        let unsent = error.clone().into_unsent();
         for submission in queue {
-            submission.reply.answer(Answer::Failed(error.clone()));
+            submission.reply.answer(Answer::Failed(unsent.clone()));
         }
     }
 
     /// Moves the queue into `taken`, which is empty, and subtracts `answered` from the outstanding
-    /// operations. If the queue is empty, stores the waker.
+    /// operations. If the queue is empty and there is no news, stores the waker.
     pub(in crate::redis) fn take(
         &self,
         taken: &mut Vec<Submission>,
@@ -295,12 +297,11 @@ impl Inbox {
         let mut state = self.state.lock();
         state.outstanding = state.outstanding.saturating_sub(answered);
         std::mem::swap(&mut state.queue, taken);
-        if taken.is_empty() {
-            state.driver = Some(context.waker().clone());
+        if !taken.is_empty() || self.has_news.load(Ordering::Acquire) {
+            return Taken::Some;
         }
-        if !taken.is_empty() {
-            Taken::Some
-        } else if state.has_ended {
+        state.driver = Some(context.waker().clone());
+        if state.has_ended {
             Taken::Ended
         } else {
             Taken::Nothing
@@ -317,9 +318,8 @@ impl Inbox {
         let mut state = self.state.lock();
         state.outstanding = state.queue.len();
         state.retried = 0;
-        for owed in owed {
-            state.owe(owed);
-        }
+        // Also if the node was dropped: the driver goes on until all is sent.
+        state.owed.extend(owed);
     }
 
     /// Keeps a release that the server answered with an error.
@@ -394,7 +394,7 @@ impl Inbox {
 /// The result of [`Inbox::take`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::redis) enum Taken {
-    /// There are operations to send.
+    /// There are operations to send, or there is news.
     Some,
     Nothing,
     /// There is no operation, and none will come.
