@@ -61,3 +61,19 @@ async fn locks_that_are_released_together_take_a_node_few_calls() {
     }
     nodes.assert_no_keys(SOON).await;
 }
+
+#[tokio::test]
+async fn a_lock_that_goes_with_a_forbidden_one_is_not_said_to_be_forbidden() {
+    let nodes = Nodes::start(1).await;
+    let user = "ACL SETUSER locker on >pw ~mine* ~redlock:* resetchannels +@all";
+    nodes[0].command(user.split(' '));
+    let url = nodes[0].url().replace("redis://", "redis://locker:pw@");
+    let set = connect([url]).await;
+    let client = client();
+    let (mine, other) = (once("mine").retries(1), once("other"));
+    let (mine, other) = tokio::join!(client.acquire(&set, &mine), client.acquire(&set, &other));
+    drop(mine.expect("another try, by itself"));
+    let refused = other.map(drop).unwrap_err().to_string();
+    assert!(!refused.contains("mine"), "{refused}");
+    nodes.assert_no_keys(SOON).await;
+}

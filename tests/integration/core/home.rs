@@ -10,7 +10,7 @@ use redlock_core::lease::Released;
 use redlock_core::node::NodeStatus;
 use redlock_core::redis::RedisOptions;
 use redlock_core::{Client, NodeSet};
-use redlock_tests::Nodes;
+use redlock_tests::{Nodes, eventually};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::core::fixture::{SOON, client, connect_with, once, patient, until_voting};
@@ -151,6 +151,76 @@ fn a_runtime_that_stands_still_costs_votes_and_no_time_and_goes_on() {
         assert_eq!(lease.release().await, Released::Confirmed);
         nodes.assert_no_keys(SOON).await;
     });
+}
+
+/// A worker of tokio keeps the task that it woke last for itself.
+#[test]
+fn a_worker_that_blocks_after_it_dropped_a_lease_delays_no_other() {
+    let mut home = Builder::new_multi_thread();
+    let home = home.worker_threads(2).enable_all().build().unwrap();
+    let main = current();
+    let started = home.spawn(async {
+        let nodes = Nodes::start(1).await;
+        let set = connect_with(nodes.urls(), &patient()).await;
+        (nodes, set)
+    });
+    let (nodes, set) = main.block_on(started).unwrap();
+    let (open, opened) = mpsc::channel::<()>();
+    let (tell, told) = mpsc::channel();
+    let its_set = set.clone();
+    let blocks = home.spawn(async move {
+        let lease = client().acquire(&its_set, &once("r")).await.unwrap();
+        drop(lease);
+        tell.send(()).unwrap();
+        let _ = opened.recv();
+    });
+    told.recv_timeout(SOON).expect("the worker blocks");
+    main.block_on(async {
+        nodes.assert_no_keys(SOON).await;
+        lock_and_release(&client(), &set).await;
+        drop(open);
+        blocks.await.unwrap();
+    });
+}
+
+/// Each task of the runtime takes so long that every timer is late.
+#[test]
+fn a_dead_connection_is_given_up_on_a_slow_runtime_too() {
+    current().block_on(async {
+        let nodes = Nodes::start(1).await;
+        let mut options = patient();
+        options.suspect_after = Duration::from_millis(100);
+        options.dead_after = Duration::from_millis(500);
+        let set = connect_with(nodes.urls(), &options).await;
+        nodes[0].freeze();
+        let busy = tokio::spawn(async {
+            loop {
+                std::thread::sleep(Duration::from_millis(120));
+                tokio::task::yield_now().await;
+            }
+        });
+        let (client, request) = (client(), once("r"));
+        let asking = client.acquire(&set, &request);
+        let lost = eventually("the connection to be given up", SOON, async || {
+            let health = set[0].health();
+            (!health.is_connected)
+                .then_some(())
+                .ok_or("connected still".to_owned())
+        });
+        let (refused, ()) = tokio::join!(asking, lost);
+        assert!(refused.is_err());
+        busy.abort();
+    });
+}
+
+#[tokio::test]
+async fn a_node_without_a_heartbeat_votes() {
+    let mut options = patient();
+    (options.heartbeat, options.dead_after) = (Duration::MAX, Duration::MAX);
+    (options.suspect_after, options.connect_timeout) = (Duration::MAX, Duration::MAX);
+    let (_nodes, set) = start(&options).await;
+    lock_and_release(&client(), &set).await;
+    assert!(set.iter().all(|node| node.health().connections == 1));
 }
 
 /// A thread with a runtime of actix, as its servers have several.

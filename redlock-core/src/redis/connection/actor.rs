@@ -52,8 +52,6 @@ pub(in crate::redis) struct Actor {
     answered: usize,
     gathering: Gathering,
     is_suspect: bool,
-    /// True if the crate's task was given time to read since the last answer.
-    had_time_to_read: bool,
     /// True if acquisitions of earlier connections have no answer.
     has_lost: bool,
     /// True if all operations are answered or given up.
@@ -118,7 +116,6 @@ impl Actor {
             answered: 0,
             gathering: Gathering::default(),
             is_suspect: false,
-            had_time_to_read: false,
             has_lost: !inbox.lost.is_empty(),
             is_over: false,
         }
@@ -136,7 +133,6 @@ impl Actor {
     fn step(&mut self, context: &mut Context<'_>) -> Result<Poll<()>, NodeError> {
         loop {
             while let Some(landed) = self.line.next(context)? {
-                self.had_time_to_read = false;
                 self.trust_again();
                 self.read(landed)?;
             }
@@ -359,10 +355,7 @@ impl Actor {
                     }
                     heartbeat.checked_sub(idle).unwrap_or(suspect_after)
                 }
-                Some(waited) if waited >= dead_after && stood_still && !self.had_time_to_read => {
-                    self.had_time_to_read = true;
-                    TO_READ
-                }
+                Some(waited) if waited >= dead_after && line.may_still_read(stood_still) => TO_READ,
                 Some(waited) if waited >= dead_after => return Err(overdue(waited)),
                 Some(waited) if waited >= suspect_after => {
                     if !std::mem::replace(&mut self.is_suspect, true) {

@@ -50,6 +50,8 @@ pub(super) struct Line {
     /// Fires when something may be due. It is reset only when it fires, or would fire too late, and not for each
     /// operation.
     alarm: Pin<Box<Sleep>>,
+    /// True if the crate's task was given time to read since the last answer.
+    had_time_to_read: bool,
     /// True while the server is made to remember the scripts again.
     is_loading: bool,
     /// True if a replica's answer ends the connection: the server is no longer the node's master.
@@ -114,6 +116,7 @@ impl Line {
             alarm: inbox.time.sleep(options.suspect_after),
             inbox: Arc::clone(inbox),
             options: Arc::clone(options),
+            had_time_to_read: false,
             is_loading: false,
             leaves_a_replica,
         }
@@ -256,6 +259,7 @@ impl Line {
             return Err(lost("the server is a replica now"));
         }
         self.heard = self.now();
+        self.had_time_to_read = false;
         let Some(Flight { since, purpose, .. }) = self.flights.pop_front() else {
             return Ok(());
         };
@@ -313,6 +317,12 @@ impl Line {
             let late = now.saturating_duration_since(self.alarm.deadline());
             (now, late > LATE)
         })
+    }
+
+    /// True if the answer may be there, and the crate's task could not read it. Once for each answer: on a slow runtime
+    /// each alarm is late.
+    pub(super) fn may_still_read(&mut self, stood_still: bool) -> bool {
+        stood_still && !std::mem::replace(&mut self.had_time_to_read, true)
     }
 
     pub(super) fn set_alarm(&mut self, now: Instant, after: Duration) {
