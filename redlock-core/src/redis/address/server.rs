@@ -19,7 +19,7 @@ const PLACES: usize = 1 << 24;
 /// One server, with all that the crate has to know to connect to it. `Debug` and `Display` show the address only.
 #[derive(Clone)]
 pub(in crate::redis) struct Server {
-    info: ConnectionInfo,
+    info: Arc<ConnectionInfo>,
     pub(in crate::redis) config: Arc<AsyncConnectionConfig>,
     /// The user's own certificates, if there are any.
     #[cfg(feature = "tls")]
@@ -38,7 +38,7 @@ impl Server {
             .set_connection_timeout(None)
             .set_pipeline_buffer_size(PLACES);
         let server = Self {
-            info: info.set_redis_settings(settings).set_tcp_settings(tcp),
+            info: Arc::new(info.set_redis_settings(settings).set_tcp_settings(tcp)),
             config: Arc::new(config),
             #[cfg(feature = "tls")]
             tls: None,
@@ -74,7 +74,7 @@ impl Server {
             _ => ConnectionAddr::Tcp(name, port),
         };
         Some(Self {
-            info: self.info.clone().set_addr(address),
+            info: Arc::new(ConnectionInfo::clone(&self.info).set_addr(address)),
             ..self.clone()
         })
     }
@@ -102,11 +102,12 @@ impl Server {
     /// What the crate has to know to connect, with the certificates of the present files.
     #[cfg_attr(not(feature = "tls"), expect(clippy::unused_async))]
     pub(in crate::redis) async fn info(&self) -> RedisResult<ConnectionInfo> {
+        let info = ConnectionInfo::clone(&self.info);
         #[cfg(feature = "tls")]
         if self.is_tls() {
-            return with_present_files(self.info.clone(), self.tls.clone()).await;
+            return with_present_files(info, self.tls.clone()).await;
         }
-        Ok(self.info.clone())
+        Ok(info)
     }
 }
 
