@@ -107,9 +107,13 @@ pub struct TlsOptions {
     pub key: Option<PathBuf>,
 }
 
-/// Shows no value: it may be a key in place of the name of its file.
+/// Shows which options are given and not their values: a value may be a key in place of the name of its file.
 impl fmt::Debug for TlsOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TlsOptions").finish_non_exhaustive()
+        f.debug_struct("TlsOptions")
+            .field("ca", &self.ca.is_some())
+            .field("certificate", &self.certificate.is_some())
+            .field("key", &self.key.is_some())
+            .finish()
     }
 }
