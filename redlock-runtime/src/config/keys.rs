@@ -12,8 +12,9 @@ use crate::text::{Name, did_you_mean};
 const OF_THE_ATTRIBUTE: [&str; 6] = ["resource", "if_locked", "guard", "note", "name", "crate"];
 
 /// The keys of a pool, in `[pools.…]`.
-pub(super) const OF_A_POOL: [&str; 6] = [
+pub(super) const OF_A_POOL: [&str; 7] = [
     "url",
+    "password_file",
     "vetting",
     "trust_aof",
     "tls_ca",

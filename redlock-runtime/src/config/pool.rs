@@ -1,7 +1,7 @@
 //! Where a pool is, and its settings.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use redlock_core::error::Invalid;
 use redlock_core::redis::{RedisAddress, TlsOptions, Vetting};
@@ -33,11 +33,12 @@ fn is_of_a_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || ".-_".contains(c)
 }
 
-/// The vetting, AOF and TLS settings of one pool. `None` leaves a setting to the layer below.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// The settings of one pool beside its URL. `None` leaves a setting to the layer below.
+#[derive(Clone, Default, PartialEq, Eq)]
 pub(crate) struct PoolSettings {
     pub(crate) vetting: Option<Vetting>,
     pub(crate) trust_aof: Option<bool>,
+    pub(crate) password_file: Option<PathBuf>,
     pub(crate) tls: TlsOptions,
 }
 
@@ -50,6 +51,7 @@ impl PoolSettings {
         Self {
             vetting: self.vetting.or(below.vetting),
             trust_aof: self.trust_aof.or(below.trust_aof),
+            password_file: self.password_file.or(below.password_file),
             tls,
         }
     }
@@ -92,6 +94,17 @@ impl PoolAddress {
             Self::Memory(name) if options == TlsOptions::default() => Ok(Self::Memory(name)),
             Self::Memory(_) => Err(Invalid::new(
                 "`tls_ca`, `tls_cert` and `tls_key` are for rediss:// URLs; leave them out",
+            )),
+        }
+    }
+
+    /// This address, with the password in the file of a pool that has one. It is read now.
+    pub(crate) fn with_password_file(self, file: Option<&Path>) -> Result<Self, Invalid> {
+        match (self, file) {
+            (address, None) => Ok(address),
+            (Self::Redis(address), Some(file)) => address.with_password_file(file).map(Self::Redis),
+            (Self::Memory(_), Some(_)) => Err(Invalid::new(
+                "`password_file` is for the URL of a server; leave it out",
             )),
         }
     }
@@ -173,6 +186,21 @@ impl Config {
         self
     }
 
+    /// The file with the password of this pool's user. The file is read again at each connection, so a password may
+    /// rotate.
+    ///
+    /// ```
+    /// let config = redlock_runtime::Config::new()
+    ///     .pool("a", "redis://locker@10.0.0.1:6379")
+    ///     .password_file("a", "/run/secrets/redis");
+    /// ```
+    #[must_use]
+    pub fn password_file(mut self, pool: impl Into<String>, file: impl Into<PathBuf>) -> Self {
+        let settings = self.pool_settings.entry(pool.into()).or_default();
+        settings.password_file = Some(file.into());
+        self
+    }
+
     /// The PEM file with the CAs that may have issued the certificate of this pool's server, in the
     /// place of the system's. Like all TLS settings, it is for `rediss://` URLs.
     ///
@@ -206,6 +234,18 @@ impl Config {
         settings.tls.certificate = Some(certificate.into());
         settings.tls.key = Some(key.into());
         self
+    }
+}
+
+/// Shows no path: it may be the password in place of the name of its file.
+impl fmt::Debug for PoolSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PoolSettings")
+            .field("vetting", &self.vetting)
+            .field("trust_aof", &self.trust_aof)
+            .field("password_file", &self.password_file.is_some())
+            .field("tls", &self.tls)
+            .finish()
     }
 }
 

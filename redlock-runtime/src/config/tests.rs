@@ -251,7 +251,10 @@ fn an_unknown_variable_is_refused_with_what_was_meant() {
             "REDLOCK_POOLS_A_TRUST_AFO",
             "did you mean `REDLOCK_POOLS_A_TRUST_AOF`?",
         ),
-        ("REDLOCK_POOLS_A", "end in URL, VETTING, TRUST_AOF"),
+        (
+            "REDLOCK_POOLS_A",
+            "end in URL, PASSWORD_FILE, VETTING, TRUST_AOF",
+        ),
         (
             "REDLOCK_SITES_SHOP__CHARGE_RETRY_COUTN",
             "did you mean `REDLOCK_SITES_SHOP__CHARGE_RETRY_COUNT`?",

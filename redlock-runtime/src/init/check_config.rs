@@ -41,12 +41,12 @@ pub(crate) fn check_config(
                 Name(name),
             ));
         }
-        let tls = config
-            .pool_settings
-            .get(name)
-            .map(|settings| settings.tls.clone());
-        let address = url.address();
-        match address.and_then(|address| address.with_tls(tls.unwrap_or_default())) {
+        let settings = config.pool_settings.get(name).cloned().unwrap_or_default();
+        let address = url.address().and_then(|address| {
+            let address = address.with_tls(settings.tls)?;
+            address.with_password_file(settings.password_file.as_deref())
+        });
+        match address {
             Ok(address) => {
                 if let Some(other) = by_server.insert(address.server(), name) {
                     problems.push(cluster::same_node(other, name, &address.server()));

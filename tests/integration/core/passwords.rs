@@ -1,10 +1,14 @@
 //! Logins with users and passwords, and changes of them while the node runs.
 
+use std::sync::Arc;
+
 use redlock_core::error::AcquireError;
 use redlock_core::node::NodeStatus;
+use redlock_core::redis::RedisAddress;
+use redlock_core::{Node, NodeSet};
 use redlock_tests::{NodeOptions, RedisNode, eventually};
 
-use crate::core::fixture::{SOON, client, connect, once, until_voting};
+use crate::core::fixture::{IO, SOON, client, connect, once, patient, until_voting};
 
 #[tokio::test]
 async fn what_a_password_may_be_made_of_is_percent_encoded() {
@@ -101,4 +105,42 @@ async fn a_user_that_is_taken_away_under_a_lease_is_a_reason_and_comes_back() {
         node.get("r").map_or(Ok(()), |_| Err("still there".into()))
     })
     .await;
+}
+
+#[tokio::test]
+async fn a_password_in_a_file_is_read_again_at_each_connection() {
+    let node = RedisNode::start().await;
+    let file = node.dir().join("password");
+    let rotate = |password: &str| {
+        let rule = format!(">{password}");
+        let user = ["ACL", "SETUSER", "me", "reset", "on", &rule, "~*", "+@all"];
+        node.command(user);
+        std::fs::write(&file, format!("{password}\n")).unwrap();
+    };
+    let address = RedisAddress::parse(&format!("redis://me@{}", node.addr())).unwrap();
+    let missing = address.clone().with_password_file(&file).unwrap_err();
+    assert!(missing.to_string().contains("not found"), "{missing}");
+    rotate("first");
+    let address = address.with_password_file(&file).unwrap();
+    let me = Arc::new(redlock_core::RedisNode::start("a", address, patient(), &IO));
+    me.settled().await;
+    let set: NodeSet = [me as Arc<dyn Node>].into_iter().collect();
+    for (connections, password) in (2..).zip(["second", "third"]) {
+        client()
+            .acquire(&set, &once("r"))
+            .await
+            .unwrap()
+            .release()
+            .await;
+        rotate(password);
+        node.command(["CLIENT", "KILL", "USER", "me"]);
+        until_voting(&set[0], false).await;
+        until_voting(&set[0], true).await;
+    }
+    client()
+        .acquire(&set, &once("r"))
+        .await
+        .unwrap()
+        .release()
+        .await;
 }

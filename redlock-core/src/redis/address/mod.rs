@@ -1,9 +1,11 @@
 //! The address of a node and its login, from a URL.
 
+mod password;
 mod server;
 
 use std::fmt;
 #[cfg(feature = "tls")]
+use std::path::Path;
 use std::sync::Arc;
 
 use ::redis::{AsyncConnectionConfig, Client, IntoConnectionInfo as _};
@@ -123,13 +125,7 @@ impl RedisAddress {
         if options == TlsOptions::default() {
             return Ok(self);
         }
-        let servers: Vec<&mut Server> = match &mut self.target {
-            Target::Server(server) => vec![server],
-            #[cfg(feature = "sentinel")]
-            Target::Sentinel(it) => it.sentinels.iter_mut().chain([&mut it.of_master]).collect(),
-            #[cfg(feature = "cluster")]
-            Target::Cluster(seeds) => seeds.iter_mut().collect(),
-        };
+        let servers = self.servers();
         if !servers.iter().all(|server| server.is_tls()) {
             return Err(Invalid::new(
                 "`tls_ca`, `tls_cert` and `tls_key` are for TLS, and the URL is not; write \
@@ -144,6 +140,34 @@ impl RedisAddress {
             }
         }
         Ok(self)
+    }
+
+    /// The same address, with the password in a file, which is read again at each connection. Under sentinels it is the
+    /// master's.
+    ///
+    /// # Errors
+    /// [`Invalid`] with the file and its fault, never with its content.
+    pub fn with_password_file(mut self, path: &Path) -> Result<Self, Invalid> {
+        password::read(path)?;
+        let servers = match &mut self.target {
+            #[cfg(feature = "sentinel")]
+            Target::Sentinel(it) => vec![&mut it.of_master],
+            _ => self.servers(),
+        };
+        for server in servers {
+            server.password_file = Some(path.into());
+        }
+        Ok(self)
+    }
+
+    fn servers(&mut self) -> Vec<&mut Server> {
+        match &mut self.target {
+            Target::Server(server) => vec![server],
+            #[cfg(feature = "sentinel")]
+            Target::Sentinel(it) => it.sentinels.iter_mut().chain([&mut it.of_master]).collect(),
+            #[cfg(feature = "cluster")]
+            Target::Cluster(seeds) => seeds.iter_mut().collect(),
+        }
     }
 
     /// True for the address of a Redis Cluster.

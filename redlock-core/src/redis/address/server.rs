@@ -1,11 +1,15 @@
 //! One server and its login.
 
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 
 use ::redis::{
-    AsyncConnectionConfig, ConnectionAddr, ConnectionInfo, ProtocolVersion, RedisResult,
+    AsyncConnectionConfig, ConnectionAddr, ConnectionInfo, ErrorKind, ProtocolVersion, RedisError,
+    RedisResult,
 };
+
+use super::password;
 
 #[cfg(feature = "tls")]
 use crate::redis::tls::{Tls, with_present_files};
@@ -21,6 +25,8 @@ const PLACES: usize = 1 << 24;
 pub(in crate::redis) struct Server {
     info: Arc<ConnectionInfo>,
     pub(in crate::redis) config: Arc<AsyncConnectionConfig>,
+    /// Read at each connection.
+    pub(super) password_file: Option<Arc<Path>>,
     /// The user's own certificates, if there are any.
     #[cfg(feature = "tls")]
     pub(super) tls: Option<Arc<Tls>>,
@@ -40,6 +46,7 @@ impl Server {
         let server = Self {
             info: Arc::new(info.set_redis_settings(settings).set_tcp_settings(tcp)),
             config: Arc::new(config),
+            password_file: None,
             #[cfg(feature = "tls")]
             tls: None,
         };
@@ -95,14 +102,22 @@ impl Server {
     /// The user who logs in.
     pub(in crate::redis) fn user(&self) -> &str {
         let settings = self.info.redis_settings();
-        let user = settings.password().and(settings.username());
+        let has_password = settings.password().is_some() || self.password_file.is_some();
+        let user = settings.username().filter(|_| has_password);
         user.unwrap_or("default")
     }
 
-    /// What the crate has to know to connect, with the certificates of the present files.
+    /// What the crate has to know to connect, with the password and the certificates of the present files.
     #[cfg_attr(not(feature = "tls"), expect(clippy::unused_async))]
     pub(in crate::redis) async fn info(&self) -> RedisResult<ConnectionInfo> {
-        let info = ConnectionInfo::clone(&self.info);
+        let mut info = ConnectionInfo::clone(&self.info);
+        if let Some(path) = &self.password_file {
+            let password = password::read(path).map_err(|invalid| {
+                RedisError::from((ErrorKind::InvalidClientConfig, "", invalid.to_string()))
+            })?;
+            let settings = info.redis_settings().clone().set_password(password);
+            info = info.set_redis_settings(settings);
+        }
         #[cfg(feature = "tls")]
         if self.is_tls() {
             return with_present_files(info, self.tls.clone()).await;

@@ -150,6 +150,9 @@ fn set_of_pool(file: &mut File, pool: String, key: &str, value: &str) -> Result<
             file.pools
                 .insert(pool, Pool::at(PoolSource::Url(value.into())));
         }
+        "password_file" => {
+            file.pool_settings.entry(pool).or_default().password_file = Some(value.into());
+        }
         "vetting" => {
             let choices = [("refuse", Vetting::Refuse), ("warn", Vetting::Warn)];
             let vetting = one_of(value, &choices)?;

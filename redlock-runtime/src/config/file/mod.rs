@@ -48,6 +48,8 @@ pub(super) struct Pool {
     #[serde(default)]
     pub(super) url: Option<PoolSource>,
     #[serde(default)]
+    pub(super) password_file: Option<PathBuf>,
+    #[serde(default)]
     pub(super) vetting: Option<Vets>,
     #[serde(default)]
     pub(super) trust_aof: Option<bool>,
@@ -64,6 +66,7 @@ impl Pool {
     pub(super) fn at(url: PoolSource) -> Self {
         Self {
             url: Some(url),
+            password_file: None,
             vetting: None,
             trust_aof: None,
             tls_ca: None,
@@ -175,6 +178,7 @@ impl File {
             let mut own = PoolSettings {
                 vetting: pool.vetting.map(Vetting::from),
                 trust_aof: pool.trust_aof,
+                password_file: pool.password_file,
                 ..PoolSettings::default()
             };
             own.tls.ca = pool.tls_ca;
