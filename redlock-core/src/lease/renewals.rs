@@ -90,11 +90,6 @@ impl Lease {
 }
 
 impl Renewals {
-    #[cfg(test)]
-    pub(crate) fn is_empty(&self) -> bool {
-        self.state.lock().leases.is_empty()
-    }
-
     fn add(leases: &Arc<Leases>, entry: RenewedLease) -> RenewalId {
         let renewals = &leases.renewals;
         let (id, is_first, is_sooner) = {

@@ -193,14 +193,6 @@ impl MemoryNode {
         self.change(|store, _| store.take(key));
     }
 
-    /// The number of watches that are wanted.
-    #[cfg(test)]
-    pub(crate) fn watches(&self) -> usize {
-        let state = self.shared.state.lock();
-        let wanted = state.watches.iter().filter(|watch| watch.is_wanted());
-        wanted.count()
-    }
-
     /// Serves `call` and returns the answer. For simulations that deliver requests and answers
     /// themselves. Needs the feature `testing`.
     #[cfg(feature = "testing")]

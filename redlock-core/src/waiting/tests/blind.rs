@@ -2,8 +2,6 @@
 
 use std::sync::atomic::AtomicU32;
 
-use super::one_node_less::ABSENCES;
-use super::slow_nodes::{Slow, serve};
 use super::*;
 use crate::node::watch::Watch;
 use crate::node::{Call, Effect, NodeStatus, Reply};
@@ -41,24 +39,6 @@ pub(crate) fn waits_for(time: Duration, scene: &Scene, acquiring: &mut Acquiring
     assert!(is_waiting(acquiring));
 }
 
-fn slow(scene: &Scene) -> (Vec<Arc<Slow>>, NodeSet) {
-    let slow: Vec<_> = scene.nodes.iter().map(Slow::over).collect();
-    let set = slow.iter().map(|node| Arc::clone(node) as Arc<dyn Node>);
-    let set = set.collect();
-    (slow, set)
-}
-
-#[test]
-fn nodes_that_answered_nothing_in_time_are_asked_again_soon() {
-    let scene = Scene::new();
-    scene.nodes.iter().for_each(MemoryNode::hang);
-    let mut waits = scene.acquire(&patient());
-    waits_for(MS * 100, &scene, &mut waits);
-    scene.nodes.iter().for_each(MemoryNode::restore);
-    drop(acquired_within(SOON, &scene, &mut waits));
-    assert!(scene.is_free());
-}
-
 #[test]
 fn a_majority_that_failed_is_asked_again_soon() {
     for is_held in [false, true] {
@@ -83,34 +63,6 @@ fn a_majority_that_failed_is_asked_again_soon() {
     }
 }
 
-/// A release wakes the caller, and then nodes fail in the attempt.
-#[test]
-fn nodes_that_fail_behind_a_wake_up_are_asked_again_soon() {
-    for trouble in [MemoryNode::hang, MemoryNode::cut] {
-        let scene = Scene::new();
-        let (slow, set) = slow(&scene);
-        scene.hold_elsewhere();
-        let mut waits = scene.acquire_on(&set, &patient());
-        waits_for(SECOND * 30, &scene, &mut waits);
-        for node in &slow[1..] {
-            node.hesitate();
-        }
-        scene.free_elsewhere();
-        // The attempt fails, and its release waits with it.
-        assert!(is_waiting(&mut waits));
-        scene.nodes[1..].iter().for_each(trouble);
-        serve(&slow);
-        scene.clock.advance(MS * 50);
-        assert!(is_waiting(&mut waits));
-        for node in &slow[1..] {
-            node.answer_at_once();
-        }
-        serve(&slow);
-        scene.nodes[1..].iter().for_each(MemoryNode::restore);
-        drop(acquired_within(SOON, &scene, &mut waits));
-    }
-}
-
 /// The node that failed in the attempt has no watch. It comes back, and another one goes.
 #[test]
 fn a_minority_that_failed_is_asked_again_once_another_node_is_missing() {
@@ -123,28 +75,6 @@ fn a_minority_that_failed_is_asked_again_once_another_node_is_missing() {
     scene.nodes[0].cut();
     scene.free_elsewhere();
     drop(acquired_within(SOON, &scene, &mut waits));
-}
-
-/// Its watch counts from its vote on, so no look is needed.
-#[test]
-fn a_node_that_answered_late_tells_of_the_release() {
-    for absence in ABSENCES {
-        let scene = Scene::new();
-        let (slow, set) = super::one_node_less::without_the_third(&scene, absence);
-        let mut waits = scene.acquire_on(&set, &patient());
-        assert!(is_waiting(&mut waits));
-        serve(&slow[..1]);
-        assert!(is_waiting(&mut waits));
-        // The vote comes when the attempt's time is over.
-        scene.clock.advance(MS * 200);
-        assert!(is_waiting(&mut waits));
-        for node in &slow {
-            node.answer_at_once();
-        }
-        serve(&slow[..2]);
-        scene.free_elsewhere();
-        drop(acquired(&mut waits));
-    }
 }
 
 /// A node whose server tells of no keys: it drops watches, as a node does that was refused.

@@ -1,16 +1,12 @@
 //! Lines over in-process nodes, which answer at once, with every future polled by hand.
 
 pub(crate) mod blind;
+mod breaks;
 mod clock_jump;
-mod handing_over;
-mod late_grants;
-mod one_node_less;
 mod outage;
 mod panicking_nodes;
-mod put_back;
 mod refusals;
 mod sharing;
-mod slow_nodes;
 mod standing;
 mod taking_turns;
 
@@ -27,11 +23,9 @@ pub(crate) use crate::error::{AcquireError, LeaseEnd};
 pub(crate) use crate::lease::Lease;
 pub(crate) use crate::lease::release::Released;
 pub(crate) use crate::memory::MemoryNode;
-pub(crate) use crate::model::limits::{Renewal, RetryLimit};
+pub(crate) use crate::model::limits::RetryLimit;
 pub(crate) use crate::node::{Node, NodeSet, Remaining};
 pub(crate) use crate::request::Request;
-
-use super::handover::Handover;
 
 pub(crate) const TTL: Duration = Duration::from_secs(10);
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
@@ -103,6 +97,12 @@ impl Scene {
     /// The lease of a caller who gets it at once.
     pub(crate) fn acquired(&self, request: &Request) -> Lease {
         acquired(&mut self.acquire(request))
+    }
+
+    /// Has the nodes serve what they were asked while they hung, and hang again.
+    pub(crate) fn serve(&self) {
+        self.nodes.iter().for_each(MemoryNode::restore);
+        self.nodes.iter().for_each(MemoryNode::hang);
     }
 
     /// What is under `r` on each of the nodes.

@@ -44,18 +44,6 @@ fn a_caller_and_the_line_behind_it_end_after_their_retries_if_no_majority_answer
     }
 }
 
-#[test]
-fn a_caller_that_waits_for_ever_outlasts_an_outage() {
-    let scene = Scene::new();
-    scene.nodes.iter().for_each(MemoryNode::cut);
-    let mut callers = vec![scene.acquire(&waiting()), scene.acquire(&waiting())];
-    assert!(pass(&scene, &mut callers, SECOND * 60).is_empty());
-    assert_eq!(callers.len(), 2);
-    scene.nodes.iter().for_each(MemoryNode::restore);
-    assert!(pass(&scene, &mut callers, SECOND).is_empty());
-    assert_eq!(callers.len(), 0, "each had its turn");
-}
-
 /// Only attempts in a row count, also for a caller in line.
 #[test]
 fn outages_that_pass_do_not_end_the_wait_for_a_holder() {

@@ -5,53 +5,6 @@ use std::pin::pin;
 use super::*;
 use crate::env::tasks::by_hand;
 
-/// In-process nodes answer a break's questions at once, so what shows of it is what another client
-/// does before the next one is polled.
-#[test]
-fn after_so_many_hand_overs_others_have_their_turn() {
-    let most = 3;
-    let scene = Scene::with(|settings| settings.handover.most = most);
-    let request = waiting();
-    let mut holder = scene.acquired(&request);
-    for _ in 0..most {
-        let mut next = scene.acquire(&request);
-        assert!(is_waiting(&mut next));
-        assert_eq!(released(holder), Released::HandedOver);
-        holder = acquired(&mut next);
-    }
-    let mut next = scene.acquire(&request);
-    assert!(is_waiting(&mut next));
-    assert_eq!(released(holder), Released::Confirmed);
-    assert!(scene.is_free());
-    scene.hold_elsewhere();
-    assert!(is_waiting(&mut next), "one of them was there");
-    scene.free_elsewhere();
-    let holder = acquired(&mut next);
-    // And so on.
-    let mut next = scene.acquire(&request);
-    assert!(is_waiting(&mut next));
-    assert_eq!(released(holder), Released::HandedOver);
-    drop(next);
-}
-
-#[test]
-fn after_so_much_time_others_have_their_turn() {
-    let scene = Scene::new();
-    let request = waiting();
-    let holder = scene.acquired(&request);
-    let mut next = scene.acquire(&request);
-    assert!(is_waiting(&mut next));
-    scene.clock.advance(MS * 49);
-    assert_eq!(released(holder), Released::HandedOver);
-    let holder = acquired(&mut next);
-    let mut next = scene.acquire(&request);
-    assert!(is_waiting(&mut next));
-    scene.clock.advance(MS);
-    assert_eq!(released(holder), Released::Confirmed);
-    assert!(scene.is_free());
-    drop(acquired(&mut next));
-}
-
 #[test]
 fn a_place_that_was_kept_for_a_moment_is_forgotten() {
     let scene = Scene::new();

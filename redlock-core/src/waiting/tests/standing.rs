@@ -4,92 +4,15 @@ use super::*;
 use crate::model::token::LONGEST;
 
 #[test]
-fn callers_get_the_lock_in_the_order_in_which_they_came() {
-    let scene = Scene::new();
-    let request = waiting();
-    let first = scene.acquired(&request);
-    let mut line: Vec<_> = (0..5).map(|_| scene.acquire(&request)).collect();
-    assert!(line.iter_mut().all(is_waiting));
-    let mut holder = first;
-    for next in 0..line.len() {
-        assert_eq!(released(holder), Released::HandedOver);
-        for later in &mut line[next + 1..] {
-            assert!(is_waiting(later), "it is not its turn");
-        }
-        holder = acquired(&mut line[next]);
-    }
-    assert_eq!(released(holder), Released::Confirmed);
-    assert!(scene.is_free());
-    assert_eq!(scene.client.shared.lines.known(), 0, "forgotten");
-}
-
-#[test]
-fn a_node_timeout_without_an_end_is_one() {
-    let scene = Scene::with(|settings| settings.node_timeout = Duration::MAX);
-    let holder = scene.acquired(&waiting());
-    let mut next = scene.acquire(&waiting());
-    assert!(is_waiting(&mut next));
-    refused(&mut scene.acquire(&once()));
-    released(holder);
-    released(acquired(&mut next));
-    scene.hold_elsewhere();
-    assert!(is_waiting(&mut scene.acquire(&waiting())));
-    let mut request = once();
-    request.retry.limit = RetryLimit::Wait(SECOND);
-    let mut acquiring = scene.acquire(&request);
-    assert!(is_waiting(&mut acquiring));
-    scene.clock.advance(SECOND);
-    refused(&mut acquiring);
-}
-
-#[test]
-fn one_who_is_cancelled_in_line_leaves_at_once() {
-    let scene = Scene::new();
-    let request = waiting();
-    let holder = scene.acquired(&request);
-    let mut first = scene.acquire(&request);
-    let mut second = scene.acquire(&request);
-    assert!(is_waiting(&mut first) && is_waiting(&mut second));
-    drop(first);
-    released(holder);
-    drop(acquired(&mut second));
-    assert_eq!(scene.client.shared.lines.known(), 0);
-    assert!(scene.is_free());
-}
-
-#[test]
-fn one_who_is_cancelled_when_its_turn_has_come_passes_it_on() {
-    for is_fenced in [false, true] {
-        let scene = Scene::new();
-        let request = waiting();
-        let mut other = waiting();
-        other.fencing = is_fenced;
-        let holder = scene.acquired(&request);
-        let mut first = scene.acquire(&other);
-        let mut second = scene.acquire(&other);
-        assert!(is_waiting(&mut first) && is_waiting(&mut second));
-        assert_eq!(released(holder), Released::HandedOver);
-        drop(first);
-        drop(acquired(&mut second));
-        assert!(scene.is_free());
-
-        let holder = scene.acquired(&request);
-        let mut only = scene.acquire(&other);
-        assert!(is_waiting(&mut only));
-        assert_eq!(released(holder), Released::HandedOver);
-        drop(only);
-        assert!(scene.is_free(), "the release that was left to it");
-        assert_eq!(scene.client.shared.lines.known(), 0);
-    }
-}
-
-#[test]
 fn one_who_tries_once_hears_at_once_who_has_the_lock() {
     let scene = Scene::new();
     let request = once();
     let holder = scene.acquired(&request);
+    // A lease that was extended keeps the turn for as long.
+    scene.clock.advance(TTL / 2);
+    assert!(poll(&mut Box::pin(holder.extend(TTL))).is_ready());
     scene.nodes.iter().for_each(MemoryNode::cut);
-    scene.clock.advance(SECOND);
+    scene.clock.advance(TTL / 4 * 3);
     let AcquireError::Contended(contended) = refused(&mut scene.acquire(&request)) else {
         panic!("nobody has to be asked");
     };
@@ -153,54 +76,6 @@ fn of_a_large_value_of_somebody_elses_no_more_is_kept_than_names_an_owner_and_th
 }
 
 #[test]
-fn one_who_pauses_and_is_not_polled_loses_its_turn() {
-    let scene = Scene::new();
-    let patient = waiting();
-    scene.hold_elsewhere();
-    let mut head = scene.acquire(&patient);
-    let mut next = scene.acquire(&patient);
-    assert!(is_waiting(&mut head) && is_waiting(&mut next));
-    scene.free_elsewhere();
-    // A pause is 100 to 200 ms long, and four node timeouts are 200 ms.
-    scene.clock.advance(MS * 299);
-    assert!(
-        is_waiting(&mut next),
-        "the other one has a moment to ask the nodes"
-    );
-    scene.clock.advance(MS * 101);
-    let lease = acquired(&mut next);
-    // It stands in line again, where it wants no reports of the nodes.
-    assert_eq!(scene.nodes[0].watches(), 1);
-    assert!(is_waiting(&mut head));
-    assert_eq!(scene.nodes[0].watches(), 0);
-    released(lease);
-    scene.clock.advance(MS * 10);
-    drop(acquired(&mut head));
-    assert!(scene.is_free());
-}
-
-#[test]
-fn a_turn_that_was_given_to_one_who_is_not_polled_goes_to_the_next() {
-    let scene = Scene::new();
-    let request = waiting();
-    let holder = scene.acquired(&request);
-    let mut sleeper = scene.acquire(&request);
-    let mut next = scene.acquire(&request);
-    assert!(is_waiting(&mut sleeper) && is_waiting(&mut next));
-    assert_eq!(released(holder), Released::HandedOver);
-    scene.clock.advance(MS * 249);
-    assert!(is_waiting(&mut next));
-    scene.clock.advance(MS);
-    // With what is on the nodes.
-    let lease = acquired(&mut next);
-    assert!(is_waiting(&mut sleeper));
-    released(lease);
-    scene.clock.advance(MS * 10);
-    drop(acquired(&mut sleeper));
-    assert!(scene.is_free());
-}
-
-#[test]
 fn a_lease_that_ends_unreleased_is_nobodys_turn() {
     let scene = Scene::new();
     let request = waiting();
@@ -215,26 +90,6 @@ fn a_lease_that_ends_unreleased_is_nobodys_turn() {
     assert_eq!(scene.values(), token);
     drop(next);
     assert!(scene.is_free());
-}
-
-#[test]
-fn a_lease_that_was_extended_keeps_the_turn_for_as_long() {
-    let scene = Scene::new();
-    let request = waiting();
-    let lease = scene.acquired(&request);
-    let mut next = scene.acquire(&request);
-    assert!(is_waiting(&mut next));
-    scene.clock.advance(TTL / 2);
-    assert!(poll(&mut Box::pin(lease.extend(TTL))).is_ready());
-    scene.clock.advance(TTL / 4 * 3);
-    assert!(is_waiting(&mut next));
-    let AcquireError::Contended(contended) = refused(&mut scene.acquire(&once())) else {
-        panic!("it is held");
-    };
-    assert_eq!(
-        contended.holding.remaining(),
-        Remaining::Expires(lease.validity())
-    );
 }
 
 #[test]
@@ -301,4 +156,42 @@ fn the_same_nodes_in_another_order_are_the_same_line() {
         panic!("it is held");
     };
     assert_eq!(known.attempts, 0, "nobody was asked");
+}
+
+#[test]
+fn a_silent_majority_is_waited_for_for_the_node_timeout_and_no_longer_than_a_quarter_of_the_ttl() {
+    for (ttl, limit) in [(TTL, MS * 50), (MS * 100, MS * 25)] {
+        let scene = Scene::new();
+        scene.nodes[1..].iter().for_each(MemoryNode::hang);
+        let mut acquiring = scene.acquire(&once().ttl(ttl));
+        assert!(is_waiting(&mut acquiring));
+        scene.clock.advance(limit.saturating_sub(MS));
+        assert!(is_waiting(&mut acquiring));
+        scene.clock.advance(MS);
+        let error = refused(&mut acquiring);
+        assert!(matches!(error, AcquireError::Unavailable(_)), "{error}");
+    }
+}
+
+#[test]
+fn what_was_extended_or_has_another_drift_is_not_taken_over_as_it_is() {
+    let mut other_drift = waiting();
+    other_drift.clock_drift_factor = 0.02;
+    for (next, is_extended) in [(waiting(), false), (waiting(), true), (other_drift, false)] {
+        let scene = Scene::new();
+        let lease = scene.acquired(&waiting());
+        let token = lease.token_id().to_owned();
+        if is_extended {
+            assert!(poll(&mut Box::pin(lease.extend(TTL * 3))).is_ready());
+        }
+        let drift = next.clock_drift_factor;
+        let is_alike = !is_extended && drift.to_bits() == waiting().clock_drift_factor.to_bits();
+        let mut next = scene.acquire(&next);
+        assert!(is_waiting(&mut next));
+        assert_eq!(released(lease), Released::HandedOver);
+        let next = acquired(&mut next);
+        assert_eq!(next.token_id() == token, is_alike);
+        assert_eq!(next.validity() + TTL.mul_f64(drift) + MS * 2, TTL);
+        assert_eq!(scene.nodes[0].remaining(b"r"), Some(TTL), "its own");
+    }
 }

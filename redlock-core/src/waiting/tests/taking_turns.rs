@@ -79,13 +79,9 @@ impl Node for Told {
     }
 }
 
-fn behind_a_run_of_hand_overs() -> (Scene, Arc<Shared>, Acquiring) {
-    behind_a_run_of_hand_overs_of("r")
-}
-
 /// One who waits for `resource`, `r` among it, behind a series of hand-overs that has just ended, knowing
 /// `a` and `b`, who want `r`; `a` has come meanwhile.
-fn behind_a_run_of_hand_overs_of(resource: impl Into<Resource>) -> (Scene, Arc<Shared>, Acquiring) {
+fn behind_a_run_of_hand_overs(resource: impl Into<Resource>) -> (Scene, Arc<Shared>, Acquiring) {
     let scene = Scene::new();
     let shared = Arc::new(Shared {
         nodes: scene.nodes.clone(),
@@ -122,7 +118,7 @@ fn behind_a_run_of_hand_overs_of(resource: impl Into<Resource>) -> (Scene, Arc<S
 
 #[test]
 fn one_that_had_it_longer_ago_comes_first_and_then_nobody_is_asked_for() {
-    let (_scene, shared, mut next) = behind_a_run_of_hand_overs();
+    let (_scene, shared, mut next) = behind_a_run_of_hand_overs("r");
     shared.free();
     shared.comes("b/1");
     assert!(is_waiting(&mut next));
@@ -133,24 +129,19 @@ fn one_that_had_it_longer_ago_comes_first_and_then_nobody_is_asked_for() {
 }
 
 #[test]
-fn one_that_has_any_of_several_names_has_come() {
-    let (_scene, shared, mut next) = behind_a_run_of_hand_overs_of(["a", "r", "s"]);
-    shared.free();
-    drop(acquired(&mut next));
-}
-
-#[test]
-fn one_that_does_not_come_is_waited_for_for_a_moment_and_then_forgotten() {
-    let (_scene, shared, mut next) = behind_a_run_of_hand_overs();
-    shared.free();
-    let lease = acquired(&mut next);
-    assert_eq!(shared.asked(), ["PTTL", "PTTL", "PTTL", "SET"]);
-    drop(lease);
+fn one_that_has_any_of_several_names_is_waited_for_for_a_moment_and_then_forgotten() {
+    for resource in [Resource::from("r"), Resource::all(["a", "r", "s"])] {
+        let (_scene, shared, mut next) = behind_a_run_of_hand_overs(resource);
+        shared.free();
+        let lease = acquired(&mut next);
+        assert_eq!(shared.asked(), ["PTTL", "PTTL", "PTTL", "SET"]);
+        drop(lease);
+    }
 }
 
 #[test]
 fn what_a_caller_has_waited_for_is_not_put_off_by_turns() {
-    let (scene, shared, mut next) = behind_a_run_of_hand_overs();
+    let (scene, shared, mut next) = behind_a_run_of_hand_overs("r");
     scene.clock.advance(SECOND);
     shared.free();
     drop(acquired(&mut next));

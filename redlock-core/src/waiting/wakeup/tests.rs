@@ -7,10 +7,7 @@ use std::time::Duration;
 use super::*;
 use crate::MemoryNode;
 use crate::env::still_clock::still_clock;
-use crate::node::{
-    Call, Holding, Node, NodeError, NodeErrorKind, NodeStatus, Reply, Vote, VoteReceiver as _,
-};
-use crate::quorum::round::Goal;
+use crate::node::{Call, Node, NodeStatus, Reply};
 
 /// Says what the test says.
 #[derive(Default)]
@@ -105,113 +102,34 @@ fn key() -> Resource {
 }
 
 #[test]
-fn a_majority_that_is_free_wakes_and_fewer_do_not() {
-    let (_, clock) = still_clock();
-    let (tellers, nodes) = tellers(5);
-    let watch = QuorumWatch::begin(&clock, &nodes, &key(), ALL);
-    let mut waiter = Waiter::of(&watch);
-    for teller in &tellers[..2] {
-        teller.say(KeyReport::Free);
-        teller.say(KeyReport::Free);
+fn the_lock_is_free_once_a_majority_of_the_configured_nodes_holds_no_key() {
+    use KeyReport::{Free, Held, Unknown};
+    let taken = held(1000);
+    let never = Held(Remaining::Never);
+    for (seats, reports, is_free) in [
+        (ALL, &[(0, Free), (0, Free), (1, Free)][..], false),
+        (ALL, &[(0, Free), (1, Free), (4, Free)], true),
+        (ALL, &[(0, Free), (0, taken), (1, Free), (2, Free)], false),
+        (ALL, &[(0, Free), (0, Unknown), (1, Free), (2, Free)], false),
+        (ALL, &[(0, never), (1, Free), (2, Free)], false),
+        // Other seats do not count.
+        (0b00111, &[(0, Free), (1, Free), (3, Free)], false),
+        (0b00111, &[(0, Free), (1, Free), (2, Free)], true),
+    ] {
+        let (_, clock) = still_clock();
+        let (tellers, nodes) = tellers(5);
+        let watch = QuorumWatch::begin(&clock, &nodes, &key(), seats);
+        let mut waiter = Waiter::of(&watch);
+        for (seat, report) in reports {
+            assert!(!waiter.is_done(), "{reports:?}");
+            tellers[*seat].say(*report);
+        }
+        assert_eq!(waiter.is_done(), is_free, "{reports:?}");
+        let mut late = Box::pin(watch.free());
+        let mut context = Context::from_waker(Waker::noop());
+        assert_eq!(late.as_mut().poll(&mut context).is_ready(), is_free);
+        assert!(!is_free || waiter.was_woken());
     }
-    assert!(!waiter.was_woken() && !waiter.is_done());
-    tellers[4].say(KeyReport::Free);
-    assert!(waiter.was_woken() && waiter.is_done());
-}
-
-#[test]
-fn what_was_free_before_anybody_waited_counts() {
-    let (_, clock) = still_clock();
-    let (tellers, nodes) = tellers(1);
-    let watch = QuorumWatch::begin(&clock, &nodes, &key(), ALL);
-    tellers[0].say(KeyReport::Free);
-    let mut free = Box::pin(watch.free());
-    let mut context = Context::from_waker(Waker::noop());
-    assert!(free.as_mut().poll(&mut context).is_ready());
-}
-
-#[test]
-fn a_key_that_is_taken_again_is_not_free() {
-    let (_, clock) = still_clock();
-    let (tellers, nodes) = tellers(3);
-    let watch = QuorumWatch::begin(&clock, &nodes, &key(), ALL);
-    let mut waiter = Waiter::of(&watch);
-    tellers[0].say(KeyReport::Free);
-    tellers[0].say(held(1000));
-    tellers[1].say(KeyReport::Free);
-    assert!(!waiter.is_done());
-}
-
-#[test]
-fn it_is_the_majority_of_the_configured_nodes_and_other_seats_do_not_count() {
-    let (_, clock) = still_clock();
-    let (tellers, nodes) = tellers(5);
-    let watch = QuorumWatch::begin(&clock, &nodes, &key(), 0b01110);
-    let asked = |teller: &Arc<Teller>| teller.0.lock().len();
-    assert_eq!(
-        tellers.iter().map(asked).collect::<Vec<_>>(),
-        [0, 1, 1, 1, 0]
-    );
-    let mut waiter = Waiter::of(&watch);
-    tellers[1].say(KeyReport::Free);
-    tellers[2].say(KeyReport::Free);
-    assert!(!waiter.is_done());
-    tellers[3].say(KeyReport::Free);
-    assert!(waiter.is_done());
-}
-
-/// The votes of an attempt; node 0 refused it.
-fn refused(nodes: usize) -> Arc<Round> {
-    let refusal = Round::new(nodes, Goal::Majority);
-    refusal.vote(0, Vote::Held(Holding::default()));
-    refusal
-}
-
-fn failed() -> Vote {
-    Vote::Failed(NodeError::unsent(NodeErrorKind::NotConnected, "dead"))
-}
-
-#[test]
-fn a_node_that_has_still_to_vote_is_watched_and_counts_once_it_has() {
-    let (_, clock) = still_clock();
-    let (tellers, nodes) = tellers(3);
-    let refusal = refused(3);
-    refusal.vote(2, failed());
-    let watch = QuorumWatch::behind(&clock, &nodes, &key(), &refusal);
-    assert!(tellers[2].0.lock().is_empty(), "it is dead");
-    let mut waiter = Waiter::of(&watch);
-    tellers[0].say(KeyReport::Free);
-    tellers[1].say(KeyReport::Free);
-    assert!(!waiter.is_done(), "it may not vote");
-    refusal.vote(1, Vote::Held(Holding::default()));
-    assert!(waiter.was_woken() && waiter.is_done());
-}
-
-#[test]
-fn a_node_that_failed_behind_the_refusal_does_not_count_and_another_makes_up_for_it() {
-    let (_, clock) = still_clock();
-    let (tellers, nodes) = tellers(3);
-    let refusal = refused(3);
-    let watch = QuorumWatch::behind(&clock, &nodes, &key(), &refusal);
-    let mut waiter = Waiter::of(&watch);
-    refusal.vote(1, failed());
-    tellers[0].say(KeyReport::Free);
-    tellers[1].say(KeyReport::Free);
-    assert!(!waiter.is_done());
-    tellers[2].say(KeyReport::Free);
-    refusal.vote(2, Vote::GRANTED);
-    assert!(waiter.was_woken() && waiter.is_done());
-}
-
-#[test]
-fn a_watch_that_is_dropped_keeps_no_waker_at_the_votes() {
-    let (_, clock) = still_clock();
-    let (_tellers, nodes) = tellers(3);
-    let refusal = refused(3);
-    let watch = QuorumWatch::behind(&clock, &nodes, &key(), &refusal);
-    let woken = Arc::clone(&Waiter::of(&watch).woken);
-    drop(watch);
-    assert_eq!(Arc::strong_count(&woken), 1);
 }
 
 #[test]
@@ -257,21 +175,6 @@ fn an_extension_moves_the_moment_without_waking_anybody() {
 }
 
 #[test]
-fn a_key_that_never_expires_is_waited_for_until_it_is_deleted() {
-    let (still, clock) = still_clock();
-    let (tellers, nodes) = tellers(1);
-    let watch = QuorumWatch::begin(&clock, &nodes, &key(), ALL);
-    let mut waiter = Waiter::of(&watch);
-    for remaining in [Remaining::Never, Remaining::Unknown, Remaining::NotALock] {
-        tellers[0].say(KeyReport::Held(remaining));
-        still.advance(Duration::from_secs(1_000_000));
-        assert!(!waiter.is_done());
-    }
-    tellers[0].say(KeyReport::Free);
-    assert!(waiter.is_done());
-}
-
-#[test]
 fn a_node_that_goes_blind_is_free_no_more_and_the_expiry_that_it_named_stands() {
     let (still, clock) = still_clock();
     let (tellers, nodes) = tellers(3);
@@ -303,34 +206,6 @@ fn a_watch_that_is_dropped_wants_nothing_and_keeps_no_waker() {
     tellers[0].say(KeyReport::Free);
 }
 
-#[test]
-fn a_node_that_cannot_watch_is_blind() {
-    struct Plain;
-    impl Node for Plain {
-        fn name(&self) -> &'static str {
-            "plain"
-        }
-
-        fn submit(&self, _call: Arc<Call>, reply: Reply) {
-            drop(reply);
-        }
-
-        fn drained(&self) -> bool {
-            true
-        }
-
-        fn status(&self) -> NodeStatus {
-            NodeStatus::Voting
-        }
-    }
-    let (still, clock) = still_clock();
-    let nodes: NodeSet = Arc::new([Arc::new(Plain) as Arc<dyn Node>]);
-    let watch = QuorumWatch::begin(&clock, &nodes, &key(), ALL);
-    let mut waiter = Waiter::of(&watch);
-    still.advance(Duration::from_secs(1_000_000));
-    assert!(!waiter.is_done());
-}
-
 fn in_memory(n: usize, clock: &Arc<dyn Clock>) -> (Vec<MemoryNode>, NodeSet) {
     let nodes: Vec<_> = (0..n)
         .map(|_| MemoryNode::new("m", Arc::clone(clock)))
@@ -356,33 +231,6 @@ fn an_in_process_node_tells_of_releases_and_extensions() {
     still.advance(TTL);
     assert!(!waiter.is_done(), "and lives longer");
     nodes[0].delete(b"b");
-    assert!(waiter.was_woken() && waiter.is_done());
-}
-
-#[test]
-fn an_in_process_node_tells_of_expiries() {
-    let (still, clock) = still_clock();
-    let (nodes, set) = in_memory(3, &clock);
-    for node in &nodes {
-        node.put(b"r", b"x", TTL);
-    }
-    let watch = QuorumWatch::begin(&clock, &set, &key(), ALL);
-    let mut waiter = Waiter::of(&watch);
-    still.advance(TTL);
-    assert!(waiter.was_woken() && waiter.is_done());
-}
-
-#[test]
-fn an_in_process_node_that_is_cut_off_is_blind_until_it_is_restored() {
-    let (_, clock) = still_clock();
-    let (nodes, set) = in_memory(1, &clock);
-    nodes[0].put(b"r", b"x", TTL);
-    nodes[0].cut();
-    let watch = QuorumWatch::begin(&clock, &set, &key(), ALL);
-    let mut waiter = Waiter::of(&watch);
-    nodes[0].delete(b"r");
-    assert!(!waiter.is_done());
-    nodes[0].restore();
     assert!(waiter.was_woken() && waiter.is_done());
 }
 

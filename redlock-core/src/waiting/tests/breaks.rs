@@ -1,0 +1,110 @@
+//! Breaks for other processes, and the wakers of those who wait behind them.
+
+use super::*;
+
+/// Somebody who tries once comes while the head takes its break, in which another process comes.
+#[test]
+fn one_who_tries_once_behind_a_break_hears_who_has_the_lock() {
+    let scene = Scene::new();
+    let holder = scene.acquired(&waiting());
+    scene.clock.advance(MS * 60);
+    drop(holder);
+    scene.nodes.iter().for_each(MemoryNode::hang);
+    let mut patient = waiting();
+    patient.retry.delay = SECOND;
+    let mut head = scene.acquire(&patient);
+    assert!(is_waiting(&mut head));
+    let mut tries = scene.acquire(&once());
+    let is_woken = Arc::new(Flag(false.into()));
+    let waker = Waker::from(Arc::clone(&is_woken));
+    let polled = tries.as_mut().poll(&mut Context::from_waker(&waker));
+    assert!(polled.is_pending());
+    scene.hold_elsewhere();
+    scene.serve();
+    assert!(is_waiting(&mut head));
+    assert!(is_woken.0.load(std::sync::atomic::Ordering::Relaxed));
+    let refusal = refused(&mut tries);
+    assert!(matches!(refusal, AcquireError::Contended(_)), "{refusal}");
+}
+
+/// A caller who goes in the middle of its break has not spared the one behind it the rest.
+#[test]
+fn a_break_is_not_over_because_the_one_who_took_it_has_gone() {
+    let scene = Scene::with(|settings| settings.handover.most = 0);
+    let holder = scene.acquired(&waiting());
+    let mut first = scene.acquire(&waiting());
+    let mut second = scene.acquire(&waiting());
+    assert!(is_waiting(&mut first) && is_waiting(&mut second));
+    scene.nodes.iter().for_each(MemoryNode::hang);
+    drop(holder);
+    scene.serve();
+    assert!(is_waiting(&mut first));
+    drop(first);
+    scene.serve();
+    assert!(is_waiting(&mut second));
+    scene.serve();
+    assert!(scene.is_free(), "the nodes were asked for the lock");
+}
+
+struct Flag(std::sync::atomic::AtomicBool);
+
+impl std::task::Wake for Flag {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, std::sync::atomic::Ordering::Relaxed);
+    }
+}
+
+/// The last waker of a task may drop the task, and with it a lease or a place in a line.
+#[test]
+fn no_waker_is_dropped_while_the_lines_are_locked() {
+    struct Last {
+        client: Client,
+        was_locked: Arc<std::sync::atomic::AtomicBool>,
+    }
+    impl std::task::Wake for Last {
+        fn wake(self: Arc<Self>) {}
+    }
+    impl Drop for Last {
+        fn drop(&mut self) {
+            let is_locked = self.client.shared.lines.state.is_locked();
+            self.was_locked
+                .fetch_or(is_locked, std::sync::atomic::Ordering::Relaxed);
+        }
+    }
+    for somebody_waits in [true, false] {
+        let scene = Scene::new();
+        scene.hold_elsewhere();
+        let was_locked = Arc::default();
+        let waker = Waker::from(Arc::new(Last {
+            client: scene.client.clone(),
+            was_locked: Arc::clone(&was_locked),
+        }));
+        let mut head = scene.acquire(&waiting());
+        assert!(
+            head.as_mut()
+                .poll(&mut Context::from_waker(&waker))
+                .is_pending()
+        );
+        drop(waker);
+        scene.free_elsewhere();
+        // Another task has it now.
+        let lease = acquired(&mut head);
+        drop(head);
+        // Its clock keeps it no longer.
+        scene.clock.advance(Duration::ZERO);
+        let mut next = scene.acquire(&waiting());
+        if somebody_waits {
+            assert!(is_waiting(&mut next));
+        } else {
+            scene.clock.advance(MS * 2);
+        }
+        released(lease);
+        scene.clock.advance(SECOND);
+        drop(acquired(&mut scene.acquire(&Request::new("other"))));
+        drop(next);
+        assert!(
+            !was_locked.load(std::sync::atomic::Ordering::Relaxed),
+            "{somebody_waits}"
+        );
+    }
+}
