@@ -126,21 +126,17 @@ async fn a_password_in_a_file_is_read_again_at_each_connection() {
     me.settled().await;
     let set: NodeSet = [me as Arc<dyn Node>].into_iter().collect();
     for (connections, password) in (2..).zip(["second", "third"]) {
-        client()
-            .acquire(&set, &once("r"))
-            .await
-            .unwrap()
-            .release()
-            .await;
+        let lease = client().acquire(&set, &once("r")).await.unwrap();
+        lease.release().await;
         rotate(password);
         node.command(["CLIENT", "KILL", "USER", "me"]);
-        until_voting(&set[0], false).await;
-        until_voting(&set[0], true).await;
-    }
-    client()
-        .acquire(&set, &once("r"))
-        .await
-        .unwrap()
-        .release()
+        eventually("another connection", SOON, async || {
+            let health = set[0].health();
+            let is_there = health.is_connected && health.connections == connections;
+            is_there.then_some(()).ok_or(format!("{health:?}"))
+        })
         .await;
+    }
+    let lease = client().acquire(&set, &once("r")).await.unwrap();
+    lease.release().await;
 }
