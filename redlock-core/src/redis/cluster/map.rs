@@ -1,6 +1,6 @@
 //! The slots of each master.
 
-use std::fmt::Write as _;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::env::caught::log;
@@ -11,9 +11,6 @@ use crate::redis::server::ServerNode;
 
 use super::ClusterShared;
 use super::view::Range;
-
-/// The most masters that a status names.
-const MOST_NAMED: usize = 3;
 
 /// One master, as a node of its own.
 pub(super) struct Shard {
@@ -26,52 +23,46 @@ pub(super) struct Shard {
 /// The map as one server of the Cluster told it last.
 #[derive(Default)]
 pub(super) struct SlotMap {
-    /// By slot. Empty until the map is known.
-    owners: Vec<Option<Arc<Shard>>>,
+    /// By the first of neighbouring slots: the last one, and the master. Empty until the map is known.
+    ranges: BTreeMap<u16, (u16, Arc<Shard>)>,
     pub(super) shards: Vec<Arc<Shard>>,
 }
 
 impl SlotMap {
     pub(super) fn owner(&self, slot: u16) -> Option<&Arc<Shard>> {
-        self.owners.get(usize::from(slot))?.as_ref()
+        let (_, (last, shard)) = self.ranges.range(..=slot).next_back()?;
+        (slot <= *last).then_some(shard)
     }
 
     pub(super) fn is_owner(&self, slot: u16, shard: &Arc<Shard>) -> bool {
         self.owner(slot).is_some_and(|it| Arc::ptr_eq(it, shard))
     }
 
-    pub(super) fn status(&self) -> NodeStatus {
-        let mut silent = Vec::new();
-        for shard in &self.shards {
-            if let NodeStatus::Abstaining(error) = shard.node.inbox.status() {
-                silent.push((shard, error));
-            }
+    /// `None` if a slot has no master, and all masters vote.
+    pub(super) fn status(&self) -> Option<NodeStatus> {
+        let served = self.ranges.iter().filter(|(_, (_, it))| it.votes());
+        let served: u32 = served
+            .map(|(first, (last, _))| u32::from(last - first) + 1)
+            .sum();
+        if served == u32::from(SLOTS) {
+            return Some(NodeStatus::Voting);
         }
-        let votes = |shard: &&Arc<Shard>| !silent.iter().any(|(it, _)| Arc::ptr_eq(it, shard));
-        let served = self.owners.iter().flatten().filter(votes).count();
-        if served == usize::from(SLOTS) {
-            return NodeStatus::Voting;
-        }
-        let mut text = format!("{served} of {SLOTS} slots are served");
-        for (shard, error) in silent.iter().take(MOST_NAMED) {
-            // Writing to a string does not fail.
-            let _ = write!(text, "; {}: {error}", shard.server);
-        }
-        let orphans = self.owners.iter().filter(|it| it.is_none()).count();
-        if orphans > 0 {
-            let _ = write!(text, "; {orphans} belong to no master");
-        }
+        let errors = self.shards.iter().filter_map(|it| match it.node.status() {
+            NodeStatus::Abstaining(error) => Some((&it.server, error)),
+            NodeStatus::Voting => None,
+        });
         // An error that no time heals comes first.
-        let kinds = silent.iter().map(|(_, error)| error.kind());
-        let kind = kinds.max_by_key(|kind| *kind == NodeErrorKind::Refused);
-        let kind = kind.unwrap_or(NodeErrorKind::NotConnected);
-        NodeStatus::Abstaining(NodeError::unsent(kind, text))
+        let worst = errors.max_by_key(|(_, error)| error.kind() == NodeErrorKind::Refused);
+        worst.map(|(server, error)| {
+            let text = format!("{served} of {SLOTS} slots are served; {server}: {error}");
+            NodeStatus::Abstaining(NodeError::unsent(error.kind(), text))
+        })
     }
 }
 
 impl Shard {
     pub(super) fn votes(&self) -> bool {
-        matches!(self.node.inbox.status(), NodeStatus::Voting)
+        matches!(self.node.status(), NodeStatus::Voting)
     }
 
     /// True if it is the master of `range`, by its name or else by its address.
@@ -93,10 +84,7 @@ impl ClusterShared {
     /// Replaces the map: new masters get connections, and masters without slots are retired.
     pub(super) async fn apply(&self, ranges: &[Range]) {
         let old = self.map();
-        let mut new = SlotMap {
-            owners: vec![None; usize::from(SLOTS)],
-            shards: Vec::new(),
-        };
+        let mut new = SlotMap::default();
         for range in ranges {
             let known = new.shards.iter().find(|it| it.is_of(range)).cloned();
             let shard = known.unwrap_or_else(|| {
@@ -106,8 +94,7 @@ impl ClusterShared {
                 new.shards.push(Arc::clone(&shard));
                 shard
             });
-            let slots = usize::from(range.first)..=usize::from(range.last);
-            new.owners[slots].fill(Some(shard));
+            new.ranges.insert(range.first, (range.last, shard));
         }
         let stays = |shard: &&Arc<Shard>| new.shards.iter().any(|it| Arc::ptr_eq(it, shard));
         let gone: Vec<_> = old.shards.iter().filter(|it| !stays(it)).cloned().collect();

@@ -11,7 +11,7 @@ mod view;
 use std::sync::Arc;
 
 use parking_lot::{Mutex, RwLock};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore};
 use tokio::task::AbortHandle;
 
 use crate::env::io_thread::IoThread;
@@ -45,16 +45,15 @@ struct ClusterShared {
     state: Mutex<ClusterState>,
     /// Wakes the topology refresh: the map seems to be wrong.
     news: Arc<Notify>,
-    /// Notified when the first attempt to learn the map is over.
-    settled: Notify,
+    /// Closed when the first attempt to learn the map is over.
+    settled: Semaphore,
     /// Errors without a master.
     metrics: NodeMetrics,
 }
 
 #[derive(Default)]
 struct ClusterState {
-    is_settled: bool,
-    /// The reason why there is no map yet.
+    /// The reason why the map could not be learned last.
     why: Option<NodeError>,
     /// Masters that are no longer on the map and may still owe releases.
     retired: Vec<Arc<Shard>>,
@@ -81,13 +80,8 @@ impl Cluster {
     }
 
     pub(super) async fn settled(&self) {
-        loop {
-            let settled = self.shared.settled.notified();
-            if self.shared.state.lock().is_settled {
-                break;
-            }
-            settled.await;
-        }
+        // Nobody gets a permit.
+        let _closed = self.shared.settled.acquire().await;
         for shard in &self.shared.map().shards {
             shard.node.inbox.settled().await;
         }
@@ -95,9 +89,8 @@ impl Cluster {
 
     pub(super) fn shares_a_master_with(&self, other: &Self) -> bool {
         let (one, other) = (self.shared.map(), other.shared.map());
-        let has = |map: &SlotMap, id| map.shards.iter().any(|it| it.id == id);
-        let mut ids = one.shards.iter().map(|it| it.id.clone());
-        ids.any(|id| id.is_some() && has(&other, id))
+        let mut ids = one.shards.iter().filter_map(|it| it.id.as_ref());
+        ids.any(|id| other.shards.iter().any(|it| it.id.as_ref() == Some(id)))
     }
 }
 
@@ -114,7 +107,7 @@ impl Node for Cluster {
     fn submit(&self, call: Arc<Call>, reply: Reply) {
         let map = self.shared.map();
         match map.owner(slot_of(call.first_key())) {
-            Some(shard) => shard.node.inbox.submit(call, reply),
+            Some(shard) => shard.node.submit(call, reply),
             None => self.shared.fail(Submission::new(call, reply)),
         }
     }
@@ -125,7 +118,7 @@ impl Node for Cluster {
         let state = self.shared.state.lock();
         let (map, now) = (self.shared.map(), self.shared.io.time().now());
         let mut shards = map.shards.iter().chain(&state.retired);
-        shards.all(|shard| shard.node.inbox.drained())
+        shards.all(|shard| shard.node.drained())
             && state.parked.iter().all(|owed| owed.until <= now)
     }
 
@@ -133,17 +126,13 @@ impl Node for Cluster {
         let map = self.shared.map();
         // Without a master the watch is dropped, which reports that.
         if let Some(shard) = map.owner(slot_of_all(watch.keys())) {
-            shard.node.inbox.watch(watch);
+            shard.node.watch(watch);
         }
     }
 
     fn status(&self) -> NodeStatus {
-        let map = self.shared.map();
-        if map.shards.is_empty() {
-            NodeStatus::Abstaining(self.shared.unmapped())
-        } else {
-            map.status()
-        }
+        let status = self.shared.map().status();
+        status.unwrap_or_else(|| NodeStatus::Abstaining(self.shared.unmapped()))
     }
 
     /// The health of all masters together.
@@ -182,7 +171,7 @@ impl ClusterShared {
             map: RwLock::default(),
             state: Mutex::default(),
             news: Arc::default(),
-            settled: Notify::new(),
+            settled: Semaphore::new(0),
             metrics: NodeMetrics::new(None),
         })
     }
@@ -204,12 +193,8 @@ impl ClusterShared {
 
     /// The error for a slot without a known master.
     fn unmapped(&self) -> NodeError {
-        if self.map().shards.is_empty() {
-            let why = self.state.lock().why.clone();
-            why.unwrap_or_else(|| not_connected("the Cluster's slots are not known yet"))
-        } else {
-            not_connected("no master of the Cluster has the key's slot")
-        }
+        let why = self.state.lock().why.clone();
+        why.unwrap_or_else(|| not_connected("slots of the Cluster have no known master"))
     }
 
     /// Hands releases that masters owe without having their slots to the present masters, and forgets retired masters
@@ -230,14 +215,12 @@ impl ClusterShared {
         }
         // A caller that still has an old map may submit one more release.
         let is_gone =
-            |shard: &Arc<Shard>| Arc::strong_count(shard) == 1 && shard.node.inbox.drained();
-        let retired = std::mem::take(&mut state.retired).into_iter();
-        let (gone, kept): (Vec<_>, _) = retired.partition(is_gone);
-        state.retired = kept;
-        for shard in &gone {
+            |shard: &mut Arc<Shard>| Arc::strong_count(shard) == 1 && shard.node.drained();
+        let ClusterState { retired, past, .. } = &mut *state;
+        for shard in retired.extract_if(.., is_gone) {
             let mut health = shard.node.health();
             health.last_error = None;
-            state.past = std::mem::take(&mut state.past).and_past(health);
+            *past = std::mem::take(past).and_past(health);
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::env::caught::{log, unless_it_panics};
 use crate::model::brief::Brief;
 use crate::node::{NodeError, NodeStatus};
 use crate::redis::address::Server;
-use crate::redis::backoff::{FIRST_PAUSE, LONGEST_PAUSE, jittered};
+use crate::redis::backoff::{Backoff, LONGEST_PAUSE};
 use crate::redis::errors::not_connected;
 
 use super::ClusterShared;
@@ -37,44 +37,38 @@ pub(super) async fn run(cluster: Arc<ClusterShared>) {
 }
 
 async fn learn_always(cluster: &ClusterShared) {
-    let mut pause = FIRST_PAUSE;
+    let mut backoff = Backoff::new();
     let mut epoch = 0;
     let mut logged = String::new();
     loop {
-        match cluster.learn(epoch).await {
-            Ok(view) => {
-                epoch = view.epoch;
-                cluster.apply(&view.ranges).await;
-                logged.clear();
-            }
-            Err(reason) => {
-                let text = reason.to_string();
-                if logged != text {
-                    log!(warn, pool = %cluster.name, reason = %text, "the Cluster's slots cannot be learned");
-                    logged = text;
-                }
-                cluster.metrics.record_error(&reason);
-                cluster.state.lock().why = Some(reason);
+        let learned = cluster.learn(epoch).await;
+        let why = learned.as_ref().err().cloned();
+        let text = why.as_ref().map(NodeError::to_string).unwrap_or_default();
+        if let Some(why) = &why {
+            cluster.metrics.record_error(why);
+            if logged != text {
+                log!(warn, pool = %cluster.name, reason = %text, "the Cluster's slots cannot be learned");
             }
         }
-        cluster.state.lock().is_settled = true;
-        cluster.settled.notify_waiters();
-        // The shortest interval, however many calls are refused.
-        sleep(jittered(pause)).await;
+        logged = text;
+        cluster.state.lock().why = why;
+        if let Ok(view) = learned {
+            epoch = view.epoch;
+            cluster.apply(&view.ranges).await;
+        }
+        cluster.settled.close();
+        // However many calls are refused.
+        sleep(backoff.next()).await;
         let since = Instant::now();
         while cluster.is_quiet() && since.elapsed() < EVERY {
-            if timeout(LONGEST_PAUSE, cluster.news.notified())
-                .await
-                .is_ok()
-            {
+            let news = timeout(LONGEST_PAUSE, cluster.news.notified()).await;
+            if news.is_ok() {
                 break;
             }
         }
-        pause = if since.elapsed() >= LONGEST_PAUSE {
-            FIRST_PAUSE
-        } else {
-            (pause * 2).min(LONGEST_PAUSE)
-        };
+        if since.elapsed() >= LONGEST_PAUSE {
+            backoff = Backoff::new();
+        }
     }
 }
 
@@ -85,7 +79,7 @@ impl ClusterShared {
         let state = self.state.lock();
         state.retired.is_empty()
             && state.parked.is_empty()
-            && matches!(map.status(), NodeStatus::Voting)
+            && matches!(map.status(), Some(NodeStatus::Voting))
             && !map.shards.iter().any(|it| it.node.inbox.owes(now))
     }
 
@@ -97,21 +91,23 @@ impl ClusterShared {
             asking.spawn(async move {
                 sleep(HEDGE * MOST_HEDGES.min(turn)).await;
                 let told = timeout(longest, ask(&server)).await;
-                told.unwrap_or_else(|_| {
-                    let detail = format!("{server}: no answer within {}", Brief(longest));
-                    Err(not_connected(detail))
-                })
+                let late = || not_connected(format!("no answer within {}", Brief(longest)));
+                let told = told.unwrap_or_else(|_| Err(late()));
+                told.map_err(|it| NodeError::unsent(it.kind(), format!("{server}: {it}")))
             });
         }
         let mut best: Result<View, _> = Err(not_connected("no server of the Cluster is known"));
         while let Some(told) = asking.join_next().await {
-            // A task that panicked is logged, and knows nothing.
-            let told = told.unwrap_or_else(|_| Err(not_connected("asking a server panicked")));
-            match (told, &best) {
-                (Ok(view), _) if view.epoch >= epoch => return Ok(view),
-                (Ok(view), Ok(best)) if view.epoch <= best.epoch => {}
-                (Err(_), Ok(_)) => {}
-                (told, _) => best = told,
+            // A task that panicked knows nothing.
+            let Ok(told) = told else { continue };
+            if let Ok(view) = &told
+                && view.epoch >= epoch
+            {
+                return told;
+            }
+            let rank = |told: &Result<View, _>| told.as_ref().ok().map(|view| view.epoch);
+            if rank(&told) >= rank(&best) {
+                best = told;
             }
         }
         best
@@ -119,11 +115,11 @@ impl ClusterShared {
 
     /// The servers to ask, in any order; masters that do not vote come last.
     fn candidates(&self) -> Vec<Server> {
-        let (map, mut candidates) = (self.map(), Vec::new());
-        let seeds = self.seeds.iter().map(|seed| (false, seed.clone()));
+        let map = self.map();
         let masters = map.shards.iter();
-        candidates.extend(masters.map(|it| (!it.votes(), it.server.clone())));
-        candidates.extend(seeds);
+        let masters = masters.map(|it| (!it.votes(), it.server.clone()));
+        let seeds = self.seeds.iter().map(|seed| (false, seed.clone()));
+        let mut candidates: Vec<_> = masters.chain(seeds).collect();
         candidates.shuffle(&mut rand::rng());
         candidates.sort_by_key(|(is_ill, _)| *is_ill);
         candidates.into_iter().map(|(_, server)| server).collect()

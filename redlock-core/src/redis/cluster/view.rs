@@ -6,6 +6,7 @@ use crate::node::hash_slot::SLOTS;
 use crate::node::{NodeError, Value};
 use crate::redis::address::Server;
 use crate::redis::connection::connect;
+use crate::redis::connection::questions::pairs;
 use crate::redis::errors::{not_connected, rejected};
 use crate::redis::vetting::refused;
 
@@ -33,9 +34,7 @@ pub(super) async fn ask(server: &Server) -> Result<View, NodeError> {
     let mut questions = pipe();
     questions.cmd("CLUSTER").arg("INFO");
     questions.cmd("CLUSTER").arg("SLOTS");
-    let answers = connect::ask(server, &questions).await;
-    let view = answers.and_then(|answers| View::read(&answers, server));
-    view.map_err(|error| NodeError::unsent(error.kind(), format!("{server}: {error}")))
+    View::read(&connect::ask(server, &questions).await?, server)
 }
 
 impl View {
@@ -52,85 +51,71 @@ impl View {
             return Err(rejected(&error));
         }
         let ranges = ranges(slots, asked);
-        match ranges {
-            Some(ranges) if !ranges.is_empty() => Ok(Self {
-                epoch: epoch(info),
-                ranges,
-            }),
-            Some(_) => Err(not_connected(
+        if ranges.is_empty() {
+            return Err(not_connected(
                 "it has joined no Cluster, or one without slots",
-            )),
-            None => Err(not_connected("its answer to CLUSTER SLOTS is not valid")),
+            ));
         }
+        let epoch = epoch(info);
+        Ok(Self { epoch, ranges })
     }
 }
 
 /// Zero if the ACL hides it: the first server is believed then.
 pub(super) fn epoch(info: &Value) -> u64 {
-    let Value::Text(info) = info else {
-        return 0;
-    };
-    let info = String::from_utf8_lossy(info);
-    let mut lines = info.lines();
+    let mut lines = text(info).unwrap_or_default().lines();
     let epoch = lines.find_map(|line| line.strip_prefix("cluster_current_epoch:"));
-    epoch.and_then(|it| it.trim().parse().ok()).unwrap_or(0)
+    epoch.and_then(|it| it.parse().ok()).unwrap_or(0)
 }
 
-/// Reads the answer of the server `asked` to `CLUSTER SLOTS`; `None` if it is not valid.
-pub(super) fn ranges(slots: &Value, asked: &Server) -> Option<Vec<Range>> {
+/// Reads the answer of the server `asked` to `CLUSTER SLOTS`. A master without a reachable address does not hide the
+/// others.
+pub(super) fn ranges(slots: &Value, asked: &Server) -> Vec<Range> {
     let Value::List(entries) = slots else {
+        return Vec::new();
+    };
+    let ranges = entries.iter().map(|entry| range(entry, asked));
+    ranges.flatten().collect()
+}
+
+/// `[first, last, [host, port, id, [name, value, …]], …]`. Login and TLS are those of the server that was asked.
+fn range(entry: &Value, asked: &Server) -> Option<Range> {
+    let Value::List(entry) = entry else {
         return None;
     };
-    let mut ranges = Vec::new();
-    for entry in entries {
-        let Value::List(entry) = entry else {
-            return None;
-        };
-        let [Value::Int(first), Value::Int(last), Value::List(master), ..] = &entry[..] else {
-            return None;
-        };
-        let slot = |number: i64| u16::try_from(number).ok().filter(|slot| *slot < SLOTS);
-        let (first, last) = (slot(*first)?, slot(*last)?);
-        if first > last {
-            return None;
-        }
-        let id = match master.get(2) {
-            Some(Value::Text(id)) => Some(String::from_utf8_lossy(id).into_owned()),
-            _ => None,
-        };
-        // A master without a reachable address does not hide the others.
-        ranges.extend(server(master, asked).map(|master| Range {
-            first,
-            last,
-            master,
-            id,
-        }));
-    }
-    Some(ranges)
-}
-
-/// `[host, port, id, [name, value, …]]`. Login and TLS are those of the server that was asked.
-fn server(words: &[Value], asked: &Server) -> Option<Server> {
-    let (host, port) = match words {
-        [Value::Text(host), Value::Int(port), ..] => (&host[..], port),
-        [Value::Nil, Value::Int(port), ..] => (&b""[..], port),
-        _ => return None,
+    let [Value::Int(first), Value::Int(last), Value::List(master), ..] = &entry[..] else {
+        return None;
     };
-    let ip = |more: &[Value]| {
-        let mut pairs = more.chunks(2);
-        pairs.find_map(|pair| match pair {
-            [Value::Text(name), Value::Text(ip)] if &name[..] == b"ip" => Some(ip.clone()),
-            _ => None,
-        })
+    let [host, Value::Int(port), more @ ..] = &master[..] else {
+        return None;
     };
-    let host = match (host, words.get(3)) {
-        // The server that was asked does not know the host name that clients should use.
-        (b"?", Some(Value::List(more))) => &ip(more)?[..],
-        _ => host,
+    let host = match host {
+        Value::Nil => "",
+        host => text(host)?,
     };
-    let host = match std::str::from_utf8(host).ok()? {
+    let host = match host {
         "" => asked.host()?,
+        // The server that was asked does not know the host name that clients should use.
+        "?" => {
+            let mut pairs = pairs(more.get(1)?);
+            let (_, ip) = pairs.find(|(name, _)| *name == b"ip")?;
+            std::str::from_utf8(ip).ok()?
+        }
         host => host,
     };
-    asked.at(host, u16::try_from(*port).ok()?)
+    let slot = |number: i64| u16::try_from(number).ok().filter(|slot| *slot < SLOTS);
+    let (first, last) = (slot(*first)?, slot(*last)?);
+    (first <= last).then_some(Range {
+        first,
+        last,
+        master: asked.at(host, u16::try_from(*port).ok()?)?,
+        id: more.first().and_then(text).map(str::to_owned),
+    })
+}
+
+fn text(value: &Value) -> Option<&str> {
+    match value {
+        Value::Text(text) => std::str::from_utf8(text).ok(),
+        _ => None,
+    }
 }
