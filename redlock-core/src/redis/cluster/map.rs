@@ -12,6 +12,9 @@ use crate::redis::server::ServerNode;
 use super::ClusterShared;
 use super::view::Range;
 
+/// The most masters that a status names.
+const MOST_NAMED: usize = 3;
+
 /// One master, as a node of its own.
 pub(super) struct Shard {
     pub(super) server: Server,
@@ -51,12 +54,17 @@ impl SlotMap {
             NodeStatus::Abstaining(error) => Some((&it.server, error)),
             NodeStatus::Voting => None,
         });
+        let errors: Vec<_> = errors.collect();
         // An error that no time heals comes first.
-        let worst = errors.max_by_key(|(_, error)| error.kind() == NodeErrorKind::Refused);
-        worst.map(|(server, error)| {
-            let text = format!("{served} of {SLOTS} slots are served; {server}: {error}");
-            NodeStatus::Abstaining(NodeError::unsent(error.kind(), text))
-        })
+        let kinds = errors.iter().map(|(_, error)| error.kind());
+        let kind = kinds.max_by_key(|kind| *kind == NodeErrorKind::Refused)?;
+        let named = errors.iter().take(MOST_NAMED);
+        let named: Vec<_> = named
+            .map(|(server, it)| format!("{server}: {it}"))
+            .collect();
+        let named = named.join("; ");
+        let text = format!("{served} of {SLOTS} slots are served; {named}");
+        Some(NodeStatus::Abstaining(NodeError::unsent(kind, text)))
     }
 }
 

@@ -11,7 +11,7 @@ use crate::env::caught::{log, unless_it_panics};
 use crate::model::brief::Brief;
 use crate::node::{NodeError, NodeStatus};
 use crate::redis::address::Server;
-use crate::redis::backoff::{Backoff, LONGEST_PAUSE};
+use crate::redis::backoff::{FIRST_PAUSE, LONGEST_PAUSE, jittered};
 use crate::redis::errors::not_connected;
 
 use super::ClusterShared;
@@ -37,7 +37,7 @@ pub(super) async fn run(cluster: Arc<ClusterShared>) {
 }
 
 async fn learn_always(cluster: &ClusterShared) {
-    let mut backoff = Backoff::new();
+    let mut pause = FIRST_PAUSE;
     let mut epoch = 0;
     let mut logged = String::new();
     loop {
@@ -58,7 +58,8 @@ async fn learn_always(cluster: &ClusterShared) {
         }
         cluster.settled.close();
         // However many calls are refused.
-        sleep(backoff.next()).await;
+        sleep(jittered(pause)).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
         let since = Instant::now();
         while cluster.is_quiet() && since.elapsed() < EVERY {
             let news = timeout(LONGEST_PAUSE, cluster.news.notified()).await;
@@ -67,7 +68,7 @@ async fn learn_always(cluster: &ClusterShared) {
             }
         }
         if since.elapsed() >= LONGEST_PAUSE {
-            backoff = Backoff::new();
+            pause = FIRST_PAUSE;
         }
     }
 }
