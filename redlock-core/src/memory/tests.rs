@@ -39,40 +39,6 @@ fn is_voting(node: &MemoryNode) -> bool {
 }
 
 #[test]
-fn a_node_that_hangs_serves_what_came_meanwhile_in_order_once_it_is_restored() {
-    let node = MemoryNode::new("a", still_clock().1);
-    node.hang();
-    assert!(!is_voting(&node));
-    let mut first = pin!(ask(&node, acquire(&token())));
-    let mut second = pin!(ask(&node, acquire(&other())));
-    let mut undone = pin!(ask(&node, release(&token())));
-    let mut third = pin!(ask(&node, acquire(&token())));
-    assert_eq!(poll(first.as_mut()), None);
-    assert_eq!(poll(second.as_mut()), None);
-    assert_eq!(poll(undone.as_mut()), None);
-    assert_eq!(poll(third.as_mut()), None);
-    assert!(node.keys().is_empty());
-
-    node.restore();
-    assert!(is_voting(&node));
-    assert_eq!(poll(first), Some(Vote::GRANTED));
-    assert!(matches!(poll(second), Some(Vote::Held(_))));
-    assert_eq!(poll(undone), Some(Vote::GRANTED));
-    assert_eq!(poll(third), Some(Vote::GRANTED));
-}
-
-#[test]
-fn a_caller_who_gave_up_on_a_node_that_hangs_leaves_nothing_there() {
-    let node = MemoryNode::new("a", still_clock().1);
-    node.hang();
-    for call in [acquire(&token()), release(&token())] {
-        assert_eq!(poll(pin!(ask(&node, call))), None);
-    }
-    node.restore();
-    assert!(node.keys().is_empty());
-}
-
-#[test]
 fn a_node_that_is_cut_while_it_hangs_refuses_what_it_was_asked() {
     let node = MemoryNode::new("a", still_clock().1);
     assert_eq!(now(&node, acquire(&token())), Vote::GRANTED);

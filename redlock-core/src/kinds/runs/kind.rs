@@ -147,13 +147,6 @@ mod tests {
     }
 
     #[test]
-    fn a_record_with_more_time_left_than_a_run_can_have_is_no_vote() {
-        assert!(of(1, &[remembers(3600)]).is_some());
-        assert_eq!(of(1, &[remembers(3601)]), None);
-        assert_eq!(of(3, &[remembers(9), remembers(86_000), fails()]), None);
-    }
-
-    #[test]
     fn a_record_of_another_format_counts_and_names_nobody() {
         let mut holding = Holding::by("not today");
         holding.remaining = Remaining::Expires(Duration::from_secs(3000));

@@ -1,6 +1,5 @@
 //! Permits: their keys, their order and their calls.
 
-mod claims;
 mod lines;
 
 use std::collections::BTreeSet;
