@@ -4,8 +4,8 @@ mod password;
 mod server;
 
 use std::fmt;
-#[cfg(feature = "tls")]
 use std::path::Path;
+#[cfg(feature = "tls")]
 use std::sync::Arc;
 
 use ::redis::{AsyncConnectionConfig, Client, IntoConnectionInfo as _};
