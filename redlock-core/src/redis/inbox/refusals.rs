@@ -11,11 +11,10 @@ use tokio::time::Instant;
 
 use crate::node::NodeError;
 
-/// The number of errors without a vote in between that is no accident.
+/// After this many errors in a row the node counts as failing.
 const IN_A_ROW: u32 = 3;
 
-/// The time for which an error counts. A server that refuses is asked [more often](super::serve) than
-/// that, if its user has the permission.
+/// The time for which an error counts.
 const REMEMBERED: Duration = Duration::from_secs(10);
 
 /// The errors of one server since its last vote.
