@@ -132,37 +132,6 @@ macro_rules! log {
     }};
 }
 
-macro_rules! level {
-    (error) => {
-        tracing::Level::ERROR
-    };
-    (warn) => {
-        tracing::Level::WARN
-    };
-    (info) => {
-        tracing::Level::INFO
-    };
-}
-
-/// An event at most once a second and cause, which is its text and what it is about:
-/// `log_throttled!(Some(&throttles), about(site), warn, "text", field = 1)`. The event says how many were
-/// held back. Those are in the log at debug. Without throttles nothing is held back.
-macro_rules! log_throttled {
-    ($throttles:expr, $about:expr, $level:ident, $text:literal, $($field:tt)+) => {
-        // An event that no subscriber wants is not counted either.
-        if redlock_core::env::caught("a log subscriber", || tracing::enabled!(level!($level)))
-            == Some(true)
-        {
-            let throttles: Option<&redlock_core::env::Throttles> = $throttles;
-            let pass = |it: &redlock_core::env::Throttles| it.pass(level!($level), $text, $about);
-            match throttles.map_or(Some(0), pass) {
-                Some(held_back) => log!($level, held_back, $($field)+, $text),
-                None => log!(debug, $($field)+, $text),
-            }
-        }
-    };
-}
-
 mod acquire;
 mod attribute;
 pub mod config;

@@ -66,20 +66,18 @@ fn event(name: &str, arguments: &Group) -> Option<LogEvent> {
         "log" => level_of(parts.first()?)?,
         "log_throttled" => level_of(parts.get(2)?)?,
         "log_node" => level_of(parts.get(1)?)?,
-        "warn_throttled" => Some("warn".to_owned()),
         level if LEVELS.contains(&level) => Some(level.to_owned()),
         _ => return None,
     };
     let mut texts = parts.iter().filter_map(|part| literal(part));
-    // A state without a reason has an empty one.
-    let text = texts.find(|text| !text.is_empty())?;
+    let text = texts.next()?;
     let text = without_values(&text);
     (text != "…").then_some((level, text))
 }
 
 fn level_of(part: &[TokenTree]) -> Option<Level> {
     match part {
-        [TokenTree::Ident(level)] => Some(Some(level.to_string())),
+        [TokenTree::Ident(level)] => Some(Some(level.to_string().to_lowercase())),
         [TokenTree::Punct(dollar), TokenTree::Ident(_)] if dollar.as_char() == '$' => Some(None),
         _ => None,
     }
@@ -161,8 +159,8 @@ mod tests {
                 log!(warn, pool = %name, "node {name} is \
                      gone", 1);
                 let it = || { tracing::error!(reason, "it panicked"); };
-                log_throttled!(Some(&it), about(site), info, "not locked", site = name);
-                warn_throttled!(it, about, "late", a = "b");
+                log_throttled!(&it, site.site_name(), INFO, "not locked", site = name);
+                log_node!(it, WARN, "late", a = "b");
                 log!(debug, "{what}");
                 macro_rules! m { ($level:ident) => { log!($level, held_back, "more") } }
             }

@@ -124,12 +124,6 @@ impl Client {
         self.shared.context.tokens.owner()
     }
 
-    /// Writes the log lines about events of leases that were held back, because there is one line a second
-    /// and cause, without waiting for the end of that second. For the end of a process.
-    pub fn tell_held_back(&self) {
-        self.shared.leases.throttles.tell_all();
-    }
-
     /// The number of callers in lines. Each waits for another caller of this client, and asks no node.
     pub fn waiting(&self) -> usize {
         self.shared.lines.waiting()

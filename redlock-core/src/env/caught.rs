@@ -55,26 +55,6 @@ macro_rules! log {
 }
 pub(crate) use log;
 
-/// A warning at most once a second and cause: `warn_throttled!(throttles, about, "text", field = 1)`. The
-/// event says how many were held back; those are in the log at debug.
-macro_rules! warn_throttled {
-    ($throttles:expr, $about:expr, $text:literal, $($field:tt)+) => {
-        // An event that no subscriber wants is not counted either.
-        if $crate::env::caught::caught("a log subscriber", || {
-            tracing::enabled!(tracing::Level::WARN)
-        }) == Some(true)
-        {
-            match $throttles.pass(tracing::Level::WARN, $text, $about) {
-                Some(held_back) => {
-                    $crate::env::caught::log!(warn, held_back, $($field)+, $text);
-                }
-                None => $crate::env::caught::log!(debug, $($field)+, $text),
-            }
-        }
-    };
-}
-pub(crate) use warn_throttled;
-
 #[cfg(test)]
 mod tests {
     use std::pin::pin;

@@ -1,6 +1,6 @@
 //! The interfaces to the outside world in an [`Environment`]: time ([`Clock`]), randomness
 //! ([`Entropy`]), and background work ([`Spawn`]). And [`caught()`], which calls foreign code, and
-//! [`Throttles`], which keep repeated log lines to one a second.
+//! [`Throttle`], which keeps repeated log lines to one a second.
 //!
 //! Core reads no global clock, draws from no global generator and spawns on no ambient runtime. It asks
 //! the [`Environment`] of its client. Production uses the boot clock, a CSPRNG and the library's own
@@ -8,7 +8,6 @@
 //! client, and may skew each.
 
 pub(crate) mod caught;
-pub(crate) mod cause;
 pub(crate) mod environment;
 pub(crate) mod io_thread;
 pub(crate) mod process;
@@ -28,9 +27,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 pub use caught::caught;
-pub use cause::{About, Cause};
 pub(crate) use environment::Environment;
-pub use throttle::Throttles;
+pub use throttle::{Throttle, log_throttled};
 
 /// A point in time on one [`Clock`]: whole nanoseconds since an origin that only that clock knows. The
 /// largest value is some 584 years after the origin.

@@ -1,381 +1,181 @@
-//! Log lines at most once a second and cause. What was held back is told with the next line, or if none
-//! comes in the second after.
+//! Few log lines about what happens many times.
 
 use std::collections::BTreeMap;
+use std::collections::hash_map::DefaultHasher;
 use std::fmt;
+use std::hash::{Hash, Hasher as _};
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use tracing::Level;
 
-use super::caught::caught;
-use super::cause::{About, Cause};
-use super::environment::Environment;
-use super::{Clock, Moment, Spawn};
+use super::{Clock, Moment};
 
-/// How many lines of a cause may pass in which time.
-#[derive(Clone, Copy)]
-pub(crate) struct Pace {
-    pub(crate) lines: u32,
-    pub(crate) every: Duration,
-}
-
-const ONE_A_SECOND: Pace = Pace {
-    lines: 1,
-    every: Duration::from_secs(1),
-};
-
-/// The most causes that are told apart at a time. The lines of further ones are told as one cause for
-/// each text.
+/// The most causes that are told apart at a time. All further ones are one cause.
 const MOST_CAUSES: usize = 256;
 
-/// Writes the line about the events that were held back.
-type Tell = dyn Fn(&Cause, u64) + Send + Sync;
-
-/// Holds log lines back that come within a second after a line of the same [`Cause`], and tells how many
-/// they were: with the next line of the cause, or in a line of its own if no event comes in the second
-/// after, or in [`tell_all`](Self::tell_all). While events go on, each second has a line of an event, which
-/// says the reason. A fault of a node concerns all leases at once.
-///
-/// The lines that pass, and the numbers that are told, add up to the number of all events. A clone is the
-/// same throttles.
-#[derive(Clone)]
-pub struct Throttles {
-    shared: Arc<Shared>,
-}
-
-struct Shared {
+/// Lets a few log lines of each cause pass and holds the others back, whose number comes with the next line of the
+/// cause. A fault of a node concerns all leases at once. See [`log_throttled!`].
+pub struct Throttle {
     clock: Arc<dyn Clock>,
-    spawner: Arc<dyn Spawn>,
-    tell: Box<Tell>,
-    pace: Pace,
-    state: Mutex<ThrottlesState>,
+    lines: u32,
+    every: Duration,
+    /// By the hash of the cause.
+    causes: Mutex<BTreeMap<u64, Passing>>,
 }
 
-#[derive(Default)]
-struct ThrottlesState {
-    causes: BTreeMap<Cause, Throttle>,
-    /// True while a task waits until something that was held back is to be told.
-    is_telling: bool,
-}
-
-struct Throttle {
-    /// When further lines may pass.
-    opens: Moment,
-    /// The number of lines that may pass before.
+#[derive(Clone, Copy, Default)]
+struct Passing {
+    /// The lines that may pass before `full_at`.
     left: u32,
+    full_at: Moment,
     held_back: u64,
 }
 
 impl Throttle {
-    /// When what was held back is told in a line of its own. The second before belongs to the next event,
-    /// whose line says the reason.
-    fn tells(&self) -> Moment {
-        self.opens.saturating_add(ONE_A_SECOND.every)
-    }
-}
-
-impl Throttles {
-    /// Throttles on the clock of `environment`. `tell` writes the line about the events that were held
-    /// back; a panic in it is caught.
-    pub fn new(
-        environment: &Environment,
-        tell: impl Fn(&Cause, u64) + Send + Sync + 'static,
-    ) -> Self {
-        Self::with_pace(ONE_A_SECOND, environment, tell)
+    /// A line a second of each cause.
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
+        Self::with_pace(1, Duration::from_secs(1), clock)
     }
 
-    /// The same with another pace than a line a second.
-    pub(crate) fn with_pace(
-        pace: Pace,
-        environment: &Environment,
-        tell: impl Fn(&Cause, u64) + Send + Sync + 'static,
-    ) -> Self {
-        let shared = Shared {
-            clock: Arc::clone(&environment.clock),
-            spawner: Arc::clone(&environment.spawner),
-            tell: Box::new(tell),
-            pace,
-            state: Mutex::default(),
-        };
+    /// That many `lines` of each cause in a time. While there are more, one.
+    pub(crate) fn with_pace(lines: u32, every: Duration, clock: Arc<dyn Clock>) -> Self {
+        let causes = Mutex::default();
         Self {
-            shared: Arc::new(shared),
+            clock,
+            lines,
+            every,
+            causes,
         }
     }
 
-    /// The number of events of this cause that were held back and not told yet, if the line of this event
-    /// may be written; `None` if it is held back.
-    pub fn pass(&self, level: Level, text: &'static str, about: About) -> Option<u64> {
-        let cause = Cause { level, text, about };
-        let (now, pace) = (self.shared.clock.now(), self.shared.pace);
-        let begins = {
-            let mut state = self.shared.state.lock();
-            let throttle = state.throttle(cause, now);
-            if now >= throttle.opens {
-                throttle.opens = now.saturating_add(pace.every);
-                // While there are too many, one line says how many.
-                throttle.left = if throttle.held_back > 0 {
-                    1
-                } else {
-                    pace.lines
-                };
-            }
-            if throttle.left > 0 {
-                throttle.left -= 1;
-                return Some(std::mem::take(&mut throttle.held_back));
-            }
-            throttle.held_back += 1;
-            !std::mem::replace(&mut state.is_telling, true)
-        };
-        if begins {
-            let telling = Telling {
-                shared: Arc::clone(&self.shared),
-                is_done: false,
-            };
-            self.shared.spawner.spawn(Box::pin(telling.run()));
-        }
-        None
-    }
-
-    /// Tells at once what was held back. For the end of a process.
-    pub fn tell_all(&self) {
-        self.shared.tell(|_| true);
-    }
-}
-
-impl ThrottlesState {
-    fn throttle(&mut self, mut cause: Cause, now: Moment) -> &mut Throttle {
-        if self.causes.len() >= MOST_CAUSES && !self.causes.contains_key(&cause) {
-            self.causes
-                .retain(|_, it| it.held_back > 0 || it.opens > now);
-            if self.causes.len() >= MOST_CAUSES {
-                cause.about = About::default();
+    /// The number of lines of this cause that were held back since the last one, if this line may be written; `None`
+    /// if it is held back too.
+    pub fn pass(&self, cause: impl Hash) -> Option<u64> {
+        let mut hasher = DefaultHasher::new();
+        cause.hash(&mut hasher);
+        let (mut key, now) = (hasher.finish(), self.clock.now());
+        let mut causes = self.causes.lock();
+        if causes.len() >= MOST_CAUSES && !causes.contains_key(&key) {
+            causes.retain(|_, it| it.full_at > now);
+            if causes.len() >= MOST_CAUSES {
+                key = 0;
             }
         }
-        self.causes.entry(cause).or_insert(Throttle {
-            opens: now,
-            left: 0,
-            held_back: 0,
-        })
-    }
-}
-
-impl Shared {
-    /// Tells what was held back of the causes whose throttles are `due`.
-    fn tell(&self, due: impl Fn(&Throttle) -> bool) {
-        let now = self.clock.now();
-        let mut told = Vec::new();
-        for (cause, throttle) in &mut self.state.lock().causes {
-            if throttle.held_back > 0 && due(throttle) {
-                // The line about them is a line of this cause too.
-                throttle.opens = now.saturating_add(self.pace.every);
-                throttle.left = 0;
-                told.push((cause.clone(), std::mem::take(&mut throttle.held_back)));
-            }
+        let passing = causes.entry(key).or_default();
+        if now >= passing.full_at {
+            let is_calm = passing.held_back == 0;
+            passing.left = if is_calm { self.lines } else { 1 };
+            passing.full_at = now.saturating_add(self.every);
         }
-        // Outside of the mutex: a log subscriber may run any code.
-        for (cause, held_back) in &told {
-            caught("a log subscriber", || (self.tell)(cause, *held_back));
+        if passing.left == 0 {
+            passing.held_back += 1;
+            return None;
         }
-    }
-
-    /// The first moment at which something is to be told. `None` if nothing was held back, and the task
-    /// ends.
-    fn next(&self) -> Option<Moment> {
-        let mut state = self.state.lock();
-        let waiting = state.causes.values().filter(|it| it.held_back > 0);
-        let next = waiting.map(Throttle::tells).min();
-        state.is_telling = next.is_some();
-        next
+        passing.left -= 1;
+        Some(std::mem::take(&mut passing.held_back))
     }
 }
 
-/// The task that tells what was held back. It runs only while something is.
-struct Telling {
-    shared: Arc<Shared>,
-    is_done: bool,
-}
-
-impl Telling {
-    async fn run(mut self) {
-        while let Some(next) = self.shared.next() {
-            self.shared.clock.sleep_until(next).await;
-            let now = self.shared.clock.now();
-            self.shared.tell(|throttle| throttle.tells() <= now);
-        }
-        self.is_done = true;
-    }
-}
-
-/// If the task is dropped before its end, the next event that is held back starts another one.
-impl Drop for Telling {
-    fn drop(&mut self) {
-        if !self.is_done {
-            self.shared.state.lock().is_telling = false;
-        }
-    }
-}
-
-impl fmt::Debug for Throttles {
+impl fmt::Debug for Throttle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Throttles").finish_non_exhaustive()
+        f.debug_struct("Throttle").finish_non_exhaustive()
     }
 }
+
+/// An event in the log, if a [`Throttle`](crate::env::Throttle) lets it pass:
+/// `log_throttled!(&throttle, about, WARN, "text", field = 1)`. Its cause is its text and what it is about, and the
+/// field `held_back` has the number of those that were held back before it, if any. Those are in the log at debug.
+/// Without a throttle, `None`, no line is held back. The value is true if the line passed.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! log_throttled {
+    ($throttle:expr, $about:expr, $level:ident, $text:literal, $($field:tt)+) => {{
+        let throttle: Option<&$crate::env::Throttle> = $throttle.into();
+        // An event that no subscriber wants is not counted either.
+        let is_wanted = || tracing::enabled!(tracing::Level::$level);
+        let is_wanted = $crate::env::caught("a log subscriber", is_wanted) == Some(true);
+        macro_rules! event {
+            ($at:ident, $held_back:expr) => {
+                $crate::env::caught("a log subscriber", || {
+                    tracing::event!(
+                        tracing::Level::$at,
+                        $($field)+, held_back = $held_back,
+                        $text,
+                    );
+                })
+            };
+        }
+        let pass = || throttle.map_or(Some(0), |it| it.pass(($text, $about)));
+        match is_wanted.then(pass) {
+            Some(Some(held_back)) => {
+                event!($level, (held_back > 0).then_some(held_back));
+                true
+            }
+            Some(None) => {
+                event!(DEBUG, None::<u64>);
+                false
+            }
+            None => false,
+        }
+    }};
+}
+pub use log_throttled;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::env::still_clock::StillClock;
-    use crate::env::tasks::{Tasks, by_hand};
-
-    type Told = Arc<Mutex<Vec<(Option<&'static str>, u64)>>>;
-
-    struct Scene {
-        clock: Arc<StillClock>,
-        tasks: Arc<Tasks>,
-        throttles: Throttles,
-        /// What was told in lines of their own: the site, and how many.
-        told: Told,
-    }
-
-    impl Scene {
-        fn new() -> Self {
-            let (clock, tasks, environment) = by_hand();
-            let told = Told::default();
-            let telling = Arc::clone(&told);
-            let throttles = Throttles::new(&environment, move |cause, held_back| {
-                telling.lock().push((cause.about.site, held_back));
-            });
-            Self {
-                clock,
-                tasks,
-                throttles,
-                told,
-            }
-        }
-
-        fn pass(&self, site: &'static str) -> Option<u64> {
-            let about = About::site(site);
-            self.throttles.pass(Level::WARN, "lost", about)
-        }
-
-        fn advance(&self, ms: u64) {
-            self.clock.advance(Duration::from_millis(ms));
-            self.tasks.poll();
-        }
-
-        fn told(&self) -> Vec<(Option<&'static str>, u64)> {
-            std::mem::take(&mut *self.told.lock())
-        }
-    }
+    use crate::env::still_clock::still_clock;
 
     #[test]
-    fn the_end_of_a_burst_is_told_when_no_line_followed_for_a_second() {
-        let scene = Scene::new();
-        assert_eq!(scene.pass("a"), Some(0));
-        assert_eq!(scene.tasks.count(), 0, "no task while nothing is held back");
-        for _ in 0..99 {
-            assert_eq!(scene.pass("a"), None);
-        }
-        assert_eq!(scene.tasks.count(), 1);
-        scene.advance(1999);
-        assert_eq!(scene.told(), []);
-        scene.advance(1);
-        assert_eq!(scene.told(), [(Some("a"), 99)]);
-        assert_eq!(
-            scene.tasks.count(),
-            0,
-            "the task ends with what it had to tell"
-        );
-        // The line about them was one of this cause.
-        assert_eq!(scene.pass("a"), None);
-        scene.advance(2000);
-        assert_eq!(scene.told(), [(Some("a"), 1)]);
-        scene.advance(1000);
-        assert_eq!((scene.pass("a"), scene.told()), (Some(0), vec![]));
-    }
-
-    /// Events at all times: the lines and the numbers in them are all events, and no two lines of a cause
-    /// are less than a second apart.
-    #[test]
-    fn lines_and_what_was_held_back_add_up_to_all_events() {
-        let scene = Scene::new();
-        let (mut events, mut accounted, mut lines) = (0, 0, Vec::new());
+    fn a_line_a_second_says_how_many_were_held_back_before_it() {
+        let (clock, as_clock) = still_clock();
+        let throttle = Throttle::new(as_clock);
+        let (mut events, mut told, mut lines) = (0, 0, Vec::new());
         for step in 0..5000_u64 {
-            // The task is late at times, so that an event comes before it after the end of the second.
-            let is_task_late = step % 7 == 0;
-            scene.clock.advance(Duration::from_millis(step % 5));
-            if !is_task_late {
-                scene.tasks.poll();
-            }
-            for (_, held_back) in scene.told() {
-                accounted += held_back;
-                lines.push(scene.clock.now());
-            }
-            if step % 3 < 2 {
-                events += 1;
-                if let Some(held_back) = scene.pass("a") {
-                    accounted += 1 + held_back;
-                    lines.push(scene.clock.now());
-                }
+            clock.advance(Duration::from_millis(step % 5));
+            events += 1;
+            if let Some(held_back) = throttle.pass("a") {
+                told += 1 + held_back;
+                assert_eq!(told, events);
+                lines.push(clock.now());
             }
         }
-        scene.throttles.tell_all();
-        accounted += scene
-            .told()
-            .iter()
-            .map(|(_, held_back)| held_back)
-            .sum::<u64>();
-        assert_eq!(accounted, events);
-        assert!(lines.len() > 5, "{lines:?}");
         let pauses = lines.windows(2).map(|two| two[1].saturating_since(two[0]));
-        assert!(pauses.min() >= Some(ONE_A_SECOND.every), "{lines:?}");
+        let pauses: Vec<_> = pauses.map(|it| it.as_millis()).collect();
+        assert!(pauses.len() >= 8 && pauses.iter().all(|it| (1000..1005).contains(it)));
     }
 
     #[test]
-    fn causes_are_held_back_apart_and_all_are_told_at_the_end_of_the_process() {
-        let scene = Scene::new();
-        for site in ["a", "b"] {
-            assert_eq!(scene.pass(site), Some(0));
-            assert_eq!(scene.pass(site), None);
+    fn a_pace_of_several_lines_is_one_line_while_there_are_more() {
+        let (clock, as_clock) = still_clock();
+        let throttle = Throttle::with_pace(12, Duration::from_secs(60), as_clock);
+        let mut passed = Vec::new();
+        // Ten times a second, for five minutes.
+        for tenth in 0..3000 {
+            passed.extend(throttle.pass("a").map(|held_back| (tenth, held_back)));
+            clock.advance(Duration::from_millis(100));
         }
-        assert_eq!(scene.pass("b"), None);
-        scene.throttles.tell_all();
-        assert_eq!(scene.told(), [(Some("a"), 1), (Some("b"), 2)]);
-        scene.throttles.tell_all();
-        assert_eq!(scene.told(), []);
-    }
-
-    #[test]
-    fn a_task_that_was_dropped_is_replaced() {
-        let scene = Scene::new();
-        scene.pass("a");
-        assert_eq!(scene.pass("a"), None);
-        drop(scene.tasks.take());
-        assert_eq!(scene.pass("a"), None);
-        scene.advance(2000);
-        assert_eq!(scene.told(), [(Some("a"), 2)]);
+        let burst = (0..12).map(|tenth| (tenth, 0));
+        let after = [(600, 588), (1200, 599), (1800, 599), (2400, 599)];
+        assert_eq!(passed, burst.chain(after).collect::<Vec<_>>());
     }
 
     #[test]
     fn many_causes_take_no_more_memory_than_some() {
-        let scene = Scene::new();
-        let mut passed = 0;
-        for number in 0..10 * MOST_CAUSES {
-            let about = About::pools(number.to_string());
-            passed += usize::from(scene.throttles.pass(Level::WARN, "t", about).is_some());
-        }
-        let causes = || scene.throttles.shared.state.lock().causes.len();
+        let (clock, as_clock) = still_clock();
+        let throttle = Throttle::new(as_clock);
+        let passed = |numbers: std::ops::Range<usize>| {
+            let passes = |number: &usize| throttle.pass(number).is_some();
+            numbers.filter(passes).count()
+        };
+        let known = || throttle.causes.lock().len();
         // The rest is one cause.
-        assert_eq!((passed, causes()), (MOST_CAUSES + 1, MOST_CAUSES + 1));
-        scene.advance(2000);
-        let told = scene.told();
-        assert_eq!(told, [(None, u64::try_from(9 * MOST_CAUSES - 1).unwrap())]);
+        assert_eq!(passed(0..10 * MOST_CAUSES), MOST_CAUSES + 1);
+        assert_eq!(known(), MOST_CAUSES + 1);
         // Causes that are quiet for a second make room.
-        scene.advance(1000);
-        let about = About::pools("new".to_owned());
-        assert_eq!(scene.throttles.pass(Level::WARN, "t", about), Some(0));
-        assert_eq!(causes(), 1);
+        clock.advance(Duration::from_secs(1));
+        assert_eq!(passed(10 * MOST_CAUSES..11 * MOST_CAUSES), MOST_CAUSES);
+        assert_eq!(known(), MOST_CAUSES);
     }
 }

@@ -67,8 +67,7 @@ pub use observe::ObserveExtensions;
 pub use release::Released;
 
 use crate::context::Context;
-use crate::env::caught::log;
-use crate::env::{Cause, Clock, Moment, SharedMoment, Throttles};
+use crate::env::{Clock, Moment, SharedMoment, Throttle};
 use crate::error::{LeaseEnd, Unavailable};
 use crate::kinds::Kind;
 use crate::model::resource::Resource;
@@ -84,30 +83,18 @@ pub(crate) struct Leases {
     lines: Arc<Lines>,
     pub(crate) renewals: Renewals,
     /// For the log lines that are about many leases at once.
-    pub(crate) throttles: Throttles,
+    pub(crate) throttle: Throttle,
 }
 
 impl Leases {
     pub(crate) fn new(context: Arc<Context>, lines: Arc<Lines>) -> Self {
         Self {
-            throttles: Throttles::new(&context.environment, tell_held_back),
+            throttle: Throttle::new(Arc::clone(&context.environment.clock)),
             context,
             lines,
             renewals: Renewals::default(),
         }
     }
-}
-
-fn tell_held_back(cause: &Cause, held_back: u64) {
-    let about = &cause.about;
-    log!(
-        warn,
-        held_back,
-        of = cause.text,
-        pools = about.pools,
-        reason = about.reason,
-        "more of the same was held back",
-    );
 }
 
 pub(crate) struct LeaseShared {

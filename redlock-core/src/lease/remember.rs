@@ -3,9 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::env::caught::warn_throttled;
 use crate::env::timeout::before;
-use crate::env::{About, Moment};
+use crate::env::{Moment, log_throttled};
 use crate::error::NodeReport;
 use crate::kinds::runs::{remember, remembered_for, run_keys};
 use crate::quorum::round::{Goal, Round};
@@ -78,9 +77,10 @@ impl Lease {
         let names = shared.claim.nodes.iter().map(|node| node.name());
         let nodes = NodeReport::of_round(names, round.answers(), elapsed, timeout);
         let nodes: Vec<_> = nodes.iter().map(ToString::to_string).collect();
-        warn_throttled!(
-            shared.leases.throttles,
-            About::pools(shared.pools()),
+        log_throttled!(
+            &shared.leases.throttle,
+            shared.pools(),
+            WARN,
             "too few nodes remember this run; the job may run again in its period",
             resource = %shared.resource,
             nodes = nodes.join("; ")

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use crate::env::caught::{unless_it_panics, warn_throttled};
-use crate::env::{About, Moment};
+use crate::env::caught::unless_it_panics;
+use crate::env::{Moment, log_throttled};
 use crate::error::{ExtendError, LeaseEnd};
 use crate::model::limits::check_ttl;
 
@@ -161,9 +161,10 @@ fn conclude(leases: &Leases, one: &InFlight, now: Moment) -> Option<Moment> {
         }
         Ok(()) => Some(lease.renewal_due(ttl)),
         Err(ExtendError::Unavailable(error)) => {
-            warn_throttled!(
-                leases.throttles,
-                About::pools(lease.shared.pools()),
+            log_throttled!(
+                &leases.throttle,
+                lease.shared.pools(),
+                WARN,
                 "lease not renewed; it is still valid",
                 resource = %lease.resource(), token = lease.token_id(), %error
             );
@@ -180,9 +181,10 @@ fn conclude(leases: &Leases, one: &InFlight, now: Moment) -> Option<Moment> {
 fn report_end(leases: &Leases, lease: &LeaseHandle, over: &LeaseEnd) {
     // Otherwise the lease was released, or is about to be.
     if !matches!(over, LeaseEnd::Released | LeaseEnd::Revoked) {
-        warn_throttled!(
-            leases.throttles,
-            About::pools(lease.shared.pools()).reason(over.as_str()),
+        log_throttled!(
+            &leases.throttle,
+            (lease.shared.pools(), over.as_str()),
+            WARN,
             "lease not renewed; it is over",
             resource = %lease.resource(), token = lease.token_id(), reason = %over
         );

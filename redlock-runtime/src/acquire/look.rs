@@ -26,7 +26,7 @@ impl Wanted {
         };
         let of_call = |kind| {
             let limits = &registry.shared.limits;
-            self.error(kind).of_call(limits.http, &limits.throttles)
+            self.error(kind).of_call(limits.http, &limits.throttle)
         };
         let nodes = self.nodes(&registry).map_err(of_call)?;
         let status = registry.shared.client.peek(&nodes, &self.resource).await;
@@ -41,7 +41,7 @@ impl Wanted {
             return Err(self.error(LockErrorKind::NotInitialized));
         };
         let limits = &registry.shared.limits;
-        let of_call = |error: LockError| error.of_call(limits.http, &limits.throttles);
+        let of_call = |error: LockError| error.of_call(limits.http, &limits.throttle);
         let nodes = self.nodes(&registry);
         let nodes = nodes.map_err(|kind| of_call(self.error(kind)))?;
         let (resource, site) = (&self.resource, self.holder.site);

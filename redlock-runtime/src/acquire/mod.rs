@@ -79,7 +79,7 @@ impl Wanted {
 
     fn refused(&self, registry: Option<&Registry>, kind: LockErrorKind) -> LockError {
         let error = match registry.map(|registry| &registry.shared.limits) {
-            Some(limits) => self.error(kind).of_call(limits.http, &limits.throttles),
+            Some(limits) => self.error(kind).of_call(limits.http, &limits.throttle),
             None => self.error(kind),
         };
         telemetry::refused(self.holder.site, &self.resource, &error);
@@ -189,7 +189,7 @@ impl Prepared {
     fn named(&self, error: LockError) -> LockError {
         let registry = &self.registry;
         let limits = &registry.shared.limits;
-        let error = error.of_call(limits.http, &limits.throttles);
+        let error = error.of_call(limits.http, &limits.throttle);
         let is_here = matches!(error.kind(), LockErrorKind::Contended(contended)
             if contended.waiters > 0
                 || contended.holding.owner().is_none_or(|owner| owner == registry.owner()));

@@ -1,8 +1,10 @@
 //! Return types of functions under `#[redlock(if_locked = "skip")]`.
 
+use redlock_core::env::log_throttled;
+
 use crate::attribute::from_lock_error::CarriesLockError;
 use crate::error::LockError;
-use crate::telemetry::{about, count_swallowed, kind_of, name_of};
+use crate::telemetry::{count_swallowed, kind_of, name_of};
 
 /// A return type with a value for a call that was skipped. A function with
 /// `if_locked = "skip"` returns that value if the lock is held, or if the job of a lock with
@@ -110,9 +112,9 @@ fn log(error: &LockError) {
     count_swallowed(error);
     // Without a registry it is a mistake in the program, and not what happens to all calls at once.
     log_throttled!(
-        error.throttles(),
-        about(error.site()).reason(kind_of(error)),
-        error,
+        error.throttle(),
+        (error.site().site_name(), kind_of(error)),
+        ERROR,
         "not run to its end: its lock failed, though no other client holds it",
         site = name_of(error.site()),
         %error

@@ -156,7 +156,7 @@ impl Election {
     ) -> LockError {
         let error = LockError::new(kind, self.resource.clone(), self.site);
         match limits {
-            Some(limits) => error.of_call(limits.http, &limits.throttles),
+            Some(limits) => error.of_call(limits.http, &limits.throttle),
             None => error,
         }
     }

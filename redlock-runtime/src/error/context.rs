@@ -2,24 +2,24 @@
 
 use std::sync::Arc;
 
-use redlock_core::env::Throttles;
+use redlock_core::env::Throttle;
 
 use super::{HttpSettings, LockError};
 
 impl LockError {
     /// The same error, of a call in a registry with the settings `http`, whose log lines are held back by
-    /// `throttles`.
-    pub(crate) fn of_call(mut self, http: HttpSettings, throttles: &Throttles) -> Self {
+    /// `throttle`.
+    pub(crate) fn of_call(mut self, http: HttpSettings, throttle: &Arc<Throttle>) -> Self {
         // Nobody else has it yet: it was just made.
         if let Some(inner) = Arc::get_mut(&mut self.inner) {
             inner.http = http;
-            inner.throttles = Some(throttles.clone());
+            inner.throttle = Some(Arc::clone(throttle));
         }
         self
     }
 
-    /// The throttles of the registry that the call found.
-    pub(crate) fn throttles(&self) -> Option<&Throttles> {
-        self.inner.throttles.as_ref()
+    /// The throttle of the registry that the call found.
+    pub(crate) fn throttle(&self) -> Option<&Throttle> {
+        self.inner.throttle.as_deref()
     }
 }

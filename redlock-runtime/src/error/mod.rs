@@ -11,7 +11,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use redlock_core::Resource;
-use redlock_core::env::Throttles;
+use redlock_core::env::Throttle;
 use redlock_core::error::LeaseEnd;
 
 pub use redlock_core::error::{
@@ -51,7 +51,7 @@ struct Inner {
     /// Of the registry that the call found, or the defaults if there was no registry.
     http: HttpSettings,
     /// Of the same registry.
-    throttles: Option<Throttles>,
+    throttle: Option<Arc<Throttle>>,
     /// The holder, if the call was refused because of a holder in this process.
     holder: Option<HolderHere>,
 }
@@ -106,7 +106,7 @@ impl LockError {
                 resource,
                 site,
                 http: HttpSettings::default(),
-                throttles: None,
+                throttle: None,
                 holder: None,
             }),
         }

@@ -7,8 +7,10 @@ mod axum;
 
 use std::time::Duration;
 
+use redlock_core::env::log_throttled;
+
 use crate::error::{LockError, LockErrorKind};
-use crate::telemetry::{about, kind_of, name_of};
+use crate::telemetry::{kind_of, name_of};
 
 pub(crate) const CONTENT_TYPE: &str = "application/problem+json";
 
@@ -44,9 +46,9 @@ impl Problem {
     pub(crate) fn log(&self, error: &LockError) {
         if self.retry_after.is_none() || matches!(error.kind(), LockErrorKind::Dropped) {
             log_throttled!(
-                error.throttles(),
-                about(error.site()).reason(kind_of(error)),
-                error,
+                error.throttle(),
+                (error.site().site_name(), kind_of(error)),
+                ERROR,
                 "a request failed because of its lock",
                 site = name_of(error.site()),
                 %error

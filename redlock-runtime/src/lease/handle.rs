@@ -290,7 +290,7 @@ impl LeaseHandle {
 
     fn of_call(&self, error: LockError) -> LockError {
         let limits = &self.limits;
-        error.of_call(limits.http, &limits.throttles)
+        error.of_call(limits.http, &limits.throttle)
     }
 }
 

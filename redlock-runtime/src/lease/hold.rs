@@ -6,12 +6,13 @@ use std::pin::Pin;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, ready};
 
+use redlock_core::env::log_throttled;
 use redlock_core::lease::{BodyOutcome, BodyWatch};
 
 use super::chain::Below;
 use super::{Lease, LeaseEnd};
 use crate::error::LockError;
-use crate::telemetry::{HoldSpan, about, name_of};
+use crate::telemetry::{HoldSpan, name_of};
 
 /// Polls the body and keeps its output.
 type PollBody<'a> = &'a mut dyn FnMut(&mut Context<'_>) -> Poll<()>;
@@ -106,9 +107,9 @@ impl Lease {
             BodyOutcome::Late((), over) => {
                 self.core.is_in_body.store(false, Ordering::Relaxed);
                 log_throttled!(
-                    Some(&self.limits.throttles),
-                    about(self.site()).reason(over.as_str()),
-                    warn,
+                    &*self.limits.throttle,
+                    (self.site().site_name(), over.as_str()),
+                    WARN,
                     "late: the body ended after its lease did",
                     site = name_of(self.site()),
                     resource = %self.resource(), token = self.token_id(), reason = %over
@@ -117,9 +118,9 @@ impl Lease {
             }
             BodyOutcome::Cancelled(over) => {
                 log_throttled!(
-                    Some(&self.limits.throttles),
-                    about(self.site()).reason(over.as_str()),
-                    warn,
+                    &*self.limits.throttle,
+                    (self.site().site_name(), over.as_str()),
+                    WARN,
                     "lost: the body was cancelled",
                     site = name_of(self.site()),
                     resource = %self.resource(), token = self.token_id(), reason = %over

@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use parking_lot::Mutex;
 use tracing::Instrument as _;
 
+use redlock_core::env::log_throttled;
 use redlock_core::lease::{OnLost, Released};
 
 pub use redlock_core::error::LeaseEnd;
@@ -28,7 +29,7 @@ use crate::registry::held::HeldPlace;
 use crate::registry::limits::RegistryLimits;
 use crate::registry::record::Record;
 use crate::site::Site;
-use crate::telemetry::{Holding, about, name_of};
+use crate::telemetry::{Holding, name_of};
 
 /// A held lock. Dropping it sends the release to every node without waiting;
 /// [`release`](Self::release) waits until the next holder could win.
@@ -204,9 +205,9 @@ impl Lease {
         if released == Released::Unconfirmed {
             self.core.holding.unconfirmed();
             log_throttled!(
-                Some(&self.limits.throttles),
-                about(self.site()),
-                warn,
+                &*self.limits.throttle,
+                self.site().site_name(),
+                WARN,
                 "release not confirmed by a majority; the nodes drop the keys at the ttl",
                 site = name_of(self.site()),
                 resource = %self.resource(), token = self.token_id()

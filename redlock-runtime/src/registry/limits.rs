@@ -1,8 +1,9 @@
 //! The limits of a registry's leases.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use redlock_core::env::Throttles;
+use redlock_core::env::Throttle;
 use redlock_core::error::{Brief, Invalid};
 
 use crate::error::HttpSettings;
@@ -15,7 +16,7 @@ pub(crate) struct RegistryLimits {
     /// How errors of the registry look over HTTP.
     pub(crate) http: HttpSettings,
     /// For the log lines about its leases.
-    pub(crate) throttles: Throttles,
+    pub(crate) throttle: Arc<Throttle>,
 }
 
 /// Checks a ttl against `max_ttl`.

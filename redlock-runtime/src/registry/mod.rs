@@ -20,11 +20,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use redlock_core::env::Throttle;
 use redlock_core::{Client, Environment, NodeSet, Resource, Settings};
 
 use crate::error::{HolderHere, HttpSettings};
 use crate::parameters::LockOptions;
-use crate::telemetry::{Metrics, throttles};
+use crate::telemetry::Metrics;
 pub use redlock_core::MemoryNode;
 
 pub use crate::site::{Site, sites};
@@ -105,7 +106,7 @@ impl Registry {
             registry: NEXT.fetch_add(1, Ordering::Relaxed),
             max_ttl: parts.max_ttl,
             http: parts.http,
-            throttles: throttles(&environment),
+            throttle: Arc::new(Throttle::new(Arc::clone(&environment.clock))),
         };
         let default_set = set_of(&pools, names.iter().map(String::as_str)).unwrap_or_default();
         let mut known_sets: Vec<(Vec<String>, NodeSet)> = Vec::new();
@@ -188,12 +189,6 @@ impl Registry {
     /// ```
     pub fn elections(&self) -> Vec<Candidacy> {
         self.shared.elections.list()
-    }
-
-    /// Writes the log lines about events that were held back, as there is one line a second and cause.
-    pub(crate) fn tell_held_back(&self) {
-        self.shared.limits.throttles.tell_all();
-        self.shared.client.tell_held_back();
     }
 
     /// The holder of a lock, if it is in this process.

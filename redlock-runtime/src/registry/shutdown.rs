@@ -268,8 +268,6 @@ impl Registry {
         // A lease that was merely dropped has its release still on the way.
         let left = deadline.saturating_since(clock.now());
         report.unconfirmed = self.shared.client.flush(&self.nodes(), left).await;
-        // The process may end before the second is over.
-        self.tell_held_back();
         report
     }
 

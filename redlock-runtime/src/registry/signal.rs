@@ -240,7 +240,6 @@ fn end_at_once(signal: Signal, registries: &[Registry]) -> ! {
         resources = named,
         "a second signal; the process ends at once, and what it holds stays until the ttl",
     );
-    registries.iter().for_each(Registry::tell_held_back);
     end_by(signal)
 }
 

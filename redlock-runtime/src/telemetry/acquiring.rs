@@ -1,13 +1,12 @@
 //! An acquisition in progress, as metrics and spans show it.
 
-use redlock_core::env::About;
+use redlock_core::env::log_throttled;
 use redlock_core::{NodeSet, Request, Resource};
 use tracing::Span;
 
 use super::metrics::{self, Holding, Metrics, Waiting};
 use super::outcome::AcquireOutcome;
 use super::span::{self, name_of};
-use super::throttles::about;
 use crate::error::LockError;
 use crate::site::Site;
 
@@ -106,12 +105,12 @@ pub(crate) fn refused(site: &'static Site, resource: &Resource, error: &LockErro
 /// as planned.
 fn log_refusal(site: &'static Site, resource: &Resource, nodes: &NodeSet, error: &LockError) {
     let site_name = name_of(site);
-    let throttles = error.throttles();
+    let throttle = error.throttle();
     if error.is_unavailable() {
         log_throttled!(
-            throttles,
-            About::pools(span::Names(nodes).to_string()),
-            warn,
+            throttle,
+            span::Names(nodes).to_string(),
+            WARN,
             "not locked",
             site = site_name, %resource, reason = %error
         );
@@ -121,9 +120,9 @@ fn log_refusal(site: &'static Site, resource: &Resource, nodes: &NodeSet, error:
         log!(debug, site = site_name, %resource, reason = %error, "skipped");
     } else {
         log_throttled!(
-            throttles,
-            about(site),
-            info,
+            throttle,
+            site.site_name(),
+            INFO,
             "not locked",
             site = site_name, %resource, reason = %error
         );

@@ -12,10 +12,8 @@ mod metrics;
 mod metrics;
 mod outcome;
 mod span;
-mod throttles;
 
 pub(crate) use acquiring::{Acquiring, refused};
 pub(crate) use metrics::{Holding, InOffice, Metrics, answers_of, count_swallowed, sample_nodes};
 pub(crate) use outcome::kind_of;
 pub(crate) use span::{HoldSpan, name_of};
-pub(crate) use throttles::{about, throttles};

@@ -249,7 +249,7 @@ impl Actor {
             return self.fail(submission, error);
         }
         if call.effect() == Effect::Takes && self.line.inbox.metrics.refusals.voted() {
-            log_node!(self.line.inbox.log, info, "", "node votes again");
+            log_node!(self.line.inbox.log, INFO, "node votes again");
         }
         self.answered += 1;
         if !is_settled && let Some(mut owed) = submission.owed(&self.line.inbox.time) {
@@ -272,9 +272,9 @@ impl Actor {
         if is_a_vote && error.concerns_the_node() && inbox.metrics.refusals.refused(&error, heard) {
             log_node!(
                 inbox.log,
-                warn,
-                &error.to_string(),
-                "node answers with errors; it does not vote until it serves an operation"
+                WARN,
+                "node answers with errors; it does not vote until it serves an operation",
+                reason = %error
             );
         }
         submission.reply.answer(Answer::Failed(error));
@@ -361,8 +361,7 @@ impl Actor {
                     if !std::mem::replace(&mut self.is_suspect, true) {
                         log_node!(
                             line.inbox.log,
-                            warn,
-                            "",
+                            WARN,
                             "node does not answer; it does not vote until it does",
                             overdue = %Brief(waited)
                         );
@@ -391,7 +390,7 @@ impl Actor {
             return;
         }
         self.is_suspect = false;
-        log_node!(line.inbox.log, info, "", "node answers again");
+        log_node!(line.inbox.log, INFO, "node answers again");
         self.check.ask_again(line);
         line.inbox.trust();
     }

@@ -78,9 +78,9 @@ impl OwedReleases {
             kind.clone_into(&mut self.logged);
             log_node!(
                 line.inbox.log,
-                warn,
-                &reason,
-                "node refuses releases; they are sent again until their ttl"
+                WARN,
+                "node refuses releases; they are sent again until their ttl",
+                %reason
             );
         }
         self.owe(owed, line);
@@ -113,8 +113,7 @@ impl OwedReleases {
         if !std::mem::take(&mut self.logged).is_empty() {
             log_node!(
                 line.inbox.log,
-                info,
-                "",
+                INFO,
                 "no refused release is left to send to the node"
             );
         }

@@ -5,7 +5,7 @@ use std::task::Waker;
 use tokio::time::Instant;
 
 use super::*;
-use crate::env::tasks::by_hand;
+use crate::env::still_clock::still_clock;
 use crate::kinds::plain;
 use crate::model::resource::Resource;
 use crate::model::token::{OwnerToken, TokenSource};
@@ -13,7 +13,7 @@ use crate::node::NodeStatus;
 use crate::quorum::round::{Goal, Round};
 
 fn inbox(time: LibraryTime) -> Inbox {
-    let log = NodeLog::new("a".into(), &by_hand().2);
+    let log = NodeLog::new("a".into(), still_clock().1);
     Inbox::new(log, &RedisOptions::default(), None, time)
 }
 

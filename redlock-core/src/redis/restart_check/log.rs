@@ -42,7 +42,7 @@ impl CheckLog {
     /// Logs that the node votes again, if it was logged that it does not.
     pub(super) fn votes(&mut self) {
         if !self.is_voting && !self.reason.is_empty() {
-            log_node!(self.node, info, "", "node votes again");
+            log_node!(self.node, INFO, "node votes again");
         }
         self.is_voting = true;
         self.reason.clear();
@@ -56,9 +56,9 @@ impl CheckLog {
         if self.reason != kind || self.logged_on != self.connections {
             log_node!(
                 self.node,
-                warn,
-                reason,
-                "node in quarantine; it does not vote until that ends"
+                WARN,
+                "node in quarantine; it does not vote until that ends",
+                %reason
             );
             kind.clone_into(&mut self.reason);
             self.logged_on = self.connections;

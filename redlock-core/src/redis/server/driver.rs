@@ -81,8 +81,7 @@ impl Driver {
                 Ok((server, moved, connected)) => {
                     log_node!(
                         self.inbox.log,
-                        info,
-                        "",
+                        INFO,
                         "node connected",
                         server = %self.address, at = %server
                     );
@@ -121,14 +120,15 @@ impl Driver {
 
     fn log(&self, error: &NodeError, logged: &mut String) {
         let reason = error.to_string();
-        if *logged != reason {
-            log_node!(
+        // A line that was held back is due once the node has come and gone for the last time.
+        if *logged != reason
+            && log_node!(
                 self.inbox.log,
-                warn,
-                &reason,
+                WARN,
                 "node not connected; it does not vote until it is",
-                server = %self.address
-            );
+                server = %self.address, %reason
+            )
+        {
             *logged = reason;
         }
     }

@@ -37,7 +37,7 @@ impl ServerNode {
         news: Option<Arc<Notify>>,
         io: &IoThread,
     ) -> Self {
-        let log = NodeLog::new(Arc::clone(name), &io.environment());
+        let log = NodeLog::new(Arc::clone(name), io.environment().clock);
         let is_part = news.is_some();
         let inbox = Arc::new(Inbox::new(log.clone(), &options, news, io.time()));
         // Made here and not in the driver's task, so that the checked set is complete once all its
