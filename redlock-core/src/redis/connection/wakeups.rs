@@ -38,6 +38,7 @@ pub(in crate::redis) struct Wakeups {
     /// Without push messages, only the next call finds that the connection is closed.
     is_closed: Option<Arc<AtomicBool>>,
     tracking: Tracking,
+    is_refusal_logged: bool,
     /// By the numbers of the watches.
     waiting: BTreeMap<u64, Waiting>,
     /// The numbers of the watches of each key.
@@ -112,6 +113,7 @@ impl Wakeups {
         Self {
             is_closed,
             tracking,
+            is_refusal_logged: false,
             waiting: BTreeMap::new(),
             by_key: HashMap::new(),
             next_number: 0,
@@ -280,12 +282,14 @@ impl Wakeups {
         self.tracking = Tracking::Refused(line.heard + line.options.heartbeat);
         // The drop of the watches says that nothing is known.
         drop(self.forget());
-        let reason = NodeError::server(text).to_string();
-        log!(
-            warn,
-            pool = %line.inbox.log.pool, reason,
-            "node does not tell of released locks; waiting for one takes up to a retry delay longer",
-        );
+        if !std::mem::replace(&mut self.is_refusal_logged, true) {
+            let reason = NodeError::server(text).to_string();
+            log!(
+                warn,
+                pool = %line.inbox.log.pool, reason,
+                "node does not tell of released locks; waiting for one takes up to a retry delay longer",
+            );
+        }
     }
 
     /// The answer how long the keys of a watch live.
