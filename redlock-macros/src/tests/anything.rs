@@ -10,89 +10,14 @@ use proptest::test_runner::FileFailurePersistence;
 use crate::parameters::Key;
 use crate::transform;
 
-const WORDS: &[&str] = &[
-    "tll",
-    "crate",
-    "lease",
-    "self",
-    "Self",
-    "_",
-    "id",
-    "r#type",
-    "async",
-    "await",
-    "move",
-    "return",
-    "let",
-    "fn",
-    "safe",
-    "pub",
-    "struct",
-    "impl",
-    "dyn",
-    "const",
-    "unsafe",
-    "extern",
-    "where",
-    "mut",
-    "Box",
-    "pin",
-    "Future",
-    "Output",
-    "Result",
-    "u8",
-    "true",
-    "1",
-    "0",
-    "60_000",
-    "1.5",
-    "1e999",
-    "60s",
-    "3u32",
-    "99999999999999999999",
-    "'a",
-    "'x'",
-    "\"\"",
-    "\"order:{id}\"",
-    "\"{self.id}\"",
-    "\"{id.0.x}\"",
-    "\"{id.größe}\"",
-    "\"{id[0]}\"",
-    "\"{N.id}\"",
-    "concat",
-    "format",
-    "\"{\"",
-    "\"}\"",
-    "\"{}\"",
-    "\"redlock:\"",
-    "\"60s\"",
-    "\"cancel\"",
-    "\"expire\"",
-    "\"unlimited\"",
-    "b\"\"",
-    "b'x'",
-    "c\"x\"",
-    "=",
-    "=",
-    "=",
-    ",",
-    ",",
-    ";",
-    ":",
-    "::",
-    "->",
-    "<",
-    ">",
-    "&",
-    "#",
-    "!",
-    "-",
-    ".",
-    "..",
-    "|",
-    "?",
-    "*",
-];
+/// Separated by white space.
+const WORDS: &str = r#"
+    tll crate lease self Self _ id r#type async await move return let fn safe pub struct impl dyn const
+    unsafe extern where mut Box pin Future Output Result u8 true 1 0 60_000 1.5 1e999 60s 3u32
+    99999999999999999999 'a 'x' "" "order:{id}" "{self.id}" "{id.0.x}" "{id.größe}" "{id[0]}" "{N.id}"
+    concat format "{" "}" "{}" "redlock:" "60s" "cancel" "expire" "unlimited" b"" b'x' c"x" = = = , , ;
+    : :: -> < > & # ! - . .. | ? *
+"#;
 
 const ITEMS: &[&str] = &[
     "async fn f() -> Result<(), E> { Ok(()) }",
@@ -152,7 +77,7 @@ fn lexed(text: &str) -> TokenStream {
 
 /// Token trees of every kind, with a little nesting.
 fn tokens() -> impl Strategy<Value = TokenStream> {
-    let words: Vec<&str> = Key::names().chain(WORDS.iter().copied()).collect();
+    let words: Vec<&str> = Key::names().chain(WORDS.split_whitespace()).collect();
     let word = select(words).prop_map(lexed);
     let tree = word.prop_recursive(3, 24, 6, |inner| {
         let delimiter = prop_oneof![

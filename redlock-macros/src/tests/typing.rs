@@ -67,26 +67,6 @@ fn at_every_stroke_of_the_attribute_the_function_is_there() {
     );
 }
 
-#[test]
-fn the_lease_is_there_for_completion_as_soon_as_it_has_its_name() {
-    let item = "async fn charge(id: u64) -> Result<Receipt, AppError> { lease.validity() }";
-    for attribute in [
-        "guard = lease",
-        r#"resource = "order:{id}", guard = lease, tt"#,
-        r#"resource = "order:{id}", ttl = 0, guard = lease, crate = crate::locks"#,
-    ] {
-        let tokens = lexed(attribute).expect("tokens");
-        let output = transform(tokens, lexed(item).expect("an item")).to_string();
-        assert!(output.contains("compile_error"), "{output}");
-        assert!(output.contains("let lease : & "), "{output}");
-        assert!(output.contains("lease . validity ()"), "{output}");
-    }
-    // The lease cannot have the name of a parameter.
-    let tokens = lexed(r#"resource = "order:{id}", guard = id"#).expect("tokens");
-    let output = transform(tokens, lexed(item).expect("an item")).to_string();
-    assert!(!output.contains("let id"), "{output}");
-}
-
 /// Tokens that no parser accepts and that editors produce.
 #[test]
 fn a_body_that_is_being_typed_is_passed_on_token_by_token() {

