@@ -205,10 +205,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "a-dropped-attempt-releases-nothing",
         patches: &[Patch {
             file: CLAIM,
-            find: "    fn drop(&mut self) {
-        self.release();
+            find: "        if self.release().is_some() {
 ",
-            replace: "    fn drop(&mut self) {
+            replace: "        if false {
 ",
         }],
         profile: "faulty",
