@@ -86,57 +86,9 @@ impl Drop for Redlock {
 
 #[cfg(test)]
 mod tests {
-    use tokio::sync::oneshot::{self, error::TryRecvError};
-
     use super::*;
     use crate::config::Config;
-    use crate::registry::shutdown::CONFIRMING;
     use crate::registry::signal::shutdown_signal;
-
-    /// Runs a server that begins the shutdown itself, as a signal would. The server then runs on as
-    /// `server` says, for at most `deadline`.
-    fn serve<S: Future>(deadline: Duration, server: S) -> (Option<S::Output>, ShutdownReport) {
-        let config = Config::new()
-            .pool("a", "memory://a")
-            .shutdown_grace(Duration::ZERO)
-            .shutdown_deadline(deadline);
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .build()
-            .unwrap();
-        runtime.block_on(async {
-            let redlock = Redlock::start(config).await.unwrap();
-            let registry = redlock.registry().clone();
-            redlock
-                .shutdown_after(async {
-                    registry.begin_shutdown();
-                    server.await
-                })
-                .await
-        })
-    }
-
-    #[test]
-    fn a_server_that_ends_before_the_deadline_is_waited_for() {
-        // No code waits for this deadline, and no machine is so slow that it passes.
-        let deadline = Duration::from_secs(60 * 60);
-        let (output, report) = serve(deadline, async {
-            tokio::task::yield_now().await;
-            "served"
-        });
-        assert_eq!(output, Some("served"), "{report}");
-    }
-
-    #[test]
-    fn a_server_that_does_not_end_is_dropped_at_the_deadline() {
-        let (server, mut is_dropped) = oneshot::channel::<()>();
-        let (output, report) = serve(CONFIRMING * 2, async move {
-            let _server = server;
-            std::future::pending::<()>().await;
-        });
-        assert_eq!(output, None);
-        assert!(matches!(is_dropped.try_recv(), Err(TryRecvError::Closed)));
-        assert!(report.unconfirmed.is_empty(), "{report}");
-    }
 
     #[test]
     fn the_signal_has_come_where_the_shutdown_has_begun() {

@@ -359,24 +359,4 @@ mod tests {
         assert!(is_begin(&listener.take(now + ECHO)));
         assert!(matches!(listener.take(now + ECHO * 2), Meaning::Enough(_)));
     }
-
-    #[test]
-    fn a_signal_releases_and_ends_the_process_if_nobody_has_ever_waited() {
-        let listener = Listener::default();
-        let now = Instant::now();
-        assert!(matches!(listener.take(now), Meaning::Release(_)));
-        assert!(matches!(listener.take(now), Meaning::Echo));
-        assert!(matches!(listener.take(now + ECHO), Meaning::Enough(_)));
-    }
-
-    #[test]
-    fn a_signal_that_finds_nobody_is_kept_for_the_next_and_a_second_one_ends_the_process() {
-        let listener = Listener::default();
-        let now = Instant::now();
-        drop(listener.wait(None));
-        assert!(matches!(listener.take(now), Meaning::Kept));
-        assert!(listener.wait(None).is_none());
-        assert!(listener.wait(None).is_some());
-        assert!(matches!(listener.take(now + ECHO), Meaning::Enough(_)));
-    }
 }

@@ -49,20 +49,6 @@ fn write(bench: &mut Bench) {
 }
 
 #[test]
-fn a_blank_set_is_opened_at_once_when_all_of_it_was_asked() {
-    let [mut a, mut b, mut c] = three(RestartCheck::Standard);
-    assert!(is_unsettled(&a.check().action), "the others were not asked");
-    assert!(is_unsettled(&b.check().action));
-    for action in settle_all([&mut c, &mut a, &mut b]) {
-        assert_eq!(action, Action::Vote);
-    }
-    for node in [a, b, c] {
-        assert!(node.left().is_zero());
-        assert_eq!(node.cause(), Cause::New);
-    }
-}
-
-#[test]
 fn nobody_votes_before_a_majority_is_marked() {
     let mut nodes = three(RestartCheck::Standard);
     for node in &mut nodes {

@@ -3,17 +3,6 @@
 use super::*;
 
 #[test]
-fn a_strict_restart_check_quarantines_a_blank_set() {
-    let peers = peers(RestartCheck::Strict, 1);
-    let mut a = Bench::new(&peers, "a", "run1");
-    assert!(reason(&a.check().action).contains("strict"));
-    assert!(matches!(a.settle(), Action::Hold { .. }));
-    assert_eq!(a.left(), QUARANTINE);
-    a.pass(QUARANTINE);
-    assert_eq!(a.settle(), Action::Vote);
-}
-
-#[test]
 fn without_a_restart_check_nothing_is_written_and_everything_votes() {
     let peers = peers(RestartCheck::Off, 1);
     let mut a = Bench::new(&peers, "a", "run1");
@@ -109,19 +98,6 @@ fn trusting_the_aof_a_restart_is_none_but_a_missing_marker_is() {
     a.run_id = Some("run4");
     assert!(matches!(a.settle(), Action::Hold { .. }));
     assert_eq!(a.read().until(), until);
-}
-
-#[test]
-fn a_flush_under_a_live_connection_is_a_quarantine_whoever_writes_next() {
-    let mut a = Bench::voting();
-    a.marker = None;
-    let verdict = a.check();
-    assert!(verdict.is_new_epoch && reason(&verdict.action).contains("it was flushed"));
-    // Another process takes the node for new, and is faster.
-    a.marker = marker("run1", a.time);
-    assert!(matches!(a.settle(), Action::Hold { .. }));
-    a.pass(QUARANTINE);
-    assert_eq!(a.settle(), Action::Vote);
 }
 
 #[test]
