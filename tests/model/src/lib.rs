@@ -3,9 +3,9 @@
 //! * [`fencing`]: how a token is taken. No clock appears in it: keys may vanish at any moment.
 //! * [`exclusion`]: how a quorum excludes, with extension, restoring and restarts; time appears as
 //!   one rule, that a key outlives the lease it stands for.
-//! * [`permits`]: how several holders are counted. The designs that let too many in are cases of it.
-//! * [`sharing`]: readers and writers.
 //! * [`search`]: breadth-first through all states, so that a counterexample is a shortest one.
+//!
+//! Permits, readers and writers rest on the same quorum; the simulation and its mutants show their rules.
 //!
 //! The protocol and its proofs are module docs of core: `quorum/fencing.md`, `quorum/extension_proof.md`,
 //! `quorum/claim/protocol.md` and `waiting/handover.md`. Their tables say what breaks without each rule.
@@ -26,8 +26,6 @@
 mod attempts;
 pub mod exclusion;
 pub mod fencing;
-pub mod permits;
 pub mod search;
-pub mod sharing;
 pub mod verdict;
 mod visited;
