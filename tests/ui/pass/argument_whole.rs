@@ -81,6 +81,11 @@ impl Order {
         Ok(self.lines)
     }
 
+    #[redlock(resource = "order:{self.id}")]
+    async fn counted(self: std::rc::Rc<Self>) -> Result<u64, LockError> {
+        Ok(self.id)
+    }
+
     #[redlock(resource = self.key)]
     async fn moved_from_self(self) -> Result<Vec<String>, LockError> {
         Ok(self.lines)

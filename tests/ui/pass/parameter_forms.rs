@@ -49,4 +49,23 @@ async fn spellings_of_strings(id: u64) -> Result<u64, LockError> {
     Ok(id)
 }
 
+#[redlock(resource = key::<u8, u16>(), retry_count = 0)]
+async fn commas_in_generics() -> Result<(), LockError> {
+    Ok(())
+}
+
+fn key<A, B>() -> String {
+    std::any::type_name::<(A, B)>().to_owned()
+}
+
+#[redlock(resource = ["a"], mode = "write", once_per = "1h")]
+async fn one_name_in_brackets() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = ["a"], permits = holders)]
+async fn permits_of_one_name(holders: u32) -> Result<(), LockError> {
+    Ok(())
+}
+
 fn main() {}

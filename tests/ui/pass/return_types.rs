@@ -11,6 +11,14 @@ async fn alias() -> Answer<u8> {
     Ok(1)
 }
 
+#[redlock(resource = "skipped", if_locked = "skip")]
+async fn skipped_alias() -> Answer<Option<u8>> {
+    Ok(Some(1))
+}
+
+#[redlock(resource = "unit", if_locked = "skip")]
+async fn written_unit() -> () {}
+
 #[redlock(resource = "boxed")]
 async fn boxed_error() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     Err("no")?
