@@ -15,10 +15,9 @@ usage: redlock-soak [options]
                              readers and writers, and offices; or only some of these: plain, sets,
                              permits, sharing (all)
   --seed N                   of the random choices (1); timing is real and does not repeat
-  --throttle any             instead of all other faults: processes and servers stand still for 5 to
-                             80 ms now and then, in control groups where that is possible (cgroup),
-                             else by signals (stop), and servers answer with errors; callers wait
-                             for 200 µs to 50 ms
+  --throttle stop            instead of all other faults: processes and servers are stopped for 5 to
+                             80 ms now and then, and servers answer with errors; callers wait for
+                             200 µs to 50 ms
   --least ROW=N              goes on behind that time, for 10 minutes at most, until this row of the
                              table is at N; may be said several times
   --sabotage no-lock         workers only say that they hold the lock
@@ -49,34 +48,6 @@ impl Sabotage {
     }
 }
 
-/// How processes are made to stand still.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Throttle {
-    /// By control groups where they can be made, else by signals.
-    Any,
-    Cgroup,
-    Stop,
-}
-
-impl Throttle {
-    pub(crate) fn parse(name: &str) -> Result<Self, String> {
-        match name {
-            "any" => Ok(Self::Any),
-            "cgroup" => Ok(Self::Cgroup),
-            "stop" => Ok(Self::Stop),
-            _ => Err(format!("nothing is throttled by `{name}`")),
-        }
-    }
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Any => "any",
-            Self::Cgroup => "cgroup",
-            Self::Stop => "stop",
-        }
-    }
-}
-
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Options {
     pub(crate) time: Duration,
@@ -89,7 +60,7 @@ pub(crate) struct Options {
     /// Rows of the table, and how far they have to get.
     pub(crate) least: Vec<(String, u64)>,
     pub(crate) sabotage: Option<Sabotage>,
-    pub(crate) throttle: Option<Throttle>,
+    pub(crate) is_throttled: bool,
 }
 
 impl Default for Options {
@@ -104,7 +75,7 @@ impl Default for Options {
             seed: 1,
             least: Vec::new(),
             sabotage: None,
-            throttle: None,
+            is_throttled: false,
         }
     }
 }
@@ -137,9 +108,9 @@ impl Options {
                 "--locks" => options.locks = Locks::parse(&value)?,
                 "--seed" => options.seed = number()?,
                 "--least" => options.least.push(row(&value)?),
-                "--throttle" => options.throttle = Some(Throttle::parse(&value)?),
+                "--throttle" if value == "stop" => options.is_throttled = true,
                 "--sabotage" => options.sabotage = Some(Sabotage::parse(&value)?),
-                _ => return Err(format!("unknown option `{option}`")),
+                _ => return Err(format!("unknown option `{option} {value}`")),
             }
         }
         Ok(options)

@@ -60,10 +60,10 @@ pub(crate) async fn run(options: &Options) -> io::Result<Report> {
         resources: options.resources,
         locks: options.locks,
         sabotage: options.sabotage,
-        is_throttled: options.throttle.is_some(),
+        is_throttled: options.is_throttled,
         journal: workdir.path().join("worker"),
         store: socket,
-        urls: cluster.urls(options.throttle.is_none()),
+        urls: cluster.urls(!options.is_throttled),
     };
     let fleet = Fleet::start(options.processes, orders, Arc::clone(&reading.journals)).await?;
 
@@ -91,17 +91,18 @@ pub(crate) async fn run(options: &Options) -> io::Result<Report> {
     let recovery = recover(options, calm, &mut reading, &mut found).await?;
     let wrong = fleet.stop().await;
     found.extend(wrong.into_iter().map(Violation::Worker));
-    let left = match options.throttle {
+    let left = if options.is_throttled {
         // All connections lived, and with them all releases were served.
-        Some(_) => cluster.keys_left(),
-        None => cluster.keys_leaked().await,
+        cluster.keys_left()
+    } else {
+        cluster.keys_leaked().await
     };
     found.extend(left.into_iter().map(Violation::Leak));
 
     reading.catch_up()?;
     let writes = store.writes();
     found.extend(violations(&reading.history, &writes));
-    if options.throttle.is_some() {
+    if options.is_throttled {
         found.extend(false_losses(&reading.history));
     }
     workdir.is_kept = !found.is_empty();
@@ -134,13 +135,13 @@ impl Trouble {
         toll: &Toll,
         ended: watch::Receiver<bool>,
     ) -> io::Result<Self> {
-        let Some(how) = options.throttle else {
+        if !options.is_throttled {
             let injectors = trouble_nodes(cluster, options, toll, &ended);
             let fleet = tokio::spawn(fleet.suffer(toll.clone(), ended));
             return Ok(Self::All(injectors, fleet));
-        };
+        }
         let pids = [cluster.pids(), fleet.pids()].concat();
-        let throttler = Throttler::start(how, options.seed, &pids).await?;
+        let throttler = Throttler::start(options.seed, &pids).await?;
         let refusing = refuse(Arc::clone(cluster), options.seed, toll.clone(), ended);
         let refusing = tokio::spawn(refusing);
         Ok(Self::Throttled(throttler, refusing, Box::new(fleet)))
