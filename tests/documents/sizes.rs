@@ -5,36 +5,25 @@ use std::path::Path;
 use crate::GUIDE;
 use crate::markdown::{headings, words};
 
-/// A bound on the length of a document.
-#[derive(Debug, PartialEq, Eq)]
-enum Limit {
-    Words(usize),
-    Bytes(usize),
-}
-
-/// The bound on the document at `path`, if it has one.
-fn limit_of(path: &Path) -> Option<Limit> {
+/// The most words of the document at `path`, if it has a bound.
+fn limit_of(path: &Path) -> Option<usize> {
     if let Ok(page) = path.strip_prefix(GUIDE) {
         // What is looked up, and not read through.
         let is_for_reference = page.starts_with("reference") || page == Path::new("SUMMARY.md");
-        return (!is_for_reference).then_some(Limit::Words(1_000));
+        return (!is_for_reference).then_some(1_000);
     }
     match path.to_str() {
-        Some("README.md") => Some(Limit::Words(1_100)),
-        Some("CHANGELOG.md") => Some(Limit::Words(500)),
-        Some("ARCHITECTURE.md") => Some(Limit::Bytes(15_000)),
+        Some("README.md") => Some(1_100),
+        Some("CHANGELOG.md") => Some(500),
         _ => None,
     }
 }
 
 /// By how much the document at `path` is too long, if it is.
 pub(crate) fn excess(path: &Path, text: &str) -> Option<String> {
-    let (length, most, unit) = match limit_of(path)? {
-        Limit::Words(most) => (words(text), most, "words"),
-        Limit::Bytes(most) => (text.len(), most, "bytes"),
-    };
+    let (length, most) = (words(text), limit_of(path)?);
     let path = path.display();
-    (length > most).then(|| format!("{path} has {length} {unit}; at most {most}"))
+    (length > most).then(|| format!("{path} has {length} words; at most {most}"))
 }
 
 /// The faults of the changelog. Until the first release it may only say what was added: no user has
@@ -71,14 +60,6 @@ mod tests {
         assert_eq!(excess("redlock-runtime/guide/reference/errors.md"), None);
         assert_eq!(excess("redlock-runtime/guide/SUMMARY.md"), None);
         assert_eq!(excess("benches/RESULTS.md"), None);
-    }
-
-    #[test]
-    fn the_architecture_is_counted_in_bytes() {
-        let path = Path::new("ARCHITECTURE.md");
-        assert_eq!(excess(path, &"x".repeat(15_000)), None);
-        let expected = "ARCHITECTURE.md has 15001 bytes; at most 15000";
-        assert_eq!(excess(path, &"x".repeat(15_001)).as_deref(), Some(expected));
     }
 
     #[test]

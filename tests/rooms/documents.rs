@@ -170,18 +170,8 @@ fn codes(line: &str) -> Vec<&str> {
         .collect()
 }
 
-/// The files that a line has links to.
-fn links(line: &str) -> Vec<&str> {
-    let behind = line.split("](").skip(1);
-    let targets = behind.filter_map(|rest| rest.split([')', '#']).next());
-    targets
-        .filter(|target| !target.is_empty() && !target.contains("://"))
-        .collect()
-}
-
 /// What `document`, the text of the file `path`, names and is not there.
 fn wrong_names(known: &Known, path: &str, document: &str) -> Vec<String> {
-    let folder = Path::new(path).parent().expect("a file is in a folder");
     let mut wrong = Vec::new();
     let mut is_block = false;
     for (number, line) in document.lines().enumerate() {
@@ -200,13 +190,6 @@ fn wrong_names(known: &Known, path: &str, document: &str) -> Vec<String> {
             };
             if !is_there {
                 wrong.push(format!("{place}: there is no `{code}`"));
-            }
-        }
-        for link in links(line) {
-            if !workspace().join(folder).join(link).exists() {
-                wrong.push(format!(
-                    "{place}: a link leads to `{link}`, which is not there"
-                ));
             }
         }
     }
@@ -241,7 +224,7 @@ fn a_name_that_is_not_there_is_found_with_its_line() {
     known.paths.push(PathBuf::from("core/src/client"));
     let document = "`Node`, `Node::submit`, `client/mod.rs`, `client/`, `mod.rs`, `B_C`, `SET key`\n\
                     `Former`, `Node::send`\n`lient/mod.rs`, `other.rs`\n```text\n`Gone`\n```\n\
-                    [`away`](https://docs.rs), [here](nowhere.md#part), `#[old]`, `old = 1`, `PTTL`";
+                    [`away`](https://docs.rs), `#[old]`, `old = 1`, `PTTL`";
     assert_eq!(
         wrong_names(&known, "README.md", document),
         [
@@ -251,7 +234,6 @@ fn a_name_that_is_not_there_is_found_with_its_line() {
             "README.md:3: there is no `other.rs`",
             "README.md:7: there is no `#[old]`",
             "README.md:7: there is no `old = 1`",
-            "README.md:7: a link leads to `nowhere.md`, which is not there",
         ]
     );
 }
