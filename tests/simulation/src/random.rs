@@ -63,15 +63,6 @@ impl Random {
         Duration::from_micros(least + self.below(most - least + 1))
     }
 
-    /// A part of `length`, which is not zero: all of it half of the time.
-    pub fn part_of(&mut self, length: usize) -> usize {
-        match self.below(4) {
-            0 | 1 => length,
-            2 => 1 + self.index(length),
-            _ => 1 + self.index(length.min(8)),
-        }
-    }
-
     /// A time in `[least, most]` ms, to the µs.
     pub const fn millis(&mut self, least: u64, most: u64) -> Duration {
         self.micros(least * 1000, most * 1000)
