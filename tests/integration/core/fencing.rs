@@ -10,7 +10,7 @@ use redlock_core::request::Kind;
 use redlock_core::{Client, Lease, MemoryNode, Node, NodeSet, Request, Resource};
 use redlock_tests::{Nodes, eventually};
 
-use crate::core::fixture::{IO, SOON, client, once, start};
+use crate::core::fixture::{IO, SOON, client, start};
 use crate::core::still_clock::StillClock;
 
 /// Where the counter of `r` is.
@@ -55,15 +55,6 @@ async fn tokens_increase_from_holder_to_holder_and_are_about_the_time() {
         nodes.iter().any(|node| counter(node) == Some(last + 1)),
         "the counter stays when the lock goes"
     );
-}
-
-#[tokio::test]
-async fn no_token_where_none_was_asked_for() {
-    let (nodes, set) = start(3).await;
-    let lease = client().acquire(&set, &once("r")).await.unwrap();
-    assert_eq!(lease.fencing_token(), None);
-    lease.release().await;
-    nodes.assert_no_keys(SOON).await;
 }
 
 #[tokio::test]
@@ -141,20 +132,6 @@ async fn several_resources_have_one_token_above_all_of_theirs() {
     lease.release().await;
     let lease = client().acquire(&set, &fenced("a")).await.unwrap();
     assert_eq!(token(&lease), 9_000_000_000_000_003);
-    lease.release().await;
-    nodes.assert_no_lock_keys(SOON).await;
-}
-
-#[tokio::test]
-async fn fenced_and_plain_locks_exclude_each_other() {
-    let (nodes, set) = start(3).await;
-    let lease = client().acquire(&set, &fenced("r")).await.unwrap();
-    client().acquire(&set, &once("r")).await.unwrap_err();
-    lease.release().await;
-    let lease = client().acquire(&set, &once("r")).await.unwrap();
-    let error = client().acquire(&set, &fenced("r")).await.unwrap_err();
-    let owner = format!("/{} for", std::process::id());
-    assert!(error.to_string().contains(&owner), "{error}");
     lease.release().await;
     nodes.assert_no_lock_keys(SOON).await;
 }

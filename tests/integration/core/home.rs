@@ -1,10 +1,8 @@
 //! Nodes run on the runtime on which they were started. It may end, stand still, or be one of many.
 
 use std::sync::{Arc, mpsc};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
-use actix_web::rt::System;
 use redlock_core::error::AcquireError;
 use redlock_core::lease::Released;
 use redlock_core::node::NodeStatus;
@@ -221,50 +219,4 @@ async fn a_node_without_a_heartbeat_votes() {
     let (_nodes, set) = start(&options).await;
     lock_and_release(&client(), &set).await;
     assert!(set.iter().all(|node| node.health().connections == 1));
-}
-
-/// A thread with a runtime of actix, as its servers have several.
-fn worker(work: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
-    std::thread::spawn(|| System::new().block_on(work))
-}
-
-#[test]
-fn workers_of_actix_share_the_nodes_and_one_that_blocks_delays_no_other() {
-    let system = System::new();
-    let (nodes, set) = system.block_on(start(&patient()));
-    let client = client();
-    let (open, opened) = mpsc::channel::<()>();
-    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
-    let (its_client, its_set, its_tell) = (client.clone(), set.clone(), tell.clone());
-    let mut workers = vec![worker(async move {
-        let lease = its_client.acquire(&its_set, &once("held")).await.unwrap();
-        its_tell.send(None).unwrap();
-        let _ = opened.recv();
-        its_tell.send(Some(lease.release().await)).unwrap();
-    })];
-    assert_eq!(
-        system.block_on(told.recv()),
-        Some(None),
-        "it holds the lock"
-    );
-    for name in ["one", "other"] {
-        let (client, set, tell) = (client.clone(), set.clone(), tell.clone());
-        workers.push(worker(async move {
-            for _ in 0..20 {
-                let lease = client.acquire(&set, &once(name)).await.unwrap();
-                assert_eq!(lease.release().await, Released::Confirmed);
-            }
-            tell.send(None).unwrap();
-        }));
-    }
-    for _ in 0..2 {
-        assert_eq!(system.block_on(told.recv()), Some(None), "others go on");
-    }
-    drop(open);
-    let released = system.block_on(told.recv());
-    assert_eq!(released, Some(Some(Released::Confirmed)));
-    system.block_on(nodes.assert_no_keys(SOON));
-    for worker in workers {
-        worker.join().unwrap();
-    }
 }

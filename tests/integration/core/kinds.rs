@@ -1,4 +1,4 @@
-//! Every kind of lock, on nodes of every kind.
+//! Every kind of lock, on servers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,9 +7,9 @@ use redlock_core::error::AcquireError;
 use redlock_core::lease::Released;
 use redlock_core::node::Obstacle;
 use redlock_core::request::{Kind, Note};
-use redlock_core::{MemoryNode, Node, NodeSet, Request};
+use redlock_core::{NodeSet, Request};
 
-use crate::core::fixture::{IO, SOON, client, once, start};
+use crate::core::fixture::{SOON, client, once, start};
 
 const TTL: Duration = Duration::from_secs(300);
 
@@ -111,23 +111,5 @@ async fn each_kind_of_lock_excludes_and_is_released_on_servers() {
         let (nodes, set) = start(n).await;
         each_kind_excludes_and_is_released(&set).await;
         nodes.assert_no_lock_keys(SOON).await;
-    }
-}
-
-#[tokio::test]
-async fn each_kind_of_lock_excludes_and_is_released_on_nodes_in_memory() {
-    let clock = || IO.environment().clock;
-    let nodes = ["a", "b", "c"].map(|name| MemoryNode::new(name, clock()));
-    let set: NodeSet = nodes
-        .iter()
-        .map(|node| Arc::new(node.clone()) as Arc<dyn Node>)
-        .collect();
-    each_kind_excludes_and_is_released(&set).await;
-    // The counters stay for an hour.
-    for node in &nodes {
-        for key in node.keys() {
-            let key = String::from_utf8_lossy(&key).into_owned();
-            assert!(key.starts_with("redlock:fence:"), "{key}");
-        }
     }
 }

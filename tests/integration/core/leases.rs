@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
-use redlock_core::Resource;
 use redlock_core::error::{AcquireError, Brief, ExtendError, LeaseEnd};
 use redlock_core::lease::Released;
 use redlock_core::node::Remaining;
@@ -47,23 +46,6 @@ async fn the_key_is_the_resource_its_value_the_token_its_pttl_at_most_the_ttl() 
 }
 
 #[tokio::test]
-async fn a_binary_resource_and_a_prefix_are_the_key_verbatim() {
-    let (nodes, set) = start(1).await;
-    let client = redlock_core::Client::with_settings(
-        crate::core::fixture::IO.environment(),
-        redlock_core::Settings::default()
-            .node_timeout(SOON)
-            .key_prefix(*b"shop:"),
-    );
-    let mut request = once("");
-    request.resource = Resource::from(b"\x00\r\n\xff {}*".as_slice());
-    let lease = client.acquire(&set, &request).await.unwrap();
-    assert_eq!(nodes[0].keys(), [b"shop:\x00\r\n\xff {}*"]);
-    lease.release().await;
-    nodes.assert_no_keys(SOON).await;
-}
-
-#[tokio::test]
 async fn a_held_resource_is_refused_and_the_refusal_names_holder_and_remaining_time() {
     let (nodes, set) = start(3).await;
     let lease = client().acquire(&set, &once("r")).await.unwrap();
@@ -89,16 +71,6 @@ async fn a_held_resource_is_refused_and_the_refusal_names_holder_and_remaining_t
     );
     drop(lease);
     nodes.assert_no_keys(SOON).await;
-}
-
-#[tokio::test]
-async fn released_means_that_the_next_one_wins_at_once() {
-    let (_nodes, set) = start(3).await;
-    for round in 0..200 {
-        let lease = client().acquire(&set, &once("r")).await;
-        let lease = lease.unwrap_or_else(|error| panic!("round {round}: {error}"));
-        assert_eq!(lease.release().await, Released::Confirmed);
-    }
 }
 
 #[tokio::test]
@@ -177,46 +149,6 @@ async fn extend_of_a_stolen_lock_fails_and_leaves_the_thief_alone() {
         assert_eq!(node.get("r").as_deref(), Some(&b"thief"[..]));
         assert!(node.pttl("r").left().unwrap() <= Duration::from_secs(30));
     }
-}
-
-#[tokio::test]
-async fn extend_never_brings_a_vanished_key_back() {
-    let (nodes, set) = start(3).await;
-    let lease = client().acquire(&set, &once("r")).await.unwrap();
-    settle(&set).await;
-    for node in &nodes {
-        node.del("r");
-    }
-    let error = lease.extend(Duration::from_secs(60)).await.unwrap_err();
-    assert!(
-        matches!(error, ExtendError::Ended(LeaseEnd::Taken(_))),
-        "{error}"
-    );
-    nodes.assert_no_keys(SOON).await;
-}
-
-#[tokio::test]
-async fn several_names_are_locked_all_or_none() {
-    let (nodes, set) = start(3).await;
-    let mut both = once("");
-    both.resource = Resource::all(["b", "a"]);
-    let lease = client().acquire(&set, &both).await.unwrap();
-    assert!(matches!(
-        client().acquire(&set, &once("a")).await,
-        Err(AcquireError::Contended(_))
-    ));
-    lease.extend(Duration::from_secs(90)).await.unwrap();
-    assert_eq!(lease.release().await, Released::Confirmed);
-    nodes.assert_no_keys(SOON).await;
-
-    let lease = client().acquire(&set, &once("b")).await.unwrap();
-    let error = client().acquire(&set, &both).await.unwrap_err();
-    assert!(matches!(error, AcquireError::Contended(_)), "{error}");
-    for node in &nodes {
-        assert_eq!(node.get("a"), None, "half of it was locked");
-    }
-    drop(lease);
-    nodes.assert_no_keys(SOON).await;
 }
 
 #[tokio::test]

@@ -114,31 +114,6 @@ async fn a_caller_that_pauses_is_woken_by_a_release_in_another_process() {
 }
 
 #[tokio::test]
-async fn a_caller_that_pauses_is_woken_when_a_foreign_client_deletes_its_key() {
-    let (nodes, set) = start(3).await;
-    for node in &nodes {
-        node.set("r", "someone", Some(AN_HOUR));
-    }
-    let next = tokio::spawn(stand_in_line(&client(), &set, &waiting(false)));
-    for node in &nodes {
-        node.del("r");
-    }
-    soon(next).await.unwrap().unwrap().release().await;
-    nodes.assert_no_keys(SOON).await;
-}
-
-#[tokio::test]
-async fn a_caller_that_pauses_is_woken_by_an_expiry() {
-    let (nodes, set) = start(3).await;
-    for node in &nodes {
-        node.set("r", "someone", Some(Duration::from_millis(300)));
-    }
-    let next = stand_in_line(&client(), &set, &waiting(false));
-    soon(next).await.unwrap().release().await;
-    nodes.assert_no_keys(SOON).await;
-}
-
-#[tokio::test]
 async fn many_callers_of_many_processes_exclude_each_other_and_all_have_their_turn() {
     const PROCESSES: usize = 3;
     const CALLERS: usize = 8;

@@ -3,7 +3,6 @@
 
 mod batches;
 pub(crate) mod bytes;
-mod clock_reads;
 mod connections;
 mod contention;
 mod epochs;

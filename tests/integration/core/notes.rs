@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use redlock_core::error::{AcquireError, Contended};
-use redlock_core::request::{Note, Renewal, RetryLimit};
+use redlock_core::request::{Note, RetryLimit};
 use redlock_core::{Client, Lease, NodeSet, Request};
 use redlock_tests::{Nodes, eventually};
 
@@ -108,26 +108,6 @@ async fn every_operation_works_on_keys_with_a_note() {
     assert_eq!(texts(&nodes, "b").len(), 3);
     let status = client().peek(&set, &"b".into()).await.unwrap();
     assert_eq!(status.holder().unwrap().note(), Note::new("second"));
-}
-
-#[tokio::test]
-async fn a_renewed_lease_keeps_its_note() {
-    let (nodes, set) = start(3).await;
-    let mut request = noted("r", "job 42").ttl(Duration::from_millis(400));
-    request.renewal = Renewal::Unlimited;
-    let lease = client().acquire(&set, &request).await.unwrap();
-    eventually("two renewals", SOON, || async {
-        let extensions = lease.extensions();
-        (extensions > 1)
-            .then_some(())
-            .ok_or_else(|| format!("{extensions} extensions"))
-    })
-    .await;
-    for text in texts(&nodes, "r") {
-        assert!(text.ends_with(" job 42"), "{text}");
-    }
-    lease.release().await;
-    nodes.assert_no_keys(SOON).await;
 }
 
 /// Has one caller hold the lock and another one of the same client wait for it, and returns the next

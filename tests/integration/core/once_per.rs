@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use redlock_core::error::{AcquireError, LastRun};
 use redlock_core::{Client, Lease, NodeSet, Request, Settings};
-use redlock_tests::{NodeOptions, Nodes, Pttl, RedisNode, drop_after, eventually};
+use redlock_tests::{NodeOptions, Nodes, Pttl, drop_after, eventually};
 
 use crate::core::fixture::{SOON, client, connect, impatient, once, settle, start, until_voting};
 use crate::core::still_clock::StillClock;
@@ -79,15 +79,6 @@ async fn a_run_is_remembered_for_nine_tenths_of_its_period_from_its_beginning() 
     nodes.assert_no_lock_keys(SOON).await;
 }
 
-/// How often a server ran `EVAL`.
-fn evals(node: &RedisNode) -> u64 {
-    let stat = node.info("cmdstat_eval").unwrap_or_default();
-    let calls = stat
-        .strip_prefix("calls=")
-        .and_then(|it| it.split(',').next()?.parse().ok());
-    calls.unwrap_or_default()
-}
-
 /// By the servers' own clocks.
 #[tokio::test]
 async fn a_tick_that_is_a_second_early_runs() {
@@ -104,25 +95,6 @@ async fn a_tick_that_is_a_second_early_runs() {
     }
     // 59 min 59 s after the beginning of the run.
     run(&client(), &set).await.unwrap();
-}
-
-#[tokio::test]
-async fn a_lock_without_a_period_neither_looks_nor_is_refused() {
-    let (nodes, set) = start(3).await;
-    run(&client(), &set).await.unwrap();
-    let lease = client().acquire(&set, &once("r")).await.unwrap();
-    lease.release().await;
-    settle(&set).await;
-    let calls: u64 = nodes.iter().map(evals).sum();
-    client()
-        .acquire(&set, &once("r"))
-        .await
-        .unwrap()
-        .release()
-        .await;
-    settle(&set).await;
-    let after: u64 = nodes.iter().map(evals).sum();
-    assert_eq!(after, calls, "no `EVAL` for a lock without a period");
 }
 
 #[tokio::test]

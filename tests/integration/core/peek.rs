@@ -5,7 +5,7 @@ use std::time::Duration;
 use redlock_core::node::Remaining;
 use redlock_core::peek::LockStatus;
 use redlock_core::request::Kind;
-use redlock_core::{Client, NodeSet, Request, Resource};
+use redlock_core::{NodeSet, Resource};
 use redlock_tests::{RedisNode, drop_after};
 
 use crate::core::fixture::{SOON, client, impatient, once, settle, start};
@@ -161,22 +161,6 @@ async fn names_and_sets_that_no_lock_can_have_are_refused_before_anything_is_sen
             .await
             .contains("over 0 nodes")
     );
-}
-
-#[tokio::test]
-async fn a_look_finds_what_this_client_sent_before_it() {
-    let (_nodes, set) = start(3).await;
-    let client = client();
-    for _ in 0..50 {
-        let lease = client
-            .acquire(&set, &Request::new("r").ttl(TTL))
-            .await
-            .unwrap();
-        let holds = async |client: &Client| client.peek(&set, &"r".into()).await.unwrap();
-        assert!(holds(&client).await.holder().is_some());
-        drop(lease);
-        assert!(holds(&client).await.is_free());
-    }
 }
 
 #[tokio::test]

@@ -8,15 +8,13 @@ use redlock_core::error::LeaseEnd;
 use redlock_core::lease::Released;
 use redlock_core::node::{Call, Effect, NodeStatus, Reply};
 use redlock_core::request::Renewal;
-use redlock_core::{Client, Lease, MemoryNode, Node, NodeSet, Request, Resource};
+use redlock_core::{Client, MemoryNode, Node, NodeSet, Request, Resource};
 use redlock_tests::{RedisNode, eventually};
 
 use crate::core::fixture::{SOON, client, once, settle, start, until_voting};
 use crate::core::still_clock::StillClock;
 
 const TTL: Duration = Duration::from_secs(60);
-/// Longer than it takes any machine to acquire a thousand locks one after the other.
-const LONG: Duration = Duration::from_secs(60 * 60);
 
 fn renewed(renewal: Renewal) -> Request {
     let mut request = once("r").ttl(TTL);
@@ -56,17 +54,6 @@ async fn until_long(node: &RedisNode) {
     .await;
 }
 
-async fn until_renewed(leases: &[Lease], whole: Duration) {
-    eventually("the new validities", SOON, || async {
-        let behind = leases.iter().filter(|lease| lease.validity() < whole);
-        match behind.count() {
-            0 => Ok(()),
-            behind => Err(format!("{behind} of {}", leases.len())),
-        }
-    })
-    .await;
-}
-
 #[tokio::test]
 async fn a_lease_is_renewed_when_a_third_of_its_validity_has_passed() {
     let (nodes, set) = start(3).await;
@@ -89,36 +76,6 @@ async fn a_lease_is_renewed_when_a_third_of_its_validity_has_passed() {
         .await;
     }
     assert_eq!(lease.release().await, Released::Confirmed);
-    nodes.assert_no_keys(SOON).await;
-}
-
-#[tokio::test]
-async fn a_thousand_leases_are_renewed_together_and_leave_one_by_one() {
-    let (nodes, set) = start(3).await;
-    let clock = StillClock::default();
-    let client = patient(&clock);
-    let mut leases = Vec::new();
-    for number in 0..1000 {
-        let mut request = once(format!("r{number}")).ttl(LONG);
-        request.renewal = Renewal::Unlimited;
-        leases.push(client.acquire(&set, &request).await.unwrap());
-    }
-    let whole = leases[0].validity();
-    for round in 0..3 {
-        clock.advance(whole / 3);
-        // Some leave while their extension may be under way.
-        for lease in leases.drain(..100) {
-            if round == 0 {
-                drop(lease);
-            } else {
-                assert_eq!(lease.release().await, Released::Confirmed);
-            }
-        }
-        until_renewed(&leases, whole).await;
-    }
-    for lease in leases {
-        assert_eq!(lease.release().await, Released::Confirmed);
-    }
     nodes.assert_no_keys(SOON).await;
 }
 

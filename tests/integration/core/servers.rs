@@ -44,21 +44,6 @@ async fn a_unix_socket_is_a_node_too() {
 }
 
 #[tokio::test]
-async fn a_database_other_than_the_first_is_selected() {
-    let node = RedisNode::start().await;
-    let set = connect([format!("{}/3", node.url().trim_end_matches('/'))]).await;
-    let lease = client().acquire(&set, &once("r")).await.unwrap();
-    assert_eq!(node.get("r"), None, "not in database 0");
-    assert_eq!(
-        node.info("db3")
-            .as_deref()
-            .map(|info| info.starts_with("keys=1")),
-        Some(true)
-    );
-    lease.release().await;
-}
-
-#[tokio::test]
 async fn a_servers_own_error_is_not_mistaken_for_a_held_lock() {
     let nodes = Nodes::start(3).await;
     let set = connect(nodes.urls()).await;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use redlock_core::testing::QuorumWatch;
 use redlock_core::{NodeSet, Resource};
 use redlock_tests::redis::Value;
-use redlock_tests::{NodeOptions, Nodes, RedisNode, eventually};
+use redlock_tests::{Nodes, RedisNode, eventually};
 
 use crate::core::fixture::{SOON, client, connect, connect_with, once, patient, start};
 use crate::core::still_clock::StillClock;
@@ -100,17 +100,6 @@ async fn an_expiry_that_a_server_sees_first_is_told() {
 }
 
 #[tokio::test]
-async fn a_flush_is_told() {
-    let (nodes, set) = start(3).await;
-    let watcher = Watcher::of(&set);
-    set_everywhere(&nodes, "r");
-    let watch = watcher.watch("r");
-    until_held(&watch, Duration::ZERO).await;
-    nodes.iter().for_each(RedisNode::flushall);
-    until_free(&watch).await;
-}
-
-#[tokio::test]
 async fn a_dead_and_a_hung_minority_are_no_hindrance() {
     let (nodes, set) = start(5).await;
     let watcher = Watcher::of(&set);
@@ -154,42 +143,6 @@ async fn a_server_that_comes_back_is_looked_at_again() {
     assert!(!is_free(&watch));
     node.restart().await;
     until_free(&watch).await;
-}
-
-#[tokio::test]
-async fn there_is_no_connection_for_it_until_somebody_waits_and_then_one() {
-    let node = RedisNode::start().await;
-    let set = connect([node.url()]).await;
-    let lease = client().acquire(&set, &once("r0")).await.unwrap();
-    assert!(trackers(&node).is_empty());
-    let watcher = Watcher::of(&set);
-    let all_watches: Vec<_> = (0..100).map(|n| watcher.watch(format!("r{n}"))).collect();
-    for watch in &all_watches[1..] {
-        until_free(watch).await;
-    }
-    until_held(&all_watches[0], Duration::ZERO).await;
-    assert_eq!(trackers(&node).len(), 1);
-    lease.release().await;
-    until_free(&all_watches[0]).await;
-    drop(watcher);
-    drop(set);
-    until_trackers(&node, 0).await;
-    assert!(!all_watches.is_empty(), "though somebody waits");
-}
-
-#[tokio::test]
-async fn the_password_the_database_and_the_socket_of_the_url_are_used() {
-    let options = NodeOptions::default().password("s3cret").unix_socket();
-    let node = RedisNode::start_with(options).await;
-    for url in [node.url(), format!("{}/3", node.url()), node.unix_url()] {
-        let set = connect([url]).await;
-        let watcher = Watcher::of(&set);
-        let lease = client().acquire(&set, &once("r")).await.unwrap();
-        let watch = watcher.watch("r");
-        until_held(&watch, Duration::ZERO).await;
-        lease.release().await;
-        until_free(&watch).await;
-    }
 }
 
 /// What the guide says that a user needs, without and with what is for waiting.

@@ -19,7 +19,6 @@ mod looks;
 mod observing;
 mod office;
 mod parameters;
-mod places;
 mod rotation;
 mod shutdown;
 mod standing;

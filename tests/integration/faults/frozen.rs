@@ -62,16 +62,6 @@ async fn a_minority_that_freezes_is_not_waited_for_and_undoes_its_late_votes(n: 
     thaw_and_find_nothing(&nodes, &set).await;
 }
 
-async fn a_minority_that_freezes_under_a_lease_changes_nothing(n: usize) {
-    let (nodes, set) = start(n).await;
-    let lease = lock_everywhere(&without_timeouts(), &nodes, &set).await;
-    freeze(&nodes, minority(n));
-    soon(lease.extend(Duration::from_secs(120))).await.unwrap();
-    assert!(lease.validity() > Duration::from_secs(60));
-    assert_eq!(soon(lease.release()).await, Released::Confirmed);
-    thaw_and_find_nothing(&nodes, &set).await;
-}
-
 async fn a_frozen_majority_is_unavailable_at_the_node_timeout_and_its_late_votes_are_undone(
     n: usize,
 ) {
@@ -130,7 +120,6 @@ async fn a_majority_that_freezes_under_a_lease_leaves_the_old_deadline_standing(
 with_three_and_five_nodes! {
     a_minority_frozen_before_the_first_connection_is_not_waited_for,
     a_minority_that_freezes_is_not_waited_for_and_undoes_its_late_votes,
-    a_minority_that_freezes_under_a_lease_changes_nothing,
     a_frozen_majority_is_unavailable_at_the_node_timeout_and_its_late_votes_are_undone,
     a_majority_frozen_before_the_first_connection_is_unavailable_at_once,
     a_majority_that_freezes_under_a_lease_leaves_the_old_deadline_standing,

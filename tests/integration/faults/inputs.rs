@@ -12,23 +12,6 @@ use crate::faults::scene::{soon, until_served, without_timeouts};
 
 const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-async fn the_longest_name_is_a_key_and_a_longer_one_is_invalid(n: usize) {
-    let (nodes, set) = start(n).await;
-    let name: Vec<u8> = (0..=u8::MAX).cycle().take(1024).collect();
-    let mut request = once("");
-    request.resource = Resource::from(name.clone());
-    let lease = client().acquire(&set, &request).await.unwrap();
-    assert_eq!(nodes.all_keys(), std::slice::from_ref(&name));
-    lease.extend(Duration::from_secs(120)).await.unwrap();
-    assert_eq!(lease.release().await, Released::Confirmed);
-
-    request.resource = Resource::from([name.as_slice(), b"x"].concat());
-    let refused = client().acquire(&set, &request).await;
-    assert!(matches!(refused, Err(AcquireError::Invalid(_))));
-    until_served(&set).await;
-    nodes.assert_no_keys(Duration::ZERO).await;
-}
-
 async fn the_longest_ttl_is_counted_by_the_nodes_and_a_longer_one_is_invalid(n: usize) {
     let (nodes, set) = start(n).await;
     let longer = YEAR + Duration::from_millis(1);
@@ -94,7 +77,6 @@ async fn a_server_that_is_listed_several_times_grants_once(n: usize) {
 }
 
 with_three_and_five_nodes! {
-    the_longest_name_is_a_key_and_a_longer_one_is_invalid,
     the_longest_ttl_is_counted_by_the_nodes_and_a_longer_one_is_invalid,
     a_name_given_several_times_is_one_key,
     a_server_that_is_listed_several_times_grants_once,

@@ -24,11 +24,9 @@ macro_rules! with_three_and_five_nodes {
 mod cancellation;
 #[cfg(target_os = "linux")]
 mod clocks;
-mod cut_off;
 mod frozen;
 mod holders;
 mod inputs;
-mod killed;
 mod kinds;
 mod load;
 mod restarted;

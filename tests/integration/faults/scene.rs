@@ -63,12 +63,6 @@ impl Network {
         let set = connect(proxies.iter().map(Proxy::url)).await;
         (proxies, set)
     }
-
-    pub(crate) async fn restore(&self) {
-        for proxy in &self.proxies {
-            proxy.restore().await;
-        }
-    }
 }
 
 /// Some of the nodes, as a set of its own.

@@ -15,18 +15,6 @@ const SLOW: Duration = Duration::from_millis(20);
 /// Longer than any test here takes: what completes did not wait for it.
 const NEVER: Duration = Duration::from_secs(600);
 
-async fn a_minority_slow_by_20_ms_changes_nothing_and_undoes_its_late_votes(n: usize) {
-    let network = Network::start(n).await;
-    for proxy in network.proxies.iter().take(minority(n)) {
-        proxy.delay(SLOW);
-    }
-    for _ in 0..20 {
-        lock_extend_release(&network.set).await;
-    }
-    until_served(&network.set).await;
-    network.nodes.assert_no_keys(Duration::ZERO).await;
-}
-
 async fn a_slow_minority_adds_nothing_not_even_for_many_callers_at_once(n: usize) {
     let network = Network::start(n).await;
     let lease = lock_everywhere(&without_timeouts(), &network.nodes, &network.set).await;
@@ -108,7 +96,6 @@ async fn a_flush_waits_for_a_release_whose_script_has_to_be_sent_again(n: usize)
 }
 
 with_three_and_five_nodes! {
-    a_minority_slow_by_20_ms_changes_nothing_and_undoes_its_late_votes,
     a_slow_minority_adds_nothing_not_even_for_many_callers_at_once,
     nodes_that_are_all_slow_by_20_ms_work_and_their_slowness_is_no_part_of_the_validity,
     a_flush_waits_for_a_release_whose_script_has_to_be_sent_again,

@@ -138,18 +138,8 @@ async fn an_even_split_is_settled_by_retry(n: usize) {
 }
 
 #[tokio::test]
-async fn both_sides_of_a_split_of_two_nodes_are_refused_at_once() {
-    both_sides_of_an_even_split_are_refused_at_once(2).await;
-}
-
-#[tokio::test]
 async fn both_sides_of_a_split_of_four_nodes_are_refused_at_once() {
     both_sides_of_an_even_split_are_refused_at_once(4).await;
-}
-
-#[tokio::test]
-async fn a_split_of_two_nodes_is_settled_by_retry() {
-    an_even_split_is_settled_by_retry(2).await;
 }
 
 #[tokio::test]

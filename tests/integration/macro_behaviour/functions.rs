@@ -126,21 +126,6 @@ async fn what_is_returned_may_borrow_from_the_arguments_after_the_release() {
     .await;
 }
 
-#[redlock(resource = "closure:{n}")]
-async fn closure(n: u64, nodes: Nodes) -> Result<impl Fn(u64) -> (u64, Vec<String>), LockError> {
-    let inside = nodes.locked();
-    Ok(move |m| (n + m, [inside.clone(), nodes.locked()].concat()))
-}
-
-#[tokio::test]
-async fn a_closure_that_is_returned_runs_without_the_lock() {
-    with_nodes(|nodes, _| async move {
-        let add = closure(1, nodes).await.unwrap();
-        assert_eq!(add(2), (3, vec!["closure:1".to_owned()]));
-    })
-    .await;
-}
-
 #[async_trait]
 trait Boxed: Send + Sync {
     async fn by_ref(&self, id: u64, nodes: &Nodes) -> Result<Vec<String>, LockError>;

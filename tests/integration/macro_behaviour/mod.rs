@@ -2,11 +2,11 @@
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
-use std::pin::{Pin, pin};
-use std::task::{Context, Poll, Waker};
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
-use redlock_runtime::{FromLockError, LockError, redlock};
+use redlock_runtime::{LockError, redlock};
 
 mod drop_order;
 mod fixture;
@@ -15,7 +15,7 @@ mod parameters;
 mod parameters_of_calls;
 mod recursion;
 
-use fixture::{Log, Nodes, Seen, with_nodes};
+use fixture::{Log, Nodes, with_nodes};
 
 #[redlock(resource = "order:{key}")]
 async fn consumes(key: String, nodes: Nodes) -> Result<Vec<String>, LockError> {
@@ -82,78 +82,6 @@ async fn several_templates_become_several_keys() {
     .await;
 }
 
-#[derive(Debug)]
-enum AppError {
-    Lock(LockError),
-    Own(std::num::ParseIntError),
-}
-
-impl From<LockError> for AppError {
-    fn from(error: LockError) -> Self {
-        Self::Lock(error)
-    }
-}
-
-impl From<std::num::ParseIntError> for AppError {
-    fn from(error: std::num::ParseIntError) -> Self {
-        Self::Own(error)
-    }
-}
-
-#[redlock(resource = "ways")]
-async fn leaves(text: &str, nodes: &Nodes, log: &Log) -> Result<u64, AppError> {
-    let _local = nodes.seen("local", log);
-    if text == "early" {
-        return Ok(1);
-    }
-    loop {
-        let n: u64 = text.parse()?;
-        if n > 0 {
-            break Ok(n);
-        }
-    }
-}
-
-#[tokio::test]
-async fn every_way_out_drops_the_bodys_values_first_and_then_the_lock() {
-    with_nodes(|nodes, log| async move {
-        assert_eq!(leaves("early", &nodes, &log).await.unwrap(), 1);
-        nodes.free().await;
-        assert_eq!(leaves("5", &nodes, &log).await.unwrap(), 5);
-        nodes.free().await;
-        match leaves("x", &nodes, &log).await {
-            Err(AppError::Own(error)) => assert!(error.to_string().contains("invalid digit")),
-            Err(AppError::Lock(error)) => panic!("{error}"),
-            Ok(n) => panic!("{n}"),
-        }
-        nodes.free().await;
-        assert_eq!(log.lines(), ["local dropped locked"; 3]);
-    })
-    .await;
-}
-
-#[redlock(resource = "pending", guard = lease)]
-async fn never_ends_with_its_lease(nodes: &Nodes, log: &Log) -> Result<(), LockError> {
-    let _local = nodes.seen("local", log);
-    lease.lost().await;
-    std::future::pending().await
-}
-
-#[tokio::test]
-async fn a_dropped_call_with_a_guard_drops_its_body_before_its_lock() {
-    with_nodes(|nodes, log| async move {
-        let call = never_ends_with_its_lease(&nodes, &log);
-        assert!(
-            tokio::time::timeout(Duration::from_millis(50), call)
-                .await
-                .is_err()
-        );
-        assert_eq!(log.lines(), ["local dropped locked"]);
-        nodes.free().await;
-    })
-    .await;
-}
-
 #[redlock(resource = "panics")]
 async fn panics(nodes: &Nodes, log: &Log) -> Result<(), LockError> {
     let _local = nodes.seen("local", log);
@@ -184,61 +112,6 @@ async fn a_panic_drops_the_body_and_the_lock_and_goes_on() {
             .unwrap_err();
         assert_eq!(panic.downcast_ref(), Some(&"on purpose"));
         assert_eq!(log.lines(), ["local dropped locked"]);
-        nodes.free().await;
-    })
-    .await;
-}
-
-#[redlock(resource = "short", ttl = 50)]
-async fn outlives_its_lock(argument: Seen, log: &Log) -> Result<(), LockError> {
-    let _argument = &argument;
-    log.add("started");
-    std::future::pending().await
-}
-
-/// On a clock of the test's, so that the body begins before the lease ends on any machine.
-#[tokio::test(start_paused = true)]
-async fn a_lost_lock_drops_the_body_and_returns_the_error() {
-    with_nodes(|nodes, log| async move {
-        let error = outlives_its_lock(nodes.seen("argument", &log), &log)
-            .await
-            .unwrap_err();
-        assert!(error.is_lost(), "{error}");
-        assert_eq!(log.lines()[0], "started");
-        assert!(log.lines()[1].starts_with("argument dropped"));
-        nodes.free().await;
-    })
-    .await;
-}
-
-enum Outcome {
-    Done,
-    Refused(LockError),
-}
-
-impl FromLockError for Outcome {
-    fn from_lock_error(error: LockError) -> Self {
-        Self::Refused(error)
-    }
-}
-
-#[redlock(resource = "busy", retry_count = 0)]
-async fn refusable(log: &Log) -> Outcome {
-    log.add("ran");
-    Outcome::Done
-}
-
-#[tokio::test]
-async fn a_refused_call_never_runs_its_body() {
-    with_nodes(|nodes, log| async move {
-        let held = redlock_runtime::lock("busy").acquire().await.unwrap();
-        match refusable(&log).await {
-            Outcome::Refused(error) => assert!(error.is_contended(), "{error}"),
-            Outcome::Done => panic!("the body ran without the lock"),
-        }
-        held.release().await;
-        assert!(matches!(refusable(&log).await, Outcome::Done));
-        assert_eq!(log.lines(), ["ran"]);
         nodes.free().await;
     })
     .await;
@@ -324,16 +197,4 @@ async fn every_function_registers_itself_once() {
     assert_eq!(site.resource_template(), "provided:{id}");
     assert!(site.file().ends_with("macro_behaviour/mod.rs"));
     assert_eq!(of(concat!(module_path!(), "::consumes")).len(), 1);
-}
-
-/// A call whose future is not polled has locked nothing, and can be dropped.
-#[tokio::test]
-async fn an_unpolled_call_locks_nothing() {
-    with_nodes(|nodes, log| async move {
-        drop(refusable(&log));
-        assert!(nodes.locked().is_empty());
-        let mut call = pin!(never_ends_with_its_lease(&nodes, &log));
-        let _ = call.as_mut().poll(&mut Context::from_waker(Waker::noop()));
-    })
-    .await;
 }

@@ -139,19 +139,6 @@ async fn call_on(
 }
 
 #[tokio::test]
-async fn callers_of_a_node_that_fails_over_in_good_order_go_on_without_a_restart() {
-    let group = SentinelGroup::start().await;
-    let set = voting(group.url(), wary()).await;
-    let crowd = Crowd::start(&[(impatient(), set)], CALLERS, &hasty());
-    crowd.until_all_had_it_again().await;
-    let before = group.fail_over().await;
-    crowd.until_all_had_it_again().await;
-    group.until_replica(before).await;
-    crowd.until_all_had_it_again().await;
-    crowd.end().await;
-}
-
-#[tokio::test]
 async fn callers_of_a_master_that_is_killed_are_refused_until_there_is_another() {
     let group = SentinelGroup::start().await;
     let set = voting(group.url(), wary()).await;

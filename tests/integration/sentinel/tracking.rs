@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-use crate::sentinel::fixture::{SOON, calm, client, once, until_abstaining, until_voting, voting};
+use crate::sentinel::fixture::{SOON, calm, client, once, voting};
 
 /// A sentinel that says what a test wants: the port of the master, and the number of the failover.
 struct Puppet {
@@ -85,44 +85,6 @@ async fn until_looked_out(node: &RedisNode) {
             .ok_or("there is none".to_owned())
     })
     .await;
-}
-
-/// Waits until the node has connected to the server some times more.
-async fn until_tried_again(server: &RedisNode) {
-    let connections = || {
-        let count = server.info("total_connections_received");
-        count.and_then(|it| it.parse::<u64>().ok())
-    };
-    let before = connections().expect("a number");
-    eventually("more connections", SOON, async || {
-        let now = connections().ok_or("no number".to_owned())?;
-        (now >= before + 6).then_some(()).ok_or(format!("{now}"))
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn it_is_not_left_on_a_master_that_was_still_named_when_it_had_become_a_replica() {
-    let nodes = Nodes::start(2).await;
-    let (old, new) = (&nodes[0], &nodes[1]);
-    for node in [old, new] {
-        node.set("r", "another", None);
-    }
-    let sentinel = Puppet::start(old.port()).await;
-    let set = voting(sentinel.url.clone(), calm()).await;
-    let waiting = wait_for("r", &set);
-    until_looked_out(old).await;
-
-    let port = new.port().to_string();
-    old.command(["REPLICAOF", "127.0.0.1", &port]);
-    old.command(["CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"]);
-    until_abstaining(&set[0], "which is a replica").await;
-    until_tried_again(old).await;
-    assert!(!is_looked_out(old).unwrap(), "nobody can lock there");
-    sentinel.name(new.port(), 2);
-    until_voting(&set[0]).await;
-    until_looked_out(new).await;
-    waiting.abort();
 }
 
 #[tokio::test]

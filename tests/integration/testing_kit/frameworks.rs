@@ -1,4 +1,4 @@
-//! Handlers of web frameworks, in process and behind real sockets.
+//! Threads that are not the test's: workers of actix, and blocking ones.
 
 use redlock_runtime::testing::TestLocks;
 use redlock_runtime::{LockError, redlock};
@@ -9,40 +9,7 @@ async fn charged(id: u64) -> Result<String, LockError> {
     Ok(format!("order {id} charged"))
 }
 
-mod with_axum {
-    use axum::Router;
-    use axum::extract::Path;
-    use axum::routing::post;
-
-    use super::*;
-
-    #[redlock(resource = "order:{id}", retry_count = 0)]
-    async fn charge(Path(id): Path<u64>) -> Result<String, LockError> {
-        Ok(format!("order {id} charged"))
-    }
-
-    fn app() -> Router {
-        Router::new().route("/orders/{id}/charge", post(charge))
-    }
-
-    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn a_server_finds_the_registry() {
-        let locks = TestLocks::new();
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let addr = listener.local_addr().unwrap();
-        let server = tokio::spawn(async { axum::serve(listener, app()).await });
-        let (status, body) = http_post(addr, "/orders/42/charge").await.unwrap();
-        assert_eq!((status, body.as_str()), (200, "order 42 charged"));
-        locks.assert_locked("order:42");
-        let _hold = locks.hold("order:42");
-        let (status, _) = http_post(addr, "/orders/42/charge").await.unwrap();
-        assert_eq!(status, 423);
-        server.abort();
-    }
-}
-
 mod with_actix {
-    use actix_web::test::{TestRequest, call_service, init_service};
     use actix_web::{App, HttpServer, post, web};
 
     use super::*;
@@ -51,17 +18,6 @@ mod with_actix {
     #[redlock(resource = "order:{id}", retry_count = 0)]
     async fn charge(id: web::Path<u64>) -> Result<String, LockError> {
         Ok(format!("order {id} charged"))
-    }
-
-    #[actix_web::test]
-    async fn a_service_finds_the_registry() {
-        let locks = TestLocks::new();
-        let app = init_service(App::new().service(charge)).await;
-        let request = || TestRequest::post().uri("/orders/42/charge").to_request();
-        assert_eq!(call_service(&app, request()).await.status(), 200);
-        locks.assert_locked("order:42");
-        let _hold = locks.hold("order:42");
-        assert_eq!(call_service(&app, request()).await.status(), 423);
     }
 
     #[actix_web::test]

@@ -70,12 +70,6 @@ async fn the_health_of_nodes_is_what_is_wrong_with_them() {
 }
 
 #[tokio::test]
-#[should_panic(expected = "there is no pool `d`; there are a, b, c")]
-async fn a_node_that_is_not_there_is_named_with_those_that_are() {
-    TestLocks::with_pools(["a", "b", "c"]).node("d").cut();
-}
-
-#[tokio::test]
 async fn a_seed_makes_the_same_tokens() {
     let tokens = async |seed| {
         let locks = TestLocks::new();

@@ -52,7 +52,7 @@ async fn holders_come_while_a_minority_fails_and_hold_when_it_is_back(n: usize) 
         }
         let room = match held {
             Held::PermitEach | Held::Readers => 2,
-            Held::Writer => 1,
+            Held::Plain | Held::Writer => 1,
         };
         assert_eq!(leases.len(), room, "{held:?}, {when}");
         fault.end(network, minority(n)).await;

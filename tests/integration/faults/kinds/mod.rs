@@ -22,6 +22,7 @@ const ONE_OF_TWO: Kind = Kind::Permits(2);
 /// The holder of the lock `r`. No caller that it excludes may get in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Held {
+    Plain,
     /// Two holders, with one of two permits each.
     PermitEach,
     /// Two readers.
@@ -30,10 +31,11 @@ enum Held {
 }
 
 impl Held {
-    const ALL: [Self; 3] = [Self::PermitEach, Self::Readers, Self::Writer];
+    const ALL: [Self; 4] = [Self::Plain, Self::PermitEach, Self::Readers, Self::Writer];
 
     fn request(self) -> Request {
         once("r").ttl(TTL).kind(match self {
+            Self::Plain => Kind::Exclusive,
             Self::PermitEach => ONE_OF_TWO,
             Self::Readers => Kind::Read,
             Self::Writer => Kind::Write,
@@ -43,6 +45,7 @@ impl Held {
     /// The locks that must stay free of other holders meanwhile.
     fn excludes(self) -> Vec<Request> {
         let kinds = match self {
+            Self::Plain => vec![Kind::Exclusive, Kind::Read],
             Self::PermitEach => vec![ONE_OF_TWO],
             Self::Readers => vec![Kind::Write, Kind::Exclusive],
             Self::Writer => vec![Kind::Read, Kind::Write, Kind::Exclusive],
@@ -55,7 +58,7 @@ impl Held {
     async fn acquire(self, set: &NodeSet) -> Vec<Lease> {
         let count = match self {
             Self::PermitEach | Self::Readers => 2,
-            Self::Writer => 1,
+            Self::Plain | Self::Writer => 1,
         };
         let mut leases = Vec::new();
         for _ in 0..count {
