@@ -47,11 +47,11 @@ async fn locks_without_a_mode_in_every_form_and_readers_keep_each_other_out() {
 }
 
 #[tokio::test]
-async fn a_writer_and_all_readers_together_count_as_one_permit() {
+async fn a_plain_lock_a_writer_and_all_readers_together_count_as_one_permit_each() {
     let permit = || plain().kind(Kind::Permits(2));
     for n in [1, 3] {
         let (nodes, set) = start(n).await;
-        for request in [reads(), writes()] {
+        for request in [plain(), reads(), writes()] {
             let holder = acquired(&set, &request).await;
             settle(&set).await;
             let other = acquired(&set, &permit()).await;
@@ -65,7 +65,7 @@ async fn a_writer_and_all_readers_together_count_as_one_permit() {
             settle(&set).await;
             let first = acquired(&set, &permit()).await;
             assert_eq!(first.permit(), Some(0));
-            // Which keeps readers and writers out in turn.
+            // Which keeps them out in turn.
             refused(&set, &request).await;
             other.release().await;
             first.release().await;
