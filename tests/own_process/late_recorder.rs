@@ -1,7 +1,7 @@
 //! A recorder that is installed after `init`. In a binary of its own: a process has one recorder.
 
 use metrics_exporter_prometheus::PrometheusBuilder;
-use redlock_runtime::{Config, LockError, Redlock, redlock};
+use redlock_runtime::{Config, LockError, Redlock, lock, redlock};
 
 #[redlock(resource = "r", name = "late::site")]
 async fn locked() -> Result<(), LockError> {
@@ -15,11 +15,20 @@ async fn what_happens_behind_it_is_counted() {
         .unwrap();
     let registry = redlock.registry().clone();
     registry.clone().scope(locked()).await.unwrap();
+    let early = registry
+        .clone()
+        .scope(lock("early").name("late::early").acquire());
+    let early = early.await.unwrap();
     let recorder = PrometheusBuilder::new().install_recorder().unwrap();
     for _ in 0..2 {
         registry.clone().scope(locked()).await.unwrap();
     }
+    early.release().await;
     let text = recorder.render();
+    assert!(
+        !text.contains("} -1"),
+        "no gauge goes down that did not go up: {text}"
+    );
     let acquired =
         r#"redlock_acquisitions_total{site="late::site",kind="plain",outcome="acquired"} 2"#;
     assert!(text.contains(acquired), "{text}");

@@ -158,7 +158,7 @@ impl Prepared {
         let recorder = &shared.recorder;
         let is_joined = above.is_some();
         let record = recorder.begin(site, request, &self.nodes, is_joined);
-        let mut acquiring = Acquiring::begin(&shared.metrics, site, request, &self.nodes);
+        let mut acquiring = Acquiring::begin(site, request, &self.nodes);
         let work = async {
             match above {
                 Some(above) => self.join(above).await,

@@ -4,7 +4,7 @@ use redlock_core::env::log_throttled;
 
 use crate::attribute::from_lock_error::CarriesLockError;
 use crate::error::LockError;
-use crate::telemetry::{count_swallowed, kind_of, name_of};
+use crate::telemetry::{figure, kind_of, name_of};
 
 /// A return type with a value for a call that was skipped. A function with
 /// `if_locked = "skip"` returns that value if the lock is held, or if the job of a lock with
@@ -109,11 +109,12 @@ where
 
 /// For types that cannot carry the error: it must not get lost.
 fn log(error: &LockError) {
-    count_swallowed(error);
+    let (site, kind) = (error.site().site_name(), kind_of(error));
+    figure!(counter SWALLOWED { site: site, error_type: kind } increment(1));
     // Without a registry it is a mistake in the program, and not what happens to all calls at once.
     log_throttled!(
         error.throttle(),
-        (error.site().site_name(), kind_of(error)),
+        (site, kind),
         ERROR,
         "not run to its end: its lock failed, though no other client holds it",
         site = name_of(error.site()),

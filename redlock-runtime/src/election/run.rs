@@ -17,7 +17,7 @@ use crate::parameters::{LockOptions, OnLost, Renewal, SiteParameters, Wait};
 use crate::registry::elections::{Candidate, Standing};
 use crate::registry::limits::RegistryLimits;
 use crate::registry::{Registry, scope};
-use crate::telemetry::InOffice;
+use crate::telemetry::{Gauged, figure, gauged};
 
 /// The parameters of a lock that an election takes. All others are its own: with `permits` or a `mode`
 /// several candidates would lead at a time.
@@ -213,7 +213,10 @@ impl<'a> Campaign<'a> {
         election.check().map_err(|invalid| {
             election.refusal(LockErrorKind::Invalid(invalid), Some(&shared.limits))
         })?;
-        shared.metrics.stands(election.site);
+        // Zeros, so that a rate sees the first term.
+        let site = election.site.site_name();
+        figure!(gauge LEADING { site: site } increment(0));
+        figure!(counter TERMS { site: site } increment(0));
         let standing = shared.elections.enter(Candidate::new(
             election.resource.clone(),
             election.site,
@@ -319,9 +322,11 @@ impl<'a> Campaign<'a> {
             token = term.lease().token_id(), fencing_token = %term.fencing_token(),
             "elected: a term begins",
         );
+        let site = election.site.site_name();
+        figure!(counter TERMS { site: site } increment(1));
         Office {
             campaign: self,
-            counted: InOffice::begin(election.site),
+            _leading: gauged!(LEADING { site: site }),
             term: term.clone(),
         }
     }
@@ -335,7 +340,7 @@ fn shortest_pause(parameters: &SiteParameters) -> Duration {
 /// A term that runs. Its drop tells the term's end, behind the body's and before the release.
 struct Office<'a> {
     campaign: &'a Campaign<'a>,
-    counted: InOffice,
+    _leading: Gauged,
     term: Term,
 }
 
@@ -343,7 +348,7 @@ impl Drop for Office<'_> {
     fn drop(&mut self) {
         let election = self.campaign.election;
         let length = self.campaign.standing.candidate.end_term();
-        self.counted.ended(length);
+        figure!(histogram TERM { site: election.site.site_name() } record(length));
         log!(
             info,
             site = election.site.site_name(), resource = %election.resource,

@@ -24,6 +24,7 @@ use crate::registry::io::io;
 use crate::registry::pools::Pool;
 use crate::registry::{Parts, Registry, scope, signal};
 use crate::site::{Site, sites};
+#[cfg(feature = "metrics")]
 use crate::telemetry;
 use check_config::check_config;
 use check_permissions::check_permissions;
@@ -189,7 +190,11 @@ impl Registry {
                     let settings = settings.unwrap_or_default();
                     options.vetting = settings.vetting.unwrap_or_default();
                     options.trust_aof = settings.trust_aof.unwrap_or(false);
-                    options.answers = telemetry::answers_of(&name);
+                    #[cfg(feature = "metrics")]
+                    {
+                        let pool = name.as_str().into();
+                        options.answers = Some(Arc::new(telemetry::metrics::Answers { pool }));
+                    }
                     let node = RedisNode::start(name.as_str(), address, options.clone(), io);
                     let node = Arc::new(node);
                     remote.push(Arc::clone(&node));
@@ -233,6 +238,7 @@ impl Registry {
         let registry = Registry::new(parts(&config, &plan.overridden, environment, pools));
         registry.check_logins()?;
         registry.recheck_at_new_epochs();
+        #[cfg(feature = "metrics")]
         registry.sample_nodes();
         if config.release_on_exit {
             signal::release_on_exit(&registry);

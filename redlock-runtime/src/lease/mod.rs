@@ -29,7 +29,7 @@ use crate::registry::held::HeldPlace;
 use crate::registry::limits::RegistryLimits;
 use crate::registry::record::Record;
 use crate::site::Site;
-use crate::telemetry::{Holding, name_of};
+use crate::telemetry::{Holding, figure, name_of};
 
 /// A held lock. Dropping it sends the release to every node without waiting;
 /// [`release`](Self::release) waits until the next holder could win.
@@ -58,7 +58,7 @@ pub struct Lease {
 /// The core lease, and what became of the run under it.
 struct CoreLease {
     /// Until it has ended.
-    core: Mutex<Option<redlock_core::Lease>>,
+    core: Mutex<Option<(redlock_core::Lease, Holding)>>,
     /// The runs that the nodes remember, if the lock has a period.
     counts: Option<Counts>,
     /// What runs under the lease has begun: its body, or at once if it has none.
@@ -67,7 +67,6 @@ struct CoreLease {
     is_in_body: AtomicBool,
     /// The run under the lease has ended well.
     has_ended_well: AtomicBool,
-    holding: Holding,
     record: Record,
     handle: LeaseHandle,
 }
@@ -75,9 +74,9 @@ struct CoreLease {
 impl CoreLease {
     /// Takes the core lease, if it is not released yet.
     fn take_for_release(&self) -> Option<redlock_core::Lease> {
-        let mut core = self.core.lock().take()?;
+        let (mut core, holding) = self.core.lock().take()?;
         let is_cut_off = self.is_in_body.load(Ordering::Relaxed);
-        self.holding.ended(&core);
+        holding.ended(&core);
         self.record.ends(|| core.over(), is_cut_off);
         if self.is_remembered(&core) {
             core.remember_run();
@@ -120,12 +119,11 @@ impl Lease {
         };
         Self {
             core: CoreLease {
-                core: Mutex::new(Some(core)),
+                core: Mutex::new(Some((core, holding))),
                 counts,
                 has_begun: AtomicBool::new(!place.is_for_body()),
                 is_in_body: AtomicBool::new(false),
                 has_ended_well: AtomicBool::new(false),
-                holding,
                 record: Record::default(),
                 handle,
             },
@@ -203,7 +201,11 @@ impl Lease {
 
     pub(crate) fn released(&self, released: Released) {
         if released == Released::Unconfirmed {
-            self.core.holding.unconfirmed();
+            let (site, kind) = (
+                self.site().site_name(),
+                self.core.handle.core.kind().label(),
+            );
+            figure!(counter UNCONFIRMED { site: site, kind: kind } increment(1));
             log_throttled!(
                 &*self.limits.throttle,
                 self.site().site_name(),

@@ -1,7 +1,5 @@
 //! The state of a registry's pools and of the annotated functions, for operators.
 
-use std::sync::Arc;
-
 use redlock_core::node::NodeStatus;
 use redlock_core::quorum::majority;
 
@@ -12,7 +10,6 @@ use super::Registry;
 use super::held::HeldEntry;
 use super::pools::names_of;
 use crate::site::{Site, sites};
-use crate::telemetry::sample_nodes;
 
 /// An annotated function, as a registry runs it.
 ///
@@ -74,10 +71,11 @@ impl Registry {
     }
 
     /// Has the figures of the nodes told to `metrics` for as long as the registry lives.
+    #[cfg(feature = "metrics")]
     pub(crate) fn sample_nodes(&self) {
         // A weak reference: reading the figures must not keep the nodes alive.
-        let shared = Arc::downgrade(&self.shared);
-        sample_nodes(&self.shared.metrics, &self.shared.environment, move || {
+        let shared = std::sync::Arc::downgrade(&self.shared);
+        crate::telemetry::metrics::sample_nodes(&self.shared.environment, move || {
             let shared = shared.upgrade()?;
             Some(Self { shared }.health())
         });

@@ -25,7 +25,6 @@ use redlock_core::{Client, Environment, NodeSet, Resource, Settings};
 
 use crate::error::{HolderHere, HttpSettings};
 use crate::parameters::LockOptions;
-use crate::telemetry::Metrics;
 pub use redlock_core::MemoryNode;
 
 pub use crate::site::{Site, sites};
@@ -76,7 +75,6 @@ pub(crate) struct RegistryShared {
     pub(crate) held: Arc<HeldTable>,
     pub(crate) elections: Arc<Elections>,
     pub(crate) shutdown: Shutdown,
-    pub(crate) metrics: Arc<Metrics>,
     pub(crate) recorder: Recorder,
 }
 
@@ -140,7 +138,6 @@ impl Registry {
             held: Arc::default(),
             elections: Arc::default(),
             shutdown: Shutdown::new(parts.shutdown_grace, parts.shutdown_deadline),
-            metrics: Arc::default(),
             recorder: Recorder::default(),
         };
         Self {

@@ -1,31 +1,41 @@
 //! An acquisition in progress, as metrics and spans show it.
 
+use std::time::Duration;
+
 use redlock_core::env::log_throttled;
 use redlock_core::{NodeSet, Request, Resource};
 use tracing::Span;
 
-use super::metrics::{self, Holding, Metrics, Waiting};
 use super::outcome::AcquireOutcome;
 use super::span::{self, name_of};
+use super::{Gauged, Holding, figure, gauged};
 use crate::error::LockError;
 use crate::site::Site;
 
 /// From the call to its end, whichever it is. One that is dropped before counts as cancelled.
 pub(crate) struct Acquiring {
     span: Span,
-    waiting: Waiting,
+    site: &'static str,
+    /// The label of the kind of lock.
+    kind: &'static str,
+    /// Until it ended.
+    waiting: Option<Gauged>,
 }
 
 impl Acquiring {
-    pub(crate) fn begin(
-        metrics: &Metrics,
-        site: &'static Site,
-        request: &Request,
-        nodes: &NodeSet,
-    ) -> Self {
+    pub(crate) fn begin(site: &'static Site, request: &Request, nodes: &NodeSet) -> Self {
+        let (span, kind) = (span::acquire(site, request, nodes), request.kind.label());
+        #[cfg(feature = "metrics")]
+        super::metrics::zeros(site, kind);
+        let site = site.site_name();
         Self {
-            span: span::acquire(site, request, nodes),
-            waiting: metrics.waiting(site, request.kind),
+            span,
+            site,
+            kind,
+            waiting: Some(gauged!(WAITING {
+                site: site,
+                kind: kind
+            })),
         }
     }
 
@@ -37,8 +47,10 @@ impl Acquiring {
     /// The lock is there.
     pub(crate) fn acquired(&mut self, site: &'static Site, lease: &redlock_core::Lease) -> Holding {
         span::granted(&self.span, lease);
-        span::ended(&self.span, AcquireOutcome::Acquired);
-        let holding = self.waiting.acquired(lease);
+        let (name, kind) = (self.site, self.kind);
+        figure!(histogram WAIT { site: name, kind: kind } record(lease.waited()));
+        self.ended(AcquireOutcome::Acquired);
+        let holding = Holding::begin(name, lease, Duration::ZERO);
         self.say(site, lease, "locked");
         holding
     }
@@ -46,8 +58,9 @@ impl Acquiring {
     /// The lock of a call above is shared.
     pub(crate) fn joined(&mut self, site: &'static Site, lease: &redlock_core::Lease) -> Holding {
         span::leased(&self.span, lease);
-        span::ended(&self.span, AcquireOutcome::Joined);
-        let holding = self.waiting.joined(lease);
+        self.ended(AcquireOutcome::Joined);
+        // The lock was held before this call came.
+        let holding = Holding::begin(self.site, lease, lease.held_for());
         self.say(site, lease, "joined the lease of a caller");
         holding
     }
@@ -62,10 +75,16 @@ impl Acquiring {
     ) {
         let outcome = AcquireOutcome::of(error, site.skips);
         span::tried(&self.span, error);
-        span::ended(&self.span, outcome);
-        self.waiting.ended(outcome);
+        self.ended(outcome);
         let _entered = self.span.enter();
         log_refusal(site, resource, nodes, error);
+    }
+
+    fn ended(&mut self, outcome: AcquireOutcome) {
+        span::ended(&self.span, outcome);
+        self.waiting = None;
+        let (site, kind, outcome) = (self.site, self.kind, outcome.name());
+        figure!(counter ACQUISITIONS { site: site, kind: kind, outcome: outcome } increment(1));
     }
 
     fn say(&self, site: &'static Site, lease: &redlock_core::Lease, what: &'static str) {
@@ -82,11 +101,9 @@ impl Acquiring {
 
 impl Drop for Acquiring {
     fn drop(&mut self) {
-        if self.waiting.is_ended() {
-            return;
+        if self.waiting.is_some() {
+            self.ended(AcquireOutcome::Cancelled);
         }
-        self.waiting.ended(AcquireOutcome::Cancelled);
-        span::ended(&self.span, AcquireOutcome::Cancelled);
     }
 }
 
@@ -95,7 +112,8 @@ pub(crate) fn refused(site: &'static Site, resource: &Resource, error: &LockErro
     let outcome = AcquireOutcome::of(error, false);
     let span = span::refused(site, resource);
     span::ended(&span, outcome);
-    metrics::count_refusal(site, outcome);
+    let (name, outcome) = (site.site_name(), outcome.name());
+    figure!(counter ACQUISITIONS { site: name, outcome: outcome } increment(1));
     let _entered = span.enter();
     log!(debug, site = name_of(site), %resource, reason = %error, "not locked");
 }

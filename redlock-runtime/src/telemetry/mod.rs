@@ -2,18 +2,73 @@
 //! `metrics`. The guide's `reference/metrics.md` has the list of names.
 //!
 //! Nothing is computed here without a subscriber: a span without one is a few words on the stack. Without
-//! the feature `metrics`, the metrics half of this module is empty.
+//! the feature `metrics`, [`figure!`] is nothing.
 
 mod acquiring;
+mod holding;
 #[cfg(feature = "metrics")]
-mod metrics;
-#[cfg(not(feature = "metrics"))]
-#[path = "metrics/off.rs"]
-mod metrics;
+pub(crate) mod metrics;
 mod outcome;
 mod span;
 
 pub(crate) use acquiring::{Acquiring, refused};
-pub(crate) use metrics::{Holding, InOffice, Metrics, answers_of, count_swallowed, sample_nodes};
+pub(crate) use holding::Holding;
 pub(crate) use outcome::kind_of;
 pub(crate) use span::{HoldSpan, name_of};
+
+/// Tells the recorder of the moment a figure: `figure!(counter TERMS { site: name } increment(1))`. A panic of the
+/// recorder is caught.
+#[cfg(feature = "metrics")]
+macro_rules! figure {
+    ($kind:ident $name:ident { $($label:ident: $value:expr),* } $change:ident($by:expr)) => {{
+        use $crate::telemetry::metrics::{RECORDER, describe};
+        redlock_core::env::caught(RECORDER, || {
+            ::metrics::$kind!(describe::$name, $(stringify!($label) => $value),*).$change($by);
+        });
+    }};
+}
+#[cfg(not(feature = "metrics"))]
+macro_rules! figure {
+    ($kind:ident $name:ident { $($label:ident: $value:expr),* } $change:ident($by:expr)) => {{
+        // Never called: the values count as used.
+        let _ = || {
+            $(let _ = &$value;)*
+            let _ = &$by;
+        };
+    }};
+}
+pub(crate) use figure;
+
+/// Counts something in a gauge until it is dropped: `gauged!(LEADING { site: name })`.
+macro_rules! gauged {
+    ($name:ident { $($label:ident: $value:expr),* }) => {
+        $crate::telemetry::Gauged {
+            #[cfg(feature = "metrics")]
+            gauge: {
+                use $crate::telemetry::metrics::{RECORDER, describe};
+                redlock_core::env::caught(RECORDER, || {
+                    let gauge = ::metrics::gauge!(describe::$name, $(stringify!($label) => $value),*);
+                    gauge.increment(1);
+                    gauge
+                })
+            },
+        }
+    };
+}
+pub(crate) use gauged;
+
+/// What a gauge counts, in the recorder that was there when it began.
+pub(crate) struct Gauged {
+    /// `None` if the recorder panicked.
+    #[cfg(feature = "metrics")]
+    pub(crate) gauge: Option<::metrics::Gauge>,
+}
+
+#[cfg(feature = "metrics")]
+impl Drop for Gauged {
+    fn drop(&mut self) {
+        if let Some(gauge) = &self.gauge {
+            redlock_core::env::caught(metrics::RECORDER, || gauge.decrement(1));
+        }
+    }
+}

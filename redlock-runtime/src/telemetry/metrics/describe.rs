@@ -5,24 +5,24 @@
 
 use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
 
-pub(super) const ACQUISITIONS: &str = "redlock_acquisitions_total";
-pub(super) const WAIT: &str = "redlock_wait_seconds";
-pub(super) const WAITING: &str = "redlock_waiting";
-pub(super) const HELD: &str = "redlock_held";
-pub(super) const HOLD: &str = "redlock_hold_seconds";
-pub(super) const LOST: &str = "redlock_lost_total";
-pub(super) const EXTENSIONS: &str = "redlock_extensions_total";
-pub(super) const UNCONFIRMED: &str = "redlock_unconfirmed_releases_total";
-pub(super) const SWALLOWED: &str = "redlock_swallowed_errors_total";
-pub(super) const LEADING: &str = "redlock_leading";
-pub(super) const TERMS: &str = "redlock_terms_total";
-pub(super) const TERM: &str = "redlock_term_seconds";
-pub(super) const NODE_VOTING: &str = "redlock_node_voting";
-pub(super) const NODE_NOT_RESTING: &str = "redlock_node_leases_not_resting";
-pub(super) const NODE_LATENCY: &str = "redlock_node_latency_seconds";
-pub(super) const NODE_ERRORS: &str = "redlock_node_errors_total";
-pub(super) const NODE_CONNECTIONS: &str = "redlock_node_connections_total";
-pub(super) const NODE_CLOCK_OFFSET: &str = "redlock_node_clock_offset_seconds";
+pub(crate) const ACQUISITIONS: &str = "redlock_acquisitions_total";
+pub(crate) const WAIT: &str = "redlock_wait_seconds";
+pub(crate) const WAITING: &str = "redlock_waiting";
+pub(crate) const HELD: &str = "redlock_held";
+pub(crate) const HOLD: &str = "redlock_hold_seconds";
+pub(crate) const LOST: &str = "redlock_lost_total";
+pub(crate) const EXTENSIONS: &str = "redlock_extensions_total";
+pub(crate) const UNCONFIRMED: &str = "redlock_unconfirmed_releases_total";
+pub(crate) const SWALLOWED: &str = "redlock_swallowed_errors_total";
+pub(crate) const LEADING: &str = "redlock_leading";
+pub(crate) const TERMS: &str = "redlock_terms_total";
+pub(crate) const TERM: &str = "redlock_term_seconds";
+pub(crate) const NODE_VOTING: &str = "redlock_node_voting";
+pub(crate) const NODE_NOT_RESTING: &str = "redlock_node_leases_not_resting";
+pub(crate) const NODE_LATENCY: &str = "redlock_node_latency_seconds";
+pub(crate) const NODE_ERRORS: &str = "redlock_node_errors_total";
+pub(crate) const NODE_CONNECTIONS: &str = "redlock_node_connections_total";
+pub(crate) const NODE_CLOCK_OFFSET: &str = "redlock_node_clock_offset_seconds";
 
 /// Tells the recorder of the moment.
 pub(super) fn all() {

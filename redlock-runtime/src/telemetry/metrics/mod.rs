@@ -1,90 +1,91 @@
 //! The figures, through the `metrics` facade. Labels name the site and the kind of lock, and never the
 //! resource, as the number of resources has no limit.
 
-mod describe;
-mod holding;
+pub(crate) mod describe;
 mod nodes;
-mod office;
-mod per_recorder;
-mod site;
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::BTreeSet;
 
-use metrics::counter;
 use parking_lot::RwLock;
 use redlock_core::env::caught;
-use redlock_core::request::Kind;
 
-use super::outcome::{AcquireOutcome, kind_of};
-use crate::error::LockError;
+use super::figure;
 use crate::site::Site;
 
-pub(crate) use holding::{Holding, Waiting};
-pub(crate) use nodes::{answers_of, sample_nodes};
-pub(crate) use office::InOffice;
-use per_recorder::PerRecorder;
-use site::SiteMetrics;
+pub(crate) use nodes::{Answers, sample_nodes};
 
 /// The recorder's name in the log, if it panics. It is foreign code, which runs in calls, in drops, and on
 /// the library's thread.
-const RECORDER: &str = "a metrics recorder";
+pub(crate) const RECORDER: &str = "a metrics recorder";
 
-/// The handles of one registry.
-#[derive(Default)]
-pub(crate) struct Metrics {
-    sites: PerRecorder<Sites>,
+/// The outcomes of calls that ask the nodes.
+const OUTCOMES: [&str; 9] = [
+    "acquired",
+    "joined",
+    "contended",
+    "skipped",
+    "already_run",
+    "unavailable",
+    "lost",
+    "shutting_down",
+    "cancelled",
+];
+
+/// The reasons why a lease is over before its holder is done.
+const REASONS: [&str; 7] = [
+    "expired",
+    "not_renewed",
+    "max_hold",
+    "stood_still",
+    "taken",
+    "forgotten",
+    "revoked",
+];
+
+/// True if the recorder of the moment sees the key for the first time: a program may install its exporter late.
+fn is_new(site: usize, kind: &'static str) -> bool {
+    static KNOWN: RwLock<BTreeSet<(usize, usize, &str)>> = RwLock::new(BTreeSet::new());
+    let address = |recorder: &dyn metrics::Recorder| std::ptr::from_ref(recorder).cast::<()>();
+    let key = (metrics::with_recorder(|it| address(it).addr()), site, kind);
+    let is_known = KNOWN.read().contains(&key);
+    !is_known && KNOWN.write().insert(key)
 }
 
-/// The handles by the address of the site and the label of the kind of lock. They are made when the site first
-/// locks a lock of the kind.
-type Sites = RwLock<BTreeMap<(usize, &'static str), Arc<SiteMetrics>>>;
-
-impl Metrics {
-    /// Counts a caller that begins to wait for its lock.
-    pub(crate) fn waiting(&self, site: &'static Site, kind: Kind) -> Waiting {
-        Waiting::begin(caught(RECORDER, || self.of(site, kind)))
+/// Describes the names to a recorder that is new.
+fn describe() {
+    if is_new(0, "") {
+        describe::all();
     }
+}
 
-    /// The handles for the recorder of the moment. Describes the names to a recorder that is new.
-    fn sites(&self) -> &Sites {
-        self.sites.get(|| {
-            describe::all();
-            Sites::default()
-        })
+/// At the first call of a site for a kind of lock, has its figures there as zeros, so that a rate sees the first of
+/// each event.
+pub(crate) fn zeros(site: &'static Site, kind: &'static str) {
+    let is_first = caught(RECORDER, || {
+        describe();
+        is_new(site.address(), kind)
+    });
+    if is_first != Some(true) {
+        return;
     }
-
-    fn of(&self, site: &'static Site, kind: Kind) -> Arc<SiteMetrics> {
-        let (sites, kind) = (self.sites(), kind.label());
-        let key = (site.address(), kind);
-        if let Some(found) = sites.read().get(&key) {
-            return Arc::clone(found);
+    let (skips, site) = (site.skips, site.site_name());
+    for outcome in OUTCOMES {
+        figure!(counter ACQUISITIONS { site: site, kind: kind, outcome: outcome } increment(0));
+    }
+    for reason in REASONS {
+        figure!(counter LOST { site: site, kind: kind, reason: reason } increment(0));
+    }
+    for outcome in ["extended", "unavailable", "lost"] {
+        figure!(counter EXTENSIONS { site: site, kind: kind, outcome: outcome } increment(0));
+    }
+    figure!(counter UNCONFIRMED { site: site, kind: kind } increment(0));
+    figure!(gauge HELD { site: site, kind: kind } increment(0));
+    caught(RECORDER, || {
+        for name in [describe::WAIT, describe::HOLD] {
+            drop(metrics::histogram!(name, "site" => site, "kind" => kind));
         }
-        // Outside of the map's lock: this runs the recorder's code.
-        let made = Arc::new(SiteMetrics::new(site, kind));
-        Arc::clone(
-            sites
-                .write()
-                .entry(key)
-                .or_insert_with(|| Arc::clone(&made)),
-        )
+    });
+    for error in ["unavailable", "lost"].into_iter().filter(|_| skips) {
+        figure!(counter SWALLOWED { site: site, error_type: error } increment(0));
     }
-}
-
-/// Counts a call that was refused before it began to wait, for a mistake in the program. The kind of its
-/// lock was not decided.
-pub(crate) fn count_refusal(site: &'static Site, outcome: AcquireOutcome) {
-    caught(RECORDER, || {
-        let (site, outcome) = (site.site_name(), outcome.name());
-        counter!(describe::ACQUISITIONS, "site" => site, "outcome" => outcome).increment(1);
-    });
-}
-
-/// Counts an error that the function's type had no room for.
-pub(crate) fn count_swallowed(error: &LockError) {
-    let kind = kind_of(error);
-    caught(RECORDER, || {
-        counter!(describe::SWALLOWED, "site" => error.site().site_name(), "error_type" => kind)
-            .increment(1);
-    });
 }
