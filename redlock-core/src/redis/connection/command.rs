@@ -54,7 +54,7 @@ pub(in crate::redis) fn script_call<'a>(
     command
 }
 
-/// One call of `script` that makes all of `calls`: acquisitions, of which there are `taken`, and then releases.
+/// One call of `script` that makes all of `calls`. The first `taken` of them are acquisitions, the others releases.
 pub(in crate::redis) fn many<'a>(
     script: &Script,
     calls: impl Iterator<Item = &'a Call> + Clone,
