@@ -22,6 +22,11 @@ pub struct Report {
 }
 
 impl Report {
+    /// The names of the checks that are not applicable.
+    pub fn left_out(&self) -> Vec<&'static str> {
+        self.not_applicable.iter().map(|(name, _)| *name).collect()
+    }
+
     /// Panics if a check failed, or if none applied.
     #[track_caller]
     pub fn assert_passed(&self) {

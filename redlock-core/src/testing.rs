@@ -29,7 +29,7 @@ pub async fn ask(node: &dyn Node, call: impl Into<Arc<Call>>) -> Vote {
     submit(node, call).vote().await
 }
 
-/// Hands `call` to a node at once, on the present thread, and returns what its answer comes to.
+/// Hands `call` to a node at once, on the present thread, and returns the answer, which may still be on its way.
 pub fn submit(node: &dyn Node, call: impl Into<Arc<Call>>) -> Asked {
     let (round, call) = (Round::new(1, Goal::All), call.into());
     node.submit(Arc::clone(&call), Reply::new(Arc::clone(&round), 0, &call));

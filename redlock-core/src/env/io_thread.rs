@@ -82,7 +82,7 @@ impl IoThread {
 }
 
 /// Lets the tasks that were just woken run on other threads. A worker of tokio keeps the task that it woke last for
-/// itself, and whoever drops a lease may block the worker next. Another task takes that place.
+/// itself. A caller that drops a lease may block the worker next. Then another task has to be in that place.
 pub(crate) fn share_woken_tasks() {
     if let Ok(runtime) = Handle::try_current()
         && runtime.runtime_flavor() == RuntimeFlavor::MultiThread
