@@ -4,7 +4,6 @@
 
 use std::time::Duration;
 
-use crate::kinds::Checked;
 use crate::model::brief::Brief;
 use crate::model::invalid::Invalid;
 use crate::model::limits::{RETRIES, drift};
@@ -100,11 +99,8 @@ impl Request {
         Invalid::of_all([
             self.resource.check(),
             self.check_times(),
-            self.kind.check(&Checked {
-                resource: &self.resource,
-                fencing: self.fencing,
-                once_per: self.once_per.is_some(),
-            }),
+            self.kind
+                .check(&self.resource, self.fencing, self.once_per.is_some()),
         ])
     }
 

@@ -85,7 +85,7 @@ impl Calls {
         waits: Option<(&OwnerToken, Duration)>,
     ) -> Self {
         let keys = request.resource.with_prefix(prefix);
-        Self(request.kind.asked(Asking {
+        Self(request.kind.asked(&Asking {
             keys: &keys,
             prefix,
             is_fenced: request.fencing,
@@ -141,12 +141,7 @@ impl Calls {
 
 /// All scripts of the library.
 pub fn scripts() -> impl Iterator<Item = &'static Script> {
-    crate::kinds::scripts()
-}
-
-/// Asks which of `keys` is there, and for how long; of several also whose.
-pub fn inspect(keys: &Resource) -> Call {
-    looks::inspect(keys)
+    kinds::SCRIPTS.into_iter()
 }
 
 /// Asks which of `keys` is the first that is there, for how long, and whose.

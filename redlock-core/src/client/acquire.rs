@@ -54,7 +54,7 @@ impl Client {
                 .with_splits(request.split_retries);
         let keys = request.resource.keys_under(&context.key_prefix)?;
         let prefix = &context.key_prefix;
-        let kind = request.kind.asked(Asking {
+        let kind = request.kind.asked(&Asking {
             keys: &keys,
             prefix,
             is_fenced: request.fencing,
@@ -230,7 +230,7 @@ impl ClientShared {
         // The break leaves enough time for the caller's last attempt.
         let until = budget.last_attempt().map_or(until, |last| until.min(last));
         let LineKey { keys, nodes, .. } = turn.line_key().clone();
-        let question = Arc::new(looks::inspect(&keys));
+        let question = Arc::new(looks::peek(&keys));
         for left in (0..rounds).rev() {
             let began = clock.now();
             let timeout = until.saturating_since(began);

@@ -293,7 +293,7 @@ impl Refused {
             .answers()
             .iter()
             .position(|answer| matches!(answer, Some(Vote::Held(_))))?;
-        let question = Arc::new(looks::inspect(self.kind().keys()));
+        let question = Arc::new(looks::peek(self.kind().keys()));
         let round = Round::new(1, Goal::All);
         let reply = Reply::new(Arc::clone(&round), 0, &question);
         submit(&*self.claim.nodes[seat], question, reply);

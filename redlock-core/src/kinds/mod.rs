@@ -1,158 +1,184 @@
-//! The kinds of locks. A room has all of its kind: what a caller asks, its scripts with their twins, what a reply
-//! means, and how a vote counts.
+//! The kinds of locks. A room has all of its kind: its calls, its scripts with their twins, what a reply means, and
+//! how a vote counts.
 #![expect(
-    clippy::needless_pass_by_value,
     clippy::unnecessary_wraps,
-    reason = "twins have one type, and so have functions that read replies, also where less would do"
+    reason = "twins have one type, also where less would do"
 )]
 
 pub(crate) mod exclusive;
-pub(crate) mod fenced;
-#[cfg(test)]
-#[path = "tests/golden.rs"]
-pub(crate) mod golden;
+mod fenced;
 pub(crate) mod looks;
 pub(crate) mod permits;
 pub(crate) mod readers_writers;
 mod reserved;
 pub(crate) mod runs;
-mod wants;
+#[cfg(test)]
+pub(crate) mod tests;
 mod words;
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::model::invalid::Invalid;
 use crate::model::resource::Resource;
+use crate::model::token::OwnerToken;
 use crate::node::Script;
 use crate::quorum::kind::Kind as Asked;
+use exclusive::Exclusive;
+use permits::AnyPermit;
+use readers_writers::{Reader, Writer};
+
 pub(crate) use exclusive::plain;
-pub(crate) use wants::{Asking, Checked, Room, Wants};
+pub(crate) use readers_writers::COMMANDS;
 
-/// Makes [`Kind`] and the list of rooms. A row is a room, and the kinds that it has: of each its documentation, its
-/// name with its value, and the type that implements [`Wants`].
-macro_rules! rooms {
-    ($(
-        $room:ident {
-            $( $(#[$doc:meta])+ $kind:ident $(($value:ident: $type:ty))? = $wants:ident; )*
-        }
-    )+) => {
-        /// The kind of a lock: which other holders its holder excludes, and how many holders it has at a time.
-        ///
-        /// All kinds of one resource exclude each other by the same key (of permits, that of the first one), also
-        /// locks of other clients that use `SET key value NX`.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-        #[non_exhaustive]
-        pub enum Kind {
-            $($( $(#[$doc])+ $kind $(($type))?, )*)+
-        }
-
-        impl Kind {
-            fn with<T>(self, with: impl FnOnce(&(dyn Wants + 'static)) -> T) -> T {
-                match self {
-                    $($( Self::$kind $(($value))? => with(&$room::$wants $(($value))?), )*)+
-                }
-            }
-        }
-
-        static ROOMS: &[&Room] = &[$( &$room::ROOM, )+];
-    };
+/// The kind of a lock: which other holders its holder excludes, and how many holders it has at a time.
+///
+/// All kinds of one resource exclude each other by the same key (of permits, that of the first one), also
+/// locks of other clients that use `SET key value NX`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Kind {
+    /// The holder is the only one. The lock takes no part in the order of any other kind.
+    #[default]
+    Exclusive,
+    /// The resource has this number of permits, and each holder has one of them. The key of the first permit is
+    /// that of the plain lock.
+    Permits(u16),
+    /// The holder shares the resource with other readers only. Readers that come while
+    /// a writer waits let the writer go first.
+    Read,
+    /// The holder is the only one. While it waits, no new reader goes in; when it leaves, the readers
+    /// that were refused meanwhile go in before the next writer.
+    Write,
 }
 
-rooms! {
-    exclusive {
-        /// The holder is the only one. The lock takes no part in the order of any other kind.
-        #[default]
-        Exclusive = Plain;
-    }
-    permits {
-        /// The resource has this number of permits, and each holder has one of them. The key of the first permit is
-        /// that of the plain lock.
-        Permits(count: u16) = Permits;
-    }
-    readers_writers {
-        /// The holder shares the resource with other readers only. Readers that come while
-        /// a writer waits let the writer go first.
-        Read = Read;
-        /// The holder is the only one. While it waits, no new reader goes in; when it leaves, the readers
-        /// that were refused meanwhile go in before the next writer.
-        Write = Write;
-    }
-    fenced {}
-    runs {}
-    looks {}
+/// What a kind needs to know of a request and its client.
+pub(crate) struct Asking<'a> {
+    pub(crate) keys: &'a Resource,
+    pub(crate) prefix: &'a [u8],
+    pub(crate) is_fenced: bool,
+    /// The name under which nodes remember that a caller of the client was refused, and for how long. `None` if
+    /// no attempt follows.
+    pub(crate) waits: Option<(&'a OwnerToken, Duration)>,
 }
 
 impl Kind {
     /// The kind as a caller asks the nodes for it.
-    pub(crate) fn asked(self, asking: Asking<'_>) -> Arc<dyn Asked> {
-        self.with(|wants| wants.asked(asking))
+    pub(crate) fn asked(self, asking: &Asking<'_>) -> Arc<dyn Asked> {
+        match self {
+            Self::Exclusive => Arc::new(Exclusive::new(asking)),
+            Self::Permits(1) => Arc::new(Exclusive::new(asking).one_of(asking.keys.clone(), 0)),
+            Self::Permits(count) => Arc::new(AnyPermit::new(asking.keys, count, asking.prefix)),
+            Self::Read => Arc::new(Reader::new(asking)),
+            Self::Write => Arc::new(Writer::new(asking)),
+        }
     }
 
-    /// Checks what a request of this kind cannot have.
-    pub(crate) fn check(self, request: &Checked<'_>) -> Result<(), Invalid> {
-        self.with(|wants| wants.check(request))
+    /// Checks the values of the kind, and that a request has nothing that it cannot have.
+    pub(crate) fn check(
+        self,
+        resource: &Resource,
+        has_fencing: bool,
+        has_period: bool,
+    ) -> Result<(), Invalid> {
+        match self {
+            Self::Exclusive => Ok(()),
+            Self::Permits(count) => permits::check(count, resource, has_fencing, has_period),
+            Self::Read => readers_writers::check(resource, has_period),
+            Self::Write => readers_writers::check(resource, false),
+        }
     }
 
     /// The kind as the nodes see it: one permit is the plain lock.
     pub(crate) fn on_nodes(self) -> Self {
-        self.with(Wants::on_nodes).unwrap_or(self)
+        if self == Self::Permits(1) {
+            return Self::Exclusive;
+        }
+        self
     }
 
     /// True if a holder excludes others of its kind in other processes.
     pub(crate) fn excludes_its_like(self) -> bool {
-        self.with(Wants::excludes_its_like)
+        self != Self::Read
     }
 
     /// True if a node's user needs more permissions than for other kinds:
     /// [`NodeHealth::mend`](crate::node::NodeHealth::mend) names those that are missing.
     pub fn needs_more_commands(self) -> bool {
-        self.with(Wants::needs_more_commands)
+        matches!(self, Self::Read | Self::Write)
     }
 
     /// The kind in a word, as a label of a metric.
     pub fn label(self) -> &'static str {
-        self.on_nodes().with(Wants::label)
+        match self.on_nodes() {
+            Self::Exclusive => "plain",
+            Self::Permits(_) => "permits",
+            Self::Read => "read",
+            Self::Write => "write",
+        }
     }
 
     /// True if a lease of this kind may be shared by a call that wants a lease of the kind `wanted`: it has
     /// what the call wants.
     pub fn covers(self, wanted: Self) -> bool {
-        let (has, wants) = (self.on_nodes(), wanted.on_nodes());
-        let is_alone_enough = wants.with(Wants::is_covered_by_being_alone);
-        has == wants || has.with(Wants::is_alone) && is_alone_enough
+        let (has, wanted) = (self.on_nodes(), wanted.on_nodes());
+        let is_alone = matches!(has, Self::Exclusive | Self::Write);
+        has == wanted || is_alone && !matches!(wanted, Self::Permits(_))
     }
 }
 
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.with(|wants| wants.fmt(f))
+        match self {
+            Self::Exclusive => f.write_str("a plain lock"),
+            Self::Permits(count) => write!(f, "one of {count} permits"),
+            Self::Read => f.write_str("a read lock"),
+            Self::Write => f.write_str("a write lock"),
+        }
     }
 }
 
 /// All scripts, for the connections that load them and for the tests that run them.
-pub(crate) fn scripts() -> impl Iterator<Item = &'static Script> {
-    ROOMS.iter().flat_map(|room| room.scripts).copied()
-}
-
-/// The keys of every kind of lock on the one name of `key`.
-pub(crate) fn every_key(key: &Resource, prefix: &[u8]) -> Resource {
-    let keys = key.shared_names().iter().cloned();
-    let rooms = ROOMS.iter().flat_map(|room| (room.keys)(key, prefix));
-    Resource::of(keys.chain(rooms).collect())
-}
+pub(crate) static SCRIPTS: [&Script; 19] = [
+    &exclusive::scripts::SET,
+    &exclusive::scripts::ACQUIRE_ALL,
+    &exclusive::scripts::EXTEND,
+    &exclusive::scripts::RESTORE,
+    &exclusive::scripts::RELEASE,
+    &exclusive::scripts::MANY,
+    &permits::scripts::ACQUIRE_PERMIT,
+    &readers_writers::scripts::ACQUIRE_READ,
+    &readers_writers::scripts::ACQUIRE_WRITE,
+    &readers_writers::scripts::EXTEND_READ,
+    &readers_writers::scripts::CONFIRM_READ,
+    &readers_writers::scripts::RESTORE_READ,
+    &readers_writers::scripts::RELEASE_SHARED,
+    &fenced::scripts::ACQUIRE_FENCED,
+    &fenced::scripts::CONFIRM,
+    &runs::scripts::REMEMBER,
+    &runs::scripts::RECALL,
+    &looks::scripts::PEEK,
+    &looks::scripts::FORCE_RELEASE,
+];
 
 /// The beginnings of all keys beside a lock's key, after `redlock:`.
-fn beside() -> impl Iterator<Item = &'static [u8]> {
-    ROOMS.iter().flat_map(|room| room.beside).copied()
+const BESIDE: [&[u8]; 6] = [
+    permits::PERMITS,
+    readers_writers::READERS,
+    readers_writers::INTENTS,
+    readers_writers::TURNS,
+    fenced::COUNTERS,
+    runs::RUNS,
+];
+
+/// The keys of every kind of lock on the one name of `key`, which say who has it or waits for it.
+pub(crate) fn every_key(key: &Resource, prefix: &[u8]) -> Resource {
+    let keys = key.shared_names().iter().cloned();
+    let permits = permits::every_key(key, prefix);
+    let shared = readers_writers::every_key(key, prefix);
+    Resource::of(keys.chain(permits).chain(shared).collect())
 }
 
 /// A Lua function that calls commands without an effect, to see what the user may run.
 pub(crate) const DENIED: &str = include_str!("denied.lua");
-
-/// See [`Room::commands`].
-pub(crate) fn commands() -> String {
-    let commands = ROOMS.iter().map(|room| room.commands);
-    let commands: Vec<_> = commands.filter(|commands| !commands.is_empty()).collect();
-    commands.join(",")
-}

@@ -3,7 +3,7 @@
 use crate::model::invalid::Invalid;
 use crate::model::resource::{RESERVED_PREFIX, Resource, Shown};
 
-use super::beside;
+use super::BESIDE;
 
 /// The auxiliary keys of a node, after [`RESERVED_PREFIX`].
 const AUXILIARY: [&[u8]; 2] = [b"marker", b"permissions"];
@@ -35,7 +35,7 @@ fn is_auxiliary(key: &[u8]) -> bool {
     };
     let begins_one = |from: usize| {
         let kind = key[from..].strip_prefix(RESERVED_PREFIX);
-        kind.is_some_and(|kind| beside().any(|beside| kind.starts_with(beside)))
+        kind.is_some_and(|kind| BESIDE.iter().any(|beside| kind.starts_with(beside)))
     };
     AUXILIARY.iter().any(is) || (0..key.len()).any(begins_one)
 }
@@ -67,7 +67,7 @@ mod tests {
             let key = format!("the key `{prefix}{name}`");
             assert!(refused.to_string().starts_with(&key), "{refused}");
         }
-        for beginning in beside() {
+        for beginning in BESIDE {
             let key = [b"shop:redlock:", beginning, b"{shop:order}"].concat();
             for at in 1..key.len() {
                 let (prefix, name) = key.split_at(at);

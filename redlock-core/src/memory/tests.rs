@@ -5,7 +5,7 @@ use std::task::{Context, Poll, Waker};
 
 use super::*;
 use crate::env::still_clock::still_clock;
-use crate::kinds::golden::{other, token};
+use crate::kinds::tests::{other, token};
 use crate::kinds::{self, Asking, looks, plain};
 use crate::model::resource::Resource;
 use crate::node::{Holding, NodeErrorKind, NodeSet, OwnerToken, Remaining, Vote};
@@ -104,7 +104,7 @@ fn a_key_that_is_no_lock_is_a_reply_and_no_failure() {
     assert_eq!(now(&node, acquire(&token())), not_a_lock);
     node.delete(b"r");
     node.put(b"redlock:readers:{r}", b"no set", TTL);
-    let reader = kinds::Kind::Read.asked(Asking {
+    let reader = kinds::Kind::Read.asked(&Asking {
         keys: &"r".into(),
         prefix: b"",
         is_fenced: false,

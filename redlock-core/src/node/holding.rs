@@ -87,11 +87,6 @@ impl Holding {
         }
     }
 
-    /// A key that readers hold.
-    pub(crate) fn readers() -> Self {
-        Self::by(READERS_MARKER)
-    }
-
     /// Nobody holds the lock in a way that excludes us, but others go first; a waiting writer by its id.
     pub(crate) fn advice(obstacle: Obstacle, writer: Option<&[u8]>) -> Self {
         Self {

@@ -37,8 +37,7 @@ pub enum Code {
 }
 
 impl Script {
-    /// A script with its twin.
-    pub const fn new(name: &'static str, code: Code, twin: Twin) -> Self {
+    const fn new(name: &'static str, code: Code, twin: Twin) -> Self {
         Self {
             name,
             code,
@@ -47,6 +46,21 @@ impl Script {
             tries: false,
             sha: OnceLock::new(),
         }
+    }
+
+    /// See [`Code::Command`].
+    pub const fn command(name: &'static str, word: &'static str, twin: Twin) -> Self {
+        Self::new(name, Code::Command(word), twin)
+    }
+
+    /// See [`Code::Loaded`].
+    pub const fn loaded(name: &'static str, text: &'static str, twin: Twin) -> Self {
+        Self::new(name, Code::Loaded(text), twin)
+    }
+
+    /// See [`Code::Whole`].
+    pub const fn whole(name: &'static str, text: &'static str, twin: Twin) -> Self {
+        Self::new(name, Code::Whole(text), twin)
     }
 
     /// The same script, with a word for each of its keys and arguments, from which the test of twins draws them. A

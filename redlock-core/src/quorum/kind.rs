@@ -35,7 +35,8 @@ pub(crate) trait Kind: Send + Sync {
 
     /// The fencing token for which the counters of a majority stand at `count`.
     fn token_at(&self, count: u64) -> u64 {
-        count
+        // The counters stand one above the token, so that the next reader takes them as they are.
+        count.saturating_sub(1)
     }
 
     /// Called before an attempt. `was_refused` says whether the nodes may have refused this caller, or another caller

@@ -102,15 +102,12 @@ impl Refusal {
     ) -> AcquireError {
         let votes = self.votes();
         if let Some(mut holding) = self.held(&votes) {
-            // It is known already that the key is no string, which says more.
+            // That others go first, or that the key is no string, says more.
             if holding.remaining == Remaining::Unknown
+                && !holding.obstacle.is_advice()
                 && let Some(Vote::Held(inspected)) = inspected
             {
-                if inspected.value.is_some() {
-                    holding = inspected;
-                } else {
-                    holding.remaining = inspected.remaining;
-                }
+                holding = inspected;
             }
             let place = holding.place();
             let name = place.and_then(|place| self.resource.names().nth(place));

@@ -9,7 +9,7 @@ use std::time::Duration;
 use redlock_core::error::{AcquireError, Unavailable};
 use redlock_core::lease::Released;
 use redlock_core::node::Vote;
-use redlock_core::testing::{ask, inspect};
+use redlock_core::testing::{ask, peek};
 use redlock_core::{Client, Lease, NodeSet};
 use redlock_tests::{NodeOptions, Nodes, Proxy, eventually};
 use tokio::time::timeout;
@@ -128,7 +128,7 @@ pub(crate) async fn until_served(set: &NodeSet) {
     eventually("every node to serve what it was sent", SOON, async || {
         for node in set.iter() {
             // A node that has not noticed a broken connection yet is drained, and votes.
-            let vote = timeout(SOON, ask(&**node, inspect(&"served".into()))).await;
+            let vote = timeout(SOON, ask(&**node, peek(&"served".into()))).await;
             if !matches!(vote, Ok(Vote::Absent)) {
                 return Err(format!("{}: {vote:?}", node.name()));
             }

@@ -2,7 +2,7 @@
 -- KEYS: their keys. ARGV: the number of acquisitions, the token of each key, and the ttl of each acquisition.
 -- 1: all are done. Otherwise a list with an entry for each call: 1 if it is done; the error of its command; for an
 -- acquisition the first 301 bytes of what the key holds; for a release 0 if the key is another holder's, and -1 if it is
--- missing.
+-- missing or no string.
 local taken, all, answers = math.max(0, tonumber(ARGV[1]) or 0), true, {}
 for i = 1, math.min(taken, #KEYS) do
   local answer = redis.pcall('SET', KEYS[i], ARGV[i + 1], 'NX', 'PX', ARGV[#KEYS + i + 1])
@@ -14,8 +14,6 @@ if #KEYS > taken then
   local ours, places = {}, {}
   for i = taken + 1, #KEYS do
     local value = held[i - taken]
-    -- MGET shows nothing for a key of another type.
-    if not value and not held.err then value = redis.pcall('GET', KEYS[i]) end
     if held.err then
       answers[i], all = held, false
     elseif value == ARGV[i + 1] then

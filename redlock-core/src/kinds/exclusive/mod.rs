@@ -1,33 +1,170 @@
-//! Locks that one holder has at a time: one key, or several at once.
+//! The plain lock, with or without a fencing token: a holder that is the only one, of one key or of several at once.
 
-mod acquire;
-pub(super) mod extend;
-mod kind;
-mod many;
-mod release;
+pub(crate) mod scripts;
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;
 
-use crate::kinds::Room;
+use std::sync::Arc;
+use std::time::Duration;
 
-pub(crate) use acquire::{ACQUIRE_ALL, PTTL, SET};
-pub(crate) use extend::{EXTEND, RESTORE};
-pub(crate) use kind::{Exclusive, Plain, done, extend, extended, plain, release, restore};
-pub(crate) use many::MANY;
-pub(crate) use release::{RELEASE, RELEASE_MANY};
+use crate::kinds::Asking;
+use crate::kinds::fenced::Counters;
+use crate::kinds::fenced::scripts::{ACQUIRE_FENCED, CONFIRM};
+use crate::model::resource::Resource;
+use crate::model::token::OwnerToken;
+use crate::node::hash_slot::Beside;
+use crate::node::{Argument, Call, Effect, Holding, Remaining, Value, Vote};
+use crate::quorum::kind::{Kind, TurnRule};
 
-pub(crate) static ROOM: Room = Room {
-    scripts: &[
-        &SET,
-        &PTTL,
-        &ACQUIRE_ALL,
-        &EXTEND,
-        &RESTORE,
-        &RELEASE,
-        &RELEASE_MANY,
-        &MANY,
-    ],
-    #[cfg(test)]
-    golden: (tests::golden, include_str!("golden.txt")),
-    ..Room::EMPTY
-};
+use scripts::{ACQUIRE_ALL, EXTEND, MANY, RELEASE, RESTORE, SET};
+
+/// One lock on one key or several.
+pub(crate) struct Exclusive {
+    keys: Resource,
+    counters: Option<Counters>,
+    /// If it is one of several that are alike: the keys of all, and its number.
+    one_of: Option<(Resource, u16)>,
+}
+
+impl Exclusive {
+    pub(crate) fn new(asking: &Asking<'_>) -> Self {
+        let counters = || Counters::new(asking.keys, asking.prefix);
+        Self {
+            counters: asking.is_fenced.then(counters),
+            ..Self::plain(asking.keys.clone())
+        }
+    }
+
+    /// A lock without a fencing token.
+    pub(crate) fn plain(keys: Resource) -> Self {
+        Self {
+            keys,
+            counters: None,
+            one_of: None,
+        }
+    }
+
+    /// The lock with this `number` among those that have the keys `all`.
+    pub(crate) fn one_of(self, all: Resource, number: u16) -> Self {
+        let one_of = Some((all, number));
+        Self { one_of, ..self }
+    }
+
+    pub(crate) fn counters(&self) -> Option<&Counters> {
+        self.counters.as_ref()
+    }
+}
+
+impl Kind for Exclusive {
+    fn keys(&self) -> &Resource {
+        &self.keys
+    }
+
+    fn acquire(&self, token: &OwnerToken, ttl: Duration, hint: u64) -> Call {
+        let call = |script, reads| Call::new(script, Effect::Takes, &self.keys, reads);
+        let (token, px) = (Argument::token(token), Argument::millis(ttl));
+        if let Some(counters) = &self.counters {
+            return call(&ACQUIRE_FENCED, taken)
+                .beside(counters.keys())
+                .with([token, px])
+                .with(Counters::acquired(hint, ttl))
+                .marked();
+        }
+        if self.keys.names().len() > 1 {
+            return call(&ACQUIRE_ALL, taken).with([token, px]);
+        }
+        let [nx, word, get] = ["NX", "PX", "GET"].map(Argument::word);
+        // With GET, a refusal has the holder's value.
+        call(&SET, set)
+            .with([token, nx, word, px, get])
+            .joining(&MANY)
+    }
+
+    fn confirm(&self, token: &OwnerToken, counter: u64, ttl: Duration) -> Option<Call> {
+        let counters = self.counters.as_ref()?;
+        let call = Call::new(&CONFIRM, Effect::Keeps, &self.keys, done);
+        let call = call.beside(counters.keys());
+        Some(call.with(Counters::confirmed(token, counter, ttl)))
+    }
+
+    fn extend(&self, token: &OwnerToken, ttl: Duration) -> Call {
+        let call = Call::new(&EXTEND, Effect::Keeps, &self.keys, done)
+            .with([Argument::token(token), Argument::millis(ttl)]);
+        match &self.counters {
+            Some(counters) => call.beside(counters.keys()).with([Counters::life(ttl)]),
+            None => call,
+        }
+    }
+
+    fn restore(&self, token: &OwnerToken, ttl: Duration) -> Call {
+        Call::new(&RESTORE, Effect::PutsBack, &self.keys, done)
+            .with([Argument::token(token), Argument::millis(ttl)])
+    }
+
+    fn release(&self, token: &OwnerToken, until: Duration, _is_lease: bool) -> Call {
+        let release = Call::new(&RELEASE, Effect::Undoes(until), &self.keys, done);
+        let release = release.with([Argument::token(token)]);
+        if self.keys.names().len() == 1 {
+            release.joining(&MANY)
+        } else {
+            release
+        }
+    }
+
+    fn beside(&self) -> Vec<Beside> {
+        self.counters.iter().map(Counters::beside).collect()
+    }
+
+    fn turn(&self) -> TurnRule {
+        if *self.line() == self.keys {
+            TurnRule::HandOver
+        } else {
+            TurnRule::PassOn
+        }
+    }
+
+    fn line(&self) -> &Resource {
+        self.one_of.as_ref().map_or(&self.keys, |(all, _)| all)
+    }
+
+    fn number(&self) -> Option<u16> {
+        self.one_of.as_ref().map(|(_, number)| *number)
+    }
+}
+
+/// The reply to `SET … GET`: nil, or the holder's value. As one of many calls: 1 for nil.
+fn set(value: Value) -> Option<Vote> {
+    match value {
+        Value::Nil => Some(Vote::GRANTED),
+        value => taken(value),
+    }
+}
+
+/// The reply of a script that takes keys: the number at which the counters stand, or 1 without counters; the holder's
+/// value; or 0 for a key that is no string.
+pub(super) fn taken(value: Value) -> Option<Vote> {
+    match value {
+        Value::Int(0) => Some(Vote::Held(Holding::unknown(Remaining::NotALock))),
+        // No counter is that low: it is about the time in µs.
+        Value::Int(1) => Some(Vote::GRANTED),
+        Value::Int(count) => Some(Vote::counted(count.unsigned_abs())),
+        Value::Text(holder) => Some(Vote::Held(Holding::by(holder))),
+        _ => None,
+    }
+}
+
+/// The reply of most scripts: 1 for done, the holder's value or 0 for another's key, and -1 for no key.
+pub(super) fn done(value: Value) -> Option<Vote> {
+    match value {
+        Value::Int(1) => Some(Vote::GRANTED),
+        Value::Int(0) => Some(Vote::Held(Holding::default())),
+        Value::Int(-1) => Some(Vote::Absent),
+        Value::Text(holder) => Some(Vote::Held(Holding::by(holder))),
+        _ => None,
+    }
+}
+
+/// A plain lock on `keys`.
+pub(crate) fn plain(keys: &Resource) -> Arc<dyn Kind> {
+    Arc::new(Exclusive::plain(keys.clone()))
+}

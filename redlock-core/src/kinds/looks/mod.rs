@@ -1,25 +1,58 @@
 //! What is asked of a lock of any kind.
 
-mod force_release;
 mod holders;
-mod kind;
-mod peek;
+pub(super) mod scripts;
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;
 
-use crate::kinds::Room;
+use std::str::FromStr;
+use std::time::Duration;
 
-pub(crate) use force_release::FORCE_RELEASE;
+use crate::model::resource::Resource;
+use crate::node::{Argument, Call, Effect, Holding, Remaining, Value, Vote};
+
 pub(crate) use holders::Holders;
-pub(crate) use kind::{force_release, inspect, number, peek};
-pub(crate) use peek::PEEK;
+use scripts::{FORCE_RELEASE, PEEK};
 
-/// The beginning of the keys with the name of a waiting caller, after `redlock:`.
-pub(in crate::kinds) const INTENTS: &[u8] = b"intent:";
+/// Asks which of `keys` is the first that is there, for how long, and whose.
+pub(crate) fn peek(keys: &Resource) -> Call {
+    Call::new(&PEEK, Effect::Looks, keys, peeked)
+}
 
-pub(crate) static ROOM: Room = Room {
-    scripts: &[&PEEK, &FORCE_RELEASE],
-    #[cfg(test)]
-    golden: (tests::golden, include_str!("golden.txt")),
-    ..Room::EMPTY
-};
+/// Deletes what the holders with the tokens `lost` have on `keys`, and asks who is on them then.
+pub(crate) fn force_release(keys: &Resource, lost: &[Box<[u8]>]) -> Call {
+    let lost = lost.iter().map(|token| Argument::text(&**token));
+    Call::new(&FORCE_RELEASE, Effect::Looks, keys, holders).with(lost)
+}
+
+/// Reads which of several keys exists: its place, its remaining ms and its value.
+fn peeked(value: Value) -> Option<Vote> {
+    let text = match value {
+        Value::Nil => return Some(Vote::Absent),
+        Value::Text(text) => text,
+        _ => return None,
+    };
+    let (place, rest) = number(&text)?;
+    let (left, value) = number::<i64>(rest)?;
+    let mut holding = Holding::by(value);
+    holding.place = Some(place);
+    holding.remaining = match left {
+        -1 => Remaining::Never,
+        left => Remaining::Expires(Duration::from_millis(left.try_into().unwrap_or(0))),
+    };
+    Some(Vote::Held(holding))
+}
+
+fn holders(value: Value) -> Option<Vote> {
+    match value {
+        Value::Text(text) => Some(Holders::answered(&text)),
+        _ => None,
+    }
+}
+
+/// The number before the first space, and what comes after the space.
+pub(crate) fn number<N: FromStr>(text: &[u8]) -> Option<(N, &[u8])> {
+    let space = text.iter().position(|byte| *byte == b' ')?;
+    let number = std::str::from_utf8(&text[..space]).ok()?.parse().ok()?;
+    Some((number, &text[space + 1..]))
+}

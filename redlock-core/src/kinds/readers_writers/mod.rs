@@ -8,42 +8,298 @@
 //! then old entries are of no account, and the next reader that creates the key removes them. An entry counts only
 //! beside the readers' marker.
 
-mod acquire;
-mod entries;
-mod keep;
-mod kind;
-mod release;
+pub(super) mod scripts;
 mod state;
 #[cfg(test)]
-pub(crate) mod tests;
-mod wanted;
+mod tests;
 
-use crate::kinds::Room;
-use crate::kinds::looks::INTENTS;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-pub(crate) use acquire::{ACQUIRE_READ, ACQUIRE_WRITE};
-pub(crate) use keep::{CONFIRM_READ, EXTEND_READ, RESTORE_READ};
-use kind::{Reader, Writer, every_key};
-pub(crate) use release::RELEASE_SHARED;
-pub(crate) use wanted::{Read, Write};
+use crate::kinds::Asking;
+use crate::kinds::exclusive::{self, Exclusive, done};
+use crate::kinds::fenced::Counters;
+use crate::model::invalid::Invalid;
+use crate::model::resource::Resource;
+use crate::model::token::OwnerToken;
+use crate::node::call::Reads;
+use crate::node::hash_slot::{Beside, key_beside};
+use crate::node::{Argument, Call, Effect, Holding, Obstacle, READERS_MARKER, Script, Value, Vote};
+use crate::quorum::kind::{Kind, TurnRule};
+
+use scripts::{
+    ACQUIRE_READ, ACQUIRE_WRITE, CONFIRM_READ, EXTEND_READ, RELEASE_SHARED, RESTORE_READ,
+};
 
 /// The beginning of the keys that list readers, after `redlock:`.
-const READERS: &[u8] = b"readers:";
+pub(super) const READERS: &[u8] = b"readers:";
+/// The beginning of the keys with the name of a waiting writer, after `redlock:`.
+pub(super) const INTENTS: &[u8] = b"intent:";
 /// The beginning of the keys that say whether readers go first, after `redlock:`.
-const TURNS: &[u8] = b"turn:";
+pub(super) const TURNS: &[u8] = b"turn:";
 
-pub(crate) static ROOM: Room = Room {
-    commands: include_str!("commands.lua"),
-    beside: &[READERS, INTENTS, TURNS],
-    keys: every_key,
-    scripts: &[
-        &ACQUIRE_READ,
-        &ACQUIRE_WRITE,
-        &EXTEND_READ,
-        &CONFIRM_READ,
-        &RESTORE_READ,
-        &RELEASE_SHARED,
-    ],
-    #[cfg(test)]
-    golden: (tests::golden, include_str!("golden.txt")),
-};
+/// Calls without an effect, on the key `key`, of the commands that these scripts need beside those of every lock: Lua,
+/// with commas between.
+pub(crate) const COMMANDS: &str = include_str!("commands.lua");
+
+/// What readers and writers have alike.
+struct Shared {
+    /// The lock of a holder that is alone.
+    lock: Exclusive,
+    /// The readers' entries, the intent of a waiting writer, and the readers that were refused.
+    beside: [Arc<[u8]>; 3],
+    /// The name under which nodes remember a refusal, and for how long; `None` if no attempt follows.
+    waits: Option<(OwnerToken, Duration)>,
+}
+
+/// A lock that its holder shares with other readers.
+pub(crate) struct Reader {
+    shared: Shared,
+    /// True if nodes may have refused this reader, or another reader of the client that was in line before this one.
+    was_refused: AtomicBool,
+    /// True if the client has other refused readers, which wait after this one. The readers' turn lasts until they
+    /// are in too.
+    is_followed: AtomicBool,
+}
+
+/// A lock whose holder is alone.
+pub(crate) struct Writer(Shared);
+
+/// The keys beside the lock on `keys`, with `prefix`: the sorted set of the readers' tokens, each with the end of its
+/// entry; the key with the name of one waiting writer; and the sorted set of the readers that were refused.
+fn keys_beside(keys: &Resource, prefix: &[u8]) -> [Arc<[u8]>; 3] {
+    let first = keys.names().next().unwrap_or_default();
+    [READERS, INTENTS, TURNS].map(|kind| key_beside(first, prefix, kind).into())
+}
+
+/// The keys beside the lock on `key` that say who has it, or waits for it.
+pub(super) fn every_key(key: &Resource, prefix: &[u8]) -> Vec<Arc<[u8]>> {
+    let [readers, intent, _] = keys_beside(key, prefix);
+    vec![readers, intent]
+}
+
+/// Checks a request of a reader or a writer. `has_period` says whether it is a reader's job.
+pub(super) fn check(resource: &Resource, has_period: bool) -> Result<(), Invalid> {
+    if resource.names().len() > 1 {
+        return Err(Invalid::new(format!(
+            "the resource `{resource}` has several names, and readers and writers share one name only; \
+             lock the names without a `mode`, or what they have in common",
+        )));
+    }
+    if has_period {
+        return Err(Invalid::new(
+            "`once_per` is for a job, and readers run side by side; leave `once_per` out, or \
+             write (`mode = \"write\"`)",
+        ));
+    }
+    Ok(())
+}
+
+impl Shared {
+    fn new(asking: &Asking<'_>) -> Self {
+        Self {
+            lock: Exclusive::new(asking),
+            beside: keys_beside(asking.keys, asking.prefix),
+            waits: asking.waits.map(|(name, advice)| (name.clone(), advice)),
+        }
+    }
+
+    fn beside(&self) -> Vec<Beside> {
+        let shared = Beside {
+            keys: Resource::of(self.beside.to_vec()),
+            parameter: "readers and writers (`mode`)",
+            key: "list of its readers",
+        };
+        [vec![shared], self.lock.beside()]
+            .into_iter()
+            .flatten()
+            .collect()
+    }
+
+    /// A call with the first `beside` of the keys beside the lock's.
+    fn call(&self, script: &'static Script, effect: Effect, beside: usize) -> Call {
+        let reads: Reads = if effect == Effect::Takes { taken } else { done };
+        Call::new(script, effect, self.lock.keys(), reads)
+            .beside(self.beside[..beside].iter().cloned())
+    }
+
+    /// A call with all keys of the lock, and its counter if it has one.
+    fn call_with_counter(&self, script: &'static Script, effect: Effect) -> Call {
+        let counters = self.lock.counters();
+        let call = self.call(script, effect, 3);
+        call.beside(counters.into_iter().flat_map(Counters::keys))
+    }
+
+    /// An acquisition. `last` is the argument after the client's name.
+    fn acquire(
+        &self,
+        script: &'static Script,
+        token: &OwnerToken,
+        (ttl, hint): (Duration, u64),
+        last: Option<Argument>,
+    ) -> Call {
+        let (name, advice) = match &self.waits {
+            Some((name, advice)) => (Argument::token(name), *advice),
+            None => (Argument::word(""), Duration::ZERO),
+        };
+        let [ttl_millis, advice] = [ttl, advice].map(Argument::millis);
+        let call = self
+            .call_with_counter(script, Effect::Takes)
+            .with([Argument::token(token), ttl_millis, advice, name])
+            .with(last);
+        match self.lock.counters() {
+            Some(_) => call.with(Counters::acquired(hint, ttl)).marked(),
+            None => call,
+        }
+    }
+
+    /// A release that also takes back what the caller left in the last of the first `beside` keys beside the lock's.
+    fn leave(&self, token: &OwnerToken, until: Duration, beside: usize) -> Call {
+        let name = self.waits.as_ref().map(|(name, _)| Argument::token(name));
+        let beside = if name.is_some() { beside } else { 1 };
+        self.call(&RELEASE_SHARED, Effect::Undoes(until), beside)
+            .with([Argument::token(token)])
+            .with(name)
+    }
+
+    /// The same for a caller without a lease. No lock has its name as the token.
+    fn withdraw(&self, beside: usize) -> Option<Call> {
+        let (name, advice) = self.waits.as_ref()?;
+        Some(self.leave(name, *advice, beside))
+    }
+}
+
+impl Reader {
+    pub(super) fn new(asking: &Asking<'_>) -> Self {
+        Self {
+            shared: Shared::new(asking),
+            was_refused: AtomicBool::new(false),
+            is_followed: AtomicBool::new(false),
+        }
+    }
+}
+
+impl Writer {
+    pub(super) fn new(asking: &Asking<'_>) -> Self {
+        Self(Shared::new(asking))
+    }
+}
+
+impl Kind for Reader {
+    fn keys(&self) -> &Resource {
+        self.shared.lock.keys()
+    }
+
+    fn acquire(&self, token: &OwnerToken, ttl: Duration, hint: u64) -> Call {
+        let is_last =
+            self.was_refused.load(Ordering::Relaxed) && !self.is_followed.load(Ordering::Relaxed);
+        let last = Argument::word(if is_last { "last" } else { "" });
+        self.shared
+            .acquire(&ACQUIRE_READ, token, (ttl, hint), Some(last))
+    }
+
+    fn confirm(&self, token: &OwnerToken, counter: u64, ttl: Duration) -> Option<Call> {
+        self.shared.lock.counters()?;
+        let call = self.shared.call_with_counter(&CONFIRM_READ, Effect::Keeps);
+        Some(call.with(Counters::confirmed(token, counter, ttl)))
+    }
+
+    fn token_at(&self, count: u64) -> u64 {
+        count
+    }
+
+    fn extend(&self, token: &OwnerToken, ttl: Duration) -> Call {
+        let counters = self.shared.lock.counters();
+        self.shared
+            .call_with_counter(&EXTEND_READ, Effect::Keeps)
+            .with([Argument::token(token), Argument::millis(ttl)])
+            .with(counters.map(|_| Counters::life(ttl)))
+    }
+
+    fn restore(&self, token: &OwnerToken, ttl: Duration) -> Call {
+        self.shared
+            .call(&RESTORE_READ, Effect::PutsBack, 3)
+            .with([Argument::token(token), Argument::millis(ttl)])
+    }
+
+    fn release(&self, token: &OwnerToken, until: Duration, _is_lease: bool) -> Call {
+        self.shared
+            .call(&RELEASE_SHARED, Effect::Undoes(until), 1)
+            .with([Argument::token(token)])
+    }
+
+    fn attempts(&self, was_refused: bool, is_followed: bool) {
+        self.was_refused.store(was_refused, Ordering::Relaxed);
+        self.is_followed.store(is_followed, Ordering::Relaxed);
+    }
+
+    fn withdraw(&self, has_won: bool) -> Option<Call> {
+        // The nodes know a reader that is in, and followers wait under the same name.
+        if has_won || self.is_followed.load(Ordering::Relaxed) {
+            return None;
+        }
+        self.shared.withdraw(3)
+    }
+
+    fn beside(&self) -> Vec<Beside> {
+        self.shared.beside()
+    }
+
+    fn turn(&self) -> TurnRule {
+        // The next reader gets the lock, too.
+        TurnRule::PassOn
+    }
+}
+
+impl Kind for Writer {
+    fn keys(&self) -> &Resource {
+        self.0.lock.keys()
+    }
+
+    fn acquire(&self, token: &OwnerToken, ttl: Duration, hint: u64) -> Call {
+        self.0.acquire(&ACQUIRE_WRITE, token, (ttl, hint), None)
+    }
+
+    fn confirm(&self, token: &OwnerToken, counter: u64, ttl: Duration) -> Option<Call> {
+        self.0.lock.confirm(token, counter, ttl)
+    }
+
+    fn extend(&self, token: &OwnerToken, ttl: Duration) -> Call {
+        self.0.lock.extend(token, ttl)
+    }
+
+    fn restore(&self, token: &OwnerToken, ttl: Duration) -> Call {
+        self.0.lock.restore(token, ttl)
+    }
+
+    fn release(&self, token: &OwnerToken, until: Duration, is_lease: bool) -> Call {
+        if !is_lease {
+            // The attempt that failed leaves its place in line to the next one.
+            return self.0.lock.release(token, until, is_lease);
+        }
+        self.0.leave(token, until, 2)
+    }
+
+    fn withdraw(&self, _has_won: bool) -> Option<Call> {
+        self.0.withdraw(2)
+    }
+
+    fn beside(&self) -> Vec<Beside> {
+        self.0.beside()
+    }
+}
+
+/// The reply to an acquisition: as that of a plain lock, or a letter for what is in the way, and a value.
+fn taken(value: Value) -> Option<Vote> {
+    let Value::Text(text) = value else {
+        return exclusive::taken(value);
+    };
+    Some(Vote::Held(match &*text {
+        [b'=', holder @ ..] => Holding::by(holder),
+        [b'i', writer @ ..] => Holding::advice(Obstacle::WaitingWriter, Some(writer)),
+        [b'r'] => Holding::by(READERS_MARKER),
+        [b't'] => Holding::advice(Obstacle::ReadersTurn, None),
+        _ => return None,
+    }))
+}

@@ -1,23 +1,103 @@
-//! Jobs that run once a period: nodes remember runs.
+//! Runs that nodes remember: a job that runs once a period.
+#![doc = include_str!("runs.md")]
 
-mod kind;
-mod record;
 mod run_record;
+pub(super) mod scripts;
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;
 
-use crate::kinds::Room;
+use std::time::Duration;
 
-pub(crate) use kind::{beside, last_run, recall, remember, remembered_for, run_keys};
-pub(crate) use record::{RECALL, REMEMBER};
+use crate::error::LastRun;
+use crate::kinds::exclusive::done;
+use crate::kinds::looks::number;
+use crate::model::resource::Resource;
+use crate::model::token::{OwnerToken, owner_of};
+use crate::node::hash_slot::{Beside, keys_beside};
+use crate::node::{Argument, Call, Effect, Holding, Remaining, Value, Vote};
+use crate::quorum::majority;
+
+use scripts::{RECALL, REMEMBER};
 
 /// The beginning of the keys that remember runs, after `redlock:`.
-const RUNS: &[u8] = b"once:";
+pub(super) const RUNS: &[u8] = b"once:";
 
-pub(crate) static ROOM: Room = Room {
-    beside: &[RUNS],
-    scripts: &[&REMEMBER, &RECALL],
-    #[cfg(test)]
-    golden: (tests::golden, include_str!("golden.txt")),
-    ..Room::EMPTY
-};
+/// The time for which a run is remembered, counted from its beginning: nine tenths of the period. A
+/// clock that ticks a little early finds the record gone.
+pub(crate) fn remembered_for(period: Duration) -> Duration {
+    period.saturating_sub(period / 10)
+}
+
+/// The keys that remember the runs of the lock on `keys`, with `prefix`.
+pub(crate) fn run_keys(keys: &Resource, prefix: &[u8]) -> Resource {
+    keys_beside(keys, prefix, RUNS)
+}
+
+/// What has to be in the hash slot of the lock on `keys`.
+pub(crate) fn beside(keys: &Resource, prefix: &[u8]) -> Beside {
+    Beside {
+        keys: run_keys(keys, prefix),
+        parameter: "`once_per`",
+        key: "record of its runs",
+    }
+}
+
+/// Has `keys` remember for `ttl` that the holder with `token` began at `began`, in ms since 1970. A record that
+/// expires later than that, and within `longest`, stays.
+pub(crate) fn remember(
+    keys: &Resource,
+    token: &OwnerToken,
+    began: u64,
+    (ttl, longest): (Duration, Duration),
+) -> Call {
+    let owner = owner_of(token.as_bytes()).unwrap_or_default();
+    let record = run_record::written(owner, began);
+    Call::new(&REMEMBER, Effect::Keeps, keys, done).with([
+        Argument::text(record.into_bytes()),
+        Argument::millis(ttl),
+        Argument::millis(longest),
+    ])
+}
+
+/// Asks which run `keys` remember.
+pub(crate) fn recall(keys: &Resource) -> Call {
+    Call::new(&RECALL, Effect::Looks, keys, recalled)
+}
+
+/// Reads a run record: its remaining ms, a space, and the record.
+fn recalled(value: Value) -> Option<Vote> {
+    let text = match value {
+        Value::Nil => return Some(Vote::Absent),
+        Value::Text(text) => text,
+        _ => return None,
+    };
+    let (left, record) = number(&text)?;
+    let mut holding = Holding::by(record);
+    holding.remaining = Remaining::Expires(Duration::from_millis(left));
+    Some(Vote::Held(holding))
+}
+
+/// The run that a majority remembers, by the answers of all nodes to a caller with this period. A node that
+/// failed, or did not answer, remembers nothing. Nor does a node whose record has more time left than a run of
+/// the period can have: its clock was set back, or the run was one of a longer period.
+pub(crate) fn last_run(answers: &[Option<Vote>], period: Duration) -> Option<LastRun> {
+    let longest = remembered_for(period);
+    let remembered = answers.iter().filter_map(|answer| match answer {
+        Some(Vote::Held(holding)) => match holding.remaining {
+            Remaining::Expires(left) if left <= longest => Some((left, holding)),
+            _ => None,
+        },
+        _ => None,
+    });
+    let mut remembered: Vec<_> = remembered.collect();
+    remembered.sort_by_key(|(left, _)| *left);
+    // Once this node has forgotten the run too, the nodes that still remember it are no majority.
+    let decisive = remembered.len().checked_sub(majority(answers.len()))?;
+    let (next_in, holding) = remembered[decisive];
+    let record = holding.value.as_deref().and_then(run_record::read);
+    Some(LastRun {
+        owner: record.map(|(owner, _)| owner.into()),
+        began: record.map(|(_, began)| began),
+        next_in,
+    })
+}

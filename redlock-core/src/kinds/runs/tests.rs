@@ -1,24 +1,10 @@
-//! The calls about runs, and what the replies mean.
+//! What the replies to calls about runs mean.
 
 use std::time::Duration;
 
-use super::{recall, remember, run_keys};
-use crate::kinds::golden::{Golden, TTL, on_keys, token};
-use crate::node::{Answer, Holding, Remaining, Value, Vote};
-
-pub(crate) fn golden() -> Vec<Golden> {
-    let began = 1_795_316_400_012;
-    let calls = on_keys(["r", "a b"]).into_iter().flat_map(|(names, keys)| {
-        let keys = run_keys(&keys, b"");
-        let remember = remember(&keys, &token(), began, (TTL, TTL * 2));
-        let name =
-            format!("run remember, resources {names}, began {began}, ttl 30 s, longest 60 s");
-        let remember = Golden::new(name, remember);
-        let recall = Golden::new(format!("run recall, resources {names}"), recall(&keys));
-        [remember, recall]
-    });
-    calls.collect()
-}
+use super::{last_run, recall};
+use crate::error::LastRun;
+use crate::node::{Answer, Holding, NodeError, NodeErrorKind, Remaining, Value, Vote};
 
 #[test]
 fn a_recall_replies_with_the_record_and_its_time() {
@@ -33,4 +19,69 @@ fn a_recall_replies_with_the_record_and_its_time() {
     for nonsense in [Value::text(*b"soon"), Value::text(*b"x y"), Value::Int(1)] {
         assert!(matches!(vote(nonsense), Vote::Failed(_)));
     }
+}
+
+fn remembers(secs: u64) -> Vote {
+    let mut holding = Holding::by("web-7/3121 2026-11-22T03:00:00.000Z");
+    holding.remaining = Remaining::Expires(Duration::from_secs(secs));
+    Vote::Held(holding)
+}
+
+fn fails() -> Vote {
+    let error = NodeError::sent(NodeErrorKind::Disconnected, "gone");
+    Vote::Failed(error)
+}
+
+/// `nodes` is the number of all nodes. The nodes without an answer in the list are silent.
+fn of(nodes: usize, answers: &[Vote]) -> Option<LastRun> {
+    let mut all: Vec<_> = answers.iter().cloned().map(Some).collect();
+    all.resize(nodes, None);
+    last_run(&all, Duration::from_secs(4000))
+}
+
+#[test]
+fn only_a_majority_of_the_configured_nodes_remembers() {
+    use Vote::Absent;
+    for none in [
+        of(3, &[Absent, Absent, Absent]),
+        of(3, &[remembers(9), Absent, Absent]),
+        of(3, &[remembers(9), fails()]),
+        of(4, &[remembers(9), remembers(9), fails()]),
+    ] {
+        assert_eq!(none, None);
+    }
+    for some in [
+        of(1, &[remembers(9)]),
+        of(3, &[remembers(9), fails(), remembers(9)]),
+        of(5, &[remembers(9), Absent, remembers(9), remembers(9)]),
+    ] {
+        assert!(some.is_some());
+    }
+}
+
+#[test]
+fn the_job_may_run_again_once_too_few_nodes_remember() {
+    let next_in = |answers: &[_]| of(answers.len(), answers).unwrap().next_in.as_secs();
+    assert_eq!(next_in(&[remembers(7)]), 7);
+    assert_eq!(next_in(&[remembers(9), remembers(5), fails()]), 5);
+    assert_eq!(next_in(&[remembers(9), remembers(5), remembers(7)]), 7);
+}
+
+#[test]
+fn a_record_of_another_format_counts_and_names_nobody() {
+    let mut holding = Holding::by("not today");
+    holding.remaining = Remaining::Expires(Duration::from_secs(3000));
+    let run = of(1, &[Vote::Held(holding)]).unwrap();
+    assert_eq!((&run.owner, run.began), (&None, None));
+    assert_eq!(
+        run.to_string(),
+        "run already in this period: another client left a record of it; it may run again in \
+         50 min",
+    );
+    let run = of(1, &[remembers(3000)]).unwrap();
+    assert_eq!(
+        run.to_string(),
+        "run already in this period: web-7/3121 began at 2026-11-22T03:00:00Z; it may run again \
+         in 50 min",
+    );
 }

@@ -5,7 +5,7 @@ use std::task::{Wake, Waker};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::*;
-use crate::kinds::looks::inspect;
+use crate::kinds::looks::peek;
 use crate::model::resource::Resource;
 use crate::node::Holding;
 
@@ -80,7 +80,7 @@ fn a_node_votes_once() {
 #[test]
 fn a_reply_that_is_dropped_is_a_vote_against() {
     let round = Round::new(1, Goal::Majority);
-    let call = inspect(&Resource::from("r"));
+    let call = peek(&Resource::from("r"));
     drop(Reply::new(Arc::clone(&round), 0, &call));
     assert!(is_decided(&round));
     assert_eq!(round.tally().failed, 1);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::view::Range;
 use super::*;
-use crate::kinds::looks::inspect;
+use crate::kinds::looks::peek;
 use crate::kinds::plain;
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
@@ -47,7 +47,7 @@ fn all(port: u16) -> [Range; 1] {
 }
 
 fn ask(cluster: &Cluster) {
-    let call = inspect(&Resource::from("r"));
+    let call = peek(&Resource::from("r"));
     cluster.submit(Arc::new(call), Reply::to_nobody());
 }
 

@@ -5,8 +5,8 @@ use std::sync::{Arc, LazyLock};
 
 use ::redis::Pipeline;
 
-use crate::kinds::exclusive::{MANY, RELEASE};
-use crate::kinds::{DENIED, commands, scripts};
+use crate::kinds::exclusive::scripts::{MANY, RELEASE};
+use crate::kinds::{COMMANDS, DENIED, SCRIPTS};
 use crate::model::resource::Shown;
 use crate::node::{Code, NodeError, Script, Value};
 
@@ -32,8 +32,7 @@ static PERMISSIONS: LazyLock<String> = LazyLock::new(|| {
            {{'SET', key, '', 'XX', 'PX', '1'}}, \
          }}) \
          if missing ~= '' then return {{err = 'NOPERM its ACL has to allow' .. missing}} end \
-         return (denied({{{}}}))",
-        commands(),
+         return (denied({{{COMMANDS}}}))"
     )
 });
 
@@ -172,7 +171,10 @@ pub(in crate::redis) fn introduce(pipeline: &mut Pipeline) {
         }
         call
     };
-    for script in scripts().filter(|script| matches!(script.code(), Code::Loaded(_))) {
+    for script in SCRIPTS
+        .into_iter()
+        .filter(|script| matches!(script.code(), Code::Loaded(_)))
+    {
         pipeline.add_command(call(script, true));
     }
     pipeline.add_command(call(&RELEASE, false));

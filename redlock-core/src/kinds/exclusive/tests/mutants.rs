@@ -4,15 +4,13 @@ use redlock_simulation::Invariant;
 
 use crate::table::{Mutant, Patch};
 
-const ACQUIRE: &str = "redlock-core/src/kinds/exclusive/acquire.rs";
-const EXTEND: &str = "redlock-core/src/kinds/exclusive/extend.rs";
-const RELEASE: &str = "redlock-core/src/kinds/exclusive/release.rs";
+const SCRIPTS: &str = "redlock-core/src/kinds/exclusive/scripts.rs";
 
 pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "acquire-without-nx",
         patches: &[Patch {
-            file: ACQUIRE,
+            file: SCRIPTS,
             find: "    store.set_nx(key, token, ttl)?;
 ",
             replace: "    store.set(key, token, ttl)?;
@@ -25,10 +23,10 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "release-by-plain-del",
         patches: &[Patch {
-            file: RELEASE,
-            find: "            Ok(held) if held == arguments.first().copied() => {
+            file: SCRIPTS,
+            find: "        Some(held) if Some(&&*held) == token => {
 ",
-            replace: "            Ok(_) => {
+            replace: "        Some(_) if token.is_some() => {
 ",
         }],
         profile: "faulty",
@@ -37,13 +35,13 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "extension-by-set",
         patches: &[Patch {
-            file: EXTEND,
-            find: "            Ok(Some(held)) => return Ok(Value::text(held)),
+            file: SCRIPTS,
+            find: "            Ok(held) if held == arguments.first().copied() => {}
 ",
-            replace: "            Ok(Some(_)) => {}
+            replace: "            Ok(_) if true => {}
 ",
         }, Patch {
-            file: EXTEND,
+            file: SCRIPTS,
             find: "        live(store, key, integer(arguments, 1)?);
 ",
             replace: "        store.set(key, word(arguments, 0)?, integer(arguments, 1)?)?;

@@ -4,30 +4,21 @@ use redlock_simulation::Invariant;
 
 use crate::table::{Mutant, Patch};
 
-const ACQUIRE: &str = "redlock-core/src/kinds/fenced/acquire.rs";
-const CONFIRM: &str = "redlock-core/src/kinds/fenced/confirm.rs";
-const COUNTERS: &str = "redlock-core/src/kinds/fenced/counters.rs";
+const SCRIPTS: &str = "redlock-core/src/kinds/fenced/scripts.rs";
 const ATTEMPT: &str = "redlock-core/src/client/attempt.rs";
 
 const CONFIRM_ANY_KEY: Patch = Patch {
-    file: CONFIRM,
-    find: "            _ => return Ok(Value::Int(0)),
-        }
-    }
-    if is_gone {
-        return Ok(Value::Int(-1));
-    }
+    file: SCRIPTS,
+    find: "    let counters = &keys[ours(store, keys, arguments)?..];
 ",
-    replace: "            _ => is_gone = true,
-        }
-    }
-    let _ = is_gone;
+    replace: "    let counters = &keys[keys.len() / 2..];
+    let _ = ours;
 ",
 };
 
 /// Counters are seldom apart where clocks make them alike. This alone breaks nothing.
 const NO_HINT: Patch = Patch {
-    file: ACQUIRE,
+    file: SCRIPTS,
     find: "    let mut count = clamped(store, integer(arguments, 2)?, integer(arguments, 3)?);
 ",
     replace: "    let mut count = 0;
@@ -38,7 +29,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "a-counter-that-repeats",
         patches: &[Patch {
-            file: ACQUIRE,
+            file: SCRIPTS,
             find: "count.max(stands(store, key) + 2);",
             replace: "count.max(stands(store, key));",
         }],
@@ -48,7 +39,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "a-clients-wrong-clock-has-its-say",
         patches: &[Patch {
-            file: COUNTERS,
+            file: SCRIPTS,
             find: "        .min(now.saturating_add(window))
 ",
             replace: "",
@@ -59,7 +50,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "counters-that-are-ahead-idle-away",
         patches: &[Patch {
-            file: COUNTERS,
+            file: SCRIPTS,
             find: "ttl.saturating_add(ahead / 1000 + i64::from(ahead % 1000 > 0))",
             replace: "ttl.saturating_add(ahead * 0)",
         }],

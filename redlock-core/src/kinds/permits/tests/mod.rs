@@ -6,27 +6,15 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::AnyPermit;
-use super::kind::free_at_majority;
+use super::{AnyPermit, free_at_majority};
 use crate::env::io_thread::IoThread;
 use crate::kinds::Kind;
-use crate::kinds::golden::{self, Golden};
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::hash_slot::slot_of;
 use crate::node::{Call, Choice};
 use crate::quorum::kind::Kind as _;
 use crate::request::Request;
-
-pub(crate) fn golden() -> Vec<Golden> {
-    let calls = [(1, "0"), (3, "2 0 1")].map(|(count, order)| {
-        let permits = AnyPermit::new(&"r".into(), count, b"");
-        permits.released(BTreeSet::from([0, 2]));
-        let name = format!("permit acquire, resource r, permits {order} (from 0) in this order");
-        Golden::new(name, golden::acquire(&permits))
-    });
-    calls.into()
-}
 
 fn token(io: &IoThread) -> OwnerToken {
     OwnerToken::draw("web/1", &*io.environment().entropy)
@@ -131,22 +119,6 @@ fn free_is_what_a_majority_of_all_nodes_calls_free() {
     let choices = [choice(&[0, 1]), choice(&[0, 1]), choice(&[1])];
     assert_eq!(free(&choices, 5), [1]);
     assert!(free(&[choice(&[0, 1])], 3).is_empty());
-}
-
-#[test]
-fn one_permit_is_a_plain_lock() {
-    let one = Kind::Permits(1);
-    assert_eq!((one.on_nodes(), one.label()), (Kind::Exclusive, "plain"));
-    assert!(one.covers(Kind::Exclusive) && Kind::Exclusive.covers(one));
-}
-
-#[test]
-fn a_permit_covers_one_of_the_same_number_of_permits() {
-    let eight = Kind::Permits(8);
-    assert!(eight.covers(eight));
-    for other in [Kind::Permits(9), Kind::Exclusive] {
-        assert!(!eight.covers(other) && !other.covers(eight), "{other}");
-    }
 }
 
 #[test]

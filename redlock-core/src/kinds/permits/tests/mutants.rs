@@ -4,7 +4,7 @@ use redlock_simulation::Invariant;
 
 use crate::table::{Mutant, Patch};
 
-const ACQUIRE: &str = "redlock-core/src/kinds/permits/acquire.rs";
+const ACQUIRE: &str = "redlock-core/src/kinds/permits/scripts.rs";
 const ATTEMPT: &str = "redlock-core/src/client/attempt.rs";
 const CHOICE: &str = "redlock-core/src/quorum/claim/choice.rs";
 const CLAIM: &str = "redlock-core/src/quorum/claim/mod.rs";

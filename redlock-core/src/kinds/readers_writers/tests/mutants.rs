@@ -4,18 +4,17 @@ use redlock_simulation::Invariant;
 
 use crate::table::{Mutant, Patch};
 
-const ACQUIRE: &str = "redlock-core/src/kinds/readers_writers/acquire.rs";
-const ENTRIES: &str = "redlock-core/src/kinds/readers_writers/entries.rs";
-const KEEP: &str = "redlock-core/src/kinds/readers_writers/keep.rs";
-const KIND: &str = "redlock-core/src/kinds/readers_writers/kind.rs";
-const RELEASE: &str = "redlock-core/src/kinds/readers_writers/release.rs";
+const KIND: &str = "redlock-core/src/kinds/readers_writers/mod.rs";
+const ANY_KIND: &str = "redlock-core/src/quorum/kind.rs";
+const SCRIPTS: &str = "redlock-core/src/kinds/readers_writers/scripts.rs";
+const STATE: &str = "redlock-core/src/kinds/readers_writers/state.rs";
 const ATTEMPT: &str = "redlock-core/src/client/attempt.rs";
 
 pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "an-extension-revives-an-entry",
         patches: &[Patch {
-            file: KEEP,
+            file: SCRIPTS,
             find: "    if !is_in(store, keys, arguments, &held)? {
         return Ok(Value::Int(-1));
     }
@@ -31,7 +30,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "readers-without-a-marker",
         patches: &[Patch {
-            file: ACQUIRE,
+            file: SCRIPTS,
             find: "        store.set(key, READERS_MARKER, life)?;
 ",
             replace: "",
@@ -42,7 +41,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "a-marker-for-the-reader-that-came-last",
         patches: &[Patch {
-            file: ACQUIRE,
+            file: SCRIPTS,
             find: "        store.pexpire(key, life);
 ",
             replace: "        store.pexpire(key, ends - now);
@@ -54,7 +53,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "a-reader-takes-the-marker-of-the-others-along",
         patches: &[Patch {
-            file: RELEASE,
+            file: SCRIPTS,
             find: "            settle(store, keys, arguments, &held, None)?;
 ",
             replace: "            store.del(word(keys, LOCK)?);
@@ -66,7 +65,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "a-reader-takes-another-readers-entry-along",
         patches: &[Patch {
-            file: RELEASE,
+            file: SCRIPTS,
             find: "    if store.zrem(word(keys, READERS)?, token)? {
 ",
             replace: "    let readers = word(keys, READERS)?;
@@ -82,7 +81,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "an-extension-moves-an-entry-back",
         patches: &[Patch {
-            file: ENTRIES,
+            file: STATE,
             find: "        store.zadd(readers, till, word(arguments, 0)?)?;
 ",
             replace: "        store.zrem(readers, word(arguments, 0)?)?;
@@ -95,7 +94,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "a-writer-beside-readers",
         patches: &[Patch {
-            file: ACQUIRE,
+            file: SCRIPTS,
             find: "if !store.entries(readers)?.is_empty() {",
             replace: "if false {",
         }],
@@ -105,7 +104,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "a-reader-is-put-back-beside-a-writer",
         patches: &[Patch {
-            file: KEEP,
+            file: SCRIPTS,
             find: "    if let Held::By(_) = held {
         return Ok(Value::Int(0));
     }
@@ -132,7 +131,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "a-counter-at-the-writers-token",
         patches: &[Patch {
-            file: KIND,
+            file: ANY_KIND,
             find: "        count.saturating_sub(1)
 ",
             replace: "        count
@@ -144,7 +143,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "a-writer-that-takes-the-number-of-readers",
         patches: &[Patch {
-            file: ACQUIRE,
+            file: SCRIPTS,
             find: "counted(store, keys, 2, ",
             replace: "counted(store, keys, 1, ",
         }],
@@ -174,7 +173,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "a-reader-waits-for-nothing",
         patches: &[Patch {
-            file: ACQUIRE,
+            file: SCRIPTS,
             find: "(Held::By(holder), _) => Some",
             replace: "(Held::By(holder), _) if false => Some",
         }],

@@ -1,11 +1,13 @@
 //! The words of calls, and errors that are replies to them.
 
+use std::collections::BTreeSet;
+
 use ::redis::Arg;
 
 use super::*;
-use crate::kinds::exclusive::{MANY, RELEASE};
-use crate::kinds::golden::{self, Golden, TTL, other, token};
-use crate::kinds::{plain, scripts};
+use crate::kinds::exclusive::scripts::{MANY, RELEASE};
+use crate::kinds::tests::{TTL, other, token};
+use crate::kinds::{Asking, Kind, SCRIPTS, looks, plain, runs};
 use crate::model::resource::Resource;
 use crate::node::{Answer, NodeErrorKind};
 
@@ -20,7 +22,7 @@ fn shown(command: &Cmd) -> String {
             it.text()
                 .is_some_and(|text| text == word || it.sha() == word)
         };
-        match scripts().find(is_it) {
+        match SCRIPTS.into_iter().find(is_it) {
             Some(script) => format!("<{}>", script.name()),
             None if word.is_empty() || word.contains(' ') => format!("\"{word}\""),
             None => word.to_owned(),
@@ -29,27 +31,72 @@ fn shown(command: &Cmd) -> String {
     command.args_iter().map(word).collect::<Vec<_>>().join(" ")
 }
 
-fn written(golden: &Golden) -> String {
+/// Calls of each kind of lock, with the words that a server receives.
+fn calls() -> BTreeSet<String> {
+    let (one, other, mut calls) = (token(), other(), Vec::new());
+    for (what, kind, is_fenced, names) in [
+        ("plain", Kind::Exclusive, false, "r"),
+        ("plain", Kind::Exclusive, false, "a b"),
+        ("fenced", Kind::Exclusive, true, "a b"),
+        ("permit", Kind::Permits(2), false, "r"),
+        ("reader", Kind::Read, false, "r"),
+        ("fenced reader", Kind::Read, true, "r"),
+        ("writer", Kind::Write, false, "r"),
+        ("fenced writer", Kind::Write, true, "r"),
+    ] {
+        let keys = Resource::all(names.split(' '));
+        for waits in [None, Some((&other, TTL))] {
+            let kind = kind.asked(&Asking {
+                keys: &keys,
+                prefix: b"",
+                is_fenced,
+                waits,
+            });
+            kind.released([1].into());
+            let mut add = |call| calls.push((what, call));
+            add(kind.acquire(&one, TTL, 7));
+            kind.confirm(&one, 9, TTL).map(&mut add);
+            add(kind.extend(&one, TTL));
+            add(kind.restore(&one, TTL));
+            add(kind.release(&one, TTL, true));
+            kind.withdraw(false).map(&mut add);
+        }
+    }
+    let keys = "r".into();
+    calls.push(("peek", looks::peek(&keys)));
+    calls.push((
+        "force",
+        looks::force_release(&keys, &[other.as_bytes().into()]),
+    ));
+    let runs = runs::run_keys(&keys, b"");
+    calls.push((
+        "run",
+        runs::remember(&runs, &one, 1_795_316_400_012, (TTL, TTL * 2)),
+    ));
+    calls.push(("run", runs::recall(&runs)));
     let dialect = Dialect {
-        marker: golden.has_marker.then(|| b"redlock:marker"[..].into()),
-        is_tried: golden.is_tried,
+        marker: Some(b"redlock:marker"[..].into()),
+        is_tried: true,
     };
-    let command = command(&golden.call, &dialect, false);
-    format!("{} => {}", golden.name, shown(&command))
+    let lines = calls.iter().map(|(what, call)| {
+        let command = command(call, &dialect, false);
+        format!("{what}: {}", shown(&command))
+    });
+    lines.collect()
 }
 
 #[test]
 fn each_call_has_the_words_that_other_versions_send() {
-    let mut called = vec![&MANY];
-    for (calls, known) in golden::rooms() {
-        called.extend(calls.iter().map(|it| it.call.script()));
-        let calls: Vec<_> = calls.iter().map(written).collect();
-        assert_eq!(calls, known.lines().collect::<Vec<_>>());
-    }
-    let forgotten: Vec<_> = scripts()
-        .filter(|script| !called.contains(script))
-        .collect();
-    assert!(forgotten.is_empty(), "{forgotten:?}");
+    let known = include_str!("golden.txt");
+    assert_eq!(
+        calls().into_iter().collect::<Vec<_>>(),
+        known.lines().collect::<Vec<_>>()
+    );
+    let is_called = |script: &&Script| known.contains(&format!("<{}>", script.name()));
+    let forgotten = SCRIPTS
+        .into_iter()
+        .filter(|it| it.text().is_some() && !is_called(it));
+    assert_eq!(forgotten.collect::<Vec<_>>(), [&MANY]);
 }
 
 fn release(name: &'static str) -> Call {
@@ -57,7 +104,7 @@ fn release(name: &'static str) -> Call {
 }
 
 fn acquisition(names: &[&str]) -> Call {
-    golden::acquire(&*plain(&Resource::all(names.iter().copied())))
+    plain(&Resource::all(names.iter().copied())).acquire(&token(), TTL, 0)
 }
 
 #[test]
@@ -77,11 +124,13 @@ fn a_script_that_the_server_has_forgotten_is_sent_with_its_text() {
 
 #[test]
 fn one_call_for_many_has_all_keys_then_all_tokens_and_then_the_ttls_of_acquisitions() {
-    let other = plain(&"c".into()).release(&other(), TTL, true);
-    let calls = [acquisition(&["a"]), release("b"), other];
+    let tokens = [token(), other()];
+    let another = plain(&"c".into()).release(&tokens[1], TTL, true);
+    let calls = [acquisition(&["a"]), release("b"), another];
     let command = many(&MANY, calls.iter(), 1);
-    let [one, other] = [token(), golden::other()];
-    let [one, other] = [&one, &other].map(|it| std::str::from_utf8(it.as_bytes()).unwrap());
+    let [one, other] = tokens
+        .each_ref()
+        .map(|it| std::str::from_utf8(it.as_bytes()).unwrap());
     let expected = format!("EVALSHA <many> 3 a b c 1 {one} {one} {other} 30000");
     assert_eq!(shown(&command), expected);
 }

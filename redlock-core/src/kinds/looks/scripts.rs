@@ -1,19 +1,33 @@
-//! Taking a lock from its holders.
+//! The scripts about locks of any kind, with their twins.
 
-use super::INTENTS;
+use crate::kinds::readers_writers::INTENTS;
 use crate::model::resource::RESERVED_PREFIX;
 use crate::node::READERS_MARKER;
-use crate::node::script::{Code, Script};
+use crate::node::script::Script;
 use crate::node::store::Store;
 use crate::node::value::Value;
 
+/// Finds the first of several keys that exists.
+pub(crate) static PEEK: Script =
+    Script::whole("peek", include_str!("peek.lua"), peek).shaped("key+", "");
+
 /// Deletes what some holders have. Operators do that, not clients that lock.
-pub(crate) static FORCE_RELEASE: Script = Script::new(
+pub(crate) static FORCE_RELEASE: Script = Script::whole(
     "force-release",
-    Code::Whole(include_str!("force_release.lua")),
+    include_str!("force_release.lua"),
     force_release,
 )
 .shaped("key+", "token+");
+
+fn peek(store: &mut Store, keys: &[&[u8]], _: &[&[u8]]) -> Result<Value, Value> {
+    for (place, key) in keys.iter().enumerate() {
+        if let Some(value) = store.get(key)? {
+            let head = format!("{place} {} ", store.pttl(key)).into_bytes();
+            return Ok(Value::text([&head, value].concat()));
+        }
+    }
+    Ok(Value::Nil)
+}
 
 fn force_release(store: &mut Store, keys: &[&[u8]], lost: &[&[u8]]) -> Result<Value, Value> {
     let (mut left, mut has_readers) = (Vec::new(), false);

@@ -1,11 +1,12 @@
-//! Letting readers and writers in.
+//! The scripts that let readers and writers in and out, with their twins.
 
 use super::state::{COUNTER, DUE, Held, INTENT, LOCK, LONGEST_TURN, MARKER, READERS, TURNS};
-use super::state::{held, is_turn};
-use crate::kinds::fenced::counters::{check, clamped, kept_for, stands};
+use super::state::{held, is_in, is_turn, settle, withdraw};
+use crate::kinds::exclusive::scripts::live;
+use crate::kinds::fenced::scripts::{check, clamped, kept_for, stands};
 use crate::kinds::words::{integer, word};
 use crate::node::READERS_MARKER;
-use crate::node::script::{Code, Script};
+use crate::node::script::Script;
 use crate::node::store::Store;
 use crate::node::value::Value;
 
@@ -24,9 +25,9 @@ macro_rules! counted {
 }
 
 /// Lets a reader in.
-pub(crate) static ACQUIRE_READ: Script = Script::new(
+pub(crate) static ACQUIRE_READ: Script = Script::loaded(
     "acquire-read",
-    Code::Loaded(concat!(
+    concat!(
         include_str!("held.lua"),
         include_str!("clock.lua"),
         counted!(),
@@ -40,7 +41,7 @@ pub(crate) static ACQUIRE_READ: Script = Script::new(
         "})\nif missing ~= '' then return {err = 'NOPERM its ACL has to allow' .. missing} end\n",
         "if other then return other end\nend\n",
         include_str!("acquire_read.lua"),
-    )),
+    ),
     acquire_read,
 )
 .trying()
@@ -50,21 +51,75 @@ pub(crate) static ACQUIRE_READ: Script = Script::new(
 );
 
 /// Lets a writer in.
-pub(crate) static ACQUIRE_WRITE: Script = Script::new(
+pub(crate) static ACQUIRE_WRITE: Script = Script::loaded(
     "acquire-write",
-    Code::Loaded(concat!(
+    concat!(
         include_str!("held.lua"),
         include_str!("clock.lua"),
         counted!(),
         include_str!("turn.lua"),
         include_str!("acquire_write.lua"),
-    )),
+    ),
     acquire_write,
 )
 .shaped(
     "lock readers intent turn [ counter marker? ]",
     "token ttl advice name [ hint window life ]",
 );
+
+/// Lets a reader's entry live on.
+pub(crate) static EXTEND_READ: Script = Script::loaded(
+    "extend-read",
+    concat!(
+        include_str!("held.lua"),
+        include_str!("clock.lua"),
+        include_str!("entries.lua"),
+        include_str!("extend_read.lua"),
+    ),
+    extend_read,
+)
+.shaped("lock readers intent turn [ counter ]", "token ttl [ life ]");
+
+/// Raises the counter of a reader that is in to its fencing token.
+pub(crate) static CONFIRM_READ: Script = Script::loaded(
+    "confirm-read",
+    concat!(
+        include_str!("../fenced/counters.lua"),
+        include_str!("held.lua"),
+        include_str!("clock.lua"),
+        include_str!("entries.lua"),
+        include_str!("confirm_read.lua"),
+    ),
+    confirm_read,
+)
+.shaped("lock readers intent turn counter", "token hint life");
+
+/// Puts a reader's entry back.
+pub(crate) static RESTORE_READ: Script = Script::loaded(
+    "restore-read",
+    concat!(
+        include_str!("held.lua"),
+        include_str!("clock.lua"),
+        include_str!("entries.lua"),
+        include_str!("restore_read.lua"),
+    ),
+    restore_read,
+)
+.shaped("lock readers intent turn", "token ttl");
+
+/// Deletes a reader's entry or a writer's key.
+pub(crate) static RELEASE_SHARED: Script = Script::loaded(
+    "release-shared",
+    concat!(
+        include_str!("held.lua"),
+        include_str!("release_shared.lua"),
+        include_str!("clock.lua"),
+        include_str!("entries.lua"),
+        "settle()\nreturn 1\n",
+    ),
+    release_shared,
+)
+.shaped("lock readers [ intent turn? ]", "token [ name ]");
 
 fn acquire_read(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
     let held = held(store, keys)?;
@@ -211,11 +266,70 @@ fn counted(store: &mut Store, keys: &[&[u8]], step: i64, numbers: &[&[u8]]) -> R
     Ok(count)
 }
 
-/// Deletes the intent of the writer with this name.
-pub(super) fn withdraw(store: &mut Store, keys: &[&[u8]], name: &[u8]) {
-    if let Some(key) = keys.get(INTENT)
-        && store.says(key, name)
-    {
-        store.del(key);
+fn extend_read(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
+    let held = held(store, keys)?;
+    if let Held::By(holder) = held {
+        return Ok(Value::Text(holder));
     }
+    if !is_in(store, keys, arguments, &held)? {
+        return Ok(Value::Int(-1));
+    }
+    let till = store.millis().saturating_add(integer(arguments, 1)?);
+    settle(store, keys, arguments, &held, Some(till))?;
+    if arguments.len() > 2 {
+        live(store, word(keys, COUNTER)?, integer(arguments, 2)?);
+    }
+    Ok(Value::Int(1))
+}
+
+fn confirm_read(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
+    let held = held(store, keys)?;
+    if let Held::By(_) = held {
+        return Ok(Value::Int(0));
+    }
+    if !is_in(store, keys, arguments, &held)? {
+        return Ok(Value::Int(-1));
+    }
+    let (counter, count) = (word(keys, COUNTER)?, integer(arguments, 1)?);
+    if stands(store, counter) < count {
+        let life = kept_for(store, count, integer(arguments, 2)?);
+        store.set(counter, word(arguments, 1)?, life)?;
+    }
+    Ok(Value::Int(1))
+}
+
+fn restore_read(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
+    let held = held(store, keys)?;
+    if let Held::By(_) = held {
+        return Ok(Value::Int(0));
+    }
+    if held == Held::Nothing {
+        store.del(word(keys, READERS)?);
+    }
+    let till = store.millis().saturating_add(integer(arguments, 1)?);
+    settle(store, keys, arguments, &held, Some(till))?;
+    Ok(Value::Int(1))
+}
+
+fn release_shared(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
+    let held = held(store, keys)?;
+    if let Some(name) = arguments.get(1) {
+        if let Some(key) = keys.get(TURNS) {
+            let _ = store.zrem(key, name);
+        } else if keys.len() > INTENT {
+            withdraw(store, keys, name);
+        }
+    }
+    let token = word(arguments, 0)?;
+    if held == Held::By(token.into()) {
+        store.del(word(keys, LOCK)?);
+        return Ok(Value::Int(1));
+    }
+    if store.zrem(word(keys, READERS)?, token)? {
+        if held == Held::Readers {
+            settle(store, keys, arguments, &held, None)?;
+        }
+        return Ok(Value::Int(1));
+    }
+    Ok(Value::Int(if held == Held::Nothing { -1 } else { 0 }))
 }

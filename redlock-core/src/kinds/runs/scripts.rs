@@ -1,21 +1,19 @@
-//! The records of runs. A lock without a period has no part in them, so the scripts are sent with their text.
+//! The scripts of run records, with their twins. They are sent with their text: a client without a period never sends
+//! them, and an answer `NOSCRIPT` would put the record behind the release of its lock.
 
 use crate::kinds::words::{integer, word};
-use crate::node::script::{Code, Script};
+use crate::node::script::Script;
 use crate::node::store::Store;
 use crate::node::value::Value;
 
-/// Sets keys to the record of a run. An answer `NOSCRIPT` would put the record behind the release of its lock.
-pub(crate) static REMEMBER: Script = Script::new(
-    "remember",
-    Code::Whole(include_str!("remember.lua")),
-    remember,
-)
-.shaped("run+", "text ttl life");
+/// Sets keys to the record of a run.
+pub(crate) static REMEMBER: Script =
+    Script::whole("remember", include_str!("remember.lua"), remember)
+        .shaped("run+", "text ttl life");
 
 /// Reads the record of the run that is forgotten first.
 pub(crate) static RECALL: Script =
-    Script::new("recall", Code::Whole(include_str!("recall.lua")), recall).shaped("run+", "");
+    Script::whole("recall", include_str!("recall.lua"), recall).shaped("run+", "");
 
 fn remember(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
     for key in keys {

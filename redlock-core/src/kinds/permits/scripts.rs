@@ -1,14 +1,14 @@
-//! Taking a permit.
+//! The script of permits, with its twin.
 
 use crate::kinds::words::{integer, values, word};
-use crate::node::script::{Code, Script};
+use crate::node::script::Script;
 use crate::node::store::Store;
 use crate::node::value::Value;
 
 /// Takes the first free one of several permits.
-pub(crate) static ACQUIRE_PERMIT: Script = Script::new(
+pub(crate) static ACQUIRE_PERMIT: Script = Script::loaded(
     "acquire-permit",
-    Code::Loaded(include_str!("acquire_permit.lua")),
+    include_str!("acquire_permit.lua"),
     acquire_permit,
 )
 .shaped("lock+", "token ttl");
@@ -28,13 +28,13 @@ fn acquire_permit(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Res
         bits.push(if is_held { b'0' } else { b'1' });
     }
     let answer = |is_taken, left, value| {
-        let parts = vec![
+        let bits = Value::text(bits);
+        Ok(Value::List(vec![
             Value::Int(is_taken),
-            Value::text(bits),
+            bits,
             Value::Int(left),
             value,
-        ];
-        Ok(Value::List(parts))
+        ]))
     };
     if is_taken {
         return answer(1, 0, Value::Nil);
