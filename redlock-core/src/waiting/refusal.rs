@@ -109,8 +109,9 @@ impl Refusal {
             {
                 holding = inspected;
             }
-            let place = holding.place();
-            let name = place.and_then(|place| self.resource.names().nth(place));
+            let names = self.resource.names();
+            let place = holding.place().filter(|_| names.len() > 1);
+            let name = place.and_then(|place| names.clone().nth(place));
             return AcquireError::Contended(Contended {
                 name: name.map(Resource::from),
                 holding,

@@ -14,7 +14,7 @@ use crate::core::fixture::{SOON, client, once, settle, start};
 const TTL: Duration = Duration::from_secs(300);
 
 /// The digests of the scripts, by which servers know them.
-const RELEASE: &str = "63d4cae3b3cbfa76de52c3aa616b81aa83a29fc3";
+const RELEASE: &str = "ad12b32775606752f39681e8928fc1fff3655210";
 const ACQUIRE_ALL: &str = "57f6be231599beaeb51eba0713ffdc5274c543eb";
 
 /// A connection that is shown each command of a server's clients.
