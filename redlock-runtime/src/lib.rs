@@ -92,7 +92,7 @@
 //! [`Registry`](registry::Registry) shows what is [held](registry::Registry::held), how the nodes are
 //! [doing](registry::Registry::health), with which parameters each [function](registry::Registry::sites)
 //! locks, and whether the service is [ready](registry::Registry::is_ready), which [`Redlock::ready`] waits
-//! for. [`inspect`] shows the same over HTTP. Acquisitions and bodies have `tracing` spans.
+//! for. The crate `redlock-inspect` shows the same over HTTP. Acquisitions and bodies have `tracing` spans.
 //!
 //! [`Lock::peek`] asks the nodes who holds a lock, also in another process, and a [`note`](Lock::note) tells
 //! them what for.
@@ -107,7 +107,6 @@
 //! |---|---|
 //! | `axum` | [`LockError`] is a response of axum handlers, and a function may return `impl IntoResponse` or a bare `axum::response::Response` |
 //! | `actix` | [`LockError`] is a response of actix-web handlers, and a function may return `impl Responder` or a bare `actix_web::HttpResponse` |
-//! | `inspect` | what is held and how the nodes are doing, as JSON and as a page, over HTTP |
 //! | `metrics` | figures of locks and nodes, through the [`metrics`](https://docs.rs/metrics) facade |
 //! | `cluster` | `redis+cluster://`: a Redis Cluster as one node |
 //! | `sentinel` | `redis+sentinel://`: the master that sentinels name |
@@ -117,8 +116,6 @@
 //! axum drops a handler if its client hangs up, and so releases its lock. actix-web lets the handler run on
 //! by default, and the lock stays until the body ends; `HttpServer::h1_allow_half_closed(false)` makes it
 //! drop the handler too.
-#![cfg_attr(feature = "inspect", doc = "\n[`inspect`]: mod@inspect")]
-#![cfg_attr(not(feature = "inspect"), doc = "\n[`inspect`]: #features")]
 #![cfg_attr(feature = "testing", doc = "\n[`testing`]: mod@testing")]
 #![cfg_attr(not(feature = "testing"), doc = "\n[`testing`]: #features")]
 // docs.rs says which feature an item needs.
@@ -141,8 +138,6 @@ pub mod health;
 #[cfg(any(feature = "axum", feature = "actix"))]
 mod http;
 mod init;
-#[cfg(feature = "inspect")]
-pub mod inspect;
 pub mod lease;
 mod lock;
 pub mod parameters;

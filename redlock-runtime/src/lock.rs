@@ -89,7 +89,7 @@ impl Lock {
         }
     }
 
-    /// A name for the work under the lock, as logs, spans, metrics and the page of `inspect` show it,
+    /// A name for the work under the lock, as logs, spans, metrics and the page of `redlock-inspect` show it,
     /// in the place where they name an annotated function. Without a name they show the file and the line of
     /// the call of [`lock`].
     ///

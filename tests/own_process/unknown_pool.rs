@@ -85,8 +85,7 @@ async fn a_constant_without_pools_or_with_one_twice_locks_nothing() {
         .iter()
         .find(|it| it.site.site_name() == "unknown_pool::leader");
     let report = report.unwrap();
-    assert_eq!(report.parameters.wait, Some(Wait::Forever));
-    assert!(report.at_call.is_empty());
+    assert_eq!(report.parameters["wait"].value.as_deref(), Some("forever"));
     redlock.shutdown().await;
 }
 

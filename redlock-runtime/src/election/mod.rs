@@ -119,7 +119,7 @@ struct ElectionShared {
 }
 
 impl Election {
-    /// A name for the election, as logs, spans, metrics and the page of `inspect` show it. Without one
+    /// A name for the election, as logs, spans, metrics and the page of `redlock-inspect` show it. Without one
     /// they show the file and the line of the call of [`election`](crate::election()). It is a label of
     /// metrics, and so no text of run time.
     ///

@@ -1,5 +1,4 @@
-//! The parameters of a lock: [`LockOptions`] sets them, [`SiteParameters`] shows them, and the other
-//! types are those of single values.
+//! The parameters of a lock: [`LockOptions`] sets them, and the other types are those of single values.
 
 // `table.rs` has each parameter once. From its row come the field and the setter of `LockOptions`, the
 // setters of `Lock`, `SiteConfig`, `Site` and `Call`, the key of the file and the variable, and what
@@ -19,12 +18,11 @@ use redlock_core::{Request, Resource};
 pub use redlock_core::lease::OnLost;
 pub use redlock_core::request::{MAX_NOTE_BYTES, Note, Renewal};
 
-pub use options::{LockOptions, SiteParameters};
+pub use options::LockOptions;
 pub use types::{Counts, MinValidity, Mode, Wait};
 
+pub(crate) use options::SiteParameters;
 pub(crate) use setters::argument;
-#[cfg(feature = "inspect")]
-pub(crate) use value::Shown;
 pub(crate) use value::{Value, given, number, one_of};
 
 /// The imports of a module that expands the table: the types in its rows, and the macros.

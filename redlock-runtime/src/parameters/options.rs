@@ -45,26 +45,11 @@ macro_rules! options {
 
         /// The parameters of a lock, with everything decided. Either `retry_count` or `wait` has a
         /// value.
-        ///
-        /// ```
-        /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-        /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-        /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-        /// # let _entered = redlock.registry().enter();
-        /// for site in redlock.registry().sites() {
-        ///     println!("{} locks for {:?}", site.site, site.parameters.ttl);
-        /// }
-        /// # Ok(()) }
-        /// ```
         #[derive(Clone, Copy, Debug, PartialEq)]
-        #[non_exhaustive]
-        pub struct SiteParameters {
-            $(
-                $(#[$doc])+
-                pub $name: decided_type!($type $(, default $default)? $(, instead of $other)?),
-            )+
+        pub(crate) struct SiteParameters {
+            $( pub(crate) $name: decided_type!($type $(, default $default)? $(, instead of $other)?), )+
             /// True if a call is skipped while another caller holds the lock.
-            pub skips: bool,
+            pub(crate) skips: bool,
         }
 
         impl LockOptions {
@@ -119,18 +104,15 @@ macro_rules! options {
                 let said = kinds.into_iter().filter_map(|(name, kind)| Some((name, kind?)));
                 said.collect()
             }
-        }
 
-        #[cfg(feature = "inspect")]
-        impl SiteParameters {
-            /// The parameters that have a value, as reports show them.
-            pub(crate) fn shown(&self) -> Vec<(&'static str, super::Shown)> {
-                let shown = [ $({
+            /// The parameters that have a value, as the file has it.
+            pub(crate) fn written(&self) -> Vec<(&'static str, String)> {
+                let written = [ $({
                     let value = Option::<$type>::from(self.$name);
-                    let shown = value.and_then(super::Value::shown);
-                    shown.map(|shown| (stringify!($name), shown))
+                    let value = value.and_then(super::Value::written);
+                    value.map(|value| (stringify!($name), value))
                 }, )+ ];
-                shown.into_iter().flatten().collect()
+                written.into_iter().flatten().collect()
             }
         }
     };

@@ -116,7 +116,11 @@ impl Mode {
     }
 
     /// `read` or `write`.
-    pub(crate) const fn as_str(self) -> &'static str {
+    ///
+    /// ```
+    /// assert_eq!(redlock_runtime::parameters::Mode::Read.as_str(), "read");
+    /// ```
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Read => "read",
             Self::Write => "write",

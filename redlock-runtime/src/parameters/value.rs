@@ -21,19 +21,8 @@ pub(crate) trait Value: Copy {
     /// place.
     fn parse(text: &str) -> Result<Self, String>;
 
-    /// The value in reports; `None` if there is nothing to show.
-    #[cfg(feature = "inspect")]
-    fn shown(self) -> Option<Shown>;
-}
-
-/// A value as reports show it.
-#[cfg(feature = "inspect")]
-pub(crate) enum Shown {
-    Time(Duration),
-    Count(u32),
-    Number(f64),
-    Is(bool),
-    Word(&'static str),
+    /// The value as the file has it, for reports; `None` if the file has no word for it.
+    fn written(self) -> Option<String>;
 }
 
 /// For `#[serde(deserialize_with = "given")]` at a key that may be left out.
@@ -74,9 +63,8 @@ impl Value for Duration {
         parsed.map_err(|_| "this is no duration; write milliseconds, or `60s`, `1m 30s`".to_owned())
     }
 
-    #[cfg(feature = "inspect")]
-    fn shown(self) -> Option<Shown> {
-        Some(Shown::Time(self))
+    fn written(self) -> Option<String> {
+        Some(humantime::format_duration(self).to_string())
     }
 }
 
@@ -94,9 +82,8 @@ impl Value for u32 {
         number(text, "3")
     }
 
-    #[cfg(feature = "inspect")]
-    fn shown(self) -> Option<Shown> {
-        Some(Shown::Count(self))
+    fn written(self) -> Option<String> {
+        Some(self.to_string())
     }
 }
 
@@ -109,9 +96,8 @@ impl Value for f64 {
         number(text, "0.01")
     }
 
-    #[cfg(feature = "inspect")]
-    fn shown(self) -> Option<Shown> {
-        Some(Shown::Number(self))
+    fn written(self) -> Option<String> {
+        Some(self.to_string())
     }
 }
 
@@ -124,9 +110,8 @@ impl Value for bool {
         one_of(text, &[("true", true), ("false", false)])
     }
 
-    #[cfg(feature = "inspect")]
-    fn shown(self) -> Option<Shown> {
-        Some(Shown::Is(self))
+    fn written(self) -> Option<String> {
+        Some(self.to_string())
     }
 }
 
@@ -155,11 +140,10 @@ impl Value for MinValidity {
         }
     }
 
-    #[cfg(feature = "inspect")]
-    fn shown(self) -> Option<Shown> {
+    fn written(self) -> Option<String> {
         match self {
-            Self::Time(least) => least.shown(),
-            Self::Fraction(part) => part.shown(),
+            Self::Time(least) => least.written(),
+            Self::Fraction(part) => part.written(),
         }
     }
 }
@@ -176,11 +160,10 @@ impl Value for Wait {
         Ok(time.map_or(Self::Forever, Self::For))
     }
 
-    #[cfg(feature = "inspect")]
-    fn shown(self) -> Option<Shown> {
+    fn written(self) -> Option<String> {
         match self {
-            Self::For(budget) => budget.shown(),
-            Self::Forever => Some(Shown::Word(FOREVER)),
+            Self::For(budget) => budget.written(),
+            Self::Forever => Some(FOREVER.to_owned()),
         }
     }
 }
@@ -197,11 +180,10 @@ impl Value for Renewal {
         Ok(time.map_or(Self::Unlimited, Self::For))
     }
 
-    #[cfg(feature = "inspect")]
-    fn shown(self) -> Option<Shown> {
+    fn written(self) -> Option<String> {
         match self {
-            Self::For(held) => held.shown(),
-            Self::Unlimited => Some(Shown::Word(UNLIMITED)),
+            Self::For(held) => held.written(),
+            Self::Unlimited => Some(UNLIMITED.to_owned()),
             _ => None,
         }
     }
@@ -260,8 +242,7 @@ impl Value for OnLost {
         one_of(text, &ON_LOST)
     }
 
-    #[cfg(feature = "inspect")]
-    fn shown(self) -> Option<Shown> {
+    fn written(self) -> Option<String> {
         word_of(self, &ON_LOST)
     }
 }
@@ -286,8 +267,7 @@ impl Value for Mode {
         one_of(text, &MODE)
     }
 
-    #[cfg(feature = "inspect")]
-    fn shown(self) -> Option<Shown> {
+    fn written(self) -> Option<String> {
         word_of(self, &MODE)
     }
 }
@@ -309,8 +289,7 @@ impl Value for Counts {
         one_of(text, &COUNTS)
     }
 
-    #[cfg(feature = "inspect")]
-    fn shown(self) -> Option<Shown> {
+    fn written(self) -> Option<String> {
         word_of(self, &COUNTS)
     }
 }
@@ -339,8 +318,7 @@ pub(crate) fn one_of<T: Copy>(text: &str, choices: &[(&str, T)]) -> Result<T, St
     })
 }
 
-#[cfg(feature = "inspect")]
-fn word_of<T: Copy + PartialEq>(value: T, words: &[(&'static str, T)]) -> Option<Shown> {
+fn word_of<T: Copy + PartialEq>(value: T, words: &[(&str, T)]) -> Option<String> {
     let found = words.iter().find(|(_, it)| *it == value);
-    found.map(|(word, _)| Shown::Word(word))
+    found.map(|(word, _)| (*word).to_owned())
 }

@@ -4,42 +4,12 @@ use redlock_core::node::NodeStatus;
 use redlock_core::quorum::majority;
 
 use crate::health::{PoolHealth, VotingPools};
-use crate::parameters::{LockOptions, SiteParameters};
 
 use super::Registry;
 use super::held::HeldEntry;
 use super::pools::names_of;
+use super::site_report::SiteReport;
 use crate::site::{Site, sites};
-
-/// An annotated function, as a registry runs it.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-/// # let redlock = redlock_runtime::Redlock::start(config).await?;
-/// # let _entered = redlock.registry().enter();
-/// for report in redlock.registry().sites() {
-///     println!("{} on {}", report.site.site_name(), report.pools.join(", "));
-/// }
-/// # Ok(()) }
-/// ```
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct SiteReport {
-    /// The function, and what its attribute says.
-    pub site: &'static Site,
-    /// The pools that it locks on.
-    pub pools: Vec<String>,
-    /// The parameters with which it locks.
-    pub parameters: SiteParameters,
-    /// The parameters that the configuration overrides for this function, `pools` included.
-    pub overridden: Vec<&'static str>,
-    /// The parameters that are expressions in the attribute. Each call has its own values, and the
-    /// values in `parameters` have no effect.
-    pub at_call: Vec<&'static str>,
-    /// The number of leases that calls of this function hold now.
-    pub held: usize,
-}
 
 impl Registry {
     /// Each pool in the order of its name.
@@ -177,40 +147,8 @@ impl Registry {
     pub fn sites(&self) -> Vec<SiteReport> {
         let held = self.shared.held.entries();
         let reports = sites().into_iter();
-        let reports = reports.map(|site| self.report(site, held_by(&held, site)));
+        let reports = reports.map(|site| SiteReport::new(&self.shared, site, held_by(&held, site)));
         reports.collect()
-    }
-
-    /// The parameters that a call of `site` would have. The layers are combined as for a call.
-    fn report(&self, site: &'static Site, held: usize) -> SiteReport {
-        let over = self.shared.overrides.of(site);
-        let overriding = over.map_or(LockOptions::NONE, |over| over.options);
-        let own = overriding.above(site.own_options());
-        let nodes = over.and_then(|over| over.nodes.as_ref());
-        let pools = match (nodes, site.pool_names()) {
-            (Some(nodes), _) => names_of(nodes),
-            (None, Some(names)) => names.iter().map(|&name| name.to_owned()).collect(),
-            (None, None) => names_of(&self.shared.default_set),
-        };
-        let mut overridden = overriding.names();
-        // An override is above what the call says.
-        let is_at_call = |name: &&str| {
-            let mut answers = LockOptions::answers(name);
-            !answers.any(|name| overridden.contains(&name))
-        };
-        let at_call = site.names_at_call().iter().copied().filter(is_at_call);
-        let at_call = at_call.collect();
-        if nodes.is_some() {
-            overridden.push("pools");
-        }
-        SiteReport {
-            site,
-            pools,
-            parameters: own.above(self.shared.defaults).decided(site.skips),
-            overridden,
-            at_call,
-            held,
-        }
     }
 }
 

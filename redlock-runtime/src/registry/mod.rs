@@ -14,6 +14,7 @@ pub(crate) mod scope;
 pub(crate) mod shutdown;
 pub(crate) mod shutdown_report;
 pub(crate) mod signal;
+mod site_report;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,10 +30,10 @@ pub use redlock_core::MemoryNode;
 
 pub use crate::site::{Site, sites};
 pub use elections::Candidacy;
-pub use health::SiteReport;
 pub use held_lease::HeldLease;
 pub use scope::Entered;
 pub use shutdown_report::ShutdownReport;
+pub use site_report::{Layer, Parameter, SiteReport};
 
 use elections::Elections;
 use held::{HeldEntry, HeldTable};

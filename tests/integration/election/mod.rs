@@ -10,7 +10,7 @@
 //! | L6 | to resign twice is to resign once; terms that end at once do not spin |
 //! | L7 | fencing is on, and there is no question "am I the leader" |
 //! | L8 | `max_term` and `resign` pass the office on |
-//! | L9 | figures and the page of `inspect` show leader, terms and time in office |
+//! | L9 | figures and the page of `redlock-inspect` show leader, terms and time in office |
 //! | L10 | the documentation begins with what an election does not promise |
 
 mod fixture;

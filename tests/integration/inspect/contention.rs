@@ -1,7 +1,7 @@
 //! Whom a refusal names, and jobs.
 
 use redlock_runtime::registry::Registry;
-use redlock_runtime::{Config, LockError, Redlock, inspect, redlock};
+use redlock_runtime::{Config, LockError, Redlock, redlock};
 
 use crate::inspect::fixture::{SOON, start};
 
@@ -63,6 +63,6 @@ async fn invoices() -> Result<(), LockError> {
 #[tokio::test]
 async fn a_job_shows_its_period() {
     let redlock = in_memory().await;
-    let page = inspect::page(redlock.registry(), "/", None).body;
-    assert!(page.contains("runs once in 1 h"), "{page}");
+    let page = redlock_inspect::page(redlock.registry(), "/", None).body;
+    assert!(page.contains("<code>once_per</code> 1h"), "{page}");
 }

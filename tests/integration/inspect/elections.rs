@@ -1,6 +1,6 @@
 //! The elections of a process, in reports and over HTTP.
 
-use redlock_runtime::{election, inspect};
+use redlock_runtime::election;
 use serde_json::{Value, json};
 
 use crate::inspect::fixture::{config, start};
@@ -12,10 +12,10 @@ async fn l9_the_page_and_the_documents_show_the_leader() {
     let redlock = start(config(&nodes)).await;
     let registry = redlock.registry();
     let elections = || {
-        let held: Value = serde_json::from_str(&inspect::held(registry).body).unwrap();
+        let held: Value = serde_json::from_str(&redlock_inspect::held(registry).body).unwrap();
         held["elections"].clone()
     };
-    let page = || inspect::page(registry, "/", None).body;
+    let page = || redlock_inspect::page(registry, "/", None).body;
     assert_eq!(elections(), json!([]));
     assert!(!page().contains("Elections"));
     let office = election("office <b>").name("inspect::office");

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use redlock_runtime::parameters::LockOptions;
 use redlock_runtime::registry::Registry;
-use redlock_runtime::{Config, Redlock, inspect};
+use redlock_runtime::{Config, Redlock};
 use redlock_tests::{HttpReply, Nodes, eventually, http_request};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -122,7 +122,7 @@ impl Served {
 }
 
 fn serve_axum(listener: TcpListener, mount: &str, registry: &Registry) {
-    let router = inspect::axum_router(mount, registry);
+    let router = redlock_inspect::axum_router(mount, registry);
     let app = axum::Router::new().merge(router);
     let listener = tokio::net::TcpListener::from_std(listener).expect("a listener");
     // Ends with the test's runtime.
@@ -133,7 +133,7 @@ fn serve_actix(listener: TcpListener, mount: &'static str, registry: Registry) {
     // Ends with the process.
     std::thread::spawn(move || {
         let app = move || {
-            let scope = inspect::actix_scope(mount, &registry);
+            let scope = redlock_inspect::actix_scope(mount, &registry);
             actix_web::App::new().service(scope)
         };
         let server = actix_web::HttpServer::new(app)

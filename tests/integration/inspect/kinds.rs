@@ -27,10 +27,11 @@ async fn one_of_four(on: &[Served]) -> Result<(), LockError> {
             "{held:#}"
         );
         let parameters = &site["parameters"];
-        assert_eq!(parameters["permits"], json!(4), "{parameters:#}");
+        let permits = json!({"value": "4", "layer": "attribute"});
+        assert_eq!(parameters["permits"], permits, "{parameters:#}");
         let number = format!("permit {permit}");
         assert!(
-            page.contains(&number) && page.contains("one of 4 permits"),
+            page.contains(&number) && page.contains("<code>permits</code> 4"),
             "{page}"
         );
     }
@@ -40,9 +41,11 @@ async fn one_of_four(on: &[Served]) -> Result<(), LockError> {
 #[redlock(resource = "inspect: counted", permits = count, name = "inspect: by call")]
 async fn one_of(count: u32, on: &[Served]) -> Result<(), LockError> {
     for served in on {
-        let (held, _, page) = shown(served, "inspect: by call").await;
+        let (held, site, page) = shown(served, "inspect: by call").await;
+        let permits = json!({"value": null, "layer": "call"});
+        assert_eq!(site["parameters"]["permits"], permits);
         assert!(held["permit"].is_number(), "{held:#}");
-        assert!(page.contains("permits that the call says"), "{page}");
+        assert!(page.contains("said by the call"), "{page}");
     }
     Ok(())
 }
@@ -66,8 +69,11 @@ async fn has_mode(on: &[Served], mode: &str) {
             (&held["mode"], &held["permit"]),
             (&json!(mode), &Value::Null)
         );
-        assert_eq!(site["parameters"]["mode"], json!(mode));
-        let shown = [format!("a {mode} lock"), format!("<small>{mode}s</small>")];
+        assert_eq!(site["parameters"]["mode"]["value"], json!(mode));
+        let shown = [
+            format!("<code>mode</code> {mode}"),
+            format!("<small>{mode}s</small>"),
+        ];
         assert!(shown.iter().all(|it| page.contains(it)), "{page}");
     }
 }

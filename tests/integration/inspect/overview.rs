@@ -4,8 +4,8 @@ use std::time::{Duration, SystemTime};
 
 use redlock_runtime::config::SiteConfig;
 use redlock_runtime::health::NodeStatus;
-use redlock_runtime::parameters::{LockOptions, OnLost, Renewal, Wait};
-use redlock_runtime::registry::Registry;
+use redlock_runtime::parameters::{LockOptions, Wait};
+use redlock_runtime::registry::{Layer, Registry, SiteReport};
 use redlock_runtime::{Config, LockError, lock, redlock};
 use redlock_tests::eventually;
 
@@ -118,34 +118,33 @@ async fn a_site_is_told_with_what_it_locks_in_this_registry() {
     let site = of("the plain one");
     assert_eq!(site.site.resource_template(), "plain:{id}");
     assert!(site.site.file().ends_with("overview.rs") && site.site.line() > 1);
-    assert_eq!((&site.pools[..], site.held), (&["a".to_owned()][..], 0));
-    let parameters = site.parameters;
-    assert_eq!(parameters.ttl, Duration::from_secs(7), "the registry's");
-    assert_eq!(parameters.wait, Some(Wait::For(Duration::from_secs(3))));
-    assert_eq!(parameters.retry_count, None);
-    assert_eq!(parameters.on_lost, OnLost::Continue, "the attribute's");
-    assert_eq!(
-        parameters.retry_delay,
-        Duration::from_millis(200),
-        "built in"
-    );
-    assert!(site.at_call.is_empty());
+    assert_eq!(site.held, 0);
+    let says = |site: &SiteReport, name: &str, value: Option<&str>, layer: Layer| {
+        let parameter = &site.parameters[name];
+        assert_eq!(
+            (parameter.value.as_deref(), parameter.layer),
+            (value, layer)
+        );
+    };
+    says(&site, "pools", Some("a"), Layer::Attribute);
+    says(&site, "ttl", Some("7s"), Layer::Defaults);
+    says(&site, "wait", Some("3s"), Layer::Defaults);
+    assert!(!site.parameters.contains_key("retry_count"));
+    says(&site, "on_lost", Some("continue"), Layer::Attribute);
+    says(&site, "retry_delay", Some("200ms"), Layer::BuiltIn);
+    says(&site, "if_locked", Some("error"), Layer::BuiltIn);
 
     let site = of(BY_CALL);
-    assert_eq!(site.at_call, ["ttl", "retry_count"]);
-    assert_eq!(site.pools, ["b"]);
+    says(&site, "ttl", None, Layer::Call);
+    says(&site, "retry_count", None, Layer::Call);
+    assert!(!site.parameters.contains_key("wait"), "the call answers it");
+    says(&site, "pools", Some("b"), Layer::Defaults);
 
     let site = of(SWEEP);
-    assert!(site.parameters.skips);
-    assert_eq!(
-        site.parameters.retry_count,
-        Some(0),
-        "who skips does not wait"
-    );
-    assert_eq!(
-        site.parameters.max_hold,
-        Renewal::For(Duration::from_secs(3600))
-    );
+    says(&site, "if_locked", Some("skip"), Layer::Attribute);
+    // Who skips does not wait.
+    says(&site, "retry_count", Some("0"), Layer::Attribute);
+    says(&site, "max_hold", Some("1h"), Layer::Attribute);
 
     let called = async {
         plain(1).await.unwrap();
@@ -172,15 +171,22 @@ async fn what_the_configuration_says_of_a_site_is_above_what_its_attribute_and_i
         found.next().expect("it is linked into this program")
     };
     let site = of(BY_CALL);
-    assert_eq!(site.overridden, ["ttl", "wait", "pools"]);
-    assert!(site.at_call.is_empty(), "{:?}", site.at_call);
-    assert_eq!(
-        (site.parameters.ttl, &site.pools[..]),
-        (seconds(9), &["b".to_owned()][..])
+    for (name, value) in [("ttl", "9s"), ("wait", "1s"), ("pools", "b")] {
+        let parameter = &site.parameters[name];
+        assert_eq!(
+            (parameter.value.as_deref(), parameter.layer),
+            (Some(value), Layer::Override)
+        );
+    }
+    assert!(
+        !site.parameters.contains_key("retry_count"),
+        "the override answers it"
     );
-    assert_eq!(site.parameters.wait, Some(Wait::For(seconds(1))));
-    assert!(of(SWEEP).overridden.is_empty());
-    assert_eq!(of(SWEEP).pools, ["a", "b"]);
+    let pools = &of(SWEEP).parameters["pools"];
+    assert_eq!(
+        (pools.value.as_deref(), pools.layer),
+        (Some("a, b"), Layer::Defaults)
+    );
 }
 
 #[tokio::test]

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use redlock_runtime::config::{RestartCheck, SiteConfig};
 use redlock_runtime::parameters::{LockOptions, OnLost, Wait};
+use redlock_runtime::registry::Layer;
 use redlock_runtime::{Config, Redlock, init, lock};
 use redlock_tests::{Nodes, eventually};
 
@@ -147,10 +148,8 @@ async fn of_methods_on_one_line_the_override_hits_the_one_of_that_name() {
     let of = |name: &str| reports.iter().find(|it| it.site.site_name() == name);
     let cart = of("empty cart").unwrap();
     let basket = of("empty basket").unwrap();
-    assert_eq!(
-        (&*cart.overridden, &*basket.overridden),
-        (&[][..], &["fencing"][..])
-    );
+    let layers = [cart, basket].map(|report| report.parameters["fencing"].layer);
+    assert_eq!(layers, [Layer::BuiltIn, Layer::Override]);
     assert_eq!(
         (cart.site.line(), cart.site.file()),
         (basket.site.line(), basket.site.file())

@@ -4,8 +4,8 @@
 //! | path | answers |
 //! |---|---|
 //! | `/` | one page with all of it. `?live` loads itself anew every 5 s |
-//! | `/health` | each pool, as JSON. The status is 200 where [`Registry::is_ready`]: a majority of the default pools votes, and no shutdown has begun. 503 otherwise |
-//! | `/held` | each lease that is held, the keys that finished calls left on purpose, and the elections in which this process stands, as JSON |
+//! | `/health` | each pool, as JSON. The status is 200 if [`Registry::is_ready`]: a majority of the default pools votes, and no shutdown has begun. 503 otherwise |
+//! | `/held` | each lease that is held, and each election in which this process stands, as JSON |
 //! | `/sites` | each annotated function with its parameters, as JSON |
 //!
 //! `/health` is no liveness probe: restarting a process does not bring its nodes back. As a readiness probe
@@ -16,30 +16,32 @@
 //! It answers from memory and asks no node.
 //!
 //! `axum_router` and `actix_scope` are for the features `axum` and `actix`. For another framework,
-//! serve the [`Document`]s that [`page()`], [`health`], [`held`] and [`sites()`] make, with [`HEADERS`].
+//! serve the [`Document`]s that [`page()`], [`health`], [`held`] and [`sites`] make, with [`HEADERS`].
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "actix")]
 mod actix;
 #[cfg(feature = "axum")]
 mod axum;
-mod elections;
-mod json;
 mod page;
-mod sites;
 mod text;
+mod view;
+
+use redlock_runtime::registry::Registry;
+use serde::Serialize;
+use serde_json::json;
 
 #[cfg(feature = "actix")]
 pub use self::actix::actix_scope;
 #[cfg(feature = "axum")]
 pub use self::axum::axum_router;
-
-use crate::registry::Registry;
+use view::{Election, Function, Health, Lease, all};
 
 /// Headers to send with every [`Document`]: browsers do not store it, load and run nothing but its
 /// own styles, and show it in no frame of another page.
 ///
 /// ```
-/// for (name, value) in redlock_runtime::inspect::HEADERS {
+/// for (name, value) in redlock_inspect::HEADERS {
 ///     println!("{name}: {value}");
 /// }
 /// ```
@@ -60,8 +62,7 @@ pub const HEADERS: [(&str, &str); 4] = [
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
 /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-/// # let _entered = redlock.registry().enter();
-/// let document = redlock_runtime::inspect::held(redlock.registry());
+/// let document = redlock_inspect::held(redlock.registry());
 /// println!("{} {}\n\n{}", document.status, document.content_type, document.body);
 /// # Ok(()) }
 /// ```
@@ -76,6 +77,17 @@ pub struct Document {
     pub body: String,
 }
 
+impl Document {
+    fn json(status: u16, of: &impl Serialize) -> Self {
+        Self {
+            status,
+            content_type: "application/json",
+            // Texts, numbers and maps with names: nothing of it can fail.
+            body: serde_json::to_string_pretty(of).unwrap_or_default(),
+        }
+    }
+}
+
 /// Everything on one page. `path` and `query` are the request's, the path as the browser sees it:
 /// the page links to the others below it.
 ///
@@ -83,8 +95,7 @@ pub struct Document {
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
 /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-/// # let _entered = redlock.registry().enter();
-/// let page = redlock_runtime::inspect::page(redlock.registry(), "/", Some("live"));
+/// let page = redlock_inspect::page(redlock.registry(), "/", Some("live"));
 /// assert_eq!(page.content_type, "text/html; charset=utf-8");
 /// # Ok(()) }
 /// ```
@@ -103,15 +114,12 @@ pub fn page(registry: &Registry, path: &str, query: Option<&str>) -> Document {
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
 /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-/// # let _entered = redlock.registry().enter();
-/// let health = redlock_runtime::inspect::health(redlock.registry());
-/// assert_eq!(health.status, 200);
+/// assert_eq!(redlock_inspect::health(redlock.registry()).status, 200);
 /// # Ok(()) }
 /// ```
 pub fn health(registry: &Registry) -> Document {
-    let health = json::Health::of(registry);
-    let status = if health.ready { 200 } else { 503 };
-    json::document(status, &health)
+    let health = Health::of(registry);
+    Document::json(if health.ready { 200 } else { 503 }, &health)
 }
 
 /// Each lease that is held, and each election in which this process stands, as JSON.
@@ -120,13 +128,14 @@ pub fn health(registry: &Registry) -> Document {
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
 /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-/// # let _entered = redlock.registry().enter();
-/// let held = redlock_runtime::inspect::held(redlock.registry());
+/// let held = redlock_inspect::held(redlock.registry());
 /// assert_eq!(held.content_type, "application/json");
 /// # Ok(()) }
 /// ```
 pub fn held(registry: &Registry) -> Document {
-    json::document(200, &json::HeldDocument::of(registry))
+    let (held, elections) = (registry.held(), registry.elections());
+    let (held, elections) = (all::<Lease, _>(held), all::<Election, _>(elections));
+    Document::json(200, &json!({ "held": held, "elections": elections }))
 }
 
 /// Each annotated function as JSON.
@@ -135,11 +144,12 @@ pub fn held(registry: &Registry) -> Document {
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
 /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-/// # let _entered = redlock.registry().enter();
-/// let sites = redlock_runtime::inspect::sites(redlock.registry());
-/// assert_eq!(sites.status, 200);
+/// assert_eq!(redlock_inspect::sites(redlock.registry()).status, 200);
 /// # Ok(()) }
 /// ```
 pub fn sites(registry: &Registry) -> Document {
-    json::document(200, &self::sites::Sites::of(registry))
+    Document::json(
+        200,
+        &json!({ "sites": all::<Function, _>(registry.sites()) }),
+    )
 }

@@ -1,50 +1,44 @@
 //! For actix-web.
 
+use std::future::ready;
+
 use actix_web::body::BoxBody;
 use actix_web::http::StatusCode;
 use actix_web::http::header::CONTENT_TYPE;
 use actix_web::web::{self, Data};
-use actix_web::{HttpRequest, HttpResponse, Responder, Scope};
+use actix_web::{HttpRequest, HttpResponse, Resource, Responder, Scope};
 
-use super::{Document, HEADERS, health, held, page, sites};
-use crate::registry::Registry;
+use redlock_runtime::registry::Registry;
 
-/// The routes of [`inspect`](crate::inspect) below `path`, to serve on an internal port: `""` is all of it.
+use crate::{Document, HEADERS, health, held, page, sites};
+
+/// The routes of [`redlock_inspect`](crate) below `path`, to serve on an internal port: `""` is all of it.
 ///
 /// ```no_run
 /// # async fn example(redlock: &redlock_runtime::Redlock) -> std::io::Result<()> {
 /// let registry = redlock.registry().clone();
 /// let app = move || {
-///     actix_web::App::new().service(redlock_runtime::inspect::actix_scope("", &registry))
+///     actix_web::App::new().service(redlock_inspect::actix_scope("", &registry))
 /// };
 /// // Not where the service itself listens.
 /// actix_web::HttpServer::new(app).workers(1).bind(("127.0.0.1", 9090))?.run().await
 /// # }
 /// ```
 pub fn actix_scope(path: &str, registry: &Registry) -> Scope {
+    let the_page = async |request: HttpRequest, registry: Data<Registry>| {
+        page(&registry, request.path(), Some(request.query_string()))
+    };
     web::scope(path)
         .app_data(Data::new(registry.clone()))
         .service(web::resource(["", "/"]).get(the_page).head(the_page))
-        .service(web::resource("/health").get(the_health).head(the_health))
-        .service(web::resource("/held").get(what_is_held).head(what_is_held))
-        .service(web::resource("/sites").get(the_sites).head(the_sites))
+        .service(json("/health", health))
+        .service(json("/held", held))
+        .service(json("/sites", sites))
 }
 
-async fn the_page(request: HttpRequest, registry: Data<Registry>) -> Document {
-    let query = Some(request.query_string());
-    page(&registry, request.path(), query)
-}
-
-async fn the_health(registry: Data<Registry>) -> Document {
-    health(&registry)
-}
-
-async fn what_is_held(registry: Data<Registry>) -> Document {
-    held(&registry)
-}
-
-async fn the_sites(registry: Data<Registry>) -> Document {
-    sites(&registry)
+fn json(path: &str, document: fn(&Registry) -> Document) -> Resource {
+    let answer = move |registry: Data<Registry>| ready(document(&registry));
+    web::resource(path).get(answer).head(answer)
 }
 
 impl Responder for Document {

@@ -1,0 +1,56 @@
+//! For axum.
+
+use axum::Router;
+use axum::extract::{OriginalUri, State};
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+
+use redlock_runtime::registry::Registry;
+
+use crate::{Document, HEADERS, health, held, page, sites};
+
+/// The routes of [`redlock_inspect`](crate) below `path`, to serve on an internal port: `""` is all of
+/// it. Give the path here and [`merge`](Router::merge) the router: [`nest`](Router::nest) at `/locks`
+/// would leave `/locks/` without an answer.
+///
+/// ```no_run
+/// # async fn example(redlock: &redlock_runtime::Redlock) -> std::io::Result<()> {
+/// let app = redlock_inspect::axum_router("", redlock.registry());
+/// // Not where the service itself listens.
+/// let listener = tokio::net::TcpListener::bind("127.0.0.1:9090").await?;
+/// # #[cfg(any())]
+/// axum::serve(listener, app).await
+/// # ; drop((app, listener)); Ok(())
+/// # }
+/// ```
+pub fn axum_router(path: &str, registry: &Registry) -> Router {
+    type Of = State<Registry>;
+    let the_page =
+        async |OriginalUri(uri): OriginalUri, State(of): Of| page(&of, uri.path(), uri.query());
+    let routes = Router::new()
+        .route("/", get(the_page))
+        .route("/health", get(async |State(of): Of| health(&of)))
+        .route("/held", get(async |State(of): Of| held(&of)))
+        .route("/sites", get(async |State(of): Of| sites(&of)))
+        .with_state(registry.clone());
+    match path {
+        "" | "/" => routes,
+        path => Router::new().nest_service(path, routes),
+    }
+}
+
+impl IntoResponse for Document {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.status);
+        let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        (
+            status,
+            HEADERS,
+            [(CONTENT_TYPE, self.content_type)],
+            self.body,
+        )
+            .into_response()
+    }
+}

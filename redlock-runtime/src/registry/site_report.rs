@@ -1,0 +1,134 @@
+//! An annotated function, as a registry runs it.
+
+use std::collections::BTreeMap;
+
+use crate::parameters::LockOptions;
+use crate::site::Site;
+
+use super::RegistryShared;
+use super::pools::names_of;
+
+/// An annotated function, as a registry runs it.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+/// # let redlock = redlock_runtime::Redlock::start(config).await?;
+/// # let _entered = redlock.registry().enter();
+/// for report in redlock.registry().sites() {
+///     println!("{} on {:?}", report.site.site_name(), report.parameters["pools"].value);
+/// }
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SiteReport {
+    /// The function, and what its attribute says.
+    pub site: &'static Site,
+    /// The parameters with which it locks, by their names; `pools` and `if_locked` are among them.
+    pub parameters: BTreeMap<&'static str, Parameter>,
+    /// The number of leases that calls of this function hold now.
+    pub held: usize,
+}
+
+/// A parameter of an annotated function: see [`SiteReport::parameters`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Parameter {
+    /// The value, as `redlock.toml` has it; `None` if each call has its own.
+    pub value: Option<String>,
+    /// The layer that says the value.
+    pub layer: Layer,
+}
+
+/// Where a parameter's value comes from: see [`Parameter::layer`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Layer {
+    /// The configuration of this function alone.
+    Override,
+    /// An expression in the attribute, evaluated at each call.
+    Call,
+    /// The attribute.
+    Attribute,
+    /// The defaults of the configuration.
+    Defaults,
+    /// Nobody says it.
+    BuiltIn,
+}
+
+impl Layer {
+    /// `override`, `call`, `attribute`, `defaults` or `built in`.
+    ///
+    /// ```
+    /// assert_eq!(redlock_runtime::registry::Layer::Override.as_str(), "override");
+    /// ```
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Override => "override",
+            Self::Call => "call",
+            Self::Attribute => "attribute",
+            Self::Defaults => "defaults",
+            Self::BuiltIn => "built in",
+        }
+    }
+}
+
+impl SiteReport {
+    /// The layers are combined as for a call of `site`.
+    pub(super) fn new(registry: &RegistryShared, site: &'static Site, held: usize) -> Self {
+        let over = registry.overrides.of(site);
+        let overriding = over.map_or(LockOptions::NONE, |over| over.options);
+        let (attribute, defaults) = (site.own_options(), registry.defaults);
+        let overridden = overriding.names();
+        let decided = overriding
+            .above(attribute)
+            .above(defaults)
+            .decided(site.skips);
+        // An override is above what the call says.
+        let answered =
+            |name, by: &[&str]| LockOptions::answers(name).any(|name| by.contains(&name));
+        let at_call = site.names_at_call().iter().copied();
+        let at_call: Vec<_> = at_call
+            .filter(|name| !answered(name, &overridden))
+            .collect();
+        let said = [
+            (Layer::Override, overridden),
+            (Layer::Attribute, attribute.names()),
+            (Layer::Defaults, defaults.names()),
+        ];
+        let layer = |name| {
+            let found = said.iter().find(|(_, names)| names.contains(&name));
+            found.map_or(Layer::BuiltIn, |(layer, _)| *layer)
+        };
+        let (pools, layer_of_pools) =
+            match (over.and_then(|it| it.nodes.as_ref()), site.pool_names()) {
+                (Some(nodes), _) => (names_of(nodes).join(", "), Layer::Override),
+                (None, Some(names)) => (names.join(", "), Layer::Attribute),
+                (None, None) => (names_of(&registry.default_set).join(", "), Layer::Defaults),
+            };
+        let (if_locked, layer_of_skipping) = if site.skips {
+            ("skip", Layer::Attribute)
+        } else {
+            ("error", Layer::BuiltIn)
+        };
+        let written = decided.written().into_iter();
+        let known = written
+            .filter(|(name, _)| !answered(name, &at_call))
+            .map(|(name, value)| (name, value, layer(name)))
+            .chain([
+                ("pools", pools, layer_of_pools),
+                ("if_locked", if_locked.to_owned(), layer_of_skipping),
+            ]);
+        let known = known.map(|(name, value, layer)| (name, Some(value), layer));
+        let at_call = at_call.iter().map(|&name| (name, None, Layer::Call));
+        let parameters = known.chain(at_call);
+        Self {
+            site,
+            parameters: parameters
+                .map(|(name, value, layer)| (name, Parameter { value, layer }))
+                .collect(),
+            held,
+        }
+    }
+}
