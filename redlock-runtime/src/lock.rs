@@ -6,13 +6,11 @@ use std::panic::Location;
 
 use redlock_core::Resource;
 use redlock_core::peek::{ForceReleased, LockStatus};
-use redlock_core::request::Note;
 
-use crate::acquire::{PoolNames, Wanted, shown};
-use crate::error::LockError;
+use crate::acquire::Wanted;
+use crate::error::{LockError, LockErrorKind};
 use crate::lease::Lease;
 use crate::parameters::prelude::*;
-use crate::registry::held::Holder;
 use crate::site::Site;
 
 /// Begins a lock on `resource`, for code to which no attribute can be added. Nothing happens before
@@ -51,7 +49,8 @@ use crate::site::Site;
 /// ```
 #[track_caller]
 pub fn lock(resource: impl Into<Resource>) -> Lock {
-    Lock::new(resource.into(), Site::at(Location::caller()))
+    let site = Site::at(Location::caller());
+    Lock(Wanted::new(resource.into(), site, false))
 }
 
 /// See [`lock`]. A parameter that is not set here comes from the registry's defaults.
@@ -67,28 +66,12 @@ pub fn lock(resource: impl Into<Resource>) -> Lock {
 /// # Ok(()) }
 /// ```
 #[must_use = "nothing is locked before `acquire` or `run`"]
-pub struct Lock {
-    resource: Resource,
-    site: &'static Site,
-    pools: PoolNames,
-    options: LockOptions,
-    note: Option<Note>,
-}
+#[derive(Clone)]
+pub struct Lock(pub(crate) Wanted);
 
 for_each_parameter!(setters!(Lock));
 
 impl Lock {
-    /// A lock for the calls of `site`.
-    pub(crate) fn new(resource: Resource, site: &'static Site) -> Self {
-        Self {
-            resource,
-            site,
-            pools: PoolNames::Default,
-            options: LockOptions::NONE,
-            note: None,
-        }
-    }
-
     /// A name for the work under the lock, as logs, spans, metrics and the page of `redlock-inspect` show it,
     /// in the place where they name an annotated function. Without a name they show the file and the line of
     /// the call of [`lock`].
@@ -106,7 +89,7 @@ impl Lock {
     /// # Ok(()) }
     /// ```
     pub fn name(mut self, name: &'static str) -> Self {
-        self.site = self.site.named(name);
+        self.0.site = self.0.site.named(name);
         self
     }
 
@@ -122,7 +105,7 @@ impl Lock {
     /// # Ok(()) }
     /// ```
     pub fn pools<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
-        self.pools = PoolNames::Owned(names.into_iter().map(Into::into).collect());
+        self.0.pools = Some(names.into_iter().map(Into::into).collect());
         self
     }
 
@@ -146,7 +129,7 @@ impl Lock {
     /// # Ok(()) }
     /// ```
     pub fn note(mut self, note: impl fmt::Display) -> Self {
-        self.note = shown(note);
+        self.0.show(note);
         self
     }
 
@@ -165,12 +148,12 @@ impl Lock {
     /// # Ok(()) }
     /// ```
     pub fn options(mut self, options: LockOptions) -> Self {
-        self.options = options.above(self.options);
+        self.0.options = options.above(self.0.options);
         self
     }
 
     fn options_mut(&mut self) -> &mut LockOptions {
-        &mut self.options
+        &mut self.0.options
     }
 
     /// Acquires the lock. Below a body that holds the same resource on the same pools, the call
@@ -192,7 +175,7 @@ impl Lock {
     /// # Cancellation
     /// Dropping the future sends a release to every node that may have granted the lock.
     pub async fn acquire(self) -> Result<Lease, LockError> {
-        self.acquire_for(false).await
+        self.0.acquire().await
     }
 
     /// What a majority of the lock's nodes says of it: it is free, or who holds it, or there is no
@@ -230,7 +213,10 @@ impl Lock {
     /// # Cancellation
     /// Dropping the future has no effect on the nodes.
     pub async fn peek(self) -> Result<LockStatus, LockError> {
-        self.wanted(false).peek().await
+        let (registry, nodes) = self.0.place()?;
+        let client = &registry.shared.client;
+        let status = client.peek(&nodes, &self.0.resource).await;
+        status.map_err(|it| self.0.error(LockErrorKind::Invalid(it), Some(&registry)))
     }
 
     /// Deletes the lock on its nodes in an emergency, also if another process holds it: its keys, all
@@ -260,24 +246,25 @@ impl Lock {
     /// # Cancellation
     /// If the future is dropped, the nodes may have deleted the keys, or some of them.
     pub async fn force_release(self) -> Result<ForceReleased, LockError> {
-        self.wanted(false).force_release().await
-    }
-
-    async fn acquire_for(self, has_body: bool) -> Result<Lease, LockError> {
-        self.wanted(has_body).prepare()?.acquire().await
-    }
-
-    fn wanted(self, has_body: bool) -> Wanted {
-        Wanted {
-            holder: Holder {
-                site: self.site,
-                has_body,
-            },
-            resource: self.resource,
-            pools: self.pools,
-            options: self.options,
-            note: self.note,
+        let (registry, nodes) = self.0.place()?;
+        let Wanted { resource, site, .. } = &self.0;
+        let (client, site) = (&registry.shared.client, site.site_name());
+        let released = client.force_release(&nodes, resource).await;
+        match &released {
+            Ok(done) => tracing::warn!(%resource, site, outcome = %done, "released by force"),
+            Err(error) => tracing::warn!(%resource, site, %error, "not released by force"),
         }
+        let of_call = |error| {
+            self.0
+                .error(LockErrorKind::of_acquire(error), Some(&registry))
+        };
+        released.map_err(of_call)
+    }
+
+    /// Acquires the lock for a body.
+    async fn acquire_for_body(mut self) -> Result<Lease, LockError> {
+        self.0.has_body = true;
+        self.0.acquire().await
     }
 
     /// Acquires the lock, runs `body` under it, releases it.
@@ -303,7 +290,7 @@ impl Lock {
         // Boxed, as an async function stores a future that it passes on several times, so calls in bodies of
         // calls would multiply the size.
         let body = Box::pin(body);
-        async move { self.acquire_for(true).await?.run(|_lease| body).await }
+        async move { self.acquire_for_body().await?.run(|_lease| body).await }
     }
 
     /// As [`run`](Self::run), for a body that may fail. With [`once_per`](Self::once_per), a run whose
@@ -342,7 +329,7 @@ impl Lock {
     ) -> impl Future<Output = Result<T, E>> {
         let body = Box::pin(body);
         async move {
-            let lease = self.acquire_for(true).await?;
+            let lease = self.acquire_for_body().await?;
             lease.try_run(|_lease| body).await
         }
     }

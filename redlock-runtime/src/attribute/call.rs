@@ -8,10 +8,9 @@ use redlock_core::Resource;
 
 use super::run::{Answers, KeepsValueUntilRelease};
 use super::way::Way;
-use crate::acquire::{PoolNames, Wanted, shown};
+use crate::acquire::Wanted;
 use crate::lease::Lease;
 use crate::parameters::prelude::*;
-use crate::registry::held::Holder;
 use crate::site::Site;
 
 /// One call of an annotated function, before it has its lock.
@@ -26,23 +25,14 @@ for_each_parameter!(setters!(Call));
 impl Call {
     /// A call of the function at `site`, for a resource that was computed before.
     pub fn new(site: &'static Site, resource: impl NamesLock) -> Self {
-        let pools = site.pool_names();
-        let wanted = Wanted {
-            holder: Holder {
-                site,
-                has_body: true,
-            },
-            resource: resource.resource(),
-            pools: pools.map_or(PoolNames::Default, PoolNames::Static),
-            options: site.own_options(),
-            note: None,
-        };
+        let mut wanted = Wanted::new(resource.resource(), site, true);
+        wanted.options = site.own_options();
         Self { wanted }
     }
 
     /// What people are told of the holder.
     pub fn note(mut self, note: impl fmt::Display) -> Self {
-        self.wanted.note = shown(note);
+        self.wanted.show(note);
         self
     }
 
@@ -62,7 +52,7 @@ impl Call {
         body: F,
         answers: &Answers<F::Output>,
     ) -> KeepsValueUntilRelease<'_, F> {
-        KeepsValueUntilRelease::new(self.begin(None), body, answers)
+        KeepsValueUntilRelease::new(self.way(None), body, answers)
     }
 
     /// The same for a body that uses the lease. The body finds the lease in `held`, which belongs
@@ -73,11 +63,11 @@ impl Call {
         body: F,
         answers: &'a Answers<F::Output>,
     ) -> KeepsValueUntilRelease<'a, F> {
-        KeepsValueUntilRelease::new(self.begin(Some(held)), body, answers)
+        KeepsValueUntilRelease::new(self.way(Some(held)), body, answers)
     }
 
-    fn begin(self, held: Option<&Slot>) -> Way<'_> {
-        Way::begin(self.wanted.prepare(), held)
+    fn way(self, held: Option<&Slot>) -> Way<'_> {
+        Way::begin(self.wanted.acquire(), held)
     }
 }
 

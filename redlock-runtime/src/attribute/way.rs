@@ -8,17 +8,15 @@ use redlock_core::lease::Released;
 
 use super::call::Slot;
 use super::run::PollBody;
-use crate::acquire::{Acquisition, Prepared};
+use crate::acquire::Acquisition;
 use crate::error::LockError;
 use crate::lease::{Hold, Lease};
-use crate::telemetry::HoldSpan;
 
 /// A call whose parameters were checked.
 pub(super) struct Way<'a> {
     step: Step,
-    /// The span and the lease of a lock that was acquired. It is dropped after the step.
-    under: Option<Under>,
-    /// The place of the lease, unless it is `Under::own`.
+    /// The lease, unless the body has it in `held`. It is dropped after the step.
+    own: Slot,
     held: Option<&'a Slot>,
 }
 
@@ -28,29 +26,19 @@ enum Step {
     Releasing {
         /// The release in progress; `None` if there is nothing to release.
         releasing: Option<Pin<Box<dyn Future<Output = Released> + Send>>>,
-        /// The error of a lease that was lost.
+        /// The error of a call that was refused, or of a lease that was lost.
         error: Option<LockError>,
     },
-    /// The call was refused, unless its error was returned; or it has ended.
-    Ended(Option<LockError>),
-}
-
-/// The span and the lease of a lock that was acquired. The lease is dropped last.
-struct Under {
-    span: HoldSpan,
-    /// The lease, unless the body has it in the slot.
-    own: Option<Lease>,
 }
 
 impl<'a> Way<'a> {
-    /// Prepares the way to the lock. The lease will be in `held`, if there is such a place.
-    pub(super) fn begin(prepared: Result<Prepared, LockError>, held: Option<&'a Slot>) -> Self {
-        let step = match prepared {
-            Ok(prepared) => Step::Acquiring(prepared.acquire()),
-            Err(error) => Step::Ended(Some(error)),
-        };
-        let under = None;
-        Self { step, under, held }
+    /// Begins the way to the lock. The lease will be in `held`, if there is such a place.
+    pub(super) fn begin(acquiring: Acquisition, held: Option<&'a Slot>) -> Self {
+        Self {
+            step: Step::Acquiring(acquiring),
+            own: Slot::new(),
+            held,
+        }
     }
 
     /// Acquires the lock, polls `body` under it, drops it, releases.
@@ -64,20 +52,20 @@ impl<'a> Way<'a> {
     ) -> Poll<Result<(), LockError>> {
         ready!(self.poll_acquiring(body, context));
         ready!(self.poll_holding(body, context));
-        let ended = ready!(self.poll_releasing(body, context));
-        self.step = Step::Ended(None);
-        self.under = None;
+        let ended = ready!(self.poll_releasing(context));
+        self.own = Slot::new();
         Poll::Ready(ended)
     }
 
     /// Drops the body before its end, as a part of what runs under the lease.
     pub(super) fn cut_off(&self, body: &mut dyn PollBody) {
-        let under = match self.step {
-            Step::Holding(_) => self.under.as_ref(),
-            _ => None,
-        };
-        let _entered = under.map(|under| under.span.span().enter());
+        let lease = matches!(self.step, Step::Holding(_)).then(|| self.lease());
+        let _entered = lease.map(|lease| lease.span().enter());
         body.stop();
+    }
+
+    fn lease(&self) -> &Lease {
+        self.held.unwrap_or(&self.own).lease()
     }
 
     // Each step is a function of its own, so that the frames below the body are small.
@@ -86,97 +74,69 @@ impl<'a> Way<'a> {
         let Step::Acquiring(acquiring) = &mut self.step else {
             return Poll::Ready(());
         };
-        let lease = match ready!(acquiring.as_mut().poll(context)) {
-            Ok(lease) => lease,
+        self.step = match ready!(acquiring.as_mut().poll(context)) {
+            Ok(lease) => {
+                let lease = self.held.unwrap_or(&self.own).fill(lease);
+                let _entered = lease.span().enter();
+                match Hold::begin(lease, true) {
+                    Ok(hold) => Step::Holding(hold),
+                    Err(error) => {
+                        body.stop();
+                        release(lease, Some(error))
+                    }
+                }
+            }
             Err(error) => {
-                self.step = Step::Ended(Some(error));
-                return Poll::Ready(());
-            }
-        };
-        let under = self.under.insert(Under {
-            span: lease.span(),
-            own: None,
-        });
-        let hold = {
-            let Under { span, own } = under;
-            let _entered = span.span().enter();
-            let lease = match self.held {
-                Some(slot) => slot.fill(lease),
-                None => own.insert(lease),
-            };
-            let hold = lease.begin_granted(span);
-            if hold.is_err() {
                 body.stop();
+                Step::Releasing {
+                    releasing: None,
+                    error: Some(error),
+                }
             }
-            hold
-        };
-        self.step = match hold {
-            Ok(hold) => Step::Holding(hold),
-            Err(error) => under.release(self.held, Some(error)),
         };
         Poll::Ready(())
     }
 
     fn poll_holding(&mut self, body: &mut dyn PollBody, context: &mut Context<'_>) -> Poll<()> {
-        let (Step::Holding(hold), Some(under)) = (&mut self.step, &self.under) else {
+        let Step::Holding(hold) = &mut self.step else {
             return Poll::Ready(());
         };
-        let ended = {
-            let _entered = under.span.span().enter();
-            let poll = &mut |context: &mut Context<'_>| body.poll(context);
-            let lease = under.lease(self.held);
-            let ended = ready!(lease.poll_hold(hold, &under.span, context, poll));
-            if ended.is_ok() && body.has_succeeded() {
-                lease.ended_well();
-            }
-            body.stop();
-            ended
-        };
+        let lease = self.held.unwrap_or(&self.own).lease();
+        let _entered = lease.span().enter();
+        let poll = &mut |context: &mut Context<'_>| body.poll(context);
+        let ended = ready!(hold.poll(lease, context, poll));
+        if ended.is_ok() && body.has_succeeded() {
+            lease.ended_well();
+        }
+        body.stop();
         // What watched the lease is dropped before the release is sent.
-        self.step = Step::Ended(None);
-        self.step = under.release(self.held, ended.err());
+        self.step = Step::Releasing {
+            releasing: None,
+            error: None,
+        };
+        self.step = release(lease, ended.err());
         Poll::Ready(())
     }
 
-    fn poll_releasing(
-        &mut self,
-        body: &mut dyn PollBody,
-        context: &mut Context<'_>,
-    ) -> Poll<Result<(), LockError>> {
-        let (releasing, error) = match &mut self.step {
-            Step::Releasing { releasing, error } => (releasing, error),
-            Step::Ended(error) => {
-                body.stop();
-                return Poll::Ready(Err(error.take().expect("polled to its end once")));
-            }
-            _ => unreachable!("the release is the last step"),
+    fn poll_releasing(&mut self, context: &mut Context<'_>) -> Poll<Result<(), LockError>> {
+        let Step::Releasing { releasing, error } = &mut self.step else {
+            unreachable!("the release is the last step")
         };
-        if let (Some(releasing), Some(under)) = (releasing, &self.under) {
-            let _entered = under.span.span().enter();
-            let released = ready!(releasing.as_mut().poll(context));
-            under.lease(self.held).released(released);
+        if let Some(releasing) = releasing {
+            let lease = self.held.unwrap_or(&self.own).lease();
+            let _entered = lease.span().enter();
+            lease.released(ready!(releasing.as_mut().poll(context)));
         }
-        Poll::Ready(error.take().map_or(Ok(()), Err))
+        let error = error.take();
+        Poll::Ready(error.map_or(Ok(()), Err))
     }
 }
 
-impl Under {
-    fn lease<'a>(&'a self, held: Option<&'a Slot>) -> &'a Lease {
-        match held {
-            Some(slot) => slot.lease(),
-            None => self.own.as_ref().expect("the lock was acquired"),
-        }
-    }
-
-    /// Begins the release, if there is anything left to release.
-    fn release(&self, held: Option<&Slot>, error: Option<LockError>) -> Step {
-        let core = {
-            let _entered = self.span.span().enter();
-            self.lease(held).take_for_release()
-        };
-        Step::Releasing {
-            releasing: core.map(|core| Box::pin(core.release()) as _),
-            error,
-        }
+/// Begins the release, if there is anything left to release. `error` is that of a lease that was lost.
+fn release(lease: &Lease, error: Option<LockError>) -> Step {
+    let core = lease.take_for_release();
+    Step::Releasing {
+        releasing: core.map(|core| Box::pin(core.release()) as _),
+        error,
     }
 }

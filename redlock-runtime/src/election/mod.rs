@@ -38,7 +38,6 @@
 //! # Ok(()) }
 //! ```
 
-mod flag;
 mod observe;
 mod run;
 mod term;
@@ -49,10 +48,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use redlock_core::Resource;
+use tokio::sync::watch;
 
+use crate::acquire::Wanted;
 use crate::parameters::LockOptions;
 use crate::site::Site;
-use flag::Flag;
 
 pub use crate::registry::Candidacy;
 pub use observe::{Leader, LeaderObserver, Sighting};
@@ -85,14 +85,12 @@ pub use term::Term;
 /// ```
 #[track_caller]
 pub fn election(resource: impl Into<Resource>) -> Election {
+    let site = Site::at(Location::caller());
     Election {
-        resource: resource.into(),
-        site: Site::at(Location::caller()),
-        pools: None,
-        options: LockOptions::NONE,
+        wanted: Wanted::new(resource.into(), site, false),
         max_term: None,
         value: None,
-        shared: Arc::default(),
+        resigned: Arc::default(),
     }
 }
 
@@ -103,19 +101,17 @@ pub fn election(resource: impl Into<Resource>) -> Election {
 #[derive(Clone)]
 #[must_use = "nobody stands before `run`"]
 pub struct Election {
-    resource: Resource,
-    site: &'static Site,
-    pools: Option<Vec<String>>,
-    options: LockOptions,
+    wanted: Wanted,
     max_term: Option<Duration>,
     value: Option<Arc<str>>,
-    shared: Arc<ElectionShared>,
+    /// True once one of the clones has resigned.
+    resigned: Arc<watch::Sender<bool>>,
 }
 
-/// What the clones of a candidate share.
-#[derive(Default)]
-struct ElectionShared {
-    resigned: Flag,
+/// Completes once the flag is true.
+async fn raised(flag: &watch::Sender<bool>) {
+    // An error would say that the sender is gone, and it is here.
+    let _ = flag.subscribe().wait_for(|it| *it).await;
 }
 
 impl Election {
@@ -128,7 +124,7 @@ impl Election {
     /// # drop(election);
     /// ```
     pub fn name(mut self, name: &'static str) -> Self {
-        self.site = self.site.named(name);
+        self.wanted.site = self.wanted.site.named(name);
         self
     }
 
@@ -144,7 +140,7 @@ impl Election {
     /// # drop(election);
     /// ```
     pub fn ttl(mut self, ttl: Duration) -> Self {
-        self.options = self.options.ttl(ttl);
+        self.wanted.options = self.wanted.options.ttl(ttl);
         self
     }
 
@@ -171,7 +167,9 @@ impl Election {
     /// # drop(election);
     /// ```
     pub fn value(mut self, value: impl Into<String>) -> Self {
-        self.value = Some(value.into().into());
+        let value = value.into();
+        self.wanted.show(&value);
+        self.value = Some(value.into());
         self
     }
 
@@ -182,7 +180,7 @@ impl Election {
     /// # drop(election);
     /// ```
     pub fn pools<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
-        self.pools = Some(names.into_iter().map(Into::into).collect());
+        self.wanted.pools = Some(names.into_iter().map(Into::into).collect());
         self
     }
 
@@ -200,7 +198,7 @@ impl Election {
     /// # drop(election);
     /// ```
     pub fn options(mut self, options: LockOptions) -> Self {
-        self.options = options.above(self.options);
+        self.wanted.options = options.above(self.wanted.options);
         self
     }
 
@@ -220,15 +218,15 @@ impl Election {
     /// # Ok(()) }
     /// ```
     pub fn resign(&self) {
-        self.shared.resigned.raise();
+        self.resigned.send_replace(true);
     }
 }
 
 impl fmt::Debug for Election {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Election")
-            .field("resource", &self.resource)
-            .field("site", &self.site)
+            .field("resource", &self.wanted.resource)
+            .field("site", &self.wanted.site)
             .finish_non_exhaustive()
     }
 }

@@ -12,9 +12,9 @@ use redlock_core::{NodeSet, Resource};
 use tokio::sync::watch;
 
 use super::Election;
-use crate::acquire::PoolNames;
+use crate::acquire::Wanted;
 use crate::error::{LockError, LockErrorKind};
-use crate::registry::{Registry, scope};
+use crate::registry::Registry;
 
 /// The pause after a look that no majority answered, or that found several holders.
 const UNDECIDED: Duration = Duration::from_secs(1);
@@ -122,24 +122,22 @@ impl Election {
     /// # Ok(()) }
     /// ```
     pub fn observe(&self) -> Result<LeaderObserver, LockError> {
-        let Some(registry) = scope::current() else {
-            return Err(self.refusal(LockErrorKind::NotInitialized, None));
+        let Wanted {
+            resource, options, ..
+        } = &self.wanted;
+        let (registry, nodes) = self.wanted.place()?;
+        let changes = registry.shared.client.watch_changes(&nodes, resource);
+        let refused = |it| {
+            self.wanted
+                .error(LockErrorKind::Invalid(it), Some(&registry))
         };
-        let refused = |kind| self.refusal(kind, Some(&registry.shared.limits));
-        let names = match &self.pools {
-            Some(names) => PoolNames::Owned(names.clone()),
-            None => PoolNames::Default,
-        };
-        let nodes = registry.node_set(&names).map_err(refused)?;
-        let client = &registry.shared.client;
-        let changes = client.watch_changes(&nodes, &self.resource);
-        let changes = changes.map_err(|invalid| refused(LockErrorKind::Invalid(invalid)))?;
-        let parameters = self.options.above(registry.shared.defaults).decided(false);
+        let changes = changes.map_err(refused)?;
+        let parameters = options.above(registry.shared.defaults).decided(false);
         let (sender, seen) = watch::channel(Seen::default());
         let clock = Arc::clone(&registry.shared.environment.clock);
         let spawner = Arc::clone(&registry.shared.environment.spawner);
         let looking = Looking {
-            resource: self.resource.clone(),
+            resource: resource.clone(),
             nodes,
             every: parameters.ttl / 2,
             changes,

@@ -7,15 +7,15 @@ use std::time::Duration;
 use redlock_core::env::Moment;
 use redlock_core::error::{Brief, Invalid};
 use redlock_core::request::MAX_NOTE_BYTES;
+use tokio::sync::watch;
 
-use super::Election;
-use super::term::Term;
+use super::term::{Term, TermShared};
+use super::{Election, raised};
+use crate::acquire::Wanted;
 use crate::error::{LockError, LockErrorKind};
 use crate::lease::{Lease, LeaseEnd, chain};
-use crate::lock::Lock;
 use crate::parameters::{LockOptions, OnLost, Renewal, SiteParameters, Wait};
-use crate::registry::elections::{Candidate, Standing};
-use crate::registry::limits::RegistryLimits;
+use crate::registry::elections::Standing;
 use crate::registry::{Registry, scope};
 use crate::telemetry::{Gauged, figure, gauged};
 
@@ -130,40 +130,9 @@ impl Election {
         Ok(())
     }
 
-    fn lock(&self) -> Lock {
-        let own = LockOptions::new()
-            .wait(Wait::Forever)
-            .max_hold(Renewal::Unlimited)
-            .fencing(true)
-            .on_lost(OnLost::Cancel);
-        let lock = Lock::new(self.resource.clone(), self.site);
-        let lock = lock.options(self.options).options(own);
-        let lock = match &self.value {
-            Some(value) => lock.note(value),
-            None => lock,
-        };
-        match &self.pools {
-            Some(pools) => lock.pools(pools.iter().map(String::as_str)),
-            None => lock,
-        }
-    }
-
-    /// The error of a call, in a registry with these limits if there is one.
-    pub(super) fn refusal(
-        &self,
-        kind: LockErrorKind,
-        limits: Option<&RegistryLimits>,
-    ) -> LockError {
-        let error = LockError::new(kind, self.resource.clone(), self.site);
-        match limits {
-            Some(limits) => error.of_call(limits.http, &limits.throttle),
-            None => error,
-        }
-    }
-
     /// What is wrong with the parameters, that the lock does not find.
     fn check(&self) -> Result<(), Invalid> {
-        let names = self.options.names();
+        let names = self.wanted.options.names();
         if let Some(own) = names.iter().find(|own| !TAKEN.contains(own)) {
             return Err(Invalid::new(format!(
                 "`{own}` is set for an election, which decides by itself what it is; leave `{own}` out",
@@ -182,7 +151,7 @@ impl Election {
                 value.len(),
             )));
         }
-        if chain::is_held(self.resource.clone()) {
+        if chain::is_held(self.wanted.resource.clone()) {
             return Err(Invalid::new(
                 "the election is below a holder of its own lock, and could not be lost; stand outside of \
                  that holder's body, or in a spawned task"
@@ -196,39 +165,46 @@ impl Election {
 /// One run of an election.
 struct Campaign<'a> {
     election: &'a Election,
+    /// The lock of the office.
+    wanted: Wanted,
     registry: Registry,
     standing: Standing,
+    parameters: SiteParameters,
     /// True if the last term ended on purpose: the others come first.
     stands_aside: bool,
-    /// The number of terms in a row that ended at once.
-    short_terms: u32,
+    /// How long this candidate stands aside.
+    pause: Duration,
 }
 
 impl<'a> Campaign<'a> {
     fn begin(election: &'a Election) -> Result<Self, LockError> {
+        let mut wanted = election.wanted.clone();
         let Some(registry) = scope::current() else {
-            return Err(election.refusal(LockErrorKind::NotInitialized, None));
+            return Err(wanted.error(LockErrorKind::NotInitialized, None));
         };
+        let checked = election.check();
+        checked.map_err(|it| wanted.error(LockErrorKind::Invalid(it), Some(&registry)))?;
         let shared = &registry.shared;
-        election.check().map_err(|invalid| {
-            election.refusal(LockErrorKind::Invalid(invalid), Some(&shared.limits))
-        })?;
+        let own = LockOptions::new()
+            .wait(Wait::Forever)
+            .max_hold(Renewal::Unlimited)
+            .fencing(true)
+            .on_lost(OnLost::Cancel);
+        wanted.options = own.above(wanted.options);
         // Zeros, so that a rate sees the first term.
-        let site = election.site.site_name();
+        let site = wanted.site.site_name();
         figure!(gauge LEADING { site: site } increment(0));
         figure!(counter TERMS { site: site } increment(0));
-        let standing = shared.elections.enter(Candidate::new(
-            election.resource.clone(),
-            election.site,
-            election.value.clone(),
-            Arc::clone(&shared.environment.clock),
-        ));
+        let (resource, value) = (wanted.resource.clone(), election.value.clone());
+        let standing = shared.elections.enter(resource, wanted.site, value);
         Ok(Self {
             election,
+            parameters: wanted.options.above(shared.defaults).decided(false),
+            wanted,
             registry,
             standing,
             stands_aside: false,
-            short_terms: 0,
+            pause: Duration::ZERO,
         })
     }
 
@@ -236,19 +212,22 @@ impl<'a> Campaign<'a> {
         self.registry.shared.environment.clock.now()
     }
 
-    /// A term ended on purpose, and was so long.
+    /// A term ended on purpose, and was so long. The pause behind it is twice as long for each further term in a row
+    /// that ended at once: a candidate whose body returns at once would ask the nodes all the time otherwise.
     fn term_ended_after(&mut self, length: Duration) {
         self.stands_aside = true;
-        self.short_terms = if length < shortest_pause(&self.parameters()) {
-            self.short_terms.saturating_add(1)
+        let shortest = self.shortest_pause();
+        self.pause = if length < shortest {
+            let longer = self.pause.saturating_mul(2).min(self.parameters.ttl);
+            longer.max(shortest)
         } else {
-            0
+            Duration::ZERO
         };
     }
 
-    fn parameters(&self) -> SiteParameters {
-        let defaults = self.registry.shared.defaults;
-        self.election.options.above(defaults).decided(false)
+    /// Two retry delays: a candidate of another process that has not heard of the release tries within one.
+    fn shortest_pause(&self) -> Duration {
+        self.parameters.retry_delay.saturating_mul(2)
     }
 
     /// Waits until this candidate is elected. `None` if it stands no longer.
@@ -259,8 +238,8 @@ impl<'a> Campaign<'a> {
             }
             let acquired = tokio::select! {
                 biased;
-                () = self.election.shared.resigned.raised() => return Ok(None),
-                acquired = self.election.lock().acquire() => acquired,
+                () = raised(&self.election.resigned) => return Ok(None),
+                acquired = self.wanted.acquire() => acquired,
             };
             let lease = match acquired {
                 Ok(lease) => lease,
@@ -281,48 +260,41 @@ impl<'a> Campaign<'a> {
             let Some(fencing_token) = lease.fencing_token() else {
                 return Err(lease.handle().lost_error(LeaseEnd::Released));
             };
-            let clock = &self.registry.shared.environment.clock;
             let max_term = self.election.max_term;
-            let until = max_term.map(|max_term| clock.now().saturating_add(max_term));
-            let term = Term::new(
-                lease.handle(),
+            let term = Term::new(TermShared {
+                lease: lease.handle(),
                 fencing_token,
-                Arc::clone(&self.election.shared),
-                Arc::clone(clock),
-                until,
-            );
+                candidate_resigned: Arc::clone(&self.election.resigned),
+                clock: Arc::clone(&self.registry.shared.environment.clock),
+                until: max_term.map(|max_term| self.now().saturating_add(max_term)),
+                resigned: watch::Sender::new(false),
+            });
             return Ok(Some((lease, term)));
         }
     }
 
-    /// Waits for the shortest pause, and twice as long for each further term in a row that ended at once: a
-    /// candidate whose body returns at once would ask the nodes all the time otherwise.
     async fn stand_aside(&self) {
         let shared = &*self.registry.shared;
-        let parameters = self.parameters();
-        let shortest = shortest_pause(&parameters);
-        let doublings = self.short_terms.saturating_sub(1);
-        let pause = shortest.saturating_mul(2_u32.saturating_pow(doublings));
-        let pause = pause.min(parameters.ttl).max(shortest);
+        let pause = self.pause.max(self.shortest_pause());
         let until = self.now().saturating_add(pause);
         tokio::select! {
             biased;
             () = shared.held.closed() => {}
-            () = self.election.shared.resigned.raised() => {}
+            () = raised(&self.election.resigned) => {}
             () = shared.environment.clock.sleep_until(until) => {}
         }
     }
 
     fn enter_office(&self, term: &Term) -> Office<'_> {
-        let election = self.election;
-        self.standing.candidate.begin_term(term.fencing_token());
+        self.standing.begin_term(self.now(), term.fencing_token());
+        let Wanted { site, resource, .. } = &self.wanted;
+        let site = site.site_name();
         log!(
             info,
-            site = election.site.site_name(), resource = %election.resource,
+            site, %resource,
             token = term.lease().token_id(), fencing_token = %term.fencing_token(),
             "elected: a term begins",
         );
-        let site = election.site.site_name();
         figure!(counter TERMS { site: site } increment(1));
         Office {
             campaign: self,
@@ -330,11 +302,6 @@ impl<'a> Campaign<'a> {
             term: term.clone(),
         }
     }
-}
-
-/// Two retry delays: a candidate of another process that has not heard of the release tries within one.
-fn shortest_pause(parameters: &SiteParameters) -> Duration {
-    parameters.retry_delay.saturating_mul(2)
 }
 
 /// A term that runs. Its drop tells the term's end, behind the body's and before the release.
@@ -346,13 +313,15 @@ struct Office<'a> {
 
 impl Drop for Office<'_> {
     fn drop(&mut self) {
-        let election = self.campaign.election;
-        let length = self.campaign.standing.candidate.end_term();
-        figure!(histogram TERM { site: election.site.site_name() } record(length));
+        let (campaign, term) = (self.campaign, &self.term);
+        let Wanted { site, resource, .. } = &campaign.wanted;
+        let site = site.site_name();
+        let length = campaign.standing.end_term(campaign.now());
+        figure!(histogram TERM { site: site } record(length));
         log!(
             info,
-            site = election.site.site_name(), resource = %election.resource,
-            token = self.term.lease().token_id(), fencing_token = %self.term.fencing_token(),
+            site, %resource,
+            token = term.lease().token_id(), fencing_token = %term.fencing_token(),
             in_office = length.as_secs_f64(),
             "a term has ended",
         );

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use redlock_core::env::{Clock, Moment};
+use tokio::sync::watch;
 
-use super::ElectionShared;
-use super::flag::Flag;
+use super::raised;
 use crate::lease::{FencingToken, LeaseHandle};
 
 /// A term of office: the body of [`Election::run`](super::Election::run) gets one each time that this
@@ -42,32 +42,19 @@ pub struct Term {
     shared: Arc<TermShared>,
 }
 
-struct TermShared {
-    lease: LeaseHandle,
-    fencing_token: FencingToken,
-    election: Arc<ElectionShared>,
-    clock: Arc<dyn Clock>,
+pub(super) struct TermShared {
+    pub(super) lease: LeaseHandle,
+    pub(super) fencing_token: FencingToken,
+    /// The candidate has resigned.
+    pub(super) candidate_resigned: Arc<watch::Sender<bool>>,
+    pub(super) clock: Arc<dyn Clock>,
     /// The end of `max_term`.
-    until: Option<Moment>,
-    resigned: Flag,
+    pub(super) until: Option<Moment>,
+    pub(super) resigned: watch::Sender<bool>,
 }
 
 impl Term {
-    pub(super) fn new(
-        lease: LeaseHandle,
-        fencing_token: FencingToken,
-        election: Arc<ElectionShared>,
-        clock: Arc<dyn Clock>,
-        until: Option<Moment>,
-    ) -> Self {
-        let shared = TermShared {
-            lease,
-            fencing_token,
-            election,
-            clock,
-            until,
-            resigned: Flag::default(),
-        };
+    pub(super) fn new(shared: TermShared) -> Self {
         Self {
             shared: Arc::new(shared),
         }
@@ -140,7 +127,7 @@ impl Term {
     /// The office is free when the body has returned. A body that goes on is cut off when the validity
     /// has passed that the lease has now.
     pub fn resign(&self) {
-        self.shared.resigned.raise();
+        self.shared.resigned.send_replace(true);
     }
 
     /// The lease of the office: for how much longer it is valid, when it is lost and why.
@@ -150,8 +137,8 @@ impl Term {
 
     fn is_ending(&self) -> bool {
         let shared = &*self.shared;
-        shared.resigned.is_raised()
-            || shared.election.resigned.is_raised()
+        *shared.resigned.borrow()
+            || *shared.candidate_resigned.borrow()
             || shared
                 .until
                 .is_some_and(|until| shared.clock.now() >= until)
@@ -169,8 +156,8 @@ impl Term {
         };
         tokio::select! {
             biased;
-            () = shared.resigned.raised() => {}
-            () = shared.election.resigned.raised() => {}
+            () = raised(&shared.resigned) => {}
+            () = raised(&shared.candidate_resigned) => {}
             () = too_long => {}
         }
     }

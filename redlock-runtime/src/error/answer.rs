@@ -38,25 +38,7 @@ impl LockError {
     /// # }
     /// ```
     pub fn public_message(&self) -> &'static str {
-        match self.kind() {
-            LockErrorKind::Contended(_) => {
-                "Another request is working on this right now. Try again later."
-            }
-            LockErrorKind::AlreadyRun(_) => {
-                "This was done already a short while ago. Try again later."
-            }
-            LockErrorKind::Unavailable(_)
-            | LockErrorKind::ShuttingDown
-            | LockErrorKind::Dropped => {
-                "The service cannot take this request right now. Try again later."
-            }
-            LockErrorKind::Lost(_) => {
-                "The request was stopped before it was done; part of it may have taken effect."
-            }
-            LockErrorKind::NotInitialized
-            | LockErrorKind::UnknownPool { .. }
-            | LockErrorKind::Invalid(_) => "The service is not set up for this request.",
-        }
+        self.answer().1
     }
 
     /// The status of an HTTP response: 423 if another caller holds the resource or a job ran already in
@@ -72,18 +54,7 @@ impl LockError {
     /// # }
     /// ```
     pub fn http_status(&self) -> u16 {
-        match self.kind() {
-            LockErrorKind::Contended(_) | LockErrorKind::AlreadyRun(_) => {
-                self.inner.http.contended_status
-            }
-            LockErrorKind::Unavailable(_)
-            | LockErrorKind::Lost(_)
-            | LockErrorKind::ShuttingDown
-            | LockErrorKind::Dropped => 503,
-            LockErrorKind::NotInitialized
-            | LockErrorKind::UnknownPool { .. }
-            | LockErrorKind::Invalid(_) => 500,
-        }
+        self.answer().0
     }
 
     /// The time after which a retry makes sense; `None` if a retry cannot help. If another caller holds the
@@ -102,19 +73,47 @@ impl LockError {
     /// # }
     /// ```
     pub fn retry_after(&self) -> Option<Duration> {
+        self.answer().2
+    }
+
+    /// The status, the sentence, and the time after which a retry makes sense.
+    fn answer(&self) -> (u16, &'static str, Option<Duration>) {
+        let context = self.inner.context.as_ref();
+        let contended_status = context
+            .map(|it| it.http)
+            .unwrap_or_default()
+            .contended_status;
         match self.kind() {
-            LockErrorKind::Contended(contended) => match contended.holding.remaining() {
-                Remaining::Expires(left) => Some(left),
-                _ => Some(SOON),
-            },
-            LockErrorKind::AlreadyRun(run) => Some(run.next_in),
+            LockErrorKind::Contended(contended) => (
+                contended_status,
+                "Another request is working on this right now. Try again later.",
+                match contended.holding.remaining() {
+                    Remaining::Expires(left) => Some(left),
+                    _ => Some(SOON),
+                },
+            ),
+            LockErrorKind::AlreadyRun(run) => (
+                contended_status,
+                "This was done already a short while ago. Try again later.",
+                Some(run.next_in),
+            ),
             LockErrorKind::Unavailable(_)
-            | LockErrorKind::Lost(_)
             | LockErrorKind::ShuttingDown
-            | LockErrorKind::Dropped => Some(SOON),
+            | LockErrorKind::Dropped => (
+                503,
+                "The service cannot take this request right now. Try again later.",
+                Some(SOON),
+            ),
+            LockErrorKind::Lost(_) => (
+                503,
+                "The request was stopped before it was done; part of it may have taken effect.",
+                Some(SOON),
+            ),
             LockErrorKind::NotInitialized
             | LockErrorKind::UnknownPool { .. }
-            | LockErrorKind::Invalid(_) => None,
+            | LockErrorKind::Invalid(_) => {
+                (500, "The service is not set up for this request.", None)
+            }
         }
     }
 }

@@ -1,25 +1,41 @@
-//! What a registry adds to the error of a call.
+//! What a registry shares with its leases, and adds to the errors of its calls.
 
-use std::sync::Arc;
+use std::fmt;
+use std::time::Duration;
 
+use redlock_core::Resource;
 use redlock_core::env::Throttle;
+use redlock_core::error::Brief;
 
-use super::{HttpSettings, LockError};
+use super::HttpSettings;
+use crate::site::Site;
 
-impl LockError {
-    /// The same error, of a call in a registry with the settings `http`, whose log lines are held back by
-    /// `throttle`.
-    pub(crate) fn of_call(mut self, http: HttpSettings, throttle: &Arc<Throttle>) -> Self {
-        // Nobody else has it yet: it was just made.
-        if let Some(inner) = Arc::get_mut(&mut self.inner) {
-            inner.http = http;
-            inner.throttle = Some(Arc::clone(throttle));
+/// What a registry shares with its leases and with the errors of its calls.
+pub(crate) struct RegistryContext {
+    /// The registry's number: it tells a call below a holder from a call in another registry.
+    pub(crate) registry: u64,
+    pub(crate) max_ttl: Duration,
+    /// How errors of the registry look over HTTP.
+    pub(crate) http: HttpSettings,
+    /// For the log lines about its calls and leases.
+    pub(crate) throttle: Throttle,
+}
+
+/// A holder in the process of a refused call, as the error names it.
+pub(crate) struct HolderHere {
+    pub(crate) site: &'static Site,
+    /// The names that it has, if they are not those that the refused call wanted.
+    pub(crate) others: Option<Resource>,
+    /// For how long it has the lock by now.
+    pub(crate) held: Duration,
+}
+
+impl fmt::Display for HolderHere {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "; the holder is {} in this process, ", self.site)?;
+        if let Some(others) = &self.others {
+            write!(f, "which has `{others}`, ")?;
         }
-        self
-    }
-
-    /// The throttle of the registry that the call found.
-    pub(crate) fn throttle(&self) -> Option<&Throttle> {
-        self.inner.throttle.as_deref()
+        write!(f, "for {} now", Brief(self.held))
     }
 }

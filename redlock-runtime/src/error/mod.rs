@@ -4,11 +4,11 @@
 mod answer;
 mod context;
 mod from_core;
-mod holder;
 mod start;
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use redlock_core::Resource;
 use redlock_core::env::Throttle;
@@ -20,7 +20,7 @@ pub use redlock_core::error::{
 pub use redlock_core::node::{Holding, NodeError, NodeErrorKind, Remaining};
 
 pub(crate) use answer::HttpSettings;
-pub(crate) use holder::HolderHere;
+pub(crate) use context::{HolderHere, RegistryContext};
 pub use start::{ConfigError, InitError, NotReady};
 
 use crate::site::Site;
@@ -48,10 +48,8 @@ struct Inner {
     /// What was to be locked.
     resource: Resource,
     site: &'static Site,
-    /// Of the registry that the call found, or the defaults if there was no registry.
-    http: HttpSettings,
-    /// Of the same registry.
-    throttle: Option<Arc<Throttle>>,
+    /// `None` if the call found no registry.
+    context: Option<Arc<RegistryContext>>,
     /// The holder, if the call was refused because of a holder in this process.
     holder: Option<HolderHere>,
 }
@@ -99,17 +97,46 @@ pub enum LockErrorKind {
 }
 
 impl LockError {
-    pub(crate) fn new(kind: LockErrorKind, resource: Resource, site: &'static Site) -> Self {
+    /// The error of a call at `site`, in the registry with this context if there is one.
+    pub(crate) fn new(
+        kind: LockErrorKind,
+        resource: &Resource,
+        site: &'static Site,
+        context: Option<&Arc<RegistryContext>>,
+    ) -> Self {
+        let inner = Inner {
+            kind,
+            resource: resource.clone(),
+            site,
+            context: context.cloned(),
+            holder: None,
+        };
         Self {
-            inner: Arc::new(Inner {
-                kind,
-                resource,
-                site,
-                http: HttpSettings::default(),
-                throttle: None,
-                holder: None,
-            }),
+            inner: Arc::new(inner),
         }
+    }
+
+    /// The same error with the holder, if it is in this process.
+    pub(crate) fn held_here(mut self, holder: Option<HolderHere>) -> Self {
+        // Nobody else has it yet: it was just made.
+        if let Some(inner) = Arc::get_mut(&mut self.inner) {
+            inner.holder = holder;
+        }
+        self
+    }
+
+    /// The number of attempts and the time spent on them, if the lock was tried for.
+    pub(crate) fn effort(&self) -> Option<(u32, Duration)> {
+        match self.kind() {
+            LockErrorKind::Contended(it) => Some((it.attempts, it.waited)),
+            LockErrorKind::Unavailable(it) => Some((it.attempts, it.waited)),
+            _ => None,
+        }
+    }
+
+    /// The throttle of the registry that the call found.
+    pub(crate) fn throttle(&self) -> Option<&Throttle> {
+        self.inner.context.as_ref().map(|it| &it.throttle)
     }
 
     /// What happened, with the details.

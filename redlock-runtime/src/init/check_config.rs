@@ -7,7 +7,7 @@ use redlock_core::error::Brief;
 use redlock_core::request::{MAX_TTL, MIN_TTL};
 
 use crate::config::{Config, PoolAddress, no_pools};
-use crate::registry::limits::check_ttl;
+use crate::registry::check_ttl;
 use crate::registry::shutdown::CONFIRMING;
 use crate::text::{Name, did_you_mean};
 

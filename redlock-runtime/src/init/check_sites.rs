@@ -6,7 +6,7 @@ use redlock_core::error::Invalid;
 
 use crate::config::{Config, SiteConfig};
 use crate::parameters::LockOptions;
-use crate::registry::limits::check_ttl;
+use crate::registry::check_ttl;
 use crate::site::{Site, sites};
 use crate::text::Name;
 

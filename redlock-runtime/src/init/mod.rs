@@ -90,7 +90,7 @@ pub async fn init(config: Config) -> Result<Redlock, InitError> {
     // A `Redlock` is made only for the registry that became the global one: its drop logs a shutdown.
     scope::set_global(registry.clone()).map_err(|_| InitError::one(RUNNING))?;
     // The program may await `shutdown_signal()` after this, so the line is conditional and no warning.
-    let mut pools = registry.shared.pools.values();
+    let mut pools = registry.shared.pools.by_name.values();
     if !releases && pools.any(|pool| pool.memory.is_none()) {
         log!(
             info,
@@ -249,7 +249,7 @@ impl Registry {
     /// Refuses the start if the default pools that do not deny the login are no majority: no lock could ever
     /// be acquired. If only a minority denies it, the log has a warning.
     fn check_logins(&self) -> Result<(), InitError> {
-        let nodes = &self.shared.default_set;
+        let nodes = &self.shared.pools.default_set;
         let denied: Vec<_> = nodes
             .iter()
             .filter_map(|node| match node.status() {

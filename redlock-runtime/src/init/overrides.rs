@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::config::{Config, SiteConfig};
-use crate::registry::overrides::Overriding;
+use crate::registry::pools::Overriding;
 use crate::site::{Site, sites};
 use crate::text::{Name, did_you_mean, nearest, spelled};
 
@@ -60,12 +60,12 @@ pub(super) fn resolve(config: &Config, problems: &mut Vec<String>) -> Vec<Overri
 
 impl Overridden {
     /// What the configuration says, for the registry.
-    pub(super) fn overriding(&self) -> Overriding {
-        Overriding {
-            site: self.site,
+    pub(super) fn overriding(&self) -> (&'static Site, Overriding) {
+        let over = Overriding {
             options: self.config.options,
             pools: self.config.pools.clone(),
-        }
+        };
+        (self.site, over)
     }
 }
 

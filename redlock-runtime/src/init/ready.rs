@@ -69,7 +69,7 @@ fn after(timeout: Duration, registry: &Registry) -> String {
         Brief(timeout),
         votes.needed,
     );
-    for node in registry.shared.default_set.iter() {
+    for node in registry.shared.pools.default_set.iter() {
         if let NodeStatus::Abstaining(reason) = node.status() {
             let _ = write!(text, "; {}: {reason}", node.name());
         }

@@ -9,9 +9,9 @@ use redlock_core::request::{Kind, Note};
 use redlock_core::{NodeSet, Resource};
 
 use super::FencingToken;
-use crate::error::{LockError, LockErrorKind};
+use crate::error::{LockError, LockErrorKind, RegistryContext};
 use crate::parameters::Mode;
-use crate::registry::limits::{RegistryLimits, check_ttl};
+use crate::registry::check_ttl;
 use crate::site::Site;
 
 /// An observer of a lease. It can be cloned and kept, and it holds nothing: after the end of the
@@ -33,7 +33,7 @@ use crate::site::Site;
 #[derive(Clone)]
 pub struct LeaseHandle {
     pub(super) core: redlock_core::LeaseHandle,
-    pub(super) limits: Arc<RegistryLimits>,
+    pub(super) context: Arc<RegistryContext>,
     pub(super) site: &'static Site,
 }
 
@@ -207,13 +207,10 @@ impl LeaseHandle {
     /// # Cancellation
     /// Dropping the future leaves the old deadline standing.
     pub async fn extend(&self, ttl: Duration) -> Result<(), LockError> {
-        let resource = self.resource().clone();
-        let checked = check_ttl(ttl, self.limits.max_ttl);
+        let checked = check_ttl(ttl, self.context.max_ttl);
         checked.map_err(|invalid| self.error(LockErrorKind::Invalid(invalid)))?;
-        self.core
-            .extend(ttl)
-            .await
-            .map_err(|error| self.of_call(LockError::of_extend(error, resource, self.site)))
+        let extended = self.core.extend(ttl).await;
+        extended.map_err(|error| self.error(LockErrorKind::of_extend(error)))
     }
 
     /// Waits until the lease is over, and returns the reason.
@@ -267,7 +264,7 @@ impl LeaseHandle {
     }
 
     pub(crate) fn registry(&self) -> u64 {
-        self.limits.registry
+        self.context.registry
     }
 
     pub(crate) fn is_over(&self) -> bool {
@@ -284,13 +281,7 @@ impl LeaseHandle {
     }
 
     fn error(&self, kind: LockErrorKind) -> LockError {
-        let resource = self.resource().clone();
-        self.of_call(LockError::new(kind, resource, self.site))
-    }
-
-    fn of_call(&self, error: LockError) -> LockError {
-        let limits = &self.limits;
-        error.of_call(limits.http, &limits.throttle)
+        LockError::new(kind, self.resource(), self.site, Some(&self.context))
     }
 }
 

@@ -5,11 +5,11 @@ mod handle;
 mod hold;
 
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::ops::Deref;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use parking_lot::Mutex;
 use tracing::Instrument as _;
@@ -23,11 +23,10 @@ pub use redlock_core::lease::FencingToken;
 pub use handle::LeaseHandle;
 pub(crate) use hold::Hold;
 
-use crate::error::LockError;
+use crate::error::{LockError, RegistryContext};
 use crate::parameters::Counts;
 use crate::registry::held::HeldPlace;
-use crate::registry::limits::RegistryLimits;
-use crate::registry::record::Record;
+use crate::registry::journal::JournalLine;
 use crate::site::Site;
 use crate::telemetry::{Holding, figure, name_of};
 
@@ -48,100 +47,75 @@ use crate::telemetry::{Holding, figure, name_of};
 /// ```
 #[must_use = "a lease that is dropped is released at once"]
 pub struct Lease {
-    // In this order: the core lease sends its release before the place in the table is given up,
-    // so that a shutdown that finds the table empty finds the releases on their way.
-    core: CoreLease,
-    place: HeldPlace,
+    /// Until the release is sent.
+    core: Mutex<Option<redlock_core::Lease>>,
+    handle: LeaseHandle,
     on_lost: OnLost,
-}
-
-/// The core lease, and what became of the run under it.
-struct CoreLease {
-    /// Until it has ended.
-    core: Mutex<Option<(redlock_core::Lease, Holding)>>,
     /// The runs that the nodes remember, if the lock has a period.
     counts: Option<Counts>,
-    /// What runs under the lease has begun: its body, or at once if it has none.
-    has_begun: AtomicBool,
-    /// A body has begun and not returned.
-    is_in_body: AtomicBool,
-    /// The run under the lease has ended well.
-    has_ended_well: AtomicBool,
-    record: Record,
-    handle: LeaseHandle,
+    /// A [`Stage`].
+    stage: AtomicU8,
+    holding: Holding,
+    line: Option<Box<dyn JournalLine>>,
+    place: HeldPlace,
 }
 
-impl CoreLease {
-    /// Takes the core lease, if it is not released yet.
-    fn take_for_release(&self) -> Option<redlock_core::Lease> {
-        let (mut core, holding) = self.core.lock().take()?;
-        let is_cut_off = self.is_in_body.load(Ordering::Relaxed);
-        holding.ended(&core);
-        self.record.ends(|| core.over(), is_cut_off);
-        if self.is_remembered(&core) {
-            core.remember_run();
-        }
-        Some(core)
-    }
-
-    /// Whether the nodes are to remember the run that ends.
-    fn is_remembered(&self, core: &redlock_core::Lease) -> bool {
-        match self.counts {
-            None => false,
-            // Without the lock, another process may have run meanwhile.
-            Some(Counts::Success) => {
-                self.has_ended_well.load(Ordering::Relaxed) && core.over().is_none()
-            }
-            Some(Counts::Every) => self.has_begun.load(Ordering::Relaxed),
-        }
-    }
-}
-
-impl Drop for CoreLease {
-    fn drop(&mut self) {
-        drop(self.take_for_release());
-    }
+/// What became of the run under the lease.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Stage {
+    /// The body has not been polled.
+    NotBegun,
+    /// The lease has no body: its run began at once.
+    Bare,
+    InBody,
+    Returned,
+    EndedWell,
 }
 
 impl Lease {
     pub(crate) fn new(
         core: redlock_core::Lease,
         place: HeldPlace,
-        limits: Arc<RegistryLimits>,
+        context: Arc<RegistryContext>,
         site: &'static Site,
         (on_lost, counts): (OnLost, Option<Counts>),
         holding: Holding,
+        line: Option<Box<dyn JournalLine>>,
     ) -> Self {
         let handle = LeaseHandle {
             core: core.handle(),
-            limits,
+            context,
             site,
         };
+        let stage = if place.is_for_body() {
+            Stage::NotBegun
+        } else {
+            Stage::Bare
+        };
         Self {
-            core: CoreLease {
-                core: Mutex::new(Some((core, holding))),
-                counts,
-                has_begun: AtomicBool::new(!place.is_for_body()),
-                is_in_body: AtomicBool::new(false),
-                has_ended_well: AtomicBool::new(false),
-                record: Record::default(),
-                handle,
-            },
-            place,
+            core: Mutex::new(Some(core)),
+            handle,
             on_lost,
+            counts,
+            stage: AtomicU8::new(stage as u8),
+            holding,
+            line,
+            place,
         }
     }
 
-    /// Records how the lease ends.
-    pub(crate) fn recorded(mut self, record: Record) -> Self {
-        record.held(&self.core.handle.core);
-        self.core.record = record;
-        self
+    fn enter(&self, stage: Stage) {
+        self.stage.store(stage as u8, Ordering::Relaxed);
     }
 
     /// The run under the lease has ended well. Call it before the release.
     pub(crate) fn ended_well(&self) {
-        self.core.has_ended_well.store(true, Ordering::Relaxed);
+        self.enter(Stage::EndedWell);
+    }
+
+    /// The span in which a body runs.
+    pub(crate) fn span(&self) -> &tracing::Span {
+        self.holding.span()
     }
 
     /// A handle to keep or pass on.
@@ -158,7 +132,7 @@ impl Lease {
     /// # Ok(()) }
     /// ```
     pub fn handle(&self) -> LeaseHandle {
-        self.core.handle.clone()
+        self.handle.clone()
     }
 
     /// Releases the lock, unless another call still shares it. Waits until a majority of the nodes
@@ -196,19 +170,31 @@ impl Lease {
     /// What is left to release, if anything; [`released`](Self::released) is to be told how the release
     /// went.
     pub(crate) fn take_for_release(&self) -> Option<redlock_core::Lease> {
-        self.core.take_for_release()
+        let mut core = self.core.lock().take()?;
+        let stage = self.stage.load(Ordering::Relaxed);
+        self.holding.ended(&core);
+        if let Some(line) = &self.line {
+            line.ends(core.over(), stage == Stage::InBody as u8);
+        }
+        let is_remembered = match self.counts {
+            None => false,
+            // Without the lock, another process may have run meanwhile.
+            Some(Counts::Success) => stage == Stage::EndedWell as u8 && core.over().is_none(),
+            Some(Counts::Every) => stage != Stage::NotBegun as u8,
+        };
+        if is_remembered {
+            core.remember_run();
+        }
+        Some(core)
     }
 
     pub(crate) fn released(&self, released: Released) {
         if released == Released::Unconfirmed {
-            let (site, kind) = (
-                self.site().site_name(),
-                self.core.handle.core.kind().label(),
-            );
+            let (site, kind) = (self.site().site_name(), self.kind().label());
             figure!(counter UNCONFIRMED { site: site, kind: kind } increment(1));
             log_throttled!(
-                &*self.limits.throttle,
-                self.site().site_name(),
+                &self.context.throttle,
+                site,
                 WARN,
                 "release not confirmed by a majority; the nodes drop the keys at the ttl",
                 site = name_of(self.site()),
@@ -285,11 +271,21 @@ impl Lease {
         F: FnOnce(LeaseHandle) -> B,
         B: Future,
     {
-        let span = self.span();
+        let span = self.span().clone();
         let work = async {
             let outcome = {
-                let body = pin!(body(self.handle()));
-                self.hold(body, &span).await
+                let mut body = pin!(body(self.handle()));
+                let mut output = None;
+                let held = async {
+                    let mut hold = Hold::begin(&self, false)?;
+                    poll_fn(|context| {
+                        hold.poll(&self, context, &mut |context| {
+                            body.as_mut().poll(context).map(|it| output = Some(it))
+                        })
+                    })
+                    .await
+                };
+                held.await.map(|()| output.expect("the body has returned"))
             };
             if outcome.as_ref().is_ok_and(is_success) {
                 self.ended_well();
@@ -298,7 +294,15 @@ impl Lease {
             outcome
         };
         // If the future is dropped half-way, the body is dropped inside of the span too.
-        work.instrument(span.span().clone()).await
+        work.instrument(span).await
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        // The release is sent before the place in the table is given up, so that a shutdown that finds the table empty
+        // finds the releases on their way.
+        drop(self.take_for_release());
     }
 }
 
@@ -306,12 +310,12 @@ impl Deref for Lease {
     type Target = LeaseHandle;
 
     fn deref(&self) -> &LeaseHandle {
-        &self.core.handle
+        &self.handle
     }
 }
 
 impl fmt::Debug for Lease {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Lease").field(&self.core.handle).finish()
+        f.debug_tuple("Lease").field(&self.handle).finish()
     }
 }

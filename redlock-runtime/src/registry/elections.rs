@@ -1,12 +1,11 @@
 //! The elections in which this process stands.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use redlock_core::Resource;
-use redlock_core::env::{Clock, Moment};
+use redlock_core::env::Moment;
 use redlock_core::lease::FencingToken;
 
 use crate::site::Site;
@@ -38,24 +37,15 @@ pub struct Candidacy {
     pub fencing_token: Option<FencingToken>,
 }
 
-/// The candidates of one registry.
+/// The candidates of one registry, in the order in which they entered.
 #[derive(Default)]
-pub(crate) struct Elections {
-    state: Mutex<ElectionsState>,
-}
-
-#[derive(Default)]
-struct ElectionsState {
-    next_id: u64,
-    candidates: BTreeMap<u64, Arc<Candidate>>,
-}
+pub(crate) struct Elections(Mutex<Vec<Arc<Candidate>>>);
 
 /// What is known of one candidate.
-pub(crate) struct Candidate {
+struct Candidate {
     resource: Resource,
     site: &'static Site,
     value: Option<Arc<str>>,
-    clock: Arc<dyn Clock>,
     /// When the present term began, and its token.
     term: Mutex<Option<(Moment, FencingToken)>>,
 }
@@ -63,75 +53,61 @@ pub(crate) struct Candidate {
 /// A candidate's place in the table. Its drop takes the candidate out.
 pub(crate) struct Standing {
     elections: Arc<Elections>,
-    id: u64,
-    pub(crate) candidate: Arc<Candidate>,
+    candidate: Arc<Candidate>,
 }
 
 impl Elections {
-    pub(crate) fn enter(self: &Arc<Self>, candidate: Candidate) -> Standing {
-        let candidate = Arc::new(candidate);
-        let mut state = self.state.lock();
-        let id = state.next_id;
-        state.next_id += 1;
-        state.candidates.insert(id, Arc::clone(&candidate));
+    pub(crate) fn enter(
+        self: &Arc<Self>,
+        resource: Resource,
+        site: &'static Site,
+        value: Option<Arc<str>>,
+    ) -> Standing {
+        let candidate = Arc::new(Candidate {
+            resource,
+            site,
+            value,
+            term: Mutex::default(),
+        });
+        self.0.lock().push(Arc::clone(&candidate));
         Standing {
             elections: Arc::clone(self),
-            id,
             candidate,
         }
     }
 
-    pub(crate) fn list(&self) -> Vec<Candidacy> {
-        let candidates: Vec<_> = self.state.lock().candidates.values().cloned().collect();
-        let candidates = candidates.iter();
-        candidates.map(|candidate| candidate.describe()).collect()
+    pub(crate) fn list(&self, now: Moment) -> Vec<Candidacy> {
+        let candidates = self.0.lock();
+        let candidacy = |candidate: &Arc<Candidate>| {
+            let term = *candidate.term.lock();
+            Candidacy {
+                resource: candidate.resource.clone(),
+                site: candidate.site,
+                value: candidate.value.as_deref().map(str::to_owned),
+                leading_for: term.map(|(began, _)| now.saturating_since(began)),
+                fencing_token: term.map(|(_, token)| token),
+            }
+        };
+        candidates.iter().map(candidacy).collect()
+    }
+}
+
+impl Standing {
+    /// A term begins.
+    pub(crate) fn begin_term(&self, now: Moment, fencing_token: FencingToken) {
+        *self.candidate.term.lock() = Some((now, fencing_token));
+    }
+
+    /// The present term ends. Returns how long it was.
+    pub(crate) fn end_term(&self, now: Moment) -> Duration {
+        let term = self.candidate.term.lock().take();
+        term.map_or(Duration::ZERO, |(began, _)| now.saturating_since(began))
     }
 }
 
 impl Drop for Standing {
     fn drop(&mut self) {
-        self.elections.state.lock().candidates.remove(&self.id);
-    }
-}
-
-impl Candidate {
-    pub(crate) fn new(
-        resource: Resource,
-        site: &'static Site,
-        value: Option<Arc<str>>,
-        clock: Arc<dyn Clock>,
-    ) -> Self {
-        Self {
-            resource,
-            site,
-            value,
-            clock,
-            term: Mutex::default(),
-        }
-    }
-
-    /// A term begins.
-    pub(crate) fn begin_term(&self, fencing_token: FencingToken) {
-        let now = self.clock.now();
-        *self.term.lock() = Some((now, fencing_token));
-    }
-
-    /// The present term ends. Returns how long it was.
-    pub(crate) fn end_term(&self) -> Duration {
-        let now = self.clock.now();
-        let term = self.term.lock().take();
-        term.map_or(Duration::ZERO, |(began, _)| now.saturating_since(began))
-    }
-
-    fn describe(&self) -> Candidacy {
-        let now = self.clock.now();
-        let term = *self.term.lock();
-        Candidacy {
-            resource: self.resource.clone(),
-            site: self.site,
-            value: self.value.as_deref().map(str::to_owned),
-            leading_for: term.map(|(began, _)| now.saturating_since(began)),
-            fencing_token: term.map(|(_, token)| token),
-        }
+        let mut candidates = self.elections.0.lock();
+        candidates.retain(|it| !Arc::ptr_eq(it, &self.candidate));
     }
 }

@@ -25,9 +25,9 @@ impl Registry {
     /// # Ok(()) }
     /// ```
     pub fn health(&self) -> Vec<PoolHealth> {
-        let defaults = names_of(&self.shared.default_set);
+        let defaults = names_of(&self.shared.pools.default_set);
         let not_resting = self.shared.held.not_resting();
-        let pools = self.shared.pools.iter();
+        let pools = self.shared.pools.by_name.iter();
         pools
             .map(|(pool, it)| PoolHealth {
                 pool: pool.clone(),
@@ -63,7 +63,7 @@ impl Registry {
     /// # Ok(()) }
     /// ```
     pub fn votes(&self) -> VotingPools {
-        let nodes = &self.shared.default_set;
+        let nodes = &self.shared.pools.default_set;
         let is_voting = |status| matches!(status, NodeStatus::Voting);
         VotingPools {
             voting: nodes.iter().filter(|node| is_voting(node.status())).count(),

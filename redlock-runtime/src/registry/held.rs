@@ -32,9 +32,10 @@ struct HeldState {
     /// The number of acquisitions that may have something on the nodes and are no entry yet.
     under_way: usize,
     /// The entries that left since the gate closed, as they were then: the shutdown reports them.
-    departed: Vec<Departed>,
+    departed: Vec<HeldLease>,
 }
 
+/// A held lease.
 #[derive(Clone)]
 pub(crate) struct HeldEntry {
     pub(crate) site: &'static Site,
@@ -43,20 +44,6 @@ pub(crate) struct HeldEntry {
     pub(crate) has_body: bool,
     /// True if the shutdown is about to release the lease: no body may begin under it.
     is_revoked: bool,
-}
-
-/// The caller that a lock is for.
-#[derive(Clone, Copy)]
-pub(crate) struct Holder {
-    pub(crate) site: &'static Site,
-    /// True if a body runs as soon as the lock is acquired.
-    pub(crate) has_body: bool,
-}
-
-/// A lease that left the table.
-pub(crate) struct Departed {
-    pub(crate) lease: HeldLease,
-    pub(crate) had_body: bool,
 }
 
 /// A place in the table. Dropping it takes the lease out.
@@ -83,7 +70,8 @@ impl HeldTable {
     /// lease in the table: the call belongs to work that the shutdown waits for.
     pub(crate) fn enter(
         self: &Arc<Self>,
-        Holder { site, has_body }: Holder,
+        site: &'static Site,
+        has_body: bool,
         lease: LeaseHandle,
         is_below: bool,
     ) -> Option<HeldPlace> {
@@ -201,13 +189,17 @@ impl HeldTable {
     /// The holder of a valid lease on one of the names and nodes, if there is one.
     pub(crate) fn holder_of(&self, resource: &Resource, nodes: &NodeSet) -> Option<HolderHere> {
         let state = self.state.lock();
-        let mut same = state.entries.values().filter(|entry| {
-            is_same_lock(&entry.lease, resource, nodes) && entry.lease.over().is_none()
+        let is_wanted = |name: &[u8]| resource.names().any(|other| other == name);
+        let is_asked = |node| seat_of(nodes, node).is_some();
+        let mut same = state.entries.values().filter(|HeldEntry { lease, .. }| {
+            lease.resource().names().any(is_wanted)
+                && lease.nodes().iter().any(is_asked)
+                && lease.over().is_none()
         });
-        same.next().map(|entry| HolderHere {
-            site: entry.site,
-            others: others(&entry.lease, resource),
-            held: entry.lease.held_for(),
+        same.next().map(|HeldEntry { site, lease, .. }| HolderHere {
+            site,
+            others: (lease.resource() != resource).then(|| lease.resource().clone()),
+            held: lease.held_for(),
         })
     }
 
@@ -223,22 +215,9 @@ impl HeldTable {
     }
 
     /// The entries that left since the gate closed, or since the last call of this method.
-    pub(crate) fn take_departed(&self) -> Vec<Departed> {
+    pub(crate) fn take_departed(&self) -> Vec<HeldLease> {
         std::mem::take(&mut self.state.lock().departed)
     }
-}
-
-/// True if the lease excludes a lock of `resource` on `nodes`: they share a name and a node.
-pub(super) fn is_same_lock(lease: &LeaseHandle, resource: &Resource, nodes: &NodeSet) -> bool {
-    let is_wanted = |name: &[u8]| resource.names().any(|other| other == name);
-    let is_asked = |node| seat_of(nodes, node).is_some();
-    lease.resource().names().any(is_wanted) && lease.nodes().iter().any(is_asked)
-}
-
-/// The names of the lease, unless they are those of `resource`.
-pub(super) fn others(lease: &LeaseHandle, resource: &Resource) -> Option<Resource> {
-    let held = lease.resource();
-    (held != resource).then(|| held.clone())
 }
 
 impl HeldEntry {
@@ -294,11 +273,7 @@ impl Drop for HeldPlace {
             let mut state = self.table.state.lock();
             let entry = state.entries.remove(&self.id);
             if let Some(entry) = entry.as_ref().filter(|_| state.is_closed) {
-                let departed = Departed {
-                    lease: entry.describe(),
-                    had_body: entry.has_body,
-                };
-                state.departed.push(departed);
+                state.departed.push(entry.describe());
             }
             // Dropped outside of the mutex: the last handle of a claim sends its release.
             entry
@@ -339,22 +314,19 @@ mod tests {
             runtime.block_on(acquiring).unwrap()
         };
         let (lease, other) = (lock("r"), lock("s"));
-        let holder = Holder {
-            site: crate::site::Site::at(std::panic::Location::caller()),
-            has_body: false,
-        };
+        let site = Site::at(std::panic::Location::caller());
         let table = Arc::new(HeldTable::default());
-        let before = table.enter(holder, lease.handle(), false).unwrap();
+        let before = table.enter(site, false, lease.handle(), false).unwrap();
         let under_way = table.begin(false).unwrap();
         assert_eq!(table.under_way(), 1);
         drop(under_way);
         assert_eq!(table.under_way(), 0);
         table.close();
         assert!(table.begin(false).is_none());
-        assert!(table.enter(holder, lease.handle(), false).is_none());
+        assert!(table.enter(site, false, lease.handle(), false).is_none());
         // Below a lease that is held, it is part of what the shutdown waits for.
-        let below = table.enter(holder, other.handle(), true).unwrap();
-        let joined = table.enter(holder, other.handle(), true).unwrap();
+        let below = table.enter(site, false, other.handle(), true).unwrap();
+        let joined = table.enter(site, false, other.handle(), true).unwrap();
         assert_eq!(table.entries().len(), 3);
 
         // A lease that is about to be released runs no body any longer. A lease that runs a body is

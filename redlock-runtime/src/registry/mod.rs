@@ -6,10 +6,8 @@ pub(crate) mod health;
 pub(crate) mod held;
 mod held_lease;
 pub(crate) mod io;
-pub(crate) mod limits;
-pub(crate) mod overrides;
+pub(crate) mod journal;
 pub(crate) mod pools;
-pub(crate) mod record;
 pub(crate) mod scope;
 pub(crate) mod shutdown;
 pub(crate) mod shutdown_report;
@@ -22,9 +20,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use redlock_core::env::Throttle;
-use redlock_core::{Client, Environment, NodeSet, Resource, Settings};
+use redlock_core::error::{Brief, Invalid};
+use redlock_core::{Client, Environment, Settings};
 
-use crate::error::{HolderHere, HttpSettings};
+use crate::error::{HttpSettings, RegistryContext};
 use crate::parameters::LockOptions;
 pub use redlock_core::MemoryNode;
 
@@ -37,10 +36,8 @@ pub use site_report::{Layer, Parameter, SiteReport};
 
 use elections::Elections;
 use held::{HeldEntry, HeldTable};
-use limits::RegistryLimits;
-use overrides::{Overrides, Overriding};
-use pools::{Pool, set_of};
-use record::Recorder;
+use journal::Journal;
+use pools::{Overriding, Pool, Pools};
 use shutdown::Shutdown;
 
 /// Where calls find their pools. Clones are the same registry.
@@ -66,17 +63,14 @@ pub struct Registry {
 pub(crate) struct RegistryShared {
     pub(crate) environment: Environment,
     pub(crate) client: Client,
-    pub(crate) pools: BTreeMap<String, Pool>,
-    /// The sets of nodes that sites name, made once so that a call does not have to make one.
-    pub(crate) known_sets: Vec<(Vec<String>, NodeSet)>,
-    pub(crate) default_set: NodeSet,
+    pub(crate) pools: Pools,
     pub(crate) defaults: LockOptions,
-    pub(crate) overrides: Overrides,
-    pub(crate) limits: Arc<RegistryLimits>,
+    pub(crate) context: Arc<RegistryContext>,
     pub(crate) held: Arc<HeldTable>,
     pub(crate) elections: Arc<Elections>,
     pub(crate) shutdown: Shutdown,
-    pub(crate) recorder: Recorder,
+    /// Only a registry of the kit for users' tests has one.
+    pub(crate) journal: Option<Arc<dyn Journal>>,
 }
 
 /// The parts from which a registry is made.
@@ -87,7 +81,7 @@ pub(crate) struct Parts {
     /// The pools of a lock that names none; `None` means all.
     pub(crate) default_pools: Option<Vec<String>>,
     pub(crate) defaults: LockOptions,
-    pub(crate) overriding: Vec<Overriding>,
+    pub(crate) overriding: Vec<(&'static Site, Overriding)>,
     pub(crate) max_ttl: Duration,
     pub(crate) http: HttpSettings,
     pub(crate) shutdown_grace: Duration,
@@ -97,49 +91,27 @@ pub(crate) struct Parts {
 impl Registry {
     pub(crate) fn new(parts: Parts) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        let (environment, pools) = (parts.environment, parts.pools);
-        let client = Client::with_settings(environment.clone(), parts.client);
-        let all = || pools.keys().cloned().collect();
-        let names: Vec<String> = parts.default_pools.unwrap_or_else(all);
-        let limits = RegistryLimits {
+        let environment = parts.environment;
+        let context = RegistryContext {
             registry: NEXT.fetch_add(1, Ordering::Relaxed),
             max_ttl: parts.max_ttl,
             http: parts.http,
-            throttle: Arc::new(Throttle::new(Arc::clone(&environment.clock))),
+            throttle: Throttle::new(Arc::clone(&environment.clock)),
         };
-        let default_set = set_of(&pools, names.iter().map(String::as_str)).unwrap_or_default();
-        let mut known_sets: Vec<(Vec<String>, NodeSet)> = Vec::new();
-        for site in sites() {
-            let Some(names) = site.pool_names() else {
-                continue;
-            };
-            if known_sets.iter().any(|(known, _)| known == names) {
-                continue;
-            }
-            // A site with an unknown pool has no set; its calls say so.
-            if let Ok(set) = set_of(&pools, names.iter().copied()) {
-                known_sets.push((names.iter().map(|&name| name.to_owned()).collect(), set));
-            }
-        }
-        let nodes = |names: &[String]| {
-            let known = known_sets.iter().find(|(known, _)| known == names);
-            let own = || set_of(&pools, names.iter().map(String::as_str)).ok();
-            known.map(|(_, set)| Arc::clone(set)).or_else(own)
-        };
-        let overrides = Overrides::new(parts.overriding, nodes);
         let shared = RegistryShared {
+            client: Client::with_settings(environment.clone(), parts.client),
             environment,
-            client,
-            pools,
-            known_sets,
-            default_set,
+            pools: Pools::new(
+                parts.pools,
+                parts.default_pools.as_deref(),
+                parts.overriding,
+            ),
             defaults: parts.defaults,
-            overrides,
-            limits: Arc::new(limits),
+            context: Arc::new(context),
             held: Arc::default(),
             elections: Arc::default(),
             shutdown: Shutdown::new(parts.shutdown_grace, parts.shutdown_deadline),
-            recorder: Recorder::default(),
+            journal: None,
         };
         Self {
             shared: Arc::new(shared),
@@ -186,12 +158,8 @@ impl Registry {
     /// # Ok(()) }
     /// ```
     pub fn elections(&self) -> Vec<Candidacy> {
-        self.shared.elections.list()
-    }
-
-    /// The holder of a lock, if it is in this process.
-    pub(crate) fn holder_of(&self, resource: &Resource, nodes: &NodeSet) -> Option<HolderHere> {
-        self.shared.held.holder_of(resource, nodes)
+        let now = self.shared.environment.clock.now();
+        self.shared.elections.list(now)
     }
 
     /// How many leases are held.
@@ -223,12 +191,12 @@ impl Registry {
     /// # Ok(()) }
     /// ```
     pub fn memory_node(&self, pool: &str) -> Option<&MemoryNode> {
-        self.shared.pools.get(pool)?.memory.as_ref()
+        self.shared.pools.by_name.get(pool)?.memory.as_ref()
     }
 
     /// Ends the leases without a majority, each time that a node may have forgotten locks.
     pub(crate) fn recheck_at_new_epochs(&self) {
-        for pool in self.shared.pools.values() {
+        for pool in self.shared.pools.by_name.values() {
             // A weak reference: a node must not keep the table alive.
             let held = Arc::downgrade(&self.shared.held);
             pool.node.on_new_epoch(Arc::new(move || {
@@ -239,14 +207,6 @@ impl Registry {
             }));
         }
     }
-
-    pub(crate) fn nodes(&self) -> NodeSet {
-        self.shared
-            .pools
-            .values()
-            .map(|pool| Arc::clone(&pool.node))
-            .collect()
-    }
 }
 
 impl std::fmt::Debug for Registry {
@@ -255,4 +215,16 @@ impl std::fmt::Debug for Registry {
             .field("votes", &self.votes())
             .finish_non_exhaustive()
     }
+}
+
+/// Checks a ttl against `max_ttl`.
+pub(crate) fn check_ttl(ttl: Duration, max_ttl: Duration) -> Result<(), Invalid> {
+    if ttl <= max_ttl {
+        return Ok(());
+    }
+    Err(Invalid::new(format!(
+        "the ttl of {} is above `max_ttl`, {}; lower it, or raise `max_ttl` in the configuration",
+        Brief(ttl),
+        Brief(max_ttl),
+    )))
 }

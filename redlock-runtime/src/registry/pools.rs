@@ -1,4 +1,4 @@
-//! Nodes by their pools' names.
+//! The configured nodes, by the names of their pools and by the functions that lock on them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,6 +7,8 @@ use redlock_core::error::Invalid;
 use redlock_core::{MemoryNode, Node, NodeSet};
 
 use crate::error::LockErrorKind;
+use crate::parameters::LockOptions;
+use crate::site::{Site, sites};
 use crate::text::Name;
 
 /// One configured node.
@@ -16,7 +18,83 @@ pub(crate) struct Pool {
     pub(crate) memory: Option<MemoryNode>,
 }
 
-/// The pools of a set.
+/// The parameters that override the attribute of one function.
+#[derive(Default)]
+pub(crate) struct Overriding {
+    pub(crate) options: LockOptions,
+    pub(crate) pools: Option<Vec<String>>,
+}
+
+/// The pools of a registry.
+pub(crate) struct Pools {
+    pub(crate) by_name: BTreeMap<String, Pool>,
+    /// The nodes of a lock that names none.
+    pub(crate) default_set: NodeSet,
+    /// What the configuration says of functions, by the address of the site, and the nodes of functions that name
+    /// pools: made once, so that a call does not have to make a set.
+    by_site: BTreeMap<usize, (Overriding, Option<NodeSet>)>,
+}
+
+impl Pools {
+    /// `default` are the pools of a lock that names none; `None` means all.
+    pub(crate) fn new(
+        by_name: BTreeMap<String, Pool>,
+        default: Option<&[String]>,
+        overriding: Vec<(&'static Site, Overriding)>,
+    ) -> Self {
+        let default_set = match default {
+            Some(names) => set_of(&by_name, names).unwrap_or_default(),
+            None => by_name
+                .values()
+                .map(|pool| Arc::clone(&pool.node))
+                .collect(),
+        };
+        let own = sites().into_iter().filter(|it| it.pool_names().is_some());
+        let own = own.map(|site| (site, Overriding::default()));
+        let mut by_site = BTreeMap::new();
+        for (site, over) in own.chain(overriding) {
+            // A function with an unknown pool has no set; its calls say so.
+            let nodes = match (&over.pools, site.pool_names()) {
+                (Some(names), _) => set_of(&by_name, names).ok(),
+                (None, Some(names)) => set_of(&by_name, names).ok(),
+                (None, None) => None,
+            };
+            by_site.insert(site.address(), (over, nodes));
+        }
+        Self {
+            by_name,
+            default_set,
+            by_site,
+        }
+    }
+
+    /// What the configuration says of a function, above its attribute.
+    pub(crate) fn overriding(&self, site: &'static Site) -> Option<&Overriding> {
+        self.by_site.get(&site.address()).map(|(over, _)| over)
+    }
+
+    /// The nodes of a lock of `site`: those that the configuration names, that the lock names, that the function
+    /// names, or the default ones.
+    pub(crate) fn nodes(
+        &self,
+        site: &'static Site,
+        names: Option<&[String]>,
+    ) -> Result<NodeSet, LockErrorKind> {
+        let known = self.by_site.get(&site.address());
+        match (
+            known.and_then(|(_, nodes)| nodes.as_ref()),
+            names,
+            site.pool_names(),
+        ) {
+            (Some(nodes), _, _) => Ok(Arc::clone(nodes)),
+            (None, Some(names), _) => set_of(&self.by_name, names),
+            (None, None, Some(names)) => set_of(&self.by_name, names),
+            (None, None, None) => Ok(Arc::clone(&self.default_set)),
+        }
+    }
+}
+
+/// The names of the pools of a set.
 pub(crate) fn names_of(nodes: &NodeSet) -> Vec<String> {
     nodes.iter().map(|node| node.name().to_owned()).collect()
 }
@@ -25,33 +103,29 @@ pub(crate) fn names_of(nodes: &NodeSet) -> Vec<String> {
 ///
 /// # Errors
 /// If there are none, if one is not configured, or if one is named twice: it would vote twice.
-pub(crate) fn set_of<'a>(
+fn set_of<S: AsRef<str>>(
     pools: &BTreeMap<String, Pool>,
-    names: impl IntoIterator<Item = &'a str>,
+    names: &[S],
 ) -> Result<NodeSet, LockErrorKind> {
     let invalid = |text: String| LockErrorKind::Invalid(Invalid::new(text));
-    let mut known: Vec<&str> = Vec::new();
-    let mut nodes = Vec::new();
-    for name in names {
-        if known.contains(&name) {
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    if names.is_empty() {
+        let text = "no pools are named; name at least one, or leave `pools` out";
+        return Err(invalid(text.to_owned()));
+    }
+    let nodes = names.iter().enumerate().map(|(index, name)| {
+        if names[..index].contains(name) {
             return Err(invalid(format!(
                 "the pool `{}` is named twice; one pool has one vote",
                 Name(name),
             )));
         }
-        let Some(pool) = pools.get(name) else {
-            return Err(LockErrorKind::UnknownPool {
-                // It may be a URL in the wrong place.
-                pool: Name(name).to_string(),
-                configured: pools.keys().cloned().collect(),
-            });
-        };
-        known.push(name);
-        nodes.push(Arc::clone(&pool.node));
-    }
-    if nodes.is_empty() {
-        let text = "no pools are named; name at least one, or leave `pools` out";
-        return Err(invalid(text.to_owned()));
-    }
-    Ok(nodes.into())
+        let pool = pools.get(*name).ok_or_else(|| LockErrorKind::UnknownPool {
+            // It may be a URL in the wrong place.
+            pool: Name(name).to_string(),
+            configured: pools.keys().cloned().collect(),
+        })?;
+        Ok(Arc::clone(&pool.node))
+    });
+    nodes.collect()
 }

@@ -2,12 +2,14 @@
 #![doc = include_str!("shutdown.md")]
 
 use std::future::Future;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
 use once_cell::sync::OnceCell;
 use parking_lot::Mutex;
+use redlock_core::NodeSet;
 use redlock_core::env::Moment;
 use redlock_core::error::Brief;
 use tokio::sync::Notify;
@@ -80,6 +82,15 @@ impl Shutdown {
             report: OnceCell::new(),
             done: Notify::new(),
             blocked: Mutex::default(),
+        }
+    }
+
+    /// Why calls are refused once the shutdown has begun.
+    pub(crate) fn refusal(&self) -> LockErrorKind {
+        if self.is_dropped.load(Ordering::Acquire) {
+            LockErrorKind::Dropped
+        } else {
+            LockErrorKind::ShuttingDown
         }
     }
 
@@ -167,15 +178,6 @@ impl Registry {
         self.begin_shutdown();
     }
 
-    /// Why calls are refused once the shutdown has begun.
-    pub(crate) fn refusal(&self) -> LockErrorKind {
-        if self.shared.shutdown.is_dropped.load(Ordering::Acquire) {
-            LockErrorKind::Dropped
-        } else {
-            LockErrorKind::ShuttingDown
-        }
-    }
-
     /// Runs `work`; once a shutdown has begun, not beyond its deadline.
     pub(crate) async fn until_deadline<W: Future>(&self, work: W) -> Option<W::Output> {
         let shutdown = &self.shared.shutdown;
@@ -231,8 +233,7 @@ impl Registry {
 
         self.within(grace, held.emptied()).await;
         let mut report = ShutdownReport::default();
-        let departed = held.take_departed().into_iter();
-        report.finished = departed.map(|departed| departed.lease).collect();
+        report.finished = held.take_departed();
 
         // What is left did not finish. Nothing tells when the holder of a bare lease is done;
         // `lost` tells the holder. Bodies are cancelled, and end at their next await.
@@ -251,10 +252,8 @@ impl Registry {
         report.released.extend(late.iter().map(HeldEntry::describe));
         self.within(deadline, revoked(&late)).await;
 
-        let mut cancelled = held.take_departed();
-        cancelled.retain(|departed| departed.had_body);
-        let cancelled = cancelled.into_iter();
-        report.cancelled = cancelled.map(|departed| departed.lease).collect();
+        report.cancelled = held.take_departed();
+        report.cancelled.retain(|lease| lease.has_body);
         let stuck = held.entries().into_iter().filter(|entry| entry.has_body);
         report.stuck = stuck.map(|entry| entry.describe()).collect();
         report.under_way = held.under_way();
@@ -267,7 +266,9 @@ impl Registry {
         }
         // A lease that was merely dropped has its release still on the way.
         let left = deadline.saturating_since(clock.now());
-        report.unconfirmed = self.shared.client.flush(&self.nodes(), left).await;
+        let pools = self.shared.pools.by_name.values();
+        let nodes: NodeSet = pools.map(|pool| Arc::clone(&pool.node)).collect();
+        report.unconfirmed = self.shared.client.flush(&nodes, left).await;
         report
     }
 

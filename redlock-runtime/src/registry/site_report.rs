@@ -77,7 +77,7 @@ impl Layer {
 impl SiteReport {
     /// The layers are combined as for a call of `site`.
     pub(super) fn new(registry: &RegistryShared, site: &'static Site, held: usize) -> Self {
-        let over = registry.overrides.of(site);
+        let over = registry.pools.overriding(site);
         let overriding = over.map_or(LockOptions::NONE, |over| over.options);
         let (attribute, defaults) = (site.own_options(), registry.defaults);
         let overridden = overriding.names();
@@ -102,10 +102,13 @@ impl SiteReport {
             found.map_or(Layer::BuiltIn, |(layer, _)| *layer)
         };
         let (pools, layer_of_pools) =
-            match (over.and_then(|it| it.nodes.as_ref()), site.pool_names()) {
-                (Some(nodes), _) => (names_of(nodes).join(", "), Layer::Override),
+            match (over.and_then(|it| it.pools.as_ref()), site.pool_names()) {
+                (Some(names), _) => (names.join(", "), Layer::Override),
                 (None, Some(names)) => (names.join(", "), Layer::Attribute),
-                (None, None) => (names_of(&registry.default_set).join(", "), Layer::Defaults),
+                (None, None) => {
+                    let defaults = names_of(&registry.pools.default_set);
+                    (defaults.join(", "), Layer::Defaults)
+                }
             };
         let (if_locked, layer_of_skipping) = if site.skips {
             ("skip", Layer::Attribute)

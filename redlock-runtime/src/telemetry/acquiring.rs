@@ -1,21 +1,25 @@
-//! An acquisition in progress, as metrics and spans show it.
+//! An acquisition, as its span `redlock.acquire`, figures and the log show it.
+//!
+//! Attributes of OpenTelemetry's semantic conventions have their names from there (`code.*`,
+//! `error.type`); our own begin with `redlock.`, and times are in seconds.
 
-use std::time::Duration;
+use std::fmt;
 
 use redlock_core::env::log_throttled;
-use redlock_core::{NodeSet, Request, Resource};
-use tracing::Span;
+use redlock_core::request::Kind;
+use redlock_core::{LeaseHandle, NodeSet, Request, Resource};
+use tracing::field::{Empty, display};
+use tracing::{Span, info_span};
 
-use super::outcome::AcquireOutcome;
-use super::span::{self, name_of};
-use super::{Gauged, Holding, figure, gauged};
+use super::{Gauged, failed, figure, gauged, kind_of, name_of};
 use crate::error::LockError;
+use crate::parameters::Mode;
 use crate::site::Site;
 
 /// From the call to its end, whichever it is. One that is dropped before counts as cancelled.
 pub(crate) struct Acquiring {
     span: Span,
-    site: &'static str,
+    site: &'static Site,
     /// The label of the kind of lock.
     kind: &'static str,
     /// Until it ended.
@@ -24,98 +28,129 @@ pub(crate) struct Acquiring {
 
 impl Acquiring {
     pub(crate) fn begin(site: &'static Site, request: &Request, nodes: &NodeSet) -> Self {
-        let (span, kind) = (span::acquire(site, request, nodes), request.kind.label());
+        let (name, kind) = (site.site_name(), request.kind.label());
         #[cfg(feature = "metrics")]
         super::metrics::zeros(site, kind);
-        let site = site.site_name();
         Self {
-            span,
+            span: span(site, &request.resource, Some((request.kind, nodes))),
             site,
             kind,
             waiting: Some(gauged!(WAITING {
-                site: site,
+                site: name,
                 kind: kind
             })),
         }
     }
 
-    /// The span of the acquisition.
-    pub(crate) fn span(&self) -> Span {
-        self.span.clone()
+    pub(crate) fn span(&self) -> &Span {
+        &self.span
     }
 
-    /// The lock is there.
-    pub(crate) fn acquired(&mut self, site: &'static Site, lease: &redlock_core::Lease) -> Holding {
-        span::granted(&self.span, lease);
-        let (name, kind) = (self.site, self.kind);
-        figure!(histogram WAIT { site: name, kind: kind } record(lease.waited()));
-        self.ended(AcquireOutcome::Acquired);
-        let holding = Holding::begin(name, lease, Duration::ZERO);
-        self.say(site, lease, "locked");
-        holding
-    }
-
-    /// The lock of a call above is shared.
-    pub(crate) fn joined(&mut self, site: &'static Site, lease: &redlock_core::Lease) -> Holding {
-        span::leased(&self.span, lease);
-        self.ended(AcquireOutcome::Joined);
-        // The lock was held before this call came.
-        let holding = Holding::begin(self.site, lease, lease.held_for());
-        self.say(site, lease, "joined the lease of a caller");
-        holding
-    }
-
-    /// There is none, for this reason.
-    pub(crate) fn refused(
-        &mut self,
-        site: &'static Site,
-        resource: &Resource,
-        nodes: &NodeSet,
-        error: &LockError,
-    ) {
-        let outcome = AcquireOutcome::of(error, site.skips);
-        span::tried(&self.span, error);
+    /// The lock is there, or a share of it.
+    pub(crate) fn acquired(&mut self, lease: &LeaseHandle, is_joined: bool) {
+        let (outcome, text) = if is_joined {
+            ("joined", "joined the lease of a caller")
+        } else {
+            let (site, kind) = (self.site.site_name(), self.kind);
+            figure!(histogram WAIT { site: site, kind: kind } record(lease.waited()));
+            ("acquired", "locked")
+        };
+        let votes = Votes(lease);
+        if !self.span.is_disabled() {
+            if !is_joined {
+                self.span.record("redlock.votes", display(&votes));
+                self.tried(lease.attempts(), lease.waited());
+            }
+            self.span.record("redlock.token", lease.token_id());
+            let fencing_token = lease.fencing_token().map(|token| token.as_u64());
+            self.span.record("redlock.fencing_token", fencing_token);
+            self.span.record("redlock.permit", lease.permit());
+        }
         self.ended(outcome);
-        let _entered = self.span.enter();
-        log_refusal(site, resource, nodes, error);
-    }
-
-    fn ended(&mut self, outcome: AcquireOutcome) {
-        span::ended(&self.span, outcome);
-        self.waiting = None;
-        let (site, kind, outcome) = (self.site, self.kind, outcome.name());
-        figure!(counter ACQUISITIONS { site: site, kind: kind, outcome: outcome } increment(1));
-    }
-
-    fn say(&self, site: &'static Site, lease: &redlock_core::Lease, what: &'static str) {
         let _entered = self.span.enter();
         log!(
             debug,
-            site = name_of(site),
+            site = name_of(self.site),
             resource = %lease.resource(), token = lease.token_id(),
-            votes = %span::GrantedOf(lease), attempts = lease.attempts(), waited = ?lease.waited(),
-            "{what}",
+            %votes, attempts = lease.attempts(), waited = ?lease.waited(),
+            "{text}",
         );
+    }
+
+    /// There is none, for this reason.
+    pub(crate) fn refused(&mut self, resource: &Resource, nodes: &NodeSet, error: &LockError) {
+        if let Some((attempts, waited)) = error.effort() {
+            self.tried(attempts, waited);
+        }
+        let outcome = kind_of(error);
+        if error.is_contended() && self.site.skips {
+            self.ended("skipped");
+        } else {
+            // A job that ran already is no error.
+            if !error.is_already_run() {
+                failed(&self.span, outcome);
+            }
+            self.ended(outcome);
+        }
+        let _entered = self.span.enter();
+        log_refusal(self.site, resource, nodes, error);
+    }
+
+    /// Records the number of attempts and the time that they took.
+    fn tried(&self, attempts: u32, waited: std::time::Duration) {
+        self.span.record("redlock.attempts", attempts);
+        self.span.record("redlock.wait", waited.as_secs_f64());
+    }
+
+    fn ended(&mut self, outcome: &'static str) {
+        self.span.record("redlock.outcome", outcome);
+        self.waiting = None;
+        let (site, kind) = (self.site.site_name(), self.kind);
+        figure!(counter ACQUISITIONS { site: site, kind: kind, outcome: outcome } increment(1));
     }
 }
 
 impl Drop for Acquiring {
     fn drop(&mut self) {
         if self.waiting.is_some() {
-            self.ended(AcquireOutcome::Cancelled);
+            self.ended("cancelled");
         }
     }
 }
 
 /// Records a call that was refused before a node was asked.
 pub(crate) fn refused(site: &'static Site, resource: &Resource, error: &LockError) {
-    let outcome = AcquireOutcome::of(error, false);
-    let span = span::refused(site, resource);
-    span::ended(&span, outcome);
-    let (name, outcome) = (site.site_name(), outcome.name());
+    let (name, outcome) = (site.site_name(), kind_of(error));
+    let span = span(site, resource, None);
+    span.record("redlock.outcome", outcome);
+    failed(&span, outcome);
     figure!(counter ACQUISITIONS { site: name, outcome: outcome } increment(1));
     let _entered = span.enter();
     log!(debug, site = name_of(site), %resource, reason = %error, "not locked");
+}
+
+/// The span of an acquisition, from the call on. A call that is refused at once has no kind and no nodes.
+fn span(site: &'static Site, resource: &Resource, asked: Option<(Kind, &NodeSet)>) -> Span {
+    info_span!(
+        "redlock.acquire",
+        otel.kind = "client",
+        otel.status_code = Empty,
+        error.type = Empty,
+        code.function.name = site.function(),
+        code.file.path = site.file(),
+        code.line.number = site.line(),
+        redlock.site = name_of(site),
+        redlock.resource = %resource,
+        redlock.pools = asked.map(|(_, nodes)| display(Names(nodes))),
+        redlock.mode = asked.and_then(|(kind, _)| Mode::of(kind)).map(Mode::as_str),
+        redlock.outcome = Empty,
+        redlock.votes = Empty,
+        redlock.attempts = Empty,
+        redlock.wait = Empty,
+        redlock.token = Empty,
+        redlock.fencing_token = Empty,
+        redlock.permit = Empty,
+    )
 }
 
 /// The caller handles a refusal. Operators are told of a missing majority, and of refusals by other
@@ -127,7 +162,7 @@ fn log_refusal(site: &'static Site, resource: &Resource, nodes: &NodeSet, error:
     if error.is_unavailable() {
         log_throttled!(
             throttle,
-            span::Names(nodes).to_string(),
+            Names(nodes).to_string(),
             WARN,
             "not locked",
             site = site_name, %resource, reason = %error
@@ -144,5 +179,27 @@ fn log_refusal(site: &'static Site, resource: &Resource, nodes: &NodeSet, error:
             "not locked",
             site = site_name, %resource, reason = %error
         );
+    }
+}
+
+/// `2/3`: two of the three nodes of the lease have granted it.
+struct Votes<'a>(&'a LeaseHandle);
+
+impl fmt::Display for Votes<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.0.votes(), self.0.nodes().len())
+    }
+}
+
+/// `a,b,c`
+struct Names<'a>(&'a NodeSet);
+
+impl fmt::Display for Names<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, node) in self.0.iter().enumerate() {
+            let separator = if index == 0 { "" } else { "," };
+            write!(f, "{separator}{}", node.name())?;
+        }
+        Ok(())
     }
 }

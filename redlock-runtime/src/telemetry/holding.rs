@@ -1,17 +1,24 @@
-//! Callers that wait and hold, counted while they do.
+//! A held lease, as its span `redlock.hold` and figures show it. The span is a sibling of `redlock.acquire`, so
+//! that a trace shows the one beside the other.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use redlock_core::LeaseHandle;
 use redlock_core::error::{ExtendError, LeaseEnd};
-use redlock_core::lease::ObserveExtensions;
+use redlock_core::lease::{BodyOutcome, FencingToken, ObserveExtensions};
+use tracing::field::Empty;
+use tracing::{Span, info_span};
 
-use super::{Gauged, figure, gauged};
+use super::{Gauged, failed, figure, gauged, name_of};
+use crate::parameters::Mode;
+use crate::site::Site;
 
-/// A held lease, counted until it ends.
+/// A held lease, from the moment when it was acquired until its holder drops it.
 pub(crate) struct Holding {
+    span: Span,
     labels: Labels,
-    /// The time for which the lease was held before.
+    /// The time for which a caller above had held the lease before.
     before: Duration,
     _held: Gauged,
 }
@@ -21,25 +28,63 @@ pub(crate) struct Holding {
 struct Labels(&'static str, &'static str);
 
 impl Holding {
-    /// Begins for a lease that the site `site` has held for `before`.
-    pub(super) fn begin(site: &'static str, lease: &redlock_core::Lease, before: Duration) -> Self {
-        let kind = lease.kind().label();
-        let labels = Labels(site, kind);
+    pub(crate) fn begin(site: &'static Site, lease: &LeaseHandle, is_joined: bool) -> Self {
+        let (name, kind) = (site.site_name(), lease.kind().label());
+        let labels = Labels(name, kind);
         if cfg!(feature = "metrics") {
             lease.observe_extensions(Arc::new(labels));
         }
+        let span = info_span!(
+            "redlock.hold",
+            otel.status_code = Empty,
+            error.type = Empty,
+            redlock.site = name_of(site),
+            redlock.resource = %lease.resource(),
+            redlock.mode = Mode::of(lease.kind()).map(Mode::as_str),
+            redlock.token = lease.token_id(),
+            redlock.fencing_token = lease.fencing_token().map(FencingToken::as_u64),
+            redlock.permit = lease.permit(),
+            redlock.outcome = Empty,
+            redlock.held = Empty,
+        );
+        let before = is_joined.then(|| lease.held_for());
         Self {
+            span,
             labels,
-            before,
+            before: before.unwrap_or_default(),
             _held: gauged!(HELD {
-                site: site,
+                site: name,
                 kind: kind
             }),
         }
     }
 
-    /// Its holder is done; to be called before it is released.
-    pub(crate) fn ended(self, lease: &redlock_core::Lease) {
+    /// The span in which the body runs.
+    pub(crate) fn span(&self) -> &Span {
+        &self.span
+    }
+
+    /// Records how the body ended.
+    pub(crate) fn body_ended(&self, lease: &LeaseHandle, outcome: &BodyOutcome<()>) {
+        if self.span.is_disabled() {
+            return;
+        }
+        let (outcome, over) = match outcome {
+            BodyOutcome::Done(()) => ("done", None),
+            BodyOutcome::Late((), over) => ("late", Some(over)),
+            BodyOutcome::Cancelled(over) => ("lost", Some(over)),
+            _ => return,
+        };
+        self.span.record("redlock.outcome", outcome);
+        let held = lease.held_for().as_secs_f64();
+        self.span.record("redlock.held", held);
+        if let Some(over) = over {
+            failed(&self.span, over.as_str());
+        }
+    }
+
+    /// The holder is done. Call it before the release.
+    pub(crate) fn ended(&self, lease: &LeaseHandle) {
         let Labels(site, kind) = self.labels;
         let held = lease.held_for().saturating_sub(self.before);
         figure!(histogram HOLD { site: site, kind: kind } record(held));

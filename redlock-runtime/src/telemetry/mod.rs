@@ -8,13 +8,40 @@ mod acquiring;
 mod holding;
 #[cfg(feature = "metrics")]
 pub(crate) mod metrics;
-mod outcome;
-mod span;
+
+use tracing::Span;
+use tracing::field::{DisplayValue, display};
 
 pub(crate) use acquiring::{Acquiring, refused};
 pub(crate) use holding::Holding;
-pub(crate) use outcome::kind_of;
-pub(crate) use span::{HoldSpan, name_of};
+
+use crate::error::{LockError, LockErrorKind};
+use crate::site::Site;
+
+/// The kind of an error as a word.
+pub(crate) fn kind_of(error: &LockError) -> &'static str {
+    match error.kind() {
+        LockErrorKind::Contended(_) => "contended",
+        LockErrorKind::AlreadyRun(_) => "already_run",
+        LockErrorKind::Unavailable(_) => "unavailable",
+        LockErrorKind::Lost(_) => "lost",
+        LockErrorKind::ShuttingDown | LockErrorKind::Dropped => "shutting_down",
+        LockErrorKind::NotInitialized => "not_initialized",
+        LockErrorKind::UnknownPool { .. } => "unknown_pool",
+        LockErrorKind::Invalid(_) => "invalid",
+    }
+}
+
+/// A site's name, as logs show it.
+pub(crate) fn name_of(site: &'static Site) -> DisplayValue<&'static str> {
+    display(site.site_name())
+}
+
+/// Marks a span as failed.
+fn failed(span: &Span, error_type: &'static str) {
+    span.record("error.type", error_type);
+    span.record("otel.status_code", "ERROR");
+}
 
 /// Tells the recorder of the moment a figure: `figure!(counter TERMS { site: name } increment(1))`. A panic of the
 /// recorder is caught.

@@ -103,7 +103,6 @@ use crate::config::Config;
 use crate::init::{Plan, parts};
 use crate::registry::Registry;
 use crate::registry::pools::Pool;
-use crate::registry::record::Recorder;
 use crate::registry::shutdown_report::ShutdownReport;
 use environment::{RuntimeClock, RuntimeSpawner, Seeded};
 use record::Journal;
@@ -227,7 +226,7 @@ impl TestLocks {
         ));
         let journal = Arc::<Journal>::default();
         let shared = Arc::get_mut(&mut registry.shared).expect("nobody else has it yet");
-        shared.recorder = Recorder::new(Arc::clone(&journal) as _);
+        shared.journal = Some(Arc::clone(&journal) as _);
         registry.recheck_at_new_epochs();
         runtimes::attach(runtime.id(), &registry);
         let inner = Inner {

@@ -123,11 +123,17 @@ impl TestLocks {
     }
 
     pub(super) fn pools(&self) -> impl Iterator<Item = &str> {
-        self.inner.registry.shared.pools.keys().map(String::as_str)
+        self.inner
+            .registry
+            .shared
+            .pools
+            .by_name
+            .keys()
+            .map(String::as_str)
     }
 
     pub(super) fn nodes(&self) -> impl Iterator<Item = &MemoryNode> {
-        let pools = self.inner.registry.shared.pools.values();
+        let pools = self.inner.registry.shared.pools.by_name.values();
         pools.filter_map(|pool| pool.memory.as_ref())
     }
 

@@ -1,6 +1,6 @@
 //! The journal of what calls did.
 
-use std::time::Duration;
+use std::sync::Arc;
 
 use parking_lot::Mutex;
 use redlock_core::error::LeaseEnd;
@@ -9,8 +9,8 @@ use tokio::sync::Notify;
 
 use super::acquisition::{Acquisition, Outcome};
 use crate::error::LockError;
+use crate::registry::journal::{self, JournalLine};
 use crate::registry::pools::names_of;
-use crate::registry::record;
 use crate::site::Site;
 
 /// Every acquisition of one registry, in the order in which they began.
@@ -42,10 +42,40 @@ impl Journal {
         let leases = lines.iter().filter_map(|line| line.lease.as_ref());
         leases.cloned().collect()
     }
+}
 
-    /// Returns its index.
-    fn add(&self, acquisition: Acquisition) -> usize {
-        let index = {
+/// The place of one acquisition in the journal.
+struct Place {
+    journal: Arc<Journal>,
+    line: usize,
+}
+
+impl Place {
+    fn change(&self, change: impl FnOnce(&mut Line)) {
+        if let Some(line) = self.journal.lines.lock().get_mut(self.line) {
+            change(line);
+        }
+        self.journal.changed.notify_waiters();
+    }
+}
+
+impl journal::Journal for Journal {
+    fn begin(
+        self: Arc<Self>,
+        site: &'static Site,
+        resource: &Resource,
+        asked: Option<(&Request, &NodeSet, bool)>,
+    ) -> Box<dyn JournalLine> {
+        let acquisition = Acquisition {
+            resource: resource.clone(),
+            site,
+            pools: asked.map_or_else(Vec::new, |(_, nodes, _)| names_of(nodes)),
+            ttl: asked.map_or_else(Default::default, |(request, _, _)| request.ttl),
+            is_shared: asked.is_some_and(|(_, _, is_shared)| is_shared),
+            fencing_token: None,
+            outcome: Outcome::Waiting,
+        };
+        let line = {
             let mut lines = self.lines.lock();
             lines.push(Line {
                 acquisition,
@@ -55,64 +85,30 @@ impl Journal {
             lines.len() - 1
         };
         self.changed.notify_waiters();
-        index
-    }
-
-    fn change(&self, line: usize, change: impl FnOnce(&mut Line)) {
-        if let Some(line) = self.lines.lock().get_mut(line) {
-            change(line);
-        }
-        self.changed.notify_waiters();
+        Box::new(Place {
+            journal: self,
+            line,
+        })
     }
 }
 
-impl record::Journal for Journal {
-    fn begin(
-        &self,
-        site: &'static Site,
-        request: &Request,
-        nodes: &NodeSet,
-        is_shared: bool,
-    ) -> usize {
-        self.add(Acquisition {
-            resource: request.resource.clone(),
-            site,
-            pools: names_of(nodes),
-            ttl: request.ttl,
-            is_shared,
-            fencing_token: None,
-            outcome: Outcome::Waiting,
-        })
-    }
-
-    fn refuse(&self, site: &'static Site, resource: &Resource, error: &LockError) {
-        self.add(Acquisition {
-            resource: resource.clone(),
-            site,
-            pools: Vec::new(),
-            ttl: Duration::ZERO,
-            is_shared: false,
-            fencing_token: None,
-            outcome: Outcome::Refused(error.clone()),
-        });
-    }
-
-    fn refused(&self, line: usize, error: &LockError) {
-        self.change(line, |line| {
+impl JournalLine for Place {
+    fn refused(&self, error: &LockError) {
+        self.change(|line| {
             line.acquisition.outcome = Outcome::Refused(error.clone());
         });
     }
 
-    fn held(&self, line: usize, lease: &LeaseHandle) {
-        self.change(line, |line| {
+    fn held(&self, lease: &LeaseHandle) {
+        self.change(|line| {
             line.acquisition.outcome = Outcome::Held;
             line.acquisition.fencing_token = lease.fencing_token();
             line.lease = Some(lease.clone());
         });
     }
 
-    fn ends(&self, line: usize, over: Option<LeaseEnd>, is_cut_off: bool) {
-        if let Some(line) = self.lines.lock().get_mut(line) {
+    fn ends(&self, over: Option<LeaseEnd>, is_cut_off: bool) {
+        if let Some(line) = self.journal.lines.lock().get_mut(self.line) {
             line.ending = Some(match over {
                 Some(over) => Outcome::Lost(over),
                 None if is_cut_off => Outcome::CutOff,
@@ -120,11 +116,13 @@ impl record::Journal for Journal {
             });
         }
     }
+}
 
-    fn close(&self, line: usize) {
+impl Drop for Place {
+    fn drop(&mut self) {
         // Dropped outside of the lock: the last handle of a lease may send its release.
         let mut _lease = None;
-        self.change(line, |line| {
+        self.change(|line| {
             _lease = line.lease.take();
             let ending = line.ending.take();
             match line.acquisition.outcome {
