@@ -218,13 +218,12 @@ impl Prepared {
         // Declared first, so that it is dropped after everything whose drop sends a release.
         let _under_way;
         let core = {
-            // Registered before the gate is read, so that a close in between is noticed.
-            let mut closing = pin!(shared.held.closing.notified());
+            let mut closed = pin!(shared.held.closed.wait());
             _under_way = shared.held.begin(is_below()).ok_or_else(refusal)?;
             let mut asking = pin!(self.ask(above));
             let asked = poll_fn(|context| match asking.as_mut().poll(context) {
                 Poll::Pending if !is_below() => {
-                    closing.as_mut().poll(context).map(|()| Err(refusal()))
+                    closed.as_mut().poll(context).map(|()| Err(refusal()))
                 }
                 asked => asked,
             });

@@ -48,7 +48,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use redlock_core::Resource;
-use tokio::sync::watch;
+use tokio::sync::SetOnce;
 
 use crate::acquire::Wanted;
 use crate::parameters::LockOptions;
@@ -104,14 +104,8 @@ pub struct Election {
     wanted: Wanted,
     max_term: Option<Duration>,
     value: Option<Arc<str>>,
-    /// True once one of the clones has resigned.
-    resigned: Arc<watch::Sender<bool>>,
-}
-
-/// Completes once the flag is true.
-async fn raised(flag: &watch::Sender<bool>) {
-    // An error would say that the sender is gone, and it is here.
-    let _ = flag.subscribe().wait_for(|it| *it).await;
+    /// Set once one of the clones has resigned.
+    resigned: Arc<SetOnce<()>>,
 }
 
 impl Election {
@@ -218,7 +212,8 @@ impl Election {
     /// # Ok(()) }
     /// ```
     pub fn resign(&self) {
-        self.resigned.send_replace(true);
+        // An error says that it has resigned before.
+        let _ = self.resigned.set(());
     }
 }
 

@@ -196,7 +196,7 @@ impl Looking {
         let sender = self.sender.clone();
         tokio::select! {
             biased;
-            () = held.closed() => {}
+            () = held.closed.wait() => {}
             () = sender.closed() => {}
             () = self.look_again_and_again() => {}
         }

@@ -7,10 +7,10 @@ use std::time::Duration;
 use redlock_core::env::Moment;
 use redlock_core::error::{Brief, Invalid};
 use redlock_core::request::MAX_NOTE_BYTES;
-use tokio::sync::watch;
+use tokio::sync::SetOnce;
 
+use super::Election;
 use super::term::{Term, TermShared};
-use super::{Election, raised};
 use crate::acquire::Wanted;
 use crate::error::{LockError, LockErrorKind};
 use crate::lease::{Lease, LeaseEnd, chain};
@@ -238,7 +238,7 @@ impl<'a> Campaign<'a> {
             }
             let acquired = tokio::select! {
                 biased;
-                () = raised(&self.election.resigned) => return Ok(None),
+                () = self.election.resigned.wait() => return Ok(None),
                 acquired = self.wanted.acquire() => acquired,
             };
             let lease = match acquired {
@@ -267,7 +267,7 @@ impl<'a> Campaign<'a> {
                 candidate_resigned: Arc::clone(&self.election.resigned),
                 clock: Arc::clone(&self.registry.shared.environment.clock),
                 until: max_term.map(|max_term| self.now().saturating_add(max_term)),
-                resigned: watch::Sender::new(false),
+                resigned: SetOnce::new(),
             });
             return Ok(Some((lease, term)));
         }
@@ -279,8 +279,8 @@ impl<'a> Campaign<'a> {
         let until = self.now().saturating_add(pause);
         tokio::select! {
             biased;
-            () = shared.held.closed() => {}
-            () = raised(&self.election.resigned) => {}
+            () = shared.held.closed.wait() => {}
+            () = self.election.resigned.wait() => {}
             () = shared.environment.clock.sleep_until(until) => {}
         }
     }

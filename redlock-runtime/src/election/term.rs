@@ -6,9 +6,8 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use redlock_core::env::{Clock, Moment};
-use tokio::sync::watch;
+use tokio::sync::SetOnce;
 
-use super::raised;
 use crate::lease::{FencingToken, LeaseHandle};
 
 /// A term of office: the body of [`Election::run`](super::Election::run) gets one each time that this
@@ -46,11 +45,11 @@ pub(super) struct TermShared {
     pub(super) lease: LeaseHandle,
     pub(super) fencing_token: FencingToken,
     /// The candidate has resigned.
-    pub(super) candidate_resigned: Arc<watch::Sender<bool>>,
+    pub(super) candidate_resigned: Arc<SetOnce<()>>,
     pub(super) clock: Arc<dyn Clock>,
     /// The end of `max_term`.
     pub(super) until: Option<Moment>,
-    pub(super) resigned: watch::Sender<bool>,
+    pub(super) resigned: SetOnce<()>,
 }
 
 impl Term {
@@ -127,7 +126,8 @@ impl Term {
     /// The office is free when the body has returned. A body that goes on is cut off when the validity
     /// has passed that the lease has now.
     pub fn resign(&self) {
-        self.shared.resigned.send_replace(true);
+        // An error says that it was called before.
+        let _ = self.shared.resigned.set(());
     }
 
     /// The lease of the office: for how much longer it is valid, when it is lost and why.
@@ -137,8 +137,8 @@ impl Term {
 
     fn is_ending(&self) -> bool {
         let shared = &*self.shared;
-        *shared.resigned.borrow()
-            || *shared.candidate_resigned.borrow()
+        shared.resigned.initialized()
+            || shared.candidate_resigned.initialized()
             || shared
                 .until
                 .is_some_and(|until| shared.clock.now() >= until)
@@ -156,8 +156,8 @@ impl Term {
         };
         tokio::select! {
             biased;
-            () = raised(&shared.resigned) => {}
-            () = raised(&shared.candidate_resigned) => {}
+            () = shared.resigned.wait() => {}
+            () = shared.candidate_resigned.wait() => {}
             () = too_long => {}
         }
     }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::Redlock;
-use crate::registry::shutdown_report::ShutdownReport;
 use crate::registry::signal::is_process_ending;
+use crate::registry::{ShutdownReport, shutdown};
 
 impl Redlock {
     /// Ends all locking in order: refuses new acquisitions, lets bodies finish for the configured
@@ -25,8 +25,8 @@ impl Redlock {
     /// # Cancellation
     /// The shutdown goes on in the background. Dropping the future only gives up the report.
     pub async fn shutdown(self) -> ShutdownReport {
-        self.registry.begin_shutdown();
-        self.registry.shutdown_report().await
+        shutdown::begin(&self.registry);
+        self.registry.shared.shutdown.report().await
     }
 
     /// Runs a server to its end, and then [shuts down](Self::shutdown). Once a shutdown has begun,
@@ -58,7 +58,7 @@ impl Redlock {
         self,
         server: S,
     ) -> (Option<S::Output>, ShutdownReport) {
-        let output = self.registry.until_deadline(server.into_future()).await;
+        let output = shutdown::until_deadline(&self.registry, server.into_future()).await;
         (output, self.shutdown().await)
     }
 }
@@ -72,10 +72,10 @@ impl Redlock {
 /// the end anywhere: `main` may return because a body was cancelled, and the releases are still on their way.
 impl Drop for Redlock {
     fn drop(&mut self) {
-        self.registry.begin_shutdown_at_drop();
+        shutdown::begin_at_drop(&self.registry);
         let is_ending = is_process_ending();
         if is_ending || tokio::runtime::Handle::try_current().is_err() {
-            self.registry.block_on_shutdown();
+            shutdown::block_on_report(&self.registry);
         }
         if is_ending {
             // The library's own thread ends the process now. The bound is for a thread that is late.
@@ -99,7 +99,7 @@ mod tests {
         runtime.block_on(async {
             let redlock = Redlock::start(config).await.unwrap();
             let registry = redlock.registry().clone();
-            registry.begin_shutdown();
+            shutdown::begin(&registry);
             registry.scope(shutdown_signal()).await;
             redlock.shutdown().await;
         });

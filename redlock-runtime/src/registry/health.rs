@@ -100,7 +100,7 @@ impl Registry {
     /// # Ok(()) }
     /// ```
     pub fn is_closing(&self) -> bool {
-        self.shared.held.is_closed()
+        self.shared.held.closed.initialized()
     }
 
     /// The number of callers that wait in a line behind another caller of this process.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use redlock_core::node::seat_of;
 use redlock_core::{LeaseHandle, NodeSet, Resource};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, SetOnce};
 
 use super::held_lease::HeldLease;
 use super::pools::names_of;
@@ -18,8 +18,8 @@ use crate::site::Site;
 #[derive(Default)]
 pub(crate) struct HeldTable {
     state: Mutex<HeldState>,
-    /// Tells acquisitions under way that the gate has closed.
-    pub(crate) closing: Notify,
+    /// Set when the gate closes.
+    pub(crate) closed: SetOnce<()>,
     /// Tells the shutdown that an entry or an acquisition has gone, or that an entry came late.
     changed: Notify,
 }
@@ -28,7 +28,6 @@ pub(crate) struct HeldTable {
 struct HeldState {
     next_id: u64,
     entries: BTreeMap<u64, HeldEntry>,
-    is_closed: bool,
     /// The number of acquisitions that may have something on the nodes and are no entry yet.
     under_way: usize,
     /// The entries that left since the gate closed, as they were then: the shutdown reports them.
@@ -59,7 +58,7 @@ impl HeldTable {
     /// [`enter`](Self::enter). The shutdown waits until the acquisition has ended in any way.
     pub(crate) fn begin(self: &Arc<Self>, is_below: bool) -> Option<UnderWay> {
         let mut state = self.state.lock();
-        if state.is_closed && !is_below {
+        if self.closed.initialized() && !is_below {
             return None;
         }
         state.under_way += 1;
@@ -76,7 +75,8 @@ impl HeldTable {
         is_below: bool,
     ) -> Option<HeldPlace> {
         let mut state = self.state.lock();
-        if state.is_closed && !is_below {
+        let is_closed = self.closed.initialized();
+        if is_closed && !is_below {
             return None;
         }
         let id = state.next_id;
@@ -87,7 +87,7 @@ impl HeldTable {
             has_body,
             is_revoked: false,
         };
-        let late = state.is_closed.then(|| entry.lease.clone());
+        let late = is_closed.then(|| entry.lease.clone());
         state.entries.insert(id, entry);
         drop(state);
         if let Some(lease) = late {
@@ -102,23 +102,11 @@ impl HeldTable {
         })
     }
 
-    pub(crate) fn is_closed(&self) -> bool {
-        self.state.lock().is_closed
-    }
-
-    /// Completes when the gate has closed.
-    pub(crate) async fn closed(&self) {
-        // Registered before the gate is read, so that a close in between is noticed.
-        let closing = self.closing.notified();
-        if !self.is_closed() {
-            closing.await;
-        }
-    }
-
     /// Refuses further acquisitions, and tells all holders to finish.
     pub(crate) fn close(&self) {
-        self.state.lock().is_closed = true;
-        self.closing.notify_waiters();
+        // An error says that it has closed before.
+        let _ = self.closed.set(());
+        // Whoever found the gate open is counted, or in the table, before its mutex is free.
         for entry in self.entries() {
             entry.lease.announce_shutdown();
         }
@@ -272,7 +260,7 @@ impl Drop for HeldPlace {
         let _entry = {
             let mut state = self.table.state.lock();
             let entry = state.entries.remove(&self.id);
-            if let Some(entry) = entry.as_ref().filter(|_| state.is_closed) {
+            if let Some(entry) = entry.as_ref().filter(|_| self.table.closed.initialized()) {
                 state.departed.push(entry.describe());
             }
             // Dropped outside of the mutex: the last handle of a claim sends its release.

@@ -10,7 +10,7 @@ pub(crate) mod journal;
 pub(crate) mod pools;
 pub(crate) mod scope;
 pub(crate) mod shutdown;
-pub(crate) mod shutdown_report;
+mod shutdown_report;
 pub(crate) mod signal;
 mod site_report;
 

@@ -131,7 +131,7 @@ pub(crate) fn is_global_running() -> bool {
 }
 
 fn is_running(global: Option<&Registry>) -> bool {
-    global.is_some_and(|global| !global.shared.held.is_closed())
+    global.is_some_and(|global| !global.is_closing())
 }
 
 /// Makes `registry` the global one. Returns it if another global registry has not shut down.

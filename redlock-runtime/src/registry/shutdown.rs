@@ -2,55 +2,22 @@
 #![doc = include_str!("shutdown.md")]
 
 use std::future::Future;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::Poll;
+use std::sync::mpsc;
+use std::task::{Context, Waker};
 use std::time::Duration;
 
-use once_cell::sync::OnceCell;
-use parking_lot::Mutex;
 use redlock_core::NodeSet;
 use redlock_core::env::Moment;
 use redlock_core::error::Brief;
-use tokio::sync::Notify;
-
-use crate::error::LockErrorKind;
+use tokio::sync::SetOnce;
 
 use super::held::HeldEntry;
 use super::shutdown_report::ShutdownReport;
-use super::{Registry, RegistryShared};
-
-/// Sends the releases of all of them, and waits for them together.
-async fn revoked(leases: &[HeldEntry]) {
-    let mut waiting: Vec<_> = leases
-        .iter()
-        .map(|entry| Box::pin(entry.lease.revoke_and_release()))
-        .collect();
-    std::future::poll_fn(|context| {
-        waiting.retain_mut(|revoking| revoking.as_mut().poll(context).is_pending());
-        if waiting.is_empty() {
-            Poll::Ready(())
-        } else {
-            Poll::Pending
-        }
-    })
-    .await;
-}
-
-/// The locks by resource and function: a program that holds thousands of them has them all in
-/// `/held`.
-fn listed(entries: &[HeldEntry]) -> String {
-    const MOST: usize = 8;
-    let named = entries
-        .iter()
-        .take(MOST)
-        .map(|entry| format!("`{}` by {}", entry.lease.resource(), entry.site));
-    let mut named: Vec<String> = named.collect();
-    if entries.len() > MOST {
-        named.push(format!("and {} more", entries.len() - MOST));
-    }
-    named.join(", ")
-}
+use super::{HeldLease, Registry, RegistryShared};
+use crate::error::LockErrorKind;
 
 /// How much of the deadline is kept for the nodes, however long bodies take to end.
 pub(crate) const CONFIRMING: Duration = Duration::from_millis(200);
@@ -59,16 +26,10 @@ pub(crate) const CONFIRMING: Duration = Duration::from_millis(200);
 pub(crate) struct Shutdown {
     grace: Duration,
     deadline: Duration,
-    /// When it began.
-    began: OnceCell<Moment>,
+    began: SetOnce<Moment>,
     /// The owner dropped the registry, and did not ask for a shutdown.
     is_dropped: AtomicBool,
-    /// Tells servers that their time is limited from now on.
-    begun: Notify,
-    report: OnceCell<ShutdownReport>,
-    done: Notify,
-    /// Wakes a thread that waits in `block_on_shutdown`.
-    blocked: Mutex<Vec<std::sync::mpsc::Sender<()>>>,
+    report: SetOnce<ShutdownReport>,
 }
 
 impl Shutdown {
@@ -76,12 +37,9 @@ impl Shutdown {
         Self {
             grace,
             deadline,
-            began: OnceCell::new(),
+            began: SetOnce::new(),
             is_dropped: AtomicBool::new(false),
-            begun: Notify::new(),
-            report: OnceCell::new(),
-            done: Notify::new(),
-            blocked: Mutex::default(),
+            report: SetOnce::new(),
         }
     }
 
@@ -94,15 +52,113 @@ impl Shutdown {
         }
     }
 
-    fn finish(&self, report: ShutdownReport) {
-        // Only the one task that `begin_shutdown` starts gets here.
-        let _ = self.report.set(report);
-        self.done.notify_waiters();
-        let blocked = std::mem::take(&mut *self.blocked.lock());
-        for waiting in blocked {
-            // It may have given up.
-            let _ = waiting.send(());
+    /// The report, once the shutdown that has begun is over.
+    pub(crate) async fn report(&self) -> ShutdownReport {
+        self.report.wait().await.clone()
+    }
+}
+
+/// Refuses new acquisitions from here on and runs the shutdown on the library's own thread, so that nothing that the
+/// caller drops can stop it half-way. Only the first call counts.
+pub(crate) fn begin(registry: &Registry) {
+    let RegistryShared {
+        held,
+        shutdown,
+        environment,
+        ..
+    } = &*registry.shared;
+    held.close();
+    let began = environment.clock.now();
+    if shutdown.began.set(began).is_err() {
+        return;
+    }
+    log!(
+        info,
+        held = held.count(),
+        "redlock shuts down: no new locks; bodies have {} to finish{}",
+        Brief(shutdown.grace),
+        if shutdown.is_dropped.load(Ordering::Acquire) {
+            "; what `init` returned was dropped (`let _ =` drops it at once)"
+        } else {
+            ""
+        },
+    );
+    let mut task = ShutdownTask {
+        registry: registry.clone(),
+        report: ShutdownReport::default(),
+    };
+    environment.spawner.spawn(Box::pin(async move {
+        task.run(began).await;
+        task.report.log();
+    }));
+}
+
+/// The same for a registry that its owner drops. If that was the program's mistake, calls and the log say so.
+pub(crate) fn begin_at_drop(registry: &Registry) {
+    let RegistryShared { held, shutdown, .. } = &*registry.shared;
+    if !shutdown.began.initialized() {
+        // Before the gate closes, so that no refused call gives another reason.
+        shutdown.is_dropped.store(true, Ordering::Release);
+        let entries = held.entries();
+        if !entries.is_empty() {
+            log!(
+                warn,
+                held = entries.len(),
+                "dropped without `shutdown`, with locks held: {}; if the process ends before \
+                 they are released, their keys stay until the ttl; await \
+                 `redlock.shutdown()` at the end of `main`",
+                listed(&entries),
+            );
         }
+    }
+    begin(registry);
+}
+
+/// The locks by resource and function: a program that holds thousands of them has them all in `/held`.
+fn listed(entries: &[HeldEntry]) -> String {
+    const MOST: usize = 8;
+    let named = entries.iter().take(MOST);
+    let named = named.map(|entry| format!("`{}` by {}", entry.lease.resource(), entry.site));
+    let mut named: Vec<String> = named.collect();
+    if entries.len() > MOST {
+        named.push(format!("and {} more", entries.len() - MOST));
+    }
+    named.join(", ")
+}
+
+/// Waits for the report in a thread without a runtime.
+pub(crate) fn block_on_report(registry: &Registry) {
+    let (done, waiting) = mpsc::channel();
+    // The margin covers the library's own thread being late.
+    let patience = registry.shared.shutdown.deadline;
+    let patience = patience.saturating_add(Duration::from_secs(1));
+    let spawner = Arc::clone(&registry.shared.environment.spawner);
+    let registry = registry.clone();
+    spawner.spawn(Box::pin(async move {
+        registry.shared.shutdown.report.wait().await;
+        // The thread may have given up.
+        let _ = done.send(());
+    }));
+    let _ = waiting.recv_timeout(patience);
+}
+
+/// Runs `work`; once a shutdown has begun, not beyond its deadline.
+pub(crate) async fn until_deadline<W: Future>(registry: &Registry, work: W) -> Option<W::Output> {
+    let shutdown = &registry.shared.shutdown;
+    let out_of_time = async {
+        let began = shutdown.began.wait().await;
+        let deadline = began.saturating_add(shutdown.deadline);
+        registry
+            .shared
+            .environment
+            .clock
+            .sleep_until(deadline)
+            .await;
+    };
+    tokio::select! {
+        biased;
+        output = work => Some(output),
+        () = out_of_time => None,
     }
 }
 
@@ -115,168 +171,67 @@ struct ShutdownTask {
 impl Drop for ShutdownTask {
     fn drop(&mut self) {
         let report = std::mem::take(&mut self.report);
-        self.registry.shared.shutdown.finish(report);
+        // There is one task, and so one report.
+        let _ = self.registry.shared.shutdown.report.set(report);
     }
 }
 
-impl Registry {
-    /// Refuses new acquisitions from here on and runs the shutdown on the library's own thread,
-    /// so that nothing that the caller drops can stop it half-way. Only the first call counts.
-    pub(crate) fn begin_shutdown(&self) {
-        let RegistryShared {
-            held,
-            shutdown,
-            environment,
-            ..
-        } = &*self.shared;
-        held.close();
-        let began = environment.clock.now();
-        if shutdown.began.set(began).is_err() {
-            return;
-        }
-        shutdown.begun.notify_waiters();
-        log!(
-            info,
-            held = held.entries().len(),
-            "redlock shuts down: no new locks; bodies have {} to finish{}",
-            Brief(shutdown.grace),
-            if shutdown.is_dropped.load(Ordering::Acquire) {
-                "; what `init` returned was dropped (`let _ =` drops it at once)"
-            } else {
-                ""
-            },
-        );
-        let mut ending = ShutdownTask {
-            registry: self.clone(),
-            report: ShutdownReport::default(),
-        };
-        environment.spawner.spawn(Box::pin(async move {
-            ending.report = ending.registry.run_shutdown(began).await;
-            ending.report.log();
-        }));
-    }
+impl ShutdownTask {
+    async fn run(&mut self, began: Moment) {
+        let Self { registry, report } = self;
+        let RegistryShared { held, shutdown, .. } = &*registry.shared;
+        let clock = &*registry.shared.environment.clock;
+        let deadline = began.saturating_add(shutdown.deadline);
+        let grace = began.saturating_add(shutdown.grace).min(deadline);
 
-    /// The same for a registry that its owner drops. If that was the program's mistake, calls and
-    /// the log say so.
-    pub(crate) fn begin_shutdown_at_drop(&self) {
-        let RegistryShared { held, shutdown, .. } = &*self.shared;
-        if shutdown.began.get().is_none() {
-            // Before the gate closes, so that no refused call gives another reason.
-            shutdown.is_dropped.store(true, Ordering::Release);
-            let entries = held.entries();
-            if !entries.is_empty() {
-                log!(
-                    warn,
-                    held = entries.len(),
-                    "dropped without `shutdown`, with locks held: {}; if the process ends before \
-                     they are released, their keys stay until the ttl; await \
-                     `redlock.shutdown()` at the end of `main`",
-                    listed(&entries),
-                );
-            }
-        }
-        self.begin_shutdown();
-    }
-
-    /// Runs `work`; once a shutdown has begun, not beyond its deadline.
-    pub(crate) async fn until_deadline<W: Future>(&self, work: W) -> Option<W::Output> {
-        let shutdown = &self.shared.shutdown;
-        let out_of_time = async {
-            let beginning = shutdown.begun.notified();
-            if shutdown.began.get().is_none() {
-                beginning.await;
-            }
-            let clock = &self.shared.environment.clock;
-            let since = shutdown.began.get().copied();
-            let since = since.unwrap_or_else(|| clock.now());
-            clock
-                .sleep_until(since.saturating_add(shutdown.deadline))
-                .await;
-        };
         tokio::select! {
             biased;
-            output = work => Some(output),
-            () = out_of_time => None,
+            () = held.emptied() => {}
+            () = clock.sleep_until(grace) => {}
         }
-    }
-
-    /// The report, once the shutdown that has begun is over.
-    pub(crate) async fn shutdown_report(&self) -> ShutdownReport {
-        let shutdown = &self.shared.shutdown;
-        loop {
-            let done = shutdown.done.notified();
-            if let Some(report) = shutdown.report.get() {
-                return report.clone();
-            }
-            done.await;
-        }
-    }
-
-    /// The same for a thread without a runtime.
-    pub(crate) fn block_on_shutdown(&self) {
-        let shutdown = &self.shared.shutdown;
-        let (done, waiting) = std::sync::mpsc::channel();
-        shutdown.blocked.lock().push(done);
-        if shutdown.report.get().is_none() {
-            // The margin covers the library's own thread being late.
-            let _ = waiting.recv_timeout(shutdown.deadline.saturating_add(Duration::from_secs(1)));
-        }
-    }
-
-    async fn run_shutdown(&self, began: Moment) -> ShutdownReport {
-        let held = &self.shared.held;
-        let clock = &*self.shared.environment.clock;
-        let deadline = began.saturating_add(self.shared.shutdown.deadline);
-        let grace = began
-            .saturating_add(self.shared.shutdown.grace)
-            .min(deadline);
-
-        self.within(grace, held.emptied()).await;
-        let mut report = ShutdownReport::default();
         report.finished = held.take_departed();
 
         // What is left did not finish. Nothing tells when the holder of a bare lease is done;
         // `lost` tells the holder. Bodies are cancelled, and end at their next await.
-        let bare = held.revoke_bare();
-        // Bodies first: they need not wait for what nodes make of the bare leases' releases.
-        for entry in held.entries().iter().filter(|entry| entry.has_body) {
-            entry.lease.revoke();
+        report.released = release_bare(registry);
+        tokio::select! {
+            biased;
+            () = held.bodies_gone() => {}
+            // The rest of the time is for the nodes to confirm what was sent to them.
+            () = clock.sleep_until(deadline.saturating_sub(CONFIRMING)) => {}
         }
-        report.released = bare.iter().map(HeldEntry::describe).collect();
-        self.within(deadline, revoked(&bare)).await;
-        // The rest of the time is for the nodes to confirm what was sent to them.
-        self.within(deadline.saturating_sub(CONFIRMING), held.bodies_gone())
-            .await;
         // A cancelled body may have left a lease.
-        let late = held.revoke_bare();
-        report.released.extend(late.iter().map(HeldEntry::describe));
-        self.within(deadline, revoked(&late)).await;
-
+        report.released.extend(release_bare(registry));
         report.cancelled = held.take_departed();
         report.cancelled.retain(|lease| lease.has_body);
-        let stuck = held.entries().into_iter().filter(|entry| entry.has_body);
-        report.stuck = stuck.map(|entry| entry.describe()).collect();
+        report.stuck = registry.held();
+        report.stuck.retain(|lease| lease.has_body);
         report.under_way = held.under_way();
-        for entry in &report.stuck {
+        for lease in &report.stuck {
             log!(
                 error,
-                resource = %entry.resource,
+                resource = %lease.resource,
                 "the body did not yield before the shutdown's deadline; its key stays until the ttl",
             );
         }
-        // A lease that was merely dropped has its release still on the way.
-        let left = deadline.saturating_since(clock.now());
-        let pools = self.shared.pools.by_name.values();
+        let pools = registry.shared.pools.by_name.values();
         let nodes: NodeSet = pools.map(|pool| Arc::clone(&pool.node)).collect();
-        report.unconfirmed = self.shared.client.flush(&nodes, left).await;
-        report
+        let left = deadline.saturating_since(clock.now());
+        report.unconfirmed = registry.shared.client.flush(&nodes, left).await;
     }
+}
 
-    async fn within(&self, until: Moment, work: impl Future) {
-        tokio::select! {
-            biased;
-            _ = work => {}
-            () = self.shared.environment.clock.sleep_until(until) => {}
-        }
-    }
+/// Sends the releases of the leases that have no body.
+fn release_bare(registry: &Registry) -> Vec<HeldLease> {
+    let bare = registry.shared.held.revoke_bare().into_iter();
+    let released = bare.map(|entry| {
+        let described = entry.describe();
+        // The first poll sends the release. The nodes are waited for in the end.
+        let mut release = pin!(entry.lease.revoke_and_release());
+        let _ = release
+            .as_mut()
+            .poll(&mut Context::from_waker(Waker::noop()));
+        described
+    });
+    released.collect()
 }

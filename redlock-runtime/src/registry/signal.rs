@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use once_cell::sync::OnceCell;
 use parking_lot::Mutex;
-use tokio::sync::Notify;
+use tokio::sync::oneshot;
 
-use super::{Registry, RegistryShared, scope};
+use super::{Registry, RegistryShared, scope, shutdown};
 
 /// A second signal within this time is part of the same request. A request may come as two signals: from
 /// a terminal and from a wrapper that forwards it, or from `timeout`, which signals its child and then its
@@ -58,11 +58,17 @@ pub async fn shutdown_signal() {
     // The registry is found before the signal comes: the caller's scope may be gone by then.
     let registry = scope::current();
     if let Some(registry) = &registry
-        && registry.shared.held.is_closed()
+        && registry.is_closing()
     {
         return;
     }
-    received(registry).await;
+    let Some(listener) = listener() else {
+        return std::future::pending().await;
+    };
+    if let Some(signal) = listener.wait(registry) {
+        // The listener keeps the sender until a signal comes.
+        let _ = signal.await;
+    }
 }
 
 /// Has a signal shut `registry` down and then end the process, unless the program awaits
@@ -80,32 +86,15 @@ pub(crate) fn is_process_ending() -> bool {
     listener.is_some_and(|listener| listener.state.lock().is_process_ending)
 }
 
-/// Waits for a signal. The signal begins the shutdown of `registry`, or of the global registry if
-/// there is none. If the future is dropped, a later signal is kept for the next caller.
-async fn received(registry: Option<Registry>) {
-    let Some(listener) = listener() else {
-        return std::future::pending().await;
-    };
-    // Registered before the state is read, so that a signal in between wakes this call.
-    let woken = listener.woken.notified();
-    let Some(_waiting) = listener.wait(registry) else {
-        return;
-    };
-    woken.await;
-}
-
 /// The signals that this process got, and the callers that wait for one.
 #[derive(Default)]
 struct Listener {
     state: Mutex<ListenerState>,
-    /// Wakes the callers that wait for a signal.
-    woken: Notify,
 }
 
 #[derive(Default)]
 struct ListenerState {
-    next_id: u64,
-    waiting: Vec<(u64, Option<Registry>)>,
+    waiting: Vec<Waiting>,
     /// True once a caller has waited: from then on the program decides what a signal ends.
     is_awaited: bool,
     /// The registries that a signal shuts down if no caller has ever waited.
@@ -120,60 +109,69 @@ struct ListenerState {
     is_process_ending: bool,
 }
 
+/// A caller that waits, until its receiver is gone. The signal begins the shutdown of its registry, or of the global
+/// one if it has none.
+struct Waiting {
+    registry: Option<Registry>,
+    signal: oneshot::Sender<()>,
+}
+
 /// The effect of a signal.
 enum Meaning {
-    Begin(Vec<Registry>),
-    /// The process ends after the shutdown of these registries.
-    Release(Vec<Registry>),
+    /// These callers have waited for it.
+    Begin(Vec<Waiting>),
+    /// The process ends after the shutdown.
+    Release,
     Kept,
     Echo,
     /// No caller waits any longer, as a signal has come.
-    Enough(Vec<Registry>),
-}
-
-/// A waiting caller. Its drop ends the wait.
-struct Waiting<'a> {
-    listener: &'a Listener,
-    id: u64,
+    Enough,
 }
 
 impl Listener {
     /// Enters a caller that waits. `None` if a signal has come.
-    fn wait(&self, registry: Option<Registry>) -> Option<Waiting<'_>> {
+    fn wait(&self, registry: Option<Registry>) -> Option<oneshot::Receiver<()>> {
         let mut state = self.state.lock();
         state.is_awaited = true;
         if std::mem::take(&mut state.is_unclaimed) {
             let registry = registry.or_else(scope::current);
             state.ending.extend(registry.clone());
             drop(state);
-            if let Some(registry) = registry {
-                registry.begin_shutdown();
-            }
+            registry.iter().for_each(shutdown::begin);
             return None;
         }
-        let id = state.next_id;
-        state.next_id += 1;
-        state.waiting.push((id, registry));
-        Some(Waiting { listener: self, id })
+        let (signal, received) = oneshot::channel();
+        let waiting = std::mem::take(&mut state.waiting).into_iter();
+        let (gone, mut waiting): (Vec<_>, Vec<_>) = waiting.partition(|it| it.signal.is_closed());
+        waiting.push(Waiting { registry, signal });
+        state.waiting = waiting;
+        // Registries are dropped outside of the mutex: their drop may run any code.
+        drop(state);
+        drop(gone);
+        Some(received)
     }
 
     fn take(&self, now: Instant) -> Meaning {
         let mut state = self.state.lock();
-        let waiting = std::mem::take(&mut state.waiting);
-        if !waiting.is_empty() {
-            let registries = waiting.into_iter().map(|(_, registry)| registry);
-            let registries = registries.filter_map(|it| it.or_else(scope::current));
-            state.ending = registries.collect();
+        let mut waiting = std::mem::take(&mut state.waiting);
+        if waiting.iter().any(|it| !it.signal.is_closed()) {
+            for it in &mut waiting {
+                it.registry = it.registry.take().or_else(scope::current);
+            }
+            state.ending = waiting
+                .iter()
+                .filter_map(|it| it.registry.clone())
+                .collect();
             state.first = Some(now);
-            return Meaning::Begin(state.ending.clone());
+            return Meaning::Begin(waiting);
         }
-        match state.first {
+        let meaning = match state.first {
             None if !state.is_awaited => {
                 let releasing = state.releasing.iter().filter_map(Weak::upgrade);
                 state.ending = releasing.map(|shared| Registry { shared }).collect();
                 state.first = Some(now);
                 state.is_process_ending = true;
-                Meaning::Release(state.ending.clone())
+                Meaning::Release
             }
             None => {
                 state.first = Some(now);
@@ -181,26 +179,34 @@ impl Listener {
                 Meaning::Kept
             }
             Some(first) if now.saturating_duration_since(first) < ECHO => Meaning::Echo,
-            Some(_) => Meaning::Enough(state.ending.clone()),
-        }
+            Some(_) => Meaning::Enough,
+        };
+        drop(state);
+        drop(waiting);
+        meaning
     }
 
     fn on_signal(&self, signal: Signal) {
-        let begin = |registries: &[Registry]| {
+        let meaning = self.take(Instant::now());
+        let registries = self.state.lock().ending.clone();
+        let begin = || {
             log!(info, signal = signal.name, "asked to end; shutting down");
-            registries.iter().for_each(Registry::begin_shutdown);
+            registries.iter().for_each(shutdown::begin);
         };
-        match self.take(Instant::now()) {
-            Meaning::Begin(registries) => {
-                begin(&registries);
-                self.woken.notify_waiters();
+        match meaning {
+            Meaning::Begin(waiting) => {
+                begin();
+                for caller in waiting {
+                    // It may be gone.
+                    let _ = caller.signal.send(());
+                }
             }
-            Meaning::Release(registries) => {
-                begin(&registries);
+            Meaning::Release => {
+                begin();
                 // A task of its own, because a second signal has to be heard meanwhile.
                 tokio::spawn(async move {
                     for registry in &registries {
-                        registry.shutdown_report().await;
+                        registry.shared.shutdown.report().await;
                     }
                     end_by(signal)
                 });
@@ -211,19 +217,8 @@ impl Listener {
                 "no task waits for the signal; the next one ends the process",
             ),
             Meaning::Echo => {}
-            Meaning::Enough(registries) => end_at_once(signal, &registries),
+            Meaning::Enough => end_at_once(signal, &registries),
         }
-    }
-}
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        let mut state = self.listener.state.lock();
-        let ours = state.waiting.iter().position(|(id, _)| *id == self.id);
-        let left = ours.map(|ours| state.waiting.swap_remove(ours));
-        // The registry is dropped outside of the mutex: its drop may run any code.
-        drop(state);
-        drop(left);
     }
 }
 
@@ -342,9 +337,9 @@ mod tests {
         assert!(is_begin(&listener.take(now)));
         // The waiting callers have not been polled yet.
         assert!(matches!(listener.take(now), Meaning::Echo));
-        assert!(matches!(listener.take(now + ECHO), Meaning::Enough(_)));
+        assert!(matches!(listener.take(now + ECHO), Meaning::Enough));
         drop(waiting);
-        assert!(matches!(listener.take(now + ECHO), Meaning::Enough(_)));
+        assert!(matches!(listener.take(now + ECHO), Meaning::Enough));
     }
 
     #[test]
@@ -357,6 +352,6 @@ mod tests {
         drop(waiting);
         let _waiting = listener.wait(None).expect("that one has been taken");
         assert!(is_begin(&listener.take(now + ECHO)));
-        assert!(matches!(listener.take(now + ECHO * 2), Meaning::Enough(_)));
+        assert!(matches!(listener.take(now + ECHO * 2), Meaning::Enough));
     }
 }

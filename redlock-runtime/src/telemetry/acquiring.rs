@@ -6,6 +6,7 @@
 use std::fmt;
 
 use redlock_core::env::log_throttled;
+use redlock_core::lease::FencingToken;
 use redlock_core::request::Kind;
 use redlock_core::{LeaseHandle, NodeSet, Request, Resource};
 use tracing::field::{Empty, display};
@@ -62,7 +63,7 @@ impl Acquiring {
                 self.tried(lease.attempts(), lease.waited());
             }
             self.span.record("redlock.token", lease.token_id());
-            let fencing_token = lease.fencing_token().map(|token| token.as_u64());
+            let fencing_token = lease.fencing_token().map(FencingToken::as_u64);
             self.span.record("redlock.fencing_token", fencing_token);
             self.span.record("redlock.permit", lease.permit());
         }

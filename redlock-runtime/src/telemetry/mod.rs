@@ -68,7 +68,8 @@ pub(crate) use figure;
 
 /// Counts something in a gauge until it is dropped: `gauged!(LEADING { site: name })`.
 macro_rules! gauged {
-    ($name:ident { $($label:ident: $value:expr),* }) => {
+    ($name:ident { $($label:ident: $value:expr),* }) => {{
+        $(let _ = &$value;)*
         $crate::telemetry::Gauged {
             #[cfg(feature = "metrics")]
             gauge: {
@@ -80,7 +81,7 @@ macro_rules! gauged {
                 })
             },
         }
-    };
+    }};
 }
 pub(crate) use gauged;
 

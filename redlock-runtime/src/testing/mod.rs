@@ -101,9 +101,8 @@ pub use someone_else::SomeoneElse;
 
 use crate::config::Config;
 use crate::init::{Plan, parts};
-use crate::registry::Registry;
 use crate::registry::pools::Pool;
-use crate::registry::shutdown_report::ShutdownReport;
+use crate::registry::{Registry, ShutdownReport, shutdown};
 use environment::{RuntimeClock, RuntimeSpawner, Seeded};
 use record::Journal;
 
@@ -360,8 +359,8 @@ impl TestLocks {
     /// # Cancellation
     /// The shutdown goes on in the background. Dropping the future only gives up the report.
     pub async fn shutdown(&self) -> ShutdownReport {
-        self.inner.registry.begin_shutdown();
-        self.inner.registry.shutdown_report().await
+        shutdown::begin(&self.inner.registry);
+        self.inner.registry.shared.shutdown.report().await
     }
 }
 
@@ -383,6 +382,6 @@ impl fmt::Debug for TestLocks {
 impl Drop for Inner {
     fn drop(&mut self) {
         runtimes::detach(&self.registry);
-        self.registry.begin_shutdown();
+        shutdown::begin(&self.registry);
     }
 }
