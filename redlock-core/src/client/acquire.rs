@@ -151,7 +151,7 @@ impl Drop for LeftBehind<'_> {
         if self.may_be_left
             && let Some(call) = self.kind.withdraw(self.has_won)
         {
-            Round::start(self.nodes, &Arc::new(call), Goal::All, |_| true);
+            Round::start(self.nodes, &Arc::new(call), Goal::All);
         }
     }
 }
@@ -207,7 +207,7 @@ impl ClientShared {
             };
             next = Some(due);
             let LineKey { keys, nodes, .. } = turn.line_key();
-            let seats = !refusal.acquisition.failed_seats();
+            let seats = !refusal.acquisition.seats().failed;
             let watch = QuorumWatch::begin(&environment.clock, nodes, keys, seats);
             let free = pin!(watch.free());
             if !turn.pause_looking(due, || watch.is_blind(), free).await {
@@ -239,7 +239,7 @@ impl ClientShared {
                 return None;
             }
             turn.gives_way(timeout, left + 1);
-            let round = Round::start(&nodes, &question, Goal::FreeOfUs, |_| true);
+            let round = Round::start(&nodes, &question, Goal::FreeOfUs);
             before(clock, until, round.decided()).await;
             let tally = round.tally();
             let is_taken = tally.configured - tally.held < majority(tally.configured);

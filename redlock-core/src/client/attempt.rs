@@ -184,7 +184,7 @@ impl Refused {
     /// name one holder, the lock is held, however few nodes voted.
     pub(crate) fn is_divided(&self) -> bool {
         let most = self.most_against();
-        let voted = seats_in(self.acquisition().voted_seats());
+        let voted = seats_in(self.acquisition().seats().voted);
         most < voted && most < majority(self.claim.nodes.len())
     }
 
@@ -266,7 +266,7 @@ impl Refused {
         let undone = async {
             if let Some(round) = &self.release {
                 // Only nodes that granted: nodes that hang would take the whole timeout.
-                round.set_goal(Goal::Seats(acquisition.granted_seats()));
+                round.set_goal(Goal::Seats(acquisition.seats().granted));
                 round.decided().await;
             }
             if let Some(round) = &inspection {

@@ -116,7 +116,7 @@ impl Client {
         let context = &self.shared.context;
         let call = Arc::new(looks::force_release(keys, &lost));
         let until = context.now().saturating_add(context.node_timeout);
-        let round = Round::start(nodes, &call, Goal::All, |_| true);
+        let round = Round::start(nodes, &call, Goal::All);
         before(context.clock(), until, round.decided()).await;
         round.answers()
     }

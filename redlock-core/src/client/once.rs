@@ -85,7 +85,7 @@ impl ClientShared {
         let until = context.now().saturating_add(context.node_timeout);
         let until = end.map_or(until, |end| until.min(end));
         let nodes = &line_key.nodes;
-        let round = Round::start(nodes, &question, Goal::MajorityHeld, |_| true);
+        let round = Round::start(nodes, &question, Goal::MajorityHeld);
         before(context.clock(), until, round.decided()).await;
         last_run(&round.answers(), period)
     }

@@ -66,7 +66,7 @@ impl Client {
         let question = Arc::new(looks::peek(&keys));
         let began = context.now();
         let until = began.saturating_add(context.node_timeout);
-        let round = Round::start(nodes, &question, Goal::Known, |_| true);
+        let round = Round::start(nodes, &question, Goal::Known);
         before(context.clock(), until, round.decided()).await;
         let elapsed = context.now().saturating_since(began);
         let names = nodes.iter().map(|node| node.name());

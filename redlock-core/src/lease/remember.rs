@@ -57,7 +57,7 @@ impl Lease {
         let claim = &shared.claim;
         let keys = run_keys(claim.kind.keys(), &shared.context().key_prefix);
         let call = Arc::new(remember(&keys, &claim.token, began, (ttl, longest)));
-        let round = Round::start(&claim.nodes, &call, Goal::Majority, |_| true);
+        let round = Round::start(&claim.nodes, &call, Goal::Majority);
         run.remembered = Some(round);
     }
 

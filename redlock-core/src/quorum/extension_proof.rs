@@ -55,9 +55,9 @@ impl ExtensionProof {
     pub(crate) fn voters(&mut self, acquisition: Seats) -> Voters {
         let mut found = 0;
         if let Some(last) = &self.last {
-            let (absent, held) = last.gone_seats();
-            self.gone |= absent | held;
-            found = last.granted_seats();
+            let last = last.seats();
+            self.gone |= last.absent | last.held;
+            found = last.granted;
         }
         // A key that may still arrive there proves nothing.
         found &= !self.restoring();
@@ -86,7 +86,7 @@ impl ExtensionProof {
         round: &Arc<Round>,
         granted: u64,
     ) -> (ProofState, u64) {
-        let (absent, held) = round.gone_seats();
+        let Seats { absent, held, .. } = round.seats();
         self.gone |= absent | held;
         let counts = self.counts(acquisition, voters);
         let outcome = if seats_in(counts & granted) >= majority(configured) {
@@ -97,8 +97,8 @@ impl ExtensionProof {
             ProofState::Open
         };
         let before = self.last.replace(Arc::clone(round));
-        let before = before.map_or(0, |before| before.gone_seats().0);
-        self.absent = absent | before & !round.answered_seats();
+        let before = before.map_or(0, |before| before.seats().absent);
+        self.absent = absent | before & !round.seats().answered();
         // A key that another extension put back meanwhile may have come after the beginning of this
         // one.
         let is_undisturbed = voters.restorations == self.restored_times();
@@ -119,7 +119,7 @@ impl ExtensionProof {
             // A `SET` of ours is still under way, and there is only one at a time.
             return 0;
         }
-        self.absent & acquisition.answered
+        self.absent & acquisition.answered()
     }
 
     pub(crate) fn restored(&mut self, round: Arc<Round>, seats: u64) {
@@ -144,7 +144,7 @@ impl ExtensionProof {
     /// The seats where a key that was put back may still arrive.
     fn restoring(&self) -> u64 {
         let last = self.restorations.as_ref().map(|it| &it.last);
-        last.map_or(0, |(round, seats)| seats & !round.answered_seats())
+        last.map_or(0, |(round, seats)| seats & !round.seats().answered())
     }
 }
 
@@ -197,7 +197,7 @@ mod tests {
             voters,
             3,
             &round,
-            round.granted_seats(),
+            round.seats().granted,
         );
         (outcome, round)
     }
@@ -360,7 +360,7 @@ mod tests {
         for rests_on in [0b011, 0b111] {
             let voters = extension_proof.voters(acquisition.seats());
             let round = round(&[0, 1, 2]);
-            let granted = round.granted_seats();
+            let granted = round.seats().granted;
             let judged = extension_proof.judge(acquisition.seats(), voters, 3, &round, granted);
             assert_eq!(judged, (ProofState::Proved, rests_on));
         }

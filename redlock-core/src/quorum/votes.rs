@@ -1,35 +1,65 @@
-//! The votes of one round.
+//! The votes of one round, and sets of seats as bits of a word.
 
 use std::sync::Arc;
 
 use crate::node::{Choice, Holding, Node, Vote};
 
 use super::Tally;
-use super::round::{bit, seats_in};
 
-/// The answers by seat, and the seats by what they answered. Sets of seats are the bits of a word.
-#[derive(Default)]
-pub(crate) struct Votes {
-    answers: Vec<Option<Vote>>,
+/// The most nodes of a lock: a seat is a bit of a word.
+pub(crate) const MOST_NODES: usize = 64;
+
+/// A seat as a bit. A client refuses sets with more nodes than there are bits.
+pub(crate) fn bit(seat: usize) -> u64 {
+    u32::try_from(seat)
+        .ok()
+        .and_then(|seat| 1_u64.checked_shl(seat))
+        .unwrap_or(0)
+}
+
+/// The number of seats in a set.
+pub(crate) const fn seats_in(seats: u64) -> usize {
+    seats.count_ones() as usize
+}
+
+/// The seats by what they answered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seats {
     /// The seats that granted: of several locks, the same one, which more seats granted than any other.
     pub(crate) granted: u64,
-    /// The seats that granted another one than that.
-    pub(crate) strayed: u64,
-    /// The seats whose grants were late.
-    pub(crate) late: u64,
+    /// The seats that granted in time, or before the lease was made.
+    pub(crate) in_time: u64,
     /// The seats that answered that the key is held by another client.
     pub(crate) held: u64,
     /// The seats that answered that no key exists.
     pub(crate) absent: u64,
+    /// The seats that answered and did not fail.
+    pub(crate) voted: u64,
     /// The seats that did not serve the operation.
     pub(crate) failed: u64,
+    /// The seats where a release has something to undo: all but those that the operation certainly
+    /// never reached.
+    pub(crate) reached: u64,
+}
+
+impl Seats {
+    pub(crate) fn answered(&self) -> u64 {
+        self.voted | self.failed
+    }
+}
+
+/// The answers by seat.
+pub(crate) struct Votes {
+    answers: Vec<Option<Vote>>,
+    /// The seats whose grants were late.
+    pub(crate) late: u64,
 }
 
 impl Votes {
     pub(crate) fn new(configured: usize) -> Self {
         Self {
             answers: vec![None; configured],
-            ..Self::default()
+            late: 0,
         }
     }
 
@@ -38,58 +68,57 @@ impl Votes {
         let Some(place @ None) = self.answers.get_mut(seat) else {
             return false;
         };
-        let seats = match &answer {
-            // Which one leads is found out once the answer is kept.
-            Vote::Granted {
-                choice: Some(_), ..
-            } => &mut self.strayed,
-            Vote::Granted { .. } => &mut self.granted,
-            Vote::Held(_) => &mut self.held,
-            Vote::Absent => &mut self.absent,
-            Vote::Failed(_) => &mut self.failed,
-        };
-        let said = bit(seat);
-        *seats |= said;
-        if is_late {
-            self.late |= said;
-        }
         *place = Some(answer);
-        if self.strayed & said != 0 {
-            self.count_choice(seat);
+        if is_late {
+            self.late |= bit(seat);
         }
         true
     }
 
-    fn configured(&self) -> usize {
-        self.answers.len()
+    /// The seats with such answers.
+    fn seats_with(&self, is_it: impl Fn(&Vote) -> bool) -> u64 {
+        let answers = self.answers.iter().enumerate();
+        let seats = answers.filter(|(_, answer)| answer.as_ref().is_some_and(&is_it));
+        seats.fold(0, |seats, (seat, _)| seats | bit(seat))
     }
 
-    /// The seat has granted one of several. Those seats count as granting that granted the same one, if they are
-    /// more than any others.
-    fn count_choice(&mut self, seat: usize) {
-        let Some(taken) = self.taken_at(seat) else {
-            return;
-        };
-        let alike = (0..self.configured()).filter(|seat| self.taken_at(*seat) == Some(taken));
-        let alike = alike.fold(0, |seats, seat| seats | bit(seat));
-        if seats_in(alike) > seats_in(self.granted) {
-            self.strayed = (self.strayed | self.granted) & !alike;
-            self.granted = alike;
-        }
+    pub(crate) fn granted(&self) -> u64 {
+        let chosen = self.choice();
+        self.seats_with(|vote| is_grant(vote) && taken(vote) == chosen)
     }
 
-    /// The place of the lock that a seat granted, of several.
-    fn taken_at(&self, seat: usize) -> Option<u16> {
-        match self.answers.get(seat)? {
-            Some(Vote::Granted { choice, .. }) => choice.as_ref()?.taken,
-            _ => None,
+    /// The seats that granted another one of several than most.
+    fn strayed(&self) -> u64 {
+        self.seats_with(is_grant) & !self.granted()
+    }
+
+    pub(crate) fn failed(&self) -> u64 {
+        self.seats_with(|vote| matches!(vote, Vote::Failed(_)))
+    }
+
+    /// The seats that answered and did not fail.
+    pub(crate) fn voted(&self) -> u64 {
+        self.seats_with(|vote| !matches!(vote, Vote::Failed(_)))
+    }
+
+    pub(crate) fn seats(&self) -> Seats {
+        let granted = self.granted();
+        let is_unsent = |vote: &_| matches!(vote, Vote::Failed(error) if !error.was_sent());
+        Seats {
+            granted,
+            in_time: granted & !self.late,
+            held: self.seats_with(|vote| matches!(vote, Vote::Held(_))),
+            absent: self.seats_with(|vote| *vote == Vote::Absent),
+            voted: self.voted(),
+            failed: self.failed(),
+            reached: !self.seats_with(is_unsent),
         }
     }
 
     /// The place of the lock that the most seats granted, of several.
     pub(crate) fn choice(&self) -> Option<u16> {
-        let granted = self.granted.trailing_zeros() as usize;
-        self.taken_at(granted)
+        let all = || self.answers.iter().flatten().filter_map(taken);
+        all().max_by_key(|one| all().filter(|other| other == one).count())
     }
 
     /// What the seats say of each of several.
@@ -103,31 +132,21 @@ impl Votes {
         choices.collect()
     }
 
-    pub(crate) fn answered(&self) -> u64 {
-        self.voted() | self.failed
-    }
-
-    /// The seats that answered and did not fail.
-    pub(crate) fn voted(&self) -> u64 {
-        self.granted | self.strayed | self.held | self.absent
-    }
-
     pub(crate) fn tally(&self) -> Tally {
+        let (strayed, tally) = (seats_in(self.strayed()), Tally::of(&self.answers));
         Tally {
-            configured: self.configured(),
-            granted: seats_in(self.granted),
-            held: seats_in(self.held | self.strayed),
-            absent: seats_in(self.absent),
-            failed: seats_in(self.failed),
+            granted: tally.granted - strayed,
+            held: tally.held + strayed,
+            ..tally
         }
     }
 
     /// The answers, by seat. If a seat granted another than the leading one, it counts as held.
     pub(crate) fn answers(&self) -> Vec<Option<Vote>> {
-        let mut answers = self.answers.clone();
+        let (mut answers, strayed) = (self.answers.clone(), self.strayed());
         for (seat, answer) in answers.iter_mut().enumerate() {
             if let Some(Vote::Granted { choice, .. }) = answer
-                && self.strayed & bit(seat) != 0
+                && strayed & bit(seat) != 0
             {
                 let choice = choice.take();
                 *answer = Some(Vote::Held(Holding {
@@ -144,28 +163,28 @@ impl Votes {
         let answers = self.answers.iter().zip(nodes).enumerate();
         let current =
             answers.filter(|(_, (answer, node))| is_current_grant(answer.as_ref(), &***node));
-        current.fold(0, |seats, (seat, _)| seats | bit(seat)) & self.granted
+        current.fold(0, |seats, (seat, _)| seats | bit(seat)) & self.granted()
     }
 
     /// The largest number of seats at which the keys hold one value. Keys without a value are no lock, and
     /// count as one value.
     pub(crate) fn held_alike(&self) -> usize {
-        let values = self.answers.iter().filter_map(|answer| match answer {
-            Some(Vote::Held(holding)) => Some(&holding.value),
-            _ => None,
-        });
+        let holdings = self.answers.iter().flatten().filter_map(Vote::holding);
+        let values = holdings.map(|holding| &holding.value);
         let alike = |value| values.clone().filter(|other| *other == value).count();
         values.clone().map(alike).max().unwrap_or(0)
     }
+}
 
-    /// The seats at which the operation may have had an effect: all but those that it certainly never
-    /// reached.
-    pub(crate) fn reached(&self) -> u64 {
-        let unsent =
-            self.answers.iter().enumerate().filter(
-                |(_, answer)| matches!(answer, Some(Vote::Failed(error)) if !error.was_sent()),
-            );
-        unsent.fold(u64::MAX, |reached, (seat, _)| reached & !bit(seat))
+fn is_grant(vote: &Vote) -> bool {
+    matches!(vote, Vote::Granted { .. })
+}
+
+/// The place of the lock that a vote grants, of several.
+fn taken(vote: &Vote) -> Option<u16> {
+    match vote {
+        Vote::Granted { choice, .. } => choice.as_ref()?.taken,
+        _ => None,
     }
 }
 
@@ -179,9 +198,7 @@ pub(crate) fn is_current_grant(answer: Option<&Vote>, node: &dyn Node) -> bool {
 pub(crate) fn most_of_one_holder(votes: &[Option<Vote>]) -> usize {
     let holdings = votes.iter().flatten().filter_map(Vote::holding);
     let same = |holding: &Holding| {
-        let same = holdings
-            .clone()
-            .filter(|other| other.may_be_the_same(holding));
+        let same = holdings.clone().filter(|it| it.may_be_the_same(holding));
         same.count()
     };
     holdings.clone().map(same).max().unwrap_or(0)

@@ -7,7 +7,7 @@ use crate::node::{Call, Vote, VoteReceiver};
 use crate::quorum::kind::Kind;
 use crate::quorum::round::{Goal, Round, bit};
 
-use super::{Claim, ClaimEnd, Part};
+use super::{Claim, Part};
 
 /// Receives the votes of an acquisition of one of several locks. Once the attempt has won, it tells the claim of
 /// each further vote, on the node's thread.
@@ -28,7 +28,7 @@ impl ChoiceVotes {
 
 impl VoteReceiver for ChoiceVotes {
     fn vote(&self, seat: usize, vote: Vote) {
-        self.round.record(seat, vote);
+        self.round.vote(seat, vote);
         // If the claim is set after this look, the vote is among those that the attempt looks at then.
         if let Some(claim) = self.won.get().and_then(Weak::upgrade) {
             claim.release_others(bit(seat));
@@ -68,12 +68,12 @@ impl Claim {
         let call = Arc::clone(&self.call);
         let claim = Self::sent(&self.nodes, kind, token, ttl, (call, acquisition), part);
         let claim = Arc::new(claim);
-        self.state.lock().ending.get_or_insert(ClaimEnd::Narrowed);
+        self.state.lock().has_ended = true;
         if let Part::Any(votes) = &self.part {
             // A claim is narrowed once.
             let _ = votes.won.set(Arc::downgrade(&claim));
         }
-        claim.release_others(acquisition.answered_seats());
+        claim.release_others(acquisition.seats().answered());
         Some(claim)
     }
 
@@ -84,7 +84,7 @@ impl Claim {
             return;
         };
         // A seat that granted this lock has no other of ours.
-        let seats = unheard.take(seats) & !self.state.lock().acquisition.granted_seats();
+        let seats = unheard.take(seats) & !self.state.lock().acquisition.seats().granted;
         if seats != 0 {
             let release = Arc::new(self.release_of(&*unheard.all, Some(&*self.kind)));
             self.send_to(seats, Goal::All, |_| Arc::clone(&release));

@@ -1,8 +1,8 @@
 //! The keys of one attempt on the nodes, and their removal.
 
 mod choice;
-mod ending;
 
+use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -12,14 +12,13 @@ use parking_lot::Mutex;
 use crate::env::io_thread::share_woken_tasks;
 use crate::env::{Clock, Moment};
 use crate::model::token::OwnerToken;
-use crate::node::{Call, NodeSet, Reply, VoteReceiver};
+use crate::node::{Call, NodeSet};
 use choice::{ChoiceVotes, Unheard};
-use ending::ClaimEnd;
 
 use super::extension_proof::{ExtensionProof, ProofState, Voters};
 use super::kind::Kind;
 use super::majority;
-use super::round::{Goal, Round, bit, seats_in, submit};
+use super::round::{Goal, Round, bit, seats_in, submit_each};
 
 /// One owner token on a set of nodes, from the sending of the acquisition to the sending of its
 /// release. Dropping it sends the release, so no way out of an attempt or a lease forgets the nodes.
@@ -50,7 +49,8 @@ enum Part {
 struct ClaimState {
     /// The votes of the acquisition.
     acquisition: Arc<Round>,
-    ending: Option<ClaimEnd>,
+    /// True if the release was sent, or if a claim on some of the keys took the place of this one.
+    has_ended: bool,
     /// The number of callers that are putting keys back. If the release was sent meanwhile, the last of
     /// these callers removes the keys again.
     restoring: u32,
@@ -88,10 +88,10 @@ impl Claim {
         let acquisition = Round::with_time(nodes.len(), Goal::Majority, Some(in_time));
         let part = if kind.count().is_some() {
             let votes = Arc::new(ChoiceVotes::new(&acquisition));
-            submit_all(nodes, &call, &votes);
+            submit_each(nodes, &votes, |_| Some(Arc::clone(&call)));
             Part::Any(votes)
         } else {
-            submit_all(nodes, &call, &acquisition);
+            submit_each(nodes, &acquisition, |_| Some(Arc::clone(&call)));
             Part::Whole
         };
         let claim = Self::sent(nodes, kind, token, ttl, (call, &acquisition), part);
@@ -117,7 +117,7 @@ impl Claim {
             longest_ttl: AtomicU64::new(millis(ttl)),
             state: Mutex::new(ClaimState {
                 acquisition: Arc::clone(acquisition),
-                ending: None,
+                has_ended: false,
                 restoring: 0,
                 extension_proof: ExtensionProof::default(),
                 proof: None,
@@ -135,7 +135,7 @@ impl Claim {
         let call = self.kind.confirm(&self.token, counter, self.longest_ttl());
         let call = call.map(Arc::new);
         let round = Round::new(self.nodes.len(), Goal::All);
-        round.submit_each(&self.nodes, |seat| {
+        submit_each(&self.nodes, &round, |seat| {
             call.clone().filter(|_| seats.contains(&seat))
         });
         round
@@ -151,7 +151,7 @@ impl Claim {
         };
         let call = Arc::new(self.kind.extend(&self.token, ttl));
         let goal = Goal::MajorityOf(voters.continuous);
-        let round = Round::start(&self.nodes, &call, goal, |_| true);
+        let round = Round::start(&self.nodes, &call, goal);
         Extension { round, voters }
     }
 
@@ -187,7 +187,7 @@ impl Claim {
             let mut state = self.state.lock();
             let acquisition = state.acquisition.seats();
             let seats = state.extension_proof.restorable(acquisition);
-            if state.ending.is_some() || seats == 0 {
+            if state.has_ended || seats == 0 {
                 return;
             }
             state.extension_proof.restored(Arc::clone(&round), seats);
@@ -197,12 +197,14 @@ impl Claim {
         let call = Arc::new(self.kind.restore(&self.token, ttl));
         // No caller waits for the round: the keys count from a later extension on, if they are there by
         // then.
-        round.submit(&self.nodes, &call, |seat| seats & bit(seat) != 0);
+        submit_each(&self.nodes, &round, |seat| {
+            (seats & bit(seat) != 0).then(|| Arc::clone(&call))
+        });
         // The claim may have ended meanwhile, and its end may be ahead of what was put back.
         let is_late = {
             let mut state = self.state.lock();
             state.restoring -= 1;
-            state.ending == Some(ClaimEnd::Released) && state.restoring == 0
+            state.has_ended && state.restoring == 0
         };
         if is_late {
             self.send_release();
@@ -234,6 +236,39 @@ impl Claim {
         Duration::from_millis(self.longest_ttl.load(Ordering::Relaxed))
     }
 
+    /// Sends the release to every node that the acquisition may have reached, after the acquisition on
+    /// the same connection. The node's answer makes no difference. Only the first call sends it.
+    pub(crate) fn release(&self) -> Option<Arc<Round>> {
+        // The acquisition of a claim that was narrowed goes on in the new claim.
+        let has_ended = mem::replace(&mut self.state.lock().has_ended, true);
+        (!has_ended).then(|| self.send_release())
+    }
+
+    fn send_release(&self) -> Arc<Round> {
+        let release = Arc::new(self.release_of(&*self.kind, None));
+        let unheard = self.unheard_release();
+        self.send_to(u64::MAX, Goal::FreeOfUs, |at| match &unheard {
+            Some((all, seats)) if seats & at != 0 => Arc::clone(all),
+            _ => Arc::clone(&release),
+        })
+    }
+
+    /// Sends what ends the claim, or a part of it, to those of `wanted` that the acquisition may have
+    /// reached.
+    fn send_to(&self, wanted: u64, goal: Goal, call: impl Fn(u64) -> Arc<Call>) -> Arc<Round> {
+        let seats = {
+            let state = self.state.lock();
+            // The acquisition may never have reached a node where the key was put back.
+            (state.extension_proof.restored_seats() | state.acquisition.seats().reached) & wanted
+        };
+        let round = Round::new(self.nodes.len(), goal);
+        submit_each(&self.nodes, &round, |seat| {
+            let at = bit(seat);
+            (seats & at != 0).then(|| call(at))
+        });
+        round
+    }
+
     /// The release of `kind`, except for what `but` has.
     fn release_of(&self, kind: &dyn Kind, but: Option<&dyn Kind>) -> Call {
         let is_lease = self.is_lease.load(Ordering::Acquire);
@@ -242,14 +277,6 @@ impl Claim {
             Some(but) => release.without(but.keys()),
             None => release,
         }
-    }
-}
-
-/// Hands `call` to all nodes.
-fn submit_all(nodes: &NodeSet, call: &Arc<Call>, receiver: &Arc<impl VoteReceiver + 'static>) {
-    for (seat, node) in nodes.iter().enumerate() {
-        let reply = Reply::new(Arc::clone(receiver), seat, call);
-        submit(&**node, Arc::clone(call), reply);
     }
 }
 

@@ -1,7 +1,5 @@
 //! One question to all nodes, and the votes that came back.
 
-mod seats;
-
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -10,13 +8,12 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use crate::env::caught::caught;
-use crate::env::caught::wake;
+use crate::env::caught::{caught, wake};
 use crate::env::timeout::before;
 use crate::env::{Clock, Moment};
 use crate::node::{Call, Choice, Node, NodeError, NodeErrorKind, Reply, Vote, VoteReceiver};
 
-pub(crate) use seats::{MOST_NODES, Seats, bit, seats_in};
+pub(crate) use super::votes::{MOST_NODES, Seats, bit, seats_in};
 
 use super::votes::{Votes, is_current_grant};
 use super::{Tally, majority};
@@ -61,10 +58,10 @@ impl Goal {
                 }
                 Self::Known => tally.absent.max(votes.held_alike()) >= majority(tally.configured),
                 Self::All => false,
-                Self::Seats(seats) => seats & !votes.answered() == 0,
+                Self::Seats(seats) => seats & !votes.seats().answered() == 0,
                 Self::OtherThan(seats) => votes.voted() != seats,
                 Self::MajorityOf(seats) => {
-                    let needed = majority(tally.configured);
+                    let (needed, votes) = (majority(tally.configured), votes.seats());
                     let lost = votes.answered() & !votes.granted;
                     seats_in(seats & votes.granted) >= needed || seats_in(seats & !lost) < needed
                 }
@@ -119,83 +116,16 @@ impl Round {
         })
     }
 
-    /// Sends `call` to each node for which `wanted` is true. The other seats count as not holding
-    /// our key. Returns the round that collects the answers.
-    pub(crate) fn start(
-        nodes: &[Arc<dyn Node>],
-        call: &Arc<Call>,
-        goal: Goal,
-        wanted: impl Fn(usize) -> bool,
-    ) -> Arc<Self> {
-        Self::start_with(nodes, call, goal, None, wanted)
-    }
-
-    /// The same for a round that tells grants in time from grants after a moment on a clock.
-    pub(crate) fn start_with(
-        nodes: &[Arc<dyn Node>],
-        call: &Arc<Call>,
-        goal: Goal,
-        in_time: Option<(Arc<dyn Clock>, Moment)>,
-        wanted: impl Fn(usize) -> bool,
-    ) -> Arc<Self> {
-        let round = Self::with_time(nodes.len(), goal, in_time);
-        round.submit(nodes, call, wanted);
+    /// Sends `call` to all nodes. Returns the round that collects the answers.
+    pub(crate) fn start(nodes: &[Arc<dyn Node>], call: &Arc<Call>, goal: Goal) -> Arc<Self> {
+        let round = Self::new(nodes.len(), goal);
+        submit_each(nodes, &round, |_| Some(Arc::clone(call)));
         round
     }
 
     /// Counts all grants so far as in time: the lease is made of them.
     pub(crate) fn admit_late(&self) {
         self.state.lock().votes.late = 0;
-    }
-
-    /// Sends `call` for a round that was made before. Call it only once.
-    pub(crate) fn submit(
-        self: &Arc<Self>,
-        nodes: &[Arc<dyn Node>],
-        call: &Arc<Call>,
-        wanted: impl Fn(usize) -> bool,
-    ) {
-        self.submit_each(nodes, |seat| wanted(seat).then(|| Arc::clone(call)));
-    }
-
-    /// The same with a call for each seat. A seat that has none is not asked, and counts as not
-    /// holding our key.
-    pub(crate) fn submit_each(
-        self: &Arc<Self>,
-        nodes: &[Arc<dyn Node>],
-        call: impl Fn(usize) -> Option<Arc<Call>>,
-    ) {
-        for (seat, node) in nodes.iter().enumerate() {
-            match call(seat) {
-                Some(call) => {
-                    let reply = Reply::new(Arc::clone(self), seat, &call);
-                    submit(&**node, call, reply);
-                }
-                None => self.record(seat, Vote::Absent),
-            }
-        }
-    }
-
-    /// Records one vote. A second vote of the same seat is ignored.
-    pub(crate) fn record(&self, seat: usize, answer: Vote) {
-        let is_grant = matches!(answer, Vote::Granted { .. });
-        let is_late = is_grant
-            && self
-                .in_time
-                .as_ref()
-                .is_some_and(|(clock, until)| clock.now() > *until);
-        let waiting = {
-            let mut state = self.state.lock();
-            if !state.votes.record(seat, answer, is_late) {
-                return;
-            }
-            let is_met = state.goal.is_met(&state.votes);
-            is_met.then(|| state.waiting.take()).flatten()
-        };
-        // Outside of the mutex: a waker may run the caller at once.
-        if let Some(waker) = waiting {
-            wake(waker);
-        }
     }
 
     /// Completes when the goal is met. It has no time limit of its own: the caller has one.
@@ -229,21 +159,6 @@ impl Round {
         self.state.lock().votes.answers()
     }
 
-    /// The seats that answered.
-    pub(crate) fn answered_seats(&self) -> u64 {
-        self.state.lock().votes.answered()
-    }
-
-    /// The seats that have granted.
-    pub(crate) fn granted_seats(&self) -> u64 {
-        self.state.lock().votes.granted
-    }
-
-    /// The seats that have voted: they answered, and did not fail.
-    pub(crate) fn voted_seats(&self) -> u64 {
-        self.state.lock().votes.voted()
-    }
-
     /// Returns the seats that voted. Changes the goal to a vote of any other seat, and keeps the caller's
     /// waker.
     pub(crate) fn await_vote(&self, context: &Context<'_>) -> u64 {
@@ -260,20 +175,9 @@ impl Round {
         let _waiting = self.state.lock().waiting.take();
     }
 
-    /// The seats that have failed.
-    pub(crate) fn failed_seats(&self) -> u64 {
-        self.state.lock().votes.failed
-    }
-
-    /// Snapshot of the votes received so far.
+    /// The seats by their votes so far.
     pub(crate) fn seats(&self) -> Seats {
-        let votes = &self.state.lock().votes;
-        Seats {
-            answered: votes.answered(),
-            granted: votes.granted,
-            in_time: votes.granted & !votes.late,
-            reached: votes.reached(),
-        }
+        self.state.lock().votes.seats()
     }
 
     /// Which one of several the granting seats granted: its place among the keys.
@@ -289,12 +193,6 @@ impl Round {
     /// The seats of `nodes` that granted and cannot have forgotten it since.
     pub(crate) fn vouching_seats(&self, nodes: &[Arc<dyn Node>]) -> u64 {
         self.state.lock().votes.vouching(nodes)
-    }
-
-    /// The seats that answered that our key is gone, and the seats that hold another token.
-    pub(crate) fn gone_seats(&self) -> (u64, u64) {
-        let votes = &self.state.lock().votes;
-        (votes.absent, votes.held)
     }
 
     /// The votes so far, without the votes of nodes that may have forgotten them since.
@@ -319,8 +217,42 @@ pub(crate) fn forget_stale(answers: &mut [Option<Vote>], nodes: &[Arc<dyn Node>]
 }
 
 impl VoteReceiver for Round {
+    /// A second vote of the same seat is ignored.
     fn vote(&self, seat: usize, vote: Vote) {
-        self.record(seat, vote);
+        let is_late = matches!(vote, Vote::Granted { .. })
+            && self
+                .in_time
+                .as_ref()
+                .is_some_and(|(clock, until)| clock.now() > *until);
+        let waiting = {
+            let mut state = self.state.lock();
+            if !state.votes.record(seat, vote, is_late) {
+                return;
+            }
+            let is_met = state.goal.is_met(&state.votes);
+            is_met.then(|| state.waiting.take()).flatten()
+        };
+        // Outside of the mutex: a waker may run the caller at once.
+        if let Some(waker) = waiting {
+            wake(waker);
+        }
+    }
+}
+
+/// Hands each node its call. A seat that has none is not asked, and counts as not holding our key.
+pub(crate) fn submit_each(
+    nodes: &[Arc<dyn Node>],
+    to: &Arc<impl VoteReceiver + 'static>,
+    call: impl Fn(usize) -> Option<Arc<Call>>,
+) {
+    for (seat, node) in nodes.iter().enumerate() {
+        match call(seat) {
+            Some(call) => {
+                let reply = Reply::new(Arc::clone(to), seat, &call);
+                submit(&**node, call, reply);
+            }
+            None => to.vote(seat, Vote::Absent),
+        }
     }
 }
 

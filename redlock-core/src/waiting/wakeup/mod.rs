@@ -92,7 +92,7 @@ impl Sightings for Reports {
 impl Reports {
     fn counted(&self) -> u64 {
         let refusal = self.refusal.as_ref();
-        refusal.map_or(u64::MAX, |refusal| refusal.voted_seats())
+        refusal.map_or(u64::MAX, |refusal| refusal.seats().voted)
     }
 }
 
@@ -119,7 +119,7 @@ impl QuorumWatch {
         keys: &Resource,
         refusal: &Arc<Round>,
     ) -> Self {
-        let seats = !refusal.failed_seats();
+        let seats = !refusal.seats().failed;
         Self::over(clock, nodes, keys, seats, Some(Arc::clone(refusal)))
     }
 

@@ -23,7 +23,6 @@ pub(crate) const SEEDS: u64 = 30_000;
 
 const ATTEMPT: &str = "redlock-core/src/client/attempt.rs";
 const CLAIM: &str = "redlock-core/src/quorum/claim/mod.rs";
-const CLAIM_END: &str = "redlock-core/src/quorum/claim/ending.rs";
 const EXTEND: &str = "redlock-core/src/lease/extend.rs";
 const HANDLE: &str = "redlock-core/src/lease/handle.rs";
 const RELEASE: &str = "redlock-core/src/lease/release.rs";
@@ -171,7 +170,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "keys-put-back-and-not-released",
         patches: &[Patch {
-            file: CLAIM_END,
+            file: CLAIM,
             find: "state.extension_proof.restored_seats() | state.acquisition.seats().reached",
             replace: "state.acquisition.seats().reached",
         }],
@@ -194,7 +193,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "stragglers-forgotten",
         patches: &[Patch {
-            file: CLAIM_END,
+            file: CLAIM,
             find: "state.extension_proof.restored_seats() | state.acquisition.seats().reached",
             replace: "state.extension_proof.restored_seats() | state.acquisition.seats().granted",
         }],

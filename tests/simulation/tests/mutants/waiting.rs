@@ -282,7 +282,7 @@ pub(crate) const WAITING: &[Mutant] = &[
         let acquisition = crate::quorum::round::Round::new(votes.len(), goal);
         for (seat, vote) in votes.into_iter().enumerate() {
             if let Some(vote) = vote {
-                acquisition.record(seat, vote);
+                crate::node::VoteReceiver::vote(&*acquisition, seat, vote);
             }
         }
         let refusal = Arc::new(Refusal {

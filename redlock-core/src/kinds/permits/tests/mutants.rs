@@ -8,7 +8,6 @@ const ACQUIRE: &str = "redlock-core/src/kinds/permits/scripts.rs";
 const ATTEMPT: &str = "redlock-core/src/client/attempt.rs";
 const CHOICE: &str = "redlock-core/src/quorum/claim/choice.rs";
 const CLAIM: &str = "redlock-core/src/quorum/claim/mod.rs";
-const CLAIM_END: &str = "redlock-core/src/quorum/claim/ending.rs";
 const VOTES: &str = "redlock-core/src/quorum/votes.rs";
 
 pub(crate) const MUTANTS: &[Mutant] = &[
@@ -16,8 +15,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "votes-for-different-permits-counted",
         patches: &[Patch {
             file: VOTES,
-            find: ".filter(|seat| self.taken_at(*seat) == Some(taken));",
-            replace: ".filter(|seat| self.taken_at(*seat).is_some());",
+            find: "is_grant(vote) && taken(vote) == chosen",
+            replace: "is_grant(vote) && taken(vote).is_some() == chosen.is_some()",
         }],
         profile: "permits",
         breaks: Invariant::Exclusion,
@@ -26,8 +25,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "too-many-permits-by-different-votes",
         patches: &[Patch {
             file: VOTES,
-            find: ".filter(|seat| self.taken_at(*seat) == Some(taken));",
-            replace: ".filter(|seat| self.taken_at(*seat).is_some());",
+            find: "is_grant(vote) && taken(vote) == chosen",
+            replace: "is_grant(vote) && taken(vote).is_some() == chosen.is_some()",
         }],
         profile: "permits",
         breaks: Invariant::TooManyPermits,
@@ -48,9 +47,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "other-permits-released-only-where-others-were-granted",
         patches: &[Patch {
             file: CHOICE,
-            find: "let seats = unheard.take(seats) & !self.state.lock().acquisition.granted_seats();",
+            find: "let seats = unheard.take(seats) & !self.state.lock().acquisition.seats().granted;",
             replace: "let acquired = Arc::clone(&self.state.lock().acquisition);
-        let seats = unheard.take(seats) & !acquired.granted_seats() & !acquired.failed_seats();",
+        let seats = unheard.take(seats) & !acquired.seats().granted & acquired.seats().voted;",
         }],
         profile: "permits",
         breaks: Invariant::Leftover,
@@ -80,7 +79,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "a-lease-that-ends-early-releases-only-what-it-won",
         patches: &[Patch {
-            file: CLAIM_END,
+            file: CLAIM,
             find: "Some((all, seats)) if seats & at != 0 => Arc::clone(all),",
             replace: "Some((all, seats)) if seats & at != 0 && all.keys().len() == 0 => {
                 Arc::clone(all)
