@@ -8,11 +8,11 @@ use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
 use syn::{Expr, Ident};
 
-use crate::captured::Captured;
+use crate::argument_capture::Captured;
 use crate::function::Function;
 use crate::parameters::{Key, Kind, Variant};
-use crate::plan::{Argument, IfLocked, Note, Plan, Resource, Template, Value};
-use crate::returns::Output;
+use crate::plan::{Argument, Note, Plan, Resource, Template, Value};
+use crate::return_type::Output;
 
 /// Writes the function that runs the user's body under the lock.
 //
@@ -78,13 +78,13 @@ use crate::returns::Output;
 pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
     let runtime = &plan.runtime;
     let private = quote_spanned!(Span::mixed_site()=> #runtime::__private);
-    let output = Output::of(function);
+    let output = Output::of(function.output.as_ref(), &function.signature.ident);
 
     let name = function.signature.ident.to_string();
     let name = Literal::string(name.trim_start_matches("r#"));
     let call = call(plan, function, &name, &private);
     let body = body(plan, function, &output, &private);
-    let answers = output.answers(plan.if_locked, &private);
+    let answers = output.answers(plan.skips, &private);
     let (held, run) = match &plan.guard {
         None => (
             None,
@@ -104,7 +104,7 @@ pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
     };
     // With the span of the return type: if the value is not `Send`, rustc's note is there.
     let value = Ident::new("__value", output.span);
-    let answering = output.answering(plan.if_locked, &private);
+    let answering = output.answering(plan.skips, &private);
     let block = quote_spanned! {Span::mixed_site()=>
         #call
         #held
@@ -114,15 +114,9 @@ pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
         return #value.await;
     };
 
-    let mut new = Group::new(
-        Delimiter::Brace,
-        [
-            function.inner_attributes.clone(),
-            function.shape.surround(&block, &function.boxed, &private),
-        ]
-        .into_iter()
-        .collect(),
-    );
+    let mut inside = function.inner_attributes.clone();
+    inside.extend(function.kind.surround(block, &private));
+    let mut new = Group::new(Delimiter::Brace, inside);
     // The item ends with the user's own brace. With a generated brace, rustc takes the whole
     // function for generated code and does not warn if it is never used.
     new.set_span(function.braces);
@@ -199,14 +193,13 @@ fn site(plan: &Plan, function: &Function, name: &Literal, private: &TokenStream)
     };
     let resource = Literal::string(&resource);
     let at_mixed_site = Span::mixed_site();
-    let settings = plan.settings.literals().map(|(key, value)| {
-        let (method, value) = (setter(key), literal(key, value, private));
+    let settings = plan.settings.constants().map(|(key, value)| {
+        let (method, value) = (setter(key), constant(key, value, private));
         quote_spanned!(at_mixed_site=> .#method(#value))
     });
-    let skips = (plan.if_locked == Some(IfLocked::Skip))
-        .then(|| quote_spanned!(at_mixed_site=> .skip_if_locked()));
-    let several = matches!(&plan.resource, Resource::All(templates) if templates.len() > 1)
-        .then(|| quote_spanned!(at_mixed_site=> .several_names()));
+    let skips = (plan.skips).then(|| quote_spanned!(at_mixed_site=> .skip_if_locked()));
+    let several = plan.resource.has_several_names();
+    let several = several.then(|| quote_spanned!(at_mixed_site=> .several_names()));
     // Their names in a text that is no literal are a mistake, which only the call can see.
     let parameters = matches!(plan.resource, Resource::Expression(_)).then(|| {
         let names = function.parameters();
@@ -238,7 +231,7 @@ fn setter(key: Key) -> Ident {
 }
 
 /// A constant value, as the site's setter takes it.
-fn literal(key: Key, value: &Value, private: &TokenStream) -> TokenStream {
+fn constant(key: Key, value: &Value, private: &TokenStream) -> TokenStream {
     let here = Span::mixed_site();
     let variant = |[of, variant]: Variant| {
         let (of, variant) = (Ident::new(of, here), Ident::new(variant, here));
@@ -261,17 +254,18 @@ fn literal(key: Key, value: &Value, private: &TokenStream) -> TokenStream {
         (_, Value::Count(count)) => count.to_token_stream(),
         (_, Value::Fraction(number)) => number.to_token_stream(),
         (_, Value::Flag(flag)) => flag.to_token_stream(),
-        (_, Value::Path(path)) => path.to_token_stream(),
-        (_, Value::Text(text @ Expr::Lit(_))) => text.to_token_stream(),
-        (_, Value::Text(text)) => {
-            let ty = quote_spanned!(here=> &'static ::core::primitive::str);
-            typed(&ty, text)
-        }
-        (_, Value::Names(names @ Expr::Array(_))) => quote_spanned!(here=> &#names),
-        (_, Value::Names(names)) => {
+        (_, Value::Constant(value @ Expr::Array(_))) => quote_spanned!(here=> &#value),
+        (Kind::Pools, Value::Constant(names)) => {
             let ty = quote_spanned!(here=> &'static [&'static ::core::primitive::str]);
             let there = here.located_at(names.span());
             typed(&ty, quote_spanned!(there=> &#names))
+        }
+        (_, Value::Constant(text @ Expr::Lit(_)) | Value::Expression(text)) => {
+            text.to_token_stream()
+        }
+        (_, Value::Constant(text)) => {
+            let ty = quote_spanned!(here=> &'static ::core::primitive::str);
+            typed(&ty, text)
         }
     }
 }
@@ -347,7 +341,7 @@ fn body(plan: &Plan, function: &Function, output: &Output, private: &TokenStream
     };
     // With the user's own span: borrow errors name the captures of a user's block, and lints check
     // its content.
-    let moves = function.shape.moves();
+    let moves = function.kind.moves();
     let capture_mode = moves.then(|| quote_spanned!(block.span()=> move));
     quote_spanned!(block.span()=> async #capture_mode { #locked })
 }

@@ -5,13 +5,15 @@
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use syn::ext::IdentExt as _;
 use syn::parse::{ParseStream, Parser as _};
-use syn::spanned::Spanned as _;
-use syn::{Attribute, FnArg, Ident, Pat, Signature, Token, Type, Visibility};
+use syn::visit::{self, Visit};
+use syn::{
+    Attribute, FieldPat, FnArg, Ident, PatIdent, ReturnType, Signature, Token, Type, Visibility,
+};
 
+use crate::async_kind::{AsyncKind, first_return, future_at_the_end};
 use crate::errors::Errors;
-use crate::output::future_output;
-use crate::shape::{Shape, future_at_the_end};
-use crate::unsuited::{entry_point, keyword_of_other_item, not_async};
+use crate::item_check::{entry_point, is_punct, is_word, not_async};
+use crate::return_type::future_output;
 
 /// A function that can run under a lock.
 pub(crate) struct Function {
@@ -26,9 +28,7 @@ pub(crate) struct Function {
     /// The user's block, with its braces.
     pub body: Group,
     /// The tokens around the block.
-    pub shape: Shape,
-    /// `.boxed()` after the block.
-    pub boxed: TokenStream,
+    pub kind: AsyncKind,
     /// The output type of the block; `None` for a signature without an arrow.
     pub output: Option<Type>,
 }
@@ -41,15 +41,17 @@ impl Function {
         if body.is_some() {
             header.pop();
         }
-
         let tokens: TokenStream = header.iter().cloned().collect();
-        let parsed = parse_header.parse2(tokens.clone());
-        let (attributes, signature) = match parsed {
+        let (attributes, signature) = match parse_header.parse2(tokens.clone()) {
             Ok(parsed) => parsed,
             Err(error) => {
-                match keyword_of_other_item(&header) {
-                    Some(span) => errors.at(span, "`#[redlock]` goes on an `async fn`"),
-                    None => errors.push(error),
+                let is_any_word = |token: &&TokenTree| matches!(token, TokenTree::Ident(_));
+                let begin = header.iter().find(is_any_word);
+                let begin = begin.map_or_else(Span::call_site, TokenTree::span);
+                if header.iter().any(|token| is_word(token, "fn")) {
+                    errors.push(error);
+                } else {
+                    errors.at(begin, "`#[redlock]` goes on an `async fn`");
                 }
                 return None;
             }
@@ -69,55 +71,43 @@ impl Function {
 
         let braces = body.span();
         let (inner_attributes, body) = split_inner_attributes(body);
-        if signature.asyncness.is_some() {
-            let output = match &signature.output {
-                syn::ReturnType::Default => None,
-                syn::ReturnType::Type(_, ty) => Some((**ty).clone()),
-            };
-            let shape = Shape::AsyncFn;
-            return Some(Self {
-                header: tokens,
-                signature,
-                inner_attributes,
-                braces,
-                body,
-                shape,
-                boxed: TokenStream::new(),
-                output,
-            });
-        }
-
-        let (rest, boxed) = split_boxed(&body);
-        if let Some((shape, block)) = future_at_the_end(&rest) {
-            if let Some(early) = shape.early_return() {
-                errors.at(
-                    early,
-                    "a future that is returned here would run without the lock; \
-                     put the condition into the `async` block at the end",
-                );
-                return None;
+        let (kind, body, output) = match (&signature.asyncness, &signature.output) {
+            (Some(_), ReturnType::Default) => (AsyncKind::AsyncFn, body, None),
+            (Some(_), ReturnType::Type(_, ty)) => (AsyncKind::AsyncFn, body, Some((**ty).clone())),
+            (None, output) => {
+                let Some((tail, block)) = future_at_the_end(&body) else {
+                    errors.at(fn_span, not_async(body.stream(), &signature));
+                    return None;
+                };
+                if let Some(early) = first_return(tail.statements.clone()) {
+                    errors.at(
+                        early,
+                        "a future that is returned here would run without the lock; \
+                         put the condition into the `async` block at the end",
+                    );
+                    return None;
+                }
+                (
+                    AsyncKind::ReturnsFuture(tail),
+                    block,
+                    Some(future_output(output)),
+                )
             }
-            let output = Some(future_output(&signature.output));
-            return Some(Self {
-                header: tokens,
-                signature,
-                inner_attributes,
-                braces,
-                body: block,
-                shape,
-                boxed,
-                output,
-            });
-        }
-        errors.at(fn_span, not_async(body.stream(), &signature));
-        None
+        };
+        Some(Self {
+            header: tokens,
+            signature,
+            inner_attributes,
+            braces,
+            body,
+            kind,
+            output,
+        })
     }
 
     /// The names that the parameters bind, in order, `self` first.
     pub(crate) fn parameters(&self) -> Vec<Ident> {
-        let inputs = self.signature.inputs.iter();
-        let bindings = inputs.flat_map(bindings);
-        bindings.map(|binding| binding.name).collect()
+        self.signature.inputs.iter().flat_map(bindings).collect()
     }
 }
 
@@ -156,7 +146,6 @@ pub(crate) fn block(token: &TokenTree) -> Option<Group> {
 /// Removes `#![…]` from the start of a body.
 pub(crate) fn split_inner_attributes(body: Group) -> (TokenStream, Group) {
     let tokens: Vec<TokenTree> = body.stream().into_iter().collect();
-    let is_punct = |token: &TokenTree, c| matches!(token, TokenTree::Punct(p) if p.as_char() == c);
     let count = tokens
         .chunks(3)
         .take_while(|chunk| match chunk {
@@ -180,105 +169,30 @@ pub(crate) fn split_inner_attributes(body: Group) -> (TokenStream, Group) {
     (tokens[..count * 3].iter().cloned().collect(), rest)
 }
 
-/// Splits `.boxed()` or `.boxed_local()` of `FutureExt` off the end of a body. The `;` of a `return` stays
-/// with the body.
-fn split_boxed(body: &Group) -> (Group, TokenStream) {
-    let mut tokens: Vec<TokenTree> = body.stream().into_iter().collect();
-    let is_boxed = |end: &[TokenTree]| match end {
-        [
-            TokenTree::Punct(dot),
-            TokenTree::Ident(name),
-            TokenTree::Group(arguments),
-        ] => {
-            dot.as_char() == '.'
-                && (name == "boxed" || name == "boxed_local")
-                && arguments.delimiter() == Delimiter::Parenthesis
-                && arguments.stream().is_empty()
+/// The names that a parameter binds, in order. Fields with an attribute are left out, as a `#[cfg]` may remove
+/// them.
+pub(crate) fn bindings(input: &FnArg) -> Vec<Ident> {
+    struct Bindings(Vec<Ident>);
+
+    impl<'ast> Visit<'ast> for Bindings {
+        fn visit_pat_ident(&mut self, binding: &'ast PatIdent) {
+            self.0.push(binding.ident.clone());
+            visit::visit_pat_ident(self, binding);
         }
-        _ => false,
-    };
-    let is_semicolon =
-        |token: &mut TokenTree| matches!(token, TokenTree::Punct(p) if p.as_char() == ';');
-    let end = tokens.pop_if(is_semicolon);
-    let at = tokens.len().saturating_sub(3);
-    if !is_boxed(&tokens[at..]) {
-        return (body.clone(), TokenStream::new());
+
+        fn visit_field_pat(&mut self, field: &'ast FieldPat) {
+            if field.attrs.is_empty() {
+                visit::visit_field_pat(self, field);
+            }
+        }
     }
-    let boxed = tokens.split_off(at);
-    tokens.extend(end);
-    let mut rest = Group::new(Delimiter::Brace, tokens.into_iter().collect());
-    rest.set_span(body.span());
-    (rest, boxed.into_iter().collect())
-}
 
-/// A name that a parameter binds.
-pub(crate) struct Binding {
-    pub name: Ident,
-    /// The attributes of the parameter, and of the fields around the name in its pattern.
-    pub attributes: Vec<Attribute>,
-}
-
-/// The names that a parameter binds, in order.
-pub(crate) fn bindings(input: &FnArg) -> Vec<Binding> {
     match input {
-        FnArg::Receiver(receiver) => vec![Binding {
-            name: Ident::new("self", receiver.self_token.span),
-            attributes: receiver.attrs.clone(),
-        }],
+        FnArg::Receiver(receiver) => vec![Ident::new("self", receiver.self_token.span)],
         FnArg::Typed(typed) => {
-            let mut bindings = Vec::new();
-            collect(&typed.pat, &typed.attrs, &mut bindings);
-            bindings
+            let mut bindings = Bindings(Vec::new());
+            bindings.visit_pat(&typed.pat);
+            bindings.0
         }
-    }
-}
-
-/// Collects the names that a pattern binds. `outer` are the attributes around the pattern.
-fn collect(pattern: &Pat, outer: &[Attribute], bindings: &mut Vec<Binding>) {
-    match pattern {
-        Pat::Ident(binding) => {
-            bindings.push(Binding {
-                name: binding.ident.clone(),
-                attributes: outer.to_vec(),
-            });
-            if let Some((_, inner)) = &binding.subpat {
-                collect(inner, outer, bindings);
-            }
-        }
-        Pat::Struct(pattern) => {
-            for field in &pattern.fields {
-                let attributes = [outer, &field.attrs].concat();
-                collect(&field.pat, &attributes, bindings);
-            }
-        }
-        Pat::Tuple(pattern) => collect_all(&pattern.elems, outer, bindings),
-        Pat::TupleStruct(pattern) => collect_all(&pattern.elems, outer, bindings),
-        Pat::Slice(pattern) => collect_all(&pattern.elems, outer, bindings),
-        // Every alternative binds the same names.
-        Pat::Or(pattern) => collect_all(pattern.cases.iter().take(1), outer, bindings),
-        Pat::Reference(pattern) => collect(&pattern.pat, outer, bindings),
-        Pat::Paren(pattern) => collect(&pattern.pat, outer, bindings),
-        Pat::Type(pattern) => collect(&pattern.pat, outer, bindings),
-        _ => {}
-    }
-}
-
-fn collect_all<'a>(
-    patterns: impl IntoIterator<Item = &'a Pat>,
-    outer: &[Attribute],
-    bindings: &mut Vec<Binding>,
-) {
-    for pattern in patterns {
-        collect(pattern, outer, bindings);
-    }
-}
-
-impl Function {
-    /// The span for an error about the return type: the type, or the function's name if there is no
-    /// type.
-    pub(crate) fn output_span(&self) -> Span {
-        self.output
-            .as_ref()
-            .map_or_else(|| self.signature.ident.span(), Type::span)
     }
 }

@@ -18,38 +18,31 @@
 //! the lock, and polls the old body under it. The function is also registered with its parameters, so that
 //! the runtime checks them against the configuration when the program starts.
 
-mod args;
-mod captured;
+mod argument_capture;
+mod async_kind;
 mod check;
+mod duration_rules;
 mod errors;
 mod expand;
+mod fallback_item;
 mod function;
-mod lifetimes;
-mod mode;
-mod names;
-mod note;
-mod output;
-mod own_expressions;
+mod item_check;
 mod parameters;
-mod permits;
+mod parse;
+mod placeholder_names;
 mod plan;
-mod refused;
 mod resource;
-mod returns;
-mod shape;
-mod suggest;
+mod return_type;
 mod template;
 #[cfg(test)]
 mod tests;
-mod times;
-mod unsuited;
 mod value;
 
 use proc_macro2::TokenStream;
 
-use crate::args::Args;
 use crate::errors::Errors;
 use crate::function::Function;
+use crate::parse::Args;
 
 // The examples need `redlock-runtime`, which depends on this crate: they are doc tests of
 // `redlock-tests`.
@@ -72,9 +65,11 @@ fn transform(attribute: TokenStream, item: TokenStream) -> TokenStream {
     match (errors.into_compile_errors(), plan, function) {
         (None, Some(plan), Some(function)) => expand::expand(&plan, &function),
         (complaints, _, function) => {
-            let (guard, runtime) = check::of_a_refused(&args, function.as_ref());
+            // The errors of these two names were reported already.
+            let again = &mut Errors::default();
+            let (guard, runtime) = check::names_of_the_expansion(&args, function.as_ref(), again);
             let mut output = complaints.unwrap_or_default();
-            output.extend(refused::stand_in(item, guard.as_ref(), &runtime));
+            output.extend(fallback_item::fallback_item(item, guard.as_ref(), &runtime));
             output
         }
     }

@@ -33,8 +33,17 @@ pub(crate) enum Kind {
 /// A variant without data of an enum of the runtime: `["OnLost", "Cancel"]`.
 pub(crate) type Variant = [&'static str; 2];
 
-/// Makes [`Key`] from rows: the variant, the name for users, the kind, and an example of the
-/// parameter with a valid value.
+/// What the table has of a parameter.
+#[derive(Clone, Copy)]
+struct Row {
+    /// The name as users write it.
+    name: &'static str,
+    kind: Kind,
+    /// An example of the parameter with a valid value.
+    example: &'static str,
+}
+
+/// Makes [`Key`] from rows: the variant, the name for users, the kind, and an example.
 macro_rules! parameters {
     ($( $key:ident $name:literal: $kind:expr, $example:literal; )+) => {
         /// A parameter of the attribute.
@@ -47,23 +56,9 @@ macro_rules! parameters {
             /// Every parameter.
             pub(crate) const ALL: &[Self] = &[$( Self::$key, )+];
 
-            /// The name as users write it.
-            pub(crate) fn name(self) -> &'static str {
+            fn row(self) -> Row {
                 match self {
-                    $( Self::$key => $name, )+
-                }
-            }
-
-            pub(crate) fn kind(self) -> Kind {
-                match self {
-                    $( Self::$key => $kind, )+
-                }
-            }
-
-            /// An example of the parameter with a valid value.
-            pub(crate) fn example(self) -> &'static str {
-                match self {
-                    $( Self::$key => $example, )+
+                    $( Self::$key => Row { name: $name, kind: $kind, example: $example }, )+
                 }
             }
         }
@@ -71,7 +66,7 @@ macro_rules! parameters {
 }
 
 // To add a parameter, add a row, and a row to `parameters/table.rs` of `redlock-runtime`: its setter
-// has the name that is given here. Rules between parameters are in `times.rs` and
+// has the name that is given here. Rules between parameters are in `duration_rules.rs` and
 // `check.rs`. `reference.md` has a section for each parameter.
 parameters! {
     Resource "resource": Kind::Own, r#"resource = "order:{id}""#;
@@ -103,8 +98,17 @@ parameters! {
 }
 
 impl Key {
-    /// Those that say the kind of the lock.
-    pub(crate) const KINDS: &[Self] = &[Self::Permits, Self::Mode];
+    pub(crate) fn name(self) -> &'static str {
+        self.row().name
+    }
+
+    pub(crate) fn kind(self) -> Kind {
+        self.row().kind
+    }
+
+    pub(crate) fn example(self) -> &'static str {
+        self.row().example
+    }
 
     /// The parameter of that name.
     pub(crate) fn named(name: &str) -> Option<Self> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use proc_macro2::TokenStream;
 use syn::{Expr, Ident, LitStr};
 
-use crate::captured::Captured;
+use crate::argument_capture::Captured;
 use crate::parameters::{Key, Variant};
 
 /// The parameters of the attribute. A parameter that is left out emits nothing, so that the runtime
@@ -17,22 +17,17 @@ pub(crate) struct Plan {
     pub note: Option<Note>,
     /// The parameters for which the runtime has a setter.
     pub settings: Settings,
-    pub if_locked: Option<IfLocked>,
+    /// True for `if_locked = "skip"`.
+    pub skips: bool,
     pub guard: Option<Ident>,
     /// The arguments that the body captures, so that they are dropped before the release.
     pub captured: Vec<Captured>,
 }
 
 /// The values of parameters, in the order of the table.
-pub(crate) struct Settings(pub Vec<(Key, Setting)>);
+pub(crate) struct Settings(pub Vec<(Key, Value)>);
 
-/// The value of a parameter: a part of the site, or an expression that is evaluated at the call.
-pub(crate) enum Setting {
-    Literal(Value),
-    Expression(Expr),
-}
-
-/// A value that is known at compile time, to the macro or to rustc.
+/// The value of a parameter.
 pub(crate) enum Value {
     Time(Duration),
     Count(u32),
@@ -40,54 +35,38 @@ pub(crate) enum Value {
     Flag(bool),
     /// The variant that a word names.
     Variant(Variant),
-    /// The same as a path, for rustc to resolve.
-    Path(Expr),
-    /// A string, or an expression that is a constant.
-    Text(Expr),
-    /// An array of such, or a constant.
-    Names(Expr),
+    /// A text or a list of texts, as a literal or as an expression that is a constant.
+    Constant(Expr),
+    /// An expression that is evaluated at the call.
+    Expression(Expr),
 }
 
 impl Settings {
-    pub(crate) fn get(&self, key: Key) -> Option<&Setting> {
+    pub(crate) fn get(&self, key: Key) -> Option<&Value> {
         let found = self.0.iter().find(|(it, _)| *it == key);
-        found.map(|(_, setting)| setting)
+        found.map(|(_, value)| value)
     }
 
-    /// The value of a parameter, if it is a constant duration.
+    /// The value of a parameter, if it is a duration that is known at compile time.
     pub(crate) fn time(&self, key: Key) -> Option<Duration> {
         match self.get(key)? {
-            Setting::Literal(Value::Time(time)) => Some(*time),
+            Value::Time(time) => Some(*time),
             _ => None,
         }
     }
 
-    /// The value of a parameter, if it is a constant count.
-    pub(crate) fn count(&self, key: Key) -> Option<u32> {
-        match self.get(key)? {
-            Setting::Literal(Value::Count(count)) => Some(*count),
-            _ => None,
-        }
-    }
-
-    /// True if the value of a parameter is the constant `true`.
-    pub(crate) fn is_true(&self, key: Key) -> bool {
-        matches!(self.get(key), Some(Setting::Literal(Value::Flag(true))))
-    }
-
-    /// The constant values.
-    pub(crate) fn literals(&self) -> impl Iterator<Item = (Key, &Value)> {
-        self.0.iter().filter_map(|(key, setting)| match setting {
-            Setting::Literal(value) => Some((*key, value)),
-            Setting::Expression(_) => None,
-        })
+    /// The values that are known at compile time, to the macro or to rustc.
+    pub(crate) fn constants(&self) -> impl Iterator<Item = (Key, &Value)> {
+        let constants = |value: &Value| !matches!(value, Value::Expression(_));
+        let all = self.0.iter().map(|(key, value)| (*key, value));
+        all.filter(move |(_, value)| constants(value))
     }
 
     /// The values that are known only at the call.
     pub(crate) fn expressions(&self) -> impl Iterator<Item = (Key, &Expr)> {
-        self.0.iter().filter_map(|(key, setting)| match setting {
-            Setting::Literal(_) => None,
-            Setting::Expression(value) => Some((*key, value)),
+        self.0.iter().filter_map(|(key, value)| match value {
+            Value::Expression(value) => Some((*key, value)),
+            _ => None,
         })
     }
 }
@@ -99,6 +78,13 @@ pub(crate) enum Resource {
     All(Vec<Template>),
     /// An expression of a type that is `Into<Resource>`.
     Expression(Expr),
+}
+
+impl Resource {
+    /// True if the attribute has more than one name.
+    pub(crate) fn has_several_names(&self) -> bool {
+        matches!(self, Self::All(names) if names.len() > 1)
+    }
 }
 
 /// What people are told of the holder.
@@ -124,10 +110,4 @@ pub(crate) struct Argument {
     pub value: TokenStream,
     /// `{name:part}`.
     pub is_part: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum IfLocked {
-    Error,
-    Skip,
 }

@@ -1,158 +1,103 @@
-//! The `resource` parameter, and templates: their literals become literals for `format_args!`.
+//! The `resource` and the `note`: expressions, or templates, whose literals become literals for
+//! `format_args!`.
 
 use proc_macro2::Span;
 use quote::{ToTokens as _, quote_spanned};
 use syn::{Expr, ExprArray, Ident, Index, Lit, LitStr};
 
 use crate::errors::Errors;
-use crate::names::{Names, identifier};
 use crate::parameters::Key;
-use crate::plan::{Argument, Resource, Template};
-use crate::template::{Placeholder, Scanned, scan};
-use crate::value::{bare, literal};
-
-/// The longest key, in bytes. The runtime refuses a longer key too.
-const MAX_BYTES: usize = 1024;
-/// The longest note, in bytes. The runtime cuts a longer note.
-const MAX_NOTE_BYTES: usize = 256;
-/// The largest number of names. The runtime refuses more names too.
-const MAX_NAMES: usize = 128;
+use crate::placeholder_names::{Names, identifier};
+use crate::plan::{Argument, Note, Resource, Template};
+use crate::template::{Placeholder, scan};
+use crate::value::{bare, empty, literal, takes};
 
 /// Checks the resource.
-pub(crate) fn check(value: &Expr, names: &Names, errors: &mut Errors) -> Option<Resource> {
-    if let Expr::Array(array) = bare(value) {
-        return all(array, names, errors);
-    }
-    match literal(value) {
-        Some(Lit::Str(written)) => {
+pub(crate) fn resource(value: &Expr, names: &Names, errors: &mut Errors) -> Option<Resource> {
+    match (bare(value), literal(value)) {
+        (Expr::Array(array), _) => all(array, names, errors),
+        (_, Some(Lit::Str(written))) => {
             template(Key::Resource, written, names, errors).map(Resource::Template)
         }
-        Some(Lit::ByteStr(bytes)) if bytes.value().is_empty() => {
-            errors.under(value, empty());
+        (_, None | Some(Lit::ByteStr(_))) => Some(Resource::Expression(value.clone())),
+        (_, Some(_)) => {
+            errors.under(value, takes(Key::Resource, "a template or an expression"));
             None
         }
-        Some(Lit::Int(_) | Lit::Float(_) | Lit::Bool(_) | Lit::Char(_) | Lit::Byte(_)) => {
-            let example = Key::Resource.example();
-            errors.under(
-                value,
-                format!("`resource` takes a template or an expression; write `{example}`"),
-            );
-            None
-        }
-        _ => Some(Resource::Expression(value.clone())),
     }
 }
 
 /// Checks an array of templates. An array without a template is an expression. An array with both is
 /// refused, because braces in a user's string would be ambiguous.
 fn all(array: &ExprArray, names: &Names, errors: &mut Errors) -> Option<Resource> {
-    let text = |element| match literal(element) {
-        Some(Lit::Str(written)) => Some(written),
-        _ => None,
-    };
     if array.elems.is_empty() {
-        errors.under(array, empty());
+        errors.under(array, empty(Key::Resource));
         return None;
     }
-    if array.elems.len() > MAX_NAMES {
-        let names = array.elems.len();
-        errors.under(
-            array,
-            format!("`resource` must not have more than {MAX_NAMES} names; this one has {names}"),
-        );
-        return None;
-    }
-    if array.elems.iter().all(|element| text(element).is_none()) {
+    let is_text = |element| matches!(literal(element), Some(Lit::Str(_)));
+    if !array.elems.iter().any(is_text) {
         return Some(Resource::Expression(Expr::Array(array.clone())));
     }
     let mut templates: Vec<Template> = Vec::new();
-    let mut whole = true;
     for element in &array.elems {
-        let Some(written) = text(element) else {
+        let Some(Lit::Str(written)) = literal(element) else {
             errors.under(
                 element,
                 "an array in `resource` has templates only; write `[\"account:{from}\", \"account:{to}\"]`",
             );
-            whole = false;
             continue;
         };
-        if templates
-            .iter()
-            .any(|other| other.written.value() == written.value())
-        {
+        let is_same = |other: &Template| other.written.value() == written.value();
+        if templates.iter().any(is_same) {
             errors.at(written.span(), "duplicate resource; name it once");
-            whole = false;
-            continue;
-        }
-        match template(Key::Resource, written, names, errors) {
-            Some(template) => templates.push(template),
-            None => whole = false,
+        } else {
+            templates.extend(template(Key::Resource, written, names, errors));
         }
     }
-    whole.then_some(Resource::All(templates))
+    (templates.len() == array.elems.len()).then_some(Resource::All(templates))
 }
 
-fn empty() -> String {
-    format!(
-        "`resource` must not be empty; write `{}`",
-        Key::Resource.example()
-    )
+/// Checks the note.
+pub(crate) fn note(value: &Expr, names: &Names, errors: &mut Errors) -> Option<Note> {
+    match literal(value) {
+        Some(Lit::Str(written)) => template(Key::Note, written, names, errors).map(Note::Template),
+        Some(_) => {
+            errors.under(value, takes(Key::Note, "a template or an expression"));
+            None
+        }
+        None => Some(Note::Expression(value.clone())),
+    }
 }
 
 /// Checks the template of the parameter `key`.
-pub(crate) fn template(
-    key: Key,
-    written: &LitStr,
-    names: &Names,
-    errors: &mut Errors,
-) -> Option<Template> {
-    let text = written.value();
-    let scanned = match scan(&text) {
-        Ok(scanned) => scanned,
-        Err(fault) => {
-            errors.at(written.span(), fault.explain(key.name()));
-            return None;
-        }
-    };
-    if let Some(problem) = unusable(key, &text, &scanned) {
-        errors.at(written.span(), problem);
-        return None;
-    }
-    if !scanned.placeholders.iter().any(Placeholder::is_renamed) {
-        // The template keeps the user's own token, so that rustc underlines the placeholder.
-        let (written, format) = (written.clone(), written.clone());
-        return Some(Template {
-            written,
-            format,
-            arguments: Vec::new(),
-        });
-    }
-    renamed(written, &text, &scanned, names, errors)
-}
-
-fn unusable(key: Key, text: &str, scanned: &Scanned<'_>) -> Option<String> {
-    let is_note = key == Key::Note;
-    if text.is_empty() {
-        return Some(if is_note {
-            "`note` must not be empty; leave it out".to_owned()
-        } else {
-            empty()
-        });
-    }
-    if !is_note && scanned.prefix.starts_with("redlock:") {
-        return Some(
+fn template(key: Key, written: &LitStr, names: &Names, errors: &mut Errors) -> Option<Template> {
+    let (text, span) = (written.value(), written.span());
+    let placeholders = if text.is_empty() {
+        Err(empty(key))
+    } else if key == Key::Resource && text.starts_with("redlock:") {
+        Err(
             "`resource` must not begin with `redlock:`; that prefix is the library's own"
                 .to_owned(),
-        );
+        )
+    } else {
+        scan(key.name(), &text)
+    };
+    let placeholders = placeholders
+        .map_err(|message| errors.at(span, message))
+        .ok()?;
+    let mut arguments = Vec::new();
+    let mut format = written.clone();
+    // Otherwise the template keeps the user's own token, so that rustc underlines the placeholder.
+    if placeholders.iter().any(Placeholder::is_renamed) {
+        let renamed = renamed(&text, span, &placeholders, names, errors);
+        arguments = renamed.1;
+        format = LitStr::new(&renamed.0, span);
     }
-    let most = if is_note { MAX_NOTE_BYTES } else { MAX_BYTES };
-    if scanned.fixed_len > most {
-        let (name, length) = (key.name(), scanned.fixed_len);
-        return Some(format!(
-            "`{name}` must not be longer than {most} bytes; this one has {length}"
-        ));
-    }
-    None
+    Some(Template {
+        written: written.clone(),
+        format,
+        arguments,
+    })
 }
 
 /// Replaces each dotted placeholder, and each part, by a plain name, with an argument of that name.
@@ -163,53 +108,34 @@ fn unusable(key: Key, text: &str, scanned: &Scanned<'_>) -> Option<String> {
 // Output:
 //     "{arg0:08}/{arg0}/{arg1}/{name}/{arg2}", arg0 = order.id, arg1 = pair.0, arg2 = part(&title)
 fn renamed(
-    written: &LitStr,
     text: &str,
-    scanned: &Scanned<'_>,
+    span: Span,
+    placeholders: &[Placeholder<'_>],
     names: &Names,
     errors: &mut Errors,
-) -> Option<Template> {
-    let span = written.span();
+) -> (String, Vec<Argument>) {
     let mut format = String::with_capacity(text.len());
     let mut arguments: Vec<Argument> = Vec::new();
-    let mut paths: Vec<(&[&str], bool)> = Vec::new();
     let mut copied = 0;
-    let mut is_known = true;
-    for placeholder in &scanned.placeholders {
-        if !placeholder.is_renamed() {
-            if let Err(unknown) = names.check_plain(placeholder.path[0], span) {
-                errors.at(span, unknown);
-                is_known = false;
+    for (index, placeholder) in placeholders.iter().enumerate() {
+        let is_same = |other: &Placeholder<'_>| {
+            other.path == placeholder.path && other.is_part == placeholder.is_part
+        };
+        let first = placeholders.iter().position(is_same).unwrap_or(index);
+        if first == index {
+            match argument(&argument_name(index, text), span, placeholder, names) {
+                Ok(argument) => arguments.extend(argument),
+                Err(message) => errors.at(span, message),
             }
-            continue;
         }
-        let path = (&*placeholder.path, placeholder.is_part);
-        let index = paths
-            .iter()
-            .position(|known| *known == path)
-            .unwrap_or_else(|| {
-                let name = Ident::new(&argument_name(paths.len(), text), span);
-                match argument(name, placeholder, names) {
-                    Ok(argument) => arguments.extend(argument),
-                    Err(unknown) => {
-                        errors.at(span, unknown);
-                        is_known = false;
-                    }
-                }
-                paths.push(path);
-                paths.len() - 1
-            });
-        format.push_str(&text[copied..placeholder.range.start]);
-        format.push_str(&argument_name(index, text));
-        copied = placeholder.range.end;
+        if placeholder.is_renamed() {
+            format.push_str(&text[copied..placeholder.range.start]);
+            format.push_str(&argument_name(first, text));
+            copied = placeholder.range.end;
+        }
     }
     format.push_str(&text[copied..]);
-
-    is_known.then(|| Template {
-        written: written.clone(),
-        format: LitStr::new(&format, span),
-        arguments,
-    })
+    (format, arguments)
 }
 
 /// A name that the template does not contain, as a name in it could mean a variable of the user.
@@ -221,22 +147,26 @@ fn argument_name(index: usize, text: &str) -> String {
     name
 }
 
-/// The value of a placeholder.
+/// The value of a placeholder, if `format_args!` cannot take it unchanged.
 ///
 /// # Errors
-/// If it begins with a name that is unknown.
+/// If it begins with a name that is unknown, or is no path of fields.
 fn argument(
-    name: Ident,
+    name: &str,
+    span: Span,
     placeholder: &Placeholder<'_>,
     names: &Names,
 ) -> Result<Option<Argument>, String> {
-    let span = name.span();
-    let Some((root, fields)) = placeholder.path.split_first() else {
-        return Ok(None);
+    let no_path = || {
+        let written = placeholder.path.join(".");
+        format!("`{{{written}}}` is no path of fields; write `{{order.id}}` or `{{pair.0}}`")
     };
-    let mut path = names
-        .resolve(root, !fields.is_empty(), span)?
-        .into_token_stream();
+    let (root, fields) = (placeholder.path[0], &placeholder.path[1..]);
+    let root = names.resolve(root, !fields.is_empty(), span)?;
+    if !placeholder.is_renamed() {
+        return Ok(None);
+    }
+    let mut value = root.ok_or_else(no_path)?.into_token_stream();
     // The span has the place of the literal and the hygiene of the macro. Without the hygiene, rustc
     // would offer to replace the whole literal by the name of a similar field.
     let here = Span::mixed_site().located_at(span);
@@ -245,13 +175,15 @@ fn argument(
             Ok(index) => Index { index, span: here }.into_token_stream(),
             // A raw identifier, as the name of a field may be a keyword; rustc treats both as the
             // same name.
-            Err(_) => identifier(field, here).into_token_stream(),
+            Err(_) => identifier(field, here)
+                .ok_or_else(no_path)?
+                .into_token_stream(),
         };
-        path = quote_spanned!(here=> #path.#field);
+        value = quote_spanned!(here=> #value.#field);
     }
     Ok(Some(Argument {
-        name,
-        value: path,
+        name: Ident::new(name, span),
+        value,
         is_part: placeholder.is_part,
     }))
 }
@@ -262,24 +194,27 @@ mod tests {
 
     use super::template;
     use crate::errors::Errors;
-    use crate::names::Names;
     use crate::parameters::Key;
+    use crate::placeholder_names::Names;
+
+    fn names() -> Names {
+        Names {
+            parameters: ["a", "b", "r#type"]
+                .map(|name| syn::parse_str(name).expect(name))
+                .into(),
+            statements: quote::quote!(),
+        }
+    }
 
     #[test]
     fn a_part_becomes_an_argument_of_its_own() {
         let written =
             parse_quote!("{a:part}:{b.c:part}:{a}:{b.c}:{a:part}:{LIMIT:part}:{type:part}");
-        let names = Names {
-            parameters: ["a", "b", "r#type"]
-                .map(|name| syn::parse_str(name).expect(name))
-                .into(),
-            locals: Vec::new(),
-        };
         let mut errors = Errors::default();
-        let template = template(Key::Resource, &written, &names, &mut errors);
+        let template = template(Key::Resource, &written, &names(), &mut errors);
         assert_eq!(errors.messages(), [""; 0]);
         let template = template.expect("a template");
-        let format = "{arg0}:{arg1}:{a}:{arg2}:{arg0}:{arg3}:{arg4}";
+        let format = "{arg0}:{arg1}:{a}:{arg3}:{arg0}:{arg5}:{arg6}";
         assert_eq!(template.format.value(), format);
         let arguments = template.arguments.iter();
         let arguments = arguments.map(|it| (it.value.to_string(), it.is_part));
@@ -291,5 +226,25 @@ mod tests {
             ("r#type", true),
         ];
         assert!(arguments.eq(expected.map(|(value, is_part)| (value.to_owned(), is_part))));
+    }
+
+    #[test]
+    fn only_fields_follow_a_dot() {
+        for written in [
+            "{a.}",
+            "{.a}",
+            "{a..b}",
+            "{a.b c}",
+            "{a.🦀}",
+            "{a.r#self}",
+            "{a.-}",
+        ] {
+            let literal = syn::LitStr::new(written, proc_macro2::Span::call_site());
+            let mut errors = Errors::default();
+            template(Key::Resource, &literal, &names(), &mut errors);
+            let messages = errors.messages();
+            let is_told = messages.len() == 1 && messages[0].contains("is no path of fields");
+            assert!(is_told, "{written}: {messages:?}");
+        }
     }
 }

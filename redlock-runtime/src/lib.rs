@@ -186,9 +186,8 @@ pub mod __private {
     pub use std::format;
 
     pub use crate::__redlock_capture as capture;
-    pub use crate::attribute::answer::{FromLockErrorOrAnswer, Probe, into_response, responder};
+    pub use crate::attribute::answer::{Probe, into_response, responder};
     pub use crate::attribute::call::{Call, Slot};
-    pub use crate::attribute::from_lock_error::{CarriesLockError, FromLockErrorOrSkips};
     pub use crate::attribute::returned::{RunsUnderTheLock, returned};
     pub use crate::attribute::run::{Answers, KeepsValueUntilRelease};
     pub use crate::attribute::time::Time;

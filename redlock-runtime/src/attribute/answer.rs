@@ -121,27 +121,3 @@ pub mod responder {
         fn __redlock_choose(&self) -> super::InAnAnswer;
     }
 }
-
-/// [`FromLockError`] for handlers, with an error that says what to write.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot carry a lock error",
-    label = "a handler under `#[redlock]` returns this when it gets no lock",
-    note = "return a response of axum or of actix-web, with the feature `axum` or `actix` of `redlock-runtime`",
-    note = "or return `Result<_, E>` where `E: From<redlock_runtime::LockError>`"
-)]
-pub trait FromLockErrorOrAnswer: Sized {
-    fn from_lock_error(error: LockError) -> Self;
-
-    fn is_success(value: &Self) -> bool;
-}
-
-#[diagnostic::do_not_recommend]
-impl<T: FromLockError> FromLockErrorOrAnswer for T {
-    fn from_lock_error(error: LockError) -> Self {
-        Self::from_lock_error(error)
-    }
-
-    fn is_success(value: &Self) -> bool {
-        <Self as FromLockError>::is_success(value)
-    }
-}

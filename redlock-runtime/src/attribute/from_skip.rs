@@ -2,7 +2,6 @@
 
 use redlock_core::env::log_throttled;
 
-use crate::attribute::from_lock_error::CarriesLockError;
 use crate::error::LockError;
 use crate::telemetry::{figure, kind_of, name_of};
 
@@ -92,14 +91,14 @@ impl<T> FromSkip for Option<T> {
 impl<T, E> FromSkip for Result<T, E>
 where
     T: FromSkip,
-    E: CarriesLockError,
+    E: From<LockError>,
 {
     fn skipped() -> Self {
         Ok(T::skipped())
     }
 
     fn from_lock_error(error: LockError) -> Self {
-        Err(E::carrying(error))
+        Err(E::from(error))
     }
 
     fn is_success(value: &Self) -> bool {

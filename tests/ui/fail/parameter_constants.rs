@@ -29,11 +29,8 @@ async fn at_run_time(pools: &[&str]) -> Result<(), LockError> {
     Ok(())
 }
 
-#[redlock(resource = "a", wait = redlock_runtime::parameters::Wait::Forever, if_locked = "skip")]
-async fn never_skipped() {}
-
 fn main() {
     let shop = Shop { pools: &["a"] };
     let _ = (shop.of_self(), without_quotes(), at_run_time(shop.pools), Shop::NAME);
-    let _ = (of_a_parameter(Shop { pools: &[] }), never_skipped());
+    let _ = (of_a_parameter(Shop { pools: &[] }));
 }

@@ -16,11 +16,6 @@ async fn negative() -> Result<(), LockError> {
     Ok(())
 }
 
-#[redlock(resource = "a", ttl = "9999us")]
-async fn too_short_text() -> Result<(), LockError> {
-    Ok(())
-}
-
 #[redlock(resource = "a", ttl = "soon")]
 async fn no_duration() -> Result<(), LockError> {
     Ok(())
@@ -41,12 +36,7 @@ async fn huge() -> Result<(), LockError> {
     Ok(())
 }
 
-#[redlock(resource = "a", clock_drift_factor = 0.9, ttl = 20)]
-async fn all_drift() -> Result<(), LockError> {
-    Ok(())
-}
-
 fn main() {
-    let _ = (zero(), too_short(), negative(), too_short_text(), no_duration());
-    let _ = (suffix(), float(), huge(), all_drift());
+    let _ = (zero(), too_short(), negative(), no_duration());
+    let _ = (suffix(), float(), huge());
 }

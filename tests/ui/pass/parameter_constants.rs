@@ -2,7 +2,7 @@
 #![deny(warnings)]
 #![allow(dead_code)]
 
-use redlock_runtime::parameters::{Counts, OnLost, Renewal, Wait};
+use redlock_runtime::parameters::{Renewal, Wait};
 use redlock_runtime::{LockError, redlock};
 
 const POOLS: [&str; 2] = ["a", "b"];
@@ -71,7 +71,7 @@ impl<T> Shop<T> {
     }
 }
 
-#[redlock(resource = "a", wait = Wait::Forever, max_hold = Renewal::Unlimited, once_per = "1h", counts = Counts::Every, on_lost = OnLost::Continue)]
+#[redlock(resource = "a", wait = Wait::Forever, max_hold = Renewal::Unlimited, once_per = "1h")]
 async fn variants() -> Result<(), LockError> {
     Ok(())
 }

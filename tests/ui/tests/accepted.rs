@@ -31,15 +31,6 @@ fn every_case_compiles() {
 }
 
 #[test]
-fn a_runtime_that_the_manifest_renames_is_found() {
-    let report = Project::get().check(&["--package", "renamed", "--bins"]);
-    let drawn: Vec<&str> = report.diagnostics.iter().map(Diagnostic::text).collect();
-    assert!(drawn.is_empty(), "{}", drawn.concat());
-    let accepted = report.accepted.iter().any(|name| name == "dependency");
-    assert!(accepted, "{}", report.stderr);
-}
-
-#[test]
 fn the_programs_of_the_readme_compile_as_they_are() {
     let [axum, actix] = FIRST;
     let report = Project::get().check(&["--package", axum, "--package", actix]);

@@ -28,7 +28,6 @@ pub(crate) struct Project {
 pub(crate) const ACCEPTED: [&str; 2] = ["pass", "pass/other_macros"];
 /// The programs of README.md, which a reader copies.
 pub(crate) const FIRST: [&str; 2] = ["first_axum", "first_actix"];
-pub(crate) const RENAMED: &str = "pass/renamed";
 pub(crate) const REFUSED: &str = "fail/other_macros";
 
 /// What cargo said.
@@ -84,7 +83,6 @@ impl Project {
             project.write(&format!("{edition}/Cargo.toml"), &manifest(edition));
         }
         project.write("accepted/Cargo.toml", &manifest_of_accepted());
-        project.write("renamed/Cargo.toml", &manifest_of_renamed());
         for name in FIRST {
             project.write_first(name);
         }
@@ -166,7 +164,7 @@ impl Project {
 const WORKSPACE: &str = r#"# Written by the test `compile` of redlock-compile-tests.
 [workspace]
 resolver = "3"
-members = ["2021", "2024", "accepted", "renamed", "first_axum", "first_actix"]
+members = ["2021", "2024", "accepted", "first_axum", "first_actix"]
 
 [profile.dev]
 debug = false
@@ -241,28 +239,6 @@ tracing = {{ version = "0.1", default-features = false, features = ["attributes"
 "#
     );
     for (name, file) in cases(&[ACCEPTED[0], ACCEPTED[1], REFUSED]) {
-        let path = quoted(&file);
-        manifest.extend(["\n[[bin]]\nname = \"", &name, "\"\npath = ", &path, "\n"]);
-    }
-    manifest
-}
-
-/// A package in which the runtime has another name.
-fn manifest_of_renamed() -> String {
-    let runtime = quoted(&Path::new(TESTS).join("../../redlock-runtime"));
-    let mut manifest = format!(
-        r#"# Written by the test `compile` of redlock-compile-tests.
-[package]
-name = "renamed"
-version = "0.0.0"
-edition = "2024"
-publish = false
-
-[dependencies]
-locks = {{ package = "redlock-runtime", path = {runtime} }}
-"#
-    );
-    for (name, file) in cases(&[RENAMED]) {
         let path = quoted(&file);
         manifest.extend(["\n[[bin]]\nname = \"", &name, "\"\npath = ", &path, "\n"]);
     }

@@ -12,14 +12,15 @@ use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::quote_spanned;
 use syn::{Attribute, FnArg, Ident, ReceiverKind, Type};
 
-use crate::args::Args;
-use crate::function::{Binding, Function, bindings};
-use crate::shape::Shape;
+use crate::async_kind::AsyncKind;
+use crate::function::{Function, bindings};
+use crate::item_check::is_punct;
+use crate::parse::Args;
 
 /// An argument to capture whole.
 pub(crate) struct Captured {
     name: Ident,
-    /// The `#[cfg(…)]` of the parameter and of the fields in its pattern.
+    /// The `#[cfg(…)]` of the parameter.
     conditions: Vec<Attribute>,
 }
 
@@ -39,48 +40,43 @@ impl Captured {
 ///
 /// A name in an expression of the attribute is not captured, as the expression may have moved it.
 pub(crate) fn captured(function: &Function, args: &Args) -> Vec<Captured> {
-    if !matches!(function.shape, Shape::AsyncFn) {
+    if !matches!(function.kind, AsyncKind::AsyncFn) {
         // The user's own block has its captures already, and runs unchanged.
         return Vec::new();
     }
     let values = args.values();
-    let inputs = function.signature.inputs.iter().rev();
-    let bindings = inputs.flat_map(|input| owned(input).into_iter().rev());
-    bindings
-        .filter(|binding| !has_conditional_condition(&binding.attributes))
-        .filter(|binding| !is_in_code(&values, &binding.name.to_string()))
-        .map(|binding| {
-            let conditions = binding.attributes.iter();
-            let conditions = conditions.filter(|a| a.path().is_ident("cfg")).cloned();
-            Captured {
-                conditions: conditions.collect(),
-                name: binding.name,
-            }
-        })
-        .collect()
-}
-
-/// True if the binding may exist or not, on a condition that only rustc can read.
-fn has_conditional_condition(attributes: &[Attribute]) -> bool {
-    attributes.iter().any(|a| a.path().is_ident("cfg_attr"))
-}
-
-/// The names that a parameter binds. None for a reference, as dropping a reference does nothing.
-fn owned(input: &FnArg) -> Vec<Binding> {
-    let is_reference = |ty: &Type| matches!(ty, Type::Reference(_));
-    let is_owned = match input {
-        FnArg::Receiver(receiver) => match &receiver.kind {
-            ReceiverKind::Value => true,
-            ReceiverKind::Typed(_, ty) => !is_reference(ty),
-            _ => false,
-        },
-        FnArg::Typed(typed) => !is_reference(&typed.ty),
+    let of_input = |input| {
+        let conditions = conditions(input)?;
+        let names = bindings(input).into_iter().rev();
+        let names = names.filter(|name| !is_in_code(&values, &name.to_string()));
+        let captured = names.map(|name| Captured {
+            name,
+            conditions: conditions.clone(),
+        });
+        Some(captured.collect::<Vec<_>>())
     };
-    if is_owned {
-        bindings(input)
-    } else {
-        Vec::new()
-    }
+    let inputs = function.signature.inputs.iter().rev();
+    inputs.filter_map(of_input).flatten().collect()
+}
+
+/// The `#[cfg(…)]` of a parameter that is to be captured. `None` for a reference, as dropping a reference does
+/// nothing, and for a parameter that exists on a condition that only rustc can read.
+fn conditions(input: &FnArg) -> Option<Vec<Attribute>> {
+    let is_reference = |ty: &Type| matches!(ty, Type::Reference(_));
+    let (is_owned, attributes) = match input {
+        FnArg::Receiver(receiver) => {
+            let is_owned = match &receiver.kind {
+                ReceiverKind::Value => true,
+                ReceiverKind::Typed(_, ty) => !is_reference(ty),
+                _ => false,
+            };
+            (is_owned, &receiver.attrs)
+        }
+        FnArg::Typed(typed) => (!is_reference(&typed.ty), &typed.attrs),
+    };
+    let is = |name| move |attribute: &&Attribute| attribute.path().is_ident(name);
+    let is_known = is_owned && !attributes.iter().any(|it| is("cfg_attr")(&it));
+    is_known.then(|| attributes.iter().filter(is("cfg")).cloned().collect())
 }
 
 /// True if the name is in the place of a variable, and not of a field or of a label.
@@ -88,7 +84,7 @@ fn is_in_code(tokens: &TokenStream, name: &str) -> bool {
     let tokens: Vec<TokenTree> = tokens.clone().into_iter().collect();
     let is = |at: Option<usize>, c: char| {
         let token = at.and_then(|at| tokens.get(at));
-        matches!(token, Some(TokenTree::Punct(p)) if p.as_char() == c)
+        token.is_some_and(|token| is_punct(token, c))
     };
     tokens.iter().enumerate().any(|(at, token)| match token {
         TokenTree::Group(group) => is_in_code(&group.stream(), name),
@@ -108,9 +104,9 @@ fn is_in_code(tokens: &TokenStream, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{captured, is_in_code};
-    use crate::args::Args;
     use crate::errors::Errors;
     use crate::function::Function;
+    use crate::parse::Args;
 
     fn names(attribute: &str, item: &str) -> String {
         let errors = &mut Errors::default();
@@ -166,8 +162,8 @@ mod tests {
             ),
             (
                 "",
-                "async fn f(#[cfg(x)] A { #[cfg(y)] a, b: B { c, #[cfg_attr(x, cfg(y))] d } }: A) {}",
-                "#[cfg(x)]c #[cfg(x)]#[cfg(y)]a",
+                "async fn f(#[cfg(x)] A { #[cfg(y)] a, b: B { c } }: A) {}",
+                "#[cfg(x)]c",
             ),
             ("", "fn f(a: A) -> F { async move { a.b } }", ""),
         ];

@@ -3,15 +3,14 @@
 //! Parsing is tolerant: an error in one argument is recorded, and the next argument is still read.
 //! A user with three mistakes sees three errors in one build.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::ToTokens as _;
 use syn::ext::IdentExt as _;
 use syn::parse::{ParseStream, Parser as _};
 use syn::{Expr, ExprLit, Ident, Lit, LitStr, Token};
 
-use crate::errors::Errors;
+use crate::errors::{Errors, listed, nearest};
 use crate::parameters::Key;
-use crate::suggest::{listed, nearest};
 
 /// The parsed attribute.
 #[derive(Default)]
@@ -79,53 +78,33 @@ impl Args {
 
     /// Parses one `key = value` and the comma after it.
     fn read_one(&mut self, input: ParseStream<'_>, errors: &mut Errors) -> syn::Result<()> {
-        if self.template_is_positional() && !begins_an_argument(input) {
+        if self.attempted.is_empty()
+            && let Some((span, written)) = value_without_key(input)
+        {
+            self.attempted.push(Key::Resource);
+            errors.at(span, format!("a value needs its key; write `{written}`"));
+            return skip_to_next(input);
+        }
+        let is_positional = |arg: &Arg| match &arg.value {
+            Expr::Lit(ExprLit {
+                lit: Lit::Str(template),
+                ..
+            }) => template.value().contains("{}"),
+            _ => false,
+        };
+        if !begins_an_argument(input) && self.given.iter().any(is_positional) {
             // An argument for `{}`, which the template's own error is about.
             return skip_to_next(input);
         }
-        if input.peek(LitStr) {
-            let literal: LitStr = input.parse()?;
-            if input.peek(Token![=]) {
-                let key = literal.value();
-                self.attempted
-                    .push(Key::named(&key).unwrap_or(Key::Resource));
-                let message = format!("a parameter's name has no quotes; write `{key} = …`");
-                errors.at(literal.span(), message);
-            } else {
-                self.attempted.push(Key::Resource);
-                if !is_after_equals_sign() {
-                    let written = with_names(&literal, &arguments_ahead(input));
-                    errors.at(
-                        literal.span(),
-                        format!("a value needs its key; write `resource = {written}`"),
-                    );
-                }
-            }
-            return skip_to_next(input);
-        }
-
         let name: Ident = input.call(Ident::parse_any).map_err(|error| {
             // The tokens cannot be parsed as any value; the hint names the missing part.
             self.attempted.push(Key::Resource);
             let example = Key::Resource.example();
-            syn::Error::new(
-                error.span(),
-                format!("expected a parameter such as `{example}`"),
-            )
+            let message = format!("expected a parameter such as `{example}`");
+            syn::Error::new(error.span(), message)
         })?;
-        if self.attempted.is_empty() && is_unkeyed(&name, input) {
-            self.attempted.push(Key::Resource);
-            let example = Key::Resource.example();
-            errors.at(
-                name.span(),
-                format!("a value needs its key; write `{example}`"),
-            );
-            return skip_to_next(input);
-        }
         let key = self.known(&name, errors);
-
-        let other_sign = input.peek(Token![==]) || input.peek(Token![=>]);
-        let assigned = !other_sign && input.parse::<Option<Token![=]>>()?.is_some();
+        let assigned = input.parse::<Option<Token![=]>>()?.is_some();
         if !assigned || input.is_empty() || input.peek(Token![,]) {
             let Some(key) = key else {
                 // The unknown name was reported already.
@@ -146,22 +125,10 @@ impl Args {
             let span = name.span();
             self.given.push(Arg { key, span, value });
         }
-        comma(input)
-    }
-
-    /// True if the resource or the note is a template with a placeholder that has no name.
-    fn template_is_positional(&self) -> bool {
-        [Key::Resource, Key::Note].iter().any(|key| {
-            let Some(Expr::Lit(ExprLit {
-                lit: Lit::Str(template),
-                ..
-            })) = self.get(*key)
-            else {
-                return false;
-            };
-            let template = template.value().replace("{{", "");
-            ["{}", "{:", "{0"].iter().any(|it| template.contains(it))
-        })
+        if !input.is_empty() && input.parse::<Option<Token![,]>>()?.is_none() {
+            return Err(input.error("expected `,` between parameters"));
+        }
+        Ok(())
     }
 
     /// The key of that name, unless the name is unknown or given twice.
@@ -178,10 +145,8 @@ impl Args {
             return None;
         };
         if self.given.iter().any(|arg| arg.key == key) {
-            errors.at(
-                name.span(),
-                format!("duplicate `{typed}`; it is given before, keep one"),
-            );
+            let message = format!("duplicate `{typed}`; it is given before, keep one");
+            errors.at(name.span(), message);
             return None;
         }
         self.attempted.push(key);
@@ -191,81 +156,41 @@ impl Args {
 
 /// The parameter with another name for the same thing.
 fn meant(typed: &str) -> Option<&'static str> {
-    const MEANT: [(&str, Key); 9] = [
-        ("key", Key::Resource),
-        ("keys", Key::Resource),
-        ("lock", Key::Resource),
-        ("expire", Key::Ttl),
-        ("expires", Key::Ttl),
-        ("timeout", Key::Wait),
-        ("retries", Key::RetryCount),
-        ("lease", Key::Guard),
-        ("nodes", Key::Pools),
-    ];
-    let found = MEANT.iter().find(|(name, _)| *name == typed);
-    found.map(|(_, key)| key.name())
+    match typed {
+        "key" | "keys" | "lock" => Some("resource"),
+        "expire" | "expires" => Some("ttl"),
+        "timeout" => Some("wait"),
+        "retries" => Some("retry_count"),
+        "lease" => Some("guard"),
+        "nodes" => Some("pools"),
+        _ => None,
+    }
 }
 
-/// True for an expression in the place of the first parameter, such as `id` or `format!(…)`.
-fn is_unkeyed(name: &Ident, input: ParseStream<'_>) -> bool {
+/// The span of a value without its key, such as `"order:{id}"`, `id` or `format!(…)`, and what to write.
+fn value_without_key(input: ParseStream<'_>) -> Option<(Span, String)> {
+    let ahead = input.fork();
+    if let Ok(literal) = ahead.parse::<LitStr>() {
+        let written = format!("resource = {}", literal.token());
+        return (!ahead.peek(Token![=])).then(|| (literal.span(), written));
+    }
+    let name = ahead.call(Ident::parse_any).ok()?;
     let typed = name.to_string();
     let is_known = Key::named(&typed).is_some() || nearest(&typed, Key::names()).is_some();
-    let ends = input.is_empty() || input.peek(Token![,]);
-    let goes_on = input.peek(Token![!]) || input.peek(Token![.]) || input.peek(Token![::]);
-    !is_known && (ends || goes_on)
-}
-
-/// True for `#[redlock = "…"]`, which rustc refuses.
-fn is_after_equals_sign() -> bool {
-    let written = Span::call_site().source_text().unwrap_or_default();
-    let name_ends =
-        written.find(|c: char| !(c.is_alphanumeric() || "#[_:".contains(c) || c.is_whitespace()));
-    name_ends.is_some_and(|at| written[at..].starts_with('='))
-}
-
-/// The arguments that follow a template, as for `format!`.
-fn arguments_ahead(input: ParseStream<'_>) -> Vec<String> {
-    let ahead = input.fork();
-    let mut arguments = Vec::new();
-    while ahead.parse::<Token![,]>().is_ok() && !begins_an_argument(&ahead) {
-        let Ok(argument) = ahead.parse::<Expr>() else {
-            break;
-        };
-        arguments.push(argument.to_token_stream().to_string().replace(' ', ""));
-    }
-    arguments
-}
-
-/// The literal with an argument in the place of each `{}`.
-fn with_names(template: &LitStr, arguments: &[String]) -> String {
-    let mut written = template.token().to_string();
-    for argument in arguments {
-        written = written.replacen("{}", &format!("{{{argument}}}"), 1);
-    }
-    written
-}
-
-/// The comma between two arguments; optional after the last one.
-fn comma(input: ParseStream<'_>) -> syn::Result<()> {
-    if input.is_empty() {
-        return Ok(());
-    }
-    match input.parse::<Option<Token![,]>>()? {
-        Some(_) => Ok(()),
-        None => Err(input.error("expected `,` between parameters")),
-    }
+    let ends = ahead.is_empty() || ahead.peek(Token![,]);
+    let goes_on = ahead.peek(Token![!]) || ahead.peek(Token![.]) || ahead.peek(Token![::]);
+    let is_value = !is_known && (ends || goes_on);
+    is_value.then(|| (name.span(), Key::Resource.example().to_owned()))
 }
 
 /// Skips to the comma before the next argument, so that the rest of a broken value (`f::<A, B>(`)
 /// causes no further errors.
 fn skip_to_next(input: ParseStream<'_>) -> syn::Result<()> {
     while !input.is_empty() {
-        let was_comma = input.peek(Token![,]);
-        input.step(|cursor| match cursor.token_tree() {
-            Some((_, rest)) => Ok(((), rest)),
-            None => Ok(((), *cursor)),
-        })?;
-        if was_comma && begins_an_argument(input) {
+        let was_comma = input.parse::<Token![,]>().is_ok();
+        if !was_comma {
+            input.parse::<TokenTree>()?;
+        } else if begins_an_argument(input) {
             break;
         }
     }
@@ -274,10 +199,8 @@ fn skip_to_next(input: ParseStream<'_>) -> syn::Result<()> {
 
 fn begins_an_argument(input: ParseStream<'_>) -> bool {
     let ahead = input.fork();
-    let Ok(name) = ahead.call(Ident::parse_any) else {
-        return false;
-    };
-    ahead.peek(Token![=]) || Key::named(&name.to_string()).is_some()
+    let name = ahead.call(Ident::parse_any);
+    name.is_ok_and(|name| ahead.peek(Token![=]) || Key::named(&name.to_string()).is_some())
 }
 
 #[cfg(test)]
@@ -306,15 +229,14 @@ mod tests {
     fn each_slip_is_named_once() {
         let needs = "`ttl` needs a value; write `ttl = 60_000`";
         let unknown = "unknown parameter `tll`; did you mean `ttl`?";
-        let table: [(&str, &[&str]); 8] = [
+        let table: [(&str, &[&str]); 7] = [
             ("", &[]),
             (r#"resource = "a","#, &[]),
             ("ttl =", &[needs]),
-            ("ttl == 5", &[needs]),
             ("ttl = , tll = 5", &[needs, unknown]),
             // The placeholder is reported with the template.
             (r#"resource = "order:{}", id, order.id"#, &[]),
-            (r#"resource = "{{}}", tll"#, &[unknown]),
+            (r#"resource = "{{}}", tll = 5"#, &[unknown]),
             ("ttl = 5 + , guard = x", &["expected an expression"]),
         ];
         for (attribute, expected) in table {

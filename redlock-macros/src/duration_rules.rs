@@ -1,0 +1,60 @@
+//! Rules for durations: each by itself, and between two of them.
+
+use std::time::Duration;
+
+use crate::errors::Errors;
+use crate::parameters::Key;
+use crate::parse::Args;
+use crate::plan::Settings;
+
+/// A copy of the limit of `redlock-core`, on which this crate does not depend. `init` checks the rest of what
+/// core asks of a ttl, with the drift of the configuration.
+const MIN_TTL: Duration = Duration::from_millis(10);
+
+/// Reports durations that no lock can have, if they are known at compile time.
+pub(crate) fn check_times(args: &Args, settings: &Settings, errors: &mut Errors) {
+    let ttl = settings.time(Key::Ttl);
+    for key in Key::ALL {
+        let Some((value, time)) = args.get(*key).zip(settings.time(*key)) else {
+            continue;
+        };
+        let is_below = ttl.is_some_and(|ttl| time < ttl);
+        let message = match key {
+            Key::Ttl if time < MIN_TTL => {
+                "`ttl` must be at least 10 ms; write `ttl = 60_000` or `ttl = \"60s\"`"
+            }
+            Key::Wait if time.is_zero() => {
+                "a `wait` of zero leaves no time to ask the nodes; to try just once, write \
+                 `retry_count = 0`"
+            }
+            Key::MinValidity if ttl.is_some_and(|ttl| time >= ttl) => {
+                "`min_validity` is not below `ttl`, so that no acquisition could ever succeed; \
+                 give a shorter `min_validity` or a longer `ttl`"
+            }
+            Key::MaxHold if time.is_zero() => {
+                "a `max_hold` of zero is no time; leave it out for a lock that is not renewed"
+            }
+            Key::MaxHold if is_below => {
+                "`max_hold` is below `ttl`, which the lock is held for anyway; give a longer \
+                 `max_hold` or a shorter `ttl`"
+            }
+            Key::OncePer if time.is_zero() => {
+                "a `once_per` of zero is no period; leave it out for a function that runs at each call"
+            }
+            Key::OncePer if is_below => {
+                "`once_per` is below `ttl`, for which the lock of a killed process stays; give a longer \
+                 `once_per` or a shorter `ttl`"
+            }
+            _ => continue,
+        };
+        errors.under(value, message);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_limit_is_that_of_core() {
+        assert_eq!(super::MIN_TTL, redlock_core::request::MIN_TTL);
+    }
+}

@@ -1,0 +1,115 @@
+//! The names with which the placeholders of a template begin, if `format_args!` does not look them up.
+//!
+//! If rustc does not find a name, it offers a similar name in its place, and the place would be the whole
+//! literal. So a name that can only be a parameter is looked up here.
+
+use proc_macro2::{Span, TokenStream};
+use syn::Ident;
+use syn::ext::IdentExt as _;
+use syn::parse::Parser as _;
+
+use crate::errors::{listed, nearest};
+use crate::item_check::mentions;
+
+/// The names with which a placeholder can begin.
+pub(crate) struct Names {
+    pub parameters: Vec<Ident>,
+    /// The statements before a returned future. Their variables are among their words.
+    pub statements: TokenStream,
+}
+
+impl Names {
+    /// The variable, constant or static of that name, as an identifier for the literal at `span`. `None` for
+    /// a name that is no identifier.
+    ///
+    /// # Errors
+    /// If there is no parameter of that name, and it can be nothing else: fields follow it (`is_path`), or rustc
+    /// would offer a parameter with a similar name, or a field of `self`.
+    pub(crate) fn resolve(
+        &self,
+        name: &str,
+        is_path: bool,
+        span: Span,
+    ) -> Result<Option<Ident>, String> {
+        let parameter = self.parameters.iter().find(|it| it.unraw() == name);
+        if let Some(parameter) = parameter {
+            let mut parameter = parameter.clone();
+            // The parameter's own token resolves as the parameter does. Its span is the literal.
+            // `self` is a keyword with hygiene, and stays exactly the receiver's token.
+            parameter.set_span(span.resolved_at(parameter.span()));
+            return Ok(Some(parameter));
+        }
+        // rustc knows whether there is a constant of that name.
+        let is_spelt_as_constant =
+            name.starts_with(char::is_uppercase) && !name.contains(char::is_lowercase);
+        let names = self.parameters.iter().map(|it| it.unraw().to_string());
+        let names: Vec<String> = names.filter(|it| !it.starts_with("__")).collect();
+        let known = || names.iter().map(String::as_str);
+        let near = nearest(name, known());
+        if is_spelt_as_constant
+            || mentions(self.statements.clone(), name)
+            || Ident::parse_any.parse_str(name).is_err()
+            || !(is_path || near.is_some() || known().any(|it| it == "self"))
+        {
+            return Ok(identifier(name, span));
+        }
+        let hint = match near {
+            Some(near) => format!("did you mean `{near}`?"),
+            None if names.is_empty() => "the function has none".to_owned(),
+            None => format!("available: {}", listed(known())),
+        };
+        Err(format!("unknown parameter `{name}`; {hint}"))
+    }
+}
+
+/// A word as an identifier, also if it is a keyword. `gen` is one since edition 2024, which `syn` does not know.
+pub(crate) fn identifier(word: &str, span: Span) -> Option<Ident> {
+    // The compiler's lexer reports other text as an error of its own.
+    if !word.chars().all(|c| c.is_alphanumeric() || c == '_') {
+        return None;
+    }
+    let raw = || syn::parse_str::<Ident>(&format!("r#{word}"));
+    let identifier = match word {
+        "gen" => raw(),
+        _ => syn::parse_str(word).or_else(|_| raw()),
+    };
+    let mut identifier = identifier.ok()?;
+    identifier.set_span(span);
+    Some(identifier)
+}
+
+#[cfg(test)]
+mod tests {
+    use proc_macro2::Span;
+
+    use super::Names;
+
+    #[test]
+    fn what_can_only_be_a_parameter_is_refused_if_it_is_none() {
+        // The parameters, the name, and whether it is known before fields and by itself.
+        let table: [(&[&str], &str, [bool; 2]); 9] = [
+            (&["title"], "title", [true, true]),
+            (&["title"], "local", [true, true]),
+            (&["title"], "titel", [false, false]),
+            (&["title"], "tenant", [false, true]),
+            (&["title"], "TENANT", [true, true]),
+            (&["self"], "tenant", [false, false]),
+            (&["self"], "TENANT", [true, true]),
+            (&[], "Self", [false, true]),
+            (&["r#type"], "type", [true, true]),
+        ];
+        for (parameters, name, expected) in table {
+            let parse = |name: &&str| match *name {
+                "self" => syn::Ident::new("self", Span::call_site()),
+                name => syn::parse_str(name).expect(name),
+            };
+            let names = Names {
+                parameters: parameters.iter().map(parse).collect(),
+                statements: quote::quote!(let local = 1;),
+            };
+            let known = [true, false]
+                .map(|is_path| names.resolve(name, is_path, Span::call_site()).is_ok());
+            assert_eq!(known, expected, "{name} beside {parameters:?}");
+        }
+    }
+}
