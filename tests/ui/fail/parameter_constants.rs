@@ -32,5 +32,5 @@ async fn at_run_time(pools: &[&str]) -> Result<(), LockError> {
 fn main() {
     let shop = Shop { pools: &["a"] };
     let _ = (shop.of_self(), without_quotes(), at_run_time(shop.pools), Shop::NAME);
-    let _ = (of_a_parameter(Shop { pools: &[] }));
+    let _ = of_a_parameter(Shop { pools: &[] });
 }
