@@ -116,8 +116,7 @@ impl Call {
         self
     }
 
-    /// The same for a call that a node may make one with its neighbours of the same `script`. See
-    /// [`joins`](Self::joins).
+    /// The same for a release that a node may make one with others by `script`. See [`joins`](Self::joins).
     #[must_use]
     pub(crate) fn joining(mut self, script: &'static Script) -> Self {
         self.joins = Some(script);
@@ -174,11 +173,9 @@ impl Call {
         matches!(self.effect, Effect::Undoes(_))
     }
 
-    /// The script with which a node may make this call and others at once, if the call has such a script. Each of
-    /// these calls has one key and one token. It is either an acquisition by a plain `SET`, whose fourth argument is
-    /// the ttl, or a plain release. Acquisitions come first. ARGV is the number of acquisitions, the token of each key,
-    /// and the ttl of each acquisition. The reply is 1 if all are done. Otherwise it is a list with a reply to each
-    /// call: 1, or the reply that the call would have got by itself.
+    /// The script with which a node may make this release and others at once, if the release has such a script. Each
+    /// of them has one key and one token. The reply is 1 if all are done, and otherwise a list with a reply to each
+    /// release.
     pub fn joins(&self) -> Option<&'static Script> {
         self.joins
     }

@@ -16,7 +16,7 @@ use crate::node::hash_slot::Beside;
 use crate::node::{Argument, Call, Effect, Holding, Remaining, Value, Vote};
 use crate::quorum::kind::{Kind, TurnRule};
 
-use scripts::{ACQUIRE_ALL, EXTEND, MANY, RELEASE, RESTORE, SET};
+use scripts::{ACQUIRE_ALL, EXTEND, RELEASE, RELEASE_EACH, RESTORE, SET};
 
 /// One lock on one key or several.
 pub(crate) struct Exclusive {
@@ -75,9 +75,7 @@ impl Kind for Exclusive {
         }
         let [nx, word, get] = ["NX", "PX", "GET"].map(Argument::word);
         // With GET, a refusal has the holder's value.
-        call(&SET, set)
-            .with([token, nx, word, px, get])
-            .joining(&MANY)
+        call(&SET, set).with([token, nx, word, px, get])
     }
 
     fn confirm(&self, token: &OwnerToken, counter: u64, ttl: Duration) -> Option<Call> {
@@ -105,7 +103,7 @@ impl Kind for Exclusive {
         let release = Call::new(&RELEASE, Effect::Undoes(until), &self.keys, done);
         let release = release.with([Argument::token(token)]);
         if self.keys.names().len() == 1 {
-            release.joining(&MANY)
+            release.joining(&RELEASE_EACH)
         } else {
             release
         }
@@ -132,7 +130,7 @@ impl Kind for Exclusive {
     }
 }
 
-/// The reply to `SET … GET`: nil, or the holder's value. As one of many calls: 1 for nil.
+/// The reply to `SET … GET`: nil, or the holder's value.
 fn set(value: Value) -> Option<Vote> {
     match value {
         Value::Nil => Some(Vote::GRANTED),

@@ -1,12 +1,9 @@
 //! The scripts of plain locks, with their twins.
 
-use crate::kinds::words::{integer, number, values, word};
+use crate::kinds::words::{integer, values, word};
 use crate::node::script::Script;
 use crate::node::store::Store;
 use crate::node::value::Value;
-
-/// The longest value of another holder that a refusal names, in bytes.
-const LONGEST: usize = 301;
 
 /// Takes the lock on one key. With `GET`, a refusal has the holder's token.
 pub(crate) static SET: Script =
@@ -33,9 +30,10 @@ pub(crate) static RESTORE: Script =
 pub(crate) static RELEASE: Script =
     Script::loaded("release", include_str!("release.lua"), release).shaped("lock+", "token");
 
-/// Takes locks on one key each, and then releases locks on one key each.
-pub(crate) static MANY: Script =
-    Script::loaded("many", include_str!("many.lua"), many).shaped("lock+", "taken token+ ttl+");
+/// Releases several locks of one key.
+pub(crate) static RELEASE_EACH: Script =
+    Script::loaded("release-each", include_str!("release_each.lua"), release_each)
+        .shaped("lock+", "token+");
 
 fn set(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
     let (key, token, ttl) = (word(keys, 0)?, word(arguments, 0)?, integer(arguments, 3)?);
@@ -143,28 +141,11 @@ fn delete(store: &mut Store, key: &[u8], held: Option<Box<[u8]>>, token: Option<
     }
 }
 
-fn many(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
-    let count = arguments.first().and_then(|text| number(text));
-    let count = usize::try_from(count.unwrap_or(0)).unwrap_or(0);
-    let (acquired, released) = keys.split_at(count.min(keys.len()));
+fn release_each(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
+    let held = values(store, keys);
     let mut answers = Vec::new();
-    for (place, key) in acquired.iter().enumerate() {
-        let token = word(arguments, place + 1);
-        let ttl = || integer(arguments, keys.len() + place + 1);
-        let answer = match token.and_then(|token| store.set_nx(key, token, ttl()?)) {
-            Ok(true) => Ok(Value::Int(1)),
-            Ok(false) => store.get(key).map(|held| {
-                let held = held.unwrap_or_default();
-                Value::text(&held[..held.len().min(LONGEST)])
-            }),
-            Err(error) => Err(error),
-        };
-        answers.push(answer.unwrap_or_else(|error| error));
-    }
-    // All are read before one is deleted.
-    let held = values(store, released);
-    for (place, (key, held)) in released.iter().zip(held).enumerate() {
-        let token = arguments.get(acquired.len() + place + 1);
+    for (place, (key, held)) in keys.iter().zip(held).enumerate() {
+        let token = arguments.get(place);
         answers.push(Value::Int(delete(store, key, held, token)));
     }
     if answers.iter().all(|answer| *answer == Value::Int(1)) {

@@ -22,9 +22,9 @@ use super::check::Check;
 use super::command::{Dialect, is_marker_gone, is_noscript};
 use super::connect::Connected;
 use super::line::{Landed, Line, Purpose};
-use super::many::{Batch, Outcome};
 use super::memory::Memory;
 use super::owed::OwedReleases;
+use super::several::Batch;
 use super::wakeups::Wakeups;
 
 /// The most operations that a lone caller has under way. If it continues at a majority, an operation or two
@@ -173,7 +173,7 @@ impl Actor {
             self.batch.add(submission, since, &mut self.line);
         }
         self.batch.flush(since, &mut self.line);
-        self.line.send_added(since);
+        self.line.send(since);
         Some(found)
     }
 
@@ -188,8 +188,7 @@ impl Actor {
     ) -> Result<(), NodeError> {
         let line = &mut self.line;
         match purpose {
-            // `Each` never lands as a whole.
-            Purpose::Scripts | Purpose::Each(_) => return Ok(()),
+            Purpose::Scripts => return Ok(()),
             Purpose::Tracking => {
                 self.wakeups.tracks(&value, line);
                 return Ok(());
@@ -206,12 +205,11 @@ impl Actor {
                     memory.answered(&value, line)?;
                 }
             }
-            Purpose::Many(calls) => {
-                for (submission, outcome) in self.batch.outcomes(calls, value, line) {
-                    match outcome {
-                        Outcome::Answered(value) => self.tell(submission, value),
-                        Outcome::Failed(error) => self.fail(submission, error),
-                        Outcome::Again => self.line.send_with_text(submission),
+            Purpose::Several(releases) => {
+                for (submission, reply) in self.batch.replies(releases, value, line) {
+                    match reply {
+                        Some(value) => self.tell(submission, value),
+                        None => self.line.send_with_text(submission),
                     }
                 }
             }
@@ -351,7 +349,7 @@ impl Actor {
                     // The restart check's questions serve as heartbeats.
                     if idle >= heartbeat && self.check.at.is_none() {
                         // Any command that every user may run would do.
-                        line.ask([b"TIME".as_slice()], Purpose::Heartbeat);
+                        line.ask(::redis::cmd("TIME"), Purpose::Heartbeat);
                     }
                     heartbeat.checked_sub(idle).unwrap_or(suspect_after)
                 }
@@ -410,7 +408,7 @@ impl Actor {
         for purpose in self.line.end() {
             match purpose {
                 Purpose::Call(call) => calls.push(call),
-                Purpose::Many(many) => calls.extend(many),
+                Purpose::Several(releases) => calls.extend(releases),
                 Purpose::Owed(still) => owed.push(still),
                 _ => {}
             }

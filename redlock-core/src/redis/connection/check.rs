@@ -9,6 +9,7 @@ use tokio::time::Instant;
 use crate::node::{Answer, Call, Effect, NodeError, NodeErrorKind, Value};
 use crate::redis::restart_check::ServerCheck;
 
+use super::command::words;
 use super::line::{Line, Purpose};
 
 pub(super) struct Check {
@@ -43,7 +44,8 @@ impl Check {
         };
         self.at = None;
         let question = server_check.lock().question();
-        line.ask(question.iter().map(Vec::as_slice), Purpose::Check);
+        let question = words(&[], question.iter().map(Vec::as_slice));
+        line.ask(question, Purpose::Check);
     }
 
     /// Asks again unless a question is unanswered. False without a restart check.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ::redis::{Cmd, ErrorKind, RedisError, Value as Theirs};
 
 use crate::model::digits::Digits;
-use crate::node::{Argument, Call, Code, Effect, NodeError, Script, Value};
+use crate::node::{Argument, Call, Code, NodeError, Script, Value};
 use crate::redis::errors::{CLOSED, GARBLED, describe, garbled, lost, not_connected, rejected};
 
 /// What a connection adds to calls.
@@ -26,59 +26,52 @@ pub(in crate::redis) fn command(call: &Call, dialect: &Dialect, with_text: bool)
     let is_tried = dialect.is_tried && script.tries();
     let arguments = call.arguments().iter().map(Argument::as_bytes);
     let arguments = arguments.chain(is_tried.then_some(&b"tried"[..]));
-    let mut command = match script.code() {
-        Code::Command(word) => words([word.as_bytes()].into_iter().chain(keys)),
-        _ => script_call(script, keys, with_text),
-    };
-    for argument in arguments {
-        command.arg(argument);
+    match script.code() {
+        Code::Command(word) => words(&[word.as_bytes()], keys.chain(arguments)),
+        _ => script_call(script, keys, arguments, with_text),
     }
-    command
 }
 
-/// The call of a script up to its arguments, with its text if the server does not remember it.
+/// The call of a script, with its text if the server does not remember it.
 pub(in crate::redis) fn script_call<'a>(
     script: &Script,
     keys: impl Iterator<Item = &'a [u8]> + Clone,
+    arguments: impl Iterator<Item = &'a [u8]> + Clone,
     with_text: bool,
 ) -> Cmd {
-    let mut command = Cmd::new();
-    match script.code() {
-        Code::Loaded(_) if !with_text => command.arg("EVALSHA").arg(script.sha()),
-        _ => command.arg("EVAL").arg(script.text().unwrap_or_default()),
+    let [name, text] = match script.code() {
+        Code::Loaded(_) if !with_text => ["EVALSHA", script.sha()],
+        _ => ["EVAL", script.text().unwrap_or_default()],
     };
-    command.arg(Digits::of(keys.clone().count() as u64).as_bytes());
-    for key in keys {
-        command.arg(key);
-    }
-    command
+    let count = Digits::of(keys.clone().count() as u64);
+    let call = [name.as_bytes(), text.as_bytes(), count.as_bytes()];
+    words(&call, keys.chain(arguments))
 }
 
-/// One call of `script` that makes all of `calls`. The first `taken` of them are acquisitions, the others releases.
-pub(in crate::redis) fn many<'a>(
+/// One call of `script` that makes all of these `releases`.
+pub(in crate::redis) fn each<'a>(
     script: &Script,
-    calls: impl Iterator<Item = &'a Call> + Clone,
-    taken: usize,
+    releases: impl Iterator<Item = &'a Call> + Clone,
 ) -> Cmd {
-    let mut command = script_call(script, calls.clone().map(Call::first_key), false);
-    let argument = |call: &'a Call, place: usize| {
-        let argument = call.arguments().get(place);
-        argument.map_or(&b""[..], Argument::as_bytes)
-    };
-    command.arg(Digits::of(taken as u64).as_bytes());
-    for call in calls.clone() {
-        command.arg(argument(call, 0));
-    }
-    for call in calls.take(taken) {
-        command.arg(argument(call, 3));
-    }
-    command
+    let tokens = releases.clone().map(|call| {
+        let token = call.arguments().first();
+        token.map_or(&b""[..], Argument::as_bytes)
+    });
+    script_call(script, releases.map(Call::first_key), tokens, false)
 }
 
 /// The command of these words.
-pub(in crate::redis) fn words<'a>(words: impl Iterator<Item = &'a [u8]>) -> Cmd {
-    let mut command = Cmd::new();
-    for word in words {
+pub(in crate::redis) fn words<'a>(
+    first: &[&[u8]],
+    others: impl Iterator<Item = &'a [u8]> + Clone,
+) -> Cmd {
+    let lengths = others.clone().map(<[u8]>::len);
+    let lengths = lengths.chain(first.iter().map(|word| word.len()));
+    let mut command = Cmd::with_capacity(lengths.clone().count(), lengths.sum());
+    for word in first {
+        command.arg(*word);
+    }
+    for word in others {
         command.arg(word);
     }
     command
@@ -166,11 +159,6 @@ fn begins(value: &Value, codes: &[&str]) -> bool {
         return false;
     };
     codes.iter().any(|code| text.starts_with(code.as_bytes()))
-}
-
-/// True if `call` may be made by one call with others.
-pub(in crate::redis) fn is_joinable(call: &Call) -> bool {
-    call.joins().is_some() && matches!(call.effect(), Effect::Takes | Effect::Undoes(_))
 }
 
 #[cfg(test)]

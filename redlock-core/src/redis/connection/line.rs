@@ -2,21 +2,23 @@
 
 use std::collections::VecDeque;
 use std::future::Future;
+use std::iter::Zip;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
+use std::vec::IntoIter;
 
 use ::redis::aio::MultiplexedConnection;
 use ::redis::{Cmd, Pipeline, RedisResult, Value as Theirs};
 use tokio::time::{Instant, Sleep};
 
 use crate::node::{NodeError, Value};
-use crate::redis::errors::lost;
+use crate::redis::errors::{garbled, lost};
 use crate::redis::inbox::{Inbox, Owed, Submission};
 use crate::redis::options::RedisOptions;
 
-use super::command::{Dialect, broken, command, is_of_replica, value, words};
+use super::command::{Dialect, broken, command, is_of_replica, value};
 use super::questions::introduce;
 
 /// If the alarm fires later than this, its runtime stood still.
@@ -35,13 +37,14 @@ pub(super) struct Line {
     pub(super) dialect: Dialect,
     pub(super) inbox: Arc<Inbox>,
     pub(super) options: Arc<RedisOptions>,
-    /// Calls that are sent together.
-    added: Vec<(Cmd, Purpose)>,
+    /// Commands that are sent together, and what their answers are for.
+    commands: Pipeline,
+    purposes: Vec<Purpose>,
     /// In the order in which the server answers.
     flights: VecDeque<Flight>,
     /// Answers that came together, and are not handled yet.
-    landed: VecDeque<Landed>,
-    /// The number of calls of callers among them.
+    landing: Landing,
+    /// The number of calls of callers that are not answered.
     pub(super) calls: usize,
     /// The number of flights so far.
     pub(super) launched: usize,
@@ -58,21 +61,25 @@ pub(super) struct Line {
     leaves_a_replica: bool,
 }
 
-/// A command, or several that are sent together, and what the answer is for.
+/// Commands that were sent together.
 struct Flight {
-    answer: Pin<Box<dyn Future<Output = RedisResult<Theirs>> + Send>>,
-    /// The moment from which the wait for the answer is measured.
+    answers: Pin<Box<dyn Future<Output = RedisResult<Vec<Theirs>>> + Send>>,
+    /// The moment from which the wait for the answers is measured.
     since: Instant,
-    purpose: Purpose,
+    /// One for each command, or one for all.
+    purposes: Vec<Purpose>,
+}
+
+struct Landing {
+    since: Instant,
+    answers: Zip<IntoIter<Purpose>, IntoIter<Value>>,
 }
 
 pub(super) enum Purpose {
     /// A caller waits for the answer.
     Call(Submission),
-    /// Callers wait for the answers to acquisitions, and to the releases that follow them.
-    Many(Vec<Submission>),
-    /// The answer is a list, with an answer for each of these.
-    Each(Vec<Purpose>),
+    /// Callers wait for the answers to releases that were made by one call.
+    Several(Vec<Submission>),
     /// The server remembers the scripts again.
     Scripts,
     /// A release from before the connection, or that was answered with an error.
@@ -107,9 +114,10 @@ impl Line {
         Self {
             connection,
             dialect,
-            added: Vec::new(),
+            commands: Pipeline::new(),
+            purposes: Vec::new(),
             flights: VecDeque::new(),
-            landed: VecDeque::new(),
+            landing: Landing::of(inbox.time.now(), Vec::new(), Vec::new()),
             calls: 0,
             launched: 0,
             heard: inbox.time.now(),
@@ -127,43 +135,25 @@ impl Line {
         self.inbox.time.now()
     }
 
-    /// Sends a command. The crate writes commands in the order in which their futures are polled first.
-    pub(super) fn send(&mut self, command: Cmd, since: Instant, purpose: Purpose) {
-        let mut connection = self.connection.clone();
-        let answer = async move { connection.send_packed_command(&command).await };
-        self.launch(Box::pin(answer), since, purpose);
-    }
-
-    /// Sends the command of these words.
-    pub(super) fn ask<'a>(
-        &mut self,
-        question: impl IntoIterator<Item = &'a [u8]>,
-        purpose: Purpose,
-    ) {
+    /// Sends a command by itself.
+    pub(super) fn ask(&mut self, question: Cmd, purpose: Purpose) {
         let now = self.now();
-        self.send(words(question.into_iter()), now, purpose);
+        self.add(question, purpose, now);
+        self.send(now);
     }
 
     /// Sends several commands together. The answer is the list of their answers.
     pub(super) fn ask_all(&mut self, commands: Pipeline, purpose: Purpose) {
         let now = self.now();
-        self.send_all(commands, now, purpose);
+        self.launch(commands, vec![purpose], now);
     }
 
-    fn send_all(&mut self, commands: Pipeline, since: Instant, purpose: Purpose) {
-        let mut connection = self.connection.clone();
-        let answer = async move {
-            let answers = connection.send_packed_commands(&commands, 0, commands.len());
-            Ok(Theirs::Array(answers.await?))
-        };
-        self.launch(Box::pin(answer), since, purpose);
-    }
-
-    /// Adds a call to those that are sent together: the crate has its costs for each sending.
+    /// Adds a command to those that are sent together: the crate has its costs for each sending.
     pub(super) fn add(&mut self, command: Cmd, purpose: Purpose, since: Instant) {
-        self.added.push((command, purpose));
-        if self.added.len() == MOST_TOGETHER {
-            self.send_added(since);
+        self.commands.add_command(command);
+        self.purposes.push(purpose);
+        if self.purposes.len() == MOST_TOGETHER {
+            self.send(since);
         }
     }
 
@@ -172,31 +162,18 @@ impl Line {
         self.add(command, Purpose::Call(submission), since);
     }
 
-    pub(super) fn send_added(&mut self, since: Instant) {
-        if self.added.len() < 2 {
-            if let Some((command, purpose)) = self.added.pop() {
-                self.send(command, since, purpose);
-            }
-            return;
-        }
-        let (mut commands, mut purposes) = (Pipeline::new(), Vec::new());
-        for (command, purpose) in self.added.drain(..) {
-            commands.add_command(command);
-            purposes.push(purpose);
-        }
-        self.send_all(commands, since, Purpose::Each(purposes));
-    }
-
     /// Sends a caller's call with the text of its script, which the server has forgotten. The server has answered, so
     /// the wait for this answer begins anew.
     pub(super) fn send_with_text(&mut self, submission: Submission) {
         let command = command(&submission.call, &self.dialect, true);
-        self.send(command, self.heard, Purpose::Call(submission));
+        self.add(command, Purpose::Call(submission), self.heard);
+        self.send(self.heard);
     }
 
     pub(super) fn send_owed(&mut self, owed: Owed, with_text: bool, since: Instant) {
         let command = command(&owed.call, &self.dialect, with_text);
-        self.send(command, since, Purpose::Owed(owed));
+        self.add(command, Purpose::Owed(owed), since);
+        self.send(since);
     }
 
     /// Makes the server remember the scripts again.
@@ -208,76 +185,83 @@ impl Line {
         }
     }
 
-    fn launch(
-        &mut self,
-        mut answer: Pin<Box<dyn Future<Output = RedisResult<Theirs>> + Send>>,
-        since: Instant,
-        purpose: Purpose,
-    ) {
-        // The connection's queue never fills, so the first poll hands the command over. The poll can only fail at once if
-        // the connection has ended, which `next` finds.
-        let handed_over = answer
-            .as_mut()
-            .poll(&mut Context::from_waker(Waker::noop()));
-        let answer: Pin<Box<dyn Future<Output = _> + Send>> = match handed_over {
-            Poll::Pending => answer,
-            Poll::Ready(done) => Box::pin(std::future::ready(done)),
-        };
+    /// Sends what was added.
+    pub(super) fn send(&mut self, since: Instant) {
+        if !self.purposes.is_empty() {
+            let commands = std::mem::take(&mut self.commands);
+            let purposes = std::mem::take(&mut self.purposes);
+            self.launch(commands, purposes, since);
+        }
+    }
+
+    /// The crate writes commands in the order in which their futures are polled first.
+    fn launch(&mut self, commands: Pipeline, purposes: Vec<Purpose>, since: Instant) {
+        let mut connection = self.connection.clone();
+        let mut answers: Pin<Box<dyn Future<Output = _> + Send>> = Box::pin(async move {
+            let count = commands.len();
+            connection.send_packed_commands(&commands, 0, count).await
+        });
+        // The connection's queue never fills, so the first poll hands the commands over. The poll can only fail at once
+        // if the connection has ended, which `next` finds.
+        let mut context = Context::from_waker(Waker::noop());
+        if let Poll::Ready(done) = answers.as_mut().poll(&mut context) {
+            answers = Box::pin(std::future::ready(done));
+        }
         self.watch_by(since + self.options.suspect_after);
-        self.calls += purpose.calls();
+        self.calls += purposes.iter().map(Purpose::calls).sum::<usize>();
         self.launched += 1;
         self.flights.push_back(Flight {
-            answer,
+            answers,
             since,
-            purpose,
+            purposes,
         });
     }
 
     /// The next answer. Without one, leaves the waker with the oldest flight.
     pub(super) fn next(&mut self, context: &mut Context<'_>) -> Result<Option<Landed>, NodeError> {
-        if self.landed.is_empty() {
-            self.read(context)?;
+        loop {
+            if let Some((purpose, value)) = self.landing.answers.next() {
+                self.calls -= purpose.calls();
+                self.is_loading &= !matches!(purpose, Purpose::Scripts);
+                let since = self.landing.since;
+                return Ok(Some(Landed {
+                    purpose,
+                    since,
+                    value,
+                }));
+            }
+            if !self.read(context)? {
+                return Ok(None);
+            }
         }
-        let landed = self.landed.pop_front();
-        if let Some(Landed { purpose, .. }) = &landed {
-            self.calls -= purpose.calls();
-            self.is_loading &= !matches!(purpose, Purpose::Scripts);
-        }
-        Ok(landed)
     }
 
-    fn read(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
+    /// Takes the answers to the oldest flight. False if there are none.
+    fn read(&mut self, context: &mut Context<'_>) -> Result<bool, NodeError> {
         let Some(flight) = self.flights.front_mut() else {
-            return Ok(());
+            return Ok(false);
         };
-        let Poll::Ready(answer) = flight.answer.as_mut().poll(context) else {
-            return Ok(());
+        let Poll::Ready(answers) = flight.answers.as_mut().poll(context) else {
+            return Ok(false);
         };
-        let value = value(answer.map_err(|error| broken(&error))?);
-        if self.leaves_a_replica && is_of_replica(&value) {
+        let answers = answers.map_err(|error| broken(&error))?;
+        let mut values: Vec<_> = answers.into_iter().map(value).collect();
+        if self.leaves_a_replica && values.iter().any(is_of_replica) {
             // The server did not serve the operation. If it is a release, it is owed to the next master.
             return Err(lost("the server is a replica now"));
         }
+        if flight.purposes.len() == 1 && values.len() > 1 {
+            values = vec![Value::List(values)];
+        }
+        if flight.purposes.len() != values.len() {
+            return Err(garbled());
+        }
+        if let Some(flight) = self.flights.pop_front() {
+            self.landing = Landing::of(flight.since, flight.purposes, values);
+        }
         self.heard = self.now();
         self.had_time_to_read = false;
-        let Some(Flight { since, purpose, .. }) = self.flights.pop_front() else {
-            return Ok(());
-        };
-        let landed = |(purpose, value)| Landed {
-            purpose,
-            since,
-            value,
-        };
-        match (purpose, value) {
-            (Purpose::Each(purposes), Value::List(values)) => {
-                let missing = || Value::error("ERR an answer is missing");
-                let values = values.into_iter().chain(std::iter::repeat_with(missing));
-                self.landed
-                    .extend(purposes.into_iter().zip(values).map(landed));
-            }
-            alone => self.landed.push_back(landed(alone)),
-        }
-        Ok(())
+        Ok(true)
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -292,15 +276,12 @@ impl Line {
 
     /// Takes out what has no answer, or whose answer was not handled.
     pub(super) fn end(&mut self) -> Vec<Purpose> {
-        let mut purposes: Vec<_> = self.landed.drain(..).map(|it| it.purpose).collect();
-        for flight in self.flights.drain(..) {
-            match flight.purpose {
-                Purpose::Each(each) => purposes.extend(each),
-                purpose => purposes.push(purpose),
-            }
-        }
-        purposes.extend(self.added.drain(..).map(|(_, purpose)| purpose));
-        purposes
+        let landed = self.landing.answers.by_ref().map(|(purpose, _)| purpose);
+        let flights = self.flights.drain(..).flat_map(|flight| flight.purposes);
+        landed
+            .chain(flights)
+            .chain(self.purposes.drain(..))
+            .collect()
     }
 
     /// Makes the alarm fire at `moment` at the latest.
@@ -330,13 +311,19 @@ impl Line {
     }
 }
 
+impl Landing {
+    fn of(since: Instant, purposes: Vec<Purpose>, values: Vec<Value>) -> Self {
+        let answers = purposes.into_iter().zip(values);
+        Self { since, answers }
+    }
+}
+
 impl Purpose {
     /// The number of calls of callers.
     fn calls(&self) -> usize {
         match self {
             Self::Call(_) => 1,
-            Self::Many(calls) => calls.len(),
-            Self::Each(purposes) => purposes.iter().map(Self::calls).sum(),
+            Self::Several(calls) => calls.len(),
             _ => 0,
         }
     }

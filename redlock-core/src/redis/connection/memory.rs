@@ -25,7 +25,7 @@ impl Memory {
     pub(super) fn ask(&mut self, now: Instant, line: &mut Line) {
         if now.duration_since(self.asked) >= line.options.heartbeat {
             self.asked = now;
-            line.ask([b"INFO".as_slice(), b"memory"], Purpose::Memory);
+            line.ask(::redis::cmd("INFO").arg("memory").take(), Purpose::Memory);
         }
     }
 

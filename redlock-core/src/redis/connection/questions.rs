@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 
 use ::redis::Pipeline;
 
-use crate::kinds::exclusive::scripts::{MANY, RELEASE};
+use crate::kinds::exclusive::scripts::{RELEASE, RELEASE_EACH};
 use crate::kinds::{COMMANDS, DENIED, SCRIPTS};
 use crate::model::resource::Shown;
 use crate::node::{Code, NodeError, Script, Value};
@@ -39,7 +39,7 @@ static PERMISSIONS: LazyLock<String> = LazyLock::new(|| {
 /// What the server's ACL allows the user beyond the commands that every lock needs.
 #[derive(Default)]
 pub(in crate::redis) struct Allowed {
-    /// True if it allows the script that makes one call of several.
+    /// True if it allows the script that makes one call of several releases.
     pub(in crate::redis) joins: bool,
     /// The command that an operator has to run for the kinds of locks that need more commands, if the user lacks one
     /// of these.
@@ -78,12 +78,15 @@ impl Questions {
         }
         let key = [key_prefix, b"redlock:permissions"].concat();
         let trial = [b"EVAL", PERMISSIONS.as_bytes(), b"0", key_prefix];
-        pipeline.add_command(words(trial.into_iter()));
-        // Shows whether the user may make one call for many.
-        let mut many = script_call(&MANY, [&*key].into_iter(), true);
-        many.arg(0).arg("");
-        pipeline.add_command(many);
-        pipeline.cmd("GETRANGE").arg(&key).arg(0).arg(1);
+        pipeline.add_command(words(&[], trial.into_iter()));
+        // Shows whether the user may release several locks by one call.
+        let each = script_call(
+            &RELEASE_EACH,
+            [&*key].into_iter(),
+            [&b""[..]].into_iter(),
+            true,
+        );
+        pipeline.add_command(each);
         let before = pipeline.len();
         introduce(&mut pipeline);
         Self {
@@ -145,7 +148,6 @@ impl Questions {
         let joins = served(next()?).is_ok_and(
             |answer| matches!(answer, Value::List(ref list) if list[..] == [Value::Int(-1)]),
         );
-        let joins = served(next()?).is_ok() && joins;
         for _ in 0..self.loaded {
             served(next()?).map_err(refused)?;
         }
@@ -165,11 +167,7 @@ impl Questions {
 /// be undone. It also shows whether the server's ACL allows scripts and the commands in them.
 pub(in crate::redis) fn introduce(pipeline: &mut Pipeline) {
     let call = |script: &'static Script, with_text| {
-        let mut call = script_call(script, std::iter::empty(), with_text);
-        for argument in NOTHING {
-            call.arg(argument);
-        }
-        call
+        script_call(script, std::iter::empty(), NOTHING.into_iter(), with_text)
     };
     for script in SCRIPTS
         .into_iter()

@@ -167,15 +167,12 @@ impl Wakeups {
         }
         if self.tracking == Tracking::Off {
             self.tracking = Tracking::On;
-            line.ask(
-                [b"CLIENT".as_slice(), b"TRACKING", b"ON", b"OPTIN"],
-                Purpose::Tracking,
-            );
+            let client = ::redis::cmd("CLIENT");
+            let tracking = client.clone().arg("TRACKING").arg("ON").arg("OPTIN").take();
+            line.ask(tracking, Purpose::Tracking);
             // Shows whether the ACL allows what goes ahead of each question.
-            line.ask(
-                [b"CLIENT".as_slice(), b"CACHING", b"YES"],
-                Purpose::Tracking,
-            );
+            let caching = client.clone().arg("CACHING").arg("YES").take();
+            line.ask(caching, Purpose::Tracking);
         }
         let number = self.next_number;
         self.next_number += 1;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use ::redis::Arg;
 
 use super::*;
-use crate::kinds::exclusive::scripts::{MANY, RELEASE};
+use crate::kinds::exclusive::scripts::{RELEASE, RELEASE_EACH};
 use crate::kinds::tests::{TTL, other, token};
 use crate::kinds::{Asking, Kind, SCRIPTS, looks, plain, runs};
 use crate::model::resource::Resource;
@@ -96,7 +96,7 @@ fn each_call_has_the_words_that_other_versions_send() {
     let forgotten = SCRIPTS
         .into_iter()
         .filter(|it| it.text().is_some() && !is_called(it));
-    assert_eq!(forgotten.collect::<Vec<_>>(), [&MANY]);
+    assert_eq!(forgotten.collect::<Vec<_>>(), [&RELEASE_EACH]);
 }
 
 fn release(name: &'static str) -> Call {
@@ -123,15 +123,15 @@ fn a_script_that_the_server_has_forgotten_is_sent_with_its_text() {
 }
 
 #[test]
-fn one_call_for_many_has_all_keys_then_all_tokens_and_then_the_ttls_of_acquisitions() {
-    let tokens = [token(), other()];
-    let another = plain(&"c".into()).release(&tokens[1], TTL, true);
-    let calls = [acquisition(&["a"]), release("b"), another];
-    let command = many(&MANY, calls.iter(), 1);
-    let [one, other] = tokens
-        .each_ref()
-        .map(|it| std::str::from_utf8(it.as_bytes()).unwrap());
-    let expected = format!("EVALSHA <many> 3 a b c 1 {one} {one} {other} 30000");
+fn one_call_for_several_releases_has_all_keys_and_then_all_tokens() {
+    let calls = [
+        release("a"),
+        plain(&"b".into()).release(&other(), TTL, true),
+    ];
+    let command = each(&RELEASE_EACH, calls.iter());
+    let [one, other] = [token(), other()];
+    let [one, other] = [&one, &other].map(|it| std::str::from_utf8(it.as_bytes()).unwrap());
+    let expected = format!("EVALSHA <release-each> 2 a b {one} {other}");
     assert_eq!(shown(&command), expected);
 }
 

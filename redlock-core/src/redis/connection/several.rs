@@ -1,0 +1,112 @@
+//! Releases that are made by one call.
+//!
+//! A script call of its own costs a server more than a lock costs in a call for several, and a process with many callers
+//! releases some at a time. The actor gathers the releases that it takes from the inbox. Other calls go ahead of them,
+//! unless they have a key in common: such calls keep their order.
+//!
+//! Each lock is judged by its own reply. A release without a valid reply is sent by itself.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::node::{Call, Value};
+use crate::redis::inbox::Submission;
+
+use super::command::{each, is_noscript};
+use super::line::{Line, Purpose};
+
+/// The most releases in one call. A server serves nothing else meanwhile.
+const MOST: usize = 64;
+
+/// After the server has refused a call for several releases, the connection makes no other for this long.
+const REFUSED_FOR: Duration = Duration::from_secs(60);
+
+/// The releases that go in the next call.
+pub(super) struct Batch {
+    releases: Vec<Submission>,
+    /// False if the server's ACL forbids a call for several.
+    is_allowed: bool,
+    /// No call for several is made until then.
+    refused_until: Option<Instant>,
+}
+
+impl Batch {
+    pub(super) fn new(is_allowed: bool) -> Self {
+        Self {
+            releases: Vec::new(),
+            is_allowed,
+            refused_until: None,
+        }
+    }
+
+    /// Takes everything out.
+    pub(super) fn take(&mut self) -> Vec<Submission> {
+        std::mem::take(&mut self.releases)
+    }
+
+    /// Adds a caller's call to the line, or a release to the next call for several.
+    pub(super) fn add(&mut self, submission: Submission, since: Instant, line: &mut Line) {
+        let is_open = self.is_allowed && self.refused_until.is_none_or(|until| until <= since);
+        if is_open && submission.call.joins().is_some() {
+            self.releases.push(submission);
+            if self.releases.len() == MOST {
+                self.flush(since, line);
+            }
+            return;
+        }
+        if self.concerns(&submission.call) {
+            self.flush(since, line);
+        }
+        line.add_call(submission, since);
+    }
+
+    /// True if a release is of a key of `call`.
+    fn concerns(&self, call: &Call) -> bool {
+        let mut releases = self.releases.iter();
+        releases.any(|release| call.keys().any(|key| key == release.call.first_key()))
+    }
+
+    /// Adds the releases to the line.
+    pub(super) fn flush(&mut self, since: Instant, line: &mut Line) {
+        let mut releases = self.take();
+        let script = releases.first().and_then(|it| it.call.joins());
+        match (script, releases.len()) {
+            (Some(script), 2..) => {
+                let command = each(script, releases.iter().map(|it| &*it.call));
+                line.add(command, Purpose::Several(releases), since);
+            }
+            _ => {
+                if let Some(alone) = releases.pop() {
+                    line.add_call(alone, since);
+                }
+            }
+        }
+    }
+
+    /// The reply to each of these releases, by the server's answer to a call for all of them. `None`: the release is to be
+    /// sent by itself.
+    pub(super) fn replies(
+        &mut self,
+        releases: Vec<Submission>,
+        value: Value,
+        line: &mut Line,
+    ) -> impl Iterator<Item = (Submission, Option<Value>)> + use<> {
+        let replies = match value {
+            Value::Int(1) => vec![value; releases.len()],
+            Value::List(list) if list.len() == releases.len() => list,
+            refusal => {
+                if is_noscript(&refusal) {
+                    line.load_scripts();
+                } else {
+                    // The ACL has changed, or a proxy stands before several servers.
+                    self.refused_until = Some(line.heard + REFUSED_FOR);
+                }
+                vec![Value::Nil; releases.len()]
+            }
+        };
+        let replies = replies.into_iter();
+        let replies = replies.map(|value| matches!(value, Value::Int(_)).then_some(value));
+        releases.into_iter().zip(replies)
+    }
+}
