@@ -146,7 +146,7 @@ pub(crate) static SCRIPTS: [&Script; 19] = [
     &exclusive::scripts::EXTEND,
     &exclusive::scripts::RESTORE,
     &exclusive::scripts::RELEASE,
-    &exclusive::scripts::MANY,
+    &exclusive::scripts::RELEASE_EACH,
     &permits::scripts::ACQUIRE_PERMIT,
     &readers_writers::scripts::ACQUIRE_READ,
     &readers_writers::scripts::ACQUIRE_WRITE,

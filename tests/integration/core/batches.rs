@@ -29,7 +29,7 @@ async fn start_with_a_user_who_may(more: &str) -> (Nodes, NodeSet) {
 
 #[tokio::test]
 async fn locks_that_were_released_in_one_call_are_free_for_what_comes_behind() {
-    for more in ["", "+mget +getrange"] {
+    for more in ["", "+mget"] {
         let (nodes, set) = start_with_a_user_who_may(more).await;
         let client = client();
         // No other client has called a script on this server.

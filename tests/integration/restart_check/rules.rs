@@ -301,7 +301,6 @@ async fn without_one_of_the_others_the_node_does_without() {
                 use_permits(&set).await.unwrap();
                 assert!(denials(&node).contains("\"mget\""));
             }
-            "+getrange" => assert!(denials(&node).contains("\"getrange\"")),
             // One server has no use for what a Cluster needs.
             "+cluster|slots" | "+cluster|info" => {}
             other => panic!("the guide has {other}; say what it is for"),
