@@ -31,9 +31,12 @@ pub(crate) static RELEASE: Script =
     Script::loaded("release", include_str!("release.lua"), release).shaped("lock+", "token");
 
 /// Releases several locks of one key.
-pub(crate) static RELEASE_EACH: Script =
-    Script::loaded("release-each", include_str!("release_each.lua"), release_each)
-        .shaped("lock+", "token+");
+pub(crate) static RELEASE_EACH: Script = Script::loaded(
+    "release-each",
+    include_str!("release_each.lua"),
+    release_each,
+)
+.shaped("lock+", "token+");
 
 fn set(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
     let (key, token, ttl) = (word(keys, 0)?, word(arguments, 0)?, integer(arguments, 3)?);
