@@ -266,7 +266,7 @@ async fn without_one_of_the_rules_of_the_first_line_the_node_does_not_vote_and_n
 async fn without_one_of_the_others_the_node_does_without() {
     let all = documented();
     let others = all[1..].concat();
-    assert_eq!(others.len(), 14, "{others:?}");
+    assert_eq!(others.len(), 13, "{others:?}");
     for without in others {
         let node = server().await;
         let mut rules = all.concat();
