@@ -58,6 +58,12 @@ pub trait Node: Send + Sync + 'static {
     /// True if no call is queued or unanswered, and no release is owed.
     fn drained(&self) -> bool;
 
+    /// True if no call waits to be handed to a connection that is there. The default is for a node that hands each
+    /// call on in [`submit`](Node::submit).
+    fn dispatched(&self) -> bool {
+        true
+    }
+
     /// Increases each time that the node may have forgotten its grants, or dropped them early: it
     /// restarted, was flushed, or its clock stepped. A grant of an earlier epoch no longer counts. Called
     /// under a mutex of the library: it must not block, panic, or call the library. The default is for a

@@ -110,6 +110,10 @@ impl Node for RedisNode {
         self.service().drained()
     }
 
+    fn dispatched(&self) -> bool {
+        self.service().dispatched()
+    }
+
     fn watch(&self, watch: Watch) {
         self.service().watch(watch);
     }

@@ -192,17 +192,33 @@ async fn a_body_that_does_not_yield_keeps_its_key_and_is_reported() {
 }
 
 #[tokio::test]
-async fn a_hung_node_does_not_hold_the_shutdown_up_beyond_its_deadline() {
-    // The other two have this time to confirm.
-    let (nodes, redlock) = with_deadline(3, Duration::from_secs(5)).await;
-    let lease = registry(&redlock).scope(lock("r").acquire()).await.unwrap();
+async fn a_frozen_node_does_not_hold_the_shutdown_up_and_is_named() {
+    let nodes = start_nodes(3).await;
+    // With this node timeout a node is suspect after 8 s without an answer, and dead after 32 s.
+    let config = config(&nodes)
+        .node_timeout(Duration::from_secs(2))
+        .shutdown_grace(Duration::from_secs(60))
+        .shutdown_deadline(Duration::from_secs(120));
+    let redlock = Redlock::start(config).await.unwrap();
+    let (stage, director) = stage();
+    let call = spawn_on(&redlock, work(stage));
+    director.begun.await.unwrap();
     nodes[0].freeze();
-    let report = redlock.shutdown().await;
+    let shutting_down = tokio::spawn(redlock.shutdown());
+    director.end.send(()).unwrap();
+    call.await.unwrap().unwrap();
+    let ended = std::time::Instant::now();
+    let report = shutting_down.await.unwrap();
+    let waited = ended.elapsed();
+    assert!(
+        waited < Duration::from_secs(7),
+        "it waited for the node: {waited:?}"
+    );
     assert_eq!(report.unconfirmed, ["a"], "{report:?}");
-    assert_eq!(report.released.len(), 1, "{report:?}");
+    assert_eq!(report.finished.len(), 1, "{report:?}");
+    // The release was handed to the connection of the frozen node, too.
     nodes[0].thaw();
     nodes.assert_no_lock_keys(SOON).await;
-    drop(lease);
 }
 
 #[test]

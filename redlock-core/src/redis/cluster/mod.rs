@@ -122,6 +122,11 @@ impl Node for Cluster {
             && state.parked.iter().all(|owed| owed.until <= now)
     }
 
+    fn dispatched(&self) -> bool {
+        let map = self.shared.map();
+        map.shards.iter().all(|shard| shard.node.dispatched())
+    }
+
     fn watch(&self, watch: Watch) {
         let map = self.shared.map();
         // Without a master the watch is dropped, which reports that.

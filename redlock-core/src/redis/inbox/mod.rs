@@ -167,6 +167,12 @@ impl Inbox {
         state.outstanding == 0 && state.retried == 0 && !is_any
     }
 
+    /// True if the driver has handed each call to the connection, or there is no connection.
+    pub(in crate::redis) fn dispatched(&self) -> bool {
+        let state = self.state.lock();
+        state.queue.is_empty() || !state.is_connected
+    }
+
     pub(in crate::redis) fn epoch(&self) -> u32 {
         self.epoch.load(Ordering::Acquire)
     }

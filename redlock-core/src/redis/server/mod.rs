@@ -83,6 +83,10 @@ impl Node for ServerNode {
         self.inbox.drained()
     }
 
+    fn dispatched(&self) -> bool {
+        self.inbox.dispatched()
+    }
+
     fn watch(&self, watch: Watch) {
         self.inbox.watch(watch);
     }
