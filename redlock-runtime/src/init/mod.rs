@@ -16,19 +16,20 @@ use redlock_core::node::{NodeErrorKind, NodeStatus};
 use redlock_core::quorum::majority;
 use redlock_core::redis::RedisOptions;
 use redlock_core::restart_check::{CheckedSet, RestartCheck};
-use redlock_core::{Environment, MemoryNode, Node, RedisNode, Settings};
+use redlock_core::{MemoryNode, Node, RedisNode};
 
 use crate::config::{Config, PoolAddress};
 use crate::error::InitError;
 use crate::registry::io::io;
 use crate::registry::pools::Pool;
-use crate::registry::{Parts, Registry, scope, signal};
+use crate::registry::{Registry, scope, signal};
 use crate::site::{Site, sites};
 #[cfg(feature = "metrics")]
 use crate::telemetry;
 use check_config::check_config;
 use check_permissions::check_permissions;
 use check_sites::{check_overridden, check_sites};
+pub(crate) use overrides::overriding;
 use overrides::{Overridden, resolve};
 
 /// The running registry. Keep it in `main`: dropping it shuts down.
@@ -235,9 +236,9 @@ impl Registry {
             &pools,
         ));
         none_of(refused)?;
-        let registry = Registry::new(parts(&config, &plan.overridden, environment, pools));
+        let registry = Registry::new(&config, environment, pools, overriding(&plan.overridden));
         registry.check_logins()?;
-        registry.recheck_at_new_epochs();
+        registry.shared.recheck_at_new_epochs();
         #[cfg(feature = "metrics")]
         registry.sample_nodes();
         if config.release_on_exit {
@@ -314,32 +315,6 @@ impl Plan {
             overridden,
             sites,
         }
-    }
-}
-
-/// The parts of a registry over `pools`, by `config`.
-pub(crate) fn parts(
-    config: &Config,
-    overridden: &[Overridden],
-    environment: Environment,
-    pools: BTreeMap<String, Pool>,
-) -> Parts {
-    let mut client = Settings::default();
-    client.node_timeout = config.node_timeout;
-    client.key_prefix = config.key_prefix.as_bytes().into();
-    client.handover = config.handover;
-    (client.max_waiters_per_lock, client.max_waiters) = config.max_waiting;
-    Parts {
-        environment,
-        client,
-        pools,
-        default_pools: config.default_pools.clone(),
-        defaults: config.defaults,
-        overriding: overridden.iter().map(Overridden::overriding).collect(),
-        max_ttl: config.max_ttl,
-        http: config.http,
-        shutdown_grace: config.shutdown_grace,
-        shutdown_deadline: config.shutdown_deadline,
     }
 }
 

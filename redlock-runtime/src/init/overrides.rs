@@ -58,15 +58,16 @@ pub(super) fn resolve(config: &Config, problems: &mut Vec<String>) -> Vec<Overri
     overridden.collect()
 }
 
-impl Overridden {
-    /// What the configuration says, for the registry.
-    pub(super) fn overriding(&self) -> (&'static Site, Overriding) {
+/// What the configuration says of functions, for the registry.
+pub(crate) fn overriding(overridden: &[Overridden]) -> Vec<(&'static Site, Overriding)> {
+    let overriding = overridden.iter().map(|Overridden { site, config }| {
         let over = Overriding {
-            options: self.config.options,
-            pools: self.config.pools.clone(),
+            options: config.options,
+            pools: config.pools.clone(),
         };
-        (self.site, over)
-    }
+        (*site, over)
+    });
+    overriding.collect()
 }
 
 const FITS_NONE: &str = "fits no function under `#[redlock]` in this program";

@@ -2,13 +2,13 @@
 //! [`Redlock::registry`](crate::Redlock::registry) returns it.
 
 pub(crate) mod elections;
-pub(crate) mod health;
 pub(crate) mod held;
 mod held_lease;
 pub(crate) mod io;
 pub(crate) mod journal;
 pub(crate) mod pools;
 pub(crate) mod scope;
+mod shared;
 pub(crate) mod shutdown;
 mod shutdown_report;
 pub(crate) mod signal;
@@ -16,29 +16,25 @@ mod site_report;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
-use redlock_core::env::Throttle;
-use redlock_core::error::{Brief, Invalid};
-use redlock_core::{Client, Environment, Settings};
+use redlock_core::Environment;
+use redlock_core::node::NodeStatus;
+use redlock_core::quorum::majority;
 
-use crate::error::{HttpSettings, RegistryContext};
-use crate::parameters::LockOptions;
+use crate::config::Config;
+use crate::health::{PoolHealth, VotingPools};
 pub use redlock_core::MemoryNode;
 
 pub use crate::site::{Site, sites};
 pub use elections::Candidacy;
 pub use held_lease::HeldLease;
 pub use scope::Entered;
+pub(crate) use shared::{RegistryShared, check_ttl};
 pub use shutdown_report::ShutdownReport;
 pub use site_report::{Layer, Parameter, SiteReport};
 
-use elections::Elections;
-use held::{HeldEntry, HeldTable};
-use journal::Journal;
-use pools::{Overriding, Pool, Pools};
-use shutdown::Shutdown;
+use held::HeldEntry;
+use pools::{Overriding, Pool, names_of};
 
 /// Where calls find their pools. Clones are the same registry.
 ///
@@ -60,59 +56,14 @@ pub struct Registry {
     pub(crate) shared: Arc<RegistryShared>,
 }
 
-pub(crate) struct RegistryShared {
-    pub(crate) environment: Environment,
-    pub(crate) client: Client,
-    pub(crate) pools: Pools,
-    pub(crate) defaults: LockOptions,
-    pub(crate) context: Arc<RegistryContext>,
-    pub(crate) held: Arc<HeldTable>,
-    pub(crate) elections: Arc<Elections>,
-    pub(crate) shutdown: Shutdown,
-    /// Only a registry of the kit for users' tests has one.
-    pub(crate) journal: Option<Arc<dyn Journal>>,
-}
-
-/// The parts from which a registry is made.
-pub(crate) struct Parts {
-    pub(crate) environment: Environment,
-    pub(crate) client: Settings,
-    pub(crate) pools: BTreeMap<String, Pool>,
-    /// The pools of a lock that names none; `None` means all.
-    pub(crate) default_pools: Option<Vec<String>>,
-    pub(crate) defaults: LockOptions,
-    pub(crate) overriding: Vec<(&'static Site, Overriding)>,
-    pub(crate) max_ttl: Duration,
-    pub(crate) http: HttpSettings,
-    pub(crate) shutdown_grace: Duration,
-    pub(crate) shutdown_deadline: Duration,
-}
-
 impl Registry {
-    pub(crate) fn new(parts: Parts) -> Self {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let environment = parts.environment;
-        let context = RegistryContext {
-            registry: NEXT.fetch_add(1, Ordering::Relaxed),
-            max_ttl: parts.max_ttl,
-            http: parts.http,
-            throttle: Throttle::new(Arc::clone(&environment.clock)),
-        };
-        let shared = RegistryShared {
-            client: Client::with_settings(environment.clone(), parts.client),
-            environment,
-            pools: Pools::new(
-                parts.pools,
-                parts.default_pools.as_deref(),
-                parts.overriding,
-            ),
-            defaults: parts.defaults,
-            context: Arc::new(context),
-            held: Arc::default(),
-            elections: Arc::default(),
-            shutdown: Shutdown::new(parts.shutdown_grace, parts.shutdown_deadline),
-            journal: None,
-        };
+    pub(crate) fn new(
+        config: &Config,
+        environment: Environment,
+        pools: BTreeMap<String, Pool>,
+        overriding: Vec<(&'static Site, Overriding)>,
+    ) -> Self {
+        let shared = RegistryShared::new(config, environment, pools, overriding);
         Self {
             shared: Arc::new(shared),
         }
@@ -132,12 +83,8 @@ impl Registry {
     /// # Ok(()) }
     /// ```
     pub fn held(&self) -> Vec<HeldLease> {
-        self.shared
-            .held
-            .entries()
-            .iter()
-            .map(HeldEntry::describe)
-            .collect()
+        let entries = self.shared.held.entries();
+        entries.iter().map(HeldEntry::describe).collect()
     }
 
     /// The elections in which this process stands, in the order in which it entered them.
@@ -194,18 +141,177 @@ impl Registry {
         self.shared.pools.by_name.get(pool)?.memory.as_ref()
     }
 
-    /// Ends the leases without a majority, each time that a node may have forgotten locks.
-    pub(crate) fn recheck_at_new_epochs(&self) {
-        for pool in self.shared.pools.by_name.values() {
-            // A weak reference: a node must not keep the table alive.
-            let held = Arc::downgrade(&self.shared.held);
-            pool.node.on_new_epoch(Arc::new(move || {
-                let entries = held.upgrade().map(|held| held.entries());
-                for entry in entries.into_iter().flatten() {
-                    entry.lease.recheck();
-                }
-            }));
+    /// Each pool in the order of its name.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// for pool in redlock.registry().health() {
+    ///     println!("{}: {:?}", pool.pool, pool.status);
+    /// }
+    /// # Ok(()) }
+    /// ```
+    pub fn health(&self) -> Vec<PoolHealth> {
+        let defaults = names_of(&self.shared.pools.default_set);
+        let not_resting = self.shared.held.not_resting();
+        let pools = self.shared.pools.by_name.iter();
+        pools
+            .map(|(pool, it)| PoolHealth {
+                pool: pool.clone(),
+                status: it.node.status(),
+                is_default: defaults.contains(pool),
+                epoch: it.node.epoch(),
+                not_resting: not_resting.get(pool).copied().unwrap_or(0),
+                node_health: it.node.health(),
+            })
+            .collect()
+    }
+
+    /// Has the figures of the nodes told to `metrics` for as long as the registry lives.
+    #[cfg(feature = "metrics")]
+    pub(crate) fn sample_nodes(&self) {
+        // A weak reference: reading the figures must not keep the nodes alive.
+        let shared = Arc::downgrade(&self.shared);
+        crate::telemetry::metrics::sample_nodes(&self.shared.environment, move || {
+            let shared = shared.upgrade()?;
+            Some(Self { shared }.health())
+        });
+    }
+
+    /// How many of the default pools vote.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let votes = redlock.registry().votes();
+    /// assert_eq!((votes.voting, votes.needed, votes.configured), (1, 1, 1));
+    /// # Ok(()) }
+    /// ```
+    pub fn votes(&self) -> VotingPools {
+        let nodes = &self.shared.pools.default_set;
+        let is_voting = |status| matches!(status, NodeStatus::Voting);
+        VotingPools {
+            voting: nodes.iter().filter(|node| is_voting(node.status())).count(),
+            needed: majority(nodes.len()),
+            configured: nodes.len(),
         }
+    }
+
+    /// Whether calls can be expected to get their locks: a majority of the default pools votes, and
+    /// no shutdown has begun. [`Redlock::ready`](crate::Redlock::ready) waits for it.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// assert!(redlock.registry().is_ready());
+    /// # Ok(()) }
+    /// ```
+    pub fn is_ready(&self) -> bool {
+        self.votes().suffice() && !self.is_closing()
+    }
+
+    /// True if a shutdown has begun: only code below a held lease still gets locks.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let registry = redlock.registry().clone();
+    /// redlock.shutdown().await;
+    /// assert!(registry.is_closing());
+    /// # Ok(()) }
+    /// ```
+    pub fn is_closing(&self) -> bool {
+        self.shared.held.closed.initialized()
+    }
+
+    /// The number of callers that wait in a line behind another caller of this process.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// assert_eq!(redlock.registry().waiting(), 0);
+    /// # Ok(()) }
+    /// ```
+    pub fn waiting(&self) -> usize {
+        self.shared.client.waiting()
+    }
+
+    /// `host/pid`: the holder's name in the refusals of other processes.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// println!("other processes see {}", redlock.registry().owner());
+    /// # Ok(()) }
+    /// ```
+    pub fn owner(&self) -> &str {
+        self.shared.client.owner()
+    }
+
+    /// All functions under `#[redlock]` that are linked into this program, in the order of their
+    /// source, with what they lock in this registry.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// for report in redlock.registry().sites() {
+    ///     println!("{}: {} held, {:?}", report.site, report.held, report.parameters);
+    /// }
+    /// # Ok(()) }
+    /// ```
+    pub fn sites(&self) -> Vec<SiteReport> {
+        let held = self.shared.held.entries();
+        let report = |site: &'static Site| {
+            let of_site = held.iter().filter(|entry| std::ptr::eq(entry.site, site));
+            SiteReport::new(&self.shared, site, of_site.count())
+        };
+        sites().into_iter().map(report).collect()
+    }
+
+    /// Runs `future` with this registry for every call that it makes, on any thread.
+    /// A spawned task is not part of it.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use redlock_runtime::{Config, Redlock};
+    /// # let redlock = Redlock::start(Config::new().pool("a", "memory://a")).await?;
+    /// let locked = redlock_runtime::lock("order:42").run(async {});
+    /// redlock.registry().clone().scope(locked).await?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Cancellation
+    /// Dropping the future drops `future`.
+    pub async fn scope<F: Future>(self, future: F) -> F::Output {
+        scope::task(self, future).await
+    }
+
+    /// Uses this registry for every call that this thread makes, until the guard is dropped.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use redlock_runtime::{Config, Redlock};
+    /// # let redlock = Redlock::start(Config::new().pool("a", "memory://a")).await?;
+    /// let _entered = redlock.registry().enter();
+    /// redlock_runtime::lock("order:42").run(async {}).await?;
+    /// # Ok(()) }
+    /// ```
+    pub fn enter(&self) -> Entered {
+        Entered::new(self.clone())
     }
 }
 
@@ -215,16 +321,4 @@ impl std::fmt::Debug for Registry {
             .field("votes", &self.votes())
             .finish_non_exhaustive()
     }
-}
-
-/// Checks a ttl against `max_ttl`.
-pub(crate) fn check_ttl(ttl: Duration, max_ttl: Duration) -> Result<(), Invalid> {
-    if ttl <= max_ttl {
-        return Ok(());
-    }
-    Err(Invalid::new(format!(
-        "the ttl of {} is above `max_ttl`, {}; lower it, or raise `max_ttl` in the configuration",
-        Brief(ttl),
-        Brief(max_ttl),
-    )))
 }

@@ -28,42 +28,9 @@ thread_local! {
 /// Set by `init`. It stays after a shutdown, so that late calls are told of it.
 static GLOBAL: RwLock<Option<Registry>> = RwLock::new(None);
 
-impl Registry {
-    /// Runs `future` with this registry for every call that it makes, on any thread.
-    /// A spawned task is not part of it.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # use redlock_runtime::{Config, Redlock};
-    /// # let redlock = Redlock::start(Config::new().pool("a", "memory://a")).await?;
-    /// let locked = redlock_runtime::lock("order:42").run(async {});
-    /// redlock.registry().clone().scope(locked).await?;
-    /// # Ok(()) }
-    /// ```
-    ///
-    /// # Cancellation
-    /// Dropping the future drops `future`.
-    pub async fn scope<F: Future>(self, future: F) -> F::Output {
-        TASK.scope(self, future).await
-    }
-
-    /// Uses this registry for every call that this thread makes, until the guard is dropped.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # use redlock_runtime::{Config, Redlock};
-    /// # let redlock = Redlock::start(Config::new().pool("a", "memory://a")).await?;
-    /// let _entered = redlock.registry().enter();
-    /// redlock_runtime::lock("order:42").run(async {}).await?;
-    /// # Ok(()) }
-    /// ```
-    pub fn enter(&self) -> Entered {
-        THREAD.with_borrow_mut(|entered| entered.push(self.clone()));
-        Entered {
-            registry: self.clone(),
-            _not_send: std::marker::PhantomData,
-        }
-    }
+/// Runs `future` with `registry` as the task's registry.
+pub(super) async fn task<F: Future>(registry: Registry, future: F) -> F::Output {
+    TASK.scope(registry, future).await
 }
 
 /// See [`Registry::enter`].
@@ -83,6 +50,16 @@ pub struct Entered {
     registry: Registry,
     /// The guard has to be dropped on the thread that made it.
     _not_send: std::marker::PhantomData<*const ()>,
+}
+
+impl Entered {
+    pub(super) fn new(registry: Registry) -> Self {
+        THREAD.with_borrow_mut(|entered| entered.push(registry.clone()));
+        Self {
+            registry,
+            _not_send: std::marker::PhantomData,
+        }
+    }
 }
 
 impl Drop for Entered {

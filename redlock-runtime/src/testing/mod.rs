@@ -100,7 +100,7 @@ pub use hold::Hold;
 pub use someone_else::SomeoneElse;
 
 use crate::config::Config;
-use crate::init::{Plan, parts};
+use crate::init::{Plan, overriding};
 use crate::registry::pools::Pool;
 use crate::registry::{Registry, ShutdownReport, shutdown};
 use environment::{RuntimeClock, RuntimeSpawner, Seeded};
@@ -217,16 +217,12 @@ impl TestLocks {
             entropy: Arc::clone(&entropy) as _,
             spawner: Arc::new(RuntimeSpawner(runtime.clone())),
         };
-        let mut registry = Registry::new(parts(
-            &config,
-            &plan.overridden,
-            environment,
-            pools.collect(),
-        ));
+        let overriding = overriding(&plan.overridden);
+        let mut registry = Registry::new(&config, environment, pools.collect(), overriding);
         let journal = Arc::<Journal>::default();
         let shared = Arc::get_mut(&mut registry.shared).expect("nobody else has it yet");
         shared.journal = Some(Arc::clone(&journal) as _);
-        registry.recheck_at_new_epochs();
+        registry.shared.recheck_at_new_epochs();
         runtimes::attach(runtime.id(), &registry);
         let inner = Inner {
             registry,

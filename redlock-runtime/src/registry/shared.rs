@@ -1,0 +1,93 @@
+//! What the clones of a registry share.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use redlock_core::env::Throttle;
+use redlock_core::error::{Brief, Invalid};
+use redlock_core::{Client, Environment, Settings};
+
+use super::elections::Elections;
+use super::held::HeldTable;
+use super::journal::Journal;
+use super::pools::{Overriding, Pool, Pools};
+use super::shutdown::Shutdown;
+use crate::config::Config;
+use crate::error::RegistryContext;
+use crate::parameters::LockOptions;
+use crate::site::Site;
+
+/// What the clones of a registry share.
+pub(crate) struct RegistryShared {
+    pub(crate) environment: Environment,
+    pub(crate) client: Client,
+    pub(crate) pools: Pools,
+    pub(crate) defaults: LockOptions,
+    pub(crate) context: Arc<RegistryContext>,
+    pub(crate) held: Arc<HeldTable>,
+    pub(crate) elections: Arc<Elections>,
+    pub(crate) shutdown: Shutdown,
+    /// Only a registry of the kit for users' tests has one.
+    pub(crate) journal: Option<Arc<dyn Journal>>,
+}
+
+impl RegistryShared {
+    pub(super) fn new(
+        config: &Config,
+        environment: Environment,
+        pools: BTreeMap<String, Pool>,
+        overriding: Vec<(&'static Site, Overriding)>,
+    ) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let mut settings = Settings::default();
+        settings.node_timeout = config.node_timeout;
+        settings.key_prefix = config.key_prefix.as_bytes().into();
+        settings.handover = config.handover;
+        (settings.max_waiters_per_lock, settings.max_waiters) = config.max_waiting;
+        let context = RegistryContext {
+            registry: NEXT.fetch_add(1, Ordering::Relaxed),
+            max_ttl: config.max_ttl,
+            http: config.http,
+            throttle: Throttle::new(Arc::clone(&environment.clock)),
+        };
+        Self {
+            client: Client::with_settings(environment.clone(), settings),
+            environment,
+            pools: Pools::new(pools, config.default_pools.as_deref(), overriding),
+            defaults: config.defaults,
+            context: Arc::new(context),
+            held: Arc::default(),
+            elections: Arc::default(),
+            shutdown: Shutdown::new(config.shutdown_grace, config.shutdown_deadline),
+            journal: None,
+        }
+    }
+
+    /// Ends the leases without a majority, each time that a node may have forgotten locks.
+    pub(crate) fn recheck_at_new_epochs(&self) {
+        for pool in self.pools.by_name.values() {
+            // A weak reference: a node must not keep the table alive.
+            let held = Arc::downgrade(&self.held);
+            pool.node.on_new_epoch(Arc::new(move || {
+                let entries = held.upgrade().map(|held| held.entries());
+                for entry in entries.into_iter().flatten() {
+                    entry.lease.recheck();
+                }
+            }));
+        }
+    }
+}
+
+/// Checks a ttl against `max_ttl`.
+pub(crate) fn check_ttl(ttl: Duration, max_ttl: Duration) -> Result<(), Invalid> {
+    if ttl <= max_ttl {
+        return Ok(());
+    }
+    Err(Invalid::new(format!(
+        "the ttl of {} is above `max_ttl`, {}; lower it, or raise `max_ttl` in the configuration",
+        Brief(ttl),
+        Brief(max_ttl),
+    )))
+}
