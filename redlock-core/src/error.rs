@@ -202,12 +202,6 @@ pub struct Shortage {
     pub is_split: bool,
 }
 
-impl Shortage {
-    pub(crate) fn new(count: u16, is_split: bool) -> Self {
-        Self { count, is_split }
-    }
-}
-
 /// The beginning of the refusal.
 impl fmt::Display for Shortage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -90,20 +90,9 @@ impl<'a> Draw<'a> {
     fn call(&mut self, script: &Script) -> Call {
         let [keys, arguments] = script.shape().map(|shape| self.words(shape));
         let keys = keys.iter().map(|(word, place)| self.key(word, *place));
-        let mut keys: Vec<_> = keys.collect();
+        let keys: Vec<_> = keys.collect();
         let arguments = arguments.iter().map(|(word, _)| self.argument(word));
-        let mut arguments: Vec<_> = arguments.collect();
-        let has_one_shape = self.is_full || matches!(script.code(), Code::Command(_));
-        match self.random.below(60) {
-            // Calls that the library never makes.
-            _ if has_one_shape => {}
-            0 => keys.truncate(self.random.index(keys.len() + 1)),
-            1 => arguments.truncate(self.random.index(arguments.len() + 1)),
-            2 => arguments.push(self.argument("life")),
-            3 => arguments.reverse(),
-            4 => keys.push(self.key("key", 1)),
-            _ => {}
-        }
+        let arguments = arguments.collect();
         let mut found = BTreeMap::new();
         for key in &keys {
             found.extend(self.entry(key).map(|entry| (key.clone(), entry)));

@@ -5,16 +5,24 @@ use crate::node::value::Value;
 
 /// The key or argument at `place`. A command without it is refused.
 pub(super) fn word<'a>(words: &[&'a [u8]], place: usize) -> Result<&'a [u8], Value> {
-    let word = words.get(place).copied();
-    word.ok_or_else(|| {
-        Value::error("ERR Lua redis lib command arguments must be strings or integers")
-    })
+    words.get(place).copied().map_or_else(missing, Ok)
+}
+
+/// The refusal of a command without a key or an argument.
+pub(super) fn missing<T>() -> Result<T, Value> {
+    let text = "ERR Lua redis lib command arguments must be strings or integers";
+    Err(Value::error(text))
 }
 
 /// The number at `place`.
 pub(super) fn integer(words: &[&[u8]], place: usize) -> Result<i64, Value> {
-    let number = number(word(words, place)?);
-    number.ok_or_else(|| Value::error("ERR value is not an integer or out of range"))
+    parsed(word(words, place)?)
+}
+
+/// The number that `text` is.
+pub(super) fn parsed(text: &[u8]) -> Result<i64, Value> {
+    let refused = || Value::error("ERR value is not an integer or out of range");
+    number(text).ok_or_else(refused)
 }
 
 /// The number that `text` is. Lua reads more than this, such as `1e3` and `0x7`, which no script writes.

@@ -67,25 +67,10 @@ fn all<N: Name>(names: &[N]) -> Resource {
     Resource::all(names.iter().map(Name::as_name))
 }
 
-macro_rules! from_one {
-    ($([$($generic:tt)*] $name:ty;)*) => {
-        $(
-            impl<$($generic)*> From<$name> for Resource {
-                fn from(name: $name) -> Self {
-                    Self::one(name.as_name())
-                }
-            }
-        )*
-    };
-}
-
-from_one! {
-    [] &[u8];
-    [const N: usize] &[u8; N];
-    [] &str;
-    [] &String;
-    [] String;
-    [] Vec<u8>;
+impl<N: Name> From<N> for Resource {
+    fn from(name: N) -> Self {
+        Self::one(name.as_name())
+    }
 }
 
 /// One name, made from a template: `Resource::from(format_args!("order:{id}"))`.

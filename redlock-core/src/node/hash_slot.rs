@@ -92,35 +92,11 @@ pub(crate) fn check_slots(
 
 /// CRC-16/XMODEM: the polynomial 0x1021, most significant bit first, from zero.
 fn crc16(bytes: &[u8]) -> u16 {
-    const TABLE: [u16; 256] = table();
+    let shifted = |crc: u16| crc << 1 ^ if crc & 0x8000 == 0 { 0 } else { 0x1021 };
     bytes.iter().fold(0, |crc, byte| {
-        let [high, low] = crc.to_be_bytes();
-        u16::from_be_bytes([low, 0]) ^ TABLE[usize::from(high ^ byte)]
+        let crc = crc ^ u16::from(*byte) << 8;
+        (0..8).fold(crc, |crc, _| shifted(crc))
     })
-}
-
-const fn table() -> [u16; 256] {
-    let mut table = [0; 256];
-    let mut crc: u16 = 0;
-    let mut byte = 1;
-    // The entry of 2n + b follows from that of n, so each power of two follows from the one before.
-    table[0] = 0;
-    while byte < 256 {
-        crc = if byte == 1 {
-            0x1021
-        } else if crc & 0x8000 == 0 {
-            crc << 1
-        } else {
-            (crc << 1) ^ 0x1021
-        };
-        let mut rest = 0;
-        while rest < byte {
-            table[byte + rest] = crc ^ table[rest];
-            rest += 1;
-        }
-        byte *= 2;
-    }
-    table
 }
 
 #[cfg(test)]

@@ -48,49 +48,44 @@ impl NodeHealth {
 /// The health of a node that is several servers: sums, and the worst of the figures that have no sum.
 #[cfg(feature = "cluster")]
 impl NodeHealth {
-    pub(crate) fn of_parts(parts: impl Iterator<Item = Self>) -> Self {
-        parts.fold(Self::default(), Self::and)
-    }
-
     /// The same with the sums and the last error of `past` parts. Their other figures say nothing about
     /// the node.
     pub(crate) fn and_past(self, past: Self) -> Self {
-        let errors = self.errors;
-        let last_errors = [self.last_error, past.last_error].into_iter().flatten();
+        let Self {
+            connections,
+            answers,
+            errors,
+            last_error,
+            ..
+        } = self.clone().and(past);
         Self {
-            connections: self.connections + past.connections,
-            answers: self.answers + past.answers,
-            errors: ErrorCounts::from_fn(|kind| errors.of(kind) + past.errors.of(kind)),
-            last_error: last_errors.min_by_key(|error| error.ago),
+            connections,
+            answers,
+            errors,
+            last_error,
             ..self
         }
     }
 
-    fn and(self, other: Self) -> Self {
-        let since = if self.is_connected == other.is_connected {
-            [self.since, other.since].into_iter().flatten().min()
-        } else if self.is_connected {
-            self.since
-        } else {
-            other.since
-        };
-        let worse_clock = |clock: &ClockOffset| clock.ahead_us.unsigned_abs();
-        let (errors, others) = (self.errors, other.errors);
+    /// The health of a node with another server.
+    pub(crate) fn and(self, other: Self) -> Self {
+        let is_connected = self.is_connected || other.is_connected;
+        let parts = [&self, &other].into_iter();
+        let alike = parts.filter(|part| part.is_connected == is_connected);
+        let since = alike.filter_map(|part| part.since).min();
         let last_errors = [self.last_error, other.last_error].into_iter().flatten();
+        let clocks = [self.clock, other.clock].into_iter().flatten();
         Self {
             server: None,
-            is_connected: self.is_connected || other.is_connected,
+            is_connected,
             since,
             connections: self.connections + other.connections,
             answers: self.answers + other.answers,
             latency: self.latency.max(other.latency),
             in_flight: self.in_flight + other.in_flight,
-            errors: ErrorCounts::from_fn(|kind| errors.of(kind) + others.of(kind)),
+            errors: ErrorCounts::from_fn(|kind| self.errors.of(kind) + other.errors.of(kind)),
             last_error: last_errors.min_by_key(|error| error.ago),
-            clock: [self.clock, other.clock]
-                .into_iter()
-                .flatten()
-                .max_by_key(worse_clock),
+            clock: clocks.max_by_key(|clock| clock.ahead_us.unsigned_abs()),
             mend: self.mend.or(other.mend),
         }
     }

@@ -139,7 +139,8 @@ impl Refusal {
     /// What the nodes say of several locks that are alike.
     fn shortage(&self, count: u16) -> Shortage {
         let refusing = self.kind.most_against(&self.acquisition.answers());
-        Shortage::new(count, refusing < majority(self.nodes.len()))
+        let is_split = refusing < majority(self.nodes.len());
+        Shortage { count, is_split }
     }
 
     /// The error by the votes until `now`, for a caller in line that gives up after `waited`.

@@ -1,10 +1,9 @@
 //! The scripts that let readers and writers in and out, with their twins.
 
-use super::state::{COUNTER, DUE, Held, INTENT, LOCK, LONGEST_TURN, MARKER, READERS, TURNS};
-use super::state::{held, is_in, is_turn, settle, withdraw};
+use super::state::{DUE, Held, LONGEST_TURN, held, is_in, is_turn, settle};
 use crate::kinds::exclusive::scripts::live;
 use crate::kinds::fenced::scripts::{check, clamped, kept_for, stands};
-use crate::kinds::words::{integer, word};
+use crate::kinds::words::{integer, missing, parsed};
 use crate::node::READERS_MARKER;
 use crate::node::script::Script;
 use crate::node::store::Store;
@@ -122,33 +121,41 @@ pub(crate) static RELEASE_SHARED: Script = Script::loaded(
 .shaped("lock readers [ intent turn? ]", "token [ name ]");
 
 fn acquire_read(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
-    let held = held(store, keys)?;
-    if let Some(marker) = keys.get(MARKER) {
+    let [key, readers, intent, turn, counter @ ..] = keys else {
+        return missing();
+    };
+    let [token, ttl, advice, name, last, numbers @ ..] = arguments else {
+        return missing();
+    };
+    let held = held(store, key)?;
+    if let [_, marker] = counter {
         check(store, marker)?;
     }
-    let intent = keys.get(INTENT).map(|key| store.get(key));
-    let why = match (&held, intent) {
+    let why = match (&held, store.get(intent)) {
         (Held::By(holder), _) => Some([b"=", &**holder].concat()),
-        (_, Some(Ok(Some(writer)))) if !is_turn(store, keys) => Some([b"i", writer].concat()),
+        (_, Ok(Some(writer))) if !is_turn(store, turn) => Some([b"i", writer].concat()),
         _ => None,
     };
     if let Some(why) = why {
-        if word(arguments, 2) != Ok(b"0") {
-            wait(store, keys, arguments, matches!(held, Held::By(_)))?;
+        if *advice != b"0" {
+            wait(
+                store,
+                turn,
+                name,
+                parsed(advice)?,
+                matches!(held, Held::By(_)),
+            );
         }
         return Ok(Value::text(why));
     }
-    let (key, readers) = (word(keys, LOCK)?, || word(keys, READERS));
     if arguments.last().copied() != Some(b"tried") {
         store.need_memory()?;
-        store.zrem(readers()?, b"")?;
+        store.zrem(readers, b"")?;
     }
-    let count = counted(store, keys, 0, arguments.get(5..).unwrap_or_default())?;
-    let (token, mut life) = (word(arguments, 0)?, integer(arguments, 1)?);
-    let now = store.millis();
+    let count = counted(store, counter, 0, numbers)?;
+    let (now, mut life) = (store.millis(), parsed(ttl)?);
     let ends = now.saturating_add(life);
     if held == Held::Readers {
-        let readers = readers()?;
         store.zadd(readers, ends, token)?;
         store.zremrangebyscore(readers, now)?;
         let last = store.highest(readers)?;
@@ -156,87 +163,75 @@ fn acquire_read(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Resul
         store.pexpire(key, life);
     } else {
         store.set(key, READERS_MARKER, life)?;
-        store.del(readers()?);
-        store.zadd(readers()?, ends, token)?;
+        store.del(readers);
+        store.zadd(readers, ends, token)?;
     }
-    store.pexpire(readers()?, life);
-    if let (Some(key), Ok(name), Ok(b"last")) =
-        (keys.get(TURNS), word(arguments, 3), word(arguments, 4))
-    {
-        let _ = store.zrem(key, name);
+    store.pexpire(readers, life);
+    if *last == b"last" {
+        let _ = store.zrem(turn, name);
     }
     Ok(Value::Int(count))
 }
 
 /// Remembers that a reader was refused. This is advice, so each of its commands may fail.
-fn wait(
-    store: &mut Store,
-    keys: &[&[u8]],
-    arguments: &[&[u8]],
-    is_held: bool,
-) -> Result<(), Value> {
-    let (advice, now) = (integer(arguments, 2)?, store.millis());
-    let (key, ends) = (word(keys, TURNS)?, now.saturating_add(advice));
-    let _ = store.zremrangebyscore(key, now);
-    if let Ok(name) = word(arguments, 3) {
-        let _ = store.zadd(key, ends, name);
-    }
+fn wait(store: &mut Store, turn: &[u8], name: &[u8], advice: i64, is_held: bool) {
+    let (now, ends) = (store.millis(), store.millis().saturating_add(advice));
+    let _ = store.zremrangebyscore(turn, now);
+    let _ = store.zadd(turn, ends, name);
     if is_held {
-        let _ = store.zadd(key, ends, DUE);
+        let _ = store.zadd(turn, ends, DUE);
     } else {
-        let _ = store.zrem(key, DUE);
+        let _ = store.zrem(turn, DUE);
     }
-    if store.pttl(key) < advice {
-        store.pexpire(key, advice);
-    }
-    Ok(())
+    live(store, turn, advice);
 }
 
 fn acquire_write(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
-    let held = held(store, keys)?;
-    if let Some(marker) = keys.get(MARKER) {
+    let [key, readers, intent, turn, counter @ ..] = keys else {
+        return missing();
+    };
+    let [token, ttl, advice, name, numbers @ ..] = arguments else {
+        return missing();
+    };
+    let held = held(store, key)?;
+    if let [_, marker] = counter {
         check(store, marker)?;
     }
-    let name = arguments.get(3).copied();
-    if let Some(why) = in_the_way(store, keys, &held)? {
-        let intent = keys.get(INTENT).map(|key| store.get(key));
-        let is_ours = matches!(intent, Some(Ok(known)) if known.is_none() || known == name);
-        if let Some(name) = name
-            && word(arguments, 2) != Ok(b"0")
-            && is_ours
-            && let (Ok(key), Ok(advice)) = (word(keys, INTENT), integer(arguments, 2))
+    if let Some(why) = in_the_way(store, readers, turn, &held)? {
+        let is_ours = matches!(store.get(intent), Ok(known) if known.is_none_or(|it| it == *name));
+        if is_ours
+            && *advice != b"0"
+            && let Ok(advice) = parsed(advice)
         {
             // Advice, which may fail.
-            let _ = store.set(key, name, advice);
+            let _ = store.set(intent, name, advice);
         }
         return Ok(Value::text(why));
     }
-    let count = counted(store, keys, 2, arguments.get(4..).unwrap_or_default())?;
-    store.set(
-        word(keys, LOCK)?,
-        word(arguments, 0)?,
-        integer(arguments, 1)?,
-    )?;
+    let count = counted(store, counter, 2, numbers)?;
+    store.set(key, token, parsed(ttl)?)?;
     if held == Held::Readers {
-        store.del(word(keys, READERS)?);
+        store.del(readers);
     }
-    if let Some(name) = name.filter(|name| !name.is_empty()) {
-        withdraw(store, keys, name);
+    if !name.is_empty() && store.says(intent, name) {
+        store.del(intent);
     }
-    if let Some(key) = keys.get(TURNS)
-        && let Ok(Some(last)) = store.highest(key)
-    {
-        let _ = store.zadd(key, last, DUE);
+    if let Ok(Some(last)) = store.highest(turn) {
+        let _ = store.zadd(turn, last, DUE);
     }
     Ok(Value::Int(count))
 }
 
 /// What keeps a writer out.
-fn in_the_way(store: &mut Store, keys: &[&[u8]], held: &Held) -> Result<Option<Vec<u8>>, Value> {
+fn in_the_way(
+    store: &mut Store,
+    readers: &[u8],
+    turn: &[u8],
+    held: &Held,
+) -> Result<Option<Vec<u8>>, Value> {
     match held {
         Held::By(holder) => return Ok(Some([b"=", &**holder].concat())),
         Held::Readers => {
-            let readers = word(keys, READERS)?;
             store.zremrangebyscore(readers, store.millis())?;
             if !store.entries(readers)?.is_empty() {
                 return Ok(Some(b"r".into()));
@@ -244,19 +239,23 @@ fn in_the_way(store: &mut Store, keys: &[&[u8]], held: &Held) -> Result<Option<V
         }
         Held::Nothing => {}
     }
-    if !is_turn(store, keys) {
+    if !is_turn(store, turn) {
         return Ok(None);
     }
-    let key = word(keys, TURNS)?;
-    if store.pttl(key) > LONGEST_TURN {
-        store.pexpire(key, LONGEST_TURN);
+    if store.pttl(turn) > LONGEST_TURN {
+        store.pexpire(turn, LONGEST_TURN);
     }
     Ok(Some(b"t".into()))
 }
 
 /// `counted.lua`: raises the counter, if there is one. The numbers are hint, window and ttl.
-fn counted(store: &mut Store, keys: &[&[u8]], step: i64, numbers: &[&[u8]]) -> Result<i64, Value> {
-    let Some(counter) = keys.get(COUNTER) else {
+fn counted(
+    store: &mut Store,
+    counter: &[&[u8]],
+    step: i64,
+    numbers: &[&[u8]],
+) -> Result<i64, Value> {
+    let Some(counter) = counter.first() else {
         return Ok(1);
     };
     let hint = clamped(store, integer(numbers, 0)?, integer(numbers, 1)?);
@@ -267,67 +266,76 @@ fn counted(store: &mut Store, keys: &[&[u8]], step: i64, numbers: &[&[u8]]) -> R
 }
 
 fn extend_read(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
-    let held = held(store, keys)?;
+    let ([key, readers, _, _, counter @ ..], [token, ttl, life @ ..]) = (keys, arguments) else {
+        return missing();
+    };
+    let held = held(store, key)?;
     if let Held::By(holder) = held {
         return Ok(Value::Text(holder));
     }
-    if !is_in(store, keys, arguments, &held)? {
+    if !is_in(store, readers, token, &held)? {
         return Ok(Value::Int(-1));
     }
-    let till = store.millis().saturating_add(integer(arguments, 1)?);
-    settle(store, keys, arguments, &held, Some(till))?;
-    if arguments.len() > 2 {
-        live(store, word(keys, COUNTER)?, integer(arguments, 2)?);
+    let till = store.millis().saturating_add(parsed(ttl)?);
+    settle(store, key, readers, &held, Some((till, token)))?;
+    if let ([counter], [life]) = (counter, life) {
+        live(store, counter, parsed(life)?);
     }
     Ok(Value::Int(1))
 }
 
 fn confirm_read(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
-    let held = held(store, keys)?;
+    let ([key, readers, _, _, counter], [token, number, life]) = (keys, arguments) else {
+        return missing();
+    };
+    let held = held(store, key)?;
     if let Held::By(_) = held {
         return Ok(Value::Int(0));
     }
-    if !is_in(store, keys, arguments, &held)? {
+    if !is_in(store, readers, token, &held)? {
         return Ok(Value::Int(-1));
     }
-    let (counter, count) = (word(keys, COUNTER)?, integer(arguments, 1)?);
+    let count = parsed(number)?;
     if stands(store, counter) < count {
-        let life = kept_for(store, count, integer(arguments, 2)?);
-        store.set(counter, word(arguments, 1)?, life)?;
+        let life = kept_for(store, count, parsed(life)?);
+        store.set(counter, number, life)?;
     }
     Ok(Value::Int(1))
 }
 
 fn restore_read(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
-    let held = held(store, keys)?;
+    let ([key, readers, ..], [token, ttl]) = (keys, arguments) else {
+        return missing();
+    };
+    let held = held(store, key)?;
     if let Held::By(_) = held {
         return Ok(Value::Int(0));
     }
     if held == Held::Nothing {
-        store.del(word(keys, READERS)?);
+        store.del(readers);
     }
-    let till = store.millis().saturating_add(integer(arguments, 1)?);
-    settle(store, keys, arguments, &held, Some(till))?;
+    let till = store.millis().saturating_add(parsed(ttl)?);
+    settle(store, key, readers, &held, Some((till, token)))?;
     Ok(Value::Int(1))
 }
 
 fn release_shared(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
-    let held = held(store, keys)?;
-    if let Some(name) = arguments.get(1) {
-        if let Some(key) = keys.get(TURNS) {
-            let _ = store.zrem(key, name);
-        } else if keys.len() > INTENT {
-            withdraw(store, keys, name);
-        }
+    let ([key, readers, left @ ..], [token, name @ ..]) = (keys, arguments) else {
+        return missing();
+    };
+    let held = held(store, key)?;
+    match (left, name) {
+        ([_, turn], [name]) => drop(store.zrem(turn, name)),
+        ([intent], [name]) if store.says(intent, name) => drop(store.del(intent)),
+        _ => {}
     }
-    let token = word(arguments, 0)?;
-    if held == Held::By(token.into()) {
-        store.del(word(keys, LOCK)?);
+    if held == Held::By((*token).into()) {
+        store.del(key);
         return Ok(Value::Int(1));
     }
-    if store.zrem(word(keys, READERS)?, token)? {
+    if store.zrem(readers, token)? {
         if held == Held::Readers {
-            settle(store, keys, arguments, &held, None)?;
+            settle(store, key, readers, &held, None)?;
         }
         return Ok(Value::Int(1));
     }

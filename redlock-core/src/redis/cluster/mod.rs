@@ -147,7 +147,8 @@ impl Node for Cluster {
         let state = shared.state.lock();
         let map = shared.map();
         let shards = map.shards.iter().chain(&state.retired);
-        let present = NodeHealth::of_parts(shards.map(|shard| shard.node.health()));
+        let healths = shards.map(|shard| shard.node.health());
+        let present = healths.fold(NodeHealth::default(), NodeHealth::and);
         let own = shared.metrics.health(shared.io.time().now());
         present.and_past(own).and_past(state.past.clone())
     }

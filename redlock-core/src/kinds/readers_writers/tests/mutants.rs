@@ -15,11 +15,11 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "an-extension-revives-an-entry",
         patches: &[Patch {
             file: SCRIPTS,
-            find: "    if !is_in(store, keys, arguments, &held)? {
+            find: "    if !is_in(store, readers, token, &held)? {
         return Ok(Value::Int(-1));
     }
     let till",
-            replace: "    if !is_in(store, keys, arguments, &held)? && held != Held::Readers {
+            replace: "    if !is_in(store, readers, token, &held)? && held != Held::Readers {
         return Ok(Value::Int(-1));
     }
     let till",
@@ -54,9 +54,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "a-reader-takes-the-marker-of-the-others-along",
         patches: &[Patch {
             file: SCRIPTS,
-            find: "            settle(store, keys, arguments, &held, None)?;
+            find: "            settle(store, key, readers, &held, None)?;
 ",
-            replace: "            store.del(word(keys, LOCK)?);
+            replace: "            store.del(key);
 ",
         }],
         profile: "sharing",
@@ -66,13 +66,12 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "a-reader-takes-another-readers-entry-along",
         patches: &[Patch {
             file: SCRIPTS,
-            find: "    if store.zrem(word(keys, READERS)?, token)? {
+            find: "    if store.zrem(readers, token)? {
 ",
-            replace: "    let readers = word(keys, READERS)?;
-    let mut others = store.entries(readers)?.keys();
+            replace: "    let mut others = store.entries(readers)?.keys();
     let other = others.find(|reader| ***reader != *token).cloned();
     other.map(|other| store.zrem(readers, &other)).transpose()?;
-    if store.zrem(word(keys, READERS)?, token)? {
+    if store.zrem(readers, token)? {
 ",
         }],
         profile: "sharing",
@@ -82,10 +81,10 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "an-extension-moves-an-entry-back",
         patches: &[Patch {
             file: STATE,
-            find: "        store.zadd(readers, till, word(arguments, 0)?)?;
+            find: "        store.zadd(readers, till, token)?;
 ",
-            replace: "        store.zrem(readers, word(arguments, 0)?)?;
-        store.zadd(readers, till, word(arguments, 0)?)?;
+            replace: "        store.zrem(readers, token)?;
+        store.zadd(readers, till, token)?;
 ",
         }],
         profile: "sharing",
@@ -144,8 +143,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "a-writer-that-takes-the-number-of-readers",
         patches: &[Patch {
             file: SCRIPTS,
-            find: "counted(store, keys, 2, ",
-            replace: "counted(store, keys, 1, ",
+            find: "counted(store, counter, 2, ",
+            replace: "counted(store, counter, 1, ",
         }],
         profile: "sharing",
         breaks: Invariant::TokenUnique,
