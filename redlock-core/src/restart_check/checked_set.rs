@@ -2,20 +2,18 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::Waker;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 
 use crate::env::Moment;
-use crate::env::caught::wake;
+use crate::env::caught::caught;
 use crate::model::limits::MAX_TTL;
+use crate::node::EpochListener;
 use crate::quorum::fencing::HINT_WINDOW;
 use crate::quorum::majority;
 
-use super::clock::Look;
-use super::steps::{Readings, SteppedClock, whose_step};
+use super::clock::{NodeClock, SteppedClock};
 use super::{CLOCK_WINDOW, CheckAnswer, RestartCheck, marker_key};
 
 /// A finding that is older than this no longer counts. Blank nodes are checked more often than that.
@@ -29,16 +27,8 @@ pub struct CheckedSet {
     /// How many nodes there will be, joined or not.
     size: usize,
     key_prefix: Vec<u8>,
-    marker_key: Vec<u8>,
-    /// The number of steps of clocks that were seen. After each, all nodes have to be checked.
-    doubts: AtomicU64,
-    /// No seat is ever given up, so that indexing `seats` does not panic under the lock.
-    state: Mutex<SetState>,
-}
-
-#[derive(Default)]
-struct SetState {
-    seats: Vec<Seat>,
+    /// No seat is ever given up, so that indexing does not panic under the lock.
+    seats: Mutex<Vec<Seat>>,
 }
 
 struct Seat {
@@ -46,13 +36,12 @@ struct Seat {
     finding: Finding,
     /// The node's process, if it is connected and known.
     run_id: Option<String>,
-    /// True if the node has, or had, a marker: its set is not new.
-    was_marked: bool,
+    /// True if the node has, or had, a marker under which it may vote: its set is not new.
+    was_in_use: bool,
     /// The `max_ttl` in the node's last marker.
     max_ttl: Duration,
-    clock: Readings,
-    /// The task that asks it.
-    waker: Option<Waker>,
+    clock: NodeClock,
+    on_doubt: Option<EpochListener>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -64,20 +53,20 @@ enum Finding {
     Blank(Moment),
     /// Reached, with the marker of a set that is being opened, as of then.
     Opening(Moment),
-    Marked,
+    InUse,
 }
 
-/// What the set says about one of its nodes that is blank.
+/// What the set says about a node of it that is blank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SetView {
-    /// The set is new.
-    New,
-    /// Some of its nodes have not been reached, and not been found out of reach either.
+    /// A node is, or was, in use.
+    InUse,
+    /// Some nodes have not been reached, and not been found out of reach either.
     Undecided,
     /// Less than a majority is reachable.
     OutOfReach,
-    /// A node has a marker under which it may vote, so the set is in use.
-    InUse,
+    /// The set is new.
+    New,
 }
 
 impl CheckedSet {
@@ -88,9 +77,7 @@ impl CheckedSet {
             max_ttl: max_ttl.min(MAX_TTL),
             size,
             key_prefix: Vec::new(),
-            marker_key: marker_key(b""),
-            doubts: AtomicU64::new(0),
-            state: Mutex::default(),
+            seats: Mutex::default(),
         }
     }
 
@@ -98,7 +85,6 @@ impl CheckedSet {
     #[must_use]
     pub fn with_key_prefix(mut self, prefix: &[u8]) -> Self {
         self.key_prefix = prefix.to_vec();
-        self.marker_key = marker_key(prefix);
         self
     }
 
@@ -108,8 +94,8 @@ impl CheckedSet {
     }
 
     /// The key of the marker on every node.
-    pub fn marker_key(&self) -> &[u8] {
-        &self.marker_key
+    pub fn marker_key(&self) -> Vec<u8> {
+        marker_key(&self.key_prefix)
     }
 
     /// What is done about nodes that may have forgotten locks.
@@ -117,19 +103,15 @@ impl CheckedSet {
         self.restart_check
     }
 
+    /// The longest ttl of this process.
     pub(super) fn max_ttl(&self) -> Duration {
         self.max_ttl
     }
 
-    /// Records the `max_ttl` in the marker of `seat`.
-    pub(super) fn record_max_ttl(&self, seat: usize, max_ttl: Duration) {
-        self.state.lock().seats[seat].max_ttl = max_ttl;
-    }
-
     /// The longest `max_ttl`, of this process or in the marker of any node.
     pub(super) fn longest_max_ttl(&self) -> Duration {
-        let state = self.state.lock();
-        let others = state.seats.iter().map(|seat| seat.max_ttl);
+        let seats = self.seats.lock();
+        let others = seats.iter().map(|seat| seat.max_ttl);
         others.fold(self.max_ttl, Duration::max)
     }
 
@@ -145,133 +127,134 @@ impl CheckedSet {
 
     /// A seat for the node `name`.
     pub(super) fn join(&self, name: Arc<str>) -> usize {
-        let mut state = self.state.lock();
-        state.seats.push(Seat {
+        let mut seats = self.seats.lock();
+        seats.push(Seat {
             name,
             finding: Finding::Unknown,
             run_id: None,
-            was_marked: false,
+            was_in_use: false,
             max_ttl: Duration::ZERO,
-            clock: Readings::default(),
-            waker: None,
+            clock: NodeClock::default(),
+            on_doubt: None,
         });
-        state.seats.len() - 1
+        seats.len() - 1
     }
 
-    /// The connected node that is the same process, if there is one; otherwise records which one
-    /// this node is.
-    pub(super) fn twin(&self, seat: usize, run_id: Option<&str>) -> Option<Arc<str>> {
-        let mut state = self.state.lock();
-        let is_twin = |(index, other): &(usize, &Seat)| {
+    /// The reason why the process `run_id` must not vote as the node of `seat`: a connected node is this process. If
+    /// there is none, records which process the node is.
+    pub(super) fn refusal(&self, seat: usize, run_id: Option<&str>) -> Option<String> {
+        let mut seats = self.seats.lock();
+        let mut others = seats.iter().enumerate();
+        let twin = others.find(|(index, other)| {
             *index != seat && run_id.is_some() && other.run_id.as_deref() == run_id
-        };
-        let twin = state.seats.iter().enumerate().find(is_twin);
-        let twin = twin.map(|(_, other)| Arc::clone(&other.name));
-        if twin.is_none() && state.seats[seat].run_id.as_deref() != run_id {
-            state.seats[seat].run_id = run_id.map(str::to_owned);
+        });
+        if let Some((_, twin)) = twin {
+            return Some(format!(
+                "`{}` is the same server as `{}`; two votes of one server are no majority: give \
+                 each pool a server of its own",
+                seats[seat].name, twin.name,
+            ));
         }
-        twin
+        if seats[seat].run_id.as_deref() != run_id {
+            seats[seat].run_id = run_id.map(str::to_owned);
+        }
+        None
     }
 
-    /// Increases if the check of a node raises a question for which the other nodes have to be asked as
-    /// well. A task that sees the increase should check its node at once.
-    pub fn doubts(&self) -> u64 {
-        self.doubts.load(Ordering::Relaxed)
+    /// Calls `listener` whenever the check of another node raises a question for which the node of `seat` has to be
+    /// asked.
+    pub(super) fn on_doubt(&self, seat: usize, listener: EpochListener) {
+        self.seats.lock()[seat].on_doubt = Some(listener);
     }
 
-    /// Wants all nodes to be looked at.
-    pub(super) fn doubt(&self) {
-        self.doubts.fetch_add(1, Ordering::Relaxed);
-        let wakers: Vec<Waker> = {
-            let seats = &self.state.lock().seats;
-            seats.iter().filter_map(|seat| seat.waker.clone()).collect()
-        };
-        wakers.into_iter().for_each(wake);
-    }
-
-    /// Wakes the task that asks `seat` whenever [`doubts`](Self::doubts) goes up.
-    pub(super) fn wake(&self, seat: usize, waker: Waker) {
-        let before = self.state.lock().seats[seat].waker.replace(waker);
-        drop(before);
-    }
-
-    /// Records a look at the clock of `seat`.
-    pub(super) fn record_clock(&self, seat: usize, check: &CheckAnswer<'_>, look: Look) {
-        if !look.is_sharp {
-            return;
+    /// Reads the clock of `seat`, which is another clock than before if `is_other`. The result is its step, in µs.
+    /// After a step all nodes have to be asked.
+    pub(super) fn read_clock(
+        &self,
+        seat: usize,
+        check: &CheckAnswer<'_>,
+        is_other: bool,
+    ) -> Option<i128> {
+        let mut seats = self.seats.lock();
+        let clock = &mut seats[seat].clock;
+        if is_other {
+            *clock = NodeClock::default();
         }
-        {
-            let clock = &mut self.state.lock().seats[seat].clock;
-            clock.record(check.asked, check.answered, look.stepped);
+        let step = clock.read(check)?;
+        let others = seats.iter().enumerate().filter(|(at, _)| *at != seat);
+        let listeners: Vec<_> = others.filter_map(|(_, it)| it.on_doubt.clone()).collect();
+        drop(seats);
+        for ask in listeners {
+            caught("a listener to doubts", &*ask);
         }
-        if look.stepped.is_some() {
-            self.doubt();
-        }
+        Some(step)
     }
 
     /// Whose clock the last step that was seen at `seat` was of.
     pub(super) fn whose_step(&self, seat: usize) -> SteppedClock {
-        let state = self.state.lock();
+        let seats = self.seats.lock();
         let is_connected =
             |it: &Seat| !matches!(it.finding, Finding::Unknown | Finding::Unreachable);
-        let others = state.seats.iter().enumerate();
+        let others = seats.iter().enumerate();
         let others = others.filter(|(index, it)| *index != seat && is_connected(it));
-        let others = others.map(|(_, it)| &it.clock);
-        whose_step(&state.seats[seat].clock, others, self.size)
+        let clocks = others.map(|(_, it)| &it.clock);
+        seats[seat].clock.whose_step(clocks, majority(self.size))
     }
 
-    pub(super) fn is_marked(&self, seat: usize) {
-        let seat = &mut self.state.lock().seats[seat];
-        seat.finding = Finding::Marked;
-        seat.was_marked = true;
+    /// Records the `max_ttl` in the marker of `seat`.
+    pub(super) fn record_max_ttl(&self, seat: usize, max_ttl: Duration) {
+        self.seats.lock()[seat].max_ttl = max_ttl;
+    }
+
+    pub(super) fn is_in_use(&self, seat: usize) {
+        let seat = &mut self.seats.lock()[seat];
+        seat.finding = Finding::InUse;
+        seat.was_in_use = true;
     }
 
     pub(super) fn is_unreachable(&self, seat: usize) {
-        let seat = &mut self.state.lock().seats[seat];
+        let seat = &mut self.seats.lock()[seat];
         seat.finding = Finding::Unreachable;
         seat.run_id = None;
     }
 
-    /// Records that `seat` is blank at `now`, and says what its set makes of that.
+    /// Records that `seat` is blank at `now`, and says what that makes of the set.
     pub(super) fn is_blank(&self, seat: usize, now: Moment) -> SetView {
-        let mut state = self.state.lock();
-        state.seats[seat].finding = Finding::Blank(now);
-        if state.seats.iter().any(|seat| seat.was_marked) {
-            return SetView::InUse;
-        }
-        if !state.is_known(self.size) {
-            return SetView::Undecided;
-        }
+        let mut seats = self.seats.lock();
+        seats[seat].finding = Finding::Blank(now);
         let is_unused = |seat: &&Seat| match seat.finding {
             Finding::Blank(then) | Finding::Opening(then) => now.saturating_since(then) <= FRESH,
             _ => false,
         };
-        if state.seats.iter().filter(is_unused).count() < majority(self.size) {
-            return SetView::OutOfReach;
+        if seats.iter().any(|seat| seat.was_in_use) {
+            SetView::InUse
+        } else if !self.is_known(&seats) {
+            SetView::Undecided
+        } else if seats.iter().filter(is_unused).count() < majority(self.size) {
+            SetView::OutOfReach
+        } else {
+            SetView::New
         }
-        SetView::New
     }
 
-    /// Records that `seat` has the marker of a set that is being opened at `now`, and says whether
-    /// it may be opened: all that are reached are marked, and they are a majority.
+    /// Records that `seat` has the marker of a set that is being opened at `now`, and says whether it may be opened:
+    /// all nodes that are reached are marked, and they are a majority.
     pub(super) fn is_opening(&self, seat: usize, now: Moment) -> bool {
-        let mut state = self.state.lock();
-        state.seats[seat].finding = Finding::Opening(now);
-        let is = |wanted: fn(&Finding) -> bool| {
-            let seats = state.seats.iter();
-            seats.filter(|seat| wanted(&seat.finding)).count()
+        let mut seats = self.seats.lock();
+        seats[seat].finding = Finding::Opening(now);
+        let count = |wanted: fn(&Finding) -> bool| {
+            let findings = seats.iter().map(|seat| &seat.finding);
+            findings.filter(|it| wanted(it)).count()
         };
-        let marked = is(|it| matches!(it, Finding::Opening(_) | Finding::Marked));
-        let blank = is(|it| matches!(it, Finding::Blank(_)));
-        state.is_known(self.size) && blank == 0 && marked >= majority(self.size)
+        let blank = count(|it| matches!(it, Finding::Blank(_)));
+        let marked = count(|it| matches!(it, Finding::Opening(_) | Finding::InUse));
+        self.is_known(&seats) && blank == 0 && marked >= majority(self.size)
     }
-}
 
-impl SetState {
     /// Each of the nodes was reached, or found out of reach.
-    fn is_known(&self, size: usize) -> bool {
+    fn is_known(&self, seats: &[Seat]) -> bool {
         let is_known = |seat: &Seat| seat.finding != Finding::Unknown;
-        self.seats.len() == size && self.seats.iter().all(is_known)
+        seats.len() == self.size && seats.iter().all(is_known)
     }
 }
 

@@ -11,45 +11,91 @@ use crate::env::{Moment, micros};
 /// A reading with a larger uncertainty says too little about the node's clock to be compared with.
 const VAGUE: Duration = Duration::from_millis(250);
 
-/// The node's clock, as it was last read.
+/// Steps of several nodes are one step of this host's clock only if they were seen within this time. The other nodes are
+/// asked as soon as a step is seen.
+const TOGETHER: Duration = Duration::from_secs(2);
+
+/// A node's clock, as it was last read.
 #[derive(Debug, Default)]
 pub(super) struct NodeClock {
     last: Option<Reading>,
-}
-
-/// The result of one reading of a node's clock.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Look {
-    /// The step since the reading before, in µs; positive if forwards.
-    pub(super) stepped: Option<i128>,
-    /// The reading was good enough to tell.
-    pub(super) is_sharp: bool,
-}
-
-impl NodeClock {
-    /// Reads the clock. It is compared with the last reading and not the first: what moves slowly is no
-    /// step.
-    pub(super) fn read(&mut self, check: &CheckAnswer<'_>) -> Look {
-        let reading = Reading::of(check);
-        let is_sharp = reading.uncertainty_us <= micros(VAGUE);
-        let earlier = if is_sharp {
-            self.last.replace(reading)
-        } else {
-            None
-        };
-        Look {
-            stepped: earlier.and_then(|earlier| reading.step_since(earlier)),
-            is_sharp,
-        }
-    }
+    step: Option<Step>,
 }
 
 /// The difference between a node's clock and the client's.
 #[derive(Clone, Copy, Debug)]
 struct Reading {
+    asked: Moment,
     at: Moment,
     offset_us: i128,
     uncertainty_us: i128,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    by_us: i128,
+    seen: Moment,
+}
+
+/// Whose clock a step was of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SteppedClock {
+    /// Not all of the others have been asked since.
+    Undecided,
+    /// All connected nodes moved alike, and they are a majority of several.
+    Ours,
+    /// Others did not move.
+    Nodes,
+}
+
+impl NodeClock {
+    /// Reads the clock. The result is the step since the reading before, in µs; positive if forwards. The reading is
+    /// compared with the last one and not the first: what moves slowly is no step.
+    pub(super) fn read(&mut self, check: &CheckAnswer<'_>) -> Option<i128> {
+        let reading = Reading::of(check);
+        if reading.uncertainty_us > micros(VAGUE) {
+            return None;
+        }
+        let by_us = reading.step_since(self.last.replace(reading)?)?;
+        let seen = check.answered;
+        self.step = Some(Step { by_us, seen });
+        Some(by_us)
+    }
+
+    /// Whose clock the last step was of, by the clocks of the other connected nodes. `majority` is that of the set.
+    pub(super) fn whose_step<'a>(
+        &self,
+        others: impl Iterator<Item = &'a Self>,
+        majority: usize,
+    ) -> SteppedClock {
+        let Some(step) = self.step else {
+            return SteppedClock::Nodes;
+        };
+        let (mut alike, mut is_pending) = (1, false);
+        for other in others {
+            let was_asked = other.last.is_some_and(|it| it.asked > step.seen);
+            match other.step {
+                Some(own) if own.is_like(step) => alike += 1,
+                _ if was_asked => return SteppedClock::Nodes,
+                _ => is_pending = true,
+            }
+        }
+        if is_pending {
+            SteppedClock::Undecided
+        } else if alike > 1 && alike >= majority {
+            SteppedClock::Ours
+        } else {
+            SteppedClock::Nodes
+        }
+    }
+}
+
+impl Step {
+    fn is_like(self, other: Self) -> bool {
+        let (first, last) = (self.seen.min(other.seen), self.seen.max(other.seen));
+        let is_together = last.saturating_since(first) <= TOGETHER;
+        is_together && (self.by_us - other.by_us).abs() <= micros(CLOCK_WINDOW)
+    }
 }
 
 impl Reading {
@@ -57,6 +103,7 @@ impl Reading {
         let round_trip = check.answered.saturating_since(check.asked);
         let midpoint = check.asked.saturating_add(round_trip / 2);
         Self {
+            asked: check.asked,
             at: midpoint,
             offset_us: micros(check.time) - micros(midpoint.since_origin()),
             uncertainty_us: micros(round_trip) / 2,

@@ -21,12 +21,12 @@
 //! use std::time::Duration;
 //! use redlock_core::env::Moment;
 //! use redlock_core::restart_check::{
-//!     Action, CheckAnswer, CheckedSet, NodeCheck, NodeCheckOptions, RestartCheck,
+//!     Action, CheckAnswer, CheckedSet, NodeCheck, RestartCheck,
 //! };
 //!
 //! let max_ttl = Duration::from_secs(300);
 //! let set = Arc::new(CheckedSet::new(RestartCheck::Standard, max_ttl, 1));
-//! let mut check = NodeCheck::new(set, "a", NodeCheckOptions::default());
+//! let mut check = NodeCheck::new(set, "a", false);
 //!
 //! // What a server would hold, and what the clocks would show.
 //! let mut marker: Option<Vec<u8>> = None;
@@ -34,7 +34,6 @@
 //! let may_vote = loop {
 //!     let verdict = check.check(&CheckAnswer {
 //!         run_id: Some("run1"),
-//!         started: None,
 //!         marker: marker.as_deref(),
 //!         time,
 //!         asked: now,
@@ -49,16 +48,10 @@
 //! assert!(may_vote && marker.is_some());
 //! ```
 
-mod cause;
-mod check;
 mod checked_set;
 mod clock;
 mod marker;
 mod node_check;
-mod opening;
-mod process;
-mod quarantine;
-mod steps;
 
 /// The rules, and why clients that follow them do not disagree unsafely.
 #[doc = include_str!("protocol.md")]
@@ -66,17 +59,13 @@ mod protocol {}
 
 use std::time::Duration;
 
-pub use check::{Action, CheckAnswer, Verdict};
 pub use checked_set::CheckedSet;
 pub use marker::{Marker, marker_key};
-pub use node_check::{NodeCheck, NodeCheckOptions};
+pub use node_check::{Action, CheckAnswer, NodeCheck, Verdict};
 
 /// A node's clock that moves against the client's by more than this between two checks, and a thousandth
 /// of the time between them, has stepped.
 pub const CLOCK_WINDOW: Duration = Duration::from_millis(500);
-
-/// The time after a check within which its marker may be written, by the node's clock.
-const WRITES_WITHIN: Duration = Duration::from_secs(2);
 
 /// What is done about nodes that may have forgotten locks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

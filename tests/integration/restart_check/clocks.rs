@@ -27,7 +27,7 @@ async fn a_lease_that_needs_a_node_whose_clock_stepped_is_lost_and_no_other() {
         node.on_new_epoch(std::sync::Arc::new(move || handle.recheck()));
     }
     let mut epochs = set.epochs(0);
-    nodes[0].set_back_clock(JUMP);
+    nodes[0].advance_clock(JUMP);
     epochs.next().await;
     assert!(lease.over().is_none(), "two others vouch for it");
     nodes[1].advance_clock(JUMP);

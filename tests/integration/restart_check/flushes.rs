@@ -1,6 +1,6 @@
 //! Servers that are emptied while they run.
 
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use redlock_core::Node;
 use redlock_core::error::AcquireError;
@@ -102,7 +102,8 @@ async fn a_fenced_acquisition_heeds_a_quarantine_that_its_client_has_not_heard_o
     assert!(lease.fencing_token().is_some());
     lease.release().await;
     let mut marker = crate::restart_check::fixture::marker(&node);
-    marker.until_ms += 60_000;
+    let now = SystemTime::UNIX_EPOCH.elapsed().unwrap();
+    marker.until = now + SOON;
     node.set(
         crate::restart_check::fixture::MARKER,
         marker.to_bytes(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use redlock_core::node::NodeStatus;
 use redlock_core::quorum::COUNTER_IDLE;
-use redlock_core::restart_check::{CheckedSet, NodeCheck, NodeCheckOptions, RestartCheck};
+use redlock_core::restart_check::{CheckedSet, NodeCheck, RestartCheck};
 use redlock_core::{Node, NodeSet};
 
 use crate::client::SimulatedClient;
@@ -144,10 +144,8 @@ fn connect(
     let checked_set = Arc::new(checked_set);
     let links: Vec<_> = (servers.iter())
         .map(|server| {
-            let mut options = NodeCheckOptions::default();
-            options.trust_aof = settings.trusts_disks;
             let name = format!("n{}", server.seat);
-            let node_check = NodeCheck::new(Arc::clone(&checked_set), name, options);
+            let node_check = NodeCheck::new(Arc::clone(&checked_set), name, settings.trusts_disks);
             let node_check = (settings.restart_check != RestartCheck::Off).then_some(node_check);
             let (around, server) = (around.clone(), Arc::clone(server));
             Link::new(around, id, server, settings, clock, node_check)

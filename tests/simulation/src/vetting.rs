@@ -2,7 +2,6 @@
 //! [`NodeCheck`](redlock_core::restart_check::NodeCheck), fed with what the server answers.
 
 use std::sync::{Arc, Weak};
-use std::task::Wake;
 use std::time::Duration;
 
 use redlock_core::env::Clock as _;
@@ -14,17 +13,6 @@ use crate::wire::{Request, Wire};
 
 /// A node that votes is looked at so often.
 const LOOKS_EVERY: Duration = Duration::from_secs(1);
-
-/// Looks at a node as the checks of another one want that.
-struct Doubts(Weak<Link>);
-
-impl Wake for Doubts {
-    fn wake(self: Arc<Self>) {
-        if let Some(link) = self.0.upgrade() {
-            link.later(Duration::ZERO, Link::look_now);
-        }
-    }
-}
 
 impl Link {
     /// Asks the server for its time and marker.
@@ -53,7 +41,6 @@ impl Link {
             let mut node_check = node_check.lock();
             node_check.check(&CheckAnswer {
                 run_id: Some(&run_id),
-                started: None,
                 marker: marked.marker.as_deref(),
                 time: marked.time,
                 asked,
@@ -116,11 +103,15 @@ impl Link {
         }
     }
 
-    /// Has the fleet's doubts wake this link.
+    /// Has the doubts of other nodes' checks look at this node.
     pub(crate) fn heed_doubts(&self, me: &Weak<Self>) {
         if let Some(node_check) = &self.node_check {
-            let node_check = node_check.lock();
-            node_check.wake_on_doubt(Arc::new(Doubts(Weak::clone(me))).into());
+            let me = Weak::clone(me);
+            node_check.lock().on_doubt(Arc::new(move || {
+                if let Some(link) = me.upgrade() {
+                    link.later(Duration::ZERO, Link::look_now);
+                }
+            }));
         }
     }
 

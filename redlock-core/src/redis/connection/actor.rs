@@ -137,7 +137,9 @@ impl Actor {
                 self.read(landed)?;
             }
             let launched = self.line.launched;
-            self.check.ask_if_wanted(&mut self.line);
+            if self.check.at.is_some() && self.line.inbox.is_doubted() {
+                self.check.ask_again(&mut self.line);
+            }
             self.wakeups.follow(&mut self.line)?;
             let nothing_was_sent = |it: &Self| it.line.launched == launched;
             match self.take(context) {
@@ -325,7 +327,6 @@ impl Actor {
 
     /// Does what is due, and waits for what is due next.
     fn watch(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
-        self.check.wake(context.waker());
         let line = &mut self.line;
         while let Some((now, stood_still)) = line.fired(context) {
             let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= now);

@@ -1,15 +1,13 @@
 //! The restart check of a node, on a live connection.
 
 use std::sync::Arc;
-use std::task::Waker;
 
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::node::{Answer, Call, Effect, NodeError, NodeErrorKind, Value};
-use crate::redis::restart_check::ServerCheck;
+use crate::redis::restart_check::{ServerCheck, in_doubt};
 
-use super::command::words;
 use super::line::{Line, Purpose};
 
 pub(super) struct Check {
@@ -43,9 +41,7 @@ impl Check {
             return;
         };
         self.at = None;
-        let question = server_check.lock().question();
-        let question = words(&[], question.iter().map(Vec::as_slice));
-        line.ask(question, Purpose::Check);
+        line.ask(server_check.lock().question(), Purpose::Check);
     }
 
     /// Asks again unless a question is unanswered. False without a restart check.
@@ -54,22 +50,6 @@ impl Check {
             self.ask(line);
         }
         self.asker.is_some()
-    }
-
-    /// Asks if another node's check wants it.
-    pub(super) fn ask_if_wanted(&mut self, line: &mut Line) {
-        let is_wanted = |check: &Arc<Mutex<ServerCheck>>| check.lock().is_wanted();
-        if self.asker.as_ref().is_some_and(is_wanted) {
-            self.ask_again(line);
-        }
-    }
-
-    /// Leaves the waker of the actor with the check, for the moment when another node's check wants this node to be
-    /// asked.
-    pub(super) fn wake(&self, waker: &Waker) {
-        if let Some(server_check) = &self.asker {
-            server_check.lock().wake(waker);
-        }
     }
 
     /// Applies the result of a check to the connection and the inbox. An error ends the connection.
@@ -129,9 +109,4 @@ impl Check {
             _ => answer,
         }
     }
-}
-
-fn in_doubt() -> NodeError {
-    let detail = "it may have forgotten locks; its restart check is under way";
-    NodeError::unsent(NodeErrorKind::Quarantined, detail)
 }

@@ -51,6 +51,8 @@ pub(in crate::redis) struct Inbox {
     pub(in crate::redis) time: LibraryTime,
     /// True if new callers wait for keys, or the server has sent a message about keys, since the driver last took them.
     has_news: AtomicBool,
+    /// True if another node's check wants this node to be checked too.
+    is_doubted: AtomicBool,
     /// If the oldest call of the queue has waited for this long, the runtime of the driver stands still.
     standing_after: Duration,
     pub(in crate::redis) lost: LostAcquisitions,
@@ -73,6 +75,7 @@ impl Inbox {
             metrics: NodeMetrics::new(news),
             settled: Notify::new(),
             has_news: AtomicBool::new(false),
+            is_doubted: AtomicBool::new(false),
             standing_after: options.suspect_after,
             lost: LostAcquisitions::default(),
             max_in_flight: options.max_in_flight,
@@ -188,7 +191,19 @@ impl Inbox {
         wake_driver(state);
     }
 
+    /// Has the node checked at once, because of another node's check.
+    pub(in crate::redis) fn doubt(&self) {
+        self.is_doubted.store(true, Ordering::Release);
+        self.has_news.store(true, Ordering::Release);
+        wake_driver(self.state.lock());
+    }
+
     // The driver's side.
+
+    /// True if the node is to be checked at once. Each doubt is reported once.
+    pub(in crate::redis) fn is_doubted(&self) -> bool {
+        self.is_doubted.load(Ordering::Acquire) && self.is_doubted.swap(false, Ordering::AcqRel)
+    }
 
     /// Opens the gate of a new connection: the node votes from now on, unless it is in `quarantine`.
     /// Returns the releases that were owed before, which must be sent ahead of everything else.

@@ -10,14 +10,9 @@ use crate::quorum::fencing::HINT_WINDOW;
 /// The log of one node's checks, over all its connections.
 pub(super) struct CheckLog {
     node: NodeLog,
-    is_voting: bool,
-    /// The last logged reason for not voting, without figures. Empty while the node votes.
+    /// The last logged reason for not voting, without figures. Empty while the node votes, and on a new connection: the
+    /// line `node connected` came after it, and people would believe that the node votes.
     reason: String,
-    /// The number of connections so far.
-    connections: u64,
-    /// The connection during which the reason was logged. On a later one it is logged again: the line
-    /// `node connected` came after it, and people would believe that the node votes.
-    logged_on: u64,
     /// True if the node's clock differs from this host's clock.
     is_off: bool,
 }
@@ -26,34 +21,28 @@ impl CheckLog {
     pub(super) fn new(node: &NodeLog) -> Self {
         Self {
             node: node.clone(),
-            is_voting: false,
             reason: String::new(),
-            connections: 0,
-            logged_on: 0,
             is_off: false,
         }
     }
 
     /// Records that there is a new connection.
     pub(super) fn connected(&mut self) {
-        self.connections += 1;
+        self.reason.clear();
     }
 
     /// Logs that the node votes again, if it was logged that it does not.
     pub(super) fn votes(&mut self) {
-        if !self.is_voting && !self.reason.is_empty() {
+        if !std::mem::take(&mut self.reason).is_empty() {
             log_node!(self.node, INFO, "node votes again");
         }
-        self.is_voting = true;
-        self.reason.clear();
     }
 
     /// Logs that the node does not vote for `reason`.
     pub(super) fn held(&mut self, reason: &str) {
-        self.is_voting = false;
         // The text after `;` is the remaining time, which makes no new reason.
         let kind = reason.split(';').next().unwrap_or(reason);
-        if self.reason != kind || self.logged_on != self.connections {
+        if self.reason != kind {
             log_node!(
                 self.node,
                 WARN,
@@ -61,13 +50,7 @@ impl CheckLog {
                 %reason
             );
             kind.clone_into(&mut self.reason);
-            self.logged_on = self.connections;
         }
-    }
-
-    /// Records that the node does not vote for a reason that is logged elsewhere, or is over at once.
-    pub(super) fn does_not_vote(&mut self) {
-        self.is_voting = false;
     }
 
     pub(super) fn stepped(&self, by_ms: i64) {

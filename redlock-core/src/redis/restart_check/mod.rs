@@ -3,27 +3,21 @@
 mod log;
 mod question;
 
-use std::sync::Arc;
-use std::task::Waker;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use ::redis::{Cmd, cmd};
 use tokio::time::Instant;
 
 use crate::env::{Clock, Moment};
-use crate::node::log::NodeLog;
 use crate::node::{NodeError, NodeErrorKind, Value};
-use crate::redis::vetting::{Facts, refused};
-use crate::restart_check::{
-    Action, CheckAnswer, CheckedSet, NodeCheck, NodeCheckOptions, RestartCheck,
-};
+use crate::redis::vetting::refused;
+use crate::restart_check::{Action, CheckAnswer, CheckedSet, NodeCheck, RestartCheck};
 
+use super::inbox::Inbox;
 use super::inbox::metrics::ClockReading;
 use log::CheckLog;
-pub(in crate::redis) use question::Question;
 use question::Write;
-
-/// The time until the next check of a node that did not take its marker.
-const NOT_TAKEN: Duration = Duration::from_millis(250);
 
 /// The restart check of one node, over all its connections.
 pub(in crate::redis) struct ServerCheck {
@@ -33,17 +27,10 @@ pub(in crate::redis) struct ServerCheck {
     clock: Arc<dyn Clock>,
     /// The id of the server of the present connection.
     run_id: Option<String>,
-    /// How long it had been up, and when it said so.
-    uptime: Option<(Duration, Moment)>,
     /// The write of the next question.
     write: Option<Write>,
-    /// The write of the last question.
-    written: Option<Write>,
-    /// The checked set's doubts at the last question.
-    doubts: u64,
     /// The moment of the last question.
     asked: Moment,
-    waker: Option<Waker>,
     log: CheckLog,
 }
 
@@ -62,24 +49,26 @@ pub(in crate::redis) struct CheckOutcome {
 
 impl ServerCheck {
     pub(in crate::redis) fn new(
-        log: &NodeLog,
+        inbox: &Arc<Inbox>,
         peers: &Arc<CheckedSet>,
         trust_aof: bool,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let options = NodeCheckOptions { trust_aof };
+        let (log, inbox) = (&inbox.log, Arc::downgrade(inbox));
+        let node_check = NodeCheck::new(Arc::clone(peers), Arc::clone(&log.pool), trust_aof);
+        node_check.on_doubt(Arc::new(move || {
+            if let Some(inbox) = Weak::upgrade(&inbox) {
+                inbox.doubt();
+            }
+        }));
         Self {
             pool: Arc::clone(&log.pool),
             peers: Arc::clone(peers),
-            node_check: NodeCheck::new(Arc::clone(peers), Arc::clone(&log.pool), options),
+            node_check,
             asked: clock.now(),
             clock,
             run_id: None,
-            uptime: None,
             write: None,
-            written: None,
-            doubts: peers.doubts(),
-            waker: None,
             log: CheckLog::new(log),
         }
     }
@@ -95,9 +84,8 @@ impl ServerCheck {
     }
 
     /// Records the server of a new connection.
-    pub(in crate::redis) fn connected(&mut self, facts: Facts) {
-        self.run_id = facts.run_id;
-        self.uptime = facts.uptime.map(|uptime| (uptime, self.clock.now()));
+    pub(in crate::redis) fn connected(&mut self, run_id: Option<&str>) {
+        self.run_id = run_id.map(str::to_owned);
         self.write = None;
         self.log.connected();
     }
@@ -105,66 +93,34 @@ impl ServerCheck {
     /// Records that there is no connection.
     pub(in crate::redis) fn unreachable(&mut self) {
         self.node_check.unreachable();
-        self.log.does_not_vote();
-    }
-
-    /// True if another node's check wants this node to be asked too.
-    pub(in crate::redis) fn is_wanted(&self) -> bool {
-        self.peers.doubts() != self.doubts
-    }
-
-    /// Sets the waker of the driver, for the moment when another node's check wants this node to be
-    /// asked.
-    pub(in crate::redis) fn wake(&mut self, waker: &Waker) {
-        if !self.waker.as_ref().is_some_and(|it| it.will_wake(waker)) {
-            self.waker = Some(waker.clone());
-            self.node_check.wake_on_doubt(waker.clone());
-        }
     }
 
     /// The next question.
-    pub(in crate::redis) fn question(&mut self) -> Question {
-        self.doubts = self.peers.doubts();
+    pub(in crate::redis) fn question(&mut self) -> Cmd {
         self.asked = self.clock.now();
-        if !self.is_on() {
+        if self.is_on() {
+            question::with_marker(&self.peers.marker_key(), self.write.take())
+        } else {
             // There is no marker, so the user needs no permission for its key.
-            return question::without_marker();
+            cmd("TIME")
         }
-        self.written = self.write.take();
-        question::with_marker(self.peers.marker_key(), self.written.as_ref())
-    }
-
-    /// True if the last question should have replaced the present marker.
-    fn has_left(&self, marker: Option<&[u8]>) -> bool {
-        let written = self.written.as_ref();
-        written.is_some_and(|write| write.expected.as_deref() == marker)
     }
 
     /// Evaluates the answer to the last question. An error ends the connection.
     pub(in crate::redis) fn answer(&mut self, value: &Value) -> Result<CheckOutcome, NodeError> {
-        let (time, marker) = question::read(value, &self.pool, self.peers.marker_key())?;
+        let (time, marker) = question::read(value, &self.pool, &self.peers.marker_key())?;
         let answered = self.clock.now();
-        let round_trip = answered.saturating_since(self.asked);
-        let clock = self.read_clock(time, round_trip);
-        let doubts = self.peers.doubts();
-        let started = self.uptime.map(|(uptime, said)| {
-            time.saturating_sub(uptime.saturating_add(answered.saturating_since(said)))
-        });
+        let clock = self.read_clock(time, answered.saturating_since(self.asked));
         let verdict = self.node_check.check(&CheckAnswer {
             run_id: self.run_id.as_deref(),
-            started,
             marker,
             time,
             asked: self.asked,
             answered,
         });
-        // Doubts that this check raised concern the other nodes. This node is asked when its verdict
-        // says.
-        self.doubts += self.peers.doubts() - doubts;
         if let Some(ms) = verdict.stepped_ms {
             self.log.stepped(ms);
         }
-        let quarantined = |reason| Some(NodeError::unsent(NodeErrorKind::Quarantined, reason));
         let mut outcome = CheckOutcome {
             refusal: None,
             quarantine: None,
@@ -183,37 +139,26 @@ impl ServerCheck {
                 if is_settled {
                     self.log.held(&reason);
                 }
-                outcome.quarantine = quarantined(reason);
+                let reason = NodeError::unsent(NodeErrorKind::Quarantined, reason);
+                outcome.quarantine = Some(reason);
                 outcome.is_settled = is_settled;
                 outcome.look_again = Some(look_again);
-            }
-            Action::Write {
-                expected, reason, ..
-            } if self.has_left(expected.as_deref()) => {
-                // The next question writes nothing: a later write is based on the marker that it finds.
-                let reason = format!("its marker was not written; {reason}");
-                self.log.held(&reason);
-                outcome.quarantine = quarantined(reason);
-                outcome.look_again = Some(NOT_TAKEN);
             }
             Action::Write {
                 expected,
                 new,
                 not_after,
-                reason,
             } => {
                 self.write = Some(Write {
                     expected,
                     new,
                     not_after,
                 });
-                self.log.does_not_vote();
-                outcome.quarantine = quarantined(reason);
+                outcome.quarantine = Some(in_doubt());
                 outcome.is_settled = false;
                 outcome.look_again = Some(Duration::ZERO);
             }
             Action::Refuse { reason } => {
-                self.log.does_not_vote();
                 outcome.refusal = Some(refused(reason));
                 outcome.quarantine.clone_from(&outcome.refusal);
             }
@@ -234,4 +179,10 @@ impl ServerCheck {
             at: Instant::now(),
         }
     }
+}
+
+/// The reason why a node does not vote until its check is answered.
+pub(in crate::redis) fn in_doubt() -> NodeError {
+    let detail = "it may have forgotten locks; its restart check is under way";
+    NodeError::unsent(NodeErrorKind::Quarantined, detail)
 }

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use crate::model::digits::Digits;
-use crate::node::Value;
-use crate::node::{NodeError, NodeErrorKind};
+use ::redis::{Cmd, cmd};
+
+use crate::node::{NodeError, NodeErrorKind, Value};
 use crate::redis::vetting::refused;
 
 /// Sets the marker if it has the expected value and it is not too late. Returns the time and the
@@ -30,33 +30,22 @@ pub(super) struct Write {
     pub(super) not_after: Duration,
 }
 
-/// The words of a command.
-pub(in crate::redis) type Question = Vec<Vec<u8>>;
-
-/// The question for the time alone. It needs no permission for the marker's key.
-pub(super) fn without_marker() -> Question {
-    vec![b"TIME".to_vec()]
-}
-
 /// The question for the time and the marker, which is replaced if there is a `write`.
-pub(super) fn with_marker(key: &[u8], write: Option<&Write>) -> Question {
-    let head: [&[u8]; 4] = [b"EVAL", CHECK.as_bytes(), b"1", key];
-    let mut question: Question = head.map(<[u8]>::to_vec).into();
-    let Some(write) = write else {
-        return question;
-    };
-    let expected = match &write.expected {
-        Some(expected) => [b"=".as_slice(), expected].concat(),
-        None => b"-".to_vec(),
-    };
-    let not_after = u64::try_from(write.not_after.as_millis()).unwrap_or(u64::MAX);
-    let not_after = Digits::of(not_after);
-    let tail: [&[u8]; 3] = [&expected, &write.new, not_after.as_bytes()];
-    question.extend(tail.map(<[u8]>::to_vec));
+pub(super) fn with_marker(key: &[u8], write: Option<Write>) -> Cmd {
+    let mut question = cmd("EVAL");
+    question.arg(CHECK).arg(1).arg(key);
+    if let Some(write) = write {
+        let expected = match write.expected {
+            Some(expected) => [b"=", &expected[..]].concat(),
+            None => b"-".to_vec(),
+        };
+        let not_after = u64::try_from(write.not_after.as_millis()).unwrap_or(u64::MAX);
+        question.arg(expected).arg(write.new).arg(not_after);
+    }
     question
 }
 
-/// The server's time and its marker, from the answer of the pool `pool` to either question.
+/// The server's time and its marker, from the answer of the pool `pool` to a question with or without the marker.
 pub(super) fn read<'a>(
     answer: &'a Value,
     pool: &str,

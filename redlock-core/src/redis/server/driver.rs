@@ -212,7 +212,7 @@ impl Driver {
             facts.judge(pool, self.options.trust_aof)
         };
         let warnings = judgement.under(self.options.vetting)?;
-        server_check.connected(facts.clone());
+        server_check.connected(facts.run_id.as_deref());
         self.inbox.log.connected(warnings);
         Ok(())
     }

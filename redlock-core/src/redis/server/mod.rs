@@ -39,12 +39,12 @@ impl ServerNode {
     ) -> Self {
         let log = NodeLog::new(Arc::clone(name), io.environment().clock);
         let is_part = news.is_some();
-        let inbox = Arc::new(Inbox::new(log.clone(), &options, news, io.time()));
+        let inbox = Arc::new(Inbox::new(log, &options, news, io.time()));
         // Made here and not in the driver's task, so that the checked set is complete once all its
         // nodes are started.
         let server_check = options.checked_set.as_ref().map(|checked_set| {
             let clock = io.environment().clock;
-            let it = ServerCheck::new(&log, checked_set, options.trust_aof, clock);
+            let it = ServerCheck::new(&inbox, checked_set, options.trust_aof, clock);
             Arc::new(Mutex::new(it))
         });
         let driver = Driver {

@@ -1,75 +1,56 @@
 //! A node check fed by hand, and clients with node checks against nodes that forget.
 
-mod max_ttl;
 mod model;
 mod opening;
 mod steps;
-mod table;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::cause::Cause;
-use super::marker::{IDLE, millis};
+use super::marker::{Cause, IDLE};
 use super::*;
 use crate::env::Moment;
 
-pub(super) const MAX_TTL: Duration = Duration::from_secs(10);
+const MAX_TTL: Duration = Duration::from_secs(10);
 /// What a checked set with [`MAX_TTL`] makes of it.
-pub(super) const QUARANTINE: Duration = Duration::from_millis(10_700);
+const QUARANTINE: Duration = Duration::from_millis(10_700);
 
 /// A node as a check sees it, and the client's clock. Both clocks move on together unless a test
 /// moves one.
-pub(super) struct Bench {
-    pub(super) node_check: NodeCheck,
-    pub(super) run_id: Option<&'static str>,
-    pub(super) started: Option<Duration>,
-    pub(super) marker: Option<Vec<u8>>,
-    pub(super) time: Duration,
-    pub(super) now: Moment,
-    pub(super) round_trip: Duration,
+struct Bench {
+    node_check: NodeCheck,
+    run_id: Option<&'static str>,
+    marker: Option<Vec<u8>>,
+    time: Duration,
+    now: Moment,
+    round_trip: Duration,
 }
 
-pub(super) fn peers(restart_check: RestartCheck, size: usize) -> Arc<CheckedSet> {
+fn peers(restart_check: RestartCheck, size: usize) -> Arc<CheckedSet> {
     Arc::new(CheckedSet::new(restart_check, MAX_TTL, size))
 }
 
-pub(super) fn ms(ms: u64) -> Duration {
+fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// A quarantine that another client wrote, as a node has it: or not.
-#[allow(clippy::unnecessary_wraps)]
-pub(super) fn marker(run_id: &str, until: Duration) -> Option<Vec<u8>> {
+/// A quarantine that another client wrote.
+fn marker(run_id: &str, until: Duration) -> Vec<u8> {
     let marker = Marker {
         run_id: run_id.to_owned(),
-        since_ms: millis(until.saturating_sub(QUARANTINE)),
+        since: until.saturating_sub(QUARANTINE),
         cause: Cause::Restarted,
-        max_ttl_ms: millis(MAX_TTL),
-        until_ms: millis(until),
+        max_ttl: MAX_TTL,
+        until,
     };
-    Some(marker.to_bytes())
+    marker.to_bytes()
 }
 
 impl Bench {
-    pub(super) fn new(peers: &Arc<CheckedSet>, name: &str, run_id: &'static str) -> Self {
-        Self::with(peers, name, run_id, NodeCheckOptions::default())
-    }
-
-    pub(super) fn trusting(peers: &Arc<CheckedSet>, name: &str, run_id: &'static str) -> Self {
-        Self::with(peers, name, run_id, NodeCheckOptions { trust_aof: true })
-    }
-
-    fn with(
-        peers: &Arc<CheckedSet>,
-        name: &str,
-        run_id: &'static str,
-        options: NodeCheckOptions,
-    ) -> Self {
+    fn new(peers: &Arc<CheckedSet>, name: &str, run_id: &'static str, trust_aof: bool) -> Self {
         Self {
-            node_check: NodeCheck::new(Arc::clone(peers), name, options),
+            node_check: NodeCheck::new(Arc::clone(peers), name, trust_aof),
             run_id: Some(run_id),
-            started: None,
             marker: None,
             time: ms(1_700_000_000_000),
             now: Moment::from_origin(ms(5_000)),
@@ -77,27 +58,34 @@ impl Bench {
         }
     }
 
+    fn alone(restart_check: RestartCheck) -> Self {
+        Self::new(&peers(restart_check, 1), "a", "run1", false)
+    }
+
     /// A single node of its checked set that votes.
-    pub(super) fn voting() -> Self {
-        let peers = peers(RestartCheck::Standard, 1);
-        let mut bench = Self::new(&peers, "a", "run1");
+    fn voting() -> Self {
+        let mut bench = Self::alone(RestartCheck::Standard);
         assert_eq!(bench.settle(), Action::Vote);
         bench
     }
 
-    pub(super) fn pass(&mut self, span: Duration) {
+    fn pass(&mut self, span: Duration) {
         self.time += span;
         self.now = self.now.saturating_add(span);
     }
 
-    pub(super) fn check(&mut self) -> Verdict {
+    fn restart(&mut self, run_id: &'static str, marker: Option<Vec<u8>>) {
+        self.node_check.unreachable();
+        (self.run_id, self.marker) = (Some(run_id), marker);
+    }
+
+    fn check(&mut self) -> Verdict {
         let asked = self.now;
         self.pass(self.round_trip / 2);
         let time = self.time;
         self.pass(self.round_trip / 2);
         self.node_check.check(&CheckAnswer {
             run_id: self.run_id,
-            started: self.started,
             marker: self.marker.as_deref(),
             time,
             asked,
@@ -106,7 +94,7 @@ impl Bench {
     }
 
     /// Checks, and writes what the check says, until it says something else.
-    pub(super) fn settle(&mut self) -> Action {
+    fn settle(&mut self) -> Action {
         for _ in 0..10 {
             match self.check().action {
                 Action::Write { expected, new, .. } => {
@@ -119,58 +107,250 @@ impl Bench {
         panic!("it writes without end: {:?}", self.read());
     }
 
+    /// The reason why the node does not vote.
+    fn held(&mut self) -> String {
+        let action = self.settle();
+        let Action::Hold { reason, .. } = action else {
+            panic!("{action:?}");
+        };
+        reason
+    }
+
+    /// The node is held for exactly as long as this, whichever marker comes first.
+    fn is_held_for(&mut self, span: Duration) {
+        self.held();
+        self.pass(span.saturating_sub(ms(1)));
+        self.held();
+        self.pass(ms(1));
+        assert_eq!(self.settle(), Action::Vote);
+    }
+
     /// `self` finds the node as `other` does.
-    pub(super) fn see(&mut self, other: &Self) {
+    fn see(&mut self, other: &Self) {
         self.run_id = other.run_id;
         self.marker.clone_from(&other.marker);
         (self.time, self.now) = (other.time, other.now);
     }
 
-    pub(super) fn read(&self) -> Marker {
+    fn read(&self) -> Marker {
         Marker::parse(self.marker.as_deref().unwrap()).unwrap()
     }
 
-    pub(super) fn cause(&self) -> Cause {
-        self.read().cause
-    }
-
-    /// For how much longer the marker keeps the node from voting.
-    pub(super) fn left(&self) -> Duration {
-        self.read().until().saturating_sub(self.time)
+    /// Why the marker was written, and for how much longer it keeps the node from voting.
+    fn written(&self) -> (Cause, Duration) {
+        let marker = self.read();
+        (marker.cause, marker.until.saturating_sub(self.time))
     }
 }
 
-/// Three nodes of one set that vote.
-pub(super) fn three() -> [Bench; 3] {
-    let peers = peers(RestartCheck::Standard, 3);
-    let mut nodes = [("a", "run1"), ("b", "run2"), ("c", "run3")]
-        .map(|(name, run_id)| Bench::new(&peers, name, run_id));
-    let [a, b, c] = &mut nodes;
-    assert_eq!(settle_all([a, b, c]), [const { Action::Vote }; 3]);
+/// Three nodes of one client.
+fn three(restart_check: RestartCheck) -> [Bench; 3] {
+    let peers = peers(restart_check, 3);
+    [("a", "run-a"), ("b", "run-b"), ("c", "run-c")]
+        .map(|(name, run_id)| Bench::new(&peers, name, run_id, false))
+}
+
+/// The same, once they vote.
+fn three_voting() -> [Bench; 3] {
+    let mut nodes = three(RestartCheck::Standard);
+    assert_eq!(settle_all(&mut nodes), [const { Action::Vote }; 3]);
     nodes
 }
 
-pub(super) fn pass(nodes: &mut [Bench; 3], span: Duration) {
+fn pass(nodes: &mut [Bench; 3], span: Duration) {
     for node in nodes {
         node.pass(span);
     }
 }
 
-/// Looks at all of them in turn, as often as it takes to open a new set; what is said last.
-pub(super) fn settle_all<const N: usize>(mut nodes: [&mut Bench; N]) -> [Action; N] {
+/// Looks at all of them in turn, as often as it takes to open a new set. The result is what is said last.
+fn settle_all(nodes: &mut [Bench; 3]) -> [Action; 3] {
     for _ in 0..2 {
-        for node in &mut nodes {
+        for node in &mut *nodes {
             node.settle();
         }
     }
-    nodes.map(Bench::settle)
+    nodes.each_mut().map(Bench::settle)
 }
 
-pub(super) fn reason(action: &Action) -> &str {
-    match action {
-        Action::Hold { reason, .. } | Action::Write { reason, .. } | Action::Refuse { reason } => {
-            reason
-        }
-        Action::Vote => panic!("it votes"),
+#[test]
+fn without_a_restart_check_nothing_is_written_and_everything_votes() {
+    let mut a = Bench::alone(RestartCheck::Off);
+    for (run_id, found, jump) in [
+        ("run1", None, 0),
+        ("run2", Some(marker("run1", ms(u64::MAX))), 0),
+        ("run2", None, 60_000),
+    ] {
+        a.restart(run_id, found);
+        a.time += ms(jump);
+        let verdict = a.check();
+        assert_eq!(
+            (verdict.action, verdict.is_new_epoch),
+            (Action::Vote, false)
+        );
+        assert_eq!(verdict.stepped_ms.is_some(), jump > 0, "a step is told");
     }
+}
+
+#[test]
+fn a_node_that_forgot_waits_for_the_longest_ttl_and_begins_one_epoch() {
+    let kept = Bench::voting().marker;
+    for (run_id, found, cause) in [
+        ("run2", kept, Cause::Restarted),
+        ("run2", Some(marker("run1", ms(3))), Cause::Restarted),
+        ("run2", Some(b"garbage".to_vec()), Cause::Invalid),
+        ("run2", None, Cause::Restarted),
+        ("run1", None, Cause::Flushed),
+    ] {
+        let mut a = Bench::voting();
+        a.restart(run_id, found);
+        let verdict = a.check();
+        assert!(verdict.is_new_epoch && matches!(verdict.action, Action::Write { .. }));
+        let reason = a.held();
+        let text = format!(
+            "{}, so it may have forgotten locks; it votes again within 10 s",
+            cause.text()
+        );
+        assert_eq!(reason, text);
+        assert_eq!(a.written(), (cause, QUARANTINE));
+        assert_eq!(a.read().run_id, run_id);
+        a.is_held_for(QUARANTINE);
+        assert!(!a.check().is_new_epoch);
+    }
+}
+
+#[test]
+fn a_reconnection_to_the_same_process_changes_nothing_but_a_quarantine_in_between_is_an_epoch() {
+    let mut a = Bench::voting();
+    for (found, is_new_epoch) in [(None, false), (Some(()), true)] {
+        a.node_check.unreachable();
+        a.pass(ms(60_000));
+        if found.is_some() {
+            a.marker = Some(marker("run1", a.time.saturating_sub(ms(1))));
+        }
+        let verdict = a.check();
+        assert_eq!(
+            (verdict.action, verdict.is_new_epoch),
+            (Action::Vote, is_new_epoch)
+        );
+    }
+    a.marker = Some(marker("run1", a.time + ms(700)));
+    let verdict = a.check();
+    assert!(verdict.is_new_epoch, "that client knows something");
+    assert!(matches!(verdict.action, Action::Hold { look_again, .. } if look_again == ms(700)));
+    a.is_held_for(ms(700));
+}
+
+#[test]
+fn trusting_the_aof_a_restart_is_none_but_a_missing_marker_is() {
+    let mut a = Bench::new(&peers(RestartCheck::Standard, 1), "a", "run1", true);
+    assert_eq!(a.settle(), Action::Vote);
+    let before = a.read();
+    a.run_id = Some("run2");
+    assert!(!a.check().is_new_epoch);
+    assert_eq!(a.settle(), Action::Vote);
+    let run_id = "run2".to_owned();
+    assert_eq!(a.read(), Marker { run_id, ..before });
+
+    a.restart("run3", None);
+    assert!(a.check().is_new_epoch);
+    a.held();
+    let until = a.read().until;
+    // A quarantine outlives a restart that kept it.
+    a.run_id = Some("run4");
+    a.held();
+    assert_eq!(a.read().until, until);
+    a.is_held_for(QUARANTINE);
+}
+
+#[test]
+fn a_marker_of_no_plausible_end_closes_a_node_for_no_longer_than_a_quarantine() {
+    let mut a = Bench::alone(RestartCheck::Standard);
+    let now = a.time.as_millis();
+    a.marker = Some(format!("1 run1 {now} restarted 10000 {}", u64::MAX).into_bytes());
+    a.held();
+    assert_eq!(a.written(), (Cause::Invalid, QUARANTINE));
+    a.is_held_for(QUARANTINE);
+}
+
+#[test]
+fn two_connected_nodes_of_one_process_are_one_too_many() {
+    for restart_check in [RestartCheck::Standard, RestartCheck::Off] {
+        let peers = peers(restart_check, 2);
+        let [mut a, mut b] = ["a", "b"].map(|name| Bench::new(&peers, name, "same", false));
+        a.check();
+        let action = b.check().action;
+        let Action::Refuse { reason } = action else {
+            panic!("{action:?}");
+        };
+        assert!(reason.starts_with("`b` is the same server as `a`"));
+        // Only of those that are connected: a server may move from one address to the other.
+        a.node_check.unreachable();
+        assert!(!matches!(b.check().action, Action::Refuse { .. }));
+    }
+}
+
+#[test]
+fn without_a_run_id_any_marker_is_ours() {
+    let peers = peers(RestartCheck::Standard, 1);
+    let mut a = Bench::new(&peers, "a", "run1", false);
+    a.run_id = None;
+    assert_eq!(a.settle(), Action::Vote);
+    assert_eq!(a.read().run_id, Marker::UNKNOWN);
+    a.marker = Some(marker("any", a.time.saturating_sub(ms(5))));
+    assert_eq!(a.settle(), Action::Vote);
+    // Two servers whose run ids are unknown may be different ones.
+    let mut b = Bench::new(&peers, "b", "run1", false);
+    b.run_id = None;
+    assert!(!matches!(b.check().action, Action::Refuse { .. }));
+    // A client that learns the run id does not accept a marker without one.
+    a.marker = Some(marker(Marker::UNKNOWN, a.time.saturating_sub(ms(5))));
+    a.run_id = Some("run1");
+    a.held();
+}
+
+/// A client with a tenth of [`MAX_TTL`], whose node votes, and a client with the whole.
+fn short_and_long() -> [Bench; 2] {
+    let [mut short, mut long] = [MAX_TTL / 10, MAX_TTL].map(|max_ttl| {
+        let peers = Arc::new(CheckedSet::new(RestartCheck::Standard, max_ttl, 1));
+        Bench::new(&peers, "a", "run1", false)
+    });
+    assert_eq!(short.settle(), Action::Vote);
+    long.see(&short);
+    [short, long]
+}
+
+#[test]
+fn a_node_votes_for_a_client_once_its_marker_has_the_clients_max_ttl() {
+    let [mut short, mut long] = short_and_long();
+    let before = short.read();
+    assert!(matches!(long.check().action, Action::Write { .. }));
+    assert_eq!(long.settle(), Action::Vote);
+    let raised = long.read();
+    assert_eq!(raised.max_ttl, MAX_TTL);
+    assert!(raised.is_like(&before) && raised.since == before.since);
+    short.see(&long);
+    let verdict = short.check();
+    assert_eq!(
+        (verdict.action, verdict.is_new_epoch),
+        (Action::Vote, false)
+    );
+    short.restart("run2", None);
+    short.is_held_for(QUARANTINE);
+    assert_eq!(short.read().max_ttl, MAX_TTL);
+    // An operator's word says that no lock is held, however long it may live.
+    short.marker = Some(IDLE.to_vec());
+    assert_eq!(short.settle(), Action::Vote);
+    assert_eq!(short.read().max_ttl, MAX_TTL / 10);
+    short.restart("run3", None);
+    short.is_held_for(ms(2_540));
+}
+
+#[test]
+fn a_quarantine_that_is_over_for_a_client_goes_on_for_a_client_of_a_longer_max_ttl() {
+    let [mut short, mut long] = short_and_long();
+    short.restart("run2", None);
+    short.is_held_for(ms(2_540));
+    long.see(&short);
+    long.is_held_for(QUARANTINE.saturating_sub(ms(2_540)));
 }

@@ -2,13 +2,6 @@
 
 use super::*;
 
-/// Three nodes of one client.
-fn three(restart_check: RestartCheck) -> [Bench; 3] {
-    let peers = peers(restart_check, 3);
-    [("a", "run-a"), ("b", "run-b"), ("c", "run-c")]
-        .map(|(name, run_id)| Bench::new(&peers, name, run_id))
-}
-
 /// What another client finds on the same nodes at the same time.
 fn beside(nodes: &[Bench; 3]) -> [Bench; 3] {
     let mut others = three(RestartCheck::Standard);
@@ -23,20 +16,8 @@ fn see(others: &mut [Bench; 3], nodes: &[Bench; 3]) {
     }
 }
 
-fn pass(nodes: &mut [Bench; 3], span: Duration) {
-    for node in nodes {
-        node.pass(span);
-    }
-}
-
 fn is_unsettled(action: &Action) -> bool {
-    matches!(
-        action,
-        Action::Hold {
-            is_settled: false,
-            ..
-        }
-    )
+    matches!(action, Action::Hold { is_settled, .. } if !is_settled)
 }
 
 /// What is to be written is.
@@ -73,58 +54,46 @@ fn a_set_is_new_only_to_who_reaches_a_majority_of_it() {
     let [mut a, mut b, mut c] = three(RestartCheck::Standard);
     b.node_check.unreachable();
     c.node_check.unreachable();
-    let action = a.check().action;
-    assert!(
-        reason(&action).contains("until a majority of the pools is reachable"),
-        "{action:?}"
-    );
-    assert!(!is_unsettled(&action));
+    let reason = a.held();
+    assert!(reason.contains("until a majority of the pools is reachable"));
     // Nothing is known of the node that comes up next.
-    assert_eq!(settle_all([&mut b, &mut a]), [Action::Vote, Action::Vote]);
+    b.settle();
+    a.settle();
+    assert_eq!([b.settle(), a.settle()], [Action::Vote, Action::Vote]);
     // The last one may have been opened, have granted and have forgotten, all unseen.
     c.pass(ms(10));
-    assert!(!is_unsettled(&c.settle()));
-    assert_eq!((c.left(), c.cause()), (QUARANTINE, Cause::Late));
+    c.held();
+    assert_eq!(c.written(), (Cause::Late, QUARANTINE));
 }
 
 /// However long the process that began stands still, and wherever.
 #[test]
 fn a_process_that_stands_still_while_it_opens_a_set_closes_no_node() {
-    for marked in 0..=3 {
-        for opened in 0..=marked {
-            for comes_another in [false, true] {
-                let mut nodes = three(RestartCheck::Standard);
-                for node in &mut nodes {
-                    node.check();
-                }
-                for node in nodes.iter_mut().take(marked) {
-                    write(node);
-                }
-                if marked < 3 && opened > 0 {
-                    // It opens none before all are marked.
-                    continue;
-                }
-                for node in &mut nodes {
-                    node.check();
-                }
-                for node in nodes.iter_mut().take(opened) {
-                    write(node);
-                }
-                pass(&mut nodes, ms(60_000));
-                if comes_another {
-                    let mut others = beside(&nodes);
-                    let [a, b, c] = &mut others;
-                    let actions = settle_all([a, b, c]);
-                    assert_eq!(actions, [const { Action::Vote }; 3], "{marked} {opened}");
-                    see(&mut nodes, &others);
-                }
-                let [a, b, c] = &mut nodes;
-                let actions = settle_all([a, b, c]);
-                assert_eq!(actions, [const { Action::Vote }; 3], "{marked} {opened}");
-                for node in &nodes {
-                    assert_eq!(node.cause(), Cause::New);
-                }
+    for (marked, opened) in [(0, 0), (1, 0), (2, 0), (3, 0), (3, 1), (3, 2), (3, 3)] {
+        for comes_another in [false, true] {
+            let mut nodes = three(RestartCheck::Standard);
+            for node in &mut nodes {
+                node.check();
             }
+            for node in nodes.iter_mut().take(marked) {
+                write(node);
+            }
+            for node in &mut nodes {
+                node.check();
+            }
+            for node in nodes.iter_mut().take(opened) {
+                write(node);
+            }
+            pass(&mut nodes, ms(60_000));
+            if comes_another {
+                let mut others = beside(&nodes);
+                let actions = settle_all(&mut others);
+                assert_eq!(actions, [const { Action::Vote }; 3], "{marked} {opened}");
+                see(&mut nodes, &others);
+            }
+            let actions = settle_all(&mut nodes);
+            assert_eq!(actions, [const { Action::Vote }; 3], "{marked} {opened}");
+            assert!(nodes.iter().all(|node| node.written().0 == Cause::New));
         }
     }
 }
@@ -138,44 +107,37 @@ fn a_set_that_is_in_use_is_new_to_nobody_who_slept() {
     for node in &mut nodes {
         write(node);
     }
-    nodes[0].check();
-    nodes[2].check();
     let mut others = beside(&nodes);
-    let [a, b, c] = &mut others;
-    settle_all([a, b, c]);
+    settle_all(&mut others);
     pass(&mut others, ms(60_000));
     others[1].marker = None;
     see(&mut nodes, &others);
     // What it knows of the others is from before it slept.
-    let action = nodes[1].settle();
-    assert!(reason(&action).contains("until a majority"), "{action:?}");
-    let [a, b, c] = &mut nodes;
-    let [a, b, c] = settle_all([a, b, c]);
+    let reason = nodes[1].held();
+    assert!(reason.contains("until a majority"), "{reason}");
+    let [a, b, c] = settle_all(&mut nodes);
     assert_eq!((a, c), (Action::Vote, Action::Vote));
-    assert!(reason(&b).contains("others of its set are not"), "{b:?}");
-    assert_eq!(nodes[1].left(), QUARANTINE);
+    assert!(matches!(b, Action::Hold { .. }));
+    assert_eq!(nodes[1].written(), (Cause::Late, QUARANTINE));
 }
 
 #[test]
 fn a_node_that_is_marked_as_it_is_taken_for_restarted_is_opened() {
     let peers = peers(RestartCheck::Standard, 2);
-    let [mut a, mut b] = ["a", "b"].map(|name| Bench::new(&peers, name, "run1"));
-    b.run_id = Some("run2");
-    a.marker = marker("run1", a.time);
+    let [mut a, mut b] = ["run1", "run2"].map(|run_id| Bench::new(&peers, run_id, run_id, false));
+    a.marker = Some(marker("run1", a.time));
     assert_eq!(a.settle(), Action::Vote);
     assert!(matches!(b.check().action, Action::Write { .. }));
-    b.marker = marker("run2", b.time);
+    b.marker = Some(marker("run2", b.time));
     assert_eq!(b.settle(), Action::Vote);
 }
 
-/// Three nodes that vote, and come back empty.
-fn restarted() -> [Bench; 3] {
-    let mut nodes = three(RestartCheck::Standard);
-    let [a, b, c] = &mut nodes;
-    settle_all([a, b, c]);
-    for (node, run_id) in nodes.iter_mut().zip(["run-d", "run-e", "run-f"]) {
-        node.node_check.unreachable();
-        (node.run_id, node.marker) = (Some(run_id), None);
+/// Three nodes that voted and came back empty, as other processes or after a flush.
+fn forgot(is_flushed: bool) -> [Bench; 3] {
+    let mut nodes = three_voting();
+    for (node, restarted) in nodes.iter_mut().zip(["run-d", "run-e", "run-f"]) {
+        let run_id = node.run_id.filter(|_| is_flushed).unwrap_or(restarted);
+        node.restart(run_id, None);
     }
     pass(&mut nodes, ms(1_000));
     nodes
@@ -183,25 +145,17 @@ fn restarted() -> [Bench; 3] {
 
 #[test]
 fn a_set_that_restarted_empty_waits_for_who_saw_it_in_use() {
-    let mut nodes = restarted();
+    let mut nodes = forgot(false);
     for node in &mut nodes {
-        let action = node.settle();
-        assert!(
-            reason(&action).starts_with("it restarted empty, so"),
-            "{action:?}"
-        );
-        assert_eq!(node.left(), QUARANTINE);
+        node.held();
+        assert_eq!(node.written(), (Cause::Restarted, QUARANTINE));
     }
     // A client that comes meanwhile waits too, and says why and until when.
     pass(&mut nodes, ms(2_000));
     for mut node in beside(&nodes) {
-        let action = node.settle();
-        let text = reason(&action);
-        assert!(text.contains("it restarted empty, so"), "{text}");
-        assert!(
-            text.ends_with("locks; it votes again within 8.7 s"),
-            "{text}"
-        );
+        let text = node.held();
+        assert!(text.starts_with("it restarted, or"), "{text}");
+        assert!(text.ends_with("it votes again within 8.7 s"), "{text}");
     }
 }
 
@@ -209,20 +163,10 @@ fn a_set_that_restarted_empty_waits_for_who_saw_it_in_use() {
 #[test]
 fn who_saw_a_set_in_use_waits_although_another_took_it_for_new() {
     for (is_open, is_flushed) in [(false, false), (false, true), (true, false), (true, true)] {
-        let mut nodes = restarted();
-        if is_flushed {
-            nodes = three(RestartCheck::Standard);
-            let [a, b, c] = &mut nodes;
-            settle_all([a, b, c]);
-            for node in &mut nodes {
-                node.marker = None;
-            }
-            pass(&mut nodes, ms(1_000));
-        }
+        let mut nodes = forgot(is_flushed);
         let mut others = beside(&nodes);
         if is_open {
-            let [a, b, c] = &mut others;
-            settle_all([a, b, c]);
+            settle_all(&mut others);
         } else {
             for other in &mut others {
                 other.check();
@@ -233,46 +177,33 @@ fn who_saw_a_set_in_use_waits_although_another_took_it_for_new() {
         }
         see(&mut nodes, &others);
         for node in &mut nodes {
-            let action = node.settle();
-            let how = if is_flushed {
-                "it was flushed"
-            } else {
-                "it restarted empty"
-            };
-            assert!(reason(&action).starts_with(how), "{action:?}");
+            node.held();
             // Nobody has voted on what is only being opened: all wait then.
-            assert_eq!(node.left() == QUARANTINE, !is_open);
+            assert_eq!(node.written().1 == QUARANTINE, !is_open);
+            node.is_held_for(QUARANTINE);
         }
     }
 }
 
 #[test]
 fn an_operators_word_opens_a_set_for_everybody() {
-    let mut nodes = restarted();
-    for node in &mut nodes {
-        node.settle();
-    }
+    let mut nodes = forgot(false);
     let mut others = beside(&nodes);
-    for node in &mut others {
-        assert!(matches!(node.settle(), Action::Hold { .. }));
-    }
-    pass(&mut others, ms(1_000));
-    for node in &mut others {
-        node.marker = Some(IDLE.to_vec());
-        assert_eq!(node.settle(), Action::Vote);
-        assert_eq!((node.left(), node.cause()), (Duration::ZERO, Cause::Idle));
-    }
-    // A client that did not see the word itself sees that it was given.
-    see(&mut nodes, &others);
-    for node in &mut nodes {
+    for (node, other) in nodes.iter_mut().zip(&mut others) {
+        node.held();
+        other.see(node);
+        other.held();
+        other.pass(ms(1_000));
+        other.marker = Some(IDLE.to_vec());
+        assert_eq!(other.settle(), Action::Vote);
+        assert_eq!(other.written(), (Cause::Idle, Duration::ZERO));
+        // A client that did not see the word itself sees that it was given.
+        node.see(other);
         assert_eq!(node.settle(), Action::Vote);
     }
-}
-
-#[test]
-fn an_operators_word_opens_a_blank_set_under_a_strict_restart_check() {
-    let mut nodes = three(RestartCheck::Strict);
-    for node in &mut nodes {
+    for mut node in three(RestartCheck::Strict) {
+        node.held();
+        assert_eq!(node.written(), (Cause::Strict, QUARANTINE));
         node.marker = Some(IDLE.to_vec());
         assert_eq!(node.settle(), Action::Vote);
     }
@@ -288,31 +219,13 @@ fn an_operators_word_says_nothing_of_what_comes_after_it() {
         "no lease rests on what is opened anew"
     );
     assert_eq!(a.settle(), Action::Vote);
-    let word = a.marker.clone();
-    a.marker = None;
-    assert!(matches!(a.settle(), Action::Hold { .. }));
-    // A client that has not looked since.
-    a.marker = word;
+    let word = a.marker.take();
+    a.held();
+    // A snapshot brings the marker for it back.
     a.pass(ms(1_000));
-    a.node_check.unreachable();
-    a.run_id = Some("run2");
-    assert!(matches!(a.settle(), Action::Hold { .. }));
+    a.restart("run2", word);
+    a.held();
     assert_eq!(a.read().run_id, "run2");
-}
-
-#[test]
-fn an_operators_word_counts_although_this_host_stood_still() {
-    let mut nodes = restarted();
-    for node in &mut nodes {
-        node.settle();
-    }
-    pass(&mut nodes, ms(1_000));
-    for node in &mut nodes {
-        node.marker = Some(IDLE.to_vec());
-        node.time += ms(7_000);
-    }
-    let [a, b, c] = &mut nodes;
-    assert_eq!(settle_all([a, b, c]), [const { Action::Vote }; 3]);
 }
 
 #[test]
@@ -320,56 +233,13 @@ fn an_operators_word_does_not_cover_a_step_that_is_seen_along_with_it() {
     let mut a = Bench::voting();
     a.marker = Some(IDLE.to_vec());
     a.time += ms(7_000);
-    let action = a.settle();
-    assert!(reason(&action).contains("7000 ms ahead"), "{action:?}");
-    assert!(matches!(a.settle(), Action::Hold { .. }));
+    let reason = a.held();
+    assert!(reason.starts_with("its clock stepped"), "{reason}");
     // Another client writes it down: it is the same word.
     let since = a.time.as_millis();
-    a.marker = Some(format!("1 run1 {since} idle 10000 {since}").into_bytes());
-    assert!(matches!(a.settle(), Action::Hold { .. }));
+    a.marker = Some(format!("1 run1 {since} idle 10000 0").into_bytes());
+    a.held();
     // Given once more, it is about the step too.
     a.marker = Some(IDLE.to_vec());
     assert_eq!(a.settle(), Action::Vote);
-}
-
-#[test]
-fn a_set_whose_clocks_are_all_set_back_by_a_day_votes_on() {
-    let mut nodes = three(RestartCheck::Standard);
-    let [a, b, c] = &mut nodes;
-    a.check();
-    b.check();
-    settle_all([c, a, b]);
-    let mut others = beside(&nodes);
-    for node in &mut nodes {
-        node.time -= ms(86_400_000);
-    }
-    let [a, b, c] = &mut nodes;
-    settle_all([a, b, c]);
-    for action in settle_all([c, a, b]) {
-        assert_eq!(
-            action,
-            Action::Vote,
-            "as though this host's clock had stepped"
-        );
-    }
-    see(&mut others, &nodes);
-    let [a, b, c] = &mut others;
-    for action in settle_all([c, a, b]) {
-        assert_eq!(action, Action::Vote, "who came later sees no step");
-    }
-}
-
-#[test]
-fn a_quarantine_whose_end_lies_behind_a_clock_that_was_set_back_begins_anew() {
-    let mut bench = Bench::voting();
-    bench.run_id = Some("run2");
-    assert!(matches!(bench.settle(), Action::Hold { .. }));
-    let peers = peers(RestartCheck::Standard, 1);
-    let mut later = Bench::new(&peers, "a", "run2");
-    later.see(&bench);
-    later.time -= ms(86_000_000);
-    assert!(matches!(later.settle(), Action::Hold { .. }));
-    assert_eq!(later.cause(), Cause::Stepped { by_ms: -86_000_000 });
-    later.pass(QUARANTINE);
-    assert_eq!(later.settle(), Action::Vote);
 }

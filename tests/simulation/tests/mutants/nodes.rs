@@ -25,7 +25,7 @@ pub(crate) const NODES: &[Mutant] = &[
         name: "restart-check-off",
         patches: &[Patch {
             file: NODE_CHECK,
-            find: "self.raised(check, found.as_ref(), action)",
+            find: "self.raised(check, &found, action)",
             replace: "Action::Vote",
         }],
         profile: "forgetful",
