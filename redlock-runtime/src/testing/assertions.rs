@@ -1,5 +1,6 @@
 //! The assertions of a test. Every panic says what was found instead.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use redlock_core::node::Holding;
@@ -25,11 +26,8 @@ impl TestLocks {
     #[track_caller]
     pub fn assert_locked(&self, resource: impl Into<Resource>) {
         let resource = resource.into();
-        assert!(
-            self.of(&resource).any(|it| it.was_locked()),
-            "`{resource}` was not locked; {}",
-            self.journal(),
-        );
+        let is_so = self.any(&resource, Acquisition::was_locked);
+        self.expect(is_so, format_args!("`{resource}` was not locked"));
     }
 
     /// The code under test never got a lock on `resource`.
@@ -46,11 +44,8 @@ impl TestLocks {
     #[track_caller]
     pub fn assert_not_locked(&self, resource: impl Into<Resource>) {
         let resource = resource.into();
-        assert!(
-            !self.of(&resource).any(|it| it.was_locked()),
-            "`{resource}` was locked; {}",
-            self.journal(),
-        );
+        let is_so = !self.any(&resource, Acquisition::was_locked);
+        self.expect(is_so, format_args!("`{resource}` was locked"));
     }
 
     /// The code under test holds `resource` now.
@@ -68,11 +63,8 @@ impl TestLocks {
     #[track_caller]
     pub fn assert_held(&self, resource: impl Into<Resource>) {
         let resource = resource.into();
-        assert!(
-            self.of(&resource).any(|it| it.is_held()),
-            "`{resource}` is not held; {}",
-            self.journal(),
-        );
+        let is_so = self.any(&resource, Acquisition::is_held);
+        self.expect(is_so, format_args!("`{resource}` is not held"));
     }
 
     /// No node has a key of `resource`, of any holder: the next caller gets the lock.
@@ -90,19 +82,13 @@ impl TestLocks {
     #[track_caller]
     pub fn assert_free(&self, resource: impl Into<Resource>) {
         let resource = resource.into();
-        let keys = self.keys(&resource);
-        let keys = if keys.names().len() == 1 {
-            every_key(&keys, &self.inner.key_prefix)
-        } else {
-            keys
-        };
+        let mut keys = self.keys(&resource);
+        if keys.names().len() == 1 {
+            keys = every_key(&keys, &self.inner.key_prefix);
+        }
         let left = self.left(|key| keys.names().any(|name| name == key));
-        assert!(
-            left.is_empty(),
-            "`{resource}` is not free: {}; {}",
-            left.join(", "),
-            self.journal(),
-        );
+        let message = format_args!("`{resource}` is not free: {left}");
+        self.expect(left.is_empty(), message);
     }
 
     /// No node has a key of any lock. Use it at the end of a test, to see that nothing leaked. A
@@ -121,12 +107,7 @@ impl TestLocks {
     #[track_caller]
     pub fn assert_all_free(&self) {
         let left = self.left(|_| true);
-        assert!(
-            left.is_empty(),
-            "not all is free: {}; {}",
-            left.join(", "),
-            self.journal(),
-        );
+        self.expect(left.is_empty(), format_args!("not all is free: {left}"));
     }
 
     /// A node remembers a run of `resource`: a job with
@@ -146,10 +127,10 @@ impl TestLocks {
     #[track_caller]
     pub fn assert_remembered(&self, resource: impl Into<Resource>) {
         let resource = resource.into();
-        assert!(
-            self.is_remembered(&resource),
-            "no node remembers a run of `{resource}`; {}",
-            self.journal(),
+        let is_so = self.is_remembered(&resource);
+        self.expect(
+            is_so,
+            format_args!("no node remembers a run of `{resource}`"),
         );
     }
 
@@ -169,11 +150,8 @@ impl TestLocks {
     #[track_caller]
     pub fn assert_not_remembered(&self, resource: impl Into<Resource>) {
         let resource = resource.into();
-        assert!(
-            !self.is_remembered(&resource),
-            "a run of `{resource}` is remembered; {}",
-            self.journal(),
-        );
+        let is_so = !self.is_remembered(&resource);
+        self.expect(is_so, format_args!("a run of `{resource}` is remembered"));
     }
 
     fn is_remembered(&self, resource: &Resource) -> bool {
@@ -182,22 +160,32 @@ impl TestLocks {
         self.nodes().any(remembers)
     }
 
-    /// The acquisitions of all calls, for the text of a panic.
-    pub(super) fn journal(&self) -> impl fmt::Display {
-        Shown(self.acquisitions())
+    fn any(&self, resource: &Resource, is_so: impl Fn(&Acquisition) -> bool) -> bool {
+        self.acquisitions_of(resource.clone()).iter().any(is_so)
     }
 
-    fn of(&self, resource: &Resource) -> impl Iterator<Item = Acquisition> {
-        self.acquisitions_of(resource.clone()).into_iter()
+    /// Panics, with what calls did, if it is not so.
+    #[track_caller]
+    pub(super) fn expect(&self, is_so: bool, otherwise: impl fmt::Display) {
+        assert!(is_so, "{otherwise}; {}", self.journal());
+    }
+
+    /// The acquisitions of all calls, one a line, for the text of a panic.
+    pub(super) fn journal(&self) -> String {
+        let acquisitions = self.acquisitions();
+        if acquisitions.is_empty() {
+            return "no call asked for any lock".to_owned();
+        }
+        let lines = acquisitions.iter().map(|it| format!("\n  {it}"));
+        format!("what calls did:{}", lines.collect::<String>())
     }
 
     /// The locks among the keys of the nodes: name, node and holder.
-    fn left(&self, is_wanted: impl Fn(&[u8]) -> bool) -> Vec<String> {
-        let mut keys: Vec<Vec<u8>> = self.nodes().flat_map(MemoryNode::keys).collect();
-        keys.sort_unstable();
-        keys.dedup();
-        keys.retain(|key| !self.is_auxiliary(key) && is_wanted(key));
-        let shown = keys.iter().map(|key| {
+    fn left(&self, is_wanted: impl Fn(&[u8]) -> bool) -> String {
+        let keys: BTreeSet<Vec<u8>> = self.nodes().flat_map(MemoryNode::keys).collect();
+        let keys = keys.iter();
+        let locks = keys.filter(|key| !self.is_auxiliary(key) && is_wanted(key));
+        let shown = locks.map(|key| {
             let of = |pool: &str| Some((pool.to_owned(), self.node(pool).get(key)?));
             let (pools, values): (Vec<_>, Vec<_>) = self.pools().filter_map(of).unzip();
             let holding = values.into_iter().next().map(Holding::by);
@@ -209,20 +197,6 @@ impl TestLocks {
                 pools.join(", "),
             )
         });
-        shown.collect()
-    }
-}
-
-/// Shows one acquisition a line.
-struct Shown(Vec<Acquisition>);
-
-impl fmt::Display for Shown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_empty() {
-            return f.write_str("no call asked for any lock");
-        }
-        f.write_str("what calls did:")?;
-        let mut lines = self.0.iter();
-        lines.try_for_each(|acquisition| write!(f, "\n  {acquisition}"))
+        shown.collect::<Vec<_>>().join(", ")
     }
 }

@@ -68,13 +68,9 @@ impl Spawn for RuntimeSpawner {
 /// Random bytes from a seed: the same in every run. Tokens need not be secret here, only different.
 pub(super) struct Seeded(Mutex<StdRng>);
 
-impl Seeded {
-    pub(super) fn new(seed: u64) -> Self {
-        Self(Mutex::new(StdRng::seed_from_u64(seed)))
-    }
-
-    pub(super) fn reseed(&self, seed: u64) {
-        *self.0.lock() = StdRng::seed_from_u64(seed);
+impl Default for Seeded {
+    fn default() -> Self {
+        Self(Mutex::new(StdRng::seed_from_u64(0)))
     }
 }
 

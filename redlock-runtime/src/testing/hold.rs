@@ -1,10 +1,8 @@
 //! Locks that another holder has.
 
 use std::fmt;
-use std::time::Duration;
 
-use redlock_core::node::OwnerToken;
-use redlock_core::testing::Calls;
+use redlock_core::node::Call;
 use redlock_core::{MemoryNode, Resource};
 
 /// A lock that another holder has. It ends at its drop, or at its ttl.
@@ -23,10 +21,8 @@ use redlock_core::{MemoryNode, Resource};
 #[must_use = "a hold that is dropped is released at once"]
 pub struct Hold {
     pub(super) resource: Resource,
-    pub(super) calls: Calls,
-    pub(super) token: OwnerToken,
-    pub(super) ttl: Duration,
-    /// Those that granted it. The release at its drop goes to them.
+    pub(super) release: Call,
+    /// The nodes that granted the lock. Dropping the hold releases it there.
     pub(super) nodes: Vec<MemoryNode>,
 }
 
@@ -60,9 +56,8 @@ impl Hold {
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        let release = self.calls.release(&self.token, self.ttl, false);
         for node in &self.nodes {
-            node.serve(&release);
+            node.serve(&self.release);
         }
     }
 }

@@ -50,7 +50,7 @@
 //! while everything waits, the clock jumps to the next event that is due. A paused clock also jumps
 //! while a real socket is waited for, so leave it running in a test with sockets.
 //!
-//! Jitter and owner tokens come from a [seed](TestLocks::seed), the same in every run.
+//! Jitter and owner tokens are the same in every run.
 //!
 //! # Example: a lease that ends, in no time
 //! ```
@@ -90,7 +90,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use redlock_core::env::Clock;
+use redlock_core::env::{Clock, Entropy};
 use redlock_core::{Environment, MemoryNode, Resource};
 use tokio::runtime::Handle;
 
@@ -129,7 +129,7 @@ pub struct TestLocks {
 struct Inner {
     registry: Registry,
     journal: Arc<Journal>,
-    entropy: Arc<Seeded>,
+    entropy: Arc<dyn Entropy>,
     key_prefix: Vec<u8>,
 }
 
@@ -194,16 +194,13 @@ impl TestLocks {
     /// The program's annotated functions are not checked against it: [`check_config()`] does that.
     #[track_caller]
     pub fn with_config(config: Config) -> Self {
-        let Ok(runtime) = Handle::try_current() else {
-            panic!("TestLocks need a tokio runtime; make them in a `#[tokio::test]`");
-        };
+        let runtime = Handle::current();
         let config = nodes::in_memory(config);
         let plan = match Plan::checked(&config) {
             Ok(plan) => plan,
             Err(error) => panic!("{error}"),
         };
         let clock: Arc<dyn Clock> = Arc::new(RuntimeClock::new(&runtime));
-        let entropy = Arc::new(Seeded::new(0));
         let pools = plan.addresses.into_keys().map(|name| {
             let node = MemoryNode::new(name.as_str(), Arc::clone(&clock));
             let pool = Pool {
@@ -212,13 +209,15 @@ impl TestLocks {
             };
             (name, pool)
         });
+        let pools = pools.collect();
         let environment = Environment {
-            clock: Arc::clone(&clock),
-            entropy: Arc::clone(&entropy) as _,
+            clock,
+            entropy: Arc::<Seeded>::default(),
             spawner: Arc::new(RuntimeSpawner(runtime.clone())),
         };
+        let entropy = Arc::clone(&environment.entropy);
         let overriding = overriding(&plan.overridden);
-        let mut registry = Registry::new(&config, environment, pools.collect(), overriding);
+        let mut registry = Registry::new(&config, environment, pools, overriding);
         let journal = Arc::<Journal>::default();
         let shared = Arc::get_mut(&mut registry.shared).expect("nobody else has it yet");
         shared.journal = Some(Arc::clone(&journal) as _);
@@ -265,10 +264,7 @@ impl TestLocks {
     /// Outside of a tokio runtime.
     #[track_caller]
     pub fn attach(&self) {
-        let Ok(runtime) = Handle::try_current() else {
-            panic!("there is no tokio runtime here to attach the locks to");
-        };
-        runtimes::attach(runtime.id(), &self.inner.registry);
+        runtimes::attach(Handle::current().id(), &self.inner.registry);
     }
 
     /// Runs `future` with this registry for every call that it makes, also if another is attached to
@@ -286,19 +282,6 @@ impl TestLocks {
     /// Dropping the future drops `future`.
     pub async fn scope<F: Future>(&self, future: F) -> F::Output {
         self.inner.registry.clone().scope(future).await
-    }
-
-    /// Draws jitter and owner tokens from this seed from here on; 0 by default. A test that fails for
-    /// some seed fails for it again.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// # let locks = redlock_runtime::testing::TestLocks::new();
-    /// locks.seed(4711);
-    /// # }
-    /// ```
-    pub fn seed(&self, seed: u64) {
-        self.inner.entropy.reseed(seed);
     }
 
     /// The registry, to ask for [`held`](Registry::held) and [`health`](Registry::health).

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use redlock_core::request::RESERVED_PREFIX;
-use redlock_core::{MemoryNode, Resource};
+use redlock_core::{LeaseHandle, MemoryNode, Resource};
 
 use super::TestLocks;
 use super::acquisition::covers;
@@ -85,15 +85,10 @@ impl TestLocks {
     pub fn lose(&self, resource: impl Into<Resource>) {
         let resource = resource.into();
         let leases = self.inner.journal.leases();
-        let lost: Vec<_> = leases
-            .iter()
-            .filter(|lease| covers(lease.resource(), &resource))
-            .collect();
-        assert!(
-            !lost.is_empty(),
-            "`{resource}` cannot be lost: it is not held; {}",
-            self.journal(),
-        );
+        let is_of = |lease: &&LeaseHandle| covers(lease.resource(), &resource);
+        let lost: Vec<_> = leases.iter().filter(is_of).collect();
+        let message = format_args!("`{resource}` cannot be lost: it is not held");
+        self.expect(!lost.is_empty(), message);
         for lease in lost {
             self.delete_keys(lease.keys());
             lease.lose_keys();
@@ -123,13 +118,8 @@ impl TestLocks {
     }
 
     pub(super) fn pools(&self) -> impl Iterator<Item = &str> {
-        self.inner
-            .registry
-            .shared
-            .pools
-            .by_name
-            .keys()
-            .map(String::as_str)
+        let pools = self.inner.registry.shared.pools.by_name.keys();
+        pools.map(String::as_str)
     }
 
     pub(super) fn nodes(&self) -> impl Iterator<Item = &MemoryNode> {
@@ -164,17 +154,19 @@ impl TestLocks {
 
 /// The same with nodes in the process in the place of servers.
 pub(super) fn in_memory(mut config: Config) -> Config {
-    // Their URLs are for variables that a test does not have.
-    for name in std::mem::take(&mut config.pool_settings).into_keys() {
-        let pool = config.pools.entry(name);
-        pool.or_insert_with(|| PoolSource::Url(String::new()));
-    }
-    if config.pools.is_empty() {
-        let defaults = config.default_pools.get_or_insert_with(|| {
-            let names = ["a", "b", "c"];
-            names.map(str::to_owned).into()
-        });
-        let mut names: BTreeSet<String> = defaults.iter().cloned().collect();
+    // URLs and settings of pools are for variables that a test does not have.
+    let settings = std::mem::take(&mut config.pool_settings);
+    let mut names: BTreeSet<String> = settings.into_keys().collect();
+    names.extend(std::mem::take(&mut config.pools).into_keys());
+    if names.is_empty() {
+        let defaults = || ["a", "b", "c"].map(str::to_owned).into();
+        names.extend(
+            config
+                .default_pools
+                .get_or_insert_with(defaults)
+                .iter()
+                .cloned(),
+        );
         for site in sites() {
             names.extend(
                 site.pool_names()
@@ -183,14 +175,12 @@ pub(super) fn in_memory(mut config: Config) -> Config {
                     .map(|&name| name.to_owned()),
             );
         }
-        let pools = names
-            .into_iter()
-            .map(|name| (name, PoolSource::Url(String::new())));
-        config.pools = pools.collect();
     }
-    for (name, url) in &mut config.pools {
-        *url = PoolSource::Url(format!("memory://{name}"));
-    }
+    let in_memory = |name: String| {
+        let url = format!("memory://{name}");
+        (name, PoolSource::Url(url))
+    };
+    config.pools = names.into_iter().map(in_memory).collect();
     // A test program has some of the service's functions. Settings of the others have no effect
     // here.
     let names: BTreeSet<_> = sites().iter().map(|site| site.site_name()).collect();

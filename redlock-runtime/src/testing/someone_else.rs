@@ -3,7 +3,6 @@
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use redlock_core::env::Entropy;
 use redlock_core::node::{OwnerToken, Vote};
 use redlock_core::request::{Kind, MAX_PERMITS, Note};
 use redlock_core::testing::{Calls, permit_key, remember, remembered_for, run_keys};
@@ -26,14 +25,12 @@ use crate::parameters::Mode;
 #[derive(Clone)]
 #[must_use = "nothing is held before `hold` or `steal`"]
 pub struct SomeoneElse {
-    pub(super) locks: TestLocks,
-    pub(super) name: String,
+    locks: TestLocks,
+    name: String,
     note: Option<Note>,
     ttl: Duration,
-    /// `None`: a lock without a mode.
-    pub(super) mode: Option<Mode>,
-    /// `None` means all pools.
-    pools: Option<Vec<String>>,
+    kind: Kind,
+    nodes: Vec<MemoryNode>,
 }
 
 impl TestLocks {
@@ -76,8 +73,8 @@ impl TestLocks {
             name: "someone-else/1".to_owned(),
             note: None,
             ttl: Duration::from_secs(60),
-            mode: None,
-            pools: None,
+            kind: Kind::Exclusive,
+            nodes: self.nodes().cloned().collect(),
         }
     }
 }
@@ -138,7 +135,7 @@ impl SomeoneElse {
     /// # }
     /// ```
     pub fn mode(mut self, mode: Mode) -> Self {
-        self.mode = Some(mode);
+        self.kind = Kind::from(mode);
         self
     }
 
@@ -151,8 +148,16 @@ impl SomeoneElse {
     /// assert!(locks.node("b").keys().is_empty());
     /// # }
     /// ```
+    ///
+    /// # Panics
+    /// For an unknown pool.
+    #[track_caller]
     pub fn on<N: Into<String>>(mut self, pools: impl IntoIterator<Item = N>) -> Self {
-        self.pools = Some(pools.into_iter().map(Into::into).collect());
+        self.nodes.clear();
+        // No closure: the panic is to name the caller's line.
+        for pool in pools {
+            self.nodes.push(self.locks.node(&pool.into()).clone());
+        }
         self
     }
 
@@ -167,36 +172,33 @@ impl SomeoneElse {
     /// ```
     ///
     /// # Panics
-    /// If the lock is held, or no node grants it; for an unknown pool; and for a resource that
-    /// cannot be locked.
+    /// If the lock is held, or no node grants it; and for a resource that cannot be locked.
     #[track_caller]
     pub fn hold(&self, resource: impl Into<Resource>) -> Hold {
         let resource = resource.into();
         self.keys(&resource);
-        let kind = self.mode.map_or(Kind::Exclusive, Kind::from);
-        let request = Request::new(resource.clone()).kind(kind);
+        let request = Request::new(resource.clone()).kind(self.kind);
         let calls = Calls::of(&request, &self.locks.inner.key_prefix);
-        self.hold_by(resource, calls)
+        self.hold_by(resource, &calls)
     }
 
     #[track_caller]
-    fn hold_by(&self, resource: Resource, calls: Calls) -> Hold {
-        let entropy: &dyn Entropy = &*self.locks.inner.entropy;
+    fn hold_by(&self, resource: Resource, calls: &Calls) -> Hold {
+        let token = self.token();
+        let token = self
+            .note
+            .as_ref()
+            .map_or(token.clone(), |note| token.noted(note));
+        let acquisition = calls.acquire(&token, self.ttl, 0);
         let mut hold = Hold {
-            token: match &self.note {
-                Some(note) => OwnerToken::draw(&self.name, entropy).noted(note),
-                None => OwnerToken::draw(&self.name, entropy),
-            },
-            ttl: self.ttl,
-            nodes: Vec::new(),
             resource,
-            calls,
+            release: calls.release(&token, self.ttl, false),
+            nodes: Vec::new(),
         };
-        let acquisition = hold.calls.acquire(&hold.token, hold.ttl, 0);
         // The lock was granted by no node, or another holder has it: the drop undoes the grants.
-        for node in self.nodes() {
+        for node in &self.nodes {
             match acquisition.vote(node.serve(&acquisition)) {
-                Vote::Granted { .. } => hold.nodes.push(node),
+                Vote::Granted { .. } => hold.nodes.push(node.clone()),
                 Vote::Held(holding) => panic!(
                     "{} cannot hold `{}`: {} has it; {}",
                     self.name,
@@ -243,7 +245,7 @@ impl SomeoneElse {
         let keys = permit_key(&keys, &self.locks.inner.key_prefix, permit);
         // A permit is a plain lock on its key.
         let calls = Calls::of(&Request::new(keys), b"");
-        self.hold_by(resource, calls)
+        self.hold_by(resource, &calls)
     }
 
     /// Takes the lock from its holder without telling it, as it happens to a holder that is paused
@@ -287,42 +289,32 @@ impl SomeoneElse {
     /// ```
     ///
     /// # Panics
-    /// For an unknown pool, and for a resource that cannot be locked.
+    /// For a resource that cannot be locked.
     #[track_caller]
     pub fn ran(&self, resource: impl Into<Resource>, period: Duration) {
         let keys = self.keys(&resource.into());
         let keys = run_keys(&keys, &self.locks.inner.key_prefix);
-        let token = OwnerToken::draw(&self.name, &*self.locks.inner.entropy);
+        let token = self.token();
         let began = SystemTime::now().duration_since(UNIX_EPOCH);
         let ttl = remembered_for(period);
         let began = u64::try_from(began.unwrap_or_default().as_millis()).unwrap_or(u64::MAX);
         let run = remember(&keys, &token, began, (ttl, ttl));
-        for node in self.nodes() {
+        for node in &self.nodes {
             node.serve(&run);
         }
     }
 
+    fn token(&self) -> OwnerToken {
+        OwnerToken::draw(&self.name, &*self.locks.inner.entropy)
+    }
+
     /// The keys of `resource` on the nodes.
     #[track_caller]
-    pub(super) fn keys(&self, resource: &Resource) -> Resource {
+    fn keys(&self, resource: &Resource) -> Resource {
         let checked = resource.check();
         match checked.and_then(|()| resource.keys_under(&self.locks.inner.key_prefix)) {
             Ok(keys) => keys,
             Err(invalid) => panic!("{} holds nothing: {invalid}", self.name),
-        }
-    }
-
-    #[track_caller]
-    pub(super) fn nodes(&self) -> Vec<MemoryNode> {
-        match &self.pools {
-            None => self.locks.nodes().cloned().collect(),
-            Some(pools) => {
-                let mut nodes = Vec::new();
-                for pool in pools {
-                    nodes.push(self.locks.node(pool).clone());
-                }
-                nodes
-            }
         }
     }
 }

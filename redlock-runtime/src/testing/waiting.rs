@@ -112,10 +112,10 @@ impl TestLocks {
                     // do.
                     pause = pause.saturating_mul(2);
                 }
-                assert!(
-                    began.elapsed() < PATIENCE && pause < PAUSED_PATIENCE,
-                    "`{resource}` {otherwise}, at {caller}; {}",
-                    locks.journal(),
+                let is_patient = began.elapsed() < PATIENCE && pause < PAUSED_PATIENCE;
+                locks.expect(
+                    is_patient,
+                    format_args!("`{resource}` {otherwise}, at {caller}"),
                 );
             }
         }
