@@ -4,7 +4,7 @@
 //! cargo bench -p redlock-benches                       everything, in about seventeen minutes
 //! cargo bench -p redlock-benches -- --short            the same in about two minutes
 //! cargo bench -p redlock-benches -- hot-key            the groups whose name contains this
-//! cargo bench -p redlock-benches -- peers              other systems, as far as they are installed
+//! cargo bench -p redlock-benches --features peers -- peers   other systems, as far as they are installed
 //! cargo bench -p redlock-benches --bench compile_time  what 300 annotated functions take to compile
 //! cargo bench -p redlock-benches -- --results DIR      the results go there
 //! cargo bench -p redlock-benches -- --tune             which retry delay serves rslock best
