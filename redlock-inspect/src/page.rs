@@ -134,10 +134,10 @@ fn pool(pool: &Pool) -> [Markup; 6] {
                 small { (pool.not_resting) " held here without this node" }
             }
         },
-        html! { @if let Some(latency) = &pool.latency_us { (latency) } },
+        html! { @if let Some(latency) = &pool.latency_us { span.whole { (latency) } } },
         html! {
-            @if let Some(ahead) = &pool.clock_ahead_us { (format!("{ahead:+}")) }
-            @if let Some(within) = &pool.clock_within_us { small { "± " (within) } }
+            @if let Some(ahead) = &pool.clock_ahead_us { span.whole { (format!("{ahead:+}")) } }
+            @if let Some(within) = &pool.clock_within_us { small.whole { "± " (within) } }
         },
         html! {
             @if pool.connected { "connected" } @else { "not connected" }
@@ -180,7 +180,7 @@ fn lease(lease: &Lease) -> [Markup; 6] {
             small { "ttl " (lease.ttl_ms) @if lease.extensions > 0 { ", extended " (lease.extensions) "×" } }
         },
         html! {
-            code { (lease.token_id) "…" }
+            code.whole { (lease.token_id) "…" }
             @if let Some(token) = lease.fencing_token { small.whole { "fencing " (token) } }
             @if let Some(permit) = lease.permit { small { "permit " (permit) } }
         },
@@ -213,11 +213,11 @@ fn function(function: &Function) -> [Markup; 4] {
         html! { code { (function.resource) } },
         html! {
             @for (name, parameter) in function.parameters.iter().filter(shown) {
-                div {
+                span.part {
                     code { (name) } " "
                     @if let Some(value) = &parameter.value { (value) } @else { span.dim { "said by the call" } }
                     @if parameter.layer == "override" { " " span.tag.warn { "override" } }
-                }
+                } " "
             }
         },
         html! { @if function.held > 0 { (function.held) } },

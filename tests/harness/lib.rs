@@ -74,6 +74,7 @@ pub use redis;
 pub use rustix::process::Signal;
 pub use sentinels::{SentinelGroup, SentinelOptions};
 pub use service::Service;
+pub use temp_dir::TempDir;
 
 /// The README's examples are tests, and so are the guide's.
 #[cfg(doctest)]
