@@ -2,258 +2,216 @@
 
 use std::fmt::Write as _;
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::node::{NodeError, NodeErrorKind};
 use crate::redis::options::Vetting;
 
 /// The facts about the server of a connection that its ACL shows.
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "answers to as many questions"
-)]
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub(in crate::redis) struct Facts {
-    /// The id of the server's process.
-    pub(in crate::redis) run_id: Option<String>,
-    /// How long that has been up.
-    pub(in crate::redis) uptime: Option<Duration>,
-    is_replica: bool,
-    master: Option<String>,
-    replicas: u32,
-    /// True if it refuses writes while its replicas are gone (`min-replicas-to-write`).
-    needs_replicas: bool,
-    max_memory: u64,
-    max_memory_policy: Option<String>,
-    /// True if it belongs to a Redis Cluster.
-    is_clustered: bool,
-    /// True if it answered `INFO`.
-    is_open: bool,
-    /// The answers to `CONFIG GET`, if the server's append-only file is to be trusted.
-    persistence: Option<Persistence>,
+    /// The answer to `INFO`: lines of `name:value`. If it is hidden, the role.
+    info: String,
+    /// True if the server answered `INFO`.
+    pub(in crate::redis) is_open: bool,
+    /// The answers to `CONFIG GET`, if the server's append-only file is to be trusted, in the same form.
+    settings: String,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Persistence {
-    append_only: Option<String>,
-    fsync: Option<String>,
-    none_on_rewrite: Option<String>,
+/// What a server is to its node.
+#[derive(Clone, Copy)]
+pub(in crate::redis) enum Place {
+    /// It is the node.
+    Alone { trusts_aof: bool },
+    /// A replica may replace it. With the restart check on, it must be distinguishable from its replicas.
+    Replaceable { is_checked: bool },
+    /// It is a master of the Cluster that is the node.
+    InCluster,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Weight {
+    /// No [`Vetting`] ignores it.
+    Unusable,
+    /// A reason not to rely on the server.
+    Fault,
+    Warning,
 }
 
 impl Facts {
-    pub(in crate::redis) fn of_role(is_replica: bool) -> Self {
+    /// By the role in the answer to `HELLO`, as long as nothing else is known.
+    pub(in crate::redis) fn of_role(role: &str) -> Self {
         Self {
-            is_replica,
+            info: format!("role:{role}"),
             ..Self::default()
         }
     }
 
-    /// Reads the answer to `INFO`.
-    pub(in crate::redis) fn read_info(&mut self, text: &str) {
-        self.is_open = true;
-        let mut master_host = None;
-        let mut master_port = None;
-        for line in text.lines() {
-            let Some((name, value)) = line.split_once(':') else {
-                continue;
-            };
-            match name {
-                "run_id" => self.run_id = Some(value.to_owned()),
-                "uptime_in_seconds" => self.uptime = value.parse().ok().map(Duration::from_secs),
-                "role" => self.is_replica = value != "master",
-                "master_host" => master_host = Some(value),
-                "master_port" => master_port = Some(value),
-                "connected_slaves" => self.replicas = value.parse().unwrap_or(0),
-                // The line exists only if the server counts them.
-                "min_slaves_good_slaves" => self.needs_replicas = true,
-                "maxmemory" => self.max_memory = value.parse().unwrap_or(0),
-                "cluster_enabled" => self.is_clustered = value == "1",
-                "maxmemory_policy" => self.max_memory_policy = Some(value.to_owned()),
-                _ => {}
-            }
-        }
-        if let (Some(host), Some(port)) = (master_host, master_port) {
-            self.master = Some(format!("{host}:{port}"));
+    /// By the answer to `INFO`.
+    pub(in crate::redis) fn of_info(info: String) -> Self {
+        Self {
+            info,
+            is_open: true,
+            settings: String::new(),
         }
     }
 
-    /// Reads one setting of the configuration.
-    pub(in crate::redis) fn read_config(&mut self, name: &[u8], value: &[u8]) {
-        let persistence = self.persistence.get_or_insert_default();
-        let value = Some(String::from_utf8_lossy(value).into_owned());
-        match name {
-            b"appendonly" => persistence.append_only = value,
-            b"appendfsync" => persistence.fsync = value,
-            b"no-appendfsync-on-rewrite" => persistence.none_on_rewrite = value,
-            _ => {}
-        }
+    /// Adds one setting of the configuration.
+    pub(in crate::redis) fn add_setting(&mut self, name: &[u8], value: &[u8]) {
+        let [name, value] = [name, value].map(String::from_utf8_lossy);
+        // Writing to a string does not fail.
+        let _ = writeln!(self.settings, "{name}:{value}");
+    }
+
+    /// The id of the server's process.
+    pub(in crate::redis) fn run_id(&self) -> Option<&str> {
+        field(&self.info, "run_id")
     }
 
     pub(in crate::redis) fn is_replica(&self) -> bool {
-        self.is_replica
+        field(&self.info, "role").is_some_and(|role| role != "master")
     }
 
-    /// True if the server answered `INFO`.
-    pub(in crate::redis) fn is_open(&self) -> bool {
-        self.is_open
-    }
-
-    /// The faults and warnings for the server of the pool `pool`.
-    pub(in crate::redis) fn judge(&self, pool: &str, trusts_aof: bool) -> Judgement {
-        let mut judgement = Judgement::default();
-        if self.is_replica {
-            let of = self.master.as_deref().unwrap_or("another server");
-            judgement.faults.push(format!(
-                "`{pool}` is a replica of {of}; a lock needs a master: point the pool at one",
-            ));
+    /// Judges the server of the pool `pool`. The result is the warnings, or the error why the server must not vote.
+    pub(in crate::redis) fn judge(
+        &self,
+        pool: &str,
+        place: Place,
+        vetting: Vetting,
+    ) -> Result<Vec<String>, NodeError> {
+        let [mut refusals, mut warnings] = [Vec::new(), Vec::new()];
+        for (weight, text) in self.findings(place) {
+            let is_ignored = weight == Weight::Fault && vetting == Vetting::Warn;
+            let list = match weight {
+                Weight::Warning => &mut warnings,
+                _ if is_ignored => &mut warnings,
+                _ => &mut refusals,
+            };
+            list.push(format!("`{pool}` {text}"));
         }
-        if self.is_clustered {
-            // Beside a pool that is the Cluster, it would be a second vote of the same server.
-            judgement.unusable.push(format!(
-                "`{pool}` is one server of a Redis Cluster, which has only a part of the keys; write \
-                 redis+cluster:// in its URL",
-            ));
-        }
-        judgement.faults.extend(self.eviction(pool));
-        if self.replicas > 0 {
-            let mut text = format!("`{pool}` has {} replica", self.replicas);
-            // Writing to a string does not fail.
-            let _ = write!(
-                text,
-                "{}; a replica that is promoted may lack the newest locks: turn failover off, \
-                 as the majority survives a dead node without it",
-                if self.replicas == 1 { "" } else { "s" },
-            );
-            judgement.warnings.push(text);
-        }
-        if !self.is_open {
-            judgement.warnings.push(format!(
-                "`{pool}` does not answer INFO, so these are not noticed: eviction, a restart from \
-                 an old append-only file, and a second pool on this server; allow `+info` in its \
-                 ACL",
-            ));
-        }
-        if trusts_aof {
-            self.judge_persistence(pool, &mut judgement);
-        }
-        judgement
-    }
-
-    /// The same for a master that a replica may replace. With the restart check on, the master must be
-    /// distinguishable from its replicas.
-    pub(in crate::redis) fn judge_replaceable(&self, pool: &str, is_checked: bool) -> Judgement {
-        let mut judgement = Judgement::default();
-        judgement.faults.extend(self.eviction(pool));
-        if !self.is_open {
-            let text = format!(
-                "`{pool}` does not answer INFO, so a promoted replica, which may lack the newest \
-                 locks, is not noticed; allow `+info` in its ACL",
-            );
-            if is_checked {
-                judgement.faults.push(text);
-            } else {
-                judgement.warnings.push(text);
-            }
-        } else if !self.needs_replicas {
-            judgement.warnings.push(format!(
-                "`{pool}` takes writes without a replica that has them: cut off from the rest, a \
-                 master goes on granting locks beside its successor; set min-replicas-to-write 1",
-            ));
-        }
-        judgement
-    }
-
-    /// The same for a server of the Redis Cluster `pool`.
-    pub(in crate::redis) fn judge_part(&self, pool: &str) -> Judgement {
-        Judgement {
-            faults: self.eviction(pool).into_iter().collect(),
-            ..Judgement::default()
+        if refusals.is_empty() {
+            Ok(warnings)
+        } else {
+            Err(refused(refusals.join("; ")))
         }
     }
 
-    /// The reason why the server may drop locks early, if there is one.
-    pub(in crate::redis) fn eviction(&self, pool: &str) -> Option<String> {
-        let policy = self.max_memory_policy.as_deref().unwrap_or("noeviction");
-        (self.max_memory > 0 && policy != "noeviction").then(|| {
-            format!(
-                "`{pool}` evicts keys when its memory is full (maxmemory-policy {policy}), locks \
-                 among them; set maxmemory-policy noeviction",
-            )
-        })
-    }
-
-    fn judge_persistence(&self, pool: &str, judgement: &mut Judgement) {
-        let Some(persistence) = &self.persistence else {
-            judgement.warnings.push(format!(
-                "`{pool}` does not answer CONFIG GET, so it is not checked that its settings allow \
-                 `trust_aof`; allow `+config|get` in its ACL",
-            ));
-            return;
+    fn findings(&self, place: Place) -> Vec<(Weight, String)> {
+        use Weight::{Fault, Unusable, Warning};
+        let is_alone = matches!(place, Place::Alone { .. });
+        let is_replaceable = matches!(place, Place::Replaceable { .. });
+        let get = |name| field(&self.info, name).unwrap_or_default();
+        let master = match (get("master_host"), get("master_port")) {
+            ("", _) | (_, "") => "another server".to_owned(),
+            (host, port) => format!("{host}:{port}"),
         };
-        for (setting, value, wanted) in [
-            ("appendonly", &persistence.append_only, "yes"),
-            ("appendfsync", &persistence.fsync, "always"),
+        let replicas = get("connected_slaves");
+        let hidden = match place {
+            Place::Replaceable { is_checked: true } => Fault,
+            _ => Warning,
+        };
+        // The line exists only if the server refuses writes while its replicas are gone.
+        let needs_replicas = field(&self.info, "min_slaves_good_slaves").is_some();
+        let mut findings = vec![
             (
-                "no-appendfsync-on-rewrite",
-                &persistence.none_on_rewrite,
-                "no",
+                is_alone && self.is_replica(),
+                Fault,
+                format!("is a replica of {master}; a lock needs a master: point the pool at one"),
             ),
-        ] {
-            match value.as_deref() {
-                Some(value) if value != wanted => judgement.faults.push(format!(
-                    "`{pool}` has `trust_aof`, and {setting} {value}: it may come back without its \
-                     newest locks; set {setting} {wanted}, or leave `trust_aof` out",
-                )),
-                _ => {}
-            }
+            // Beside a pool that is the Cluster, it would be a second vote of the same server.
+            (
+                is_alone && get("cluster_enabled") == "1",
+                Unusable,
+                "is one server of a Redis Cluster, which has only a part of the keys; write \
+                 redis+cluster:// in its URL"
+                    .into(),
+            ),
+            (
+                is_alone && !matches!(replicas, "" | "0"),
+                Warning,
+                format!(
+                    "has {replicas} replica(s); a replica that is promoted may lack the newest locks: \
+                     turn failover off, as the majority survives a dead node without it"
+                ),
+            ),
+            (
+                is_alone && !self.is_open,
+                hidden,
+                "does not answer INFO, so these are not noticed: eviction, a restart from an old \
+                 append-only file, and a second pool on this server; allow `+info` in its ACL"
+                    .into(),
+            ),
+            (
+                is_replaceable && !self.is_open,
+                hidden,
+                "does not answer INFO, so a promoted replica, which may lack the newest locks, is \
+                 not noticed; allow `+info` in its ACL"
+                    .into(),
+            ),
+            (
+                is_replaceable && self.is_open && !needs_replicas,
+                Warning,
+                "takes writes without a replica that has them: cut off from the rest, a master goes \
+                 on granting locks beside its successor; set min-replicas-to-write 1"
+                    .into(),
+            ),
+        ];
+        findings.extend(eviction(&self.info).map(|text| (true, Fault, text)));
+        if let Place::Alone { trusts_aof: true } = place {
+            findings.extend(self.persistence());
         }
+        let findings = findings.into_iter().filter(|(applies, ..)| *applies);
+        findings.map(|(_, weight, text)| (weight, text)).collect()
+    }
+
+    /// Whether the settings of the append-only file allow `trust_aof`.
+    fn persistence(&self) -> impl Iterator<Item = (bool, Weight, String)> {
+        let hidden = "does not answer CONFIG GET, so it is not checked that its settings allow \
+                      `trust_aof`; allow `+config|get` in its ACL";
+        let settings = [
+            ("appendonly", "yes"),
+            ("appendfsync", "always"),
+            ("no-appendfsync-on-rewrite", "no"),
+        ];
+        let faults = settings.into_iter().map(|(setting, wanted)| {
+            let value = field(&self.settings, setting).unwrap_or(wanted);
+            let text = format!(
+                "has `trust_aof`, and {setting} {value}: it may come back without its newest locks; \
+                 set {setting} {wanted}, or leave `trust_aof` out"
+            );
+            (value != wanted, Weight::Fault, text)
+        });
+        let hidden = (self.settings.is_empty(), Weight::Warning, hidden.to_owned());
+        faults.chain([hidden])
     }
 }
 
-/// See [`Facts::judge`].
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(in crate::redis) struct Judgement {
-    /// Reasons that no [`Vetting`] ignores.
-    pub(in crate::redis) unusable: Vec<String>,
-    /// Reasons not to rely on the server.
-    pub(in crate::redis) faults: Vec<String>,
-    pub(in crate::redis) warnings: Vec<String>,
+/// The reason why the server of this `INFO` may drop locks early, if there is one.
+pub(in crate::redis) fn eviction(info: &str) -> Option<String> {
+    let policy = field(info, "maxmemory_policy")?;
+    let is_limited = field(info, "maxmemory").is_some_and(|it| it != "0");
+    (is_limited && policy != "noeviction").then(|| {
+        format!(
+            "evicts keys when its memory is full (maxmemory-policy {policy}), locks among them; \
+             set maxmemory-policy noeviction"
+        )
+    })
 }
 
-impl Judgement {
-    /// The warnings, or the error why the server must not vote.
-    pub(in crate::redis) fn under(mut self, vetting: Vetting) -> Result<Vec<String>, NodeError> {
-        if !self.unusable.is_empty() {
-            return Err(refused(self.unusable.join("; ")));
-        }
-        match vetting {
-            Vetting::Refuse if !self.faults.is_empty() => Err(refused(self.faults.join("; "))),
-            Vetting::Refuse => Ok(self.warnings),
-            Vetting::Warn => {
-                self.faults.append(&mut self.warnings);
-                Ok(self.faults)
-            }
-        }
-    }
+/// The value of `name` in lines of `name:value`.
+fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let mut lines = text.lines();
+    lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
 }
 
 /// Refuses a server without `SET … NX … GET`, whatever the [`Vetting`]. A Valkey began with the version 7.2.
 pub(in crate::redis) fn vet_version(version: &str) -> Result<(), NodeError> {
-    let major = version
-        .split('.')
-        .next()
-        .and_then(|major| major.parse().ok());
+    let major = version.split('.').next().and_then(|it| it.parse().ok());
     match major {
         Some(7..) => Ok(()),
-        _ => Err(too_old(version)),
+        _ => Err(refused(format!(
+            "the server's version is {version}; locks need Redis 7.0 or later, or Valkey"
+        ))),
     }
-}
-
-/// The error for a server of this version.
-pub(in crate::redis) fn too_old(version: &str) -> NodeError {
-    refused(format!(
-        "the server's version is {version}; locks need Redis 7.0 or later, or Valkey"
-    ))
 }
 
 pub(in crate::redis) fn refused(detail: impl Into<Arc<str>>) -> NodeError {
@@ -264,26 +222,13 @@ pub(in crate::redis) fn refused(detail: impl Into<Arc<str>>) -> NodeError {
 mod tests {
     use super::*;
 
+    const ALONE: Place = Place::Alone { trusts_aof: false };
+    const REPLACEABLE: Place = Place::Replaceable { is_checked: true };
     const HEALTHY: &str = "# Server\r\nrun_id:abc\r\n# Memory\r\nmaxmemory:0\r\n\
                            maxmemory_policy:noeviction\r\nrole:master\r\nconnected_slaves:0\r\n";
 
     fn facts(info: &str) -> Facts {
-        let mut facts = Facts::default();
-        facts.read_info(info);
-        facts
-    }
-
-    #[test]
-    fn a_part_of_a_cluster_is_refused_whatever_the_vetting() {
-        let mut facts = Facts::default();
-        facts.read_info(&format!("{HEALTHY}cluster_enabled:1\r\n"));
-        for vetting in [Vetting::Refuse, Vetting::Warn] {
-            let refused = facts.judge("a", false).under(vetting).unwrap_err();
-            assert!(
-                refused.to_string().contains("write redis+cluster://"),
-                "{refused}"
-            );
-        }
+        Facts::of_info(info.to_owned())
     }
 
     #[test]
@@ -300,94 +245,74 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_master_is_beyond_reproach() {
-        let facts = facts(HEALTHY);
-        assert_eq!(facts.run_id.as_deref(), Some("abc"));
-        assert_eq!(facts.judge("a", false), Judgement::default());
-    }
-
-    #[test]
     fn what_a_lock_cannot_rely_on_is_refused_with_the_fix_or_warned_of() {
-        for (info, hint) in [
-            (
-                "role:slave\r\nmaster_host:10.0.0.1\r\nmaster_port:6379\r\n",
-                "`a` is a replica of 10.0.0.1:6379; a lock needs a master",
-            ),
-            (
-                "maxmemory:1000\r\nmaxmemory_policy:allkeys-lru\r\n",
-                "set maxmemory-policy noeviction",
-            ),
-            (
-                "maxmemory:1000\r\nmaxmemory_policy:volatile-ttl\r\n",
-                "volatile-ttl",
-            ),
+        let replica = "role:slave\r\nmaster_host:10.0.0.1\r\nmaster_port:6379\r\n";
+        let evicting = "maxmemory:1000\r\nmaxmemory_policy:volatile-ttl\r\n";
+        let hidden = Facts::of_role("master");
+        let hidden_replica = Facts::of_role("replica");
+        for (facts, place, hint) in [
+            (hidden_replica, ALONE, "`a` is a replica of another server;"),
+            (facts(replica), ALONE, "`a` is a replica of 10.0.0.1:6379;"),
+            (facts(evicting), ALONE, "policy volatile-ttl"),
+            (facts(evicting), REPLACEABLE, "policy volatile-ttl"),
+            (facts(evicting), Place::InCluster, "policy volatile-ttl"),
+            (hidden, REPLACEABLE, "allow `+info`"),
         ] {
-            let facts = facts(info);
-            let error = facts.judge("a", false).under(Vetting::Refuse).unwrap_err();
+            let error = facts.judge("a", place, Vetting::Refuse).unwrap_err();
             assert_eq!(error.kind(), NodeErrorKind::Refused);
             assert!(error.to_string().contains(hint), "{error}");
-            let warnings = facts.judge("a", false).under(Vetting::Warn).unwrap();
-            assert!(warnings[0].contains(hint), "{warnings:?}");
+            let warnings = facts.judge("a", place, Vetting::Warn).unwrap();
+            let is_said = warnings.iter().any(|it| it.contains(hint));
+            assert!(is_said, "{warnings:?}");
         }
-        let harmless =
-            facts("maxmemory:0\r\nmaxmemory_policy:allkeys-lru\r\nconnected_slaves:2\r\n");
-        let warnings = harmless.judge("a", false).under(Vetting::Refuse).unwrap();
-        assert!(
-            warnings.len() == 1 && warnings[0].contains("2 replicas"),
-            "{warnings:?}"
-        );
+        let part = facts(&format!("{HEALTHY}cluster_enabled:1\r\n"));
+        for vetting in [Vetting::Refuse, Vetting::Warn] {
+            let refused = part.judge("a", ALONE, vetting).unwrap_err();
+            assert!(refused.to_string().contains("write redis+cluster://"));
+        }
     }
 
     #[test]
-    fn what_the_acl_hides_is_said() {
-        let hidden = Facts::of_role(false).judge("a", true);
-        assert!(
-            hidden.faults.is_empty() && hidden.warnings.len() == 2,
-            "{hidden:?}"
-        );
-        assert_eq!(Facts::of_role(true).judge("a", false).faults.len(), 1);
-    }
-
-    #[test]
-    fn a_master_that_is_replaced_needs_its_replicas_and_shows_which_server_it_is() {
-        let replicated = "connected_slaves:2\r\nmin_slaves_good_slaves:2\r\n";
-        let good = facts(&format!("{HEALTHY}{replicated}"));
-        assert_eq!(good.judge_replaceable("a", true), Judgement::default());
-
-        let alone = facts(HEALTHY).judge_replaceable("a", true);
-        assert!(alone.faults.is_empty(), "{alone:?}");
-        assert!(
-            alone.warnings[0].contains("min-replicas-to-write 1"),
-            "{alone:?}"
-        );
-
-        let hidden = Facts::of_role(false);
-        assert_eq!(hidden.judge_replaceable("a", true).faults.len(), 1);
-        assert_eq!(hidden.judge_replaceable("a", false).warnings.len(), 1);
-
-        let evicting = facts("maxmemory:1\r\nmaxmemory_policy:allkeys-lru\r\n");
-        assert_eq!(evicting.judge_replaceable("a", true).faults.len(), 1);
+    fn what_may_be_harmless_is_warned_of() {
+        let harmless = "maxmemory:0\r\nmaxmemory_policy:allkeys-lru\r\nconnected_slaves:2\r\n";
+        let replicated = format!("{HEALTHY}min_slaves_good_slaves:2\r\n");
+        let unchecked = Place::Replaceable { is_checked: false };
+        let trusting = Place::Alone { trusts_aof: true };
+        let hidden = Facts::of_role("master");
+        for (facts, place, hints) in [
+            (facts(HEALTHY), ALONE, &[][..]),
+            (facts(harmless), ALONE, &["2 replica"]),
+            (facts(&replicated), REPLACEABLE, &[]),
+            (facts(HEALTHY), REPLACEABLE, &["min-replicas-to-write 1"]),
+            (hidden.clone(), unchecked, &["allow `+info`"]),
+            (hidden.clone(), trusting, &["`+info`", "`+config|get`"]),
+            (hidden, Place::InCluster, &[]),
+        ] {
+            let warnings = facts.judge("a", place, Vetting::Refuse).unwrap();
+            assert_eq!(warnings.len(), hints.len(), "{warnings:?}");
+            for (warning, hint) in warnings.iter().zip(hints) {
+                assert!(warning.contains(hint), "{warning}");
+            }
+        }
     }
 
     #[test]
     fn trusting_an_append_only_file_takes_one_that_is_always_synced() {
         let settings = [
-            (&b"appendonly"[..], &b"yes"[..], &b"no"[..]),
-            (b"appendfsync", b"always", b"everysec"),
-            (b"no-appendfsync-on-rewrite", b"no", b"yes"),
+            ("appendonly", "yes", "no"),
+            ("appendfsync", "always", "everysec"),
+            ("no-appendfsync-on-rewrite", "no", "yes"),
         ];
         for wrong in 0..=settings.len() {
             let mut facts = facts(HEALTHY);
             for (index, (name, good, bad)) in settings.iter().enumerate() {
-                facts.read_config(name, if index == wrong { bad } else { good });
+                let value = if index == wrong { bad } else { good };
+                facts.add_setting(name.as_bytes(), value.as_bytes());
             }
-            let faults = facts.judge("a", true).faults;
-            assert_eq!(
-                faults.len(),
-                usize::from(wrong < settings.len()),
-                "{faults:?}"
-            );
-            assert!(facts.judge("a", false).faults.is_empty());
+            let trusting = Place::Alone { trusts_aof: true };
+            let judged = facts.judge("a", trusting, Vetting::Refuse);
+            assert_eq!(judged.is_err(), wrong < settings.len());
+            facts.judge("a", ALONE, Vetting::Refuse).unwrap();
         }
     }
 }

@@ -44,7 +44,7 @@ pub(in crate::redis) struct Actor {
     check: Check,
     owed: OwedReleases,
     wakeups: Wakeups,
-    /// The facts about the server's memory, if the server tells them.
+    /// The question about the server's memory, if the server tells of it.
     memory: Option<Memory>,
     /// A buffer for new submissions, reused.
     taken: Vec<Submission>,
@@ -106,7 +106,7 @@ impl Actor {
         let mut owed_releases = OwedReleases::new();
         owed_releases.send(owed, &mut line);
         Self {
-            memory: Memory::of(connected.facts, line.heard),
+            memory: connected.facts.is_open.then(|| Memory::new(line.heard)),
             line,
             batch,
             check,

@@ -5,20 +5,23 @@ use tokio::time::Instant;
 use crate::env::caught::log;
 use crate::node::{NodeError, Value};
 use crate::redis::options::Vetting;
-use crate::redis::vetting::{Facts, refused};
+use crate::redis::vetting::{eviction, refused};
 
 use super::line::{Line, Purpose};
 
-/// The facts about the server's memory, and the moment of the last question.
+/// The last question about the server's memory.
 pub(super) struct Memory {
-    facts: Facts,
     asked: Instant,
+    /// True if the log says already that the server evicts keys.
+    is_warned: bool,
 }
 
 impl Memory {
-    /// `None` if the server did not tell the facts at the handshake: it would not tell them now either.
-    pub(super) fn of(facts: Facts, asked: Instant) -> Option<Self> {
-        facts.is_open().then_some(Self { facts, asked })
+    pub(super) fn new(asked: Instant) -> Self {
+        Self {
+            asked,
+            is_warned: false,
+        }
     }
 
     /// Asks once a heartbeat. The alarm of the line fires about as often, so the question has no timer.
@@ -35,14 +38,16 @@ impl Memory {
             return Ok(());
         };
         let pool = &line.inbox.log.pool;
-        let before = self.facts.eviction(pool);
-        self.facts.read_info(&String::from_utf8_lossy(info));
-        match (self.facts.eviction(pool), line.options.vetting) {
-            (Some(fault), Vetting::Refuse) => return Err(refused(fault)),
-            (Some(fault), Vetting::Warn) if before.as_ref() != Some(&fault) => {
-                log!(warn, %pool, "{fault}");
-            }
-            _ => {}
+        let fault = eviction(&String::from_utf8_lossy(info));
+        let is_known = std::mem::replace(&mut self.is_warned, fault.is_some());
+        let Some(fault) = fault else {
+            return Ok(());
+        };
+        if line.options.vetting == Vetting::Refuse {
+            return Err(refused(format!("`{pool}` {fault}")));
+        }
+        if !is_known {
+            log!(warn, %pool, "`{pool}` {fault}");
         }
         Ok(())
     }

@@ -110,13 +110,15 @@ impl Questions {
         for (name, value) in pairs(&hello) {
             match name {
                 b"version" => vet_version(&Shown(value).to_string())?,
-                b"role" => facts = Facts::of_role(value != b"master"),
+                b"role" => facts = Facts::of_role(&String::from_utf8_lossy(value)),
                 _ => {}
             }
         }
         if self.info_level != InfoLevel::None {
             match served(next()?) {
-                Ok(Value::Text(info)) => facts.read_info(&String::from_utf8_lossy(&info)),
+                Ok(Value::Text(info)) => {
+                    facts = Facts::of_info(String::from_utf8_lossy(&info).into_owned());
+                }
                 Ok(_) => {}
                 // Hidden by the ACL: unknown.
                 Err(error) if error.starts_with("NOPERM") => {}
@@ -127,7 +129,7 @@ impl Questions {
             for _ in 0..2 {
                 // Hidden by the ACL, or renamed by a managed service: unknown in both cases.
                 for (name, value) in pairs(&next()?) {
-                    facts.read_config(name, value);
+                    facts.add_setting(name, value);
                 }
             }
         }

@@ -27,6 +27,7 @@ use crate::redis::errors::not_connected;
 use crate::redis::inbox::Inbox;
 use crate::redis::options::RedisOptions;
 use crate::redis::restart_check::ServerCheck;
+use crate::redis::vetting::Place;
 
 use crate::redis::connection::actor::{Actor, ConnectionEnd, Moved};
 use crate::redis::connection::connect::{Connected, connect};
@@ -194,25 +195,25 @@ impl Driver {
             let detail = format!("the sentinels name {server}, which is a replica");
             return Err(not_connected(detail));
         }
-        if self.is_part {
-            if facts.is_replica() {
-                let detail = "it has become a replica; its master is not known yet";
-                return Err(not_connected(detail));
-            }
-            let warnings = facts.judge_part(pool).under(self.options.vetting)?;
-            self.inbox.log.connected(warnings);
+        if self.is_part && facts.is_replica() {
+            let detail = "it has become a replica; its master is not known yet";
+            return Err(not_connected(detail));
         }
-        let Some(server_check) = &self.server_check else {
-            return Ok(());
+        let server_check = self.server_check.as_ref().map(|it| it.lock());
+        let place = match &server_check {
+            None if self.is_part => Place::InCluster,
+            None => return Ok(()),
+            Some(check) if self.address.fails_over() => Place::Replaceable {
+                is_checked: check.is_on(),
+            },
+            Some(_) => Place::Alone {
+                trusts_aof: self.options.trust_aof,
+            },
         };
-        let mut server_check = server_check.lock();
-        let judgement = if self.address.fails_over() {
-            facts.judge_replaceable(pool, server_check.is_on())
-        } else {
-            facts.judge(pool, self.options.trust_aof)
-        };
-        let warnings = judgement.under(self.options.vetting)?;
-        server_check.connected(facts.run_id.as_deref());
+        let warnings = facts.judge(pool, place, self.options.vetting)?;
+        if let Some(mut server_check) = server_check {
+            server_check.connected(facts.run_id());
+        }
         self.inbox.log.connected(warnings);
         Ok(())
     }
