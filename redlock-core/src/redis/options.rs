@@ -21,7 +21,7 @@ pub struct RedisOptions {
     pub dead_after: Duration,
     /// The interval at which an idle connection is tested, so that a connection that died in silence
     /// is replaced before a lock needs it. A node of a checked set is checked at this interval, idle or
-    /// not. If a server refuses to say which locks are released, it is asked again after this time.
+    /// not.
     pub heartbeat: Duration,
     /// The most operations in flight; beyond that the node votes no at once.
     pub max_in_flight: usize,

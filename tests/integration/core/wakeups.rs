@@ -9,7 +9,7 @@ use redlock_core::{NodeSet, Resource};
 use redlock_tests::redis::Value;
 use redlock_tests::{Nodes, RedisNode, eventually};
 
-use crate::core::fixture::{SOON, client, connect, connect_with, once, patient, start};
+use crate::core::fixture::{SOON, client, connect, once, start};
 use crate::core::still_clock::StillClock;
 
 const TTL: Duration = Duration::from_secs(60);
@@ -158,11 +158,9 @@ fn url_of_user(node: &RedisNode, rules: &[&str]) -> String {
 }
 
 #[tokio::test]
-async fn a_user_that_may_not_be_told_waits_by_pauses_and_is_told_once_it_may() {
+async fn a_user_that_may_not_be_told_waits_by_pauses_and_is_told_by_the_next_connection() {
     let node = RedisNode::start().await;
-    let mut options = patient();
-    options.heartbeat = Duration::from_millis(20);
-    let set = connect_with([url_of_user(&node, &[])], &options).await;
+    let set = connect([url_of_user(&node, &[])]).await;
     let watcher = Watcher::of(&set);
     node.set("r", "someone", Some(TTL));
     let watch = watcher.watch("r");
@@ -186,7 +184,8 @@ async fn a_user_that_may_not_be_told_waits_by_pauses_and_is_told_once_it_may() {
 
     let user = ["ACL", "SETUSER", "locker"];
     node.command(user.into_iter().chain(WAITING));
-    // A caller that waits from now on makes the connection ask again.
+    node.command(["CLIENT", "KILL", "USER", "locker"]);
+    // A caller that waits from now on makes the next connection ask.
     let mut all_watches = Vec::new();
     eventually("the server to tell", SOON, || {
         all_watches.push(watcher.watch("r"));

@@ -5,7 +5,6 @@
 //! this process wait too. A message only says that a key changed, so the server is asked what became of the key, and
 //! with the answer it remembers the key again.
 
-use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -13,7 +12,7 @@ use std::time::Duration;
 use ::redis::{Pipeline, PushInfo, PushKind, Value as Theirs};
 use tokio::time::Instant;
 
-use crate::env::caught::log;
+use crate::node::log::log_node;
 use crate::node::watch::{KeyReport, Watch};
 use crate::node::{NodeError, Remaining, Value};
 use crate::redis::errors::{CLOSED, lost};
@@ -30,27 +29,20 @@ const SAME: Duration = Duration::from_millis(20);
 /// An expiry that is too far away for this host's clock counts as this.
 const FAR_AWAY: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// Below this number of watches, the watches without a waiting caller are not looked for.
-const SWEEP_AT: usize = 64;
-
 /// The wake-ups of one connection.
 pub(in crate::redis) struct Wakeups {
     /// Without push messages, only the next call finds that the connection is closed.
     is_closed: Option<Arc<AtomicBool>>,
     tracking: Tracking,
-    is_refusal_logged: bool,
-    /// By the numbers of the watches.
-    waiting: BTreeMap<u64, Waiting>,
-    /// The numbers of the watches of each key.
-    by_key: HashMap<Arc<[u8]>, Vec<u64>>,
+    waiting: Vec<Waiting>,
     next_number: u64,
-    sweep_at: usize,
     /// When the watches that were put off are asked for, if there are any.
     pub(super) again_at: Option<Instant>,
 }
 
 /// A caller that waits.
 struct Waiting {
+    number: u64,
     watch: Watch,
     seen: Seen,
     question: Question,
@@ -82,9 +74,7 @@ enum Tracking {
     /// No caller has waited yet.
     Off,
     On,
-    /// The server refuses to send messages. It is asked again at this moment.
-    Refused(Instant),
-    /// The connection has no push messages.
+    /// The connection has no push messages, or the server refuses to send any.
     Impossible,
 }
 
@@ -113,20 +103,16 @@ impl Wakeups {
         Self {
             is_closed,
             tracking,
-            is_refusal_logged: false,
-            waiting: BTreeMap::new(),
-            by_key: HashMap::new(),
+            waiting: Vec::new(),
             next_number: 0,
-            sweep_at: SWEEP_AT,
             again_at: None,
         }
     }
 
     /// Forgets all, and returns the watches.
     pub(super) fn forget(&mut self) -> Vec<Watch> {
-        self.by_key.clear();
         let waiting = std::mem::take(&mut self.waiting);
-        waiting.into_values().map(|waiting| waiting.watch).collect()
+        waiting.into_iter().map(|waiting| waiting.watch).collect()
     }
 
     /// Takes the callers that wait since the last look, and the server's messages.
@@ -138,34 +124,11 @@ impl Wakeups {
         let Some((watches, changed)) = line.inbox.take_news() else {
             return Ok(());
         };
-        match self.tracking {
-            Tracking::Refused(until) if line.now() >= until => self.tracking = Tracking::Off,
+        if self.tracking == Tracking::Impossible {
             // The drop of the watches says that nothing is known.
-            Tracking::Impossible | Tracking::Refused(_) => return Ok(()),
-            Tracking::Off | Tracking::On => {}
+            return Ok(());
         }
-        for watch in watches {
-            self.add(watch, line);
-        }
-        for key in changed {
-            let numbers = match key {
-                Some(key) => self.by_key.get(&key).cloned().unwrap_or_default(),
-                None => self.waiting.keys().copied().collect(),
-            };
-            for number in numbers {
-                self.changed(number, line);
-            }
-        }
-        Ok(())
-    }
-
-    /// Adds a watch, and asks about its keys even if they are known: a state from before the caller's refusal tells the
-    /// caller nothing.
-    fn add(&mut self, watch: Watch, line: &mut Line) {
-        if self.waiting.len() >= self.sweep_at {
-            self.sweep();
-        }
-        if self.tracking == Tracking::Off {
+        if !watches.is_empty() && self.tracking == Tracking::Off {
             self.tracking = Tracking::On;
             let client = ::redis::cmd("CLIENT");
             let tracking = client.clone().arg("TRACKING").arg("ON").arg("OPTIN").take();
@@ -174,97 +137,38 @@ impl Wakeups {
             let caching = client.clone().arg("CACHING").arg("YES").take();
             line.ask(caching, Purpose::Tracking);
         }
-        let number = self.next_number;
-        self.next_number += 1;
-        for key in watch.keys().shared_names() {
-            self.by_key.entry(Arc::clone(key)).or_default().push(number);
-        }
-        self.waiting.insert(
-            number,
-            Waiting {
+        self.waiting.retain(|waiting| waiting.watch.is_wanted());
+        for watch in watches {
+            // Also if its keys are known: a state from before the caller's refusal tells the caller nothing.
+            let mut waiting = Waiting {
+                number: self.next_number,
                 watch,
                 seen: Seen::Unknown,
                 question: Question::Answered,
                 is_unchanged: false,
-            },
-        );
-        self.ask(number, line);
-    }
-
-    fn sweep(&mut self) {
-        self.waiting.retain(|_, waiting| waiting.watch.is_wanted());
-        let waiting = &self.waiting;
-        self.by_key.retain(|_, numbers| {
-            numbers.retain(|number| waiting.contains_key(number));
-            !numbers.is_empty()
-        });
-        self.sweep_at = SWEEP_AT.max(self.waiting.len() * 2);
-    }
-
-    /// Asks how long the keys of a watch live.
-    fn ask(&mut self, number: u64, line: &mut Line) {
-        let Some(waiting) = self.waiting.get_mut(&number) else {
-            return;
-        };
-        waiting.question = Question::Asked;
-        let mut question = Pipeline::new();
-        for key in waiting.watch.keys().names() {
-            question.cmd("CLIENT").arg("CACHING").arg("YES");
-            question.cmd("PTTL").arg(key);
+            };
+            self.next_number += 1;
+            waiting.ask(line);
+            self.waiting.push(waiting);
         }
-        line.ask_all(question, Purpose::Keys(number));
-    }
-
-    /// A key of a watch has changed. The server sends no other message about the key until it is asked.
-    fn changed(&mut self, number: u64, line: &mut Line) {
-        let Some(waiting) = self.waiting.get_mut(&number) else {
-            return;
-        };
-        if !waiting.watch.is_wanted() {
-            self.forget_one(number);
-        } else if matches!(waiting.question, Question::Asked | Question::Outdated) {
-            // The answer may be older than the message.
-            waiting.question = Question::Outdated;
-        } else if std::mem::take(&mut waiting.is_unchanged) {
-            self.put_off(number, line);
-        } else {
-            self.ask(number, line);
-        }
-    }
-
-    fn forget_one(&mut self, number: u64) {
-        let Some(waiting) = self.waiting.remove(&number) else {
-            return;
-        };
-        for key in waiting.watch.keys().names() {
-            if let Some(numbers) = self.by_key.get_mut(key) {
-                numbers.retain(|other| *other != number);
-                if numbers.is_empty() {
-                    self.by_key.remove(key);
+        for key in changed {
+            for waiting in &mut self.waiting {
+                let is_meant = key.as_ref().is_none_or(|key| waiting.waits_for(key));
+                if is_meant && waiting.has_changed(line) {
+                    put_off(&mut self.again_at, line);
                 }
             }
         }
-    }
-
-    fn put_off(&mut self, number: u64, line: &mut Line) {
-        if let Some(waiting) = self.waiting.get_mut(&number) {
-            waiting.question = Question::PutOff;
-        }
-        if self.again_at.is_none() {
-            let at = line.now() + ASKS_AGAIN;
-            self.again_at = Some(at);
-            line.watch_by(at);
-        }
+        Ok(())
     }
 
     /// Asks for the keys that were put off.
     pub(super) fn ask_again(&mut self, line: &mut Line) {
         self.again_at = None;
-        let is_put_off = |waiting: &Waiting| waiting.question == Question::PutOff;
-        let put_off = self.waiting.iter().filter(|(_, it)| is_put_off(it));
-        let numbers: Vec<_> = put_off.map(|(number, _)| *number).collect();
-        for number in numbers {
-            self.changed(number, line);
+        for waiting in &mut self.waiting {
+            if waiting.question == Question::PutOff && waiting.watch.is_wanted() {
+                waiting.ask(line);
+            }
         }
     }
 
@@ -273,25 +177,23 @@ impl Wakeups {
         let Value::Error(text) = value else {
             return;
         };
-        if matches!(self.tracking, Tracking::Refused(_)) {
-            return;
-        }
-        self.tracking = Tracking::Refused(line.heard + line.options.heartbeat);
-        // The drop of the watches says that nothing is known.
-        drop(self.forget());
-        if !std::mem::replace(&mut self.is_refusal_logged, true) {
+        if std::mem::replace(&mut self.tracking, Tracking::Impossible) != Tracking::Impossible {
             let reason = NodeError::server(text).to_string();
-            log!(
-                warn,
-                pool = %line.inbox.log.pool, reason,
+            log_node!(
+                line.inbox.log,
+                WARN,
                 "node does not tell of released locks; waiting for one takes up to a retry delay longer",
+                reason
             );
         }
+        // The drop of the watches says that nothing is known.
+        drop(self.forget());
     }
 
     /// The answer how long the keys of a watch live.
     pub(super) fn answered(&mut self, number: u64, value: &Value, line: &mut Line) {
-        let Some(waiting) = self.waiting.get_mut(&number) else {
+        let mut all = self.waiting.iter_mut();
+        let Some(waiting) = all.find(|waiting| waiting.number == number) else {
             return;
         };
         let asked = std::mem::replace(&mut waiting.question, Question::Answered);
@@ -308,10 +210,48 @@ impl Wakeups {
             Seen::Stays => KeyReport::Held(Remaining::Never),
         });
         if seen == Seen::Unknown {
-            self.put_off(number, line);
-        } else if asked == Question::Outdated {
-            self.changed(number, line);
+            waiting.question = Question::PutOff;
+        } else if asked != Question::Outdated || !waiting.has_changed(line) {
+            return;
         }
+        put_off(&mut self.again_at, line);
+    }
+}
+
+/// Has the watches that are put off asked for after a pause.
+fn put_off(again_at: &mut Option<Instant>, line: &mut Line) {
+    let at = *again_at.get_or_insert_with(|| line.now() + ASKS_AGAIN);
+    line.watch_by(at);
+}
+
+impl Waiting {
+    fn waits_for(&self, key: &[u8]) -> bool {
+        self.watch.keys().names().any(|it| it == key)
+    }
+
+    /// Asks how long the keys live.
+    fn ask(&mut self, line: &mut Line) {
+        self.question = Question::Asked;
+        let mut question = Pipeline::new();
+        for key in self.watch.keys().names() {
+            question.cmd("CLIENT").arg("CACHING").arg("YES");
+            question.cmd("PTTL").arg(key);
+        }
+        line.ask_all(question, Purpose::Keys(self.number));
+    }
+
+    /// A key has changed, so the server is asked. True if that is put off. The server sends no other message about the
+    /// key until it is asked.
+    fn has_changed(&mut self, line: &mut Line) -> bool {
+        if matches!(self.question, Question::Asked | Question::Outdated) {
+            // The answer may be older than the message.
+            self.question = Question::Outdated;
+        } else if std::mem::take(&mut self.is_unchanged) {
+            self.question = Question::PutOff;
+        } else {
+            self.ask(line);
+        }
+        self.question == Question::PutOff
     }
 }
 
