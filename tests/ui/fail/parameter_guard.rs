@@ -6,26 +6,6 @@ async fn underscore() -> Result<(), LockError> {
     Ok(())
 }
 
-#[redlock(resource = "a", guard = a::b)]
-async fn path() -> Result<(), LockError> {
-    Ok(())
-}
-
-#[redlock(resource = "a", guard = ::lease)]
-async fn rooted() -> Result<(), LockError> {
-    Ok(())
-}
-
-#[redlock(resource = "a", guard = lease::<u8>)]
-async fn generic() -> Result<(), LockError> {
-    Ok(())
-}
-
-#[redlock(resource = "a", guard = &lease)]
-async fn reference() -> Result<(), LockError> {
-    Ok(())
-}
-
 #[redlock(resource = "a", guard = mut lease)]
 async fn mutable() -> Result<(), LockError> {
     Ok(())
@@ -58,6 +38,6 @@ impl Order {
 }
 
 fn main() {
-    let _ = (underscore(), path(), rooted(), generic(), reference(), mutable(), no_name());
+    let _ = (underscore(), mutable(), no_name());
     let _ = (bound_by_a_pattern((Order { id: 1 }, 2)), raw(1), Order { id: 1 }.of_a_type());
 }

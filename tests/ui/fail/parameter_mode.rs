@@ -21,11 +21,6 @@ async fn reads_with_a_permit() -> Result<(), LockError> {
     Ok(())
 }
 
-#[redlock(resource = "a", permits = 4, mode = "write")]
-async fn writes_with_permits() -> Result<(), LockError> {
-    Ok(())
-}
-
 #[redlock(resource = "a", moode = "read")]
 async fn misspelt() -> Result<(), LockError> {
     Ok(())
@@ -33,5 +28,5 @@ async fn misspelt() -> Result<(), LockError> {
 
 fn main() {
     let _ = (no_mode(), several_names(), a_job_that_reads(), misspelt());
-    let _ = (reads_with_a_permit(), writes_with_permits());
+    let _ = reads_with_a_permit();
 }

@@ -16,11 +16,6 @@ async fn no_values() -> Result<(), LockError> {
     Ok(())
 }
 
-#[redlock(resource("a"), ttl(50))]
-async fn called() -> Result<(), LockError> {
-    Ok(())
-}
-
 #[redlock(resource = "a" ttl = 50)]
 async fn no_comma() -> Result<(), LockError> {
     Ok(())
@@ -32,5 +27,5 @@ async fn no_name() -> Result<(), LockError> {
 }
 
 fn main() {
-    let _ = (no_key(1), no_value(), no_values(), called(), no_comma(), no_name());
+    let _ = (no_key(1), no_value(), no_values(), no_comma(), no_name());
 }

@@ -1,11 +1,6 @@
 //! Placeholders have names.
 use redlock_runtime::{LockError, redlock};
 
-#[redlock(resource = "order:{}")]
-async fn empty(id: u64) -> Result<u64, LockError> {
-    Ok(id)
-}
-
 #[redlock(resource = "order:{0:08}")]
 async fn index(id: u64) -> Result<u64, LockError> {
     Ok(id)
@@ -27,5 +22,5 @@ async fn call(order: u64) -> Result<u64, LockError> {
 }
 
 fn main() {
-    let _ = (empty(1), index(1), unclosed(1), unopened(1), call(1));
+    let _ = (index(1), unclosed(1), unopened(1), call(1));
 }

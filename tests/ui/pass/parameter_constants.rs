@@ -6,7 +6,6 @@ use redlock_runtime::parameters::{Renewal, Wait};
 use redlock_runtime::{LockError, redlock};
 
 const POOLS: [&str; 2] = ["a", "b"];
-const SLICE: &[&str] = &["a", "b"];
 const EU: &str = "eu";
 const FENCED: bool = true;
 static NAME: &str = "of a static";
@@ -27,11 +26,6 @@ async fn array() -> Result<(), LockError> {
     Ok(())
 }
 
-#[redlock(resource = "a", pools = SLICE, name = NAME)]
-async fn slice() -> Result<(), LockError> {
-    Ok(())
-}
-
 #[redlock(resource = "a", pools = &["a", EU], name = concat!("a", "b"))]
 async fn mixed() -> Result<(), LockError> {
     Ok(())
@@ -39,16 +33,6 @@ async fn mixed() -> Result<(), LockError> {
 
 #[redlock(resource = "a", pools = [concat!("pool-", "a"), config::POOLS[0], "b"], name = env!("CARGO_PKG_NAME"))]
 async fn macros() -> Result<(), LockError> {
-    Ok(())
-}
-
-#[redlock(resource = "a", pools = &POOLS, name = (NAME))]
-async fn reference() -> Result<(), LockError> {
-    Ok(())
-}
-
-#[redlock(resource = "a", pools = config::SETTINGS.pools)]
-async fn field() -> Result<(), LockError> {
     Ok(())
 }
 
@@ -76,20 +60,10 @@ async fn variants() -> Result<(), LockError> {
     Ok(())
 }
 
-#[redlock(resource = "a", wait = redlock_runtime::parameters::Wait::Forever)]
-async fn whole_path() -> Result<(), LockError> {
-    Ok(())
-}
-
 const PREFIX: &str = "order";
 
 #[redlock(resource = "{PREFIX}:{id}")]
 async fn prefixed(id: u64) -> Result<u64, LockError> {
-    Ok(id)
-}
-
-#[redlock(resource = ["{PREFIX}:{id}:{NAME}", "{FENCED}"])]
-async fn all_prefixed(id: u64) -> Result<u64, LockError> {
     Ok(id)
 }
 

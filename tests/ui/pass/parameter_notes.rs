@@ -20,16 +20,6 @@ async fn template(job: Job, id: u64) -> Result<u64, LockError> {
     Ok(id)
 }
 
-#[redlock(resource = "a", note = format!("{id}"))]
-async fn formatted(id: u64) -> Result<u64, LockError> {
-    Ok(id)
-}
-
-#[redlock(resource = "a", note = NIGHTLY)]
-async fn constant() -> Result<(), LockError> {
-    Ok(())
-}
-
 #[redlock(resource = "a", note = id)]
 async fn number(id: u64) -> Result<u64, LockError> {
     Ok(id)
@@ -49,6 +39,6 @@ impl Job {
 
 fn main() {
     let job = || Job { name: "x".to_owned(), id: (1, 2) };
-    let _ = (literal(), template(job(), 7), formatted(1), constant(), number(1), arguments(1));
+    let _ = (literal(), template(job(), 7), number(1), arguments(1));
     let _ = job().method();
 }

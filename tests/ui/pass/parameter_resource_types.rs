@@ -44,19 +44,9 @@ async fn of_a_static() -> Result<(), LockError> {
     Ok(())
 }
 
-#[redlock(resource = if all { Resource::from("all") } else { order.into() })]
-async fn chosen(order: &Order, all: bool) -> Result<u64, LockError> {
-    Ok(order.id)
-}
-
 #[redlock(resource = { let id = order.id + 1; format!("order:{id}") })]
 async fn block(order: &Order) -> Result<u64, LockError> {
     Ok(order.id)
-}
-
-#[redlock(resource = (|| "closure")())]
-async fn called() -> Result<(), LockError> {
-    Ok(())
 }
 
 #[redlock(resource = <Order as Into<Resource>>::into(Order { id, ..Order::NONE }))]

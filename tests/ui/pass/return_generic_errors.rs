@@ -3,7 +3,6 @@
 #![allow(dead_code)]
 
 use std::error::Error;
-use std::fmt;
 use std::sync::Arc;
 
 use redlock_runtime::{FromLockError, LockError, redlock};
@@ -35,11 +34,6 @@ type Reported<T = (), E = Report> = Result<T, E>;
 #[redlock(resource = "a")]
 async fn reported(text: &str) -> Reported<u8> {
     Ok(text.parse()?)
-}
-
-#[redlock(resource = "a")]
-async fn reported_unit() -> Reported {
-    Err(fmt::Error)?
 }
 
 #[derive(Debug)]
@@ -86,11 +80,6 @@ impl<T> FromLockError for Answer<T> {
 #[redlock(resource = "a")]
 async fn answer<T: Clone>(value: &T) -> Answer<T> {
     Answer::Ready(value.clone())
-}
-
-#[redlock(resource = "a")]
-async fn nested() -> Result<Result<u8, fmt::Error>, LockError> {
-    Ok(Err(fmt::Error))
 }
 
 #[redlock(resource = "a")]

@@ -79,7 +79,7 @@ impl Project {
             running: Mutex::new(()),
         };
         project.write("Cargo.toml", WORKSPACE);
-        for edition in ["2021", "2024"] {
+        for edition in ["2018", "2024"] {
             project.write(&format!("{edition}/Cargo.toml"), &manifest(edition));
         }
         project.write("accepted/Cargo.toml", &manifest_of_accepted());
@@ -164,7 +164,7 @@ impl Project {
 const WORKSPACE: &str = r#"# Written by the test `compile` of redlock-compile-tests.
 [workspace]
 resolver = "3"
-members = ["2021", "2024", "accepted", "first_axum", "first_actix"]
+members = ["2018", "2024", "accepted", "first_axum", "first_actix"]
 
 [profile.dev]
 debug = false
