@@ -43,7 +43,7 @@ fn even_and_larger_sets_of_nodes_keep_the_order() {
         THREE_LEASES & !reached::STALE_HOLDER,
     );
     holds(&Fencing::<5, 2>::rules(), 90_000, TWO_LEASES);
-    holds(&Fencing::<4, 3>::rules(), 4_900_000, THREE_LEASES);
+    holds(&Fencing::<4, 2>::rules(), 8_000, TWO_LEASES);
 }
 
 /// As wild as they like: nodes apply other hints to one attempt, and later attempts have lower ones.

@@ -55,8 +55,8 @@ const SOMETHING_OF_EVERYTHING: [(&str, u64); 20] = [
 ];
 
 #[test]
-fn a_minute_of_all_kinds_of_locks_finds_nothing_and_does_something_of_everything() {
-    let options = "--seconds 60 --processes 3 --nodes 3";
+fn a_soak_of_all_kinds_of_locks_finds_nothing_and_does_something_of_everything() {
+    let options = "--seconds 40 --processes 3 --nodes 3";
     let (code, output) = soak(options, &SOMETHING_OF_EVERYTHING);
     assert_eq!(code, Some(0), "{output}");
     for (name, least) in SOMETHING_OF_EVERYTHING {
@@ -75,8 +75,8 @@ fn a_minute_of_all_kinds_of_locks_finds_nothing_and_does_something_of_everything
     }
 }
 
-/// What a minute brings about on any machine, so that nothing is waited for behind it.
-const SOMETHING_OF_A_THROTTLED_MINUTE: [(&str, u64); 8] = [
+/// What 40 s bring about on any machine, so that nothing is waited for behind it.
+const SOMETHING_OF_A_THROTTLED_SOAK: [(&str, u64); 8] = [
     ("acquisitions", 50),
     ("with a fencing token", 30),
     ("refused: contended", 1),
@@ -88,11 +88,11 @@ const SOMETHING_OF_A_THROTTLED_MINUTE: [(&str, u64); 8] = [
 ];
 
 #[test]
-fn a_minute_of_throttling_costs_no_lease_and_no_key() {
-    let options = "--seconds 60 --processes 2 --nodes 3 --throttle stop";
+fn a_soak_of_throttling_costs_no_lease_and_no_key() {
+    let options = "--seconds 40 --processes 2 --nodes 3 --throttle stop";
     let (code, output) = soak(options, &[]);
     assert_eq!(code, Some(0), "{output}");
-    for (name, least) in SOMETHING_OF_A_THROTTLED_MINUTE {
+    for (name, least) in SOMETHING_OF_A_THROTTLED_SOAK {
         assert!(
             row(&output, name) >= least,
             "too little of `{name}`:\n{output}"
