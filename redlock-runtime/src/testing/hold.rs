@@ -1,7 +1,5 @@
 //! Locks that another holder has.
 
-use std::fmt;
-
 use redlock_core::node::Call;
 use redlock_core::{MemoryNode, Resource};
 
@@ -18,6 +16,7 @@ use redlock_core::{MemoryNode, Resource};
 /// locks.assert_free("order:42");
 /// # }
 /// ```
+#[derive(Debug)]
 #[must_use = "a hold that is dropped is released at once"]
 pub struct Hold {
     pub(super) resource: Resource,
@@ -59,13 +58,5 @@ impl Drop for Hold {
         for node in &self.nodes {
             node.serve(&self.release);
         }
-    }
-}
-
-impl fmt::Debug for Hold {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Hold")
-            .field("resource", &self.resource)
-            .finish_non_exhaustive()
     }
 }

@@ -160,20 +160,11 @@ pub(super) fn in_memory(mut config: Config) -> Config {
     names.extend(std::mem::take(&mut config.pools).into_keys());
     if names.is_empty() {
         let defaults = || ["a", "b", "c"].map(str::to_owned).into();
-        names.extend(
-            config
-                .default_pools
-                .get_or_insert_with(defaults)
-                .iter()
-                .cloned(),
-        );
+        let defaults = config.default_pools.get_or_insert_with(defaults);
+        names.extend(defaults.iter().cloned());
         for site in sites() {
-            names.extend(
-                site.pool_names()
-                    .into_iter()
-                    .flatten()
-                    .map(|&name| name.to_owned()),
-            );
+            let of_site = site.pool_names().unwrap_or_default();
+            names.extend(of_site.iter().map(|&name| name.to_owned()));
         }
     }
     let in_memory = |name: String| {

@@ -1,10 +1,9 @@
 //! Another client, which locks.
 
-use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use redlock_core::node::{OwnerToken, Vote};
-use redlock_core::request::{Kind, MAX_PERMITS, Note};
+use redlock_core::request::{Kind, Note};
 use redlock_core::testing::{Calls, permit_key, remember, remembered_for, run_keys};
 use redlock_core::{MemoryNode, Request, Resource};
 
@@ -22,7 +21,7 @@ use crate::parameters::Mode;
 /// assert!(error.to_string().contains("billing-7/3121"));
 /// # }
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 #[must_use = "nothing is held before `hold` or `steal`"]
 pub struct SomeoneElse {
     locks: TestLocks,
@@ -172,11 +171,10 @@ impl SomeoneElse {
     /// ```
     ///
     /// # Panics
-    /// If the lock is held, or no node grants it; and for a resource that cannot be locked.
+    /// If the lock is held, or no node grants it.
     #[track_caller]
     pub fn hold(&self, resource: impl Into<Resource>) -> Hold {
         let resource = resource.into();
-        self.keys(&resource);
         let request = Request::new(resource.clone()).kind(self.kind);
         let calls = Calls::of(&request, &self.locks.inner.key_prefix);
         self.hold_by(resource, &calls)
@@ -184,11 +182,10 @@ impl SomeoneElse {
 
     #[track_caller]
     fn hold_by(&self, resource: Resource, calls: &Calls) -> Hold {
-        let token = self.token();
-        let token = self
-            .note
-            .as_ref()
-            .map_or(token.clone(), |note| token.noted(note));
+        let mut token = self.token();
+        if let Some(note) = &self.note {
+            token = token.noted(note);
+        }
         let acquisition = calls.acquire(&token, self.ttl, 0);
         let mut hold = Hold {
             resource,
@@ -233,15 +230,11 @@ impl SomeoneElse {
     /// ```
     ///
     /// # Panics
-    /// As [`hold`](Self::hold), and for a number of 256 or more.
+    /// As [`hold`](Self::hold).
     #[track_caller]
     pub fn hold_permit(&self, resource: impl Into<Resource>, permit: u16) -> Hold {
         let resource = resource.into();
-        assert!(
-            permit < MAX_PERMITS,
-            "permit {permit} of `{resource}`: no resource has so many"
-        );
-        let keys = self.keys(&resource);
+        let keys = self.locks.keys(&resource);
         let keys = permit_key(&keys, &self.locks.inner.key_prefix, permit);
         // A permit is a plain lock on its key.
         let calls = Calls::of(&Request::new(keys), b"");
@@ -287,12 +280,8 @@ impl SomeoneElse {
     /// assert!(error.to_string().contains("billing-7/3121"));
     /// # }
     /// ```
-    ///
-    /// # Panics
-    /// For a resource that cannot be locked.
-    #[track_caller]
     pub fn ran(&self, resource: impl Into<Resource>, period: Duration) {
-        let keys = self.keys(&resource.into());
+        let keys = self.locks.keys(&resource.into());
         let keys = run_keys(&keys, &self.locks.inner.key_prefix);
         let token = self.token();
         let began = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -306,23 +295,5 @@ impl SomeoneElse {
 
     fn token(&self) -> OwnerToken {
         OwnerToken::draw(&self.name, &*self.locks.inner.entropy)
-    }
-
-    /// The keys of `resource` on the nodes.
-    #[track_caller]
-    fn keys(&self, resource: &Resource) -> Resource {
-        let checked = resource.check();
-        match checked.and_then(|()| resource.keys_under(&self.locks.inner.key_prefix)) {
-            Ok(keys) => keys,
-            Err(invalid) => panic!("{} holds nothing: {invalid}", self.name),
-        }
-    }
-}
-
-impl fmt::Debug for SomeoneElse {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SomeoneElse")
-            .field("name", &self.name)
-            .finish_non_exhaustive()
     }
 }

@@ -131,15 +131,6 @@ async fn a_hold_on_a_pool_that_is_not_there_is_refused() {
 }
 
 #[tokio::test]
-#[should_panic(
-    expected = "someone-else/1 holds nothing: the resource `0 + 1 + 10 + 100 + … (129 in all)`"
-)]
-async fn what_nobody_could_lock_cannot_be_held_by_others() {
-    let names: Vec<String> = (0..129).map(|n| n.to_string()).collect();
-    let _hold = TestLocks::new().hold(names);
-}
-
-#[tokio::test]
 #[should_panic(expected = "`work` by `integration::testing_kit::elsewhere::works_forever`")]
 async fn what_the_code_under_test_holds_cannot_be_held_by_others() {
     let locks = TestLocks::new();

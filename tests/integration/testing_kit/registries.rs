@@ -172,12 +172,6 @@ async fn a_key_prefix_does_not_hide_a_leak_nor_take_a_counter_for_one() {
     assert!(locks.node("a").get(b"shop:order:1").is_some());
 }
 
-#[tokio::test]
-#[should_panic(expected = "name one pool at least")]
-async fn without_a_pool_it_says_what_to_do() {
-    TestLocks::with_pools([""; 0]);
-}
-
 #[test]
 fn a_configuration_is_checked_against_all_functions() {
     let config = Config::new().pool("a", "redis://127.0.0.1:6379");
