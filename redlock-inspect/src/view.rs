@@ -17,10 +17,20 @@ pub(crate) struct Health {
     pub(crate) ready: bool,
     pub(crate) owner: String,
     pub(crate) shutting_down: bool,
+    #[serde(with = "Votes")]
     pub(crate) votes: VotingPools,
     pub(crate) held: usize,
     pub(crate) waiting: usize,
     pub(crate) pools: Vec<Pool>,
+}
+
+/// The fields of [`VotingPools`].
+#[derive(Serialize)]
+#[serde(remote = "VotingPools")]
+struct Votes {
+    voting: usize,
+    needed: usize,
+    configured: usize,
 }
 
 #[derive(Serialize)]

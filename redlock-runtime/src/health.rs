@@ -60,7 +60,7 @@ impl PoolHealth {
 /// println!("{} of {} vote", votes.voting, votes.configured);
 /// # Ok(()) }
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VotingPools {
     /// The number of default pools that vote.

@@ -15,9 +15,9 @@ use tracing::Instrument as _;
 
 use crate::error::{LockError, LockErrorKind};
 use crate::lease::{Lease, chain};
-use crate::parameters::{Counts, LockOptions};
+use crate::parameters::{Counts, LockOptions, check_ttl};
 use crate::registry::held::HeldPlace;
-use crate::registry::{Registry, check_ttl, scope};
+use crate::registry::{Registry, scope};
 use crate::site::Site;
 use crate::telemetry::{self, Acquiring, Holding};
 use reentrancy::holder_above;

@@ -1,14 +1,13 @@
 //! What the configuration says of single functions.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
-use super::Config;
 use crate::parameters::prelude::*;
-use crate::text::{NamedMap, Names};
+use crate::parameters::{Said, read};
+use crate::text::{Name, Names, spelled};
 
-/// The parameters and the pools of one annotated function, above its attribute ([`Config::site`]). A
-/// parameter that is left out keeps its value.
+/// The parameters and the pools of one annotated function, above its attribute
+/// ([`Config::site`](crate::Config::site)). A parameter that is left out keeps its value.
 ///
 /// `resource`, `if_locked`, `guard`, `note`, `name` and `crate` have no override, as they are part of the
 /// function's meaning.
@@ -60,34 +59,21 @@ impl SiteConfig {
             options: self.options.above(lower.options),
         }
     }
+
+    /// Sets `key` to what a source of the configuration says.
+    ///
+    /// # Errors
+    /// What is expected there.
+    pub(super) fn set(&mut self, key: &str, said: &Said<'_>) -> Result<(), String> {
+        match key {
+            "pools" => self.pools = read(said)?,
+            key => self.options.set(key, said)?,
+        }
+        Ok(())
+    }
 }
 
 for_each_parameter!(setters!(SiteConfig));
-
-impl Config {
-    /// What is said of one annotated function, above its attribute, by the site's name: what the
-    /// attribute's `name` says, or the function's path. Variables win over it.
-    ///
-    /// `init` and `Redlock::start` refuse the override if no function of the program has the name,
-    /// or if several have it.
-    ///
-    /// # Example: a longer ttl for one function
-    /// ```
-    /// use std::time::Duration;
-    /// use redlock_runtime::config::SiteConfig;
-    /// use redlock_runtime::Config;
-    ///
-    /// let config = Config::new()
-    ///     .pool("a", "redis://10.0.0.1:6379")
-    ///     .site("shop::orders::charge", SiteConfig::new().ttl(Duration::from_secs(10)));
-    /// # assert!(!format!("{config:?}").is_empty());
-    /// ```
-    #[must_use]
-    pub fn site(mut self, name: impl Into<String>, site: impl Into<SiteConfig>) -> Self {
-        self.sites.add(name.into(), site.into());
-        self
-    }
-}
 
 /// The pools stay those that the attribute names.
 impl From<LockOptions> for SiteConfig {
@@ -109,54 +95,28 @@ impl fmt::Debug for SiteConfig {
     }
 }
 
-/// The overrides of all sites.
-#[derive(Clone, Default)]
-pub(crate) struct SiteConfigs {
-    /// From code and files, by the site's name.
-    pub(crate) named: BTreeMap<String, SiteConfig>,
-    /// Overrides from variables, by the name in the variable. Only the list of sites can tell which
-    /// site that is. They override all others.
-    pub(crate) spelled: BTreeMap<String, SiteConfig>,
+/// How a source of the configuration names a function. What a variable says comes later in this order, and
+/// overrides the rest.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum SiteName {
+    /// The site's name, in code and files.
+    Named(String),
+    /// The name as a variable spells it. Only the list of sites can tell which site that is.
+    Spelled(String),
 }
 
-impl SiteConfigs {
-    pub(crate) fn add(&mut self, name: String, config: SiteConfig) {
-        put(&mut self.named, name, config);
-    }
-
-    pub(crate) fn add_spelled(&mut self, name: String, config: SiteConfig) {
-        put(&mut self.spelled, name, config);
+impl SiteName {
+    pub(crate) fn fits(&self, site_name: &str) -> bool {
+        match self {
+            Self::Named(name) => name == site_name,
+            Self::Spelled(name) => *name == spelled(site_name),
+        }
     }
 }
 
-impl fmt::Debug for SiteConfigs {
+impl fmt::Debug for SiteName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SiteConfigs")
-            .field("named", &NamedMap(&self.named))
-            .field("spelled", &NamedMap(&self.spelled))
-            .finish()
-    }
-}
-
-/// Puts `config` above what is said of that name.
-fn put(configs: &mut BTreeMap<String, SiteConfig>, name: String, config: SiteConfig) {
-    let below = configs.remove(&name).unwrap_or_default();
-    configs.insert(name, config.above(below));
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_said_later_is_above() {
-        let mut configs = SiteConfigs::default();
-        let seconds = Duration::from_secs;
-        let first = SiteConfig::new().ttl(seconds(1)).retry_count(5);
-        configs.add("a".into(), first.pools(["x"]));
-        let second = SiteConfig::new().ttl(seconds(2)).wait(Wait::Forever);
-        configs.add("a".into(), second);
-        let expected = SiteConfig::new().ttl(seconds(2)).wait(Wait::Forever);
-        assert_eq!(configs.named["a"], expected.pools(["x"]));
+        let (Self::Named(name) | Self::Spelled(name)) = self;
+        write!(f, "{:?}", Name(name))
     }
 }

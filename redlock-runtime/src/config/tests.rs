@@ -1,82 +1,69 @@
-//! The keys, the guide's table of them, and both ways to say them.
+//! The keys, the guide's table of them, both ways to say them, and what is said of mistakes.
 
 use std::collections::BTreeSet;
 
-use super::keys::{SECTIONS, Section};
-use super::layer::{OF_A_SITE, PARAMETERS};
+use super::keys::{has_names, sections, variable};
 use super::*;
 
-/// A value that is not the default, as TOML and as a variable.
-fn sample(key: &str) -> (&'static str, &'static str) {
-    match key {
-        "url" => ("'redis://h:7'", "redis://h:7"),
-        "vetting" => ("'warn'", "warn"),
-        "trust_aof" | "fencing" | "release_on_exit" => ("true", "true"),
-        "restart_check" => ("'strict'", "strict"),
-        "default_pools" | "pools" => ("['a', 'b']", "a, b"),
-        "key_prefix" => ("'shop:'", "shop:"),
-        "wait" => ("'forever'", "forever"),
-        "max_hold" => ("'unlimited'", "unlimited"),
-        "clock_drift_factor" => ("0.02", "0.02"),
-        "min_validity" => ("0.66", "0.66"),
-        "on_lost" => ("'continue'", "continue"),
-        "counts" => ("'every'", "every"),
-        "mode" => ("'read'", "read"),
-        "retry_count" | "permits" | "handovers" | "max_callers_per_lock" | "max_callers" => {
-            ("7", "7")
-        }
-        "contended_status" => ("409", "409"),
-        _ => ("'1m 5s'", "1m 5s"),
-    }
-}
+/// Values of all types, as TOML and as a variable. Each key takes some of them.
+const SAMPLES: [(&str, &str); 15] = [
+    ("'redis://h:7'", "redis://h:7"),
+    ("7", "7"),
+    ("409", "409"),
+    ("true", "true"),
+    ("0.02", "0.02"),
+    ("'1m 5s'", "1m 5s"),
+    ("'forever'", "forever"),
+    ("'unlimited'", "unlimited"),
+    ("'strict'", "strict"),
+    ("'warn'", "warn"),
+    ("'continue'", "continue"),
+    ("'every'", "every"),
+    ("'read'", "read"),
+    ("'shop:'", "shop:"),
+    ("['a', 'b']", "a, b"),
+];
 
-fn of_file(section: Section, key: &str) -> Config {
-    let (value, _) = sample(key);
+/// The table of `section` with one key.
+fn table(section: &str, key: &str, value: &str) -> String {
     let table = match section {
-        Section::Top => String::new(),
-        Section::Table(name) => format!("[{name}]"),
-        Section::Each("pools") => "[pools.a]".to_owned(),
-        Section::Each(name) => format!("[{name}.\"A::B\"]"),
+        "" => String::new(),
+        section if has_names(section) => format!("[{section}.a]"),
+        section => format!("[{section}]"),
     };
-    // A pool of the file has a URL.
-    let url = match (section, key) {
-        (Section::Each("pools"), "url") | (Section::Top | Section::Table(_), _) => "",
-        (Section::Each("pools"), _) => "url = 'redis://h:7'",
-        (Section::Each(_), _) => "",
-    };
-    Config::from_toml(&format!("{table}\n{url}\n{key} = {value}\n")).unwrap()
+    format!("{table}\n{key} = {value}\n")
 }
 
-fn of_variable(section: Section, key: &str) -> Config {
-    let (_, value) = sample(key);
-    let of_all = section.variable(key);
-    let name = of_all.replace("<NAME>", "A").replace("<SITE>", "A__B");
-    let mut variables = vec![(name, value)];
-    if section == Section::Each("pools") && key != "url" {
-        variables.push(("REDLOCK_POOLS_A_URL".to_owned(), "redis://h:7"));
+fn shown(config: Config) -> String {
+    let mut config = config;
+    // Only the list of sites can tell which site a variable means.
+    if let Some(site) = config.sites.remove(&SiteName::Spelled("A".into())) {
+        config = config.site("a", site);
     }
-    let mut config = Config::new().with_env(variables).unwrap();
-    // What only the list of sites can tell: which site is meant.
-    if let Some(site) = config.sites.spelled.remove("A__B") {
-        config = config.site("A::B", site);
-    }
-    config
+    format!("{config:?}")
 }
 
 #[test]
 fn every_key_says_the_same_in_the_file_and_as_a_variable() {
-    let unset = format!("{:?}", Config::new());
-    let mut seen = BTreeSet::new();
-    for (section, keys) in SECTIONS {
+    let mut seen = BTreeMap::new();
+    for (section, keys) in sections() {
+        let unset = Config::from_toml(&table(section, "", "").replace("\n = ", ""));
+        let unset = shown(unset.unwrap());
         for key in keys {
-            let (file, variable) = (of_file(section, key), of_variable(section, key));
-            let file = format!("{file:?}");
-            assert_eq!(file, format!("{variable:?}"), "{section:?} {key}");
-            assert_ne!(file, unset, "{section:?} {key}");
-            assert!(
-                seen.insert(file),
-                "{section:?} {key} says what another key says"
-            );
+            let name = if has_names(section) { "a" } else { "" };
+            let mut is_set = false;
+            for (toml, text) in SAMPLES {
+                let of_variable = Config::new().with_env([(variable(section, name, key), text)]);
+                let Ok(of_file) = Config::from_toml(&table(section, key, toml)) else {
+                    continue;
+                };
+                let of_file = shown(of_file);
+                assert_eq!(of_file, shown(of_variable.unwrap()), "{section} {key}");
+                is_set |= of_file != unset;
+                let of = seen.entry(of_file).or_insert((section, key));
+                assert!(!is_set || *of == (section, key), "{of:?} and {key} are one");
+            }
+            assert!(is_set, "{section} {key}");
         }
     }
 }
@@ -84,19 +71,16 @@ fn every_key_says_the_same_in_the_file_and_as_a_variable() {
 #[test]
 fn no_key_is_the_end_of_another_one() {
     // A variable's name could be split in two ways otherwise.
-    for keys in [OF_A_SITE, &keys::OF_A_POOL] {
-        for key in keys {
+    for (_, keys) in sections().filter(|(section, _)| has_names(section)) {
+        for key in &keys {
             let end = format!("_{key}");
             assert!(!keys.iter().any(|other| other.ends_with(&end)), "{key}");
         }
     }
-    // And what a site has is what locks have, with its pools.
-    assert_eq!(OF_A_SITE[0], "pools");
-    assert_eq!(OF_A_SITE[1..], *PARAMETERS);
 }
 
-/// `(key as the guide's table has it, variable)`; the names of pools and sites as `<…>`.
-fn documented() -> BTreeSet<(String, String)> {
+/// The variables of the guide's table; the names of pools and sites as `<NAME>`.
+fn documented() -> BTreeSet<String> {
     let page = include_str!("../../guide/reference/configuration.md");
     let table = page
         .lines()
@@ -109,27 +93,29 @@ fn documented() -> BTreeSet<(String, String)> {
     let mut all = BTreeSet::new();
     for row in rows {
         let cells: Vec<_> = row.split('|').map(quoted).collect();
-        let (mut keys, variables) = (cells[1].clone(), &cells[2]);
-        if keys.is_empty() {
-            assert_eq!(variables[0], "REDLOCK_CONFIG", "{row}");
-            continue;
-        }
-        let section = if keys[0].starts_with('[') {
-            keys.remove(0)
-        } else {
-            String::new()
+        let (keys, said) = (&cells[1], &cells[2][0]);
+        let (section, keys) = match keys.split_first() {
+            None => {
+                assert_eq!(said, keys::CONFIG_FILE, "{row}");
+                continue;
+            }
+            Some((table, keys)) if table.starts_with('[') => {
+                let section = table.trim_matches(['[', ']']).split('.').next();
+                (section.unwrap(), keys)
+            }
+            Some(_) => ("", &keys[..]),
         };
-        let pattern = variables[0].replace("_POOLS_A_", "_POOLS_<NAME>_");
         for key in keys {
+            let name = if has_names(section) { "<NAME>" } else { "" };
+            let variable = variable(section, name, key);
             // One row for all parameters of a site.
-            let variable = pattern.replace("<PARAMETER>", &key.to_ascii_uppercase());
-            let section = match &*section {
-                "" => String::new(),
-                it if it.starts_with("[pools.") => "[pools.<>]".to_owned(),
-                it if it.starts_with("[sites.") => "[sites.<>]".to_owned(),
-                it => it.to_owned(),
-            };
-            all.insert((format!("{section}{key}"), variable));
+            let said = said.replace("_POOLS_A_", "_POOLS_<NAME>_");
+            let said = said.replace(
+                "<SITE>_<PARAMETER>",
+                &format!("<NAME>_{}", key.to_uppercase()),
+            );
+            assert_eq!(said, variable, "{row}");
+            all.insert(variable);
         }
     }
     all
@@ -137,20 +123,23 @@ fn documented() -> BTreeSet<(String, String)> {
 
 #[test]
 fn the_guide_has_every_key_and_no_other() {
-    let known: BTreeSet<_> = SECTIONS
-        .iter()
-        .flat_map(|(section, keys)| {
-            let table = match section {
-                Section::Top => String::new(),
-                Section::Table(name) => format!("[{name}]"),
-                Section::Each(name) => format!("[{name}.<>]"),
-            };
-            let variable = |key: &&str| section.variable(key);
-            let of = move |key: &&str| (format!("{table}{key}"), variable(key));
-            keys.iter().map(of).collect::<Vec<_>>()
-        })
-        .collect();
-    assert_eq!(documented(), known);
+    let known = sections().flat_map(|(section, keys)| {
+        let name = if has_names(section) { "<NAME>" } else { "" };
+        keys.into_iter()
+            .map(move |key| variable(section, name, key))
+    });
+    assert_eq!(documented(), known.collect());
+}
+
+/// What is said of a file and variables, mistake by mistake.
+fn mistakes(file: &str, variables: &[(&str, &str)]) -> Vec<String> {
+    let mut reading = Reading::over(Config::new());
+    reading.toml("", file);
+    let variables = variables.iter();
+    reading.variables(variables.map(|(name, value)| (name.into(), value.into())));
+    let error = reading.end_of_all().unwrap_err().to_string();
+    let all = error.strip_prefix("redlock's configuration: ").unwrap();
+    all.split("; line ").map(str::to_owned).collect()
 }
 
 #[test]
@@ -161,17 +150,9 @@ fn an_unknown_key_is_refused_with_what_was_meant() {
             "line 3: unknown key `tll` in `[defaults]`; did you mean `ttl`?",
         ),
         (
-            "[pools.a]\nurl = 'memory://a'\nvettting = 'warn'",
-            "line 3: unknown key `vettting` in `[pools.a]`; did you mean `vetting`?",
-        ),
-        (
             "[sites.'shop::charge']\nretries_count = 1",
             "line 2: unknown key `retries_count` in `[sites.\"shop::charge\"]`; did you mean \
              `retry_count`?",
-        ),
-        (
-            "default_pool = ['a']",
-            "line 1: unknown key `default_pool`; did you mean `default_pools`?",
         ),
         (
             "[default]\nttl = 3",
@@ -220,11 +201,6 @@ fn an_unknown_key_is_refused_with_what_was_meant() {
             "[shutdown]\nxyz = 1",
             "there are `grace`, `deadline`, `release_on_exit`",
         ),
-        (
-            "[http]\nfoo = 1\n[shutdown]\ngrice = 2",
-            "line 2: unknown key `foo` in `[http]`; there are `contended_status`; line 4: unknown \
-             key `grice` in `[shutdown]`; did you mean `grace`?",
-        ),
     ] {
         let error = Config::from_toml(text).unwrap_err().to_string();
         assert!(error.contains(expected), "{text}\n{error}");
@@ -234,70 +210,120 @@ fn an_unknown_key_is_refused_with_what_was_meant() {
 #[test]
 fn an_unknown_variable_is_refused_with_what_was_meant() {
     for (name, expected) in [
+        ("TTL", "; did you mean"),
+        ("DEFAULTS_TLL", "; did you mean `REDLOCK_DEFAULTS_TTL`?"),
+        ("DEFAULT_TTL", "; did you mean `REDLOCK_DEFAULTS_TTL`?"),
+        ("MAXTTL", "; did you mean `REDLOCK_MAX_TTL`?"),
         (
-            "REDLOCK_DEFAULTS_TLL",
-            "did you mean `REDLOCK_DEFAULTS_TTL`?",
+            "POOLS_EU_WEST_URI",
+            "; did you mean `REDLOCK_POOLS_EU_WEST_URL`?",
         ),
         (
-            "REDLOCK_DEFAULT_TTL",
-            "did you mean `REDLOCK_DEFAULTS_TTL`?",
-        ),
-        ("REDLOCK_MAXTTL", "did you mean `REDLOCK_MAX_TTL`?"),
-        (
-            "REDLOCK_POOLS_EU_WEST_URI",
-            "did you mean `REDLOCK_POOLS_EU_WEST_URL`?",
+            "POOLS_A_TRUST_AFO",
+            "; did you mean `REDLOCK_POOLS_A_TRUST_AOF`?",
         ),
         (
-            "REDLOCK_POOLS_A_TRUST_AFO",
-            "did you mean `REDLOCK_POOLS_A_TRUST_AOF`?",
+            "POOLS_A",
+            "; those of this kind end in URL, PASSWORD_FILE, ",
         ),
+        ("POOLS__URL", "; those of this kind end in URL"),
         (
-            "REDLOCK_POOLS_A",
-            "end in URL, PASSWORD_FILE, VETTING, TRUST_AOF",
+            "SITES_SHOP__CHARGE_RETRY_COUTN",
+            "; did you mean `REDLOCK_SITES_SHOP__CHARGE_RETRY_COUNT`?",
         ),
-        (
-            "REDLOCK_SITES_SHOP__CHARGE_RETRY_COUTN",
-            "did you mean `REDLOCK_SITES_SHOP__CHARGE_RETRY_COUNT`?",
-        ),
-        ("REDLOCK_SITES_TTL", "end in POOLS, TTL,"),
+        ("SITES_TTL", "; those of this kind end in POOLS, TTL, "),
     ] {
-        let error = Config::new()
-            .with_env([(name, "1")])
-            .unwrap_err()
-            .to_string();
+        let name = format!("REDLOCK_{name}");
+        let expected =
+            format!("redlock's configuration: {name}: there is no such variable{expected}");
+        let error = Config::new().with_env([(name, "1")]).unwrap_err();
         assert!(
-            error.starts_with(&format!(
-                "redlock's configuration: {name}: there is no such variable"
-            )) && error.contains(expected),
-            "{name}\n{error}"
+            error.to_string().starts_with(&expected),
+            "{expected}\n{error}"
         );
     }
 }
 
 #[test]
-fn two_answers_to_one_question_are_refused_also_of_a_site() {
-    for (text, expected) in [
+fn a_wrong_value_is_refused_with_what_is_expected() {
+    for (section, key, value, expected) in [
         (
-            "\n[sites.'a::b']\nwait = '1s'\nretry_count = 2",
-            "line 2: `[sites.\"a::b\"]` has both",
+            "defaults",
+            "ttl",
+            "soon",
+            "milliseconds from 0 on, or a time",
         ),
+        ("defaults", "ttl", "-1", "milliseconds from 0 on, or a time"),
+        ("defaults", "retry_count", "-1", "a whole number from 0"),
+        ("defaults", "wait", "always", "\"forever\""),
+        ("defaults", "on_lost", "ignore", "`cancel` or `continue`"),
         (
-            "[defaults]\nretry_count = 2\nwait = 3",
-            "line 3: `[defaults]` has both",
+            "",
+            "restart_check",
+            "maybe",
+            "`standard` or `strict` or `off`",
+        ),
+        ("", "node_timeout", "0", "not from 1 ms to a day"),
+        ("pools", "vetting", "ask", "`refuse` or `warn`"),
+        ("pools", "trust_aof", "yes", "`true` or `false`"),
+        ("shutdown", "deadline", "2d", "above a day"),
+        ("http", "contended_status", "200", "not from 400 to 599"),
+        (
+            "http",
+            "contended_status",
+            "70000",
+            "a whole number from 0 to 65535",
         ),
     ] {
-        let error = Config::from_toml(text).unwrap_err().to_string();
-        assert!(error.contains(expected), "{error}");
+        let name = if has_names(section) { "a" } else { "" };
+        let file = Config::from_toml(&table(section, key, &format!("'{value}'")));
+        let variable = variable(section, name, key);
+        let env = Config::new().with_env([(&variable, value)]);
+        for (error, place) in [(file, "line 2"), (env, &variable)] {
+            let error = error.unwrap_err().to_string();
+            assert!(
+                error.contains(&format!(": {place}: ")) && error.contains(expected),
+                "{error}"
+            );
+        }
     }
+}
+
+#[test]
+fn all_mistakes_are_told_at_once_each_with_its_place() {
+    let file = "[pools.a]\nurl = 'http://u:s3cret@h'\n[defaults]\nretry_delay = 'soon'\nwait = '1s'\nretry_count = 2\n\
+                [htp]\n[shutdown]\ngrace = '20s'";
     let variables = [
-        ("REDLOCK_SITES_A__B_WAIT", "1s"),
-        ("REDLOCK_SITES_A__B_RETRY_COUNT", "2"),
+        ("REDLOCK_MAX_TTL", "long"),
+        ("REDLOCK_SHUTDOWN_GRICE", "5s"),
     ];
-    let error = Config::new().with_env(variables).unwrap_err().to_string();
-    assert!(
-        error.contains("REDLOCK_SITES_A__B_RETRY_COUNT answer"),
-        "{error}"
-    );
+    let told = mistakes(file, &variables);
+    let starts = [
+        "line 4: `retry_delay` in `[defaults]`: expected milliseconds",
+        "5: `wait` in `[defaults]`: it answers the same question as `retry_count` (line 6); keep one",
+        "7: unknown key `htp`; did you mean `http`?; REDLOCK_MAX_TTL: expected milliseconds from 0 on, or a time \
+         such as \"60s\" or \"1m 30s\"; REDLOCK_SHUTDOWN_GRICE: there is no such variable; did you mean",
+        "2: pool `a`: this is not a node's URL",
+        "8: `deadline` in `[shutdown]`: 15 s is not 400 ms or more behind the end of `grace`, 20 s",
+    ];
+    for (told, start) in told.iter().zip(starts) {
+        assert!(told.starts_with(start), "{told}");
+    }
+    assert_eq!(told.len(), starts.len(), "{told:?}");
+}
+
+#[test]
+fn what_a_file_without_syntax_lacks_is_not_told() {
+    let file = "[pools.a]\nurl = 'memory://a'\n[defaults]\nttl = soon";
+    let variables = [
+        ("REDLOCK_DEFAULT_POOLS", "a"),
+        ("REDLOCK_POOLS_B_URL", "memory://b"),
+        ("REDLOCK_MAX_TTL", "long"),
+    ];
+    let told = mistakes(file, &variables).concat();
+    let start =
+        "line 4: string values must be quoted, expected literal string; REDLOCK_MAX_TTL: expected";
+    assert!(told.starts_with(start) && !told.contains("pool"), "{told}");
 }
 
 #[test]
@@ -311,37 +337,22 @@ fn nothing_that_was_written_as_a_value_is_repeated() {
         "s3cret",
         "\"s3cret",
     ] {
-        for (section, keys) in SECTIONS {
-            for key in keys.iter().filter(|key| **key != "key_prefix") {
-                let table = match section {
-                    Section::Top => String::new(),
-                    Section::Table(name) => format!("[{name}]"),
-                    Section::Each(name) => format!("[{name}.a]\n"),
-                };
-                let text = format!("{table}\n{key} = {value}");
-                let shown = match Config::from_toml(&text) {
-                    Ok(config) => format!("{config:?}"),
-                    Err(error) => format!("{error} {error:?}"),
-                };
-                let is_a_list_of_names = key.ends_with("pools") && value.starts_with('[');
-                assert!(
-                    is_a_list_of_names || !shown.contains("s3cret"),
-                    "{text}\n{shown}"
-                );
-
-                let name = section
-                    .variable(key)
-                    .replace("<NAME>", "A")
-                    .replace("<SITE>", "A");
-                let is_a_list_of_names = key.ends_with("pools");
-                let shown = match Config::new().with_env([(name, value)]) {
-                    Ok(config) => format!("{config:?}"),
-                    Err(error) => format!("{error} {error:?}"),
-                };
-                assert!(
-                    is_a_list_of_names || !shown.contains("s3cret"),
-                    "{key} {value}\n{shown}"
-                );
+        for (section, keys) in sections() {
+            let is_name = |key: &str| key == "key_prefix" || key.ends_with("pools");
+            for key in keys.into_iter().filter(|key| !is_name(key)) {
+                let name = if has_names(section) { "a" } else { "" };
+                let file = Config::from_toml(&table(section, key, value));
+                let env = Config::new().with_env([(variable(section, name, key), value)]);
+                for config in [file, env] {
+                    let shown = match config {
+                        Ok(config) => format!("{config:?}"),
+                        Err(error) => format!("{error} {error:?}"),
+                    };
+                    assert!(
+                        !shown.contains("s3cret"),
+                        "{section} {key} {value}\n{shown}"
+                    );
+                }
             }
         }
     }
@@ -353,8 +364,93 @@ fn nothing_that_was_written_as_a_value_is_repeated() {
     ] {
         let error = Config::from_toml(text).unwrap_err().to_string();
         assert!(
-            error.contains("line ") && !error.contains("s3cret"),
+            error.contains("line ")
+                && error.contains("expected a table")
+                && !error.contains("s3cret"),
             "{error}"
         );
     }
+}
+
+#[test]
+fn a_variable_wins_over_the_file_and_what_the_environment_leaves_out_stays() {
+    let file =
+        Config::from_toml("key_prefix = 'file'\nmax_ttl = 1000\n[defaults]\nwait = 5").unwrap();
+    let config = file.with_env([
+        ("REDLOCK_KEY_PREFIX", "env"),
+        ("REDLOCK_DEFAULTS_RETRY_COUNT", "5"),
+        ("PATH", "/bin"),
+    ]);
+    let config = config.unwrap();
+    assert_eq!(config.key_prefix, "env");
+    assert_eq!(config.max_ttl, Duration::from_secs(1));
+    assert_eq!(
+        (config.defaults.wait, config.defaults.retry_count),
+        (None, Some(5))
+    );
+}
+
+#[test]
+fn a_service_called_redlock_does_no_harm() {
+    let variables = [
+        ("REDLOCK_SERVICE_HOST", "10.0.0.1"),
+        ("REDLOCK_SERVICE_PORT", "80"),
+        ("REDLOCK_SERVICE_PORT_HTTP", "80"),
+        ("REDLOCK_PORT", "tcp://10.0.0.1:80"),
+        ("REDLOCK_PORT_80_TCP_ADDR", "10.0.0.1"),
+    ];
+    assert!(Config::new().with_env(variables).is_ok());
+}
+
+#[test]
+fn a_variable_reaches_the_pool_that_the_file_spells_otherwise() {
+    let file = "[pools.EU-West]\ntls_ca = 'ca'\n[pools.b]\n";
+    let file = Config::from_toml(file).unwrap();
+    let variables = [
+        ("REDLOCK_POOLS_EU_WEST_URL", "redis://:p@h:2"),
+        ("REDLOCK_POOLS_EU_WEST_VETTING", "warn"),
+        ("REDLOCK_POOLS_C_URL", "memory://c"),
+    ];
+    let config = file.with_env(variables).unwrap();
+    assert!(config.pools.keys().eq(["EU-West", "b", "c"]));
+    let pool = &config.pools["EU-West"];
+    assert_eq!(format!("{:?}", pool.url), "Some(h:2)");
+    assert!(pool.vetting == Some(Vetting::Warn) && pool.tls_ca.is_some());
+}
+
+#[test]
+fn a_variable_that_fits_two_pools_of_the_file_is_refused() {
+    let file = "[pools.EU-West]\nurl = 'redis://h:1'\n[pools.eu_west]\nurl = 'redis://h:2'";
+    let file = Config::from_toml(file).unwrap();
+    let error = file
+        .with_env([("REDLOCK_POOLS_EU_WEST_URL", "x")])
+        .unwrap_err();
+    let expected = "REDLOCK_POOLS_EU_WEST_URL: it fits the pools `EU-West` and `eu_west`;";
+    assert!(error.to_string().contains(expected), "{error}");
+}
+
+#[cfg(unix)]
+#[test]
+fn the_file_that_a_variable_names_may_have_any_path() {
+    use std::os::unix::ffi::OsStringExt as _;
+
+    let path = OsString::from_vec(vec![b'/', 0xff]);
+    let variables = [(OsString::from(keys::CONFIG_FILE), path)];
+    assert!(Config::new().with_env(variables).is_ok());
+}
+
+#[test]
+fn what_is_said_later_of_a_site_is_above() {
+    let seconds = Duration::from_secs;
+    let first = SiteConfig::new()
+        .ttl(seconds(1))
+        .retry_count(5)
+        .pools(["x"]);
+    let second = SiteConfig::new().ttl(seconds(2)).wait(seconds(3));
+    let config = Config::new().site("a", first).site("a", second);
+    let expected = SiteConfig::new()
+        .ttl(seconds(2))
+        .wait(seconds(3))
+        .pools(["x"]);
+    assert_eq!(config.sites[&SiteName::Named("a".into())], expected);
 }

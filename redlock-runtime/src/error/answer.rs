@@ -9,22 +9,6 @@ use super::{LockError, LockErrorKind};
 /// The advice if nothing tells when the lock is free.
 const SOON: Duration = Duration::from_secs(1);
 
-/// How lock errors look over HTTP.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct HttpSettings {
-    /// The status of a refused caller.
-    pub(crate) contended_status: u16,
-}
-
-impl Default for HttpSettings {
-    fn default() -> Self {
-        // 423 Locked
-        Self {
-            contended_status: 423,
-        }
-    }
-}
-
 impl LockError {
     /// A sentence for the client of the service. It names no resource, no holder and no node, which
     /// the text of the error does.
@@ -79,10 +63,8 @@ impl LockError {
     /// The status, the sentence, and the time after which a retry makes sense.
     fn answer(&self) -> (u16, &'static str, Option<Duration>) {
         let context = self.inner.context.as_ref();
-        let contended_status = context
-            .map(|it| it.http)
-            .unwrap_or_default()
-            .contended_status;
+        // A call without a registry is not refused because of a holder.
+        let contended_status = context.map_or(423, |it| it.contended_status);
         match self.kind() {
             LockErrorKind::Contended(contended) => (
                 contended_status,

@@ -7,7 +7,6 @@ use redlock_core::Resource;
 use redlock_core::env::Throttle;
 use redlock_core::error::Brief;
 
-use super::HttpSettings;
 use crate::site::Site;
 
 /// What a registry shares with its leases and with the errors of its calls.
@@ -15,8 +14,8 @@ pub(crate) struct RegistryContext {
     /// The registry's number: it tells a call below a holder from a call in another registry.
     pub(crate) registry: u64,
     pub(crate) max_ttl: Duration,
-    /// How errors of the registry look over HTTP.
-    pub(crate) http: HttpSettings,
+    /// The HTTP status of a refused caller.
+    pub(crate) contended_status: u16,
     /// For the log lines about its calls and leases.
     pub(crate) throttle: Throttle,
 }

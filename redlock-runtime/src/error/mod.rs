@@ -19,7 +19,6 @@ pub use redlock_core::error::{
 };
 pub use redlock_core::node::{Holding, NodeError, NodeErrorKind, Remaining};
 
-pub(crate) use answer::HttpSettings;
 pub(crate) use context::{HolderHere, RegistryContext};
 pub use start::{ConfigError, InitError, NotReady};
 

@@ -43,7 +43,7 @@ impl InitError {
 impl fmt::Display for InitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("redlock cannot start: ")?;
-        f.write_str(&self.problems.join("; "))
+        f.write_str(&joined(&self.problems))
     }
 }
 
@@ -56,7 +56,7 @@ impl fmt::Debug for InitError {
 
 impl std::error::Error for InitError {}
 
-/// Why a configuration could not be read. Names the place and the fix; shows no password.
+/// Why a configuration could not be read: every mistake, with its place and its fix. Shows no password.
 ///
 /// ```
 /// let refused = redlock_runtime::Config::from_toml("[waiting]\nmost = 3").unwrap_err();
@@ -64,13 +64,34 @@ impl std::error::Error for InitError {}
 /// ```
 #[derive(Clone, thiserror::Error)]
 #[error("redlock's configuration: {0}")]
-pub struct ConfigError(pub(crate) String);
+pub struct ConfigError(String);
+
+impl ConfigError {
+    /// # Errors
+    /// The error with these mistakes, if there are any.
+    pub(crate) fn unless_empty(mistakes: &[String]) -> Result<(), Self> {
+        match mistakes {
+            [] => Ok(()),
+            mistakes => Err(Self(joined(mistakes))),
+        }
+    }
+}
 
 /// The text too: it is what a `main` that returns the error prints.
 impl fmt::Debug for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
+}
+
+/// The first problems as one text: a file of another kind is full of them.
+fn joined(problems: &[String]) -> String {
+    const MOST: usize = 12;
+    let mut text = problems[..problems.len().min(MOST)].join("; ");
+    if problems.len() > MOST {
+        text = format!("{text}; and {} more", problems.len() - MOST);
+    }
+    text
 }
 
 /// Why no locks can be had yet: [`Redlock::ready`](crate::Redlock::ready) gave up waiting. Names each

@@ -5,8 +5,7 @@ use std::time::Duration;
 use redlock_core::error::Invalid;
 
 use crate::config::{Config, SiteConfig};
-use crate::parameters::LockOptions;
-use crate::registry::check_ttl;
+use crate::parameters::{LockOptions, check_ttl};
 use crate::site::{Site, sites};
 use crate::text::Name;
 
@@ -18,8 +17,14 @@ pub(crate) fn check_overridden(
     overridden: &[Overridden],
     problems: &mut Vec<String>,
 ) {
-    for Overridden { site, config: own } in overridden {
-        let mut refuse = |why: &str| problems.push(format!("{site}, overridden: {why}"));
+    for Overridden {
+        site,
+        config: own,
+        origin,
+    } in overridden
+    {
+        let mut refuse =
+            |why: &str| problems.push(format!("{site}, overridden by {origin}: {why}"));
         if let Some(names) = &own.pools {
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             check_pools(config, &names, &mut refuse);

@@ -1,9 +1,7 @@
 //! From a configuration to a running registry.
 
-mod check_config;
 mod check_permissions;
 mod check_sites;
-mod cluster;
 mod overrides;
 mod ready;
 mod shutdown;
@@ -18,7 +16,7 @@ use redlock_core::redis::RedisOptions;
 use redlock_core::restart_check::{CheckedSet, RestartCheck};
 use redlock_core::{MemoryNode, Node, RedisNode};
 
-use crate::config::{Config, PoolAddress};
+use crate::config::{Config, PoolAddress, same_node};
 use crate::error::InitError;
 use crate::registry::io::io;
 use crate::registry::pools::Pool;
@@ -26,7 +24,6 @@ use crate::registry::{Registry, scope, signal};
 use crate::site::{Site, sites};
 #[cfg(feature = "metrics")]
 use crate::telemetry;
-use check_config::check_config;
 use check_permissions::check_permissions;
 use check_sites::{check_overridden, check_sites};
 pub(crate) use overrides::overriding;
@@ -161,7 +158,16 @@ impl Registry {
         let restart_check = config.restart_check.unwrap_or(default);
         // A Redis Cluster has no restart check.
         let checked = servers.iter().filter(|address| !address.is_cluster());
-        cluster::warn_of_unchecked(&plan.addresses, restart_check);
+        let clusters = plan
+            .addresses
+            .iter()
+            .filter(|(_, address)| address.is_cluster());
+        for (pool, _) in clusters.filter(|_| restart_check != RestartCheck::Off) {
+            tracing::warn!(
+                %pool,
+                "a Redis Cluster has no restart check: after a failover it may grant a lock that it has forgotten",
+            );
+        }
         // A node that is not checked does not count when it is decided whether the set is new.
         let checked_set = CheckedSet::new(restart_check, config.max_ttl, checked.count());
         options.checked_set = Some(Arc::new(
@@ -187,10 +193,9 @@ impl Registry {
                     (Arc::new(node.clone()), Some(node))
                 }
                 PoolAddress::Redis(address) => {
-                    let settings = config.pool_settings.get(&name).cloned();
-                    let settings = settings.unwrap_or_default();
-                    options.vetting = settings.vetting.unwrap_or_default();
-                    options.trust_aof = settings.trust_aof.unwrap_or(false);
+                    let pool = &config.pools[&name];
+                    options.vetting = pool.vetting.unwrap_or_default();
+                    options.trust_aof = pool.trust_aof.unwrap_or(false);
                     #[cfg(feature = "metrics")]
                     {
                         let pool = name.as_str().into();
@@ -221,11 +226,7 @@ impl Registry {
         for (index, one) in remote.iter().enumerate() {
             for other in &remote[..index] {
                 if one.is_same_cluster(other) {
-                    refused.push(cluster::same_node(
-                        other.name(),
-                        one.name(),
-                        &one.address().server(),
-                    ));
+                    refused.push(same_node(other.name(), one.name(), &one.address().server()));
                 }
             }
         }
@@ -306,7 +307,7 @@ impl Plan {
     }
 
     fn of(config: &Config, problems: &mut Vec<String>) -> Self {
-        let addresses = check_config(config, problems);
+        let addresses = config.check(problems);
         let overridden = resolve(config, problems);
         check_overridden(config, &overridden, problems);
         let sites = overridden.iter().map(|it| it.site).collect();

@@ -2,65 +2,58 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::{Config, SiteConfig};
+use crate::config::{Config, SiteConfig, SiteName};
 use crate::registry::pools::Overriding;
 use crate::site::{Site, sites};
-use crate::text::{Name, did_you_mean, nearest, spelled};
+use crate::text::{did_you_mean, nearest, spelled};
 
 /// A function that the configuration says something of.
 pub(crate) struct Overridden {
     pub(crate) site: &'static Site,
     pub(crate) config: SiteConfig,
+    /// Where the configuration says it, as text.
+    pub(crate) origin: String,
 }
 
 /// Finds the function of each override. Those that fit none, or several, are problems.
 pub(super) fn resolve(config: &Config, problems: &mut Vec<String>) -> Vec<Overridden> {
-    let overrides = &config.sites;
-    if overrides.named.is_empty() && overrides.spelled.is_empty() {
-        return Vec::new();
-    }
     let by_name = by_name(&sites());
-    let mut found: BTreeMap<&str, SiteConfig> = BTreeMap::new();
-    for (name, config) in &overrides.named {
-        let origin = format!("`[sites.\"{}\"]`", Name(name));
-        match by_name.get_key_value(&**name) {
-            Some((name, fit)) if fit.len() == 1 => {
-                found.insert(name, config.clone());
+    let mut found: BTreeMap<&str, Overridden> = BTreeMap::new();
+    for (name, own) in &config.sites {
+        let origin = config.origin_of(name);
+        let fit: Vec<_> = by_name
+            .iter()
+            .filter(|(known, _)| name.fits(known))
+            .collect();
+        let sites = || fit.iter().flat_map(|(_, sites)| sites.iter().copied());
+        match (&*fit, sites().next()) {
+            ([(known, sites)], Some(site)) if sites.len() == 1 => {
+                let below = found.remove(**known);
+                let (lower, lower_origin) = below.map(|it| (it.config, it.origin)).unzip();
+                let origins = lower_origin.into_iter().chain([origin]);
+                let overridden = Overridden {
+                    site,
+                    config: own.clone().above(lower.unwrap_or_default()),
+                    origin: origins.collect::<Vec<_>>().join(" and "),
+                };
+                found.insert(known, overridden);
             }
-            Some((_, fit)) => problems.push(fits_several(&origin, fit)),
-            None => {
-                let known = by_name.keys().copied();
-                problems.push(format!("{origin} {FITS_NONE}{}", did_you_mean(name, known)));
-            }
+            ([], _) => problems.push(format!(
+                "{origin} fits no function under `#[redlock]` in this program{}",
+                meant(name, by_name.keys().copied()),
+            )),
+            _ => problems.push(format!(
+                "{origin} fits several functions: {}; {NAME_THEM}",
+                listed(sites()),
+            )),
         }
     }
-    for (name, config) in &overrides.spelled {
-        let origin = format!("`REDLOCK_SITES_{}_…`", Name(name));
-        let fit = || by_name.iter().filter(|(known, _)| spelled(known) == *name);
-        let sites: Vec<_> = fit().flat_map(|(_, sites)| sites.iter().copied()).collect();
-        match (fit().next(), &*sites) {
-            (Some((name, _)), [_]) => {
-                let below = found.remove(&**name).unwrap_or_default();
-                found.insert(name, config.clone().above(below));
-            }
-            (None, _) => {
-                let known: Vec<String> = by_name.keys().map(|name| spelled(name)).collect();
-                let known = known.iter().map(String::as_str);
-                problems.push(format!("{origin} {FITS_NONE}{}", of_variables(name, known)));
-            }
-            (Some(_), several) => problems.push(fits_several(&origin, several)),
-        }
-    }
-    let overridden = found.into_iter().map(|(name, config)| {
-        let site = by_name[name][0];
-        Overridden { site, config }
-    });
-    overridden.collect()
+    found.into_values().collect()
 }
 
 /// What the configuration says of functions, for the registry.
 pub(crate) fn overriding(overridden: &[Overridden]) -> Vec<(&'static Site, Overriding)> {
-    let overriding = overridden.iter().map(|Overridden { site, config }| {
+    let overriding = overridden.iter().map(|Overridden { site, config, .. }| {
         let over = Overriding {
             options: config.options,
             pools: config.pools.clone(),
@@ -70,22 +63,13 @@ pub(crate) fn overriding(overridden: &[Overridden]) -> Vec<(&'static Site, Overr
     overriding.collect()
 }
 
-const FITS_NONE: &str = "fits no function under `#[redlock]` in this program";
-
-fn fits_several(origin: &str, sites: &[&Site]) -> String {
-    format!(
-        "{origin} fits several functions: {}; {NAME_THEM}",
-        listed(sites)
-    )
-}
-
 /// The functions that have one name. The configuration, logs and metrics cannot tell them apart.
 pub(super) fn check_names(sites: &[&'static Site], problems: &mut Vec<String>) {
     for (name, sites) in by_name(sites) {
         if sites.len() > 1 {
             problems.push(format!(
                 "several functions have the name `{name}`: {}; {NAME_THEM}",
-                listed(&sites)
+                listed(sites.into_iter())
             ));
         }
     }
@@ -101,14 +85,24 @@ fn by_name(sites: &[&'static Site]) -> BTreeMap<&'static str, Vec<&'static Site>
 
 const NAME_THEM: &str = "give them names of their own, with `name = \"…\"` in the attribute";
 
-fn listed(sites: &[&Site]) -> String {
-    let all: Vec<String> = sites.iter().map(ToString::to_string).collect();
-    all.join(", ")
+fn listed<'a>(sites: impl Iterator<Item = &'a Site>) -> String {
+    sites
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
-fn of_variables<'a>(name: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
-    match nearest(name, known.clone()) {
-        Some(near) => format!("; did you mean `REDLOCK_SITES_{near}_…`?"),
-        None => did_you_mean(name, known),
+/// `; did you mean …?`, in the form of the override.
+fn meant<'a>(name: &SiteName, known: impl Iterator<Item = &'a str> + Clone) -> String {
+    match name {
+        SiteName::Named(name) => did_you_mean(name, known),
+        SiteName::Spelled(name) => {
+            let known: Vec<String> = known.map(spelled).collect();
+            let known = known.iter().map(String::as_str);
+            match nearest(name, known.clone()) {
+                Some(near) => format!("; did you mean `REDLOCK_SITES_{near}_…`?"),
+                None => did_you_mean(name, known),
+            }
+        }
     }
 }

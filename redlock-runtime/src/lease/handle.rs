@@ -10,8 +10,7 @@ use redlock_core::{NodeSet, Resource};
 
 use super::FencingToken;
 use crate::error::{LockError, LockErrorKind, RegistryContext};
-use crate::parameters::Mode;
-use crate::registry::check_ttl;
+use crate::parameters::{Mode, check_ttl};
 use crate::site::Site;
 
 /// An observer of a lease. It can be cloned and kept, and it holds nothing: after the end of the

@@ -11,7 +11,9 @@ mod table;
 mod types;
 mod value;
 
-use redlock_core::error::Invalid;
+use std::time::Duration;
+
+use redlock_core::error::{Brief, Invalid};
 use redlock_core::request::{Kind, Retry, RetryLimit};
 use redlock_core::{Request, Resource};
 
@@ -23,7 +25,7 @@ pub use types::{Counts, MinValidity, Mode, Wait};
 
 pub(crate) use options::SiteParameters;
 pub(crate) use setters::argument;
-pub(crate) use value::{Value, given, number, one_of};
+pub(crate) use value::{Said, Value, read, words};
 
 /// The imports of a module that expands the table: the types in its rows, and the macros.
 pub(crate) mod prelude {
@@ -75,6 +77,18 @@ impl SiteParameters {
         };
         Ok(request)
     }
+}
+
+/// Checks a ttl against `max_ttl`.
+pub(crate) fn check_ttl(ttl: Duration, max_ttl: Duration) -> Result<(), Invalid> {
+    if ttl <= max_ttl {
+        return Ok(());
+    }
+    Err(Invalid::new(format!(
+        "the ttl of {} is above `max_ttl`, {}; lower it, or raise `max_ttl` in the configuration",
+        Brief(ttl),
+        Brief(max_ttl),
+    )))
 }
 
 #[cfg(test)]

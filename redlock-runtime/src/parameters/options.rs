@@ -2,6 +2,7 @@
 #![doc = include_str!("options.md")]
 
 use super::prelude::*;
+use super::{Said, read};
 
 /// The structs that have a field for each parameter.
 macro_rules! options {
@@ -76,6 +77,24 @@ macro_rules! options {
             pub(crate) fn names(&self) -> Vec<&'static str> {
                 let names = [ $( self.$name.map(|_| stringify!($name)), )+ ];
                 names.into_iter().flatten().collect()
+            }
+
+            /// The names of all parameters.
+            pub(crate) const KEYS: &[&'static str] = &[ $( stringify!($name), )+ ];
+
+            /// Sets the parameter `key` to what a source of the configuration says.
+            ///
+            /// # Errors
+            /// The forms of the value.
+            pub(crate) fn set(&mut self, key: &str, said: &Said<'_>) -> Result<(), String> {
+                match key {
+                    $( stringify!($name) => {
+                        self.$name = Some(read(said)?);
+                        $( self.$other = None; )?
+                    } )+
+                    _ => return Err("there is no such parameter".to_owned()),
+                }
+                Ok(())
             }
 
             /// The parameters that answer the same question as `name`, which is one of them.

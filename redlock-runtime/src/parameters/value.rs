@@ -1,66 +1,60 @@
 //! The text form of values: in the file, in variables, and in reports.
 
-use std::fmt;
 use std::time::Duration;
 
 use redlock_core::lease::OnLost;
 use redlock_core::request::Renewal;
-use serde::de::{Deserialize, Deserializer, Error, Visitor};
 
 use super::types::{Counts, MinValidity, Mode, Wait};
 
-/// The type of a parameter, or of another value of the configuration.
-pub(crate) trait Value: Copy {
-    /// Reads the value of a key in the file.
-    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error>;
-
-    /// Reads the text of a variable.
-    ///
-    /// # Errors
-    /// The expected form. The error does not repeat `text`, which may be a password in the wrong
-    /// place.
-    fn parse(text: &str) -> Result<Self, String>;
-
-    /// The value as the file has it, for reports; `None` if the file has no word for it.
-    fn written(self) -> Option<String>;
+/// What a source of the configuration says in the place of a value. A variable is always a text.
+pub(crate) enum Said<'a> {
+    Text(&'a str),
+    Integer(i64),
+    Float(f64),
+    Is(bool),
+    List(Vec<&'a str>),
+    /// A table, a date, or a list of other things than texts.
+    Other,
 }
 
-/// For `#[serde(deserialize_with = "given")]` at a key that may be left out.
-pub(crate) fn given<'de, T: Value, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<T>, D::Error> {
-    T::read(deserializer).map(Some)
+/// The type of a parameter, or of another value of the configuration.
+pub(crate) trait Value: Sized {
+    /// The forms of the value, for errors. What was said is never repeated: it may be a password in the
+    /// wrong place.
+    const EXPECTED: &'static str;
+
+    /// Reads the value; `None` if it has another form.
+    fn read(said: &Said<'_>) -> Option<Self>;
+
+    /// The value as the file has it, for reports; `None` if the file has no word for it.
+    fn written(self) -> Option<String> {
+        None
+    }
+}
+
+/// Reads a value.
+///
+/// # Errors
+/// The forms of the value.
+pub(crate) fn read<T: Value>(said: &Said<'_>) -> Result<T, String> {
+    T::read(said).ok_or_else(|| format!("expected {}", T::EXPECTED))
 }
 
 /// `60000` or `"60s"`.
 impl Value for Duration {
-    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either;
-        impl Visitor<'_> for Either {
-            type Value = Duration;
+    const EXPECTED: &'static str =
+        "milliseconds from 0 on, or a time such as \"60s\" or \"1m 30s\"";
 
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("milliseconds, or a text such as \"60s\"")
-            }
-
-            fn visit_i64<E: Error>(self, millis: i64) -> Result<Duration, E> {
-                of_millis(millis)
-            }
-
-            fn visit_str<E: Error>(self, text: &str) -> Result<Duration, E> {
-                Duration::parse(text).map_err(E::custom)
-            }
+    fn read(said: &Said<'_>) -> Option<Self> {
+        match said {
+            Said::Integer(millis) => (*millis).try_into().ok().map(Self::from_millis),
+            Said::Text(text) => match text.parse() {
+                Ok(millis) => Some(Self::from_millis(millis)),
+                Err(_) => humantime::parse_duration(text).ok(),
+            },
+            _ => None,
         }
-        deserializer.deserialize_any(Either)
-    }
-
-    fn parse(text: &str) -> Result<Self, String> {
-        if let Ok(millis) = text.parse() {
-            return Ok(Self::from_millis(millis));
-        }
-        // The error is not repeated either: it quotes the text.
-        let parsed = humantime::parse_duration(text);
-        parsed.map_err(|_| "this is no duration; write milliseconds, or `60s`, `1m 30s`".to_owned())
     }
 
     fn written(self) -> Option<String> {
@@ -68,32 +62,41 @@ impl Value for Duration {
     }
 }
 
-fn of_millis<E: Error>(millis: i64) -> Result<Duration, E> {
-    let millis = u64::try_from(millis).map_err(|_| E::custom("a time is not negative"))?;
-    Ok(Duration::from_millis(millis))
+macro_rules! whole_numbers {
+    ($($type:ty: $most:literal;)+) => { $(
+        impl Value for $type {
+            const EXPECTED: &'static str = concat!("a whole number from 0 to ", $most);
+
+            fn read(said: &Said<'_>) -> Option<Self> {
+                match said {
+                    Said::Integer(number) => (*number).try_into().ok(),
+                    Said::Text(text) => text.trim().parse().ok(),
+                    _ => None,
+                }
+            }
+
+            fn written(self) -> Option<String> {
+                Some(self.to_string())
+            }
+        }
+    )+ };
 }
 
-impl Value for u32 {
-    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::deserialize(deserializer)
-    }
-
-    fn parse(text: &str) -> Result<Self, String> {
-        number(text, "3")
-    }
-
-    fn written(self) -> Option<String> {
-        Some(self.to_string())
-    }
+whole_numbers! {
+    u16: "65535";
+    u32: "4294967295";
 }
 
 impl Value for f64 {
-    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::deserialize(deserializer)
-    }
+    const EXPECTED: &'static str = "a number such as 0.01";
 
-    fn parse(text: &str) -> Result<Self, String> {
-        number(text, "0.01")
+    fn read(said: &Said<'_>) -> Option<Self> {
+        match said {
+            Said::Float(number) => Some(*number),
+            Said::Integer(number) => i32::try_from(*number).ok().map(Self::from),
+            Said::Text(text) => text.trim().parse().ok(),
+            _ => None,
+        }
     }
 
     fn written(self) -> Option<String> {
@@ -102,12 +105,14 @@ impl Value for f64 {
 }
 
 impl Value for bool {
-    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::deserialize(deserializer)
-    }
+    const EXPECTED: &'static str = "`true` or `false`";
 
-    fn parse(text: &str) -> Result<Self, String> {
-        one_of(text, &[("true", true), ("false", false)])
+    fn read(said: &Said<'_>) -> Option<Self> {
+        match said {
+            Said::Is(is) => Some(*is),
+            Said::Text(text) => text.parse().ok(),
+            _ => None,
+        }
     }
 
     fn written(self) -> Option<String> {
@@ -115,29 +120,49 @@ impl Value for bool {
     }
 }
 
+impl Value for String {
+    const EXPECTED: &'static str = "a text";
+
+    fn read(said: &Said<'_>) -> Option<Self> {
+        match said {
+            Said::Text(text) => Some((*text).to_owned()),
+            _ => None,
+        }
+    }
+}
+
+/// `["a", "b"]` or `"a, b"`.
+impl Value for Vec<String> {
+    const EXPECTED: &'static str =
+        "a list of names, such as [\"a\", \"b\"]; \"a, b\" in a variable";
+
+    fn read(said: &Said<'_>) -> Option<Self> {
+        match said {
+            Said::List(names) => Some(names.iter().map(|&name| name.to_owned()).collect()),
+            Said::Text(names) => {
+                let names = names.split(',').map(|name| name.trim().to_owned());
+                Some(names.filter(|name| !name.is_empty()).collect())
+            }
+            _ => None,
+        }
+    }
+}
+
+impl<T: Value> Value for Option<T> {
+    const EXPECTED: &'static str = T::EXPECTED;
+
+    fn read(said: &Said<'_>) -> Option<Self> {
+        T::read(said).map(Some)
+    }
+}
+
 /// A duration, or a fraction of the ttl such as `0.66`.
 impl Value for MinValidity {
-    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(serde::Deserialize)]
-        #[serde(
-            untagged,
-            expecting = "a time such as \"5s\", or a part of the ttl such as 0.66"
-        )]
-        enum Either {
-            Time(#[serde(deserialize_with = "Value::read")] Duration),
-            Part(f64),
-        }
-        Ok(match Either::deserialize(deserializer)? {
-            Either::Time(time) => time.into(),
-            Either::Part(part) => part.into(),
-        })
-    }
+    const EXPECTED: &'static str = "a time such as \"5s\", or a part of the ttl such as 0.66";
 
-    fn parse(text: &str) -> Result<Self, String> {
-        match text.parse::<f64>() {
-            Ok(part) if text.contains('.') => Ok(part.into()),
-            _ => Duration::parse(text).map(Self::Time),
-        }
+    fn read(said: &Said<'_>) -> Option<Self> {
+        let time = Duration::read(said).map(Self::Time);
+        time.or_else(|| f64::read(said).map(Self::Fraction))
     }
 
     fn written(self) -> Option<String> {
@@ -148,16 +173,17 @@ impl Value for MinValidity {
     }
 }
 
+const FOREVER: &str = "forever";
+
 /// A duration, or `forever`.
 impl Value for Wait {
-    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let time = read_or(FOREVER, deserializer)?;
-        Ok(time.map_or(Self::Forever, Self::For))
-    }
+    const EXPECTED: &'static str = "a time such as \"5s\", or \"forever\"";
 
-    fn parse(text: &str) -> Result<Self, String> {
-        let time = parse_or(FOREVER, text)?;
-        Ok(time.map_or(Self::Forever, Self::For))
+    fn read(said: &Said<'_>) -> Option<Self> {
+        match said {
+            Said::Text(FOREVER) => Some(Self::Forever),
+            _ => Duration::read(said).map(Self::For),
+        }
     }
 
     fn written(self) -> Option<String> {
@@ -168,16 +194,17 @@ impl Value for Wait {
     }
 }
 
+const UNLIMITED: &str = "unlimited";
+
 /// A duration, or `unlimited`.
 impl Value for Renewal {
-    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let time = read_or(UNLIMITED, deserializer)?;
-        Ok(time.map_or(Self::Unlimited, Self::For))
-    }
+    const EXPECTED: &'static str = "a time such as \"5s\", or \"unlimited\"";
 
-    fn parse(text: &str) -> Result<Self, String> {
-        let time = parse_or(UNLIMITED, text)?;
-        Ok(time.map_or(Self::Unlimited, Self::For))
+    fn read(said: &Said<'_>) -> Option<Self> {
+        match said {
+            Said::Text(UNLIMITED) => Some(Self::Unlimited),
+            _ => Duration::read(said).map(Self::For),
+        }
     }
 
     fn written(self) -> Option<String> {
@@ -189,136 +216,31 @@ impl Value for Renewal {
     }
 }
 
-const FOREVER: &str = "forever";
-const UNLIMITED: &str = "unlimited";
+/// A type whose values are words.
+macro_rules! words {
+    ($type:ident: $first:literal is $value:ident $(, $word:literal is $other:ident)*) => {
+        impl $crate::parameters::Value for $type {
+            const EXPECTED: &'static str = concat!("`", $first, "`" $(, " or `", $word, "`")*);
 
-/// Parses a duration, or the word in its place: then `None`.
-fn parse_or(word: &str, text: &str) -> Result<Option<Duration>, String> {
-    if text == word {
-        return Ok(None);
-    }
-    let time = Duration::parse(text);
-    time.map(Some).map_err(|why| format!("{why}, or `{word}`"))
-}
+            fn read(said: &$crate::parameters::Said<'_>) -> Option<Self> {
+                match said {
+                    $crate::parameters::Said::Text($first) => Some(Self::$value),
+                    $( $crate::parameters::Said::Text($word) => Some(Self::$other), )*
+                    _ => None,
+                }
+            }
 
-/// Reads a duration, or the word in its place: then `None`.
-fn read_or<'de, D: Deserializer<'de>>(
-    word: &'static str,
-    deserializer: D,
-) -> Result<Option<Duration>, D::Error> {
-    struct Either(&'static str);
-    impl Visitor<'_> for Either {
-        type Value = Option<Duration>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            write!(f, "a time such as \"5s\", or \"{}\"", self.0)
+            fn written(self) -> Option<String> {
+                let written = [(Self::$value, $first) $(, (Self::$other, $word))*];
+                let found = written.into_iter().find(|(value, _)| *value == self);
+                found.map(|(_, word)| word.to_owned())
+            }
         }
-
-        fn visit_i64<E: Error>(self, millis: i64) -> Result<Self::Value, E> {
-            of_millis(millis).map(Some)
-        }
-
-        fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
-            parse_or(self.0, text).map_err(E::custom)
-        }
-    }
-    deserializer.deserialize_any(Either(word))
+    };
 }
 
-const ON_LOST: [(&str, OnLost); 2] = [("cancel", OnLost::Cancel), ("continue", OnLost::Continue)];
+pub(crate) use words;
 
-impl Value for OnLost {
-    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(serde::Deserialize)]
-        #[serde(remote = "OnLost", rename_all = "lowercase")]
-        enum Word {
-            Cancel,
-            Continue,
-        }
-        Word::deserialize(deserializer)
-    }
-
-    fn parse(text: &str) -> Result<Self, String> {
-        one_of(text, &ON_LOST)
-    }
-
-    fn written(self) -> Option<String> {
-        word_of(self, &ON_LOST)
-    }
-}
-
-const MODE: [(&str, Mode); 2] = [
-    (Mode::Read.as_str(), Mode::Read),
-    (Mode::Write.as_str(), Mode::Write),
-];
-
-impl Value for Mode {
-    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(serde::Deserialize)]
-        #[serde(remote = "Mode", rename_all = "lowercase")]
-        enum Word {
-            Read,
-            Write,
-        }
-        Word::deserialize(deserializer)
-    }
-
-    fn parse(text: &str) -> Result<Self, String> {
-        one_of(text, &MODE)
-    }
-
-    fn written(self) -> Option<String> {
-        word_of(self, &MODE)
-    }
-}
-
-const COUNTS: [(&str, Counts); 2] = [("success", Counts::Success), ("every", Counts::Every)];
-
-impl Value for Counts {
-    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(serde::Deserialize)]
-        #[serde(remote = "Counts", rename_all = "lowercase")]
-        enum Word {
-            Success,
-            Every,
-        }
-        Word::deserialize(deserializer)
-    }
-
-    fn parse(text: &str) -> Result<Self, String> {
-        one_of(text, &COUNTS)
-    }
-
-    fn written(self) -> Option<String> {
-        word_of(self, &COUNTS)
-    }
-}
-
-/// Parses a number.
-///
-/// # Errors
-/// A valid number as an example. The text is not repeated.
-pub(crate) fn number<N: std::str::FromStr>(text: &str, example: &str) -> Result<N, String> {
-    let number = text.trim().parse();
-    number.map_err(|_| format!("this is not a number such as {example}"))
-}
-
-/// The choice with that name.
-///
-/// # Errors
-/// The names of all choices. The text is not repeated.
-pub(crate) fn one_of<T: Copy>(text: &str, choices: &[(&str, T)]) -> Result<T, String> {
-    let chosen = choices.iter().find(|(name, _)| *name == text);
-    chosen.map(|(_, choice)| *choice).ok_or_else(|| {
-        let names: Vec<String> = choices
-            .iter()
-            .map(|(name, _)| format!("`{name}`"))
-            .collect();
-        format!("this is none of {}", names.join(", "))
-    })
-}
-
-fn word_of<T: Copy + PartialEq>(value: T, words: &[(&str, T)]) -> Option<String> {
-    let found = words.iter().find(|(_, it)| *it == value);
-    found.map(|(word, _)| (*word).to_owned())
-}
+words!(OnLost: "cancel" is Cancel, "continue" is Continue);
+words!(Mode: "read" is Read, "write" is Write);
+words!(Counts: "success" is Success, "every" is Every);

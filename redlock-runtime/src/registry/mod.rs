@@ -29,7 +29,7 @@ pub use crate::site::{Site, sites};
 pub use elections::Candidacy;
 pub use held_lease::HeldLease;
 pub use scope::Entered;
-pub(crate) use shared::{RegistryShared, check_ttl};
+pub(crate) use shared::RegistryShared;
 pub use shutdown_report::ShutdownReport;
 pub use site_report::{Layer, Parameter, SiteReport};
 

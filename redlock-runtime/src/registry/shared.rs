@@ -3,10 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use redlock_core::env::Throttle;
-use redlock_core::error::{Brief, Invalid};
 use redlock_core::{Client, Environment, Settings};
 
 use super::elections::Elections;
@@ -44,12 +42,15 @@ impl RegistryShared {
         let mut settings = Settings::default();
         settings.node_timeout = config.node_timeout;
         settings.key_prefix = config.key_prefix.as_bytes().into();
-        settings.handover = config.handover;
-        (settings.max_waiters_per_lock, settings.max_waiters) = config.max_waiting;
+        settings.handover.most = config.handovers;
+        settings.handover.longest = config.handover_time;
+        let count = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
+        settings.max_waiters_per_lock = count(config.max_callers_per_lock);
+        settings.max_waiters = count(config.max_callers);
         let context = RegistryContext {
             registry: NEXT.fetch_add(1, Ordering::Relaxed),
             max_ttl: config.max_ttl,
-            http: config.http,
+            contended_status: config.contended_status,
             throttle: Throttle::new(Arc::clone(&environment.clock)),
         };
         Self {
@@ -78,16 +79,4 @@ impl RegistryShared {
             }));
         }
     }
-}
-
-/// Checks a ttl against `max_ttl`.
-pub(crate) fn check_ttl(ttl: Duration, max_ttl: Duration) -> Result<(), Invalid> {
-    if ttl <= max_ttl {
-        return Ok(());
-    }
-    Err(Invalid::new(format!(
-        "the ttl of {} is above `max_ttl`, {}; lower it, or raise `max_ttl` in the configuration",
-        Brief(ttl),
-        Brief(max_ttl),
-    )))
 }

@@ -17,10 +17,8 @@ use tokio::sync::SetOnce;
 use super::held::HeldEntry;
 use super::shutdown_report::ShutdownReport;
 use super::{HeldLease, Registry, RegistryShared};
+use crate::config::CONFIRMING;
 use crate::error::LockErrorKind;
-
-/// How much of the deadline is kept for the nodes, however long bodies take to end.
-pub(crate) const CONFIRMING: Duration = Duration::from_millis(200);
 
 /// A shutdown's settings and progress.
 pub(crate) struct Shutdown {

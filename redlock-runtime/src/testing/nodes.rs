@@ -7,9 +7,8 @@ use redlock_core::{LeaseHandle, MemoryNode, Resource};
 
 use super::TestLocks;
 use super::acquisition::covers;
-use crate::config::{Config, PoolSource};
+use crate::config::Config;
 use crate::site::sites;
-use crate::text::spelled;
 
 impl TestLocks {
     /// The node of a pool: to [`cut`](MemoryNode::cut) it off, to have it [`hang`](MemoryNode::hang)
@@ -155,9 +154,8 @@ impl TestLocks {
 /// The same with nodes in the process in the place of servers.
 pub(super) fn in_memory(mut config: Config) -> Config {
     // URLs and settings of pools are for variables that a test does not have.
-    let settings = std::mem::take(&mut config.pool_settings);
-    let mut names: BTreeSet<String> = settings.into_keys().collect();
-    names.extend(std::mem::take(&mut config.pools).into_keys());
+    let pools = std::mem::take(&mut config.pools);
+    let mut names: BTreeSet<String> = pools.into_keys().collect();
     if names.is_empty() {
         let defaults = || ["a", "b", "c"].map(str::to_owned).into();
         let defaults = config.default_pools.get_or_insert_with(defaults);
@@ -167,17 +165,15 @@ pub(super) fn in_memory(mut config: Config) -> Config {
             names.extend(of_site.iter().map(|&name| name.to_owned()));
         }
     }
-    let in_memory = |name: String| {
+    for name in names {
         let url = format!("memory://{name}");
-        (name, PoolSource::Url(url))
-    };
-    config.pools = names.into_iter().map(in_memory).collect();
+        config = config.pool(name, url);
+    }
     // A test program has some of the service's functions. Settings of the others have no effect
     // here.
     let names: BTreeSet<_> = sites().iter().map(|site| site.site_name()).collect();
-    let overrides = &mut config.sites;
-    overrides.named.retain(|name, _| names.contains(&**name));
-    let is_known = |name: &String| names.iter().any(|known| spelled(known) == *name);
-    overrides.spelled.retain(|name, _| is_known(name));
+    config
+        .sites
+        .retain(|name, _| names.iter().any(|known| name.fits(known)));
     config
 }

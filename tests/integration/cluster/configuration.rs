@@ -58,7 +58,7 @@ async fn a_cluster_is_a_pool_beside_others_and_no_two() {
         text.contains("`a` is a Redis Cluster, which has no restart check"),
         "{text}"
     );
-    let trusting = Config::new().pool("a", cluster.url()).trust_aof("a");
+    let trusting = Config::new().pool("a", cluster.url()).trust_aof("a", true);
     let text = refusal(trusting).await;
     assert!(text.contains("`trust_aof` has no meaning there"), "{text}");
 

@@ -111,7 +111,7 @@ async fn a_call_below_a_term_shares_its_lock() {
 
 #[tokio::test]
 async fn l3_a_full_line_is_waited_out() {
-    let mut process = Process::start_with(|config| config.max_waiting(0, 0)).await;
+    let mut process = Process::start_with(|config| config.max_callers(0)).await;
     let (one, other) = (office(), office().options(quick()));
     let first = process.stand(&one);
     process.elected().await;

@@ -2,7 +2,6 @@
 
 use std::future::poll_fn;
 use std::task::Poll;
-use std::time::Duration;
 
 use redlock_runtime::parameters::{LockOptions, Wait};
 use redlock_runtime::{Config, LockError, Redlock, current, lock, redlock};
@@ -48,7 +47,7 @@ async fn the_line_is_as_long_as_the_configuration_says() {
     let (nodes, first) = start(1).await;
     drop(first);
     let config = config(&nodes).defaults(LockOptions::new().wait(Wait::Forever));
-    let config: Config = config.max_waiting(1, 10);
+    let config: Config = config.max_callers_per_lock(1);
     let redlock = Redlock::start(config).await.unwrap();
     let (stage, director) = stage();
     let holding = spawn_on(&redlock, holds(stage));
@@ -72,7 +71,7 @@ async fn the_line_is_as_long_as_the_configuration_says() {
 async fn without_hand_overs_each_release_is_a_real_one() {
     let (nodes, first) = start(3).await;
     drop(first);
-    let config = config(&nodes).handovers(0, Duration::ZERO);
+    let config = config(&nodes).handovers(0);
     let redlock = Redlock::start(config).await.unwrap();
     let (first, directs_first) = stage();
     let (next, directs_next) = stage();

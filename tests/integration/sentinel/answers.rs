@@ -133,6 +133,6 @@ async fn one_master_under_two_names_is_refused_and_so_is_trust_in_its_file() {
     let text = refusal(config.pool("c", others[0].url())).await;
     assert!(text.contains("is the same server as"), "{text}");
 
-    let text = refusal(patient().pool("a", group.url()).trust_aof("a")).await;
+    let text = refusal(patient().pool("a", group.url()).trust_aof("a", true)).await;
     assert!(text.contains("leave `trust_aof` out"), "{text}");
 }

@@ -44,7 +44,8 @@ async fn the_file_the_variables_and_the_builder_configure_it() {
         Config::new()
             .pool("eu", &*url)
             .tls_ca("eu", authority.ca())
-            .tls_cert("eu", &shown.certificate, &shown.key),
+            .tls_cert("eu", &shown.certificate)
+            .tls_key("eu", &shown.key),
     ] {
         let config = config.node_timeout(SOON).connect_timeout(SOON);
         let redlock = Redlock::start(config).await.unwrap();

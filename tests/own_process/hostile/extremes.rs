@@ -47,7 +47,7 @@ async fn no_time_is_so_long_or_short_that_a_call_panics() {
     let with = |defaults| config.clone().defaults(defaults);
     for extreme in EXTREMES {
         for config in [
-            config.clone().handovers(u32::MAX, extreme),
+            config.clone().handovers(u32::MAX).handover_time(extreme),
             with(LockOptions::new().wait(extreme).retry_delay(extreme)),
             with(LockOptions::new().max_hold(extreme)),
             config.clone().node_timeout(extreme),
@@ -56,7 +56,7 @@ async fn no_time_is_so_long_or_short_that_a_call_panics() {
                 .clone()
                 .shutdown_grace(extreme)
                 .shutdown_deadline(extreme),
-            config.clone().max_waiting(0, 0),
+            config.clone().max_callers_per_lock(0).max_callers(0),
             with(LockOptions::new().ttl(extreme)).max_ttl(extreme),
         ] {
             let Ok(redlock) = Redlock::start(config).await else {

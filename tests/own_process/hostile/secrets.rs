@@ -127,7 +127,7 @@ async fn a_url_in_the_place_of_a_name_is_not_shown() {
         config.clone().pool(&*url, "memory://b"),
         config.clone().default_pools([&*url]),
         config.clone().default_pools([&*url, &*url]),
-        config.clone().trust_aof(&*url),
+        config.clone().trust_aof(&*url, true),
         config.clone().site(
             &*url,
             redlock_runtime::config::SiteConfig::new().pools([&*url]),

@@ -168,7 +168,7 @@ async fn values_that_make_no_sense_together_are_refused_at_start() {
         assert!(
             text.starts_with(&format!(
                 "`overrides::shop::{name}` (tests/own_process/overrides/shop.rs:"
-            )) && text.contains("), overridden: ")
+            )) && text.contains("), overridden by `[sites.\"")
                 && text.contains(expected),
             "{expected}\nis not in\n{text}"
         );
@@ -192,7 +192,7 @@ async fn permits_and_modes_of_several_names_are_refused_at_start() {
         let text = problem(of("overrides::shop::both", site)).await;
         assert!(
             text.starts_with("`overrides::shop::both` (tests/own_process/overrides/shop.rs:")
-                && text.ends_with(&format!("), overridden: {expected}")),
+                && text.ends_with(&format!("`: {expected}")),
             "{expected}\nis not in\n{text}"
         );
     }

@@ -148,7 +148,7 @@ fn config(orders: &Orders) -> Config {
         let pool = format!("node{seat}");
         config = config.pool(&pool, url);
         if is_checked && is_trusted(seat) {
-            config = config.trust_aof(&pool);
+            config = config.trust_aof(&pool, true);
         }
     }
     config

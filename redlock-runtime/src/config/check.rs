@@ -1,0 +1,252 @@
+//! A configuration by itself, before anything is started.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use redlock_core::error::Brief;
+use redlock_core::restart_check::RestartCheck;
+
+use super::keys::KeyPath;
+use super::{Config, Pool, PoolAddress, SiteName};
+use crate::parameters::check_ttl;
+use crate::text::{Name, did_you_mean};
+
+/// In bytes. It is in every error and log line about a node.
+const LONGEST_POOL_NAME: usize = 64;
+
+/// How much of a shutdown's deadline is kept for the nodes, however long bodies take to end.
+pub(crate) const CONFIRMING: Duration = Duration::from_millis(200);
+
+impl Config {
+    /// Everything about a configuration that needs neither network nor functions. Returns the address of each
+    /// pool that has a valid one.
+    pub(crate) fn check(&self, problems: &mut Vec<String>) -> BTreeMap<String, PoolAddress> {
+        if self.pools.is_empty() {
+            problems.push(no_pools());
+        }
+        let addresses = self.check_pools(problems);
+        self.check_settings(|key, why| problems.push(format!("{}{key}: {why}", self.place(key))));
+        self.check_default_pools(problems);
+        // Time for cancelled bodies to end, and then for the nodes to confirm.
+        let least = self.shutdown_grace.saturating_add(CONFIRMING * 2);
+        if self.shutdown_deadline < least {
+            problems.push(format!(
+                "{}`deadline` in `[shutdown]`: {} is not 400 ms or more behind the end of `grace`, {}",
+                self.place(&KeyPath::new("shutdown", "", "deadline")),
+                Brief(self.shutdown_deadline),
+                Brief(self.shutdown_grace),
+            ));
+        }
+        self.check_defaults(problems);
+        addresses
+    }
+
+    /// Where a source says it, or what its table begins with; empty if code says it.
+    pub(crate) fn place(&self, key: &KeyPath) -> String {
+        let table = KeyPath {
+            key: "",
+            ..key.clone()
+        };
+        let place = self.places.get(key).or_else(|| self.places.get(&table));
+        place.map(|place| format!("{place}: ")).unwrap_or_default()
+    }
+
+    /// What overrides a function, as text.
+    pub(crate) fn origin_of(&self, name: &SiteName) -> String {
+        match name {
+            SiteName::Named(name) => {
+                let table = KeyPath::new("sites", name, "");
+                let place = self.places.get(&table);
+                let place = place.map(|place| format!(" ({place})"));
+                table.table() + &place.unwrap_or_default()
+            }
+            SiteName::Spelled(name) => format!("`REDLOCK_SITES_{}_…`", Name(name)),
+        }
+    }
+
+    fn check_pools(&self, problems: &mut Vec<String>) -> BTreeMap<String, PoolAddress> {
+        let mut addresses = BTreeMap::new();
+        let mut by_server: BTreeMap<String, &str> = BTreeMap::new();
+        let with_url = self.pools.iter().filter(|(_, pool)| pool.url.is_some());
+        let with_url: Vec<_> = with_url.map(|(name, _)| name.as_str()).collect();
+        for (name, pool) in &self.pools {
+            let shown = Name(name);
+            let place = self.place(&KeyPath::new("pools", name, "url"));
+            let is_of_a_name = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+            if name.is_empty() || name.len() > LONGEST_POOL_NAME || !name.chars().all(is_of_a_name)
+            {
+                problems.push(format!(
+                    "{place}the pool name `{shown}` is not made of at most 64 letters, digits, `-` and `_`"
+                ));
+            }
+            let address = match pool.address() {
+                Some(Ok(address)) => address,
+                Some(Err(invalid)) => {
+                    problems.push(format!("{place}pool `{shown}`: {invalid}"));
+                    continue;
+                }
+                None => {
+                    problems.push(format!(
+                        "{place}there is no `url` for the pool `{shown}`; write it, set it by its variable, or mend the \
+                         name{}",
+                        did_you_mean(name, with_url.iter().copied()),
+                    ));
+                    continue;
+                }
+            };
+            if let Some(other) = by_server.insert(address.server(), name) {
+                problems.push(format!(
+                    "{place}{}",
+                    same_node(other, name, &address.server())
+                ));
+            }
+            self.check_pool(name, pool, &address, problems);
+            addresses.insert(name.clone(), address);
+        }
+        addresses
+    }
+
+    /// What the pool's server cannot be asked to do.
+    fn check_pool(
+        &self,
+        name: &str,
+        pool: &Pool,
+        address: &PoolAddress,
+        problems: &mut Vec<String>,
+    ) {
+        let mut refuse = |key, why| {
+            let (place, name) = (self.place(&key), Name(name));
+            problems.push(format!("{place}the pool `{name}` {why}"));
+        };
+        let no_aof = if address.is_cluster() {
+            // A Cluster's masters carry no marker.
+            "is a Redis Cluster, which has no restart check, so `trust_aof` has no meaning there; leave it out"
+        } else if address.fails_over() {
+            "has `trust_aof`, but a replica may take the place of its server, and the locks that the replica lacks \
+             are in no file; leave `trust_aof` out"
+        } else if matches!(address, PoolAddress::Memory(_)) {
+            "has `trust_aof`, but it is in the process's memory and has no append-only file; leave `trust_aof` out"
+        } else {
+            ""
+        };
+        if pool.trust_aof == Some(true) && !no_aof.is_empty() {
+            refuse(KeyPath::new("pools", name, "trust_aof"), no_aof);
+        }
+        if address.is_cluster() && self.restart_check == Some(RestartCheck::Strict) {
+            refuse(
+                KeyPath::new("", "", "restart_check"),
+                "is a Redis Cluster, which has no restart check, and `restart_check` is \"strict\"; take independent \
+                 servers, or another setting",
+            );
+        }
+    }
+
+    fn check_default_pools(&self, problems: &mut Vec<String>) {
+        let Some(defaults) = &self.default_pools else {
+            return;
+        };
+        let key = KeyPath::new("", "", "default_pools");
+        let mut refuse = |why| problems.push(format!("{}`default_pools` {why}", self.place(&key)));
+        if defaults.is_empty() {
+            refuse("is empty; name at least one, or leave it out".to_owned());
+        }
+        for (index, name) in defaults.iter().enumerate() {
+            let shown = Name(name);
+            if !self.pools.contains_key(name) {
+                let meant = did_you_mean(name, self.pools.keys().map(String::as_str));
+                refuse(format!(
+                    "names the pool `{shown}`, which is not configured{meant}"
+                ));
+            }
+            if defaults[..index].contains(name) {
+                refuse(format!("names the pool `{shown}` twice"));
+            }
+        }
+    }
+
+    /// What there is against the values that a lock without a site would have. Refuses parameters that would change
+    /// what every lock of the service means.
+    fn check_defaults(&self, problems: &mut Vec<String>) {
+        let mut refuse = |key, why: &str| {
+            problems.push(format!(
+                "{}defaults: {why}",
+                self.place(&KeyPath::new("defaults", "", key))
+            ));
+        };
+        let decided = self.defaults.decided(false);
+        let request = decided.request("check".into());
+        let checked = request.and_then(|request| {
+            check_ttl(request.ttl, self.max_ttl)?;
+            request.check()
+        });
+        if let Err(invalid) = checked {
+            refuse("", &invalid.to_string());
+        }
+        if self.defaults.once_per.is_some() {
+            refuse(
+                "once_per",
+                "`once_per` would let every lock of the service run once in a period; set it for one function, under \
+                 `[sites]` or in its attribute",
+            );
+        }
+        for (name, kind) in decided.kinds() {
+            refuse(
+                name,
+                &format!(
+                    "`{name}` would make {kind} of every lock of the service, also of those whose bodies rely on being \
+                     alone; set it for one function, under `[sites]` or in its attribute"
+                ),
+            );
+        }
+    }
+
+    /// Notes where a table of a file begins, which may be empty.
+    pub(super) fn begin(&mut self, table: &KeyPath, place: String) {
+        match table.section {
+            "pools" => drop(self.pools.entry(table.name.clone()).or_default()),
+            "sites" => drop(
+                self.sites
+                    .entry(SiteName::Named(table.name.clone()))
+                    .or_default(),
+            ),
+            _ => {}
+        }
+        self.places.insert(table.clone(), place);
+    }
+
+    /// The name of the pool that a variable spells: in a variable there is one way to spell several names.
+    ///
+    /// # Errors
+    /// If it fits two pools.
+    pub(super) fn pool_spelled(&self, spelled: &str) -> Result<String, String> {
+        let spelled = spelled.to_ascii_lowercase();
+        let fits = |name: &&String| name.to_ascii_lowercase().replace('-', "_") == spelled;
+        let fitting: Vec<_> = self.pools.keys().filter(fits).collect();
+        match *fitting {
+            [] => Ok(spelled),
+            [name] => Ok(name.clone()),
+            [one, other, ..] => Err(format!(
+                "it fits the pools `{}` and `{}`; give one of them a name that differs in more than case, `-` and `_`",
+                Name(one),
+                Name(other),
+            )),
+        }
+    }
+}
+
+pub(crate) fn no_pools() -> String {
+    "no pools are configured, so no lock could be taken; write `[pools.a]` with `url = \
+     \"redis://host:6379\"` into redlock.toml, or set REDLOCK_POOLS_A_URL (`memory://a` for \
+     development)"
+        .to_owned()
+}
+
+/// Two pools that would vote twice.
+pub(crate) fn same_node(one: &str, other: &str, server: &str) -> String {
+    format!(
+        "the pools `{}` and `{}` are one server, {server}; each pool has to be an independent \
+         node, or a majority means nothing",
+        Name(one),
+        Name(other),
+    )
+}

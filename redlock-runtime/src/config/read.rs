@@ -1,0 +1,249 @@
+//! Reads a configuration from a file and from variables, and finds all mistakes of both.
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+use toml::Spanned;
+use toml::de::{DeString, DeTable, DeValue};
+
+use super::check::no_pools;
+use super::keys::{self, CONFIG_FILE, KeyPath, PREFIX};
+use super::{Config, SiteName};
+use crate::error::ConfigError;
+use crate::parameters::{LockOptions, Said};
+use crate::text::Name;
+
+/// A configuration while sources are read, each of which overrides what was there.
+pub(super) struct Reading {
+    config: Config,
+    mistakes: Vec<String>,
+    /// What the present source has said so far.
+    seen: BTreeSet<KeyPath>,
+    /// True if a file is no TOML, so that it is unknown what it says.
+    is_torn: bool,
+}
+
+impl Reading {
+    pub(super) fn over(config: Config) -> Self {
+        Self {
+            config,
+            mistakes: Vec::new(),
+            seen: BTreeSet::new(),
+            is_torn: false,
+        }
+    }
+
+    /// Reads the TOML file at `path`.
+    pub(super) fn file(&mut self, path: &Path) {
+        let shown = path.to_string_lossy();
+        let shown = format!("{}: ", Name(&shown));
+        match std::fs::read_to_string(path) {
+            Ok(text) => self.toml(&shown, &text),
+            Err(error) => self.mistakes.push(format!("{shown}{error}")),
+        }
+    }
+
+    /// Reads a TOML text. `file` comes before each number of a line.
+    pub(super) fn toml(&mut self, file: &str, text: &str) {
+        self.seen.clear();
+        let ends: Vec<_> = text.match_indices('\n').map(|(at, _)| at).collect();
+        let mut walk = Walk {
+            reading: self,
+            file,
+            ends: &ends,
+            mistakes: Vec::new(),
+        };
+        match DeTable::parse(text) {
+            Ok(top) => walk.top(top.get_ref()),
+            Err(error) => {
+                walk.reading.is_torn = true;
+                let line = walk.line(error.span().map_or(0, |span| span.start));
+                // The text names the expected token, and not what is there.
+                walk.mistakes.push((line, error.message().to_owned()));
+            }
+        }
+        let mut mistakes = walk.mistakes;
+        mistakes.sort();
+        let mistakes = mistakes.iter();
+        self.mistakes
+            .extend(mistakes.map(|(line, why)| format!("{file}line {line}: {why}")));
+    }
+
+    /// Reads the library's variables, and skips all others.
+    pub(super) fn variables(&mut self, variables: impl IntoIterator<Item = (OsString, OsString)>) {
+        self.seen.clear();
+        let mut variables: Vec<_> = variables.into_iter().collect();
+        variables.sort_by(|(one, _), (other, _)| one.cmp(other));
+        for (name, value) in variables {
+            let name = name.to_str().filter(|name| name.starts_with(PREFIX));
+            // The file's name has been followed already, as a path, which need not be UTF-8.
+            let Some(name) = name.filter(|name| *name != CONFIG_FILE && !is_of_a_service(name))
+            else {
+                continue;
+            };
+            if let Err(why) = self.variable(name, &value) {
+                self.mistakes.push(format!("{}: {why}", Name(name)));
+            }
+        }
+    }
+
+    fn variable(&mut self, variable: &str, value: &OsStr) -> Result<(), String> {
+        let (section, name, key) = keys::of_variable(variable)?;
+        let value = value.to_str().ok_or("the value is not UTF-8")?;
+        let key = match section {
+            "pools" => KeyPath::new(section, &self.config.pool_spelled(name)?, key),
+            _ => KeyPath::new(section, name, key),
+        };
+        self.enter(
+            key,
+            SiteName::Spelled,
+            &Said::Text(value),
+            variable.to_owned(),
+        )
+    }
+
+    /// Takes over what a source says, at `place`.
+    fn enter(
+        &mut self,
+        key: KeyPath,
+        site: fn(String) -> SiteName,
+        said: &Said<'_>,
+        place: String,
+    ) -> Result<(), String> {
+        let answers = LockOptions::answers(key.key);
+        let mut others = answers.map(|other| KeyPath {
+            key: other,
+            ..key.clone()
+        });
+        if let Some(other) = others.find(|other| self.seen.contains(other)) {
+            return Err(format!(
+                "it answers the same question as `{}` ({}); keep one of the two",
+                other.key, self.config.places[&other],
+            ));
+        }
+        self.config.set(&key, site, said)?;
+        self.seen.insert(key.clone());
+        self.config.places.insert(key, place);
+        Ok(())
+    }
+
+    /// The configuration, after one source of several.
+    ///
+    /// # Errors
+    /// Every mistake of the source.
+    pub(super) fn end(self) -> Result<Config, ConfigError> {
+        ConfigError::unless_empty(&self.mistakes).map(|()| self.config)
+    }
+
+    /// The configuration, after all sources. With one mistake, everything else that a start would refuse is
+    /// reported too; without any, code may still complete the configuration.
+    ///
+    /// # Errors
+    /// Every mistake, and the lack of pools.
+    pub(super) fn end_of_all(mut self) -> Result<Config, ConfigError> {
+        match (self.mistakes.is_empty(), self.config.pools.is_empty()) {
+            (true, true) => self.mistakes.push(no_pools()),
+            (false, false) if !self.is_torn => drop(self.config.check(&mut self.mistakes)),
+            _ => {}
+        }
+        self.end()
+    }
+}
+
+/// The way through a file.
+struct Walk<'a> {
+    reading: &'a mut Reading,
+    file: &'a str,
+    /// The ends of all lines.
+    ends: &'a [usize],
+    /// Each with its line.
+    mistakes: Vec<(usize, String)>,
+}
+
+impl Walk<'_> {
+    /// The line of an offset, counted from one.
+    fn line(&self, at: usize) -> usize {
+        self.ends.partition_point(|&end| end < at) + 1
+    }
+
+    fn top(&mut self, top: &DeTable<'_>) {
+        for (key, value) in top {
+            let section = keys::tables().into_iter().find(|it| it == key.get_ref());
+            match (section, value.get_ref()) {
+                (None, value) => self.key(&KeyPath::new("", "", ""), key, value),
+                (Some(section), DeValue::Table(tables)) if keys::has_names(section) => {
+                    for (name, value) in tables {
+                        let table = KeyPath::new(section, name.get_ref(), "");
+                        self.table(&table, name, value.get_ref());
+                    }
+                }
+                (Some(section), value) => {
+                    self.table(&KeyPath::new(section, "", ""), key, value);
+                }
+            }
+        }
+    }
+
+    fn table(&mut self, table: &KeyPath, name: &Spanned<DeString<'_>>, value: &DeValue<'_>) {
+        let line = self.line(name.span().start);
+        let DeValue::Table(keys) = value else {
+            let why = format!("{}: expected a table", table.table());
+            self.mistakes.push((line, why));
+            return;
+        };
+        let place = format!("{}line {line}", self.file);
+        self.reading.config.begin(table, place);
+        for (key, value) in keys {
+            self.key(table, key, value.get_ref());
+        }
+    }
+
+    fn key(&mut self, table: &KeyPath, key: &Spanned<DeString<'_>>, value: &DeValue<'_>) {
+        let (line, key) = (self.line(key.span().start), key.get_ref());
+        let known = keys::keys_of(table.section)
+            .into_iter()
+            .find(|it| it == key);
+        let entered = match known.map(|key| KeyPath {
+            key,
+            ..table.clone()
+        }) {
+            None => Err(keys::unknown(table, key)),
+            Some(key) => {
+                let place = format!("{}line {line}", self.file);
+                let entered = self
+                    .reading
+                    .enter(key.clone(), SiteName::Named, &said(value), place);
+                entered.map_err(|why| format!("{key}: {why}"))
+            }
+        };
+        if let Err(why) = entered {
+            self.mistakes.push((line, why));
+        }
+    }
+}
+
+fn said<'a>(value: &'a DeValue<'_>) -> Said<'a> {
+    match value {
+        DeValue::String(text) => Said::Text(text),
+        DeValue::Integer(number) => {
+            let number = i64::from_str_radix(number.as_str(), number.radix());
+            number.map_or(Said::Other, Said::Integer)
+        }
+        DeValue::Float(number) => number.as_str().parse().map_or(Said::Other, Said::Float),
+        DeValue::Boolean(is) => Said::Is(*is),
+        DeValue::Array(items) => {
+            let texts = items.iter().map(|item| item.get_ref().as_str());
+            texts.collect::<Option<_>>().map_or(Said::Other, Said::List)
+        }
+        _ => Said::Other,
+    }
+}
+
+/// Kubernetes gives every pod such variables for each Service of its namespace; one called
+/// `redlock` must not keep a program from starting.
+fn is_of_a_service(variable: &str) -> bool {
+    let rest = &variable[PREFIX.len()..];
+    let exact = ["PORT", "SERVICE_HOST", "SERVICE_PORT"].contains(&rest);
+    exact || rest.starts_with("PORT_") || rest.starts_with("SERVICE_PORT_")
+}
