@@ -5,7 +5,6 @@
 //! runtime of its own, on a thread of its own. A connection moves there when the runtime that began it has ended.
 
 use std::io;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -103,9 +102,9 @@ impl LibraryTime {
     }
 
     /// A sleep on the library's thread, which any runtime may poll.
-    pub(crate) fn sleep(&self, span: Duration) -> Pin<Box<tokio::time::Sleep>> {
+    pub(crate) fn sleep(&self, span: Duration) -> tokio::time::Sleep {
         let _entered = self.0.as_ref().map(Handle::enter);
-        Box::pin(tokio::time::sleep(span))
+        tokio::time::sleep(span)
     }
 
     pub(crate) fn now(&self) -> Instant {

@@ -6,6 +6,7 @@
 //! they name has to say that it is a master.
 
 use std::future::{Future as _, poll_fn};
+use std::pin::pin;
 use std::task::Poll;
 
 use ::redis::Pipeline;
@@ -56,8 +57,8 @@ pub(super) async fn master<'a>(
 async fn moved(of: &Sentinel, from: Named, inbox: &Inbox, options: &RedisOptions) -> NodeError {
     let is_suspect = || matches!(inbox.status(), NodeStatus::Abstaining(it) if it.kind() == NodeErrorKind::TimedOut);
     loop {
-        let mut heartbeat = inbox.time.sleep(jittered(options.heartbeat));
-        let mut pause = inbox.time.sleep(options.suspect_after);
+        let mut heartbeat = pin!(inbox.time.sleep(jittered(options.heartbeat)));
+        let mut pause = pin!(inbox.time.sleep(options.suspect_after));
         // Polled in the task of the connection, and so also when the node becomes suspect.
         poll_fn(|context| match pause.as_mut().poll(context) {
             Poll::Ready(()) if is_suspect() => Poll::Ready(()),
@@ -79,7 +80,7 @@ async fn moved(of: &Sentinel, from: Named, inbox: &Inbox, options: &RedisOptions
 /// of the time for a connection is over.
 async fn ask(of: &Sentinel, inbox: &Inbox, options: &RedisOptions) -> Result<Named, NodeError> {
     let within = options.connect_timeout / 2;
-    let mut late = inbox.time.sleep(within);
+    let mut late = pin!(inbox.time.sleep(within));
     let ask = |sentinel| Box::pin(ask_one(sentinel, of));
     let mut questions: Vec<_> = of.sentinels.iter().map(ask).collect();
     let mut answers: Answers = vec![None; questions.len()];

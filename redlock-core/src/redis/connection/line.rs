@@ -121,7 +121,7 @@ impl Line {
             calls: 0,
             launched: 0,
             heard: inbox.time.now(),
-            alarm: inbox.time.sleep(options.suspect_after),
+            alarm: Box::pin(inbox.time.sleep(options.suspect_after)),
             inbox: Arc::clone(inbox),
             options: Arc::clone(options),
             had_time_to_read: false,

@@ -143,14 +143,13 @@ impl Driver {
     /// Connects to a server that may vote, by all that it tells of itself.
     async fn connect(&self) -> Result<(Server, Moved<'_>, Connected), NodeError> {
         let timeout = self.options.connect_timeout;
-        let connecting = self.find_and_connect();
-        let late = || not_connected(format!("no connection within {}", Brief(timeout)));
-        let (mut connecting, mut late_at) = (pin!(connecting), self.inbox.time.sleep(timeout));
-        let made = poll_fn(|context| match connecting.as_mut().poll(context) {
-            Poll::Ready(made) => Poll::Ready(made),
-            Poll::Pending => late_at.as_mut().poll(context).map(|()| Err(late())),
-        });
-        made.await
+        tokio::select! {
+            biased;
+            made = self.find_and_connect() => made,
+            () = self.inbox.time.sleep(timeout) => {
+                Err(not_connected(format!("no connection within {}", Brief(timeout))))
+            }
+        }
     }
 
     async fn find_and_connect(&self) -> Result<(Server, Moved<'_>, Connected), NodeError> {
@@ -219,7 +218,7 @@ impl Driver {
     }
 
     async fn has_ended_within(&self, pause: Duration) -> bool {
-        let mut pause = self.inbox.time.sleep(pause);
+        let mut pause = pin!(self.inbox.time.sleep(pause));
         poll_fn(|context| match self.inbox.has_ended(context) {
             HasEnded(true) => Poll::Ready(true),
             HasEnded(false) => pause.as_mut().poll(context).map(|()| false),
