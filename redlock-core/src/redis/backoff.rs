@@ -1,4 +1,4 @@
-//! The pauses between attempts to connect, and what ends them.
+//! The pauses between attempts to connect.
 
 use std::time::Duration;
 
@@ -12,10 +12,6 @@ pub(in crate::redis) const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// moment come back spread over this time. All at once they would overflow the server's queue of connections (511).
 /// A connection that finds the queue full is tried again by the host, a second later.
 pub(in crate::redis) const SPREAD: Duration = Duration::from_millis(100);
-
-/// True if the node was dropped.
-#[derive(Clone, Copy)]
-pub(in crate::redis) struct HasEnded(pub(in crate::redis) bool);
 
 /// The pauses between attempts to connect. Each is drawn from the time up to a bound. The bound is [`SPREAD`] at
 /// first, and doubles up to [`LONGEST_PAUSE`].

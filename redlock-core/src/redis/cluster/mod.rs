@@ -215,7 +215,7 @@ impl ClusterShared {
         }
         for owed in owed.into_iter().filter(|owed| owed.until > now) {
             match map.owner(slot_of(owed.call.first_key())) {
-                Some(shard) => shard.node.inbox.deliver(Submission::of_owed(owed)),
+                Some(shard) => shard.node.inbox.submit(Submission::of_owed(owed)),
                 None => state.park(owed),
             }
         }

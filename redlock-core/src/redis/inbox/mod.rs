@@ -20,13 +20,10 @@ use crate::env::caught::wake;
 use crate::env::io_thread::LibraryTime;
 use crate::node::log::NodeLog;
 use crate::node::watch::{KeyReport, Watch};
-use crate::node::{
-    Answer, Call, EpochListener, NodeError, NodeErrorKind, NodeHealth, NodeStatus, Reply,
-};
-use crate::redis::backoff::HasEnded;
+use crate::node::{Answer, Call, EpochListener, NodeError, NodeErrorKind, NodeHealth, NodeStatus};
 use crate::redis::options::RedisOptions;
 use lost::LostAcquisitions;
-use state::{Gate, InboxState, standing, wake_driver};
+use state::{InboxState, wake_driver};
 pub(in crate::redis) use submission::{Owed, Submission};
 
 use metrics::NodeMetrics;
@@ -82,11 +79,7 @@ impl Inbox {
         }
     }
 
-    pub(in crate::redis) fn submit(&self, call: Arc<Call>, reply: Reply) {
-        self.deliver(Submission::new(call, reply));
-    }
-
-    pub(in crate::redis) fn deliver(&self, submission: Submission) {
+    pub(in crate::redis) fn submit(&self, submission: Submission) {
         let is_release = submission.call.is_release();
         let mut state = self.state.lock();
         let refusal = state.refusal(is_release, self.standing_after, self.max_in_flight);
@@ -110,7 +103,7 @@ impl Inbox {
     /// See [`Node::watch`](crate::Node::watch). Without a connection, the next one asks for its keys.
     pub(in crate::redis) fn watch(&self, watch: Watch) {
         let mut state = self.state.lock();
-        let is_known = state.is_connected;
+        let is_known = state.closed.is_none();
         if state.watches.len() >= MOST_WATCHES {
             state.watches.retain(Watch::is_wanted);
         }
@@ -131,17 +124,9 @@ impl Inbox {
     /// The status of the node: it votes if the gate is open and the server is not known to answer with
     /// errors.
     pub(in crate::redis) fn status(&self) -> NodeStatus {
-        let state = self.state.lock();
-        match &state.gate {
-            Gate::Open if state.stands(self.standing_after) => NodeStatus::Abstaining(standing()),
-            Gate::Open => match self.metrics.refusals.reason(self.time.now()) {
-                None => NodeStatus::Voting,
-                Some(error) => NodeStatus::Abstaining(error),
-            },
-            Gate::Suspect(error) | Gate::Quarantined(error) | Gate::Closed(error) => {
-                NodeStatus::Abstaining(error.clone())
-            }
-        }
+        let objection = self.state.lock().objection(self.standing_after);
+        let objection = objection.or_else(|| self.metrics.refusals.reason(self.time.now()));
+        objection.map_or(NodeStatus::Voting, NodeStatus::Abstaining)
     }
 
     /// The figures of the node, with the operations in flight.
@@ -173,7 +158,7 @@ impl Inbox {
     /// True if the driver has handed each call to the connection, or there is no connection.
     pub(in crate::redis) fn dispatched(&self) -> bool {
         let state = self.state.lock();
-        state.queue.is_empty() || !state.is_connected
+        state.queue.is_empty() || state.closed.is_some()
     }
 
     pub(in crate::redis) fn epoch(&self) -> u32 {
@@ -212,16 +197,13 @@ impl Inbox {
         self.metrics.connected(now);
         let owed = {
             let mut state = self.state.lock();
-            state.is_connected = true;
+            let closed = state.closed.take();
             // In quarantine the node settles later: `settled` waits for the result of the check.
             state.is_settled |= quarantine.is_none();
             // A server that was refused stays refused until the restart check says otherwise.
-            state.quarantine = quarantine.map(|looked_at| match &state.gate {
-                Gate::Closed(error) if error.kind() == NodeErrorKind::Refused => error.clone(),
-                _ => looked_at,
-            });
+            let refused = closed.filter(|error| error.kind() == NodeErrorKind::Refused);
+            state.quarantine = quarantine.map(|looked_at| refused.unwrap_or(looked_at));
             state.suspicion = None;
-            state.set_gate();
             let owed = std::mem::take(&mut state.owed);
             state.retried = 0;
             state.still_owed(owed, now, &self.lost)
@@ -239,16 +221,13 @@ impl Inbox {
             let mut state = self.state.lock();
             state.suspicion = Some(error);
             state.is_settled = true;
-            state.set_gate();
         }
         self.settled.notify_waiters();
     }
 
     /// Ends the suspicion: the overdue answer came.
     pub(in crate::redis) fn trust(&self) {
-        let mut state = self.state.lock();
-        state.suspicion = None;
-        state.set_gate();
+        self.state.lock().suspicion = None;
     }
 
     /// Sets the reason why the node votes no. `None` ends the quarantine. `is_settled` has the meaning
@@ -258,7 +237,6 @@ impl Inbox {
             let mut state = self.state.lock();
             state.quarantine = reason;
             state.is_settled |= is_settled;
-            state.set_gate();
         }
         if is_settled {
             self.settled.notify_waiters();
@@ -282,8 +260,7 @@ impl Inbox {
         let queue = {
             let mut state = self.state.lock();
             // What comes from now on is never sent.
-            state.gate = Gate::Closed(error.clone().into_unsent());
-            state.is_connected = false;
+            state.closed = Some(error.clone().into_unsent());
             state.is_settled = true;
             state.outstanding = 0;
             state.retried = 0;
@@ -405,10 +382,10 @@ impl Inbox {
     }
 
     /// Stores the waker. True if the node was dropped.
-    pub(in crate::redis) fn has_ended(&self, context: &Context<'_>) -> HasEnded {
+    pub(in crate::redis) fn has_ended(&self, context: &Context<'_>) -> bool {
         let mut state = self.state.lock();
         state.driver = Some(context.waker().clone());
-        HasEnded(state.has_ended)
+        state.has_ended
     }
 }
 

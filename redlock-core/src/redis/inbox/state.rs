@@ -17,10 +17,11 @@ use crate::node::{NodeError, NodeErrorKind};
 const MOST_OWED: usize = 65_536;
 
 pub(super) struct InboxState {
-    pub(super) gate: Gate,
-    /// While this is true, `quarantine` and `suspicion` decide the gate.
-    pub(super) is_connected: bool,
+    /// The reason why there is no connection, if there is none. Nothing is taken then.
+    pub(super) closed: Option<NodeError>,
+    /// The node may have forgotten locks, or was not checked yet. It votes no. Releases are still sent.
     pub(super) quarantine: Option<NodeError>,
+    /// An answer is overdue. The node votes no. Releases are still sent, after the operations that they undo.
     pub(super) suspicion: Option<NodeError>,
     pub(super) queue: Vec<Submission>,
     /// Releases that could not be sent, lost their answer, or were answered with an error.
@@ -42,25 +43,11 @@ pub(super) struct InboxState {
     pub(super) has_ended: bool,
 }
 
-pub(super) enum Gate {
-    /// Connected.
-    Open,
-    /// Connected, but an answer is overdue. The node votes no. Releases are still sent, after the
-    /// operations that they undo.
-    Suspect(NodeError),
-    /// Connected, but the node may have forgotten locks, or was not checked yet. The node votes no.
-    /// Releases are still sent.
-    Quarantined(NodeError),
-    /// Not connected.
-    Closed(NodeError),
-}
-
 impl InboxState {
     pub(super) fn new() -> Self {
         let connecting = NodeError::unsent(NodeErrorKind::NotConnected, "not connected yet");
         Self {
-            gate: Gate::Closed(connecting),
-            is_connected: false,
+            closed: Some(connecting),
             quarantine: None,
             suspicion: None,
             queue: Vec::new(),
@@ -83,30 +70,22 @@ impl InboxState {
         standing_after: Duration,
         max_in_flight: usize,
     ) -> Option<NodeError> {
-        match &self.gate {
-            Gate::Closed(error) => Some(error.clone()),
-            _ if is_release => None,
-            Gate::Suspect(error) | Gate::Quarantined(error) => Some(error.clone()),
-            Gate::Open if self.stands(standing_after) => Some(standing()),
-            Gate::Open if self.outstanding >= max_in_flight => {
-                let detail = "too many operations are in flight";
-                Some(NodeError::unsent(NodeErrorKind::Saturated, detail))
-            }
-            Gate::Open => None,
+        if is_release {
+            return self.closed.clone();
         }
+        self.objection(standing_after).or_else(|| {
+            let detail = "too many operations are in flight";
+            let saturated = || NodeError::unsent(NodeErrorKind::Saturated, detail);
+            (self.outstanding >= max_in_flight).then(saturated)
+        })
     }
 
-    /// Sets the gate of a connected node. A quarantine precedes a suspicion, because a suspect node may
-    /// vote again in a moment.
-    pub(super) fn set_gate(&mut self) {
-        if !self.is_connected {
-            return;
-        }
-        self.gate = match (&self.quarantine, &self.suspicion) {
-            (Some(error), _) => Gate::Quarantined(error.clone()),
-            (None, Some(error)) => Gate::Suspect(error.clone()),
-            (None, None) => Gate::Open,
-        };
+    /// The reason why the node votes no. A quarantine precedes a suspicion, because a suspect node may vote again in a
+    /// moment.
+    pub(super) fn objection(&self, standing_after: Duration) -> Option<NodeError> {
+        let known = self.closed.as_ref().or(self.quarantine.as_ref());
+        let known = known.or(self.suspicion.as_ref()).cloned();
+        known.or_else(|| self.stands(standing_after).then(standing))
     }
 
     /// Keeps the owed releases that have not passed their ttl.
@@ -126,7 +105,7 @@ impl InboxState {
     }
 
     /// True if the driver has not looked at the oldest call of the queue for `after`.
-    pub(super) fn stands(&self, after: Duration) -> bool {
+    fn stands(&self, after: Duration) -> bool {
         let stands = |oldest: Instant| oldest.elapsed() >= after;
         !self.queue.is_empty() && self.oldest.is_some_and(stands)
     }
@@ -152,7 +131,7 @@ pub(super) fn wake_driver(mut state: MutexGuard<'_, InboxState>) {
     }
 }
 
-pub(super) fn standing() -> NodeError {
+fn standing() -> NodeError {
     let detail =
         "the runtime on which the locks were initialized does not run: something blocks it";
     NodeError::unsent(NodeErrorKind::TimedOut, detail)

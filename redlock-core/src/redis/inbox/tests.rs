@@ -9,7 +9,7 @@ use crate::env::still_clock::still_clock;
 use crate::kinds::plain;
 use crate::model::resource::Resource;
 use crate::model::token::{OwnerToken, TokenSource};
-use crate::node::NodeStatus;
+use crate::node::{NodeStatus, Reply};
 use crate::quorum::round::{Goal, Round};
 
 fn inbox(time: LibraryTime) -> Inbox {
@@ -45,7 +45,7 @@ fn release() -> Arc<Call> {
 fn submit(inbox: &Inbox, call: &Arc<Call>) -> Arc<Round> {
     let round = Round::new(1, Goal::All);
     let reply = Reply::new(Arc::clone(&round), 0, call);
-    inbox.submit(Arc::clone(call), reply);
+    inbox.submit(Submission::new(Arc::clone(call), reply));
     round
 }
 

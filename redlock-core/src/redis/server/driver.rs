@@ -21,7 +21,7 @@ use crate::model::brief::Brief;
 use crate::node::NodeError;
 use crate::node::log::log_node;
 use crate::redis::address::{RedisAddress, Server, Target};
-use crate::redis::backoff::{Backoff, HasEnded, LONGEST_PAUSE};
+use crate::redis::backoff::{Backoff, LONGEST_PAUSE};
 use crate::redis::connection::questions::InfoLevel;
 use crate::redis::errors::not_connected;
 use crate::redis::inbox::Inbox;
@@ -219,9 +219,11 @@ impl Driver {
 
     async fn has_ended_within(&self, pause: Duration) -> bool {
         let mut pause = pin!(self.inbox.time.sleep(pause));
-        poll_fn(|context| match self.inbox.has_ended(context) {
-            HasEnded(true) => Poll::Ready(true),
-            HasEnded(false) => pause.as_mut().poll(context).map(|()| false),
+        poll_fn(|context| {
+            if self.inbox.has_ended(context) {
+                return Poll::Ready(true);
+            }
+            pause.as_mut().poll(context).map(|()| false)
         })
         .await
     }

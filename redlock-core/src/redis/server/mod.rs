@@ -15,7 +15,7 @@ use crate::node::watch::Watch;
 use crate::node::{Call, EpochListener, Node, NodeHealth, NodeStatus, Reply};
 
 use super::address::RedisAddress;
-use super::inbox::Inbox;
+use super::inbox::{Inbox, Submission};
 use super::options::RedisOptions;
 use super::restart_check::ServerCheck;
 use driver::Driver;
@@ -76,7 +76,7 @@ impl Node for ServerNode {
     }
 
     fn submit(&self, call: Arc<Call>, reply: Reply) {
-        self.inbox.submit(call, reply);
+        self.inbox.submit(Submission::new(call, reply));
     }
 
     fn drained(&self) -> bool {
