@@ -40,8 +40,6 @@ pub struct Site {
     pools: Option<&'static [&'static str]>,
     /// The parameters whose values are expressions. Only the call knows these values.
     at_call: &'static [&'static str],
-    /// True if the ttl is an expression.
-    pub(crate) has_own_ttl: bool,
     /// True if `if_locked = "skip"` is set.
     pub(crate) skips: bool,
     /// The function's parameters, if the resource is an expression.
@@ -77,7 +75,6 @@ impl Site {
             pools,
             at_call: &[],
             parameters: &[],
-            has_own_ttl: false,
             skips: false,
             has_several_names: false,
             options,
@@ -94,11 +91,6 @@ impl Site {
     #[must_use]
     pub const fn at_call(mut self, names: &'static [&'static str]) -> Self {
         self.at_call = names;
-        let mut index = 0;
-        while index < names.len() {
-            self.has_own_ttl |= matches!(names[index].as_bytes(), b"ttl");
-            index += 1;
-        }
         self
     }
 

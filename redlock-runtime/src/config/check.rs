@@ -82,7 +82,12 @@ impl Config {
             let address = match pool.address() {
                 Some(Ok(address)) => address,
                 Some(Err(invalid)) => {
-                    problems.push(format!("{place}pool `{shown}`: {invalid}"));
+                    let text = invalid.to_string();
+                    // The text names each key that it is about, besides the URL.
+                    let is_about = |key: &&&'static str| text.contains(&format!("`{key}`"));
+                    let key = Pool::KEYS.iter().find(is_about).unwrap_or(&"url");
+                    let place = self.place(&KeyPath::new("pools", name, key));
+                    problems.push(format!("{place}pool `{shown}`: {text}"));
                     continue;
                 }
                 None => {

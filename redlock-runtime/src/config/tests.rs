@@ -313,6 +313,16 @@ fn all_mistakes_are_told_at_once_each_with_its_place() {
 }
 
 #[test]
+fn a_file_that_a_pool_cannot_use_is_told_with_its_own_line() {
+    let file = "x = 1\n[pools.a]\nurl = 'redis://u@h'\npassword_file = '/nowhere'";
+    let told = mistakes(file, &[]);
+    assert!(
+        told[1].starts_with("4: pool `a`: `password_file` "),
+        "{told:?}"
+    );
+}
+
+#[test]
 fn what_a_file_without_syntax_lacks_is_not_told() {
     let file = "[pools.a]\nurl = 'memory://a'\n[defaults]\nttl = soon";
     let variables = [

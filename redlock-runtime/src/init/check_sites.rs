@@ -119,7 +119,7 @@ pub(super) fn pools_of(config: &Config, site: &Site, own: Option<&SiteConfig>) -
 fn check_values(config: &Config, site: &Site, own: Option<&SiteConfig>) -> Result<(), Invalid> {
     let mut options = options_of(config, site, own);
     let own = own.map_or(LockOptions::NONE, |own| own.options);
-    if site.has_own_ttl && own.ttl.is_none() {
+    if site.names_at_call().contains(&"ttl") && own.ttl.is_none() {
         // Only the call knows the ttl. A value that is refused with the longest ttl is refused with
         // any, except for `max_hold` and `once_per`, which have to be above the ttl.
         let longest = u64::try_from(config.max_ttl.as_millis()).unwrap_or(u64::MAX);
@@ -138,52 +138,36 @@ fn check_values(config: &Config, site: &Site, own: Option<&SiteConfig>) -> Resul
     request.check()
 }
 
-/// Two functions that lock the same template on different pools do not exclude each other.
+/// Warns of two functions that lock the same template, but do not exclude each other: on different pools, or as
+/// different kinds, if neither kind covers the other.
 fn warn_of_split_templates(config: &Config, sites: &[&Site], overridden: &[Overridden]) {
-    let pools_of = |site: &Site| pools_of(config, site, override_of(overridden, site));
+    let own = |site: &Site| override_of(overridden, site);
+    let pools_of = |site: &Site| pools_of(config, site, own(site));
+    let kind_of = |site: &Site| {
+        // What a call decides is known at the call only, and what is refused is told elsewhere.
+        let at_call = |name: &&str| site.names_at_call().contains(name);
+        let is_known = !LockOptions::KINDS.iter().any(at_call);
+        let decided = options_of(config, site, own(site)).decided(false);
+        let request = decided.request("check".into()).ok();
+        request.filter(|_| is_known).map(|request| request.kind)
+    };
     for (index, one) in sites.iter().enumerate() {
-        for other in &sites[index + 1..] {
-            if one.resource_template() == other.resource_template()
-                && pools_of(one) != pools_of(other)
-            {
+        let template = one.resource_template();
+        let others = sites[index + 1..].iter();
+        for other in others.filter(|other| other.resource_template() == template) {
+            if pools_of(one) != pools_of(other) {
                 tracing::warn!(
-                    template = one.resource_template(),
+                    template,
                     "{one} and {other} lock the same resource on different pools: they do not \
                      exclude each other",
                 );
             }
-        }
-    }
-    warn_of_different_kinds(config, sites, overridden);
-}
-
-/// Warns of two functions that lock the same template as different kinds, if neither kind covers the other.
-fn warn_of_different_kinds(config: &Config, sites: &[&Site], overridden: &[Overridden]) {
-    let kind_of = |site: &Site| {
-        let own = override_of(overridden, site);
-        let options = options_of(config, site, own);
-        // What a call decides is known at the call only, and what is refused is told elsewhere.
-        let at_call = site.names_at_call();
-        let is_known = LockOptions::KINDS
-            .iter()
-            .all(|name| !at_call.contains(name));
-        let request = options.decided(false).request("check".into());
-        request
-            .ok()
-            .filter(|_| is_known)
-            .map(|request| request.kind)
-    };
-    for (index, one) in sites.iter().enumerate() {
-        for other in &sites[index + 1..] {
-            let (Some(kind), Some(other_kind)) = (kind_of(one), kind_of(other)) else {
-                continue;
-            };
-            if one.resource_template() == other.resource_template()
+            if let (Some(kind), Some(other_kind)) = (kind_of(one), kind_of(other))
                 && !kind.covers(other_kind)
                 && !other_kind.covers(kind)
             {
                 tracing::warn!(
-                    template = one.resource_template(),
+                    template,
                     "{one} takes {kind} and {other} {other_kind} of the same resource, which exclude each \
                      other only in part; let both ask for the same",
                 );
