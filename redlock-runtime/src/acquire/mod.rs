@@ -19,7 +19,7 @@ use crate::parameters::{Counts, LockOptions, check_ttl};
 use crate::registry::held::HeldPlace;
 use crate::registry::{Registry, scope};
 use crate::site::Site;
-use crate::telemetry::{self, Acquiring, Holding};
+use crate::telemetry::{self, Acquiring};
 use reentrancy::holder_above;
 
 /// One acquisition, before defaults are applied.
@@ -107,13 +107,8 @@ impl Wanted {
             decided.map_err(|kind| self.error(kind, Some(&registry)))
         };
         self.place().and_then(decide).inspect_err(|error| {
-            telemetry::refused(self.site, &self.resource, error);
             let journal = scope::current().and_then(|it| it.shared.journal.clone());
-            if let Some(journal) = journal {
-                journal
-                    .begin(self.site, &self.resource, None)
-                    .refused(error);
-            }
+            telemetry::refused(self.site, &self.resource, error, journal);
         })
     }
 
@@ -165,32 +160,21 @@ impl Prepared {
         let is_joined = above.is_some();
         let (site, request, nodes) = (self.site, &self.request, &self.nodes);
         let shared = &*self.registry.shared;
-        let asked = Some((request, nodes, is_joined));
         let journal = shared.journal.as_ref();
-        let line = journal.map(|it| Arc::clone(it).begin(site, &request.resource, asked));
-        let mut acquiring = Acquiring::begin(site, request, nodes);
+        let mut acquiring = Acquiring::begin(site, request, nodes, is_joined, journal);
         let span = acquiring.span().clone();
         let (core, place) = match self.lock(above).instrument(span).await {
             Ok(held) => held,
             Err(kind) => {
                 let error = self.error(kind);
                 acquiring.refused(&request.resource, nodes, &error);
-                if let Some(line) = &line {
-                    line.refused(&error);
-                }
                 return Err(error);
             }
         };
-        acquiring.acquired(&core, is_joined);
-        if let Some(line) = &line {
-            line.held(&core);
-        }
-        let holding = Holding::begin(site, &core, is_joined);
+        let holding = acquiring.acquired(&core);
         let context = Arc::clone(&shared.context);
         let policies = (self.on_lost, self.counts);
-        Ok(Lease::new(
-            core, place, context, site, policies, holding, line,
-        ))
+        Ok(Lease::new(core, place, context, site, policies, holding))
     }
 
     /// The error, with what the registry knows, and the holder if it is in this process.

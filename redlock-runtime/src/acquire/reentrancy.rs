@@ -24,7 +24,8 @@ pub(crate) fn holder_above(
     request: &Request,
     nodes: &NodeSet,
 ) -> Result<Option<Arc<Link>>, Invalid> {
-    let mut in_the_way: Option<(&Arc<Link>, Mismatch)> = None;
+    let mut in_the_way = None;
+    let inner = site.site_name();
     for link in std::iter::successors(Some(innermost), |link| link.above.as_ref()) {
         // A lease of another registry is on other nodes.
         if link.lease.is_over() {
@@ -41,92 +42,51 @@ pub(crate) fn holder_above(
         }
         let has_all_names = request.resource.names().all(is_held);
         let has_same_nodes = shared == nodes.len() && nodes.len() == theirs.len();
-        let mismatch = if !has_same_nodes {
-            Mismatch::Pools
-        } else if !has_all_names {
-            Mismatch::Names
-        } else if let Some(mismatch) = Mismatch::of_kinds(link.lease.kind(), request.kind) {
-            mismatch
-        } else if request.fencing && link.lease.fencing_token().is_none() {
-            Mismatch::Fencing
-        } else {
-            return Ok(Some(Arc::clone(link)));
-        };
-        // Of several that hold a part, the outermost one: the others share its lease once it has all.
-        if in_the_way.is_none() || matches!(mismatch, Mismatch::Names) {
-            in_the_way = Some((link, mismatch));
-        }
-    }
-    match in_the_way {
-        Some((link, mismatch)) => Err(mismatch.explain(link, site, request, nodes)),
-        None => Ok(None),
-    }
-}
-
-/// The reason why the outer lease does not serve the call.
-enum Mismatch {
-    Pools,
-    Names,
-    Kind,
-    Mode,
-    Fencing,
-}
-
-impl Mismatch {
-    /// `None` if a lease of the kind `held` serves a call that wants the kind `wanted`.
-    fn of_kinds(held: Kind, wanted: Kind) -> Option<Self> {
-        if held.covers(wanted) {
-            return None;
-        }
-        // A writer has what the call of a reader's lease lacks, unless that is permits.
-        let is_mode = Mode::of(held) == Some(Mode::Read) && Kind::Exclusive.covers(wanted);
-        Some(if is_mode { Self::Mode } else { Self::Kind })
-    }
-
-    fn explain(
-        &self,
-        link: &Link,
-        site: &'static Site,
-        request: &Request,
-        nodes: &NodeSet,
-    ) -> Invalid {
-        let held = link.lease.resource();
-        let outer = format!("`{}`", link.lease.site().site_name());
-        let inner = format!("`{}`", site.site_name());
-        Invalid::new(match self {
-            Self::Mode => format!(
-                "{inner} wants to be alone and runs below {outer}, which only reads, and two readers that \
-                 waited for each other to leave would wait for ever; give {outer} `mode = \"write\"`, or call \
-                 {inner} behind it"
-            ),
-            Self::Fencing => format!(
-                "{inner} wants a fencing token and runs below {outer}, which holds the lock without \
-                 one; give {outer} `fencing = true`"
-            ),
-            Self::Kind => format!(
-                "{inner} wants {} and runs below {outer}, which holds {} of the same resource, and could \
-                 wait for itself; give both the same `permits`, or neither; or call {inner} behind {outer}",
-                request.kind,
-                link.lease.kind(),
-            ),
-            Self::Pools => format!(
-                "{inner} wants it on {} and runs below {outer}, which holds `{held}` on {}; name the \
+        let kind = link.lease.kind();
+        let outer = link.lease.site().site_name();
+        let why = if !has_same_nodes {
+            format!(
+                "`{inner}` wants it on {} and runs below `{outer}`, which holds `{held}` on {}; name the \
                  same pools in both",
                 quoted(nodes),
-                quoted(link.lease.nodes()),
-            ),
-            Self::Names => {
-                let is_held = |name: &&[u8]| held.names().any(|other| other == *name);
-                let names = || request.resource.names();
-                let has = Resource::all(names().filter(is_held));
-                let lacks = Resource::all(names().filter(|name| !is_held(name)));
-                format!(
-                    "{inner} runs below {outer}, which holds `{has}` of it and not `{lacks}`, and would \
-                     wait for itself; lock `{lacks}` in {outer} too"
-                )
+                quoted(theirs),
+            )
+        } else if !has_all_names {
+            let (has, lacks): (Vec<&[u8]>, Vec<_>) =
+                request.resource.names().partition(|name| is_held(name));
+            let (has, lacks) = (Resource::all(has), Resource::all(lacks));
+            format!(
+                "`{inner}` runs below `{outer}`, which holds `{has}` of it and not `{lacks}`, and would \
+                 wait for itself; lock `{lacks}` in `{outer}` too"
+            )
+        } else if kind.covers(request.kind) {
+            if !request.fencing || link.lease.fencing_token().is_some() {
+                return Ok(Some(Arc::clone(link)));
             }
-        })
+            format!(
+                "`{inner}` wants a fencing token and runs below `{outer}`, which holds the lock without \
+                 one; give `{outer}` `fencing = true`"
+            )
+        } else if link.lease.mode() == Some(Mode::Read) && Kind::Exclusive.covers(request.kind) {
+            // A writer has what the call of a reader's lease lacks, unless that is permits.
+            format!(
+                "`{inner}` wants to be alone and runs below `{outer}`, which only reads, and two readers that \
+                 waited for each other to leave would wait for ever; give `{outer}` `mode = \"write\"`, or call \
+                 `{inner}` behind it"
+            )
+        } else {
+            format!(
+                "`{inner}` wants {} and runs below `{outer}`, which holds {kind} of the same resource, and could \
+                 wait for itself; give both the same `permits`, or neither; or call `{inner}` behind `{outer}`",
+                request.kind,
+            )
+        };
+        // Of several that hold a part, the outermost one: the others share its lease once it has all.
+        if in_the_way.is_none() || has_same_nodes && !has_all_names {
+            in_the_way = Some(why);
+        }
     }
+    in_the_way.map_or(Ok(None), |why| Err(Invalid::new(why)))
 }
 
 /// The pools of a set, as text.

@@ -74,11 +74,9 @@ impl<F: Future> Future for KeepsValueUntilRelease<'_, F> {
 /// A body, as the way to the lock and back sees it. The trait object is made for each poll, and lives no
 /// longer: a future that had it would have to decide whether every body is `Send`.
 pub(super) trait PollBody {
-    /// Polls the body. Once it has returned, its output is kept and the body is dropped.
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<()>;
-
-    /// True if the body has returned, and did its work by what it returned.
-    fn has_succeeded(&self) -> bool;
+    /// Polls the body. Once it has returned, its output is kept and the body is dropped. The value is true if the body
+    /// did its work, by what it returned.
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<bool>;
 
     /// Drops the body, unless it has returned.
     fn stop(&mut self);
@@ -88,14 +86,14 @@ pin_project! {
     #[project = BodyProjection]
     enum Body<F: Future> {
         Running { #[pin] body: F },
-        Ended { output: Option<F::Output>, has_succeeded: bool },
+        Ended { output: Option<F::Output> },
     }
 }
 
 impl<F: Future> Body<F> {
     fn output(self: Pin<&mut Self>) -> F::Output {
         match self.project() {
-            BodyProjection::Ended { output, .. } => output.take(),
+            BodyProjection::Ended { output } => output.take(),
             BodyProjection::Running { .. } => None,
         }
         .expect("the body has returned, and the call is polled to its end once")
@@ -110,34 +108,20 @@ struct Lent<'a, 'b, F: Future> {
 }
 
 impl<F: Future> PollBody for Lent<'_, '_, F> {
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        if let BodyProjection::Running { body } = self.body.as_mut().project() {
-            let output = ready!(body.poll(context));
-            let has_succeeded = (self.answers.is_success)(&output);
-            self.body.set(Body::Ended {
-                output: Some(output),
-                has_succeeded,
-            });
-        }
-        Poll::Ready(())
-    }
-
-    fn has_succeeded(&self) -> bool {
-        matches!(
-            *self.body,
-            Body::Ended {
-                has_succeeded: true,
-                ..
-            }
-        )
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<bool> {
+        let BodyProjection::Running { body } = self.body.as_mut().project() else {
+            return Poll::Ready(false);
+        };
+        let output = ready!(body.poll(context));
+        let has_succeeded = (self.answers.is_success)(&output);
+        let output = Some(output);
+        self.body.set(Body::Ended { output });
+        Poll::Ready(has_succeeded)
     }
 
     fn stop(&mut self) {
         if let BodyProjection::Running { .. } = self.body.as_mut().project() {
-            self.body.set(Body::Ended {
-                output: None,
-                has_succeeded: false,
-            });
+            self.body.set(Body::Ended { output: None });
         }
     }
 }

@@ -103,9 +103,13 @@ impl<'a> Way<'a> {
         };
         let lease = self.held.unwrap_or(&self.own).lease();
         let _entered = lease.span().enter();
-        let poll = &mut |context: &mut Context<'_>| body.poll(context);
+        let mut has_succeeded = false;
+        let poll = &mut |context: &mut Context<'_>| {
+            let ended = body.poll(context);
+            ended.map(|it| has_succeeded = it)
+        };
         let ended = ready!(hold.poll(lease, context, poll));
-        if ended.is_ok() && body.has_succeeded() {
+        if ended.is_ok() && has_succeeded {
             lease.ended_well();
         }
         body.stop();

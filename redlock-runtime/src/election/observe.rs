@@ -79,7 +79,7 @@ pub struct LeaderObserver {
 /// What was seen last.
 #[derive(Default)]
 struct Seen {
-    leader: Option<(Leader, Holder)>,
+    leader: Option<Holder>,
     /// When a majority answered last.
     at: Option<Moment>,
     /// When the leader's keys expire, unless it extends them.
@@ -134,17 +134,26 @@ impl Election {
         let changes = changes.map_err(refused)?;
         let parameters = options.above(registry.shared.defaults).decided(false);
         let (sender, seen) = watch::channel(Seen::default());
-        let clock = Arc::clone(&registry.shared.environment.clock);
-        let spawner = Arc::clone(&registry.shared.environment.spawner);
+        let environment = &registry.shared.environment;
+        let (clock, spawner) = (
+            Arc::clone(&environment.clock),
+            Arc::clone(&environment.spawner),
+        );
         let looking = Looking {
             resource: resource.clone(),
             nodes,
             every: parameters.ttl / 2,
-            changes,
             registry,
             sender,
         };
-        spawner.spawn(Box::pin(looking.run()));
+        spawner.spawn(Box::pin(async move {
+            tokio::select! {
+                biased;
+                () = looking.registry.shared.held.closed.wait() => {}
+                () = looking.sender.closed() => {}
+                () = looking.look(changes) => {}
+            }
+        }));
         Ok(LeaderObserver { seen, clock })
     }
 }
@@ -155,7 +164,10 @@ impl LeaderObserver {
         let seen = self.seen.borrow();
         let now = self.clock.now();
         Sighting {
-            leader: seen.leader.as_ref().map(|(leader, _)| leader.clone()),
+            leader: seen.leader.as_ref().map(|holder| Leader {
+                owner: holder.owner().map(str::to_owned),
+                value: holder.note().map(|note| note.as_str().to_owned()),
+            }),
             age: seen.at.map(|at| now.saturating_since(at)),
         }
     }
@@ -184,27 +196,14 @@ struct Looking {
     resource: Resource,
     nodes: NodeSet,
     every: Duration,
-    changes: ChangeWatch,
     registry: Registry,
     sender: watch::Sender<Seen>,
 }
 
 impl Looking {
-    /// Looks until there are no observers left, or the registry closes.
-    async fn run(mut self) {
-        let held = Arc::clone(&self.registry.shared.held);
-        let sender = self.sender.clone();
-        tokio::select! {
-            biased;
-            () = held.closed.wait() => {}
-            () = sender.closed() => {}
-            () = self.look_again_and_again() => {}
-        }
-    }
-
-    async fn look_again_and_again(&mut self) {
-        let clock = Arc::clone(&self.registry.shared.environment.clock);
-        let client = self.registry.shared.client.clone();
+    async fn look(&self, mut changes: ChangeWatch) {
+        let shared = &*self.registry.shared;
+        let (client, clock) = (&shared.client, &shared.environment.clock);
         loop {
             let status = client.peek(&self.nodes, &self.resource).await;
             let now = clock.now();
@@ -217,13 +216,13 @@ impl Looking {
             let next = until.map_or(next, |until| next.min(until));
             let has_changed = tokio::select! {
                 biased;
-                () = self.changes.changed() => true,
+                () = changes.changed() => true,
                 () = clock.sleep_until(next) => false,
             };
-            if !has_changed && self.changes.is_blind() {
+            if !has_changed && changes.is_blind() {
                 // Nodes that told nothing are asked again.
-                if let Ok(changes) = client.watch_changes(&self.nodes, &self.resource) {
-                    self.changes = changes;
+                if let Ok(again) = client.watch_changes(&self.nodes, &self.resource) {
+                    changes = again;
                 }
             }
         }
@@ -234,55 +233,34 @@ impl Looking {
         let mut until = None;
         self.sender.send_if_modified(|seen| {
             let is_first = seen.at.is_none();
-            let is_changed = match status {
-                Some(LockStatus::Free) => {
-                    seen.at = Some(now);
-                    seen.forget()
-                }
-                Some(LockStatus::Held(holder)) => {
-                    seen.at = Some(now);
-                    seen.see(holder, now)
-                }
+            let leader = match status {
+                Some(LockStatus::Free) => None,
+                Some(LockStatus::Held(holder)) => Some(holder),
                 // What was seen before stands until its keys have expired.
-                _ if seen.until.is_some_and(|until| until <= now) => seen.forget(),
-                _ => false,
+                _ if seen.until.is_some_and(|until| until <= now) => {
+                    seen.until = None;
+                    return seen.leader.take().is_some();
+                }
+                _ => {
+                    until = seen.until;
+                    return false;
+                }
             };
-            until = seen.until;
-            is_changed || is_first && seen.at.is_some()
+            seen.at = Some(now);
+            until = leader.as_ref().and_then(|holder| match holder.remaining() {
+                Remaining::Expires(left) => Some(now.saturating_add(left)),
+                _ => None,
+            });
+            seen.until = until;
+            let is_same = match (&seen.leader, &leader) {
+                (Some(known), Some(holder)) => known.is_same(holder),
+                (known, leader) => known.is_none() && leader.is_none(),
+            };
+            if !is_same {
+                seen.leader = leader;
+            }
+            is_first || !is_same
         });
         until
     }
-}
-
-impl Seen {
-    /// Nobody leads. True if that is new.
-    fn forget(&mut self) -> bool {
-        self.until = None;
-        self.leader.take().is_some()
-    }
-
-    /// `holder` leads. True if that is new.
-    fn see(&mut self, holder: Holder, now: Moment) -> bool {
-        self.until = match holder.remaining() {
-            Remaining::Expires(left) => Some(now.saturating_add(left)),
-            _ => None,
-        };
-        let is_known = self
-            .leader
-            .as_ref()
-            .is_some_and(|(_, known)| known.is_same(&holder));
-        if !is_known {
-            let leader = Leader {
-                owner: holder.owner().map(str::to_owned),
-                value: value_of(&holder),
-            };
-            self.leader = Some((leader, holder));
-        }
-        !is_known
-    }
-}
-
-/// What the holder's candidate says of itself.
-fn value_of(holder: &Holder) -> Option<String> {
-    holder.note().map(|note| note.as_str().to_owned())
 }

@@ -1,9 +1,8 @@
 //! A term: one leader's time in office, as its body sees it.
 
 use std::fmt;
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::sync::Arc;
-use std::task::Poll;
 
 use redlock_core::env::{Clock, Moment};
 use tokio::sync::SetOnce;
@@ -71,15 +70,7 @@ impl Term {
     pub async fn proceed(&self) -> bool {
         if self.shared.lease.is_over() {
             // The body is polled only while the lease is valid, so it is not polled again.
-            let mut has_waited = false;
-            poll_fn(|context| {
-                if std::mem::replace(&mut has_waited, true) {
-                    return Poll::Ready(());
-                }
-                context.waker().wake_by_ref();
-                Poll::Pending
-            })
-            .await;
+            tokio::task::yield_now().await;
             return false;
         }
         // A body whose steps never wait leaves the thread to other tasks now and then.

@@ -4,7 +4,6 @@
 //! polls is below the body; a spawned task is not.
 
 use std::cell::RefCell;
-use std::fmt;
 use std::sync::Arc;
 
 use redlock_core::Resource;
@@ -142,24 +141,15 @@ fn held() -> Vec<LeaseHandle> {
 #[track_caller]
 pub fn assert_held(resource: impl Into<Resource>) {
     let resource = resource.into();
-    assert!(
-        holds(&resource),
-        "`{resource}` is not locked here; {}",
-        Above(held()),
-    );
-}
-
-/// The leases that are held above the calling code.
-struct Above(Vec<LeaseHandle>);
-
-impl fmt::Display for Above {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some((first, rest)) = self.0.split_first() else {
-            return f.write_str("no lock is held above this call");
-        };
-        write!(f, "held above this call: `{}`", first.resource())?;
-        rest.iter()
-            .try_for_each(|lease| write!(f, ", `{}`", lease.resource()))
+    if !holds(&resource) {
+        let held: Vec<_> = held()
+            .iter()
+            .map(|it| format!("`{}`", it.resource()))
+            .collect();
+        match &*held.join(", ") {
+            "" => panic!("`{resource}` is not locked here; no lock is held above this call"),
+            held => panic!("`{resource}` is not locked here; held above this call: {held}"),
+        }
     }
 }
 

@@ -60,28 +60,26 @@ impl Hold {
         if !matches!(outcome, BodyOutcome::Cancelled(_)) {
             lease.enter(Stage::Returned);
         }
+        macro_rules! warn_of {
+            ($text:literal, $over:ident) => {
+                log_throttled!(
+                    &lease.context.throttle,
+                    (lease.site().site_name(), $over.as_str()),
+                    WARN,
+                    $text,
+                    site = name_of(lease.site()),
+                    resource = %lease.resource(), token = lease.token_id(), reason = %$over
+                )
+            };
+        }
         Poll::Ready(match outcome {
             BodyOutcome::Done(()) => Ok(()),
             BodyOutcome::Late((), over) => {
-                log_throttled!(
-                    &lease.context.throttle,
-                    (lease.site().site_name(), over.as_str()),
-                    WARN,
-                    "late: the body ended after its lease did",
-                    site = name_of(lease.site()),
-                    resource = %lease.resource(), token = lease.token_id(), reason = %over
-                );
+                warn_of!("late: the body ended after its lease did", over);
                 Ok(())
             }
             BodyOutcome::Cancelled(over) => {
-                log_throttled!(
-                    &lease.context.throttle,
-                    (lease.site().site_name(), over.as_str()),
-                    WARN,
-                    "lost: the body was cancelled",
-                    site = name_of(lease.site()),
-                    resource = %lease.resource(), token = lease.token_id(), reason = %over
-                );
+                warn_of!("lost: the body was cancelled", over);
                 Err(lease.lost_error(over))
             }
             _ => Err(lease.lost_error(LeaseEnd::Expired)),

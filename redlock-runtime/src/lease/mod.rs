@@ -26,7 +26,6 @@ pub(crate) use hold::Hold;
 use crate::error::{LockError, RegistryContext};
 use crate::parameters::Counts;
 use crate::registry::held::HeldPlace;
-use crate::registry::journal::JournalLine;
 use crate::site::Site;
 use crate::telemetry::{Holding, figure, name_of};
 
@@ -56,7 +55,6 @@ pub struct Lease {
     /// A [`Stage`].
     stage: AtomicU8,
     holding: Holding,
-    line: Option<Box<dyn JournalLine>>,
     place: HeldPlace,
 }
 
@@ -80,7 +78,6 @@ impl Lease {
         site: &'static Site,
         (on_lost, counts): (OnLost, Option<Counts>),
         holding: Holding,
-        line: Option<Box<dyn JournalLine>>,
     ) -> Self {
         let handle = LeaseHandle {
             core: core.handle(),
@@ -99,7 +96,6 @@ impl Lease {
             counts,
             stage: AtomicU8::new(stage as u8),
             holding,
-            line,
             place,
         }
     }
@@ -172,10 +168,7 @@ impl Lease {
     pub(crate) fn take_for_release(&self) -> Option<redlock_core::Lease> {
         let mut core = self.core.lock().take()?;
         let stage = self.stage.load(Ordering::Relaxed);
-        self.holding.ended(&core);
-        if let Some(line) = &self.line {
-            line.ends(core.over(), stage == Stage::InBody as u8);
-        }
+        self.holding.ended(&core, stage == Stage::InBody as u8);
         let is_remembered = match self.counts {
             None => false,
             // Without the lock, another process may have run meanwhile.

@@ -5,7 +5,6 @@ pub(crate) mod elections;
 pub(crate) mod held;
 mod held_lease;
 pub(crate) mod io;
-pub(crate) mod journal;
 pub(crate) mod pools;
 pub(crate) mod scope;
 mod shared;

@@ -9,13 +9,13 @@ use redlock_core::{Client, Environment, Settings};
 
 use super::elections::Elections;
 use super::held::HeldTable;
-use super::journal::Journal;
 use super::pools::{Overriding, Pool, Pools};
 use super::shutdown::Shutdown;
 use crate::config::Config;
 use crate::error::RegistryContext;
 use crate::parameters::LockOptions;
 use crate::site::Site;
+use crate::telemetry::Journal;
 
 /// What the clones of a registry share.
 pub(crate) struct RegistryShared {

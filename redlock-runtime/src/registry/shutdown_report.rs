@@ -65,27 +65,13 @@ impl ShutdownReport {
     /// Logs the report. It is called once, when the report is made, so that the log has the report
     /// even if the program drops it.
     pub(crate) fn log(&self) {
-        macro_rules! log_at {
-            ($level:ident) => {
-                log!(
-                    $level,
-                    finished = self.finished.len(),
-                    cancelled = self.cancelled.len(),
-                    released_without_body = self.released.len(),
-                    stuck = self.stuck.len(),
-                    under_way = self.under_way,
-                    unconfirmed = self.unconfirmed.join(","),
-                    "redlock has shut down: {self}",
-                )
-            };
-        }
         // What may be on the nodes until its ttl is worth a look.
         if !self.stuck.is_empty() || self.under_way > 0 {
-            log_at!(error);
+            log!(error, "redlock has shut down: {self}");
         } else if !self.unconfirmed.is_empty() {
-            log_at!(warn);
+            log!(warn, "redlock has shut down: {self}");
         } else {
-            log_at!(info);
+            log!(info, "redlock has shut down: {self}");
         }
     }
 }

@@ -3,16 +3,17 @@
 //! Attributes of OpenTelemetry's semantic conventions have their names from there (`code.*`,
 //! `error.type`); our own begin with `redlock.`, and times are in seconds.
 
-use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
 
 use redlock_core::env::log_throttled;
 use redlock_core::lease::FencingToken;
 use redlock_core::request::Kind;
 use redlock_core::{LeaseHandle, NodeSet, Request, Resource};
-use tracing::field::{Empty, display};
+use tracing::field::Empty;
 use tracing::{Span, info_span};
 
-use super::{Gauged, failed, figure, gauged, kind_of, name_of};
+use super::{Gauged, Holding, Journal, JournalLine, failed, figure, gauged, kind_of, name_of};
 use crate::error::LockError;
 use crate::parameters::Mode;
 use crate::site::Site;
@@ -23,19 +24,32 @@ pub(crate) struct Acquiring {
     site: &'static Site,
     /// The label of the kind of lock.
     kind: &'static str,
+    /// True if a caller's lease serves the call.
+    is_joined: bool,
+    line: Option<Box<dyn JournalLine>>,
     /// Until it ended.
     waiting: Option<Gauged>,
 }
 
 impl Acquiring {
-    pub(crate) fn begin(site: &'static Site, request: &Request, nodes: &NodeSet) -> Self {
+    pub(crate) fn begin(
+        site: &'static Site,
+        request: &Request,
+        nodes: &NodeSet,
+        is_joined: bool,
+        journal: Option<&Arc<dyn Journal>>,
+    ) -> Self {
         let (name, kind) = (site.site_name(), request.kind.label());
         #[cfg(feature = "metrics")]
         super::metrics::zeros(site, kind);
+        let asked = Some((request, nodes, is_joined));
+        let line = journal.map(|it| Arc::clone(it).begin(site, &request.resource, asked));
         Self {
             span: span(site, &request.resource, Some((request.kind, nodes))),
             site,
             kind,
+            is_joined,
+            line,
             waiting: Some(gauged!(WAITING {
                 site: name,
                 kind: kind
@@ -48,18 +62,18 @@ impl Acquiring {
     }
 
     /// The lock is there, or a share of it.
-    pub(crate) fn acquired(&mut self, lease: &LeaseHandle, is_joined: bool) {
-        let (outcome, text) = if is_joined {
+    pub(crate) fn acquired(mut self, lease: &LeaseHandle) -> Holding {
+        let (site, kind) = (self.site.site_name(), self.kind);
+        let (outcome, text) = if self.is_joined {
             ("joined", "joined the lease of a caller")
         } else {
-            let (site, kind) = (self.site.site_name(), self.kind);
             figure!(histogram WAIT { site: site, kind: kind } record(lease.waited()));
             ("acquired", "locked")
         };
-        let votes = Votes(lease);
+        let votes = || format!("{}/{}", lease.votes(), lease.nodes().len());
         if !self.span.is_disabled() {
-            if !is_joined {
-                self.span.record("redlock.votes", display(&votes));
+            if !self.is_joined {
+                self.span.record("redlock.votes", votes());
                 self.tried(lease.attempts(), lease.waited());
             }
             self.span.record("redlock.token", lease.token_id());
@@ -68,20 +82,29 @@ impl Acquiring {
             self.span.record("redlock.permit", lease.permit());
         }
         self.ended(outcome);
-        let _entered = self.span.enter();
+        let line = self.line.take();
+        if let Some(line) = &line {
+            line.held(lease);
+        }
+        let entered = self.span.enter();
         log!(
             debug,
             site = name_of(self.site),
             resource = %lease.resource(), token = lease.token_id(),
-            %votes, attempts = lease.attempts(), waited = ?lease.waited(),
+            votes = %votes(), attempts = lease.attempts(), waited = ?lease.waited(),
             "{text}",
         );
+        drop(entered);
+        Holding::begin(self.site, lease, self.is_joined, line)
     }
 
     /// There is none, for this reason.
     pub(crate) fn refused(&mut self, resource: &Resource, nodes: &NodeSet, error: &LockError) {
         if let Some((attempts, waited)) = error.effort() {
             self.tried(attempts, waited);
+        }
+        if let Some(line) = &self.line {
+            line.refused(error);
         }
         let outcome = kind_of(error);
         if error.is_contended() && self.site.skips {
@@ -98,7 +121,7 @@ impl Acquiring {
     }
 
     /// Records the number of attempts and the time that they took.
-    fn tried(&self, attempts: u32, waited: std::time::Duration) {
+    fn tried(&self, attempts: u32, waited: Duration) {
         self.span.record("redlock.attempts", attempts);
         self.span.record("redlock.wait", waited.as_secs_f64());
     }
@@ -120,7 +143,15 @@ impl Drop for Acquiring {
 }
 
 /// Records a call that was refused before a node was asked.
-pub(crate) fn refused(site: &'static Site, resource: &Resource, error: &LockError) {
+pub(crate) fn refused(
+    site: &'static Site,
+    resource: &Resource,
+    error: &LockError,
+    journal: Option<Arc<dyn Journal>>,
+) {
+    if let Some(journal) = journal {
+        journal.begin(site, resource, None).refused(error);
+    }
     let (name, outcome) = (site.site_name(), kind_of(error));
     let span = span(site, resource, None);
     span.record("redlock.outcome", outcome);
@@ -142,7 +173,7 @@ fn span(site: &'static Site, resource: &Resource, asked: Option<(Kind, &NodeSet)
         code.line.number = site.line(),
         redlock.site = name_of(site),
         redlock.resource = %resource,
-        redlock.pools = asked.map(|(_, nodes)| display(Names(nodes))),
+        redlock.pools = asked.map(|(_, nodes)| names(nodes)),
         redlock.mode = asked.and_then(|(kind, _)| Mode::of(kind)).map(Mode::as_str),
         redlock.outcome = Empty,
         redlock.votes = Empty,
@@ -163,7 +194,7 @@ fn log_refusal(site: &'static Site, resource: &Resource, nodes: &NodeSet, error:
     if error.is_unavailable() {
         log_throttled!(
             throttle,
-            Names(nodes).to_string(),
+            names(nodes),
             WARN,
             "not locked",
             site = site_name, %resource, reason = %error
@@ -183,24 +214,8 @@ fn log_refusal(site: &'static Site, resource: &Resource, nodes: &NodeSet, error:
     }
 }
 
-/// `2/3`: two of the three nodes of the lease have granted it.
-struct Votes<'a>(&'a LeaseHandle);
-
-impl fmt::Display for Votes<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.0.votes(), self.0.nodes().len())
-    }
-}
-
 /// `a,b,c`
-struct Names<'a>(&'a NodeSet);
-
-impl fmt::Display for Names<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, node) in self.0.iter().enumerate() {
-            let separator = if index == 0 { "" } else { "," };
-            write!(f, "{separator}{}", node.name())?;
-        }
-        Ok(())
-    }
+fn names(nodes: &NodeSet) -> String {
+    let names: Vec<&str> = nodes.iter().map(|node| node.name()).collect();
+    names.join(",")
 }

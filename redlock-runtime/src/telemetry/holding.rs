@@ -10,7 +10,7 @@ use redlock_core::lease::{BodyOutcome, FencingToken, ObserveExtensions};
 use tracing::field::Empty;
 use tracing::{Span, info_span};
 
-use super::{Gauged, failed, figure, gauged, name_of};
+use super::{Gauged, JournalLine, failed, figure, gauged, name_of};
 use crate::parameters::Mode;
 use crate::site::Site;
 
@@ -20,6 +20,7 @@ pub(crate) struct Holding {
     labels: Labels,
     /// The time for which a caller above had held the lease before.
     before: Duration,
+    line: Option<Box<dyn JournalLine>>,
     _held: Gauged,
 }
 
@@ -28,7 +29,12 @@ pub(crate) struct Holding {
 struct Labels(&'static str, &'static str);
 
 impl Holding {
-    pub(crate) fn begin(site: &'static Site, lease: &LeaseHandle, is_joined: bool) -> Self {
+    pub(super) fn begin(
+        site: &'static Site,
+        lease: &LeaseHandle,
+        is_joined: bool,
+        line: Option<Box<dyn JournalLine>>,
+    ) -> Self {
         let (name, kind) = (site.site_name(), lease.kind().label());
         let labels = Labels(name, kind);
         if cfg!(feature = "metrics") {
@@ -52,6 +58,7 @@ impl Holding {
             span,
             labels,
             before: before.unwrap_or_default(),
+            line,
             _held: gauged!(HELD {
                 site: name,
                 kind: kind
@@ -83,14 +90,18 @@ impl Holding {
         }
     }
 
-    /// The holder is done. Call it before the release.
-    pub(crate) fn ended(&self, lease: &LeaseHandle) {
+    /// The holder is done. Call it before the release. `is_cut_off` says that its body has not returned.
+    pub(crate) fn ended(&self, lease: &LeaseHandle, is_cut_off: bool) {
         let Labels(site, kind) = self.labels;
         let held = lease.held_for().saturating_sub(self.before);
         figure!(histogram HOLD { site: site, kind: kind } record(held));
-        if let Some(over) = lease.over().filter(|it| *it != LeaseEnd::Released) {
+        let over = lease.over();
+        if let Some(over) = over.as_ref().filter(|it| **it != LeaseEnd::Released) {
             let reason = over.as_str();
             figure!(counter LOST { site: site, kind: kind, reason: reason } increment(1));
+        }
+        if let Some(line) = &self.line {
+            line.ends(over, is_cut_off);
         }
     }
 }

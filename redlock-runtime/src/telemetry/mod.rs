@@ -6,6 +6,7 @@
 
 mod acquiring;
 mod holding;
+mod journal;
 #[cfg(feature = "metrics")]
 pub(crate) mod metrics;
 
@@ -14,6 +15,7 @@ use tracing::field::{DisplayValue, display};
 
 pub(crate) use acquiring::{Acquiring, refused};
 pub(crate) use holding::Holding;
+pub(crate) use journal::{Journal, JournalLine};
 
 use crate::error::{LockError, LockErrorKind};
 use crate::site::Site;

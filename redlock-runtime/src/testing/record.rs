@@ -9,9 +9,9 @@ use tokio::sync::Notify;
 
 use super::acquisition::{Acquisition, Outcome};
 use crate::error::LockError;
-use crate::registry::journal::{self, JournalLine};
 use crate::registry::pools::names_of;
 use crate::site::Site;
+use crate::telemetry::{self, JournalLine};
 
 /// Every acquisition of one registry, in the order in which they began.
 #[derive(Default)]
@@ -59,7 +59,7 @@ impl Place {
     }
 }
 
-impl journal::Journal for Journal {
+impl telemetry::Journal for Journal {
     fn begin(
         self: Arc<Self>,
         site: &'static Site,
