@@ -138,7 +138,7 @@ impl Wanted {
                 let holder = holder_above(&chain, site, &request, &nodes);
                 let holder = holder.map_err(LockErrorKind::Invalid)?;
                 // A lease that ended at this moment is no longer in the table.
-                holder.and_then(|link| link.lease.join())
+                holder.and_then(|link| link.lease.core.join())
             }
         };
         Ok(Prepared {
@@ -257,7 +257,7 @@ impl Prepared {
 fn is_below_held(registry: u64) -> bool {
     let innermost = chain::current();
     std::iter::successors(innermost.as_deref(), |link| link.above.as_deref())
-        .any(|link| link.lease.registry() == registry && !link.lease.is_over())
+        .any(|link| link.lease.context.registry == registry && !link.lease.is_over())
 }
 
 /// The sum of the nodes' epochs. It changes when a node begins a new epoch.

@@ -33,7 +33,7 @@ pub(crate) fn holder_above(
         }
         let held = link.lease.resource();
         let is_held = |name: &[u8]| held.names().any(|other| other == name);
-        let theirs = link.lease.nodes();
+        let theirs = link.lease.core.nodes();
         let is_theirs = |node: &&Arc<dyn Node>| seat_of(theirs, node).is_some();
         let shared = nodes.iter().filter(is_theirs).count();
         // The same name on other nodes is another lock.
@@ -42,7 +42,7 @@ pub(crate) fn holder_above(
         }
         let has_all_names = request.resource.names().all(is_held);
         let has_same_nodes = shared == nodes.len() && nodes.len() == theirs.len();
-        let kind = link.lease.kind();
+        let kind = link.lease.core.kind();
         let outer = link.lease.site().site_name();
         let why = if !has_same_nodes {
             format!(

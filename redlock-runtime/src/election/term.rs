@@ -133,7 +133,7 @@ impl Term {
             || shared
                 .until
                 .is_some_and(|until| shared.clock.now() >= until)
-            || shared.lease.is_expiring()
+            || shared.lease.core.is_expiring()
     }
 
     /// Completes when somebody has resigned, or `max_term` has passed.

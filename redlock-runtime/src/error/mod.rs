@@ -322,17 +322,15 @@ impl fmt::Display for LockError {
                  ends all locking; bind it to a name (`let _ =` drops it at once), and call \
                  `shutdown` on it at the end of `main`",
             ),
-            LockErrorKind::NotInitialized if cfg!(feature = "testing") => write!(
-                f,
-                "`{name}` needs a lock, but redlock is not initialized; make a \
-                 `redlock_runtime::testing::TestLocks` at the start of the test, or call \
-                 `redlock_runtime::init(Config::load()?).await`, and keep what it returns",
-            ),
             LockErrorKind::NotInitialized => write!(
                 f,
-                "`{name}` needs a lock, but redlock is not initialized; call \
-                 `redlock_runtime::init(Config::load()?).await` at the start of `main`, and keep \
-                 what it returns",
+                "`{name}` needs a lock, but redlock is not initialized; {}call \
+                 `redlock_runtime::init(Config::load()?).await` at the start of `main`, and keep what it returns",
+                if cfg!(feature = "testing") {
+                    "make a `redlock_runtime::testing::TestLocks` at the start of the test, or "
+                } else {
+                    ""
+                },
             ),
             LockErrorKind::UnknownPool { pool, configured } => write!(
                 f,

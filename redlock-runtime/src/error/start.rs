@@ -47,13 +47,6 @@ impl fmt::Display for InitError {
     }
 }
 
-/// The text too: it is what a `main` that returns the error prints.
-impl fmt::Debug for InitError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
 impl std::error::Error for InitError {}
 
 /// Why a configuration could not be read: every mistake, with its place and its fix. Shows no password.
@@ -74,13 +67,6 @@ impl ConfigError {
             [] => Ok(()),
             mistakes => Err(Self(joined(mistakes))),
         }
-    }
-}
-
-/// The text too: it is what a `main` that returns the error prints.
-impl fmt::Debug for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }
 
@@ -111,9 +97,17 @@ fn joined(problems: &[String]) -> String {
 #[error("not ready: {0}")]
 pub struct NotReady(pub(crate) String);
 
-/// The text too: it is what a `main` that returns the error prints.
-impl fmt::Debug for NotReady {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
+macro_rules! debug_as_text {
+    ($($error:ty),+) => {
+        $(
+            /// The text too: it is what a `main` that returns the error prints.
+            impl fmt::Debug for $error {
+                fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    fmt::Display::fmt(self, f)
+                }
+            }
+        )+
+    };
 }
+
+debug_as_text!(InitError, ConfigError, NotReady);

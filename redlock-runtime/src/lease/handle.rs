@@ -4,9 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use redlock_core::Resource;
 use redlock_core::error::LeaseEnd;
-use redlock_core::request::{Kind, Note};
-use redlock_core::{NodeSet, Resource};
+use redlock_core::request::Note;
 
 use super::FencingToken;
 use crate::error::{LockError, LockErrorKind, RegistryContext};
@@ -31,8 +31,8 @@ use crate::site::Site;
 /// ```
 #[derive(Clone)]
 pub struct LeaseHandle {
-    pub(super) core: redlock_core::LeaseHandle,
-    pub(super) context: Arc<RegistryContext>,
+    pub(crate) core: redlock_core::LeaseHandle,
+    pub(crate) context: Arc<RegistryContext>,
     pub(super) site: &'static Site,
 }
 
@@ -162,10 +162,6 @@ impl LeaseHandle {
         self.core.permit()
     }
 
-    pub(crate) fn kind(&self) -> Kind {
-        self.core.kind()
-    }
-
     /// Whether the holder reads or writes; `None` for a lock without a mode.
     ///
     /// ```
@@ -253,26 +249,8 @@ impl LeaseHandle {
         self.core.expiring().await;
     }
 
-    /// Another holder of the same lock. `None` once the lease is over.
-    pub(crate) fn join(&self) -> Option<redlock_core::Lease> {
-        self.core.join()
-    }
-
-    pub(crate) fn nodes(&self) -> &NodeSet {
-        self.core.nodes()
-    }
-
-    pub(crate) fn registry(&self) -> u64 {
-        self.context.registry
-    }
-
     pub(crate) fn is_over(&self) -> bool {
         self.core.over().is_some()
-    }
-
-    /// True if [`expiring`](Self::expiring) would complete at once.
-    pub(crate) fn is_expiring(&self) -> bool {
-        self.core.is_expiring()
     }
 
     pub(crate) fn lost_error(&self, over: LeaseEnd) -> LockError {

@@ -57,32 +57,31 @@ impl Hold {
         };
         let outcome = ready!(lease.handle.core.poll_body(watch, context, poll));
         lease.holding.body_ended(&lease.handle.core, &outcome);
-        if !matches!(outcome, BodyOutcome::Cancelled(_)) {
+        let (has_returned, over) = match outcome {
+            BodyOutcome::Done(()) => (true, None),
+            BodyOutcome::Late((), over) => (true, Some(over)),
+            BodyOutcome::Cancelled(over) => (false, Some(over)),
+            _ => (false, Some(LeaseEnd::Expired)),
+        };
+        if has_returned {
             lease.enter(Stage::Returned);
         }
-        macro_rules! warn_of {
-            ($text:literal, $over:ident) => {
-                log_throttled!(
-                    &lease.context.throttle,
-                    (lease.site().site_name(), $over.as_str()),
-                    WARN,
-                    $text,
-                    site = name_of(lease.site()),
-                    resource = %lease.resource(), token = lease.token_id(), reason = %$over
-                )
-            };
-        }
-        Poll::Ready(match outcome {
-            BodyOutcome::Done(()) => Ok(()),
-            BodyOutcome::Late((), over) => {
-                warn_of!("late: the body ended after its lease did", over);
-                Ok(())
-            }
-            BodyOutcome::Cancelled(over) => {
-                warn_of!("lost: the body was cancelled", over);
-                Err(lease.lost_error(over))
-            }
-            _ => Err(lease.lost_error(LeaseEnd::Expired)),
+        let Some(over) = over else {
+            return Poll::Ready(Ok(()));
+        };
+        log_throttled!(
+            &lease.context.throttle,
+            (lease.site().site_name(), over.as_str()),
+            WARN,
+            "lost: the lock ended before its body",
+            site = name_of(lease.site()),
+            resource = %lease.resource(), token = lease.token_id(), reason = %over,
+            body = if has_returned { "ended late" } else { "was cancelled" }
+        );
+        Poll::Ready(if has_returned {
+            Ok(())
+        } else {
+            Err(lease.lost_error(over))
         })
     }
 }

@@ -183,7 +183,7 @@ impl Lease {
 
     pub(crate) fn released(&self, released: Released) {
         if released == Released::Unconfirmed {
-            let (site, kind) = (self.site().site_name(), self.kind().label());
+            let (site, kind) = (self.site().site_name(), self.handle.core.kind().label());
             figure!(counter UNCONFIRMED { site: site, kind: kind } increment(1));
             log_throttled!(
                 &self.context.throttle,

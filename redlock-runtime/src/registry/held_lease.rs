@@ -59,3 +59,16 @@ pub struct HeldLease {
     /// How many callers of this process stand in line for the lock.
     pub waiting: usize,
 }
+
+/// The locks by resource and function: a program that holds thousands of them has them all in `/held`.
+pub(super) fn listed(held: &[HeldLease]) -> String {
+    const MOST: usize = 8;
+    let named = held.iter().take(MOST);
+    let mut named: Vec<_> = named
+        .map(|it| format!("`{}` by {}", it.resource, it.site))
+        .collect();
+    if held.len() > MOST {
+        named.push(format!("and {} more", held.len() - MOST));
+    }
+    named.join(", ")
+}

@@ -14,7 +14,7 @@ use redlock_core::env::Moment;
 use redlock_core::error::Brief;
 use tokio::sync::SetOnce;
 
-use super::held::HeldEntry;
+use super::held_lease::listed;
 use super::shutdown_report::ShutdownReport;
 use super::{HeldLease, Registry, RegistryShared};
 use crate::config::CONFIRMING;
@@ -93,35 +93,23 @@ pub(crate) fn begin(registry: &Registry) {
 
 /// The same for a registry that its owner drops. If that was the program's mistake, calls and the log say so.
 pub(crate) fn begin_at_drop(registry: &Registry) {
-    let RegistryShared { held, shutdown, .. } = &*registry.shared;
+    let shutdown = &registry.shared.shutdown;
     if !shutdown.began.initialized() {
         // Before the gate closes, so that no refused call gives another reason.
         shutdown.is_dropped.store(true, Ordering::Release);
-        let entries = held.entries();
-        if !entries.is_empty() {
+        let held = registry.held();
+        if !held.is_empty() {
             log!(
                 warn,
-                held = entries.len(),
+                held = held.len(),
                 "dropped without `shutdown`, with locks held: {}; if the process ends before \
                  they are released, their keys stay until the ttl; await \
                  `redlock.shutdown()` at the end of `main`",
-                listed(&entries),
+                listed(&held),
             );
         }
     }
     begin(registry);
-}
-
-/// The locks by resource and function: a program that holds thousands of them has them all in `/held`.
-fn listed(entries: &[HeldEntry]) -> String {
-    const MOST: usize = 8;
-    let named = entries.iter().take(MOST);
-    let named = named.map(|entry| format!("`{}` by {}", entry.lease.resource(), entry.site));
-    let mut named: Vec<String> = named.collect();
-    if entries.len() > MOST {
-        named.push(format!("and {} more", entries.len() - MOST));
-    }
-    named.join(", ")
 }
 
 /// Waits for the report in a thread without a runtime.
@@ -205,13 +193,6 @@ impl ShutdownTask {
         report.stuck = registry.held();
         report.stuck.retain(|lease| lease.has_body);
         report.under_way = held.under_way();
-        for lease in &report.stuck {
-            log!(
-                error,
-                resource = %lease.resource,
-                "the body did not yield before the shutdown's deadline; its key stays until the ttl",
-            );
-        }
         let pools = registry.shared.pools.by_name.values();
         let nodes: NodeSet = pools.map(|pool| Arc::clone(&pool.node)).collect();
         let left = deadline.saturating_since(clock.now());

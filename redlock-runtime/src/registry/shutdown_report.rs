@@ -65,13 +65,18 @@ impl ShutdownReport {
     /// Logs the report. It is called once, when the report is made, so that the log has the report
     /// even if the program drops it.
     pub(crate) fn log(&self) {
+        macro_rules! log_at {
+            ($level:ident) => {
+                log!($level, "redlock has shut down: {self}")
+            };
+        }
         // What may be on the nodes until its ttl is worth a look.
         if !self.stuck.is_empty() || self.under_way > 0 {
-            log!(error, "redlock has shut down: {self}");
+            log_at!(error);
         } else if !self.unconfirmed.is_empty() {
-            log!(warn, "redlock has shut down: {self}");
+            log_at!(warn);
         } else {
-            log!(info, "redlock has shut down: {self}");
+            log_at!(info);
         }
     }
 }

@@ -11,15 +11,13 @@ use once_cell::sync::OnceCell;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
+use super::held_lease::listed;
 use super::{Registry, RegistryShared, scope, shutdown};
 
 /// A second signal within this time is part of the same request. A request may come as two signals: from
 /// a terminal and from a wrapper that forwards it, or from `timeout`, which signals its child and then its
 /// whole group.
 const ECHO: Duration = Duration::from_millis(100);
-
-/// How many held resources the last log line names.
-const NAMED: usize = 10;
 
 /// Completes at SIGTERM or SIGINT (elsewhere than on Unix: at Ctrl-C), when this process begins to
 /// refuse new locks and to wind the held ones down. Made for `axum::serve(…)
@@ -226,14 +224,12 @@ impl Listener {
 /// this.
 fn end_at_once(signal: Signal, registries: &[Registry]) -> ! {
     let held: Vec<_> = registries.iter().flat_map(Registry::held).collect();
-    let named = held.iter().take(NAMED).map(|it| it.resource.to_string());
-    let named = named.collect::<Vec<_>>().join(", ");
     log!(
         error,
         signal = signal.name,
         held = held.len(),
-        resources = named,
-        "a second signal; the process ends at once, and what it holds stays until the ttl",
+        "a second signal; the process ends at once, and its keys stay until the ttl: {}",
+        listed(&held),
     );
     end_by(signal)
 }
@@ -250,14 +246,14 @@ fn end_by(signal: Signal) -> ! {
     process::exit(128 + signal.number)
 }
 
-static LISTENER: OnceCell<Arc<Listener>> = OnceCell::new();
+static LISTENER: OnceCell<&'static Listener> = OnceCell::new();
 
 /// The listener of the process. It listens from the first call on, for the life of the process.
-fn listener() -> Option<&'static Arc<Listener>> {
+fn listener() -> Option<&'static Listener> {
     let started = LISTENER.get_or_try_init(|| {
         let io = super::io::io()?;
-        let listener = Arc::new(Listener::default());
-        listen(io, &listener);
+        let listener = &*Box::leak(Box::default());
+        listen(io, listener);
         Ok::<_, std::io::Error>(listener)
     });
     match started {
@@ -277,7 +273,7 @@ struct Signal {
 }
 
 #[cfg(unix)]
-fn listen(io: &redlock_core::IoThread, listener: &Arc<Listener>) {
+fn listen(io: &redlock_core::IoThread, listener: &'static Listener) {
     use tokio::signal::unix::{SignalKind, signal};
 
     // Registered here and not in the tasks: a signal right after the first poll must not be missed.
@@ -289,7 +285,6 @@ fn listen(io: &redlock_core::IoThread, listener: &Arc<Listener>) {
         let number = kind.as_raw_value();
         match signal(kind) {
             Ok(mut stream) => {
-                let listener = Arc::clone(listener);
                 io.handle().spawn(async move {
                     while stream.recv().await.is_some() {
                         listener.on_signal(Signal { name, number });
@@ -302,8 +297,7 @@ fn listen(io: &redlock_core::IoThread, listener: &Arc<Listener>) {
 }
 
 #[cfg(not(unix))]
-fn listen(io: &redlock_core::IoThread, listener: &Arc<Listener>) {
-    let listener = Arc::clone(listener);
+fn listen(io: &redlock_core::IoThread, listener: &'static Listener) {
     let signal = Signal {
         name: "Ctrl-C",
         number: 2,

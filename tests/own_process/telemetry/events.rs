@@ -50,7 +50,10 @@ async fn the_usual_is_debug_and_what_needs_a_look_is_a_warning() {
     outlasts_its_lock("a lost event").await.unwrap_err();
     let lost = levels("a lost event");
     assert!(
-        lost.contains(&(Level::WARN, "lost: the body was cancelled".to_owned())),
+        lost.contains(&(
+            Level::WARN,
+            "lost: the lock ended before its body".to_owned()
+        )),
         "{lost:?}"
     );
 }

@@ -111,7 +111,7 @@ async fn each_function_that_loses_locks_has_a_line_for_each_reason() {
     };
     let line = |text: &str, held_back| (Level::WARN, text.to_owned(), held_back);
     lost("held back: 1", "held back: 2", |_| {}).await;
-    let text = "lost: the body was cancelled";
+    let text = "lost: the lock ended before its body";
     assert_eq!(told("held_back::charges"), [line(text, 0)]);
     assert_eq!(told("held_back::ships"), [line(text, 0)]);
     // Another reason is another cause.
