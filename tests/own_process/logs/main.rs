@@ -191,7 +191,7 @@ async fn no_line_has_a_password_or_a_whole_token() {
     for secret in ["s3cret", "wr0ng"] {
         assert!(!text.contains(secret), "{text}");
     }
-    assert!(text.contains("lost: the body was cancelled"), "{text}");
+    assert!(text.contains("lost: the lock ended before its body"), "{text}");
 }
 
 const LEASES: usize = 100;
@@ -276,7 +276,7 @@ async fn a_hundred_leases_that_are_not_renewed_write_a_few_lines_a_second_and_bl
     for (cause, least) in [
         ("lease not renewed; it is still valid", 1),
         ("lease not renewed; it is over", 0),
-        ("lost: the body was cancelled", 1),
+        ("lost: the lock ended before its body", 1),
     ] {
         let count = warnings.iter().filter(|line| line.contains(cause)).count();
         assert!(
