@@ -66,7 +66,6 @@ pub fn lock(resource: impl Into<Resource>) -> Lock {
 /// # Ok(()) }
 /// ```
 #[must_use = "nothing is locked before `acquire` or `run`"]
-#[derive(Clone)]
 pub struct Lock(pub(crate) Wanted);
 
 for_each_parameter!(setters!(Lock));
