@@ -4,7 +4,6 @@
 
 use std::fmt::Display;
 use std::path::Path;
-use std::sync::Arc;
 use std::{fs, io};
 
 use ::redis::{Client, ClientTlsConfig, ConnectionInfo, RedisResult, TlsCertificates};
@@ -14,7 +13,6 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::CertifiedKey;
 use rustls::{CertificateError, Error, RootCertStore};
-use tokio::task::spawn_blocking;
 
 use crate::env::caught::log;
 use crate::model::invalid::Invalid;
@@ -54,9 +52,9 @@ impl Tls {
 }
 
 /// What the crate has to know to connect with the present files, if there are any.
-pub(super) async fn with_present_files(
+pub(super) fn with_present_files(
     info: ConnectionInfo,
-    tls: Option<Arc<Tls>>,
+    tls: Option<&Tls>,
 ) -> RedisResult<ConnectionInfo> {
     // The crate takes the process's provider of cryptography, and rustls panics if there is none and the features of
     // the build do not single one out. So `ring` is provided, unless the application has chosen.
@@ -67,9 +65,7 @@ pub(super) async fn with_present_files(
     let Some(tls) = tls else {
         return Ok(info);
     };
-    // A file may lie on a disk that hangs.
-    let present = spawn_blocking(move || tls.present()).await;
-    let client = Client::build_with_tls(info, present.map_err(io::Error::from)?)?;
+    let client = Client::build_with_tls(info, tls.present())?;
     Ok(client.get_connection_info().clone())
 }
 

@@ -108,8 +108,7 @@ impl Server {
     }
 
     /// What the crate has to know to connect, with the password and the certificates of the present files.
-    #[cfg_attr(not(feature = "tls"), expect(clippy::unused_async))]
-    pub(in crate::redis) async fn info(&self) -> RedisResult<ConnectionInfo> {
+    pub(in crate::redis) fn info(&self) -> RedisResult<ConnectionInfo> {
         let mut info = ConnectionInfo::clone(&self.info);
         if let Some(path) = &self.password_file {
             let password = password::read(path).map_err(|invalid| {
@@ -120,7 +119,7 @@ impl Server {
         }
         #[cfg(feature = "tls")]
         if self.is_tls() {
-            return with_present_files(info, self.tls.clone()).await;
+            return with_present_files(info, self.tls.as_deref());
         }
         Ok(info)
     }

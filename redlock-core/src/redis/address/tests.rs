@@ -133,7 +133,7 @@ async fn a_masters_login_is_not_that_of_its_sentinels() {
     };
     assert_eq!(found.master, "shop");
     let login = async |server: &Server| {
-        let settings = server.info().await.unwrap().redis_settings().clone();
+        let settings = server.info().unwrap().redis_settings().clone();
         let password = settings.password().map(str::to_owned);
         (server.user().to_owned(), password, settings.db())
     };

@@ -336,9 +336,6 @@ impl Actor {
             if is_due(self.owed.retry_at) {
                 self.owed.send_some(now, line);
             }
-            if is_due(self.wakeups.again_at) {
-                self.wakeups.ask_again(line);
-            }
             if let Some(memory) = &mut self.memory {
                 memory.ask(now, line);
             }
@@ -370,8 +367,7 @@ impl Actor {
                 }
                 Some(waited) => suspect_after.saturating_sub(waited),
             };
-            let others = [self.check.at, self.owed.retry_at, self.wakeups.again_at];
-            let others = others.into_iter().flatten();
+            let others = [self.check.at, self.owed.retry_at].into_iter().flatten();
             let others = others.map(|at| at.saturating_duration_since(now));
             line.set_alarm(now, others.fold(next, Duration::min));
         }

@@ -67,9 +67,6 @@ impl Check {
             line.inbox.quarantine(Some(closed), false);
             line.inbox.begin_epoch();
         }
-        if let Some(refusal) = outcome.refusal {
-            return Err(refusal);
-        }
         line.inbox
             .quarantine(outcome.quarantine, outcome.is_settled);
         let heartbeat = line.options.heartbeat;

@@ -37,7 +37,7 @@ pub(in crate::redis) async fn ask(
     questions: &::redis::Pipeline,
 ) -> Result<Vec<crate::node::Value>, NodeError> {
     let asked = async {
-        let mut connection = open(server.info().await?, &server.config).await?;
+        let mut connection = open(server.info()?, &server.config).await?;
         let count = questions.len();
         connection.send_packed_commands(questions, 0, count).await
     };
@@ -85,7 +85,7 @@ async fn dial(
             }
             Ok::<_, ()>(())
         });
-    let info = server.info().await?;
+    let info = server.info()?;
     match open(info.clone(), &with_messages).await {
         Err(refusal) if knows_no_resp3(&refusal) => {
             let settings = info.redis_settings().clone();

@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ::redis::{Pipeline, PushInfo, PushKind, Value as Theirs};
-use tokio::time::Instant;
 
 use crate::node::log::log_node;
 use crate::node::watch::{KeyReport, Watch};
@@ -19,16 +18,6 @@ use crate::redis::errors::{CLOSED, lost};
 
 use super::line::{Line, Purpose};
 
-/// The pause before a question that the server answered with an error, or with what was known: a server whose table
-/// of keys is too small forgets an old key for each new one.
-const ASKS_AGAIN: Duration = Duration::from_millis(250);
-
-/// Two expiries that differ by less than this count as equal.
-const SAME: Duration = Duration::from_millis(20);
-
-/// An expiry that is too far away for this host's clock counts as this.
-const FAR_AWAY: Duration = Duration::from_secs(365 * 24 * 60 * 60);
-
 /// The wake-ups of one connection.
 pub(in crate::redis) struct Wakeups {
     /// Without push messages, only the next call finds that the connection is closed.
@@ -36,37 +25,16 @@ pub(in crate::redis) struct Wakeups {
     tracking: Tracking,
     waiting: Vec<Waiting>,
     next_number: u64,
-    /// When the watches that were put off are asked for, if there are any.
-    pub(super) again_at: Option<Instant>,
 }
 
 /// A caller that waits.
 struct Waiting {
     number: u64,
     watch: Watch,
-    seen: Seen,
-    question: Question,
-    /// True if the last answer said what was known before.
-    is_unchanged: bool,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Question {
-    Answered,
-    Asked,
-    /// A key has changed since.
-    Outdated,
-    PutOff,
-}
-
-/// The last answer about the keys of a caller.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Seen {
-    Unknown,
-    Free,
-    Until(Instant),
-    /// A key has no expiry.
-    Stays,
+    /// True if the server has not answered yet for how long the keys live.
+    is_asked: bool,
+    /// True if a key has changed since the last question.
+    is_outdated: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -105,7 +73,6 @@ impl Wakeups {
             tracking,
             waiting: Vec::new(),
             next_number: 0,
-            again_at: None,
         }
     }
 
@@ -143,9 +110,8 @@ impl Wakeups {
             let mut waiting = Waiting {
                 number: self.next_number,
                 watch,
-                seen: Seen::Unknown,
-                question: Question::Answered,
-                is_unchanged: false,
+                is_asked: false,
+                is_outdated: false,
             };
             self.next_number += 1;
             waiting.ask(line);
@@ -153,23 +119,12 @@ impl Wakeups {
         }
         for key in changed {
             for waiting in &mut self.waiting {
-                let is_meant = key.as_ref().is_none_or(|key| waiting.waits_for(key));
-                if is_meant && waiting.has_changed(line) {
-                    put_off(&mut self.again_at, line);
+                if key.as_ref().is_none_or(|key| waiting.waits_for(key)) {
+                    waiting.ask(line);
                 }
             }
         }
         Ok(())
-    }
-
-    /// Asks for the keys that were put off.
-    pub(super) fn ask_again(&mut self, line: &mut Line) {
-        self.again_at = None;
-        for waiting in &mut self.waiting {
-            if waiting.question == Question::PutOff && waiting.watch.is_wanted() {
-                waiting.ask(line);
-            }
-        }
     }
 
     /// The answer whether the server sends messages.
@@ -196,32 +151,12 @@ impl Wakeups {
         let Some(waiting) = all.find(|waiting| waiting.number == number) else {
             return;
         };
-        let asked = std::mem::replace(&mut waiting.question, Question::Answered);
-        let seen = seen(value, line.heard);
-        waiting.is_unchanged = seen.is_like(waiting.seen);
-        waiting.seen = seen;
-        waiting.watch.report(match seen {
-            Seen::Unknown => KeyReport::Unknown,
-            Seen::Free => KeyReport::Free,
-            Seen::Until(until) => {
-                let left = until.saturating_duration_since(line.heard);
-                KeyReport::Held(Remaining::Expires(left))
-            }
-            Seen::Stays => KeyReport::Held(Remaining::Never),
-        });
-        if seen == Seen::Unknown {
-            waiting.question = Question::PutOff;
-        } else if asked != Question::Outdated || !waiting.has_changed(line) {
-            return;
+        waiting.watch.report(report(value));
+        waiting.is_asked = false;
+        if std::mem::take(&mut waiting.is_outdated) {
+            waiting.ask(line);
         }
-        put_off(&mut self.again_at, line);
     }
-}
-
-/// Has the watches that are put off asked for after a pause.
-fn put_off(again_at: &mut Option<Instant>, line: &mut Line) {
-    let at = *again_at.get_or_insert_with(|| line.now() + ASKS_AGAIN);
-    line.watch_by(at);
 }
 
 impl Waiting {
@@ -229,9 +164,13 @@ impl Waiting {
         self.watch.keys().names().any(|it| it == key)
     }
 
-    /// Asks how long the keys live.
+    /// Asks how long the keys live. The server sends one message about a key, and no other until it is asked again.
     fn ask(&mut self, line: &mut Line) {
-        self.question = Question::Asked;
+        if std::mem::replace(&mut self.is_asked, true) {
+            // The answer may be older than the message.
+            self.is_outdated = true;
+            return;
+        }
         let mut question = Pipeline::new();
         for key in self.watch.keys().names() {
             question.cmd("CLIENT").arg("CACHING").arg("YES");
@@ -239,53 +178,31 @@ impl Waiting {
         }
         line.ask_all(question, Purpose::Keys(self.number));
     }
-
-    /// A key has changed, so the server is asked. True if that is put off. The server sends no other message about the
-    /// key until it is asked.
-    fn has_changed(&mut self, line: &mut Line) -> bool {
-        if matches!(self.question, Question::Asked | Question::Outdated) {
-            // The answer may be older than the message.
-            self.question = Question::Outdated;
-        } else if std::mem::take(&mut self.is_unchanged) {
-            self.question = Question::PutOff;
-        } else {
-            self.ask(line);
-        }
-        self.question == Question::PutOff
-    }
-}
-
-impl Seen {
-    fn is_like(self, before: Self) -> bool {
-        match (self, before) {
-            (Self::Until(one), Self::Until(other)) => one.max(other) - one.min(other) < SAME,
-            _ => self == before,
-        }
-    }
 }
 
 /// What the server's answers say of a caller's keys: they are free if none exists, or held for as long as the last one.
-fn seen(value: &Value, now: Instant) -> Seen {
+fn report(value: &Value) -> KeyReport {
     let Value::List(answers) = value else {
-        return Seen::Unknown;
+        return KeyReport::Unknown;
     };
-    let mut last = Seen::Free;
+    let mut last = KeyReport::Free;
     // Each `PTTL` follows a `CLIENT CACHING`.
     for answer in answers.iter().skip(1).step_by(2) {
         last = match (answer, last) {
             (Value::Int(-2), _) => last,
-            (Value::Int(-1), _) | (Value::Int(_), Seen::Stays) => Seen::Stays,
+            (Value::Int(-1), _) | (Value::Int(_), KeyReport::Held(Remaining::Never)) => {
+                KeyReport::Held(Remaining::Never)
+            }
             (Value::Int(left), _) => {
                 // The server counts in whole milliseconds, and deletes the key when the last one is over.
                 let left = Duration::from_millis(left.unsigned_abs().saturating_add(1));
-                let until = now.checked_add(left).unwrap_or(now + FAR_AWAY);
-                match last {
-                    Seen::Until(before) => Seen::Until(before.max(until)),
-                    _ => Seen::Until(until),
-                }
+                KeyReport::Held(Remaining::Expires(match last {
+                    KeyReport::Held(Remaining::Expires(before)) => before.max(left),
+                    _ => left,
+                }))
             }
             // The user may not read this key, or the server is loading its data.
-            _ => return Seen::Unknown,
+            _ => return KeyReport::Unknown,
         };
     }
     last

@@ -36,8 +36,6 @@ pub(in crate::redis) struct ServerCheck {
 
 /// The result of a check, for the connection.
 pub(in crate::redis) struct CheckOutcome {
-    /// The error with which the connection must end.
-    pub(in crate::redis) refusal: Option<NodeError>,
     /// The reason why the node must not vote; `None` if it may.
     pub(in crate::redis) quarantine: Option<NodeError>,
     pub(in crate::redis) is_settled: bool,
@@ -122,7 +120,6 @@ impl ServerCheck {
             self.log.stepped(ms);
         }
         let mut outcome = CheckOutcome {
-            refusal: None,
             quarantine: None,
             is_settled: true,
             is_new_epoch: verdict.is_new_epoch,
@@ -158,10 +155,7 @@ impl ServerCheck {
                 outcome.is_settled = false;
                 outcome.look_again = Some(Duration::ZERO);
             }
-            Action::Refuse { reason } => {
-                outcome.refusal = Some(refused(reason));
-                outcome.quarantine.clone_from(&outcome.refusal);
-            }
+            Action::Refuse { reason } => return Err(refused(reason)),
         }
         Ok(outcome)
     }
