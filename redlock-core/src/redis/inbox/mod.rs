@@ -20,7 +20,7 @@ use crate::env::caught::wake;
 use crate::env::io_thread::LibraryTime;
 use crate::node::log::NodeLog;
 use crate::node::watch::{KeyReport, Watch};
-use crate::node::{Answer, Call, EpochListener, NodeError, NodeErrorKind, NodeHealth, NodeStatus};
+use crate::node::{Answer, EpochListener, NodeError, NodeErrorKind, NodeHealth, NodeStatus};
 use crate::redis::options::RedisOptions;
 use lost::LostAcquisitions;
 use state::{InboxState, wake_driver};
@@ -341,7 +341,10 @@ impl Inbox {
 
     /// Takes out the owed releases that belong to another master of a Cluster.
     #[cfg(any(test, feature = "cluster"))]
-    pub(in crate::redis) fn take_owed(&self, is_misplaced: impl Fn(&Call) -> bool) -> Vec<Owed> {
+    pub(in crate::redis) fn take_owed(
+        &self,
+        is_misplaced: impl Fn(&crate::node::Call) -> bool,
+    ) -> Vec<Owed> {
         let mut state = self.state.lock();
         let owed = std::mem::take(&mut state.owed).into_iter();
         let (misplaced, kept): (Vec<_>, _) = owed.partition(|it| is_misplaced(&it.call));

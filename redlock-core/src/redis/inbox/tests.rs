@@ -9,7 +9,7 @@ use crate::env::still_clock::still_clock;
 use crate::kinds::plain;
 use crate::model::resource::Resource;
 use crate::model::token::{OwnerToken, TokenSource};
-use crate::node::{NodeStatus, Reply};
+use crate::node::{Call, NodeStatus, Reply};
 use crate::quorum::round::{Goal, Round};
 
 fn inbox(time: LibraryTime) -> Inbox {
