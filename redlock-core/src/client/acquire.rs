@@ -91,9 +91,6 @@ impl Client {
                 left.release();
             }
             let timeout = budget.begin_attempt(&context.environment, request.ttl);
-            if kind.count().is_some() {
-                kind.released(turn.take_released());
-            }
             left_behind.may_be_left();
             let was_refused = budget.attempts > 1 || turn.was_refused();
             kind.attempts(was_refused, turn.is_followed());
@@ -104,7 +101,6 @@ impl Client {
                 }
                 AttemptOutcome::Refused(refused) => refused,
             };
-            refused.teach();
             (turn, left_claim) = self.shared.pause(turn, refused, &mut budget).await?;
         };
         if let Some(period) = request.once_per {

@@ -196,13 +196,6 @@ impl Refused {
         self.kind().most_against(&self.acquisition().answers())
     }
 
-    /// Lets the next attempt learn from the votes.
-    pub(super) fn teach(&self) {
-        let choices = self.acquisition().choices();
-        self.kind()
-            .learn(&self.claim.call, &choices, self.claim.nodes.len());
-    }
-
     /// True if a node says that others go first, although no holder there excludes us.
     pub(crate) fn is_behind_others(&self) -> bool {
         let answers = self.acquisition().answers();

@@ -121,9 +121,8 @@ impl LeaseHandle {
         if let Some(turn) = turn {
             turn.end();
         }
-        if let (TurnRule::PassOn, Some(number)) = (kind.turn(), kind.number()) {
-            let lines = &self.shared.leases.lines;
-            lines.released(&self.shared.line_key(), number);
+        if kind.turn() == TurnRule::PassOn && kind.number().is_some() {
+            self.shared.leases.lines.released(&self.shared.line_key());
         }
         end
     }

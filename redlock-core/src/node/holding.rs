@@ -9,8 +9,6 @@ use crate::model::note::Note;
 use crate::model::resource::Resource;
 use crate::model::token;
 
-use super::vote::Choice;
-
 /// The value of a lock's key while readers hold the lock. It keeps out every client that takes the lock
 /// with `SET key value NX`. It is no owner token: which readers are in is in another key.
 pub const READERS_MARKER: &[u8] = b"redlock:readers";
@@ -26,8 +24,8 @@ pub struct Holding {
     pub(crate) remaining: Remaining,
     /// The place of the key among several keys, if the node told which one it is.
     pub(crate) place: Option<u16>,
-    /// To an acquisition of one of several locks: what the node says of each.
-    pub(crate) choice: Option<Arc<Choice>>,
+    /// True if the node granted us another one of several locks than most nodes.
+    pub(crate) has_strayed: bool,
     /// What stands in the way.
     pub(crate) obstacle: Obstacle,
 }

@@ -33,7 +33,7 @@ pub(crate) use reply::VoteReceiver;
 pub use script::{Code, Script, Twin};
 pub use store::Store;
 pub use value::Value;
-pub use vote::{Choice, Vote};
+pub use vote::Vote;
 pub use watch::{KeyReport, Watch};
 
 /// The seat of `node` in `nodes`, if it is one of them. Two nodes of one name are not the same.

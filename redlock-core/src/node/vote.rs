@@ -1,8 +1,5 @@
 //! Votes: what the answers of nodes mean to the caller of a lock.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
-
 use super::call::Reads;
 use super::holding::{Holding, Remaining};
 use super::value::{Value, is_wrong_type};
@@ -18,8 +15,8 @@ pub enum Vote {
         counter: Option<u64>,
         /// The [epoch](crate::Node::epoch) in which the node served the call.
         epoch: u32,
-        /// To an acquisition of one of several keys: which one is ours now.
-        choice: Option<Arc<Choice>>,
+        /// To an acquisition of one of several keys: the place of the key that is ours now.
+        choice: Option<u16>,
     },
     /// A key holds another value than our token. To a release, of a server that tells no difference: or it
     /// is missing.
@@ -29,15 +26,6 @@ pub enum Vote {
     Absent,
     /// The node did not serve the call, or it is unknown whether it did.
     Failed(NodeError),
-}
-
-/// What a node says of an acquisition of one of several keys, which it tried in the call's order.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Choice {
-    /// The place of the key that is ours now.
-    pub taken: Option<u16>,
-    /// The places of the keys that were free before.
-    pub free: BTreeSet<u16>,
 }
 
 impl Vote {

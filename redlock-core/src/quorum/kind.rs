@@ -1,13 +1,12 @@
 //! Kinds of locks, as an attempt, a claim and a lease see them.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::hash_slot::Beside;
-use crate::node::{Call, Choice, Vote};
+use crate::node::{Call, Vote};
 
 /// What the caller of one kind of lock asks of the nodes: made for one acquisition, with all its attempts.
 pub(crate) trait Kind: Send + Sync {
@@ -65,8 +64,7 @@ pub(crate) trait Kind: Send + Sync {
         self.keys()
     }
 
-    /// If the lock is one of several that are alike: how many. Then a grant names [the one](Choice::taken) that is
-    /// ours.
+    /// If the lock is one of several that are alike: how many. Then a grant names the one that is ours.
     fn count(&self) -> Option<u16> {
         None
     }
@@ -80,13 +78,6 @@ pub(crate) trait Kind: Send + Sync {
     fn chosen(&self, _acquisition: &Call, _place: u16) -> Option<Arc<dyn Kind>> {
         None
     }
-
-    /// Learns for the next attempt what the nodes said of each of several locks in their answers to
-    /// `acquisition`.
-    fn learn(&self, _acquisition: &Call, _choices: &[Arc<Choice>], _nodes: usize) {}
-
-    /// Learns for the next attempt that callers of this process have released the locks with these numbers.
-    fn released(&self, _numbers: BTreeSet<u16>) {}
 
     /// The sets of keys for which a refused caller waits: one of them has to come free at a majority.
     fn watched(&self) -> Vec<Resource> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::node::{Choice, Holding, Node, Vote};
+use crate::node::{Holding, Node, Vote};
 
 use super::Tally;
 
@@ -121,17 +121,6 @@ impl Votes {
         all().max_by_key(|one| all().filter(|other| other == one).count())
     }
 
-    /// What the seats say of each of several.
-    pub(crate) fn choices(&self) -> Vec<Arc<Choice>> {
-        let votes = self.answers.iter().flatten();
-        let choices = votes.filter_map(|vote| match vote {
-            Vote::Granted { choice, .. } => choice.clone(),
-            Vote::Held(holding) => holding.choice.clone(),
-            _ => None,
-        });
-        choices.collect()
-    }
-
     pub(crate) fn tally(&self) -> Tally {
         let (strayed, tally) = (seats_in(self.strayed()), Tally::of(&self.answers));
         Tally {
@@ -145,12 +134,9 @@ impl Votes {
     pub(crate) fn answers(&self) -> Vec<Option<Vote>> {
         let (mut answers, strayed) = (self.answers.clone(), self.strayed());
         for (seat, answer) in answers.iter_mut().enumerate() {
-            if let Some(Vote::Granted { choice, .. }) = answer
-                && strayed & bit(seat) != 0
-            {
-                let choice = choice.take();
+            if strayed & bit(seat) != 0 {
                 *answer = Some(Vote::Held(Holding {
-                    choice,
+                    has_strayed: true,
                     ..Holding::default()
                 }));
             }
@@ -183,7 +169,7 @@ fn is_grant(vote: &Vote) -> bool {
 /// The place of the lock that a vote grants, of several.
 fn taken(vote: &Vote) -> Option<u16> {
     match vote {
-        Vote::Granted { choice, .. } => choice.as_ref()?.taken,
+        Vote::Granted { choice, .. } => *choice,
         _ => None,
     }
 }

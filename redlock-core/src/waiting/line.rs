@@ -1,6 +1,6 @@
 //! One line.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::task::Waker;
 
@@ -58,8 +58,6 @@ pub(super) struct Waiters {
     pub(super) is_retry_wanted: bool,
     /// The waker of the caller with the turn, while it pauses.
     pub(super) head: Option<Waker>,
-    /// Of several locks that are alike, those that callers of this process released since the last attempt.
-    pub(super) released: BTreeSet<u16>,
 }
 
 type Refusals = [Option<Arc<Refusal>>; 2];

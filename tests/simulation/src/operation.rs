@@ -130,7 +130,7 @@ impl Operation {
         let Vote::Granted { choice, .. } = vote else {
             return None;
         };
-        let key = self.call.keys().nth(choice.as_ref()?.taken?.into())?;
+        let key = self.call.keys().nth((*choice)?.into())?;
         let Some(number) = key.strip_prefix(b"redlock:permit:") else {
             // The first one is the plain lock.
             return Some(0);

@@ -5,24 +5,19 @@ pub(crate) mod scripts;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::Hasher as _;
 use std::io::Write as _;
-use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
-
-use parking_lot::Mutex;
 
 use crate::kinds::exclusive::Exclusive;
 use crate::model::invalid::Invalid;
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::hash_slot::{Beside, key_beside};
-use crate::node::{Argument, Call, Choice, Effect, Holding, Remaining, Value, Vote};
+use crate::node::{Argument, Call, Effect, Holding, Remaining, Value, Vote};
 use crate::quorum::kind::{Kind, TurnRule};
-use crate::quorum::majority;
 
 use scripts::ACQUIRE_PERMIT;
 
@@ -39,9 +34,6 @@ pub(crate) struct AnyPermit {
     all: Exclusive,
     /// The key of each permit, by its number.
     keys: Vec<Arc<[u8]>>,
-    /// Permits that may be free: a majority called them free at the last attempt, or callers of this process
-    /// released them since.
-    preferred: Mutex<BTreeSet<u16>>,
 }
 
 impl AnyPermit {
@@ -54,33 +46,21 @@ impl AnyPermit {
         Self {
             all: Exclusive::plain(Resource::of(keys.clone())),
             keys,
-            preferred: Mutex::default(),
         }
     }
 
-    /// The keys in the order in which every node tries them: the preferred permits first, and the others in an order
-    /// that follows from `token`. Attempts at one moment therefore begin with different permits.
+    /// The keys in the order in which every node tries them, which follows from `token`. Attempts at one moment
+    /// therefore begin with different permits.
     fn order(&self, token: &OwnerToken) -> Vec<Arc<[u8]>> {
-        let preferred = mem::take(&mut *self.preferred.lock());
         let mut drawn = DefaultHasher::new();
         drawn.write(token.as_bytes());
-        let mut permits: Vec<(u16, &Arc<[u8]>)> = (0..).zip(&self.keys).collect();
-        permits.sort_by_cached_key(|(permit, _)| {
+        let mut keys = self.keys.clone();
+        keys.sort_by_cached_key(|key| {
             let mut drawn = drawn.clone();
-            drawn.write_u16(*permit);
-            (!preferred.contains(permit), drawn.finish())
+            drawn.write(key);
+            drawn.finish()
         });
-        permits
-            .into_iter()
-            .map(|(_, key)| Arc::clone(key))
-            .collect()
-    }
-
-    /// The number of the permit at `place` of the keys of `acquisition`.
-    fn number_at(&self, acquisition: &Call, place: u16) -> Option<u16> {
-        let key = acquisition.keys().nth(place.into())?;
-        let number = self.keys.iter().position(|it| **it == *key)?;
-        u16::try_from(number).ok()
+        keys
     }
 }
 
@@ -125,21 +105,11 @@ impl Kind for AnyPermit {
     }
 
     fn chosen(&self, acquisition: &Call, place: u16) -> Option<Arc<dyn Kind>> {
-        let number = self.number_at(acquisition, place)?;
-        let key = Arc::clone(&self.keys[usize::from(number)]);
-        let one = Exclusive::plain(Resource::of(vec![key]));
+        let key = acquisition.keys().nth(place.into())?;
+        let number = self.keys.iter().position(|it| **it == *key)?;
+        let one = Exclusive::plain(Resource::of(vec![Arc::clone(&self.keys[number])]));
+        let number = u16::try_from(number).ok()?;
         Some(Arc::new(one.one_of(self.keys().clone(), number)))
-    }
-
-    fn learn(&self, acquisition: &Call, choices: &[Arc<Choice>], nodes: usize) {
-        let free = free_at_majority(choices, nodes);
-        let free = free.into_iter();
-        let free = free.filter_map(|place| self.number_at(acquisition, place));
-        *self.preferred.lock() = free.collect();
-    }
-
-    fn released(&self, mut numbers: BTreeSet<u16>) {
-        self.preferred.lock().append(&mut numbers);
     }
 
     /// Each is watched by itself: a majority of the nodes with a free permit each need not have the same one.
@@ -151,43 +121,28 @@ impl Kind for AnyPermit {
 
     /// The number of nodes that have no free permit. A node that granted another one than the rest has one.
     fn most_against(&self, votes: &[Option<Vote>]) -> usize {
-        let refuses = |holding: &&Holding| {
-            let choice = holding.choice.as_ref();
-            choice.is_none_or(|choice| choice.taken.is_none())
-        };
         let holdings = votes.iter().flatten().filter_map(Vote::holding);
-        holdings.filter(refuses).count()
+        holdings.filter(|holding| !holding.has_strayed).count()
     }
 }
 
-/// The reply of the script: 1 if a key is taken, or else 0; for each key `1` if it was free, or else `0`; the
-/// remaining ms of the key that expires first (-1: never, -3: no string); and that key's value.
+/// The reply of the script: which of the keys is taken, from 1; or a list of the remaining ms of the key that expires
+/// first (-1: never, -3: no string), and that key's value.
 fn taken(value: Value) -> Option<Vote> {
-    let Value::List(parts) = value else {
+    let parts = match value {
+        Value::Int(place) => {
+            return Some(Vote::Granted {
+                counter: None,
+                epoch: 0,
+                choice: Some(u16::try_from(place.checked_sub(1)?).ok()?),
+            });
+        }
+        Value::List(parts) => parts,
+        _ => return None,
+    };
+    let [Value::Int(left), holder] = &parts[..] else {
         return None;
     };
-    let [
-        Value::Int(is_granted),
-        Value::Text(bits),
-        Value::Int(left),
-        holder,
-    ] = &parts[..]
-    else {
-        return None;
-    };
-    let free = (0..).zip(bits).filter(|(_, bit)| **bit == b'1');
-    let mut choice = Choice {
-        taken: None,
-        free: free.map(|(place, _)| place).collect(),
-    };
-    if *is_granted == 1 {
-        choice.taken = Some(*choice.free.first()?);
-        return Some(Vote::Granted {
-            counter: None,
-            epoch: 0,
-            choice: Some(Arc::new(choice)),
-        });
-    }
     let mut holding = match holder {
         Value::Text(value) => Holding::by(value),
         _ => Holding::default(),
@@ -197,7 +152,6 @@ fn taken(value: Value) -> Option<Vote> {
         0.. => Remaining::Expires(Duration::from_millis(left.unsigned_abs())),
         _ => Remaining::NotALock,
     };
-    holding.choice = Some(Arc::new(choice));
     Some(Vote::Held(holding))
 }
 
@@ -221,17 +175,6 @@ fn name_of(plain: &[u8], permit: u16, prefix: &[u8]) -> Vec<u8> {
     // Writing into a list of bytes never fails.
     let _ = write!(kind, "{permit}:");
     key_beside(plain, prefix, &kind)
-}
-
-/// The places that a majority of the `nodes` calls free. What a node granted to this attempt was free there.
-pub(super) fn free_at_majority(choices: &[Arc<Choice>], nodes: usize) -> BTreeSet<u16> {
-    let calling = |place: &u16| {
-        let calling = choices.iter().filter(|choice| choice.free.contains(place));
-        calling.count()
-    };
-    let any = choices.iter().flat_map(|choice| &choice.free).copied();
-    any.filter(|place| calling(place) >= majority(nodes))
-        .collect()
 }
 
 /// Checks a request for one of `count` permits.

@@ -18,26 +18,11 @@ fn acquire_permit(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Res
         return Ok(Value::Int(0));
     }
     let held = values(store, keys);
-    let (mut bits, mut is_taken) = (Vec::new(), false);
-    for (key, held) in keys.iter().zip(&held) {
-        let mut is_held = held.is_some();
-        if !is_held && !is_taken {
-            is_taken = store.set_nx(key, word(arguments, 0)?, integer(arguments, 1)?)?;
-            is_held = !is_taken;
+    for (place, (key, held)) in (1..).zip(keys.iter().zip(&held)) {
+        let is_free = held.is_none();
+        if is_free && store.set_nx(key, word(arguments, 0)?, integer(arguments, 1)?)? {
+            return Ok(Value::Int(place));
         }
-        bits.push(if is_held { b'0' } else { b'1' });
-    }
-    let answer = |is_taken, left, value| {
-        let bits = Value::text(bits);
-        Ok(Value::List(vec![
-            Value::Int(is_taken),
-            bits,
-            Value::Int(left),
-            value,
-        ]))
-    };
-    if is_taken {
-        return answer(1, 0, Value::Nil);
     }
     let (mut least, mut value) = (-3, Value::Nil);
     for (key, held) in keys.iter().zip(held) {
@@ -47,5 +32,5 @@ fn acquire_permit(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Res
             (least, value) = (left, Value::text(held));
         }
     }
-    answer(0, least, value)
+    Ok(Value::List(vec![Value::Int(least), value]))
 }

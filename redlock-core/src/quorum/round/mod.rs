@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use crate::env::caught::{caught, wake};
 use crate::env::timeout::before;
 use crate::env::{Clock, Moment};
-use crate::node::{Call, Choice, Node, NodeError, NodeErrorKind, Reply, Vote, VoteReceiver};
+use crate::node::{Call, Node, NodeError, NodeErrorKind, Reply, Vote, VoteReceiver};
 
 pub(crate) use super::votes::{MOST_NODES, Seats, bit, seats_in};
 
@@ -183,11 +183,6 @@ impl Round {
     /// Which one of several the granting seats granted: its place among the keys.
     pub(crate) fn choice(&self) -> Option<u16> {
         self.state.lock().votes.choice()
-    }
-
-    /// What the seats say of each of several.
-    pub(crate) fn choices(&self) -> Vec<Arc<Choice>> {
-        self.state.lock().votes.choices()
     }
 
     /// The seats of `nodes` that granted and cannot have forgotten it since.

@@ -1,12 +1,8 @@
 //! Permits over in-process nodes, in lines and under leases.
 
 use crate::kinds::Kind;
-use crate::kinds::permits::key_of;
-use crate::model::resource::Resource;
 use crate::waiting::tests::blind::{acquired_within, made, patient, untold, waits_for};
 use crate::waiting::tests::*;
-
-const MINUTE: Duration = Duration::from_secs(60);
 
 fn one_of(count: u16) -> Request {
     once().kind(Kind::Permits(count))
@@ -14,47 +10,6 @@ fn one_of(count: u16) -> Request {
 
 fn waiting_for_one_of(count: u16) -> Request {
     waiting().kind(Kind::Permits(count))
-}
-
-fn key(permit: u16) -> Vec<u8> {
-    let key = key_of(&Resource::from("r"), permit, b"");
-    key.names().next().unwrap().to_vec()
-}
-
-impl Scene {
-    fn hold_permit_elsewhere(&self, nodes: &[usize], permit: u16) {
-        for node in nodes {
-            self.nodes[*node].put(&key(permit), b"someone", MINUTE);
-        }
-    }
-}
-
-#[test]
-fn with_one_node_dead_and_another_one_empty_the_second_attempt_asks_for_what_both_call_free() {
-    let scene = Scene::new();
-    scene.nodes[0].cut();
-    for permit in (0..16).filter(|permit| *permit != 11) {
-        scene.hold_permit_elsewhere(&[1], permit);
-    }
-    let request = waiting_for_one_of(16);
-    let mut second_attempts = 0;
-    for _ in 0..20 {
-        let mut acquiring = scene.acquire(&request);
-        // A pause for each attempt that was refused.
-        let lease = loop {
-            match poll(&mut acquiring) {
-                Poll::Ready(lease) => break lease.unwrap(),
-                Poll::Pending => scene.clock.advance(SECOND / 5),
-            }
-        };
-        assert_eq!(lease.permit(), Some(11));
-        assert!(lease.attempts() <= 2, "{} attempts", lease.attempts());
-        second_attempts += usize::from(lease.attempts() == 2);
-    }
-    assert!(
-        second_attempts > 10,
-        "nodes that differ rarely agree at once"
-    );
 }
 
 #[test]

@@ -2,17 +2,15 @@
 
 mod lines;
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::time::Duration;
 
-use super::{AnyPermit, free_at_majority};
+use super::AnyPermit;
 use crate::env::io_thread::IoThread;
 use crate::kinds::Kind;
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
+use crate::node::Call;
 use crate::node::hash_slot::slot_of;
-use crate::node::{Call, Choice};
 use crate::quorum::kind::Kind as _;
 use crate::request::Request;
 
@@ -87,38 +85,6 @@ fn every_permit_is_as_likely_to_be_first_as_any_other() {
         first.iter().all(|count| (800..1200).contains(count)),
         "{first:?}"
     );
-}
-
-#[test]
-fn released_permits_and_those_that_a_majority_called_free_come_first_once() {
-    let permits = permits("r", 8, "");
-    let token = token(&IoThread::start().unwrap());
-    let usual = order(&permits, &token);
-    let acquisition = permits.acquire(&token, Duration::from_secs(10), 0);
-    let free = choice(&[5]);
-    permits.learn(&acquisition, &[Arc::clone(&free), free], 3);
-    let called_free = number_at(&permits, &acquisition, 5);
-    let released = (called_free + 1) % 8;
-    permits.released(BTreeSet::from([released]));
-    let first: BTreeSet<_> = order(&permits, &token)[..2].iter().copied().collect();
-    assert_eq!(first, BTreeSet::from([called_free, released]));
-    assert_eq!(order(&permits, &token), usual);
-}
-
-fn choice(free: &[u16]) -> Arc<Choice> {
-    Arc::new(Choice {
-        taken: None,
-        free: free.iter().copied().collect(),
-    })
-}
-
-#[test]
-fn free_is_what_a_majority_of_all_nodes_calls_free() {
-    let free = |choices: &[_], nodes| Vec::from_iter(free_at_majority(choices, nodes));
-    assert_eq!(free(&[choice(&[0, 1, 2]), choice(&[2, 3])], 3), [2]);
-    let choices = [choice(&[0, 1]), choice(&[0, 1]), choice(&[1])];
-    assert_eq!(free(&choices, 5), [1]);
-    assert!(free(&[choice(&[0, 1])], 3).is_empty());
 }
 
 #[test]

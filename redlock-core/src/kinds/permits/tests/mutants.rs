@@ -114,16 +114,16 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "a-held-permit-granted-again",
         patches: &[Patch {
             file: ACQUIRE,
-            find: "        let mut is_held = held.is_some();
+            find: "        let is_free = held.is_none();
 ",
-            replace: "        let mut is_held = held.is_some() && key.starts_with(b\"redlock:permit:\");
+            replace: "        let is_free = held.is_none() || !key.starts_with(b\"redlock:permit:\");
 ",
         }, Patch {
             file: ACQUIRE,
-            find: "            is_taken = store.set_nx(key, word(arguments, 0)?, integer(arguments, 1)?)?;
+            find: "        if is_free && store.set_nx(key, word(arguments, 0)?, integer(arguments, 1)?)? {
 ",
-            replace: "            store.set(key, word(arguments, 0)?, integer(arguments, 1)?)?;
-            is_taken = true;
+            replace: "        if is_free {
+            store.set(key, word(arguments, 0)?, integer(arguments, 1)?)?;
 ",
         }],
         profile: "permits",

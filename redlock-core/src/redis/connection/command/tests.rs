@@ -52,7 +52,6 @@ fn calls() -> BTreeSet<String> {
                 is_fenced,
                 waits,
             });
-            kind.released([1].into());
             let mut add = |call| calls.push((what, call));
             add(kind.acquire(&one, TTL, 7));
             kind.confirm(&one, 9, TTL).map(&mut add);
