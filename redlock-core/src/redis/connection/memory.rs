@@ -43,11 +43,12 @@ impl Memory {
         let Some(fault) = fault else {
             return Ok(());
         };
+        let fault = format!("`{pool}` {fault}");
         if line.options.vetting == Vetting::Refuse {
-            return Err(refused(format!("`{pool}` {fault}")));
+            return Err(refused(fault));
         }
         if !is_known {
-            log!(warn, %pool, "`{pool}` {fault}");
+            log!(warn, %pool, "{fault}");
         }
         Ok(())
     }
