@@ -6,10 +6,10 @@ mod nodes;
 
 use std::collections::BTreeSet;
 
+use metrics::{counter, gauge, histogram};
 use parking_lot::RwLock;
 use redlock_core::env::caught;
 
-use super::figure;
 use crate::site::Site;
 
 pub(crate) use nodes::{Answers, sample_nodes};
@@ -61,31 +61,31 @@ fn describe() {
 /// At the first call of a site for a kind of lock, has its figures there as zeros, so that a rate sees the first of
 /// each event.
 pub(crate) fn zeros(site: &'static Site, kind: &'static str) {
-    let is_first = caught(RECORDER, || {
-        describe();
-        is_new(site.address(), kind)
-    });
-    if is_first != Some(true) {
-        return;
-    }
-    let (skips, site) = (site.skips, site.site_name());
-    for outcome in OUTCOMES {
-        figure!(counter ACQUISITIONS { site: site, kind: kind, outcome: outcome } increment(0));
-    }
-    for reason in REASONS {
-        figure!(counter LOST { site: site, kind: kind, reason: reason } increment(0));
-    }
-    for outcome in ["extended", "unavailable", "lost"] {
-        figure!(counter EXTENSIONS { site: site, kind: kind, outcome: outcome } increment(0));
-    }
-    figure!(counter UNCONFIRMED { site: site, kind: kind } increment(0));
-    figure!(gauge HELD { site: site, kind: kind } increment(0));
+    use describe::{ACQUISITIONS, EXTENSIONS, HELD, HOLD, LOST, SWALLOWED, UNCONFIRMED, WAIT};
+
+    let name = site.site_name();
     caught(RECORDER, || {
-        for name in [describe::WAIT, describe::HOLD] {
-            drop(metrics::histogram!(name, "site" => site, "kind" => kind));
+        describe();
+        if !is_new(site.address(), kind) {
+            return;
+        }
+        let words = [
+            (ACQUISITIONS, "outcome", &OUTCOMES[..]),
+            (LOST, "reason", &REASONS),
+            (EXTENSIONS, "outcome", &["extended", "unavailable", "lost"]),
+        ];
+        for (figure, label, words) in words {
+            for word in words {
+                counter!(figure, "site" => name, "kind" => kind, label => *word).increment(0);
+            }
+        }
+        counter!(UNCONFIRMED, "site" => name, "kind" => kind).increment(0);
+        gauge!(HELD, "site" => name, "kind" => kind).increment(0);
+        for figure in [WAIT, HOLD] {
+            drop(histogram!(figure, "site" => name, "kind" => kind));
+        }
+        for error in ["unavailable", "lost"].into_iter().filter(|_| site.skips) {
+            counter!(SWALLOWED, "site" => name, "error_type" => error).increment(0);
         }
     });
-    for error in ["unavailable", "lost"].into_iter().filter(|_| skips) {
-        figure!(counter SWALLOWED { site: site, error_type: error } increment(0));
-    }
 }
