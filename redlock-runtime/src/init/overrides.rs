@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use crate::config::{Config, SiteConfig, SiteName};
-use crate::registry::pools::Overriding;
 use crate::site::{Site, sites};
 use crate::text::{did_you_mean, nearest, spelled};
 
@@ -52,15 +51,9 @@ pub(super) fn resolve(config: &Config, problems: &mut Vec<String>) -> Vec<Overri
 }
 
 /// What the configuration says of functions, for the registry.
-pub(crate) fn overriding(overridden: &[Overridden]) -> Vec<(&'static Site, Overriding)> {
-    let overriding = overridden.iter().map(|Overridden { site, config, .. }| {
-        let over = Overriding {
-            options: config.options,
-            pools: config.pools.clone(),
-        };
-        (*site, over)
-    });
-    overriding.collect()
+pub(crate) fn overriding(overridden: &[Overridden]) -> Vec<(&'static Site, SiteConfig)> {
+    let overridden = overridden.iter();
+    overridden.map(|it| (it.site, it.config.clone())).collect()
 }
 
 /// The functions that have one name. The configuration, logs and metrics cannot tell them apart.

@@ -20,7 +20,7 @@ use redlock_core::Environment;
 use redlock_core::node::NodeStatus;
 use redlock_core::quorum::majority;
 
-use crate::config::Config;
+use crate::config::{Config, SiteConfig};
 use crate::health::{PoolHealth, VotingPools};
 pub use redlock_core::MemoryNode;
 
@@ -33,7 +33,7 @@ pub use shutdown_report::ShutdownReport;
 pub use site_report::{Layer, Parameter, SiteReport};
 
 use held::HeldEntry;
-use pools::{Overriding, Pool, names_of};
+use pools::{Pool, names_of};
 
 /// Where calls find their pools. Clones are the same registry.
 ///
@@ -60,7 +60,7 @@ impl Registry {
         config: &Config,
         environment: Environment,
         pools: BTreeMap<String, Pool>,
-        overriding: Vec<(&'static Site, Overriding)>,
+        overriding: Vec<(&'static Site, SiteConfig)>,
     ) -> Self {
         let shared = RegistryShared::new(config, environment, pools, overriding);
         Self {

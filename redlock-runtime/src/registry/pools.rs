@@ -6,8 +6,8 @@ use std::sync::Arc;
 use redlock_core::error::Invalid;
 use redlock_core::{MemoryNode, Node, NodeSet};
 
+use crate::config::SiteConfig;
 use crate::error::LockErrorKind;
-use crate::parameters::LockOptions;
 use crate::site::{Site, sites};
 use crate::text::Name;
 
@@ -18,13 +18,6 @@ pub(crate) struct Pool {
     pub(crate) memory: Option<MemoryNode>,
 }
 
-/// The parameters that override the attribute of one function.
-#[derive(Default)]
-pub(crate) struct Overriding {
-    pub(crate) options: LockOptions,
-    pub(crate) pools: Option<Vec<String>>,
-}
-
 /// The pools of a registry.
 pub(crate) struct Pools {
     pub(crate) by_name: BTreeMap<String, Pool>,
@@ -32,7 +25,7 @@ pub(crate) struct Pools {
     pub(crate) default_set: NodeSet,
     /// What the configuration says of functions, by the address of the site, and the nodes of functions that name
     /// pools: made once, so that a call does not have to make a set.
-    by_site: BTreeMap<usize, (Overriding, Option<NodeSet>)>,
+    by_site: BTreeMap<usize, (SiteConfig, Option<NodeSet>)>,
 }
 
 impl Pools {
@@ -40,7 +33,7 @@ impl Pools {
     pub(crate) fn new(
         by_name: BTreeMap<String, Pool>,
         default: Option<&[String]>,
-        overriding: Vec<(&'static Site, Overriding)>,
+        overriding: Vec<(&'static Site, SiteConfig)>,
     ) -> Self {
         let default_set = match default {
             Some(names) => set_of(&by_name, names).unwrap_or_default(),
@@ -50,7 +43,7 @@ impl Pools {
                 .collect(),
         };
         let own = sites().into_iter().filter(|it| it.pool_names().is_some());
-        let own = own.map(|site| (site, Overriding::default()));
+        let own = own.map(|site| (site, SiteConfig::new()));
         let mut by_site = BTreeMap::new();
         for (site, over) in own.chain(overriding) {
             // A function with an unknown pool has no set; its calls say so.
@@ -69,7 +62,7 @@ impl Pools {
     }
 
     /// What the configuration says of a function, above its attribute.
-    pub(crate) fn overriding(&self, site: &'static Site) -> Option<&Overriding> {
+    pub(crate) fn overriding(&self, site: &'static Site) -> Option<&SiteConfig> {
         self.by_site.get(&site.address()).map(|(over, _)| over)
     }
 

@@ -9,9 +9,9 @@ use redlock_core::{Client, Environment, Settings};
 
 use super::elections::Elections;
 use super::held::HeldTable;
-use super::pools::{Overriding, Pool, Pools};
+use super::pools::{Pool, Pools};
 use super::shutdown::Shutdown;
-use crate::config::Config;
+use crate::config::{Config, SiteConfig};
 use crate::error::RegistryContext;
 use crate::parameters::LockOptions;
 use crate::site::Site;
@@ -36,7 +36,7 @@ impl RegistryShared {
         config: &Config,
         environment: Environment,
         pools: BTreeMap<String, Pool>,
-        overriding: Vec<(&'static Site, Overriding)>,
+        overriding: Vec<(&'static Site, SiteConfig)>,
     ) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let mut settings = Settings::default();
