@@ -1,6 +1,6 @@
-//! A lock as a tower layer, around any service: here, requests of one idempotency key are served one
-//! at a time in the whole fleet, for any handler. A client that sends a payment again,
-//! because it got no answer, is told 423 for as long as the first one is at work.
+//! A lock around the requests of a service, by the layer of the feature `tower`: here, requests of one
+//! idempotency key are served one at a time in the whole fleet, for any handler. A client that sends a
+//! payment again, because it got no answer, is told 423 for as long as the first one is at work.
 //!
 //! With the nodes of `compose.yaml` (one process alone can do with
 //! `REDLOCK_POOLS_A_URL=memory://a`):
@@ -21,85 +21,23 @@
 //! The lock keeps the two from running at once, no more: that a payment which was made is not made
 //! again, when the first one is done, is for the store to say, which keeps the keys it has seen.
 
-use std::convert::Infallible;
 use std::error::Error;
 use std::io;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
 use axum::extract::Request;
-use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
 use axum::routing::post;
-use redlock_runtime::{Config, Resource, lock, shutdown_signal};
-use tower::{Layer, Service};
+use redlock_runtime::tower::LockLayer;
+use redlock_runtime::{Config, Lock, Resource, lock, shutdown_signal};
 
-/// What a request has to lock, if anything; or why it is no request to be served.
-type Key = fn(&Request) -> Result<Option<Resource>, StatusCode>;
-
-#[derive(Clone)]
-struct LockLayer(Key);
-
-impl<S> Layer<S> for LockLayer {
-    type Service = Locked<S>;
-
-    fn layer(&self, inner: S) -> Locked<S> {
-        let key = self.0;
-        Locked { key, inner }
-    }
-}
-
-/// The inner service, with each request under the lock of its key.
-#[derive(Clone)]
-struct Locked<S> {
-    key: Key,
-    inner: S,
-}
-
-impl<S> Service<Request> for Locked<S>
-where
-    S: Service<Request, Response = Response, Error = Infallible> + Clone + Send + 'static,
-    S::Future: Send,
-{
-    type Response = Response;
-    type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        self.inner.poll_ready(context)
-    }
-
-    fn call(&mut self, request: Request) -> Self::Future {
-        // The service that reported to be ready serves this request. The clone is for the next
-        // request.
-        let next = self.inner.clone();
-        let mut inner = std::mem::replace(&mut self.inner, next);
-        let key = (self.key)(&request);
-        Box::pin(async move {
-            match key {
-                Ok(None) => inner.call(request).await,
-                // Until the handler has returned: a body that it streams is sent without the lock.
-                Ok(Some(key)) => lock(key)
-                    .ttl(Duration::from_secs(30))
-                    .retry_count(0)
-                    .run(async move { inner.call(request).await })
-                    .await
-                    .unwrap_or_else(|refused| Ok(refused.into_response())),
-                Err(status) => Ok(status.into_response()),
-            }
-        })
-    }
-}
-
-/// It comes from outside: a resource has at most 1024 bytes.
-fn idempotency_key(request: &Request) -> Result<Option<Resource>, StatusCode> {
-    match request.headers().get("idempotency-key") {
-        None => Ok(None),
-        Some(key) if key.len() > 64 => Err(StatusCode::BAD_REQUEST),
-        Some(key) => Ok(Some([b"idempotency:", key.as_bytes()].concat().into())),
-    }
+/// What a request has to lock, if it has a key.
+fn by_idempotency_key(request: &Request) -> Option<Lock> {
+    let key = request.headers().get("idempotency-key")?;
+    // It comes from outside: of a long one a hash is in the resource.
+    let key = Resource::part(String::from_utf8_lossy(key.as_bytes()));
+    let lock = lock(format!("idempotency:{key}")).name("payments");
+    Some(lock.ttl(Duration::from_secs(30)).retry_count(0))
 }
 
 /// What takes its time, and must not be done twice at once. It knows nothing of the lock.
@@ -113,7 +51,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     tracing_subscriber::fmt().with_writer(io::stderr).init();
     let redlock = redlock_runtime::init(Config::load()?).await?;
     let app = Router::new().route("/payments", post(pay));
-    let app = app.layer(LockLayer(idempotency_key));
+    let app = app.layer(LockLayer::new(by_idempotency_key));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     println!("listening on {}", listener.local_addr()?);
     let server = axum::serve(listener, app).with_graceful_shutdown(shutdown_signal());

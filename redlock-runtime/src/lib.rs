@@ -112,6 +112,7 @@
 //! | `sentinel` | `redis+sentinel://`: the master that sentinels name |
 //! | `testing` | the kit for tests, for `[dev-dependencies]` |
 //! | `tls` | `rediss://`: connections over TLS |
+//! | `tower` | a layer that puts each request of a service under a lock |
 //!
 //! axum drops a handler if its client hangs up, and so releases its lock. actix-web lets the handler run on
 //! by default, and the lock stays until the body ends; `HttpServer::h1_allow_half_closed(false)` makes it
@@ -153,6 +154,8 @@ mod telemetry;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod text;
+#[cfg(feature = "tower")]
+pub mod tower;
 
 // The snippets of the guide are compiled in `redlock-tests`, which has the crates that they use.
 #[cfg(all(doc, not(doctest)))]

@@ -18,4 +18,5 @@ mod services;
 mod sharing;
 mod testing_kit;
 mod tls;
+mod tower;
 mod twins;

@@ -10,6 +10,8 @@ use super::run::{Answers, KeepsValueUntilRelease};
 use super::way::Way;
 use crate::acquire::Wanted;
 use crate::lease::Lease;
+#[cfg(feature = "tower")]
+use crate::lock::Lock;
 use crate::parameters::prelude::*;
 use crate::site::Site;
 
@@ -23,6 +25,14 @@ pub struct Call {
 for_each_parameter!(setters!(Call));
 
 impl Call {
+    /// The call of a body under a lock of the object style.
+    #[cfg(feature = "tower")]
+    pub(crate) fn of(lock: Lock) -> Self {
+        let mut wanted = lock.0;
+        wanted.has_body = true;
+        Self { wanted }
+    }
+
     /// A call of the function at `site`, for a resource that was computed before.
     pub fn new(site: &'static Site, resource: impl NamesLock) -> Self {
         let mut wanted = Wanted::new(resource.resource(), site, true);

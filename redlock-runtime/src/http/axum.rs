@@ -50,6 +50,15 @@ impl FromLockError for Response {
     }
 }
 
+/// The services of axum cannot fail: a [lock around one](crate::tower) answers with a response.
+#[cfg(feature = "tower")]
+#[diagnostic::do_not_recommend]
+impl FromLockError for Result<Response, std::convert::Infallible> {
+    fn from_lock_error(error: LockError) -> Self {
+        Ok(error.into_response())
+    }
+}
+
 /// For handlers that return `Result<_, Response>`, and axum's own `Result`.
 impl From<LockError> for Response {
     fn from(error: LockError) -> Self {

@@ -1,0 +1,121 @@
+//! A lock around each request of a `tower` service, by a key of the request.
+//!
+//! ```
+//! # #[cfg(feature = "axum")] {
+//! use axum::Router;
+//! use axum::extract::Request;
+//! use axum::routing::post;
+//! use redlock_runtime::tower::LockLayer;
+//! use redlock_runtime::{Resource, lock};
+//!
+//! let one_at_a_time = LockLayer::new(|request: &Request| {
+//!     let key = request.headers().get("idempotency-key")?;
+//!     let key = Resource::part(String::from_utf8_lossy(key.as_bytes()));
+//!     Some(lock(format!("idempotency:{key}")).name("payments").retry_count(0))
+//! });
+//! let app = Router::new().route("/payments", post(async || "paid")).layer(one_at_a_time);
+//! # let _: Router = app;
+//! # }
+//! ```
+//!
+//! The inner service is called when the lock is there, and its future is a body as that of an annotated
+//! function is: it is dropped before the lock is released, it is cancelled when its lease is over, and code
+//! in it finds its lease by [`current`](crate::current()). A response's body that is streamed after the future
+//! has returned is sent without the lock.
+//!
+//! A request that gets no lock, or loses it, is answered by [`FromLockError`]. If the service's error
+//! is made of a [`LockError`](crate::LockError), as a boxed error is, it is that error. The services of axum, which cannot
+//! fail, answer with a response: 423 if somebody else holds the lock, as handlers under the attribute do.
+//!
+//! # Cancellation
+//! A dropped call drops the inner future, and then releases the lock, or leaves the line for it.
+
+use std::future::Future;
+use std::mem;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use tower_layer::Layer;
+use tower_service::Service;
+
+use crate::attribute::call::Call;
+use crate::attribute::from_lock_error::FromLockError;
+use crate::attribute::run::Answers;
+use crate::lock::Lock;
+
+/// Puts each request under the lock that a function of the request names: see the [module](self).
+#[derive(Clone, Copy, Debug)]
+pub struct LockLayer<K> {
+    lock_of: K,
+}
+
+impl<K> LockLayer<K> {
+    /// `lock_of` returns the [`Lock`] of a request, with its parameters, or an `Option` of one: `None` serves
+    /// the request without a lock.
+    ///
+    /// ```
+    /// use redlock_runtime::lock;
+    /// use redlock_runtime::tower::LockLayer;
+    ///
+    /// let layer = LockLayer::new(|order: &u64| lock(format!("order:{order}")));
+    /// # let _ = layer;
+    /// ```
+    pub fn new<R, L: Into<Option<Lock>>>(lock_of: K) -> Self
+    where
+        K: Fn(&R) -> L,
+    {
+        Self { lock_of }
+    }
+}
+
+impl<S, K: Clone> Layer<S> for LockLayer<K> {
+    type Service = Locked<S, K>;
+
+    fn layer(&self, inner: S) -> Locked<S, K> {
+        let lock_of = self.lock_of.clone();
+        Locked { inner, lock_of }
+    }
+}
+
+/// A service with each request under its lock: what [`LockLayer`] makes.
+#[derive(Clone, Copy, Debug)]
+pub struct Locked<S, K> {
+    inner: S,
+    lock_of: K,
+}
+
+impl<S, K, R, L> Service<R> for Locked<S, K>
+where
+    S: Service<R, Response: Send, Error: Send, Future: Send> + Clone + Send + 'static,
+    K: Fn(&R) -> L,
+    R: Send + 'static,
+    L: Into<Option<Lock>>,
+    Result<S::Response, S::Error>: FromLockError,
+{
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<S::Response, S::Error>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, request: R) -> Self::Future {
+        // The service that said to be ready serves this request. The clone is for the next one.
+        let next = self.inner.clone();
+        let mut ready = mem::replace(&mut self.inner, next);
+        match (self.lock_of)(&request).into() {
+            Some(lock) => {
+                let answers = const {
+                    &Answers {
+                        refused: FromLockError::from_lock_error,
+                        is_success: FromLockError::is_success,
+                    }
+                };
+                let body = async move { ready.call(request).await };
+                Box::pin(Call::of(lock).run(body, answers))
+            }
+            None => Box::pin(ready.call(request)),
+        }
+    }
+}
