@@ -199,6 +199,10 @@ impl Line {
         let mut connection = self.connection.clone();
         let mut answers: Pin<Box<dyn Future<Output = _> + Send>> = Box::pin(async move {
             let count = commands.len();
+            // The crate has less to do for an answer by itself.
+            if let (1, Some(alone)) = (count, commands.cmd_iter().next()) {
+                return Ok(vec![connection.send_packed_command(alone).await?]);
+            }
             connection.send_packed_commands(&commands, 0, count).await
         });
         // The connection's queue never fills, so the first poll hands the commands over. The poll can only fail at once
