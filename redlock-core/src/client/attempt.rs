@@ -6,35 +6,18 @@ use std::time::Duration;
 use crate::context::Context;
 use crate::env::Moment;
 use crate::env::timeout::before;
-use crate::error::{AcquireError, TooLate};
-use crate::kinds::looks;
+use crate::error::TooLate;
 use crate::lease::events::third_left;
 use crate::model::limits::drift;
-use crate::node::{NodeSet, Reply, Vote};
+use crate::node::{NodeSet, Vote};
 use crate::quorum::claim::Claim;
 use crate::quorum::fencing::{FencingToken, TokenChoice, hint};
 use crate::quorum::kind::Kind;
-use crate::quorum::majority;
-use crate::quorum::round::{Goal, Round, forget_stale, seats_in, submit};
+use crate::quorum::round::{Round, forget_stale};
 use crate::quorum::terms::Terms;
 use crate::request::Request;
-use crate::waiting::budget::{RetryBudget, attempt_time};
+use crate::waiting::budget::attempt_time;
 use crate::waiting::refusal::{Answers, Refusal};
-use crate::waiting::wakeup::{FreeWatch, QuorumWatch};
-
-pub(crate) enum AttemptOutcome {
-    Acquired(Arc<Claim>, Terms),
-    Refused(Refused),
-}
-
-/// A failed attempt. Its release has been sent to every node.
-pub(crate) struct Refused {
-    context: Arc<Context>,
-    claim: Arc<Claim>,
-    release: Option<Arc<Round>>,
-    /// The votes, which the callers in line share.
-    pub(super) refusal: Arc<Refusal>,
-}
 
 /// The counters of a majority after the second round.
 #[derive(Default)]
@@ -51,7 +34,7 @@ pub(crate) async fn attempt(
     request: &Request,
     kind: &Arc<dyn Kind>,
     timeout: Duration,
-) -> AttemptOutcome {
+) -> Result<(Arc<Claim>, Terms), Refusal> {
     let environment = &context.environment;
     // The clock is read before the first byte is sent, as a node may count from then on.
     let started = environment.now();
@@ -106,27 +89,24 @@ pub(crate) async fn attempt(
                     .map(|count| FencingToken::new(kind.token_at(count))),
             };
             claim.has_won();
-            return AttemptOutcome::Acquired(claim, terms);
+            return Ok((claim, terms));
         }
         Some(TooLate::Validity(left))
     } else {
         None
     };
-    let release = claim.release();
-    AttemptOutcome::Refused(Refused {
+    Err(Refusal {
         context: Arc::clone(context),
-        release,
-        refusal: Arc::new(Refusal {
-            nodes: Arc::clone(&claim.nodes),
-            resource: request.resource.clone(),
-            acquisition,
-            began: started,
-            timeout,
-            too_late,
-            disagreement: agreement.disagreement,
-            kind: Arc::clone(kind),
-        }),
-        claim,
+        release: claim.release(),
+        nodes: Arc::clone(nodes),
+        kind: Arc::clone(kind),
+        resource: request.resource.clone(),
+        is_break: false,
+        votes: acquisition,
+        began: started,
+        timeout,
+        too_late,
+        disagreement: agreement.disagreement,
     })
 }
 
@@ -167,140 +147,4 @@ async fn agree(context: &Context, claim: &Claim, acquisition: &Round, until: Mom
         count: None,
         disagreement: Some(votes),
     }
-}
-
-impl Refused {
-    fn acquisition(&self) -> &Arc<Round> {
-        &self.refusal.acquisition
-    }
-
-    /// The moment until which votes are waited for.
-    fn ends(&self) -> Moment {
-        let Refusal { began, timeout, .. } = &*self.refusal;
-        began.saturating_add(*timeout)
-    }
-
-    /// True if the votes name different holders and no holder is known to have a majority. If all votes
-    /// name one holder, the lock is held, however few nodes voted.
-    pub(crate) fn is_divided(&self) -> bool {
-        let most = self.most_against();
-        let voted = seats_in(self.acquisition().seats().voted);
-        most < voted && most < majority(self.claim.nodes.len())
-    }
-
-    fn kind(&self) -> &dyn Kind {
-        &*self.refusal.kind
-    }
-
-    fn most_against(&self) -> usize {
-        self.kind().most_against(&self.acquisition().answers())
-    }
-
-    /// True if a node says that others go first, although no holder there excludes us.
-    pub(crate) fn is_behind_others(&self) -> bool {
-        let answers = self.acquisition().answers();
-        let mut holdings = answers.iter().flatten().filter_map(Vote::holding);
-        holdings.any(|holding| holding.obstacle.is_advice())
-    }
-
-    /// Watches for the end of another client's lock. All nodes that have not failed are asked, also
-    /// nodes whose votes are missing: if one of them fails later, the others suffice.
-    pub(crate) fn watch(&self) -> Option<FreeWatch> {
-        let tally = self.acquisition().tally();
-        let may_vote = tally.configured - tally.failed;
-        let is_worth_it = tally.held > 0 && may_vote >= majority(tally.configured);
-        is_worth_it.then(|| {
-            let (clock, nodes) = (&self.context.environment.clock, &self.claim.nodes);
-            let watch = |keys: &_| QuorumWatch::behind(clock, nodes, keys, self.acquisition());
-            FreeWatch(self.kind().watched().iter().map(watch).collect())
-        })
-    }
-
-    /// True if too few nodes would tell the caller, which has this `watch`, when it may win.
-    pub(super) fn is_blind(&self, watch: Option<&FreeWatch>) -> bool {
-        self.is_behind_others() || watch.is_none_or(FreeWatch::is_blind)
-    }
-
-    /// True if the votes are split so that no client has the lock and none can have won it. Waits for
-    /// the votes that this needs, within the attempt's timeout.
-    pub(crate) async fn is_split(&self) -> bool {
-        let acquisition = self.acquisition();
-        let needed = majority(self.claim.nodes.len());
-        if self.most_against() >= needed {
-            return false;
-        }
-        acquisition.set_goal(Goal::All);
-        before(self.context.clock(), self.ends(), acquisition.decided()).await;
-        // A node that did not answer may have granted the lock to any client.
-        let tally = acquisition.tally();
-        let unknown = tally.pending() + tally.failed;
-        tally.is_contended() && self.most_against() + unknown < needed
-    }
-
-    /// The error for the caller, if no further attempt follows. Waits until the nodes that granted the
-    /// attempt have undone it, and asks one of the refusing nodes for the holder's remaining time. It
-    /// waits for votes until the attempt's timeout has passed, and for the other answers as long again.
-    /// It never waits beyond the caller's own limit.
-    ///
-    /// If this future is dropped, only the error is lost.
-    pub(crate) async fn conclude(self, budget: &RetryBudget<'_>) -> AcquireError {
-        let attempts = budget.attempts;
-        let environment = &self.context.environment;
-        let clock = &*environment.clock;
-        let bounded = |until: Moment| budget.end.map_or(until, |end| until.min(end));
-
-        // An attempt is decided once it is lost. The reason may need another vote.
-        let acquisition = self.acquisition();
-        acquisition.set_goal(Goal::Contention);
-        before(clock, bounded(self.ends()), acquisition.decided()).await;
-        let now = environment.now();
-        let elapsed = now.saturating_since(self.refusal.began);
-        let inspection = self.inspect();
-        let undone = async {
-            if let Some(round) = &self.release {
-                // Only nodes that granted: nodes that hang would take the whole timeout.
-                round.set_goal(Goal::Seats(acquisition.seats().granted));
-                round.decided().await;
-            }
-            if let Some(round) = &inspection {
-                round.decided().await;
-            }
-        };
-        let until = now.saturating_add(self.refusal.timeout);
-        before(clock, bounded(until), undone).await;
-
-        let waited = environment.now().saturating_since(budget.began);
-        let inspected = inspection.and_then(|round| first_answer(&round));
-        self.refusal.error(inspected, elapsed, (attempts, waited))
-    }
-
-    /// Asks a refusing node for the holder's remaining time. The question follows the release on the
-    /// connection, so the answer costs no round trip of its own.
-    fn inspect(&self) -> Option<Arc<Round>> {
-        if self.kind().count().is_some() {
-            // The refusals have told the time.
-            return None;
-        }
-        let seat = self
-            .acquisition()
-            .answers()
-            .iter()
-            .position(|answer| matches!(answer, Some(Vote::Held(_))))?;
-        let question = Arc::new(looks::peek(self.kind().keys()));
-        let round = Round::new(1, Goal::All);
-        let reply = Reply::new(Arc::clone(&round), 0, &question);
-        submit(&*self.claim.nodes[seat], question, reply);
-        Some(round)
-    }
-}
-
-impl Drop for Refused {
-    fn drop(&mut self) {
-        // Callers in line may keep the votes. This caller waits for them no longer.
-        self.acquisition().forget_caller();
-    }
-}
-
-fn first_answer(round: &Round) -> Option<Vote> {
-    round.answers().into_iter().next().flatten()
 }

@@ -5,33 +5,34 @@ mod acquire;
 mod attempt;
 mod flush;
 pub(crate) mod force_release;
-mod once;
-mod peek;
-mod watch;
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::context::Context;
+use crate::env::timeout::before;
 use crate::env::{Environment, Moment};
-use crate::lease::Leases;
+use crate::error::{AcquireError, LastRun};
+use crate::kinds::{looks, runs};
+use crate::lease::{Lease, Leases};
+use crate::model::invalid::Invalid;
+use crate::model::resource::Resource;
 use crate::model::token::TokenSource;
-use crate::waiting::handover::Handover;
-use crate::waiting::{LineLimits, Lines};
+use crate::node::hash_slot::check_slots;
+use crate::node::{Call, NodeSet, Vote};
+use crate::quorum::peek::LockStatus;
+use crate::quorum::round::{Goal, MOST_NODES, Round};
+use crate::request::Request;
+use crate::waiting::{HANDOVER_TIME, Lines, QuorumWatch};
+use force_release::ForceReleased;
 
 /// Acquires leases over sets of nodes. A clone is cheap and is the same client.
 ///
 /// It holds no lock across an await and no global state.
 #[derive(Clone)]
 pub struct Client {
-    pub(crate) shared: Arc<ClientShared>,
-}
-
-pub(crate) struct ClientShared {
-    pub(crate) context: Arc<Context>,
-    pub(crate) lines: Arc<Lines>,
-    pub(crate) leases: Arc<Leases>,
+    pub(crate) shared: Arc<Leases>,
 }
 
 /// The settings of a client.
@@ -42,8 +43,10 @@ pub struct Settings {
     pub node_timeout: Duration,
     /// The prefix of each name of a resource.
     pub key_prefix: Box<[u8]>,
-    /// The limits of handing a lock over between callers of this client.
-    pub handover: Handover,
+    /// For how long callers of this client may have a lock one after another, before it is released for callers of
+    /// other processes: for so long, or for eight times as long as the nodes took to grant it. The holder at the end of
+    /// this time may finish. Zero: every lock is released for all processes.
+    pub handover_time: Duration,
     /// The most callers that may wait for the same lock. Further callers are refused at once.
     pub max_waiters_per_lock: usize,
     /// The most callers that may wait for locks in total.
@@ -55,7 +58,7 @@ impl Default for Settings {
         Self {
             node_timeout: Self::DEFAULT_NODE_TIMEOUT,
             key_prefix: Box::default(),
-            handover: Handover::default(),
+            handover_time: HANDOVER_TIME,
             max_waiters_per_lock: 10_000,
             max_waiters: 100_000,
         }
@@ -97,21 +100,198 @@ impl Client {
             node_timeout: settings.node_timeout,
             key_prefix: settings.key_prefix,
         });
-        let limits = LineLimits {
-            a_line: settings.max_waiters_per_lock,
-            in_all: settings.max_waiters,
-        };
-        let lines = Lines::new(Arc::clone(&context), settings.handover, limits);
-        let lines = Arc::new(lines);
-        let leases = Leases::new(Arc::clone(&context), Arc::clone(&lines));
-        let shared = ClientShared {
-            context,
-            lines,
-            leases: Arc::new(leases),
-        };
+        let limits = (settings.max_waiters_per_lock, settings.max_waiters);
+        let lines = Lines::new(Arc::clone(&context), settings.handover_time, limits);
+        let leases = Leases::new(context, Arc::new(lines));
         Self {
-            shared: Arc::new(shared),
+            shared: Arc::new(leases),
         }
+    }
+
+    /// Acquires `request` from a majority of `nodes`, with the retries that the request allows.
+    ///
+    /// Callers of this client that want the same resource on the same nodes stand in a line, first
+    /// come, first served. Only the first caller in the line asks the nodes. When its lease ends, the
+    /// next caller gets the lock from it, for as long as
+    /// [`Settings::handover_time`](Settings::handover_time) says. Callers of other kinds of locks stand in lines of their own.
+    ///
+    /// # Errors
+    /// [`AcquireError::Contended`] if a majority answered and another holder has the resource,
+    /// [`AcquireError::Unavailable`] if no majority answered in time,
+    /// [`AcquireError::AlreadyRun`] if a majority remembers a run of the request's
+    /// [`once_per`](Request::once_per), and [`AcquireError::Invalid`] before anything is sent.
+    ///
+    /// # Cancellation
+    /// If this future is dropped at any point, the caller leaves the line at once. Every node that the
+    /// acquisition may have reached is sent the release, after the acquisition on the same connection.
+    pub async fn acquire(&self, nodes: &NodeSet, request: &Request) -> Result<Lease, AcquireError> {
+        acquire::acquire(&self.shared, nodes, request).await
+    }
+
+    /// The run of `resource` that a majority of `nodes` remembers, within the node timeout: see
+    /// [`Request::once_per`](crate::Request::once_per). A node that fails, or does not answer, remembers
+    /// nothing. A record with more time left than a run of `period` can have does not count.
+    ///
+    /// # Errors
+    /// [`Invalid`] for a key that belongs to the library.
+    ///
+    /// # Cancellation
+    /// Dropping the future has no effect on the nodes.
+    pub async fn last_run(
+        &self,
+        nodes: &NodeSet,
+        resource: &Resource,
+        period: Duration,
+    ) -> Result<Option<LastRun>, Invalid> {
+        let context = &self.shared.context;
+        let keys = resource.keys_under(&context.key_prefix)?;
+        Ok(last_run(context, nodes, &keys, period, None).await)
+    }
+
+    /// What a majority of `nodes` says of the lock on `resource`, within the node timeout. It only reads:
+    /// nothing changes on the nodes, and neither holders nor waiters notice.
+    ///
+    /// The answer is true of a moment that has passed when it arrives. It serves people, dashboards and
+    /// logs. Only [`Client::acquire`] excludes another holder.
+    ///
+    /// If there are several names, each node tells of the first name that is locked, in canonical order.
+    ///
+    /// # Errors
+    /// [`Invalid`] for a name that no lock can have, for keys that are in several hash slots of a Redis
+    /// Cluster, and for a set without nodes. Nodes that fail are no error: see
+    /// [`LockStatus::Undecided`].
+    ///
+    /// # Cancellation
+    /// Dropping the future has no effect on the nodes.
+    ///
+    /// # Example: who is running the job
+    /// ```
+    /// use std::sync::Arc;
+    /// use redlock_core::peek::LockStatus;
+    /// use redlock_core::{Client, IoThread, MemoryNode, Node, NodeSet, Request};
+    ///
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// let io = IoThread::start()?;
+    /// let node = MemoryNode::new("a", io.environment().clock);
+    /// let nodes: NodeSet = [Arc::new(node) as Arc<dyn Node>].into();
+    /// let client = Client::new(io.environment());
+    ///
+    /// let lease = client.acquire(&nodes, &Request::new("job")).await?;
+    /// match client.peek(&nodes, &"job".into()).await? {
+    ///     LockStatus::Held(holder) => assert_eq!(holder.owner(), Some(client.owner())),
+    ///     other => panic!("{other}"),
+    /// }
+    /// lease.release().await;
+    /// assert!(client.peek(&nodes, &"job".into()).await?.is_free());
+    /// # Ok(())
+    /// # }
+    /// # let runtime = tokio::runtime::Runtime::new().unwrap();
+    /// # runtime.block_on(example()).unwrap();
+    /// ```
+    pub async fn peek(&self, nodes: &NodeSet, resource: &Resource) -> Result<LockStatus, Invalid> {
+        let context = &self.shared.context;
+        let keys = checked_keys(context, nodes, resource)?;
+        let began = context.now();
+        let answers = ask(context, nodes, looks::peek(&keys), Goal::Known, None).await;
+        let elapsed = context.now().saturating_since(began);
+        let names = nodes.iter().map(|node| node.name());
+        Ok(LockStatus::of(
+            names,
+            answers,
+            elapsed,
+            context.node_timeout,
+        ))
+    }
+
+    /// Watches `resource` on `nodes` for changes by any holder.
+    ///
+    /// # Errors
+    /// [`Invalid`] for a key that belongs to the library.
+    ///
+    /// # Example: until somebody has the lock
+    /// ```
+    /// use std::sync::Arc;
+    /// use redlock_core::{Client, IoThread, MemoryNode, Node, NodeSet, Request};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let io = IoThread::start()?;
+    /// # let environment = io.environment();
+    /// # let node = MemoryNode::new("a", environment.clock.clone());
+    /// # let nodes: NodeSet = [Arc::new(node) as Arc<dyn Node>].into();
+    /// # let client = Client::new(environment);
+    /// # io.handle().block_on(async {
+    /// let watch = client.watch_changes(&nodes, &"order:42".into())?;
+    /// watch.changed().await; // Each node has said how the key is.
+    /// let lease = client.acquire(&nodes, &Request::new("order:42")).await?;
+    /// watch.changed().await;
+    /// # lease.release().await;
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn watch_changes(
+        &self,
+        nodes: &NodeSet,
+        resource: &Resource,
+    ) -> Result<QuorumWatch, Invalid> {
+        let keys = resource.keys_under(&self.shared.context.key_prefix)?;
+        let clock = &self.shared.context.environment.clock;
+        Ok(QuorumWatch::begin(clock, nodes, &keys, u64::MAX))
+    }
+
+    /// Deletes the lock on `resource` at all `nodes`, also if another process holds it: the keys of
+    /// every kind of lock, and what waiting callers left. Fencing counters and the records of `once_per` stay.
+    ///
+    /// The nodes are asked who is on the keys, and then to delete what exactly these have. A node that is late deletes
+    /// nothing of later holders.
+    ///
+    /// The holder does not notice at once: until its next extension, or its deadline, it believes that it has the
+    /// lock. Exclusion is broken for that long. Fencing tokens stay in order.
+    ///
+    /// # Errors
+    /// [`AcquireError::Unavailable`] unless a majority confirms within two node timeouts; some nodes may have deleted the
+    /// keys. [`AcquireError::Invalid`] as [`Client::peek`].
+    ///
+    /// # Cancellation
+    /// If the future is dropped, the nodes may have deleted the keys, or some of them.
+    ///
+    /// # Example
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use redlock_core::{Client, IoThread, MemoryNode, Node, NodeSet, Request};
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let io = IoThread::start()?;
+    /// # let node = MemoryNode::new("a", io.environment().clock);
+    /// # let nodes: NodeSet = [Arc::new(node) as Arc<dyn Node>].into();
+    /// # let client = Client::new(io.environment());
+    /// let _stuck = client.acquire(&nodes, &Request::new("job")).await?;
+    /// let released = client.force_release(&nodes, &"job".into()).await?;
+    /// assert_eq!(released.taken_from[0].owner.as_deref(), Some(client.owner()));
+    /// assert!(client.peek(&nodes, &"job".into()).await?.is_free());
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(example()).unwrap();
+    /// ```
+    pub async fn force_release(
+        &self,
+        nodes: &NodeSet,
+        resource: &Resource,
+    ) -> Result<ForceReleased, AcquireError> {
+        force_release::force_release(&self.shared.context, nodes, resource).await
+    }
+
+    /// Waits until every node has served all calls and is owed no release, for at most `timeout`. Returns the names of
+    /// the nodes that are not there yet. It is for the end of a process: while callers acquire locks, a node may always
+    /// have something to do.
+    ///
+    /// It gives up sooner, after 800 ms in which a majority is done and each other node has been handed all calls or has
+    /// no connection, or in which only nodes that vote no are left.
+    ///
+    /// # Cancellation
+    /// Dropping the future has no effect on the nodes.
+    pub async fn flush(&self, nodes: &NodeSet, timeout: Duration) -> Vec<String> {
+        flush::flush(self.shared.context.clock(), nodes, timeout).await
     }
 
     /// The current moment on this client's clock.
@@ -136,4 +316,57 @@ impl fmt::Debug for Client {
             .field("node_timeout", &self.shared.context.node_timeout)
             .finish_non_exhaustive()
     }
+}
+
+/// Refuses a lock over no node, or over more than there are seats.
+fn check_number(nodes: &NodeSet) -> Result<(), Invalid> {
+    match nodes.len() {
+        1..=MOST_NODES => Ok(()),
+        other => Err(Invalid::new(format!(
+            "a lock over {other} nodes; give it 1 to {MOST_NODES}"
+        ))),
+    }
+}
+
+/// The run of the lock on `keys` that a majority of `nodes` remembers, within the node timeout and until `end`.
+async fn last_run(
+    context: &Context,
+    nodes: &NodeSet,
+    keys: &Resource,
+    period: Duration,
+    end: Option<Moment>,
+) -> Option<LastRun> {
+    let question = runs::recall(&runs::run_keys(keys, &context.key_prefix));
+    let answers = ask(context, nodes, question, Goal::MajorityHeld, end).await;
+    runs::last_run(&answers, period)
+}
+
+/// The keys of `resource`, of whichever kind of lock.
+fn checked_keys(
+    context: &Context,
+    nodes: &NodeSet,
+    resource: &Resource,
+) -> Result<Resource, Invalid> {
+    resource.check()?;
+    check_number(nodes)?;
+    let keys = resource.keys_under(&context.key_prefix)?;
+    if let Some(node) = nodes.iter().find(|node| node.has_hash_slots()) {
+        check_slots(&**node, &keys, &[])?;
+    }
+    Ok(keys)
+}
+
+/// Asks `nodes`, and waits for the `goal` within the node timeout and until `end`.
+async fn ask(
+    context: &Context,
+    nodes: &NodeSet,
+    question: Call,
+    goal: Goal,
+    end: Option<Moment>,
+) -> Vec<Option<Vote>> {
+    let until = context.now().saturating_add(context.node_timeout);
+    let until = end.map_or(until, |end| until.min(end));
+    let round = Round::start(nodes, &Arc::new(question), goal);
+    before(context.clock(), until, round.decided()).await;
+    round.answers()
 }

@@ -13,9 +13,6 @@ pub(crate) mod io_thread;
 pub(crate) mod process;
 #[cfg(test)]
 pub(crate) mod still_clock;
-pub(crate) mod sweep;
-#[cfg(test)]
-pub(crate) mod tasks;
 pub(crate) mod throttle;
 pub(crate) mod timeout;
 

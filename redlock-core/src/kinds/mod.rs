@@ -29,6 +29,7 @@ use exclusive::Exclusive;
 use permits::AnyPermit;
 use readers_writers::{Reader, Writer};
 
+#[cfg(test)]
 pub(crate) use exclusive::plain;
 pub(crate) use readers_writers::COMMANDS;
 
@@ -96,11 +97,6 @@ impl Kind {
             return Self::Exclusive;
         }
         self
-    }
-
-    /// True if a holder excludes others of its kind in other processes.
-    pub(crate) fn excludes_its_like(self) -> bool {
-        self != Self::Read
     }
 
     /// True if a node's user needs more permissions than for other kinds:

@@ -19,8 +19,8 @@ use crate::quorum::claim::Claim;
 use crate::quorum::round::bit;
 use crate::quorum::terms::Terms;
 use crate::request::Request;
+use crate::waiting::Turn;
 use crate::waiting::budget::RetryBudget;
-use crate::waiting::{LineKey, Turn};
 
 use super::events::third_left;
 use super::remember::Run;
@@ -113,10 +113,6 @@ impl Lease {
     /// A handle to keep or pass on.
     pub fn handle(&self) -> LeaseHandle {
         self.handle.clone()
-    }
-
-    pub(crate) fn line_key(&self) -> LineKey {
-        self.shared.line_key()
     }
 }
 

@@ -79,8 +79,8 @@ use watchers::Watchers;
 
 /// The parts that all leases of a client share.
 pub(crate) struct Leases {
-    context: Arc<Context>,
-    lines: Arc<Lines>,
+    pub(crate) context: Arc<Context>,
+    pub(crate) lines: Arc<Lines>,
     pub(crate) renewals: Renewals,
     /// For the log lines that are about many leases at once.
     pub(crate) throttle: Throttle,

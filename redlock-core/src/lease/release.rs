@@ -6,9 +6,8 @@ use std::sync::atomic::Ordering;
 use crate::env::io_thread::share_woken_tasks;
 use crate::error::LeaseEnd;
 use crate::quorum::kind::TurnRule;
-use crate::quorum::round::Round;
-use crate::waiting::Turn;
-use crate::waiting::handover::{EndedLease, LeftClaim};
+use crate::waiting::left_claim::LeftClaim;
+use crate::waiting::{Left, Turn};
 
 use super::{Lease, LeaseHandle, LeaseShared};
 
@@ -24,12 +23,6 @@ pub enum Released {
     /// Nothing was sent: other holders still share the lock, or it was released before.
     NotLast,
     /// The lock went to the next caller of this process that waited for it.
-    HandedOver,
-}
-
-/// What the last holder sent when it left.
-pub(super) enum Sent {
-    Released(Arc<Round>),
     HandedOver,
 }
 
@@ -51,7 +44,7 @@ impl Lease {
     }
 
     /// What was sent, if this was the last holder.
-    fn release_share(&mut self) -> Option<Sent> {
+    fn release_share(&mut self) -> Option<Left> {
         if std::mem::replace(&mut self.has_left, true) {
             return None;
         }
@@ -85,12 +78,12 @@ impl LeaseHandle {
     }
 
     /// Waits until a majority does not hold our key, if a release was sent.
-    async fn settled(&self, sent: Option<Sent>) -> Released {
+    async fn settled(&self, sent: Option<Left>) -> Released {
         let timeout = self.shared.context().node_timeout;
         match sent {
             None => Released::NotLast,
-            Some(Sent::HandedOver) => Released::HandedOver,
-            Some(Sent::Released(round)) => {
+            Some(Left::HandedOver) => Released::HandedOver,
+            Some(Left::Released(round)) => {
                 round.settle(self.shared.clock(), timeout).await;
                 if round.tally().is_free_of_us() {
                     Released::Confirmed
@@ -103,28 +96,20 @@ impl LeaseHandle {
 
     /// Begins the next generation, so that all handles of this one lose their effect. Then hands the
     /// lock over, or sends the release. Only the first call does this.
-    pub(super) fn release_once(&self, over: &LeaseEnd) -> Option<Sent> {
-        let mut turn = self.begin_next_generation(over.clone())?;
+    pub(super) fn release_once(&self, over: &LeaseEnd) -> Option<Left> {
+        let turn = self.begin_next_generation(over.clone())?;
         let left = self.shared.left_claim();
-        // A lease without a turn was lost, or passed its deadline, and other callers ask the nodes already.
         let kind = &self.shared.claim.kind;
-        let is_handed_over = *over == LeaseEnd::Released && kind.turn() == TurnRule::HandOver;
-        let left = match turn.as_mut().filter(|_| is_handed_over) {
-            Some(turn) => turn.hand_over(left),
-            None => Some(left),
+        let hands_over = *over == LeaseEnd::Released && kind.turn() == TurnRule::HandOver;
+        let left = match turn {
+            Some(turn) => turn.end(left, hands_over),
+            // The lease was lost, or passed its turn on when it won. Other callers ask the nodes already.
+            None => left.release().map(Left::Released),
         };
-        let end = match left {
-            None => Some(Sent::HandedOver),
-            Some(left) => left.release().map(Sent::Released),
-        };
-        // After the release, as the next caller asks the nodes.
-        if let Some(turn) = turn {
-            turn.end();
-        }
         if kind.turn() == TurnRule::PassOn && kind.number().is_some() {
             self.shared.leases.lines.released(&self.shared.line_key());
         }
-        end
+        left
     }
 
     /// `None` if it began before.
@@ -152,16 +137,18 @@ impl LeaseHandle {
 impl LeaseShared {
     /// The keys that the lease leaves on the nodes.
     fn left_claim(&self) -> LeftClaim {
-        let lease = {
+        let (deadline, expiring) = {
             let state = self.state.lock();
-            EndedLease {
-                deadline: state.deadline,
-                expiring: state.expiring,
-                ttl: self.ttl,
-                clock_drift_factor: self.clock_drift_factor,
-                is_fenced: self.fencing_token.is_some(),
-            }
+            (state.deadline, state.expiring)
         };
-        LeftClaim::new(Arc::clone(&self.claim), lease)
+        LeftClaim {
+            claim: Arc::clone(&self.claim),
+            deadline,
+            expiring,
+            ttl: self.ttl,
+            clock_drift_factor: self.clock_drift_factor,
+            is_fenced: self.fencing_token.is_some(),
+            is_taken_over: false,
+        }
     }
 }

@@ -10,7 +10,7 @@ use crate::kinds::{self, Asking, looks, plain};
 use crate::model::resource::Resource;
 use crate::node::{Holding, NodeErrorKind, NodeSet, OwnerToken, Remaining, Vote};
 use crate::testing::ask;
-use crate::waiting::wakeup::changes::ChangeWatch;
+use crate::waiting::QuorumWatch;
 
 const TTL: Duration = Duration::from_secs(10);
 
@@ -116,10 +116,11 @@ fn a_key_that_is_no_lock_is_a_reply_and_no_failure() {
 
 #[test]
 fn a_forced_release_is_told_to_those_who_watch_the_key() {
-    let node = MemoryNode::new("a", still_clock().1);
+    let (_, clock) = still_clock();
+    let node = MemoryNode::new("a", Arc::clone(&clock));
     assert_eq!(now(&node, acquire(&token())), Vote::GRANTED);
     let nodes: NodeSet = [Arc::new(node.clone()) as Arc<dyn Node>].into();
-    let watch = ChangeWatch::begin(&nodes, "r".into());
+    let watch = QuorumWatch::begin(&clock, &nodes, &"r".into(), u64::MAX);
     let has_changed = || {
         let changed = pin!(watch.changed());
         let mut context = Context::from_waker(Waker::noop());

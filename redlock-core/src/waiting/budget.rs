@@ -32,14 +32,16 @@ pub(crate) struct RetryBudget<'a> {
     pub(crate) began: Moment,
     /// The end of the caller's time, if its time as a whole is bounded.
     pub(crate) end: Option<Moment>,
+    /// The latest beginning of the last attempt, so that it ends with the caller's time.
+    pub(crate) last_attempt: Option<Moment>,
     /// Those that were begun.
     pub(crate) attempts: u32,
     /// Pauses that were begun.
     pauses: u32,
     /// When the last one of them ends.
     pause: Option<Moment>,
-    /// The number of retries left for attempts that no caller won.
-    splits: u32,
+    /// The number of additional retries for attempts that no caller won.
+    pub(crate) splits: u32,
     /// The pauses in a row that were begun while no majority of the nodes answered.
     unanswered: u32,
     /// How many attempts in a row found the lock free and were spoilt by others.
@@ -49,15 +51,20 @@ pub(crate) struct RetryBudget<'a> {
 impl<'a> RetryBudget<'a> {
     pub(crate) fn new(environment: &Environment, retry: &'a Retry, node_timeout: Duration) -> Self {
         let began = environment.now();
-        let end = match retry.limit {
-            RetryLimit::Wait(budget) => Some(began.saturating_add(budget)),
-            RetryLimit::Count(_) | RetryLimit::Forever => None,
+        let (end, last_attempt) = match retry.limit {
+            RetryLimit::Wait(limit) => {
+                let end = began.saturating_add(limit);
+                let last = end.saturating_sub(node_timeout.min(limit / 4));
+                (Some(end), Some(last))
+            }
+            RetryLimit::Count(_) | RetryLimit::Forever => (None, None),
         };
         Self {
             retry,
             node_timeout,
             began,
             end,
+            last_attempt,
             attempts: 0,
             pauses: 0,
             pause: None,
@@ -67,14 +74,9 @@ impl<'a> RetryBudget<'a> {
         }
     }
 
-    /// The same with this number of additional retries for attempts that no caller won.
-    pub(crate) fn with_splits(self, splits: u32) -> Self {
-        Self { splits, ..self }
-    }
-
-    /// True if it matters that no caller won an attempt.
-    pub(crate) fn retries_splits(&self) -> bool {
-        self.splits > 0
+    /// The time since the caller came.
+    pub(crate) fn waited(&self, environment: &Environment) -> Duration {
+        environment.now().saturating_since(self.began)
     }
 
     /// The beginning of the next attempt after a split, in which no caller won, although the budget of
@@ -97,16 +99,6 @@ impl<'a> RetryBudget<'a> {
         match self.end {
             Some(end) => timeout.min(end.saturating_since(environment.now())),
             None => timeout,
-        }
-    }
-
-    /// The latest beginning of the last attempt, so that it ends with the caller's time.
-    pub(crate) fn last_attempt(&self) -> Option<Moment> {
-        match self.retry.limit {
-            RetryLimit::Wait(budget) => self
-                .end
-                .map(|end| end.saturating_sub(self.node_timeout.min(budget / 4))),
-            RetryLimit::Count(_) | RetryLimit::Forever => None,
         }
     }
 
@@ -134,40 +126,31 @@ impl<'a> RetryBudget<'a> {
             RetryLimit::Wait(_) if self.unanswered >= RETRIES => None,
             // The last attempt may have to begin early.
             RetryLimit::Wait(_) => self
-                .last_attempt()
-                .and_then(|last| (last > now).then_some(next.min(last))),
+                .last_attempt
+                .filter(|last| *last > now)
+                .map(|last| next.min(last)),
         };
         self.pauses = self.pauses.saturating_add(1);
         self.unanswered = self.unanswered.saturating_add(u32::from(is_unanswered));
         self.pause
     }
 
-    /// The moment from which a wake-up counts, after an attempt that `ended` because others split or
-    /// won the votes. If several callers found the lock free at one moment and none won it, they come
-    /// again one by one.
-    pub(crate) fn wakeups_count_from(
-        &mut self,
-        environment: &Environment,
-        ended: Moment,
-        is_divided: bool,
-    ) -> Moment {
+    /// The time for which a wake-up does not count behind an attempt. If several callers found the lock free at one
+    /// moment and none won it, the attempt `is_divided`, and they come again one by one.
+    pub(crate) fn spread(&mut self, environment: &Environment, is_divided: bool) -> Duration {
         if !is_divided {
             self.divided = 0;
-            return ended;
+            return Duration::ZERO;
         }
         self.divided = (self.divided + 1).min(MOST_DIVIDED);
         let spread = FIRST_SPREAD * (1 << self.divided);
-        ended.saturating_add(environment.jittered(spread.min(self.retry.delay)))
+        environment.jittered(spread.min(self.retry.delay))
     }
 
     /// The same if no holder excludes the caller, but others go first: when they
     /// have gone is told by no node.
-    pub(crate) fn wakeups_count_behind_others(
-        &self,
-        environment: &Environment,
-        ended: Moment,
-    ) -> Moment {
-        ended.saturating_add(environment.jittered(OTHERS_GO_FIRST.min(self.retry.delay)))
+    pub(crate) fn spread_behind_others(&self, environment: &Environment) -> Duration {
+        environment.jittered(OTHERS_GO_FIRST.min(self.retry.delay))
     }
 
     /// For how long nodes remember that the caller was refused: until its next attempt, if there is one.

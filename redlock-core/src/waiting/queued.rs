@@ -1,150 +1,109 @@
 //! Standing in line.
 
-use std::future::{Future as _, poll_fn};
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::sync::atomic::Ordering;
 
-use crate::env::{Moment, Sleep};
+use crate::env::timeout::before;
 
 use super::budget::RetryBudget;
-use super::line::Line;
-use super::{Admission, LastKnown, LineKey, LinePoll, Lines, Turn, TurnHandoff};
+use super::line::{Deferred, Line, Look, Slot};
+use super::{LastKnown, LineKey, Lines, Turn};
 
 /// A caller's place in a line. Dropping it leaves at once.
 pub(crate) struct Queued {
     lines: Arc<Lines>,
     line_key: LineKey,
-    /// Zero once its turn has come.
+    /// Zero once the turn has come.
     ticket: u64,
-}
-
-/// How standing in line ended.
-pub(crate) enum WaitEnd {
-    /// It is the caller's turn.
-    Turn(Turn, TurnHandoff),
-    /// The caller's budget is used up: the last known state of the lock.
-    GaveUp(Option<LastKnown>),
-}
-
-/// What a caller finds on joining a line.
-pub(crate) enum Arrival {
-    /// The caller has the turn, after a break of this number of rounds.
-    Turn(Turn, u32),
-    Queued(Queued),
-    /// The line is full, with this number of callers.
-    Full(usize),
+    /// The caller came to an empty line, and has the turn, with this slot.
+    has_turn: Option<Slot>,
+    is_counted: bool,
 }
 
 impl Queued {
-    /// Joins the line of `line_key`.
-    pub(crate) fn arrive(lines: &Arc<Lines>, line_key: LineKey) -> Arrival {
-        let now = lines.context.now();
-        let due = now.saturating_add(lines.context.node_timeout.saturating_add(lines.grace()));
-        match lines.enter(&line_key, now, due) {
-            Admission::Turn(
-                ticket,
-                TurnHandoff {
-                    fairness, rounds, ..
-                },
-            ) => {
-                let lines = Arc::clone(lines);
-                Arrival::Turn(Turn::new(lines, line_key, ticket, fairness), rounds)
-            }
-            Admission::Queued(ticket) => Arrival::Queued(Self {
-                lines: Arc::clone(lines),
-                line_key,
-                ticket,
-            }),
-            Admission::Full(standing) => Arrival::Full(standing),
+    pub(super) fn new(
+        lines: Arc<Lines>,
+        line_key: LineKey,
+        ticket: u64,
+        has_turn: Option<Slot>,
+    ) -> Self {
+        Self {
+            lines,
+            line_key,
+            ticket,
+            is_counted: has_turn.is_none(),
+            has_turn,
         }
     }
 
     /// Waits for the turn while `budget` lasts. A caller whose budget is used up gets the nodes' last answer
     /// to a caller of the line. If there is none yet, it waits as long as that may take.
-    pub(crate) async fn wait(mut self, budget: &mut RetryBudget<'_>) -> WaitEnd {
-        let mut timer = None;
-        let mut gives_up = None;
-        poll_fn(|context| {
-            loop {
-                let environment = &self.lines.context.environment;
-                let now = environment.now();
-                let unanswered = |line: &mut Line| line.is_unanswered(now);
-                let is_unanswered = self.lines.with_line(&self.line_key, unanswered);
-                let pause = budget.next_attempt(environment, is_unanswered.unwrap_or(false));
-                if pause.is_some() {
-                    // The nodes answer again.
-                    gives_up = None;
-                } else if gives_up.is_none() {
-                    // The rest of a break, and an attempt.
-                    let last_known =
-                        now.saturating_add(self.lines.context.node_timeout.saturating_mul(2));
-                    gives_up = Some(budget.end.map_or(last_known, |end| end.min(last_known)));
-                }
-                let lines = &self.lines;
-                match lines.look(&self.line_key, self.ticket, context.waker(), gives_up, now) {
-                    LinePoll::Turn(handoff) => {
-                        return Poll::Ready(WaitEnd::Turn(self.turn(&handoff), handoff));
-                    }
-                    LinePoll::LastKnown(last_known) => {
-                        return Poll::Ready(WaitEnd::GaveUp(Some(last_known)));
-                    }
-                    LinePoll::Wait(over_at) => {
-                        let mut until = over_at;
-                        for sooner in [pause, gives_up].into_iter().flatten() {
-                            until = until.min(sooner);
-                        }
-                        if gives_up.is_some_and(|gives_up| gives_up <= now) {
-                            return Poll::Ready(WaitEnd::GaveUp(None));
-                        }
-                        if self.sleep(&mut timer, until, context).is_pending() {
-                            return Poll::Pending;
-                        }
-                    }
-                }
-            }
-        })
-        .await
-    }
-
-    fn sleep(
-        &self,
-        timer: &mut Option<(Moment, Sleep)>,
-        until: Moment,
-        context: &mut Context<'_>,
-    ) -> Poll<()> {
-        if timer.as_ref().is_none_or(|(at, _)| *at != until) {
-            *timer = Some((
-                until,
-                self.lines.context.environment.clock.sleep_until(until),
-            ));
+    pub(crate) async fn wait(mut self, budget: &mut RetryBudget<'_>) -> Result<Turn, LastKnown> {
+        if let Some(slot) = self.has_turn.take() {
+            return Ok(self.turn(slot));
         }
-        let Some((_, sleep)) = timer else {
-            return Poll::Pending;
-        };
-        let slept = Pin::new(sleep).poll(context);
-        if slept.is_ready() {
-            *timer = None;
-        }
-        slept
-    }
-
-    fn turn(&mut self, handoff: &TurnHandoff) -> Turn {
-        let ticket = std::mem::replace(&mut self.ticket, 0);
         let lines = Arc::clone(&self.lines);
-        Turn::new(lines, self.line_key.clone(), ticket, handoff.fairness)
+        let (environment, timeout) = (&lines.context.environment, lines.context.node_timeout);
+        let mut gives_up = None;
+        loop {
+            let now = environment.now();
+            let is_unanswered = lines.change(&self.line_key, |line, _| line.is_unanswered(now));
+            let pause = budget.next_attempt(environment, is_unanswered.unwrap_or(false));
+            gives_up = match (pause, gives_up) {
+                // The nodes answer again.
+                (Some(_), _) => None,
+                (None, None) => {
+                    // The rest of a break, and an attempt.
+                    let last = now.saturating_add(timeout.saturating_mul(2));
+                    Some(budget.end.map_or(last, |end| end.min(last)))
+                }
+                (None, known) => known,
+            };
+            let due = lines.due(now, timeout);
+            let looked = lines.change(&self.line_key, |line, deferred| {
+                line.look(self.ticket, gives_up, (now, due), deferred)
+            });
+            let (until, signal) = match looked {
+                Some(Look::Turn(slot)) => return Ok(self.turn(slot)),
+                Some(Look::GaveUp(known)) => return Err(known),
+                Some(Look::Wait(until, signal)) => (until, signal),
+                // The caller had lost the turn. The turn passed to another caller, which has left.
+                None => {
+                    let line_key = self.line_key.clone();
+                    match lines.enter(line_key) {
+                        Ok(again) => self = again,
+                        Err(_) => return Err(LastKnown::Nothing),
+                    }
+                    if let Some(slot) = self.has_turn.take() {
+                        return Ok(self.turn(slot));
+                    }
+                    continue;
+                }
+            };
+            let until = pause.map_or(until, |pause| pause.min(until));
+            before(&*environment.clock, until, signal.notified()).await;
+        }
+    }
+
+    fn turn(&mut self, slot: Slot) -> Turn {
+        let ticket = std::mem::replace(&mut self.ticket, 0);
+        Turn::new(Arc::clone(&self.lines), self.line_key.clone(), ticket, slot)
     }
 }
 
 impl Drop for Queued {
     fn drop(&mut self) {
+        if self.is_counted {
+            self.lines.waiting.fetch_sub(1, Ordering::Relaxed);
+        }
         if self.ticket == 0 {
             return;
         }
-        if let Some(handoff) = self.lines.leave(&self.line_key, self.ticket) {
-            // The caller had the turn: it goes to the next one, with its handoff.
-            let mut turn = self.turn(&handoff);
-            turn.decline(handoff);
+        let leave = |line: &mut Line, _: &mut Deferred| line.leave(self.ticket);
+        let left = self.lines.change(&self.line_key, leave).flatten();
+        if let Some(slot) = self.has_turn.take().or(left) {
+            // The caller had the turn: it goes to the next one, with its slot.
+            drop(self.turn(slot));
         }
     }
 }

@@ -1,30 +1,42 @@
-//! A refused attempt, and the error that its votes make.
+//! A refused attempt: what becomes of the caller's wait, and the error that the votes make.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::context::Context;
 use crate::env::Moment;
-use crate::error::Shortage;
-use crate::error::{AcquireError, Contended, NodeReport, TooLate, Unavailable};
+use crate::env::timeout::before;
+use crate::error::{AcquireError, Contended, NodeReport, Shortage, TooLate, Unavailable};
+use crate::kinds::looks;
 use crate::model::resource::Resource;
-use crate::node::{Holding, NodeSet, Remaining, Vote};
+use crate::node::{Holding, NodeSet, Remaining, Reply, Vote};
 use crate::quorum::kind::Kind;
-use crate::quorum::round::Round;
+use crate::quorum::round::{Goal, Round, seats_in, submit};
 use crate::quorum::{Tally, majority};
+
+use super::LastKnown;
+use super::budget::RetryBudget;
+use super::wakeup::QuorumWatch;
 
 /// The answers of the nodes, by seat.
 pub(crate) type Answers = Vec<Option<Vote>>;
 
-/// What the error of a refused attempt is made of. The callers in line share it.
+/// A failed attempt, whose release has been sent to every node, or a break in which another process came. The callers in
+/// line share it.
 ///
 /// An attempt is decided as soon as it cannot win. With one of three nodes down, that is at the first
 /// vote "held", and a majority has said "held" only with the second. So the error is made of the votes
 /// that are there when a caller gives up, and not of those that decided the attempt.
 pub(crate) struct Refusal {
+    pub(crate) context: Arc<Context>,
     pub(crate) nodes: NodeSet,
+    pub(crate) kind: Arc<dyn Kind>,
     /// The names that were wanted.
     pub(crate) resource: Resource,
-    pub(crate) acquisition: Arc<Round>,
+    /// True for a break, in which nothing was to be acquired.
+    pub(crate) is_break: bool,
+    pub(crate) votes: Arc<Round>,
+    pub(crate) release: Option<Arc<Round>>,
     /// The moment at which the attempt began.
     pub(crate) began: Moment,
     /// The time that the attempt gave the nodes.
@@ -33,7 +45,6 @@ pub(crate) struct Refusal {
     pub(crate) too_late: Option<TooLate>,
     /// A majority granted, but did not agree on one fencing token.
     pub(crate) disagreement: Option<Answers>,
-    pub(crate) kind: Arc<dyn Kind>,
 }
 
 impl Refusal {
@@ -49,19 +60,19 @@ impl Refusal {
 
     /// True if a majority has said that another client has the lock.
     pub(crate) fn is_held(&self) -> bool {
-        !self.is_decided_otherwise() && self.acquisition.tally().is_contended()
+        !self.is_decided_otherwise() && self.votes.tally().is_contended()
     }
 
     /// True if no majority has answered, and none will have by the attempt's end.
     pub(crate) fn is_unanswered(&self, now: Moment) -> bool {
-        let tally = self.acquisition.tally();
+        let tally = self.votes.tally();
         let is_over = now >= self.ends() && !tally.is_free_of_us();
         !self.is_decided_otherwise() && (tally.is_unanswered() || is_over)
     }
 
     /// True if the error is final: a majority has answered, or none will have by the attempt's end.
     pub(super) fn is_settled(&self, now: Moment) -> bool {
-        let tally = self.acquisition.tally();
+        let tally = self.votes.tally();
         self.is_decided_otherwise()
             || tally.is_contended()
             || tally.is_won()
@@ -69,39 +80,130 @@ impl Refusal {
             || now >= self.ends()
     }
 
-    /// What the first refusing node named, if a majority has refused: a holder, if a node names one;
-    /// otherwise who goes first.
-    pub(super) fn held_by(&self) -> Option<Holding> {
-        self.held(&self.votes())
+    fn most_against(&self) -> usize {
+        self.kind.most_against(&self.votes.answers())
     }
 
-    fn held(&self, votes: &Answers) -> Option<Holding> {
-        if self.is_decided_otherwise() || !Tally::of(votes).is_contended() {
+    /// True if the votes name different holders and no holder is known to have a majority. If all votes
+    /// name one holder, the lock is held, however few nodes voted.
+    pub(crate) fn is_divided(&self) -> bool {
+        let most = self.most_against();
+        let voted = seats_in(self.votes.seats().voted);
+        most < voted && most < majority(self.nodes.len())
+    }
+
+    /// True if a node says that others go first, although no holder there excludes us.
+    pub(crate) fn is_behind_others(&self) -> bool {
+        let answers = self.votes.answers();
+        let mut holdings = answers.iter().flatten().filter_map(Vote::holding);
+        holdings.any(|holding| holding.obstacle.is_advice())
+    }
+
+    /// Watches for the end of another client's lock, or of any one of several. All nodes that have not failed are
+    /// asked, also nodes whose votes are missing: if one of them fails later, the others suffice.
+    pub(crate) fn watches(&self) -> Vec<QuorumWatch> {
+        let tally = self.votes.tally();
+        let may_vote = tally.configured - tally.failed;
+        if tally.held == 0 || may_vote < majority(tally.configured) {
+            return Vec::new();
+        }
+        let (clock, nodes) = (&self.context.environment.clock, &self.nodes);
+        let watch = |keys: &_| QuorumWatch::behind(clock, nodes, keys, &self.votes);
+        self.kind.watched().iter().map(watch).collect()
+    }
+
+    /// True if too few nodes would tell the caller, which has these `watches`, when it may win.
+    pub(crate) fn is_blind(&self, watches: &[QuorumWatch]) -> bool {
+        let is_blind = watches.is_empty() || watches.iter().any(QuorumWatch::is_blind);
+        is_blind || self.is_behind_others()
+    }
+
+    /// True if the votes are split so that no client has the lock and none can have won it. Waits for
+    /// the votes that this needs, within the attempt's timeout.
+    pub(crate) async fn is_split(&self) -> bool {
+        let needed = majority(self.nodes.len());
+        if self.most_against() >= needed {
+            return false;
+        }
+        self.votes.set_goal(Goal::All);
+        before(self.context.clock(), self.ends(), self.votes.decided()).await;
+        // A node that did not answer may have granted the lock to any client.
+        let tally = self.votes.tally();
+        let unknown = tally.pending() + tally.failed;
+        tally.is_contended() && self.most_against() + unknown < needed
+    }
+
+    /// The error for the caller, if no further attempt follows. Waits until the nodes that granted the
+    /// attempt have undone it, and asks one of the refusing nodes for the holder's remaining time. It
+    /// waits for votes until the attempt's timeout has passed, and for the other answers as long again.
+    /// It never waits beyond the caller's own limit.
+    ///
+    /// If this future is dropped, only the error is lost.
+    pub(crate) async fn conclude(&self, budget: &RetryBudget<'_>) -> AcquireError {
+        let clock = self.context.clock();
+        let bounded = |until: Moment| budget.end.map_or(until, |end| until.min(end));
+
+        // An attempt is decided once it is lost. The reason may need another vote.
+        self.votes.set_goal(Goal::Contention);
+        before(clock, bounded(self.ends()), self.votes.decided()).await;
+        let now = clock.now();
+        let elapsed = now.saturating_since(self.began);
+        let inspection = self.inspect();
+        let undone = async {
+            if let Some(round) = &self.release {
+                // Only nodes that granted: nodes that hang would take the whole timeout.
+                round.set_goal(Goal::Seats(self.votes.seats().granted));
+                round.decided().await;
+            }
+            if let Some(round) = &inspection {
+                round.decided().await;
+            }
+        };
+        let until = now.saturating_add(self.timeout);
+        before(clock, bounded(until), undone).await;
+        // Callers in line may keep the votes. This caller waits for them no longer.
+        self.votes.forget_caller();
+
+        let waited = clock.now().saturating_since(budget.began);
+        let inspected = inspection.and_then(|round| round.answers().pop().flatten());
+        self.error(inspected, elapsed, (budget.attempts, waited))
+    }
+
+    /// Asks a refusing node for the holder's remaining time. The question follows the release on the
+    /// connection, so the answer costs no round trip of its own.
+    fn inspect(&self) -> Option<Arc<Round>> {
+        if self.kind.count().is_some() {
+            // The refusals have told the time.
             return None;
         }
-        let holdings = votes.iter().flatten().filter_map(Vote::holding);
-        let first = holdings.min_by_key(|holding| holding.obstacle.is_advice());
-        first.cloned()
-    }
-
-    /// The votes so far.
-    fn votes(&self) -> Answers {
-        match &self.disagreement {
-            Some(votes) => votes.clone(),
-            None => self.acquisition.answers_now(&self.nodes),
-        }
+        let answers = self.votes.answers();
+        let is_held = |answer: &Option<Vote>| matches!(answer, Some(Vote::Held(_)));
+        let seat = answers.iter().position(is_held)?;
+        let question = Arc::new(looks::peek(self.kind.keys()));
+        let round = Round::new(1, Goal::All);
+        let reply = Reply::new(Arc::clone(&round), 0, &question);
+        submit(&*self.nodes[seat], question, reply);
+        Some(round)
     }
 
     /// The error by the votes so far, after `attempts` attempts in the time `waited`. The attempt took
     /// `elapsed`. `inspected` is the answer of the node that was asked for the holder's time.
-    pub(crate) fn error(
+    fn error(
         &self,
         inspected: Option<Vote>,
         elapsed: Duration,
         (attempts, waited): (u32, Duration),
     ) -> AcquireError {
-        let votes = self.votes();
-        if let Some(mut holding) = self.held(&votes) {
+        let votes = match &self.disagreement {
+            Some(votes) => votes.clone(),
+            None => self.votes.answers_now(&self.nodes),
+        };
+        let tally = Tally::of(&votes);
+        // What the first refusing node named: a holder, if a node names one; otherwise who goes first.
+        let holdings = votes.iter().flatten().filter_map(Vote::holding);
+        let first = holdings.min_by_key(|holding| holding.obstacle.is_advice());
+        let is_held = !self.is_decided_otherwise() && tally.is_contended();
+        if let Some(mut holding) = first.filter(|_| is_held).cloned() {
             // That others go first, or that the key is no string, says more.
             if holding.remaining == Remaining::Unknown
                 && !holding.obstacle.is_advice()
@@ -121,7 +223,6 @@ impl Refusal {
                 shortage: self.kind.count().map(|count| self.shortage(count)),
             });
         }
-        let tally = Tally::of(&votes);
         let names = self.nodes.iter().map(|node| node.name());
         AcquireError::Unavailable(Unavailable {
             granted: tally.granted,
@@ -138,13 +239,43 @@ impl Refusal {
 
     /// What the nodes say of several locks that are alike.
     fn shortage(&self, count: u16) -> Shortage {
-        let refusing = self.kind.most_against(&self.acquisition.answers());
-        let is_split = refusing < majority(self.nodes.len());
-        Shortage { count, is_split }
+        Shortage {
+            count,
+            is_split: self.most_against() < majority(self.nodes.len()),
+        }
     }
+}
 
-    /// The error by the votes until `now`, for a caller in line that gives up after `waited`.
-    pub(crate) fn for_waiter(&self, now: Moment, waited: Duration) -> AcquireError {
-        self.error(None, now.saturating_since(self.began), (0, waited))
+impl LastKnown {
+    /// The error for a caller in line that gives up `now`, after `waited`.
+    pub(crate) fn error(self, nodes: &NodeSet, now: Moment, waited: Duration) -> AcquireError {
+        match self {
+            Self::Held(token, until) => {
+                let mut holding = Holding::by(token.as_bytes());
+                holding.remaining = Remaining::Expires(until.saturating_since(now));
+                AcquireError::Contended(Contended {
+                    waited,
+                    ..Contended::by(holding)
+                })
+            }
+            Self::Refused(refusal) => {
+                refusal.error(None, now.saturating_since(refusal.began), (0, waited))
+            }
+            Self::Nothing => {
+                // No node is at fault: this caller asked none.
+                let (names, none) = (
+                    nodes.iter().map(|node| node.name()),
+                    vec![None; nodes.len()],
+                );
+                AcquireError::Unavailable(Unavailable {
+                    granted: 0,
+                    needed: majority(nodes.len()),
+                    nodes: NodeReport::of_round(names, none, Duration::ZERO, Duration::MAX),
+                    too_late: None,
+                    attempts: 0,
+                    waited,
+                })
+            }
+        }
     }
 }

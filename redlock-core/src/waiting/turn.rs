@@ -7,47 +7,46 @@ use std::task::Poll;
 use std::time::Duration;
 
 use crate::env::Moment;
-use crate::env::caught::wake;
 use crate::env::timeout::before;
 use crate::model::token::OwnerToken;
+use crate::quorum::round::Round;
 use crate::quorum::terms::Terms;
 
-use super::fairness::{Fairness, mark};
-use super::handover::LeftClaim;
-use super::line::{Idle, IsWanted, Line};
+use super::left_claim::LeftClaim;
+use super::line::{Before, Deferred, Line, Slot};
 use super::refusal::Refusal;
-use super::{IfNobodyWaits, LineKey, Lines, TurnHandoff};
+use super::{LineKey, Lines};
 
 /// The longest time until the next look in a pause. It doubles with each look in a row at which the caller is blind.
 const FIRST_LOOK: Duration = Duration::from_secs(1);
 
 /// The right to talk to the nodes for a line. Dropping it passes it on.
 pub(crate) struct Turn {
-    pub(super) lines: Arc<Lines>,
-    pub(super) line_key: LineKey,
+    lines: Arc<Lines>,
+    line_key: LineKey,
     /// Zero once the turn was passed on.
     ticket: u64,
-    fairness: Fairness,
-    /// The rounds of a break that are left for the next caller, if this one leaves.
-    rounds: u32,
+    slot: Slot,
     /// The looks in a row at which the caller found that too few nodes would tell it of a release.
     blind_looks: u32,
 }
 
+/// What became of the claim of a lease that is over.
+pub(crate) enum Left {
+    /// The release was sent.
+    Released(Arc<Round>),
+    /// The next caller in line got it.
+    HandedOver,
+}
+
 impl Turn {
     /// The turn with `ticket` in the line of `line_key`.
-    pub(super) fn new(
-        lines: Arc<Lines>,
-        line_key: LineKey,
-        ticket: u64,
-        fairness: Fairness,
-    ) -> Self {
+    pub(super) fn new(lines: Arc<Lines>, line_key: LineKey, ticket: u64, slot: Slot) -> Self {
         Self {
             lines,
             line_key,
             ticket,
-            fairness,
-            rounds: 0,
+            slot,
             blind_looks: 0,
         }
     }
@@ -56,127 +55,102 @@ impl Turn {
         &self.line_key
     }
 
-    /// `None` if the turn was taken away.
-    pub(super) fn change<T>(&self, change: impl FnOnce(&mut Line) -> T) -> Option<T> {
-        self.lines.with_turn(&self.line_key, self.ticket, change)
+    /// The claim that the last holder left on the nodes.
+    pub(crate) fn take_left_claim(&mut self) -> Option<LeftClaim> {
+        self.slot.left_claim.take()
     }
 
-    /// True if the caller was in line when the nodes last refused an attempt.
-    pub(crate) fn was_refused(&self) -> bool {
-        let was_refused = |line: &mut Line| line.was_refused(self.ticket);
-        self.change(was_refused).unwrap_or(true)
+    /// The questions of the break that is due.
+    pub(crate) fn questions(&self) -> u32 {
+        self.slot.questions
     }
 
-    /// True if a caller waits that was in line when the nodes last refused an attempt.
-    pub(crate) fn is_followed(&self) -> bool {
-        self.change(|line| line.is_followed()).unwrap_or(false)
+    /// Changes the line. `None` if the turn was taken away.
+    fn change<T>(&self, change: impl FnOnce(&mut Line, &mut Deferred) -> T) -> Option<T> {
+        let changed = self.lines.change(&self.line_key, |line, deferred| {
+            (line.turn == self.ticket).then(|| change(line, deferred))
+        });
+        changed.flatten()
     }
 
-    /// Records that the nodes are asked now, for `timeout` at most. False if the turn was taken away.
-    pub(crate) fn attempt(&self, timeout: Duration) -> bool {
-        let due = self.lines.due(timeout);
-        self.change(|line| line.attempt(due)).is_some()
+    /// Records that the nodes are asked now, for `timeout` at most. `None` if the turn was taken away.
+    pub(crate) fn attempt(&self, timeout: Duration) -> Option<Before> {
+        let due = self.lines.due(self.lines.context.now(), timeout);
+        self.change(|line, _| line.attempt(due))
     }
 
-    /// Records that a break lasts for `timeout` at most, and for this number of rounds. Callers that
+    /// Records that a break lasts for `timeout` at most, and for this number of questions. Callers that
     /// want the nodes' answer still want it.
-    pub(crate) fn gives_way(&mut self, timeout: Duration, rounds: u32) {
-        self.rounds = rounds;
-        let due = self.lines.due(timeout);
-        self.change(|line| line.gives_way(due));
+    pub(crate) fn gives_way(&mut self, timeout: Duration, questions: u32) {
+        self.slot.questions = questions;
+        let due = self.lines.due(self.lines.context.now(), timeout);
+        self.change(|line, _| line.pauses(due));
     }
 
     /// Records that the nodes refused an attempt, for the callers that want their answer. They get it even
     /// if the turn was taken away meanwhile: the next caller may not have an answer yet.
     pub(crate) fn refused(&mut self, refusal: &Arc<Refusal>) {
-        if let Some(holding) = refusal.held_by() {
-            let who = holding.owner().map(mark);
-            self.fairness.met_rivals(who);
+        if refusal.is_held() {
+            self.slot.streak.met_others();
         }
         let refusal = Arc::clone(refusal);
-        let refused = |line: &mut Line| line.refused(refusal);
-        if let Some((concerned, _forgotten)) = self.lines.with_line(&self.line_key, refused) {
-            concerned.into_iter().for_each(wake);
-        }
-    }
-
-    /// Says that others have the lock, who came in a break.
-    pub(crate) fn met_rivals(&mut self) {
-        self.fairness.met_rivals(None);
-    }
-
-    /// Says that no other process came in a break.
-    pub(crate) fn nobody_came(&mut self) {
-        self.fairness.nobody_came();
-    }
-
-    /// Records that the lock of another process has come free. Returns the length of a break for
-    /// processes that had the lock longer ago; zero if the next attempt is `due` anyway.
-    pub(crate) fn comes_free(&mut self, due: Moment) -> u32 {
-        if !self.line_key.kind.excludes_its_like() {
-            return 0;
-        }
-        let rounds = self.fairness.comes_free();
-        if due <= self.lines.context.now() {
-            return 0;
-        }
-        rounds
+        let lines = &self.lines;
+        lines.change(&self.line_key, |line, deferred| {
+            line.refused(refusal, deferred);
+        });
     }
 
     /// Waits until `until`, until `free` completes, or until a caller in line wants the nodes to be
-    /// asked. True if `free` completed.
-    pub(crate) async fn pause<F>(&self, until: Moment, mut free: Pin<&mut F>) -> bool
-    where
-        F: Future<Output = ()>,
-    {
-        let due = until.saturating_add(self.lines.grace());
-        let wanted = poll_fn(|context| {
-            if free.as_mut().poll(context).is_ready() {
-                return Poll::Ready(true);
-            }
-            let mut own = Some(context.waker().clone());
-            let now = self.lines.context.now();
-            match self.change(|line| line.pause(due, now, &mut own)) {
-                // Or another caller has the turn by now.
-                None | Some(Err(IsWanted)) => Poll::Ready(false),
-                Some(Ok(concerned)) => {
-                    concerned.into_iter().for_each(wake);
-                    Poll::Pending
-                }
-            }
-        });
-        let clock = self.lines.context.clock();
-        before(clock, until, wanted).await.unwrap_or(false)
-    }
-
-    /// Like [`pause`](Self::pause), but now and then the caller looks whether it `is_blind`. If it is, the pause ends
+    /// asked. Now and then the caller looks whether it `is_blind`. If it is, the pause ends
     /// early. "Long pauses" in the module's documentation says why.
-    pub(crate) async fn pause_looking<F>(
+    pub(crate) async fn pause<F>(
         &mut self,
         until: Moment,
         is_blind: impl Fn() -> bool,
         mut free: Pin<&mut F>,
-    ) -> bool
-    where
+    ) where
         F: Future<Output = ()>,
     {
+        let lines = Arc::clone(&self.lines);
+        let context = &lines.context;
         loop {
             let look = self.next_look(until);
-            if self.pause(look, free.as_mut()).await {
-                self.blind_looks = 0;
-                return true;
-            }
-            if self.lines.context.now() < look {
-                return false;
-            }
-            let is_blind = is_blind();
-            self.blind_looks = if is_blind {
-                self.blind_looks.saturating_add(1)
-            } else {
-                0
+            let due = look.saturating_add(lines.grace());
+            let begun = self.change(|line, _| {
+                line.pauses(due);
+                (line.head(), line.is_retry_wanted())
+            });
+            // Or another caller has the turn by now.
+            let Some((head, false)) = begun else { return };
+            let is_free = poll_fn(|context| {
+                if free.as_mut().poll(context).is_ready() {
+                    return Poll::Ready(());
+                }
+                let now = lines.context.now();
+                self.change(|line, deferred| line.votes(now, deferred));
+                Poll::Pending
+            });
+            let paused = async {
+                tokio::select! {
+                    biased;
+                    () = is_free => true,
+                    () = head.notified() => false,
+                }
             };
-            if is_blind || look == until {
-                return false;
+            match before(context.clock(), look, paused).await {
+                Some(true) => {
+                    self.blind_looks = 0;
+                    return;
+                }
+                Some(false) => {}
+                None if is_blind() => {
+                    self.blind_looks = self.blind_looks.saturating_add(1);
+                    return;
+                }
+                None => self.blind_looks = 0,
+            }
+            if lines.context.now() >= until {
+                return;
             }
         }
     }
@@ -196,103 +170,76 @@ impl Turn {
     /// Records that the lock was acquired on these terms. The lease keeps the turn.
     pub(crate) fn hold(mut self, terms: &Terms, token: &OwnerToken) -> Self {
         let (until, token) = (terms.deadline, token.clone());
-        if let Some((concerned, _forgotten)) = self.change(|line| line.hold(until, token)) {
-            concerned.into_iter().for_each(wake);
-        }
+        self.change(|line, deferred| line.hold(until, token, deferred));
         let took = terms.granted_at.saturating_since(terms.acquired_at);
-        self.fairness.holds(self.lines.context.now(), took);
+        self.slot.streak.holds(terms.granted_at, took);
         self
     }
 
     /// Records that the lock was acquired, and passes the turn on.
-    pub(crate) fn pass_on_won(self) {
-        let _forgotten = self.change(Line::forget_refusals);
+    pub(crate) fn pass_on_won(self) -> Option<Self> {
+        self.change(Line::forget_refusal);
+        None
     }
 
     /// Records that the lease is valid until `until` now.
     pub(crate) fn prolong(&self, until: Moment) {
-        self.change(|line| line.prolong(until));
+        self.change(|line, _| line.prolong(until));
     }
 
-    /// The lease ends, and was not lost: the next caller in line gets the left claim, unless other
-    /// processes must have their chance now. Returns the claim if no caller gets it: it is to be
-    /// released, and then the turn to be [ended](Self::end).
-    pub(crate) fn hand_over(&mut self, left_claim: LeftClaim) -> Option<LeftClaim> {
-        let fairness = self.fairness;
-        let now = self.lines.context.now();
-        if fairness.must_yield(&self.lines.handover, now) {
-            return Some(left_claim);
-        }
+    /// The lease is over, and was not lost. If it `hands_over`, the next caller in line gets the claim that is left,
+    /// unless other processes must have their chance now. Otherwise the claim is released, and the next caller of
+    /// this process lets others go first.
+    pub(crate) fn end(mut self, left_claim: LeftClaim, hands_over: bool) -> Option<Left> {
+        let (lines, now) = (Arc::clone(&self.lines), self.lines.context.now());
         let mut left_claim = Some(left_claim);
-        self.pass_at(now, IfNobodyWaits::Stay, || TurnHandoff {
-            left_claim: left_claim.take(),
-            fairness: fairness.with_hand_over(),
-            rounds: 0,
-        });
-        left_claim
-    }
-
-    /// The lease was released. Whoever is next lets others go first.
-    pub(crate) fn end(mut self) {
-        let fairness = self.fairness;
-        let now = self.lines.context.now();
-        let alone = fairness.is_alone(&self.lines.handover, now);
-        let if_nobody_waits = alone.map_or(IfNobodyWaits::Forget, |(rounds, fairness)| {
-            let until = now.saturating_add(fairness.short_gap());
-            IfNobodyWaits::Keep(Idle {
-                until,
-                rounds,
-                fairness,
-            })
-        });
-        self.pass_at(now, if_nobody_waits, || {
-            let (rounds, fairness) = fairness.takes_break();
-            TurnHandoff {
-                left_claim: None,
-                fairness,
-                rounds,
+        let handover_time = lines.handover_time;
+        if hands_over && !self.slot.streak.is_spent(handover_time, now) {
+            self.slot.left_claim = left_claim.take();
+            match self.pass(now, true) {
+                None => return Some(Left::HandedOver),
+                Some(slot) => self.slot = slot,
             }
-        });
-    }
-
-    /// Passes the turn on with all that came with it.
-    pub(super) fn decline(&mut self, handoff: TurnHandoff) {
-        self.pass(IfNobodyWaits::Forget, || handoff);
-    }
-
-    fn pass(&mut self, if_nobody_waits: IfNobodyWaits, handoff: impl FnOnce() -> TurnHandoff) {
-        // A turn that was passed on reads no clock.
-        if self.ticket != 0 {
-            let now = self.lines.context.now();
-            self.pass_at(now, if_nobody_waits, handoff);
+            left_claim = self.slot.left_claim.take();
         }
-    }
-
-    fn pass_at(
-        &mut self,
-        now: Moment,
-        if_nobody_waits: IfNobodyWaits,
-        handoff: impl FnOnce() -> TurnHandoff,
-    ) {
-        if self.ticket != 0 {
-            let (lines, of) = (&self.lines, (&self.line_key, self.ticket));
-            let due = lines.due_from(now, lines.context.node_timeout);
-            let is_passed = lines.pass(of, due, if_nobody_waits, handoff);
-            if is_passed || !matches!(if_nobody_waits, IfNobodyWaits::Stay) {
-                self.ticket = 0;
+        // Before the turn goes on, as the next caller asks the nodes.
+        let released = left_claim.and_then(LeftClaim::release).map(Left::Released);
+        let streak = self.slot.streak;
+        self.slot.questions = self.slot.streak.takes_break();
+        if let Some(mut slot) = self.pass(now, false)
+            && streak.matters(now)
+        {
+            if !streak.owes_break(handover_time, now) {
+                slot = Slot {
+                    streak,
+                    ..Slot::default()
+                };
             }
+            let until = now.saturating_add(streak.short_gap());
+            lines.remember(&self.line_key, (now, until), slot);
         }
+        released
+    }
+
+    /// Passes the turn on, with the slot. If no caller waits, returns the slot; then the caller has the turn still if
+    /// the line `stays`.
+    fn pass(&mut self, now: Moment, stays: bool) -> Option<Slot> {
+        let slot = std::mem::take(&mut self.slot);
+        let left = self
+            .lines
+            .pass((&self.line_key, self.ticket), now, slot, stays);
+        if left.is_none() || !stays {
+            self.ticket = 0;
+        }
+        left
     }
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        let fairness = self.fairness.reset();
-        let rounds = self.rounds;
-        self.pass(IfNobodyWaits::Forget, || TurnHandoff {
-            left_claim: None,
-            fairness,
-            rounds,
-        });
+        // A turn that was passed on reads no clock.
+        if self.ticket != 0 {
+            self.pass(self.lines.context.now(), false);
+        }
     }
 }

@@ -78,22 +78,15 @@ macro_rules! for_each_setting {
                 "it is not from 1 ms to a day; in less, no node could ever answer",
             );
 
-            /// How often callers of this process hand a lock over to each other before it is released for
-            /// those of other processes: 32 times by default. With zero times each release is a real one.
-            ///
-            /// ```
-            /// let config = redlock_runtime::Config::new().handovers(8);
-            /// ```
-            "waiting" handovers: u32 = 32;
-
             /// For how long callers of this process hand a lock over to each other before it is released for
-            /// those of other processes: 50 ms by default.
+            /// callers of other processes: for 5 ms by default, and for longer if the nodes are far away. With
+            /// zero each release is a real one.
             ///
             /// ```
             /// # use std::time::Duration;
             /// let config = redlock_runtime::Config::new().handover_time(Duration::from_millis(20));
             /// ```
-            "waiting" handover_time: Duration = Duration::from_millis(50);
+            "waiting" handover_time: Duration = Duration::from_millis(5);
 
             /// How many callers of this process may wait for one lock: 10 000 by default. Further callers
             /// are refused at once, as contended.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use redlock_core::env::{Clock, Moment};
 use redlock_core::node::Remaining;
 use redlock_core::peek::{Holder, LockStatus};
-use redlock_core::waiting::ChangeWatch;
+use redlock_core::waiting::QuorumWatch;
 use redlock_core::{NodeSet, Resource};
 use tokio::sync::watch;
 
@@ -201,7 +201,7 @@ struct Looking {
 }
 
 impl Looking {
-    async fn look(&self, mut changes: ChangeWatch) {
+    async fn look(&self, mut changes: QuorumWatch) {
         let shared = &*self.registry.shared;
         let (client, clock) = (&shared.client, &shared.environment.clock);
         loop {

@@ -42,8 +42,7 @@ impl RegistryShared {
         let mut settings = Settings::default();
         settings.node_timeout = config.node_timeout;
         settings.key_prefix = config.key_prefix.as_bytes().into();
-        settings.handover.most = config.handovers;
-        settings.handover.longest = config.handover_time;
+        settings.handover_time = config.handover_time;
         let count = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
         settings.max_waiters_per_lock = count(config.max_callers_per_lock);
         settings.max_waiters = count(config.max_callers);

@@ -17,12 +17,12 @@ pub(crate) const SOON: Duration = Duration::from_secs(20);
 /// One I/O thread for all tests, as a process has one.
 pub(crate) static IO: LazyLock<IoThread> = LazyLock::new(|| IoThread::start().expect("a thread"));
 
-/// A client that hands over for as long as the test takes: on a busy machine the usual 50 ms pass
+/// A client that hands over for as long as the test takes: on a busy machine the usual 5 ms pass
 /// although no caller is slow.
 pub(crate) fn unhurried() -> Client {
     let mut settings = redlock_core::Settings::default();
     settings.node_timeout = SOON;
-    settings.handover.longest = Duration::from_secs(60 * 60);
+    settings.handover_time = Duration::from_secs(60 * 60);
     Client::with_settings(IO.environment(), settings)
 }
 

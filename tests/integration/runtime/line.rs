@@ -2,6 +2,7 @@
 
 use std::future::poll_fn;
 use std::task::Poll;
+use std::time::Duration;
 
 use redlock_runtime::parameters::{LockOptions, Wait};
 use redlock_runtime::{Config, LockError, Redlock, current, lock, redlock};
@@ -71,7 +72,7 @@ async fn the_line_is_as_long_as_the_configuration_says() {
 async fn without_hand_overs_each_release_is_a_real_one() {
     let (nodes, first) = start(3).await;
     drop(first);
-    let config = config(&nodes).handovers(0);
+    let config = config(&nodes).handover_time(Duration::ZERO);
     let redlock = Redlock::start(config).await.unwrap();
     let (first, directs_first) = stage();
     let (next, directs_next) = stage();

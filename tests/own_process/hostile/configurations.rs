@@ -43,12 +43,7 @@ const KEYS: [(&str, &[&str]); 8] = [
     ("sites", PARAMETERS),
     (
         "waiting",
-        &[
-            "handovers",
-            "handover_time",
-            "max_callers_per_lock",
-            "max_callers",
-        ],
+        &["handover_time", "max_callers_per_lock", "max_callers"],
     ),
     ("shutdown", &["grace", "deadline", "grice"]),
     ("http", &["contended_status", "content_status"]),

@@ -47,7 +47,7 @@ async fn no_time_is_so_long_or_short_that_a_call_panics() {
     let with = |defaults| config.clone().defaults(defaults);
     for extreme in EXTREMES {
         for config in [
-            config.clone().handovers(u32::MAX).handover_time(extreme),
+            config.clone().handover_time(extreme),
             with(LockOptions::new().wait(extreme).retry_delay(extreme)),
             with(LockOptions::new().max_hold(extreme)),
             config.clone().node_timeout(extreme),

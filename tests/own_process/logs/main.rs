@@ -191,7 +191,10 @@ async fn no_line_has_a_password_or_a_whole_token() {
     for secret in ["s3cret", "wr0ng"] {
         assert!(!text.contains(secret), "{text}");
     }
-    assert!(text.contains("lost: the lock ended before its body"), "{text}");
+    assert!(
+        text.contains("lost: the lock ended before its body"),
+        "{text}"
+    );
 }
 
 const LEASES: usize = 100;

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use redlock_core::quorum::HINT_WINDOW;
 use redlock_core::restart_check::RestartCheck;
-use redlock_core::waiting::Handover;
 
 use crate::network::Weather;
 use crate::random::Random;
@@ -84,7 +83,7 @@ pub struct Rules {
     /// Requests read and write.
     pub sharing: bool,
     /// For how long callers of one process may hand a lock over to each other.
-    pub handover: Handover,
+    pub handover_time: Duration,
     /// How far a fencing token may be ahead of the time, if the nodes' clocks are right.
     pub most_ahead: Option<Duration>,
 }
@@ -152,7 +151,7 @@ pub struct Crowd {
     /// Their ttl.
     pub ttl: Duration,
     /// For how long they may hand a lock over to each other.
-    pub handover: Handover,
+    pub handover_time: Duration,
     /// How many of them may stand in one line.
     pub most_waiters: usize,
     /// How often one of them is not polled for a while, in chances out of 10 000 at each poll.
@@ -283,7 +282,7 @@ impl Settings {
             exclusion: !is_wild,
             leftovers: !is_wild,
             sharing: self.profile == Profile::Sharing,
-            handover: self.crowd.handover,
+            handover_time: self.crowd.handover_time,
             most_ahead: (!is_wild && self.misset == 0).then(|| {
                 let error = self.error_of_nodes().unsigned_abs();
                 Duration::from_micros(error) + HINT_WINDOW + Duration::from_secs(1)
@@ -301,7 +300,7 @@ impl Settings {
     /// What the clients are set to.
     pub fn of_client(&self) -> redlock_core::Settings {
         let mut settings = redlock_core::Settings::default();
-        settings.handover = self.crowd.handover;
+        settings.handover_time = self.crowd.handover_time;
         settings.max_waiters_per_lock = self.crowd.most_waiters;
         settings
     }
@@ -330,10 +329,7 @@ impl Crowd {
         Self {
             alike: random.pick(&[0, 5000, 9000]),
             ttl: random.pick(&[50, 400, 2000].map(Duration::from_millis)),
-            handover: Handover {
-                most: random.pick(&[0, 1, 3, 32, 1000]),
-                longest: random.pick(&[5, 50, 50, 5000].map(Duration::from_millis)),
-            },
+            handover_time: random.pick(&[0, 1, 5, 50, 5000].map(Duration::from_millis)),
             most_waiters: random.pick(&[1, 3, 1000, 1000, 1000]),
             stalls: if is_calm {
                 0

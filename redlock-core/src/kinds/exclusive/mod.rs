@@ -4,7 +4,6 @@ pub(crate) mod scripts;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use crate::kinds::Asking;
@@ -163,6 +162,7 @@ pub(super) fn done(value: Value) -> Option<Vote> {
 }
 
 /// A plain lock on `keys`.
-pub(crate) fn plain(keys: &Resource) -> Arc<dyn Kind> {
-    Arc::new(Exclusive::plain(keys.clone()))
+#[cfg(test)]
+pub(crate) fn plain(keys: &Resource) -> std::sync::Arc<dyn Kind> {
+    std::sync::Arc::new(Exclusive::plain(keys.clone()))
 }

@@ -159,17 +159,6 @@ impl Round {
         self.state.lock().votes.answers()
     }
 
-    /// Returns the seats that voted. Changes the goal to a vote of any other seat, and keeps the caller's
-    /// waker.
-    pub(crate) fn await_vote(&self, context: &Context<'_>) -> u64 {
-        let mut state = self.state.lock();
-        let voted = state.votes.voted();
-        state.goal = Goal::OtherThan(voted);
-        let _replaced = state.keep(context.waker());
-        drop(state);
-        voted
-    }
-
     /// Removes the waiting caller.
     pub(crate) fn forget_caller(&self) {
         let _waiting = self.state.lock().waiting.take();

@@ -6,9 +6,7 @@ mod clock_jump;
 mod outage;
 mod panicking_nodes;
 mod refusals;
-mod sharing;
 mod standing;
-mod taking_turns;
 
 pub(crate) use std::future::Future;
 pub(crate) use std::pin::Pin;

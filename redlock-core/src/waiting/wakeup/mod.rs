@@ -1,24 +1,20 @@
-//! Tells a waiting caller that a lock has become free.
-
-pub(crate) mod changes;
-mod free;
+//! Tells a waiting caller that a lock has become free, and an observer that it may have changed.
 
 use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
+use std::future::{pending, poll_fn};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll, Waker};
+use std::task::{Poll, Waker};
 
 use parking_lot::Mutex;
 
-use crate::env::{Clock, Moment, Sleep};
+use crate::env::timeout::before;
+use crate::env::{Clock, Moment};
 use crate::model::resource::Resource;
 use crate::node::watch::{KeyReport, Sightings, Watch};
 use crate::node::{NodeSet, Remaining};
 use crate::quorum::majority;
-use crate::quorum::round::{Round, bit, seats_in};
-pub(crate) use free::FreeWatch;
+use crate::quorum::round::{Goal, Round, bit, seats_in};
 
 /// The nodes' reports on the keys. Each node writes at its own seat. One caller waits for the reports.
 struct Reports {
@@ -34,10 +30,14 @@ struct Reports {
 struct WatchState {
     /// The moment from which each seat holds no key; `None` if it is not known.
     free_from: Box<[Option<Moment>]>,
-    /// The seats whose last report says whether the keys exist.
+    /// The seats whose last report says how the keys are.
     seeing: u64,
+    /// The seats that have reported since [`QuorumWatch::changed`] last completed.
+    reported: u64,
     /// The moment at which the waiting caller looks by itself; `None` if it does not.
     looks_at: Option<Moment>,
+    /// True if a report came for which the waiting caller looks again.
+    has_news: bool,
     waiting: Option<Waker>,
 }
 
@@ -50,6 +50,11 @@ impl WatchState {
         let mut moments: Vec<Moment> = counted.filter_map(|(_, from)| *from).collect();
         moments.sort_unstable();
         moments.get(majority(self.free_from.len()) - 1).copied()
+    }
+
+    /// True if `seats` are a majority of the nodes.
+    fn is_enough(&self, seats: u64) -> bool {
+        seats_in(seats) >= majority(self.free_from.len())
     }
 }
 
@@ -65,10 +70,12 @@ impl Sightings for Reports {
     fn record(&self, seat: usize, key_report: KeyReport) -> Option<Waker> {
         let (now, counted) = (self.clock.now(), self.counted());
         let mut state = self.state.lock();
+        let was_enough = state.is_enough(state.reported);
         if key_report == KeyReport::Unknown {
             state.seeing &= !bit(seat);
         } else {
             state.seeing |= bit(seat);
+            state.reported |= bit(seat);
         }
         let known = state.free_from.get_mut(seat)?;
         *known = match key_report {
@@ -79,13 +86,12 @@ impl Sightings for Reports {
             // waking up then costs one attempt. A key that was gone may exist again.
             KeyReport::Unknown => known.filter(|from| *from > now),
         };
-        let due = state.due(counted)?;
         // A later moment needs no waking: the caller finds that out when it looks.
-        if state.looks_at.is_none_or(|looks_at| due < looks_at) {
-            state.waiting.take()
-        } else {
-            None
-        }
+        let is_sooner = |due| state.looks_at.is_none_or(|looks_at| due < looks_at);
+        let is_news = state.due(counted).is_some_and(is_sooner)
+            || !was_enough && state.is_enough(state.reported);
+        state.has_news |= is_news;
+        if is_news { state.waiting.take() } else { None }
     }
 }
 
@@ -94,19 +100,48 @@ impl Reports {
         let refusal = self.refusal.as_ref();
         refusal.map_or(u64::MAX, |refusal| refusal.seats().voted)
     }
+
+    /// Completes at a report for which the waiting caller looks again.
+    async fn news(&self) {
+        poll_fn(|context| {
+            let waker = context.waker().clone();
+            // The old waker is dropped outside of the lock: it may be the last reference to its task.
+            let mut _replaced = None;
+            let mut state = self.state.lock();
+            if std::mem::take(&mut state.has_news) {
+                return Poll::Ready(());
+            }
+            _replaced = state.waiting.replace(waker);
+            Poll::Pending
+        })
+        .await;
+    }
+
+    /// Completes when a seat votes that is not one of `counted`.
+    async fn other_vote(&self, counted: u64) {
+        match &self.refusal {
+            Some(refusal) if refusal.tally().pending() > 0 => {
+                refusal.set_goal(Goal::OtherThan(counted));
+                refusal.decided().await;
+            }
+            _ => pending().await,
+        }
+    }
 }
 
-/// Watches keys on some of the nodes for a release or an expiry, by any holder.
+/// Watches keys on some of the nodes, for changes by any holder: an acquisition, an extension, a release or an expiry.
 ///
-/// A majority decides and not the first node: a release reaches the nodes one after another, and an
-/// attempt in between would only split the votes.
+/// A majority decides and not the first node: a message reaches the nodes one after another, and an
+/// attempt or a question in between would find no majority.
+///
+/// Nothing may rely on it: a node that tracks no keys tells nothing.
 pub struct QuorumWatch {
     reports: Arc<Reports>,
 }
 
 impl QuorumWatch {
-    /// Watches `keys`, which have their prefix, on the nodes whose bit is set in `seats`: those that
-    /// answered the last attempt. The other nodes do not count as free.
+    /// Watches `keys`, which have their prefix, on the nodes whose bit is set in `seats`. The other nodes do not count
+    /// as free.
     pub fn begin(clock: &Arc<dyn Clock>, nodes: &NodeSet, keys: &Resource, seats: u64) -> Self {
         Self::over(clock, nodes, keys, seats, None)
     }
@@ -138,7 +173,9 @@ impl QuorumWatch {
             state: Mutex::new(WatchState {
                 free_from: vec![None; nodes.len()].into(),
                 seeing: 0,
+                reported: 0,
                 looks_at: None,
+                has_news: false,
                 waiting: None,
             }),
         });
@@ -158,18 +195,56 @@ impl QuorumWatch {
     /// # Cancellation
     /// Dropping the future has no effect. The watch lasts until it is dropped itself.
     pub async fn free(&self) {
-        Free {
-            reports: &self.reports,
-            timer: None,
+        let reports = &*self.reports;
+        loop {
+            let counted = reports.counted();
+            let due = {
+                let mut state = reports.state.lock();
+                state.looks_at = state.due(counted);
+                state.looks_at
+            };
+            if due.is_some_and(|due| due <= reports.clock.now()) {
+                return;
+            }
+            let news = async {
+                tokio::select! {
+                    biased;
+                    () = reports.news() => {}
+                    () = reports.other_vote(counted) => {}
+                }
+            };
+            match due {
+                Some(due) => _ = before(&*reports.clock, due, news).await,
+                None => news.await,
+            }
         }
-        .await;
     }
 
-    /// True if fewer nodes than a majority would tell of a release now.
-    pub(crate) fn is_blind(&self) -> bool {
+    /// Completes when a majority of the nodes has reported on the keys since it completed last; the first time, when
+    /// they have said how the keys are. It never completes if too few nodes can tell. For one caller at a time.
+    ///
+    /// # Cancellation
+    /// Dropping the future has no effect: no report is lost.
+    pub async fn changed(&self) {
+        let is_changed = || {
+            let mut state = self.reports.state.lock();
+            let is_changed = state.is_enough(state.reported);
+            if is_changed {
+                state.reported = 0;
+            }
+            is_changed
+        };
+        while !is_changed() {
+            self.reports.news().await;
+        }
+    }
+
+    /// True if fewer nodes than a majority would tell of a change now. A node that refused to does not tell later
+    /// either: a new watch asks it again.
+    pub fn is_blind(&self) -> bool {
         let counted = self.reports.counted();
         let state = self.reports.state.lock();
-        seats_in(state.seeing & counted) < majority(state.free_from.len())
+        !state.is_enough(state.seeing & counted)
     }
 
     /// The moment at which [`free`](Self::free) completes, by the reports so far.
@@ -178,6 +253,23 @@ impl QuorumWatch {
         let counted = self.reports.counted();
         self.reports.state.lock().due(counted)
     }
+}
+
+/// Completes when an attempt may win: when one of `watches` finds its keys free.
+pub(crate) async fn any_free(watches: &[QuorumWatch]) {
+    if let [only] = watches {
+        return only.free().await;
+    }
+    let mut waiting: Vec<_> = watches.iter().map(|one| Box::pin(one.free())).collect();
+    poll_fn(|context| {
+        let mut each = waiting.iter_mut();
+        if each.any(|one| one.as_mut().poll(context).is_ready()) {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
+    })
+    .await;
 }
 
 impl Drop for QuorumWatch {
@@ -197,49 +289,6 @@ impl fmt::Debug for QuorumWatch {
         f.debug_struct("QuorumWatch")
             .field("keys", &self.reports.keys)
             .finish_non_exhaustive()
-    }
-}
-
-/// See [`QuorumWatch::free`].
-struct Free<'a> {
-    reports: &'a Reports,
-    timer: Option<(Moment, Sleep)>,
-}
-
-impl Future for Free<'_> {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let this = &mut *self;
-        let clock = &this.reports.clock;
-        loop {
-            let now = clock.now();
-            let refusal = this.reports.refusal.as_ref();
-            let counted = refusal.map_or(u64::MAX, |refusal| refusal.await_vote(context));
-            // The old waker is dropped outside of the lock: it may be the last reference to its task.
-            let mut _replaced = None;
-            let due = {
-                let mut state = this.reports.state.lock();
-                let due = state.due(counted);
-                state.looks_at = due;
-                _replaced = state.waiting.replace(context.waker().clone());
-                due
-            };
-            let Some(due) = due else {
-                this.timer = None;
-                return Poll::Pending;
-            };
-            if due <= now {
-                return Poll::Ready(());
-            }
-            let timer = match &mut this.timer {
-                Some((at, timer)) if *at == due => timer,
-                other => &mut other.insert((due, clock.sleep_until(due))).1,
-            };
-            if Pin::new(timer).poll(context).is_pending() {
-                return Poll::Pending;
-            }
-        }
     }
 }
 

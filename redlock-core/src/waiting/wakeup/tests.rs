@@ -1,7 +1,8 @@
 //! Watches on a clock that the test owns, over nodes that say what the test says, and in-process ones.
 
+use std::pin::{Pin, pin};
 use std::sync::atomic::AtomicUsize;
-use std::task::Wake;
+use std::task::{Context, Wake};
 use std::time::Duration;
 
 use super::*;
@@ -249,4 +250,40 @@ fn an_in_process_node_forgets_those_who_went_away() {
         .iter()
         .filter(|reports| reports.strong_count() > 0);
     assert!(left.count() <= 1);
+}
+
+fn has_changed(watch: &QuorumWatch) -> bool {
+    let mut context = Context::from_waker(Waker::noop());
+    pin!(watch.changed()).poll(&mut context).is_ready()
+}
+
+#[test]
+fn a_majority_that_reports_is_a_change_and_fewer_are_not() {
+    let (_, clock) = still_clock();
+    let (nodes, set) = in_memory(3, &clock);
+    let watch = QuorumWatch::begin(&clock, &set, &key(), ALL);
+    assert!(has_changed(&watch), "the first reports");
+    assert!(!has_changed(&watch));
+    nodes[0].put(b"r", b"x", TTL);
+    nodes[0].put(b"r", b"y", TTL);
+    assert!(!has_changed(&watch), "one node, twice");
+    nodes[1].put(b"r", b"x", TTL);
+    assert!(has_changed(&watch));
+    assert!(!has_changed(&watch));
+    for node in &nodes {
+        node.delete(b"r");
+    }
+    assert!(has_changed(&watch));
+}
+
+#[test]
+fn a_node_that_is_cut_off_tells_nothing_and_reports_when_it_is_back() {
+    let (_, clock) = still_clock();
+    let (nodes, set) = in_memory(1, &clock);
+    let watch = QuorumWatch::begin(&clock, &set, &key(), ALL);
+    assert!(has_changed(&watch) && !watch.is_blind());
+    nodes[0].cut();
+    assert!(watch.is_blind() && !has_changed(&watch));
+    nodes[0].restore();
+    assert!(has_changed(&watch) && !watch.is_blind());
 }

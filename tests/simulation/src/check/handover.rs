@@ -12,10 +12,10 @@ use crate::history::{History, Inner, Invariant, LeaseRecord, on_clock};
 /// For how long a lock was handed on within a process.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Chain {
-    /// Hand-overs so far.
-    handed_over: u32,
     /// When the first of the holders got it.
     since: Duration,
+    /// The time that the last acquisition took.
+    trip: Duration,
 }
 
 impl History {
@@ -28,33 +28,33 @@ impl History {
         broken: &mut Broken,
     ) -> Chain {
         let attempt = &inner.attempts[new.attempt];
+        let clock = &inner.calls[new.call].clock;
+        let now = self.world.now();
         let mut leases = inner.leases.iter();
         let taken_over = leases.rfind(|lease| lease.attempt == new.attempt);
         let is_whole = taken_over.is_some();
         let follows = attempt.follows.and_then(|lease| inner.leases.get(lease));
+        let own_trip = on_clock(clock, attempt.staked_at, now);
         let Some(before) = taken_over.or(follows) else {
-            let since = self.world.now();
             return Chain {
-                handed_over: 0,
-                since,
+                since: now,
+                trip: own_trip,
             };
         };
-        let chain = Chain {
-            handed_over: before.chain.handed_over + 1,
-            since: before.chain.since,
-        };
-        let limits = &self.rules.handover;
-        let clock = &inner.calls[new.call].clock;
+        let Chain { since, trip } = before.chain;
         let lasted = before
             .left_at
-            .map(|left_at| on_clock(clock, chain.since, left_at));
+            .map(|left_at| on_clock(clock, since, left_at));
         let id = &attempt.short_id;
-        if chain.handed_over > limits.most || lasted.is_some_and(|lasted| lasted >= limits.longest)
-        {
-            let many = chain.handed_over;
-            let text = format!("{id} was handed over, the {many}th time after {lasted:?}");
+        let longest = self.rules.handover_time.max(trip * 8);
+        if lasted.is_some_and(|lasted| lasted >= longest) {
+            let text = format!("{id} was handed over after {lasted:?}");
             broken.push((Invariant::Hogged, text));
         }
+        let chain = Chain {
+            since,
+            trip: if is_whole { trip } else { own_trip },
+        };
         if is_whole {
             self.check_taken_over(inner, new, before, broken);
             inner.coverage.taken_over += 1;

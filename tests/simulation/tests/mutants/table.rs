@@ -181,10 +181,10 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "released-before-renewal-is-stopped",
         patches: &[Patch {
             file: RELEASE,
-            find: "        let mut turn = self.begin_next_generation(over.clone())?;
+            find: "        let turn = self.begin_next_generation(over.clone())?;
 ",
             replace: "        self.shared.claim.release();
-        let mut turn = self.begin_next_generation(over.clone())?;
+        let turn = self.begin_next_generation(over.clone())?;
 ",
         }],
         profile: "faulty",

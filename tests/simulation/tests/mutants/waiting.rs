@@ -5,22 +5,22 @@ use redlock_simulation::Invariant;
 
 use crate::table::{Mutant, Patch};
 
-const ACQUIRE: &str = "redlock-core/src/client/acquire.rs";
 const ATTEMPT: &str = "redlock-core/src/client/attempt.rs";
-const HANDOVER: &str = "redlock-core/src/waiting/handover.rs";
+const LEFT_CLAIM: &str = "redlock-core/src/waiting/left_claim.rs";
 const HANDLE: &str = "redlock-core/src/lease/handle.rs";
 const RELEASE: &str = "redlock-core/src/lease/release.rs";
 const LINE: &str = "redlock-core/src/waiting/line.rs";
 const BUDGET: &str = "redlock-core/src/waiting/budget.rs";
 const TURN: &str = "redlock-core/src/waiting/turn.rs";
 const WAKEUP: &str = "redlock-core/src/waiting/wakeup/mod.rs";
+const REFUSAL: &str = "redlock-core/src/waiting/refusal.rs";
 const WAIT: &str = "redlock-core/src/waiting/queued.rs";
 
 pub(crate) const WAITING: &[Mutant] = &[
     Mutant {
         name: "taken-over-with-little-left",
         patches: &[Patch {
-            file: HANDOVER,
+            file: LEFT_CLAIM,
             find: "left >= whole / 10 * 9 && left",
             replace: "left >= whole / 10 && left",
         }],
@@ -30,8 +30,8 @@ pub(crate) const WAITING: &[Mutant] = &[
     Mutant {
         name: "taken-over-with-another-ttl",
         patches: &[Patch {
-            file: HANDOVER,
-            find: "            && request.ttl == lease.ttl\n",
+            file: LEFT_CLAIM,
+            find: "            && request.ttl == self.ttl\n",
             replace: "",
         }],
         profile: "calm",
@@ -40,9 +40,9 @@ pub(crate) const WAITING: &[Mutant] = &[
     Mutant {
         name: "taken-over-where-a-token-is-wanted",
         patches: &[Patch {
-            file: HANDOVER,
+            file: LEFT_CLAIM,
             find: "let is_alike = !request.fencing
-            && !lease.is_fenced
+            && !self.is_fenced
             && ",
             replace: "let is_alike = ",
         }],
@@ -52,14 +52,14 @@ pub(crate) const WAITING: &[Mutant] = &[
     Mutant {
         name: "taken-over-for-a-full-ttl",
         patches: &[Patch {
-            file: HANDOVER,
-            find: "            deadline: self.lease.deadline,
-            expiring: self.lease.expiring,
+            file: LEFT_CLAIM,
+            find: "            deadline: self.deadline,
+            expiring: self.expiring,
             fencing_token: None,",
             replace: "            deadline: now
-                .saturating_add(self.lease.ttl)
-                .saturating_sub(drift(self.lease.ttl, self.lease.clock_drift_factor)),
-            expiring: self.lease.expiring,
+                .saturating_add(self.ttl)
+                .saturating_sub(drift(self.ttl, self.clock_drift_factor)),
+            expiring: self.expiring,
             fencing_token: None,",
         }],
         profile: "faulty",
@@ -68,7 +68,7 @@ pub(crate) const WAITING: &[Mutant] = &[
     Mutant {
         name: "taken-over-though-forgotten",
         patches: &[Patch {
-            file: HANDOVER,
+            file: LEFT_CLAIM,
             find: "if !is_alike || !self.claim.is_vouched_for() {",
             replace: "if !is_alike {",
         }],
@@ -102,8 +102,8 @@ pub(crate) const WAITING: &[Mutant] = &[
     Mutant {
         name: "handed-over-and-dropped",
         patches: &[Patch {
-            file: HANDOVER,
-            find: "        if !self.is_passed_on {
+            file: LEFT_CLAIM,
+            find: "        if !self.is_taken_over {
             self.claim.release();",
             replace: "        if false {
             self.claim.release();",
@@ -115,8 +115,8 @@ pub(crate) const WAITING: &[Mutant] = &[
         name: "handed-over-without-end",
         patches: &[Patch {
             file: TURN,
-            find: "if fairness.must_yield(&self.lines.handover, now) {",
-            replace: "if fairness.must_yield(&crate::waiting::Handover { most: u32::MAX, longest: crate::request::MIN_TTL * 1_000_000 }, now) {",
+            find: "if hands_over && !self.slot.streak.is_spent(handover_time, now) {",
+            replace: "if hands_over {",
         }],
         profile: "calm",
         breaks: Invariant::Hogged,
@@ -125,8 +125,8 @@ pub(crate) const WAITING: &[Mutant] = &[
         name: "no-break-for-others",
         patches: &[Patch {
             file: TURN,
-            find: "let (rounds, fairness) = fairness.takes_break();",
-            replace: "let (rounds, (_, fairness)) = (0, fairness.takes_break());",
+            find: "self.slot.questions = self.slot.streak.takes_break();",
+            replace: "self.slot.streak.takes_break();",
         }],
         profile: "calm",
         breaks: Invariant::Hogged,
@@ -135,8 +135,8 @@ pub(crate) const WAITING: &[Mutant] = &[
         name: "last-come-first-served",
         patches: &[Patch {
             file: LINE,
-            find: "waiters.by_ticket.pop_first()",
-            replace: "waiters.by_ticket.pop_last()",
+            find: "others.waiters.pop_first()",
+            replace: "others.waiters.pop_last()",
         }],
         profile: "calm",
         breaks: Invariant::Overtaken,
@@ -145,9 +145,8 @@ pub(crate) const WAITING: &[Mutant] = &[
         name: "turn-of-a-dropped-caller-not-passed-on",
         patches: &[Patch {
             file: WAIT,
-            find: "turn.decline(handoff);",
-            replace: "drop(handoff);
-            std::mem::forget(turn);",
+            find: "drop(self.turn(slot));",
+            replace: "std::mem::forget(self.turn(slot));",
         }],
         profile: "calm",
         breaks: Invariant::Idle,
@@ -168,9 +167,10 @@ pub(crate) const WAITING: &[Mutant] = &[
         name: "an-unused-turn-is-never-taken",
         patches: &[Patch {
             file: LINE,
-            find: "            // The turn was not used in time.
+            find: "            let slot = self.take_slot();
+            self.pass(due, slot, deferred);
 ",
-            replace: "            return (LinePoll::Wait(due), [const { None }; 2]);
+            replace: "            self.due = due;
 ",
         }],
         profile: "faulty",
@@ -180,9 +180,16 @@ pub(crate) const WAITING: &[Mutant] = &[
         name: "an-unused-turn-stops-at-the-first-in-line",
         patches: &[Patch {
             file: LINE,
-            find: "let [next_waker, _] = self.pass(due, handoff);",
-            replace: "let next_waker = None::<Waker>;
-            self.waiters().handoff = Some(handoff);",
+            find: "            let slot = self.take_slot();
+            self.pass(due, slot, deferred);
+",
+            replace: "            if self.others().waiters.keys().next() == Some(&ticket) {
+                let slot = self.take_slot();
+                self.pass(due, slot, deferred);
+            } else {
+                self.due = due;
+            }
+",
         }],
         profile: "wild",
         breaks: Invariant::Idle,
@@ -202,35 +209,14 @@ pub(crate) const WAITING: &[Mutant] = &[
     },
     Mutant {
         name: "a-wake-up-trusted-as-a-grant",
-        patches: &[
-            Patch {
-                file: ACQUIRE,
-                find: "                AttemptOutcome::Refused(refused) => refused,
-            };
+        patches: &[Patch {
+            file: ATTEMPT,
+            find: "    Err(Refusal {
 ",
-                replace: "                AttemptOutcome::Refused(refused) => refused,
-            };
-            if let Some(watch) = refused.watch() {
-                let until = self.shared.context.environment.now().saturating_add(timeout);
-                let free = pin!(watch.free());
-                let free = crate::env::timeout::before(self.shared.context.clock(), until, free).await;
-                if free.is_some() {
-                    let (claim, terms) = refused.trusted(request);
-                    return Ok(self.shared.won(claim, terms, request, &budget, turn));
-                }
-            }
-",
-            },
-            Patch {
-                file: ATTEMPT,
-                find: "impl Refused {
-",
-                replace: "impl Refused {
-    pub(crate) fn trusted(self, request: &Request) -> (Arc<Claim>, Terms) {
-        let started = self.refusal.began;
-        let deadline = started
-            .saturating_add(request.ttl)
-            .saturating_sub(drift(request.ttl, request.clock_drift_factor));
+            replace: "    let clock = &environment.clock;
+    let watch = crate::waiting::QuorumWatch::behind(clock, nodes, kind.keys(), &acquisition);
+    let until = now.saturating_add(timeout);
+    if before(&**clock, until, watch.free()).await.is_some() {
         let terms = Terms {
             acquired_at: started,
             granted_at: started,
@@ -238,20 +224,19 @@ pub(crate) const WAITING: &[Mutant] = &[
             expiring: deadline,
             fencing_token: None,
         };
-        (Arc::clone(&self.claim), terms)
+        return Ok((claim, terms));
     }
-
+    Err(Refusal {
 ",
-            },
-        ],
+        }],
         profile: "calm",
         breaks: Invariant::LateVotes,
     },
     Mutant {
         name: "woken-for-nodes-that-cannot-vote",
         patches: &[Patch {
-            file: ATTEMPT,
-            find: "QuorumWatch::behind(clock, nodes, keys, self.acquisition())",
+            file: REFUSAL,
+            find: "QuorumWatch::behind(clock, nodes, keys, &self.votes)",
             replace: "QuorumWatch::begin(clock, nodes, keys, u64::MAX)",
         }],
         profile: "forgetful",
@@ -261,12 +246,8 @@ pub(crate) const WAITING: &[Mutant] = &[
         name: "a-report-wakes-nobody",
         patches: &[Patch {
             file: WAKEUP,
-            find: "if state.looks_at.is_none_or(|looks_at| due < looks_at) {
-            state.waiting.take()
-",
-            replace: "if state.looks_at.is_none_or(|looks_at| due < looks_at) {
-            None
-",
+            find: "state.has_news |= is_news;",
+            replace: "let is_news = false;",
         }],
         profile: "faulty",
         breaks: Invariant::Unwoken,
@@ -277,23 +258,26 @@ pub(crate) const WAITING: &[Mutant] = &[
             file: TURN,
             find: "        let refusal = Arc::clone(refusal);
 ",
-            replace: "        let votes = refusal.acquisition.answers();
+            replace: "        let answers = refusal.votes.answers();
         let goal = crate::quorum::round::Goal::All;
-        let acquisition = crate::quorum::round::Round::new(votes.len(), goal);
-        for (seat, vote) in votes.into_iter().enumerate() {
+        let votes = crate::quorum::round::Round::new(answers.len(), goal);
+        for (seat, vote) in answers.into_iter().enumerate() {
             if let Some(vote) = vote {
-                crate::node::VoteReceiver::vote(&*acquisition, seat, vote);
+                crate::node::VoteReceiver::vote(&*votes, seat, vote);
             }
         }
         let refusal = Arc::new(Refusal {
+            context: Arc::clone(&refusal.context),
             nodes: Arc::clone(&refusal.nodes),
+            kind: Arc::clone(&refusal.kind),
             resource: refusal.resource.clone(),
-            acquisition,
+            is_break: false,
+            votes,
+            release: None,
             began: refusal.began,
             timeout: refusal.timeout,
             too_late: refusal.too_late,
             disagreement: refusal.disagreement.clone(),
-            kind: Arc::clone(&refusal.kind),
         });
 ",
         }],

@@ -100,10 +100,10 @@ pub(crate) const MUTANTS: &[Mutant] = &[
             },
             Patch {
                 file: ATTEMPT,
-                find: "    let release = claim.release();
+                find: "        release: claim.release(),
 ",
                 replace:
-                    "    let release = if kind.count().is_none() { claim.release() } else { None };
+                    "        release: if kind.count().is_none() { claim.release() } else { None },
 ",
             },
         ],

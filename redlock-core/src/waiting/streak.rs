@@ -1,0 +1,151 @@
+//! The share of other processes.
+//!
+//! A process that hands a lock over to its own callers, or asks again at once, is ahead of all
+//! processes that have to be told first. It therefore has to let them in: a streak is bounded in time, and a break
+//! follows. Without breaks, the worst of four processes has less than half the acquisitions of the best one, and none at
+//! all where nodes are far away. A break is counted in round trips: by a timer, it left one process with a third of its
+//! acquisitions.
+
+use std::time::Duration;
+
+use crate::env::Moment;
+
+/// For how long callers of one process may have a lock one after another, unless configured otherwise.
+pub(crate) const HANDOVER_TIME: Duration = Duration::from_millis(5);
+
+/// The number of questions to the nodes in a break, one after the other. A caller of another process
+/// has to be told of the release, to look, and to ask, which takes some round trips and the time to
+/// wake up. A break is counted in round trips and not in time, so that it is as long as the network
+/// makes it, and so that the caller notices when another process has come.
+const BREAK: u32 = 8;
+/// The number of releases for which another process is remembered.
+const MEMORY: u8 = 8;
+/// A streak may last for so many times as long as the nodes take to grant a lock: where they are far away, breaks
+/// are long.
+const TRIPS: u32 = 8;
+/// A shorter pause between the end of a release and the next call leaves other processes no chance.
+const SHORT_GAP: Duration = Duration::from_millis(10);
+/// A lock that is held for less leaves other processes gaps enough, and needs no break.
+const BRIEF: Duration = Duration::from_millis(1);
+
+/// For how long callers of this process have had the lock one after another.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Streak {
+    /// The moment when the first of them got the lock.
+    since: Option<Moment>,
+    /// The time that the last acquisition took. A caller of another process takes as long.
+    trip: Duration,
+    /// The number of further releases for which another process is remembered.
+    wary: u8,
+}
+
+impl Streak {
+    /// A caller acquired the lock `now`. `took` is the time of its acquisition, zero if it was taken over.
+    pub(super) fn holds(&mut self, now: Moment, took: Duration) {
+        self.since.get_or_insert(now);
+        if !took.is_zero() {
+            self.trip = took;
+        }
+    }
+
+    /// The shortest pause, from the sending of a release, that leaves other processes a chance. The
+    /// release has to arrive first, and other processes have to be told.
+    pub(super) fn short_gap(&self) -> Duration {
+        SHORT_GAP + self.trip
+    }
+
+    fn lasted(&self, now: Moment) -> Duration {
+        let lasted = self.since.map(|since| now.saturating_since(since));
+        lasted.unwrap_or_default()
+    }
+
+    /// True if other processes must have their chance now. With a `handover_time` of zero they always must.
+    pub(super) fn is_spent(&self, handover_time: Duration, now: Moment) -> bool {
+        handover_time.is_zero()
+            || self.lasted(now) >= handover_time.max(self.trip.saturating_mul(TRIPS))
+    }
+
+    /// Another process had the lock.
+    pub(super) fn met_others(&mut self) {
+        self.since = None;
+        self.wary = MEMORY;
+    }
+
+    /// The number of questions in a break that is due now, after which a new streak begins.
+    pub(super) fn takes_break(&mut self) -> u32 {
+        self.since = None;
+        self.wary = self.wary.saturating_sub(1);
+        BREAK
+    }
+
+    /// True if a caller that comes at once has to know of the streak, although no caller waits now.
+    pub(super) fn matters(&self, now: Moment) -> bool {
+        self.wary > 0 || self.lasted(now) >= BRIEF
+    }
+
+    /// True if a caller that comes at once takes a break first. A shorter time than usual is about hand-overs.
+    pub(super) fn owes_break(&self, handover_time: Duration, now: Moment) -> bool {
+        self.wary > 0 || self.is_spent(handover_time.max(HANDOVER_TIME), now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    fn at(ms: u32) -> Moment {
+        Moment::from_origin(MS * (1000 + ms))
+    }
+
+    #[test]
+    fn a_streak_is_spent_after_its_time_or_after_some_round_trips() {
+        let mut streak = Streak::default();
+        streak.holds(at(0), Duration::ZERO);
+        streak.holds(at(4), Duration::ZERO);
+        assert!(!streak.is_spent(MS * 5, at(4)));
+        assert!(
+            streak.is_spent(MS * 5, at(5)),
+            "the first holder's time counts"
+        );
+        streak.holds(at(5), MS * 10);
+        assert!(!streak.is_spent(MS * 5, at(79)));
+        assert!(streak.is_spent(MS * 5, at(80)));
+        assert_eq!(streak.takes_break(), BREAK);
+        assert!(!streak.is_spent(MS * 5, at(100)));
+    }
+
+    #[test]
+    fn one_who_comes_again_at_once_takes_a_break_where_a_line_would() {
+        let mut streak = Streak::default();
+        streak.holds(at(0), Duration::ZERO);
+        assert!(!streak.matters(at(0)), "a brief one is not remembered");
+        assert!(streak.matters(at(2)) && !streak.owes_break(MS * 5, at(2)));
+        assert!(streak.owes_break(MS * 5, at(5)));
+        streak.takes_break();
+        assert!(!streak.matters(at(20)), "others had theirs");
+    }
+
+    #[test]
+    fn another_process_that_was_met_has_its_chance_however_briefly_the_lock_is_held() {
+        let mut streak = Streak::default();
+        streak.met_others();
+        for _ in 0..MEMORY {
+            streak.holds(at(0), Duration::ZERO);
+            assert!(streak.matters(at(0)) && streak.owes_break(MS * 5, at(0)));
+            streak.takes_break();
+        }
+        streak.holds(at(0), Duration::ZERO);
+        assert!(!streak.matters(at(0)) && !streak.owes_break(MS * 5, at(0)));
+    }
+
+    #[test]
+    fn a_gap_begins_when_the_release_has_arrived() {
+        let mut streak = Streak::default();
+        assert_eq!(streak.short_gap(), SHORT_GAP);
+        streak.holds(at(0), MS * 25);
+        streak.holds(at(1), Duration::ZERO);
+        assert_eq!(streak.short_gap(), SHORT_GAP + MS * 25);
+    }
+}
