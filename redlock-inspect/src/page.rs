@@ -151,10 +151,7 @@ fn pool(pool: &Pool) -> [Markup; 6] {
             @if pool.errors.is_empty() && pool.last_error.is_none() { span.dim { "none" } }
             @for (kind, count) in &pool.errors { div { (kind.replace('_', " ")) " " (count) "×" } }
             @if let Some(last) = &pool.last_error {
-                small {
-                    @if let Some(ago) = &last.ago_ms { (ago) " ago: " }
-                    (prose(&last.text))
-                }
+                small { @if let Some(ago) = &last.ago_ms { (ago) " ago: " } (prose(&last.text)) }
             }
         },
     ]
