@@ -1,15 +1,14 @@
 //! Slots that move from one master to another.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use redlock_core::error::{AcquireError, ExtendError};
 use redlock_core::lease::Released;
-use redlock_core::request::{Kind, RetryLimit};
+use redlock_core::request::Kind;
 use redlock_core::{Lease, Request, Resource};
 use redlock_tests::{RedisCluster, eventually};
-use tokio::time::timeout;
 
 use crate::cluster::fixture::{SOON, client, connect, once, reason};
 
@@ -159,60 +158,6 @@ async fn readers_writers_and_permits_wait_out_the_move_and_a_permit_is_extended_
         .await
         .unwrap();
     assert_eq!(writer.release().await, Released::Confirmed);
-}
-
-#[tokio::test]
-async fn under_load_a_slot_moves_back_and_forth_and_every_call_gets_its_lock() {
-    let cluster = RedisCluster::start(0).await;
-    let set = connect(&cluster).await;
-    let tag = cluster.name_at(0, "account");
-    let slot = cluster.slot_of(&tag);
-    let is_over = Arc::new(AtomicBool::new(false));
-    let locked: Arc<[AtomicU32; 16]> = Arc::default();
-    let holders: Arc<[AtomicU32; 4]> = Arc::default();
-    let callers: Vec<_> = (0..16)
-        .map(|n| {
-            let (set, is_over, locked) = (set.clone(), Arc::clone(&is_over), Arc::clone(&locked));
-            let holders = Arc::clone(&holders);
-            // Four names, so that callers of two clients meet.
-            let mut request = Request::new(format!("{{{tag}}}:{}", n % 4));
-            request.retry.limit = RetryLimit::Wait(SOON);
-            let client = client();
-            tokio::spawn(async move {
-                while !is_over.load(Ordering::Relaxed) {
-                    let lease = timeout(SOON * 2, client.acquire(&set, &request)).await;
-                    let lease = lease.expect("no call hangs").expect("nor fails");
-                    assert_eq!(holders[n % 4].fetch_add(1, Ordering::Relaxed), 0);
-                    let extended = lease.extend(LONG).await;
-                    let is_ours = matches!(extended, Ok(()) | Err(ExtendError::Unavailable(_)));
-                    assert!(is_ours, "nobody else has it: {extended:?}");
-                    holders[n % 4].fetch_sub(1, Ordering::Relaxed);
-                    lease.release().await;
-                    locked[n].fetch_add(1, Ordering::Relaxed);
-                }
-            })
-        })
-        .collect();
-    for round in 0..10 {
-        let (from, to) = if round % 2 == 0 { (0, 1) } else { (1, 0) };
-        cluster.open_slot(slot, from, to);
-        cluster.move_keys(slot, from, to);
-        cluster.close_slot(slot, from, to).await;
-    }
-    eventually("everybody to have had a lock", SOON, async || {
-        let locked = locked.each_ref().map(|n| n.load(Ordering::Relaxed));
-        if locked.contains(&0) {
-            Err(format!("{locked:?}"))
-        } else {
-            Ok(())
-        }
-    })
-    .await;
-    is_over.store(true, Ordering::Relaxed);
-    for caller in callers {
-        caller.await.unwrap();
-    }
-    cluster.assert_no_lock_keys(SOON).await;
 }
 
 #[tokio::test]

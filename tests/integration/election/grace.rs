@@ -105,30 +105,6 @@ async fn a_term_says_no_while_the_lease_that_is_not_renewed_is_still_valid() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_term_is_asked_to_end_when_the_election_is_left_and_says_yes_until_then() {
-    let _locks = TestLocks::new();
-    let election = election(OFFICE).ttl(TTL).max_term(TTL * 100);
-    let run = election.run(async |term| {
-        sleep(TTL * 5).await;
-        assert!(term.proceed().await, "its lease was renewed");
-        let leaver = election.clone();
-        let began = Instant::now();
-        tokio::spawn(async move {
-            sleep(LATER).await;
-            leaver.resign();
-        });
-        ends(term.ending()).await;
-        assert!(
-            ms_later(LATER).contains(&began.elapsed()),
-            "{:?}",
-            began.elapsed()
-        );
-        assert!(!term.proceed().await);
-    });
-    ends(run).await.unwrap();
-}
-
-#[tokio::test(start_paused = true)]
 async fn l4_a_shutdown_asks_a_body_to_end_and_cuts_it_off_after_the_grace_period() {
     for rest in [None, Some(TTL.saturating_sub(NEAR))] {
         let config = Config::new().max_ttl(TTL * 60).shutdown_grace(TTL);
@@ -151,6 +127,7 @@ async fn l4_a_shutdown_asks_a_body_to_end_and_cuts_it_off_after_the_grace_period
         };
         let (ran, _) = ends(async { tokio::join!(run, shutdown) }).await;
         ran.unwrap();
+        locks.assert_all_free();
         assert_eq!(returned.get(), rest.is_some());
         let lasted = lasted.get().unwrap();
         assert!(

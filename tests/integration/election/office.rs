@@ -6,9 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use redlock_runtime::election::Term;
+use redlock_runtime::lock;
 use redlock_runtime::parameters::{LockOptions, Mode};
-use redlock_runtime::testing::TestLocks;
-use redlock_runtime::{LockError, election, lock};
 use redlock_tests::drop_after;
 
 use super::fixture::{LONG, OFFICE, Process, SOON, Teller, Told, end_of, office, scoped};
@@ -204,46 +203,4 @@ async fn an_election_refuses_what_it_decides_itself_and_what_could_never_be_lost
     assert!(process.candidates().is_empty());
     let outside = office().run(async |_term| {}).await.unwrap_err();
     assert!(outside.is_not_initialized(), "{outside}");
-}
-
-#[tokio::test]
-async fn a_body_that_fails_ends_the_run_behind_the_release() {
-    #[derive(Debug)]
-    enum Failed {
-        Lock,
-        Work,
-    }
-    impl From<LockError> for Failed {
-        fn from(_: LockError) -> Self {
-            Self::Lock
-        }
-    }
-    let process = Process::start().await;
-    let election = office();
-    let run = election.try_run(async |_term| Err(Failed::Work));
-    let failed = scoped(&process, run).await.unwrap_err();
-    assert!(matches!(failed, Failed::Work), "{failed:?}");
-    assert!(process.nodes.lock_keys().is_empty());
-    let election = office().pools(["nowhere"]);
-    let run = election.try_run(async |_term| Err(Failed::Work));
-    let failed = scoped(&process, run).await.unwrap_err();
-    assert!(matches!(failed, Failed::Lock), "{failed:?}");
-}
-
-/// On a clock that jumps to the next event: it takes a whole validity.
-#[tokio::test(start_paused = true)]
-async fn a_body_that_goes_on_after_it_was_asked_to_end_is_cut_off_within_a_ttl() {
-    let locks = TestLocks::new();
-    let ttl = Duration::from_secs(10);
-    let election = election(OFFICE).ttl(ttl);
-    let began = tokio::time::Instant::now();
-    let run = election.run(async |term| {
-        locks.assert_locked(OFFICE);
-        term.resign();
-        election.resign();
-        pending::<()>().await;
-    });
-    run.await.unwrap();
-    assert!(began.elapsed() <= ttl, "{:?}", began.elapsed());
-    locks.assert_all_free();
 }

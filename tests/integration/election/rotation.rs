@@ -60,26 +60,6 @@ async fn l6_a_candidate_that_waits_stops_waiting_when_it_resigns() {
 }
 
 #[tokio::test]
-async fn l8_a_leader_that_resigns_lets_another_process_lead() {
-    let mut one = Process::start().await;
-    let mut other = one.another().await;
-    let standing = one.stand(&office().options(slow()));
-    let first = one.elected().await;
-    let waiting = other.stand(&office().options(slow()));
-    other.until_refused().await;
-    first.resign();
-    one.ended().await;
-    let second = other.elected().await;
-    assert!(second.fencing_token() > first.fencing_token());
-    second.resign();
-    other.ended().await;
-    let third = one.elected().await;
-    assert!(third.fencing_token() > second.fencing_token());
-    standing.abort();
-    waiting.abort();
-}
-
-#[tokio::test]
 async fn l8_a_term_ends_after_max_term_and_another_process_leads() {
     let mut one = Process::start().await;
     let mut other = one.another().await;
@@ -94,17 +74,4 @@ async fn l8_a_term_ends_after_max_term_and_another_process_leads() {
     other.ended().await;
     standing.abort();
     waiting.abort();
-}
-
-#[tokio::test]
-async fn l8_a_candidate_that_is_alone_is_elected_again() {
-    let mut process = Process::start().await;
-    let quick = LockOptions::new().retry_delay(Duration::from_millis(1));
-    let election = office().options(quick).max_term(Duration::from_millis(50));
-    let standing = process.stand(&election);
-    for _ in 0..3 {
-        process.elected().await;
-        process.ended().await;
-    }
-    standing.abort();
 }

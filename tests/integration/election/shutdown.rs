@@ -20,18 +20,6 @@ async fn l4_a_shutdown_ends_the_wait_for_another_leader() {
 }
 
 #[tokio::test]
-async fn l4_a_shutdown_asks_a_leader_to_end_and_waits_for_it() {
-    let mut process = Process::start().await;
-    let standing = process.stand(&office());
-    process.elected().await;
-    let nodes = std::sync::Arc::clone(&process.nodes);
-    let told = process.shut_down().await;
-    assert_eq!(told.len(), 1, "{told:?}");
-    assert!(nodes.lock_keys().is_empty());
-    end_of(standing).await.unwrap();
-}
-
-#[tokio::test]
 async fn l4_a_shutdown_ends_the_pause_of_a_candidate_that_stands_aside() {
     let mut process = Process::start().await;
     let hours = LockOptions::new().retry_delay(Duration::from_secs(3600));

@@ -122,7 +122,7 @@ async fn l6_a_candidate_that_stands_aside_leaves_at_once_when_it_resigns() {
 
 #[tokio::test(start_paused = true)]
 async fn a_body_that_returns_an_error_ends_the_run_and_one_that_returns_ok_does_not() {
-    let _locks = TestLocks::new();
+    let locks = TestLocks::new();
     let (election, terms) = (candidate(), RefCell::new(0));
     let run = election.try_run(async |_term| {
         *terms.borrow_mut() += 1;
@@ -134,6 +134,7 @@ async fn a_body_that_returns_an_error_ends_the_run_and_one_that_returns_ok_does_
     });
     assert!(ends(run).await.is_err());
     assert_eq!(terms.into_inner(), 3);
+    locks.assert_all_free();
 }
 
 #[derive(Debug)]

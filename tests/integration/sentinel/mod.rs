@@ -5,6 +5,5 @@ mod failover;
 pub(crate) mod fixture;
 mod forgotten;
 mod kinds;
-mod load;
 mod tls;
 mod tracking;

@@ -55,29 +55,6 @@ async fn the_next_line_says_how_many_were_held_back() {
     assert_eq!(at_debug.count(), 29);
 }
 
-/// In a long outage the reason does not scroll out of the log.
-#[tokio::test(start_paused = true)]
-async fn a_steady_outage_has_a_line_with_site_and_reason_each_second() {
-    captured();
-    let locks = TestLocks::with_config(in_memory());
-    for node in ["a", "b"] {
-        locks.registry().memory_node(node).unwrap().cut();
-    }
-    let site = "held back: an outage";
-    for _ in 0..100 {
-        let wanted = lock(site).name(site).retry_count(0).acquire();
-        wanted.await.map(drop).unwrap_err();
-        tokio::time::sleep(SECOND / 20).await;
-    }
-    let events = captured().events(site).into_iter();
-    let lines: Vec<_> = events.filter(|it| it.level < Level::DEBUG).collect();
-    assert_eq!(lines.len(), 5, "{lines:?}");
-    for line in lines {
-        assert_eq!(line.message(), "not locked");
-        assert!(line.fields["reason"].contains("; a: "), "{line:?}");
-    }
-}
-
 fn in_memory() -> Config {
     ["a", "b"].iter().fold(Config::new(), |config, name| {
         config.pool(*name, format!("memory://{name}"))
