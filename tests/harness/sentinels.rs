@@ -178,23 +178,6 @@ impl SentinelGroup {
         self.until_another_than(lost).await;
     }
 
-    /// Has the sentinels find out by themselves that `lost`, the master, is down, agree and replace
-    /// it; returns once all of them name another.
-    pub async fn until_found_down(&self, lost: &RedisNode) {
-        // A vote that finds no majority, or a replica that stands still meanwhile, is tried again.
-        let patience = [
-            "down-after-milliseconds",
-            "2000",
-            "failover-timeout",
-            "4000",
-        ];
-        for sentinel in &self.sentinels {
-            let words = ["SENTINEL", "SET", "shop"];
-            sentinel.command(words.into_iter().chain(patience));
-        }
-        self.until_another_than(lost).await;
-    }
-
     /// Waits until `server` follows the master.
     pub async fn until_replica(&self, server: &RedisNode) {
         eventually("the old master to follow the new one", SOON, async || {

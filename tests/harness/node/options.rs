@@ -49,12 +49,6 @@ impl NodeOptions {
         self
     }
 
-    /// Limits the memory (`"4mb"`) under an eviction policy (`"noeviction"`, `"allkeys-lru"`, …).
-    #[must_use]
-    pub fn max_memory(self, limit: &str, policy: &str) -> Self {
-        self.arg("maxmemory", limit).arg("maxmemory-policy", policy)
-    }
-
     /// Listens on a Unix socket as well: [`RedisNode::unix_url`](crate::RedisNode::unix_url).
     #[must_use]
     pub fn unix_socket(mut self) -> Self {

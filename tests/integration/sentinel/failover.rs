@@ -203,19 +203,6 @@ async fn a_frozen_master_is_left_for_its_successor_and_does_no_harm_when_it_thaw
     assert_eq!(lease.release().await, Released::Confirmed);
 }
 
-#[tokio::test]
-async fn a_killed_master_that_the_sentinels_find_down_by_themselves_is_left_for_its_successor() {
-    let group = SentinelGroup::start().await;
-    let set = voting(group.url(), brief()).await;
-    let lease = client().acquire(&set, &once("r")).await.unwrap();
-    group.until_replicated("r").await;
-    group.servers[0].kill();
-    group.until_found_down(&group.servers[0]).await;
-    until_at(&set, group.master().await).await;
-    lease.extend(LONG).await.unwrap();
-    assert_eq!(lease.release().await, Released::Confirmed);
-}
-
 /// A master that still serves its clients as a master, while its sentinels name another.
 async fn replaced_behind_its_clients_back(group: &SentinelGroup) {
     let before = &group.servers[0];

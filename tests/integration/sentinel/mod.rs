@@ -4,6 +4,5 @@ mod answers;
 mod failover;
 pub(crate) mod fixture;
 mod forgotten;
-mod kinds;
 mod tls;
 mod tracking;

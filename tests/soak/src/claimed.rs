@@ -1,5 +1,5 @@
 //! What a holder has: names, and what share of them. To add a kind of lock that leaves room for others,
-//! add a [`Share`], say what [fits](Share::fits_beside) beside it, and draw it in [`Locks::draw`].
+//! add a [`Share`], say what [fits](Share::fits_beside) beside it, and draw it in [`Kind::draw`].
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,21 +11,6 @@ use crate::options::resource_name;
 
 /// The most names of one lock.
 const MOST_NAMES: u32 = 3;
-
-/// Which locks are taken: `--locks`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Locks {
-    /// All kinds of locks on the same names.
-    All,
-    /// One name each.
-    Plain,
-    /// One to three names each, so that most of them overlap.
-    Sets,
-    /// Permits, and plain locks beside them.
-    Permits,
-    /// Readers and writers, and plain locks beside them.
-    Sharing,
-}
 
 /// Which kind of lock one holder takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,42 +24,19 @@ pub(crate) enum Kind {
     Office,
 }
 
-impl Locks {
-    pub(crate) fn parse(name: &str) -> Result<Self, String> {
-        match name {
-            "all" => Ok(Self::All),
-            "plain" => Ok(Self::Plain),
-            "sets" => Ok(Self::Sets),
-            "permits" => Ok(Self::Permits),
-            "sharing" => Ok(Self::Sharing),
-            _ => Err(format!("no locks are called `{name}`")),
-        }
-    }
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::All => "all",
-            Self::Plain => "plain",
-            Self::Sets => "sets",
-            Self::Permits => "permits",
-            Self::Sharing => "sharing",
-        }
-    }
-
-    /// The kind of lock that one holder takes.
-    pub(crate) fn draw(self, rng: &mut StdRng) -> Kind {
-        match (self, rng.random_range(0..100)) {
-            (Self::Sets, _) | (Self::All, 0..15) => Kind::Sets,
-            (Self::Permits, 0..70) | (Self::All, 15..35) => Kind::Permit,
-            (Self::Sharing, 0..60) | (Self::All, 35..60) => Kind::Reader,
-            (Self::Sharing, 60..85) | (Self::All, 60..72) => Kind::Writer,
-            (Self::All, 72..78) => Kind::Office,
-            _ => Kind::Plain,
-        }
-    }
-}
-
 impl Kind {
+    /// The kind of lock that one holder takes.
+    pub(crate) fn draw(rng: &mut StdRng) -> Self {
+        match rng.random_range(0..100) {
+            0..15 => Self::Sets,
+            15..35 => Self::Permit,
+            35..60 => Self::Reader,
+            60..72 => Self::Writer,
+            72..78 => Self::Office,
+            _ => Self::Plain,
+        }
+    }
+
     /// What a holder of this kind is to lock, of this number of resources.
     pub(crate) fn claim(self, rng: &mut StdRng, resources: u32) -> Claimed {
         let first = rng.random_range(0..resources);
@@ -153,25 +115,6 @@ impl FromStr for Claimed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rand::SeedableRng;
-
-    #[test]
-    fn sets_have_one_to_three_different_names_and_plain_locks_one() {
-        let mut rng = StdRng::seed_from_u64(7);
-        for resources in 1..6 {
-            let mut counts = [0; 4];
-            for _ in 0..1000 {
-                let mut names = Kind::Sets.claim(&mut rng, resources).names;
-                counts[names.len()] += 1;
-                names.sort();
-                names.dedup_by(|one, other| one == other && panic!("{one} twice"));
-                assert_eq!(Kind::Plain.claim(&mut rng, resources).names.len(), 1);
-            }
-            let most = resources.min(MOST_NAMES) as usize;
-            let all = counts[1..=most].iter().all(|count| *count > 100);
-            assert!(all, "{resources}: {counts:?}");
-        }
-    }
 
     #[test]
     fn what_is_claimed_is_read_as_it_is_written() {
@@ -196,28 +139,5 @@ mod tests {
         assert!(Share::Reads.fits_beside([]));
         assert!(Share::Reads.fits_beside([Share::Reads, Share::Reads]));
         assert!(!Share::Reads.fits_beside([Share::Reads, Share::Whole]));
-    }
-
-    #[test]
-    fn all_locks_have_every_kind_and_the_others_their_own() {
-        let mut rng = StdRng::seed_from_u64(7);
-        let mut kinds =
-            |locks: Locks| -> Vec<Kind> { (0..1000).map(|_| locks.draw(&mut rng)).collect() };
-        let all = kinds(Locks::All);
-        let every = [
-            Kind::Plain,
-            Kind::Sets,
-            Kind::Permit,
-            Kind::Reader,
-            Kind::Writer,
-            Kind::Office,
-        ];
-        for kind in every {
-            assert!(all.contains(&kind), "{kind:?}");
-        }
-        assert!(kinds(Locks::Plain).iter().all(|kind| *kind == Kind::Plain));
-        assert!(kinds(Locks::Sets).iter().all(|kind| *kind == Kind::Sets));
-        assert!(!kinds(Locks::Sharing).contains(&Kind::Permit));
-        assert!(!kinds(Locks::Permits).contains(&Kind::Reader));
     }
 }

@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use crate::cluster::{Cluster, NodeFault, is_trusted};
-use crate::options::{Options, Sabotage};
+use crate::options::Options;
 
 /// Kinds in random order, each once before any comes again: a short run has every kind as well.
 #[derive(Debug)]
@@ -84,13 +84,8 @@ pub(crate) fn trouble_nodes(
     toll: &Toll,
     stopped: &watch::Receiver<bool>,
 ) -> JoinSet<()> {
-    let (kinds, longest_pause): (&[NodeFault], u64) = match options.sabotage {
-        Some(Sabotage::Amnesia) => (&[NodeFault::RestartEmpty], 500),
-        _ => (&NodeFault::ALL, 3300),
-    };
-    let deck = Deck::new(kinds, StdRng::seed_from_u64(options.seed));
+    let deck = Deck::new(&NodeFault::ALL, StdRng::seed_from_u64(options.seed));
     let deck = Arc::new(Mutex::new(deck));
-    let is_checked = options.sabotage != Some(Sabotage::Amnesia);
     // One node forgets at a time: if a majority forgets at once, the restart check cannot know of a
     // lock.
     let amnesia = Arc::new(tokio::sync::Mutex::new(()));
@@ -102,19 +97,19 @@ pub(crate) fn trouble_nodes(
         let mut rng = StdRng::seed_from_u64(options.seed ^ (seat as u64 + 1) << 8);
         injectors.spawn(async move {
             loop {
-                let pause = Duration::from_millis(rng.random_range(200..longest_pause));
+                let pause = Duration::from_millis(rng.random_range(200..3300));
                 tokio::select! {
                     () = sleep(pause) => {}
                     () = stop(stopped.clone()) => return,
                 }
-                let may_forget = !is_checked || !is_trusted(seat);
-                let fits = |fault: &NodeFault| may_forget || *fault != NodeFault::RestartEmpty;
+                let fits =
+                    |fault: &NodeFault| !is_trusted(seat) || *fault != NodeFault::RestartEmpty;
                 let fault = {
                     let mut deck = deck.lock();
                     deck.deal_one(fits)
                 };
                 let mut alone = None;
-                if fault == NodeFault::RestartEmpty && is_checked {
+                if fault == NodeFault::RestartEmpty {
                     tokio::select! {
                         turn = Arc::clone(&amnesia).lock_owned() => alone = Some(turn),
                         () = stop(stopped.clone()) => return,

@@ -17,7 +17,6 @@ use crate::annotated::{fenced, one_of_several, reading, renewed, writing};
 use crate::claimed::{Kind as LockKind, Share};
 use crate::event::{Event, Kind, Longer};
 use crate::journal::{Grip, Journal, Visit};
-use crate::options::Sabotage;
 use crate::plan::{Cut, Ending, PERMITS, Patience, Plan, Stall, Style};
 use crate::store;
 
@@ -29,7 +28,7 @@ const LOOK: Duration = Duration::from_millis(100);
 pub(crate) struct Place {
     pub(crate) journal: Arc<Journal>,
     pub(crate) store: PathBuf,
-    pub(crate) sabotage: Option<Sabotage>,
+    pub(crate) is_sabotaged: bool,
 }
 
 /// One holder, and what its caller may want to know after it has cut it off.
@@ -75,7 +74,7 @@ impl Holder {
 
     async fn acquire_and_work(&self) {
         let plan = &*self.plan;
-        if self.place.sabotage == Some(Sabotage::NoLock) {
+        if self.place.is_sabotaged {
             return self.work(Grip::pretended(plan.ttl, plan.is_fenced)).await;
         }
         let outcome = match plan.stall {

@@ -3,7 +3,7 @@
 //! checked for two holders at once, for fencing tokens out of order, and for keys left behind.
 //!
 //! ```console
-//! $ cargo run --release -p redlock-soak -- --minutes 5 --processes 4 --nodes 5 --seed 1
+//! $ cargo run --release -p redlock-soak -- --seconds 300 --processes 4 --nodes 5 --seed 1
 //! ```
 //!
 //! The random choices follow from the seed; when what happens does not, because servers, processes

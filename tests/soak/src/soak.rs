@@ -7,13 +7,12 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep};
 
 use crate::check::{Violation, false_losses, violations, violations_so_far};
 use crate::clock::{Moment, now};
 use crate::cluster::Cluster;
 use crate::errors::refuse;
-use crate::event::{How, Kind};
 use crate::faults::{Toll, trouble_nodes};
 use crate::fleet::Fleet;
 use crate::history::{History, Journals, Workdir};
@@ -22,8 +21,6 @@ use crate::report::{Report, counts, findings};
 use crate::store::Store;
 use crate::throttle::Throttler;
 use crate::worker::Orders;
-
-const PROGRESS: Duration = Duration::from_secs(10);
 
 /// How long it goes on at most for what it is to do at least.
 const LONGER: Duration = Duration::from_secs(10 * 60);
@@ -58,8 +55,7 @@ pub(crate) async fn run(options: &Options) -> io::Result<Report> {
         seed: options.seed,
         tasks: options.tasks,
         resources: options.resources,
-        locks: options.locks,
-        sabotage: options.sabotage,
+        is_sabotaged: options.is_sabotaged,
         is_throttled: options.is_throttled,
         journal: workdir.path().join("worker"),
         store: socket,
@@ -71,12 +67,7 @@ pub(crate) async fn run(options: &Options) -> io::Result<Report> {
     let toll = Toll::default();
     let (end, ended) = watch::channel(false);
     let trouble = Trouble::begin(options, &cluster, fleet, &toll, ended).await?;
-    while began.elapsed() < options.time {
-        let next = began.elapsed().as_secs() / PROGRESS.as_secs() + 1;
-        let next = PROGRESS.saturating_mul(u32::try_from(next).unwrap_or(u32::MAX));
-        sleep_until(began + next.min(options.time)).await;
-        print_progress(began.elapsed(), reading.catch_up()?, &toll, &store);
-    }
+    sleep(options.time).await;
     let longest = options.time.saturating_add(LONGER);
     while !is_enough(options, reading.catch_up()?, &toll, &store) && began.elapsed() < longest {
         // Other processes write the journals, and send no event to us.
@@ -201,19 +192,4 @@ async fn recover(
         // Other processes write the journals, and send no event to us.
         sleep(Duration::from_millis(20)).await;
     }
-}
-
-fn print_progress(elapsed: Duration, history: &History, toll: &Toll, store: &Store) {
-    let faults: u64 = toll.counts().values().sum();
-    println!(
-        "{:>4} s: {} acquired, {} contended, {} unavailable, {} expired, {} cut off, {faults} faults, \
-         {} late writes refused",
-        elapsed.as_secs(),
-        history.leases.len(),
-        history.count(Kind::Contended),
-        history.count(Kind::Unavailable),
-        history.ended(How::Expired),
-        history.count(Kind::CutWaiting) + history.count(Kind::CutHolding),
-        store.refused(),
-    );
 }

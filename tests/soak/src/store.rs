@@ -115,12 +115,6 @@ impl Store {
         let state = self.0.lock();
         state.writes.clone()
     }
-
-    pub(crate) fn refused(&self) -> usize {
-        let state = self.0.lock();
-        let refused = state.writes.iter().filter(|write| !write.is_accepted);
-        refused.count()
-    }
 }
 
 const READ: &str = "read";
@@ -164,7 +158,6 @@ mod tests {
         assert_eq!(store.write("r", 7, false), Ok(()));
         assert_eq!(store.write("r", 5, false), Err(7));
         assert_eq!(store.write("other", 1, false), Ok(()));
-        assert_eq!(store.refused(), 1);
     }
 
     #[test]

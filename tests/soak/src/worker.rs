@@ -6,19 +6,16 @@ use std::sync::Arc;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use redlock_runtime::Config;
-use redlock_runtime::config::RestartCheck;
 use redlock_runtime::parameters::LockOptions;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::sleep;
 
-use crate::claimed::Locks;
 use crate::cluster::is_trusted;
 use crate::faults::stop;
 use crate::holder::{Holder, Place, Planned};
 use crate::journal::Journal;
-use crate::options::Sabotage;
 use crate::plan::{Cut, LONGEST_TTL, Plan, THROTTLED_TTL};
 
 /// What the parent calls this program with in the place of options.
@@ -34,8 +31,7 @@ pub(crate) struct Orders {
     pub(crate) seed: u64,
     pub(crate) tasks: u32,
     pub(crate) resources: u32,
-    pub(crate) locks: Locks,
-    pub(crate) sabotage: Option<Sabotage>,
+    pub(crate) is_sabotaged: bool,
     /// Nothing else goes wrong than that it is throttled.
     pub(crate) is_throttled: bool,
     pub(crate) journal: PathBuf,
@@ -51,8 +47,7 @@ impl Orders {
             self.seed.to_string(),
             self.tasks.to_string(),
             self.resources.to_string(),
-            self.locks.name().to_owned(),
-            self.sabotage.map_or("-", Sabotage::name).to_owned(),
+            self.is_sabotaged.to_string(),
             self.is_throttled.to_string(),
             self.journal.display().to_string(),
             self.store.display().to_string(),
@@ -68,8 +63,7 @@ impl Orders {
             seed,
             tasks,
             resources,
-            locks,
-            sabotage,
+            is_sabotaged,
             is_throttled,
             journal,
             store,
@@ -83,8 +77,7 @@ impl Orders {
             seed: seed.parse().ok()?,
             tasks: tasks.parse().ok()?,
             resources: resources.parse().ok()?,
-            locks: Locks::parse(locks).ok()?,
-            sabotage: Sabotage::parse(sabotage).ok(),
+            is_sabotaged: is_sabotaged.parse().ok()?,
             is_throttled: is_throttled.parse().ok()?,
             journal: journal.into(),
             store: store.into(),
@@ -100,7 +93,7 @@ pub(crate) async fn run(orders: Orders) -> Result<(), Box<dyn std::error::Error>
     let place = Arc::new(Place {
         journal: Arc::new(journal),
         store: orders.store.clone(),
-        sabotage: orders.sabotage,
+        is_sabotaged: orders.is_sabotaged,
     });
     let redlock = redlock_runtime::init(config(&orders)).await?;
     println!("{READY}");
@@ -115,8 +108,8 @@ pub(crate) async fn run(orders: Orders) -> Result<(), Box<dyn std::error::Error>
         } else {
             Plan::draw
         };
-        let (mut rng, locks, resources) = (rng, orders.locks, orders.resources);
-        let plans = std::iter::repeat_with(move || draw(&mut rng, locks, resources));
+        let (mut rng, resources) = (rng, orders.resources);
+        let plans = std::iter::repeat_with(move || draw(&mut rng, resources));
         let run = run_lane(Arc::clone(&place), plans, stopped.clone());
         lanes.spawn(run);
     }
@@ -140,14 +133,10 @@ fn config(orders: &Orders) -> Config {
     let mut config = Config::new()
         .max_ttl(longest)
         .defaults(LockOptions::new().ttl(longest));
-    let is_checked = orders.sabotage != Some(Sabotage::Amnesia);
-    if !is_checked {
-        config = config.restart_check(RestartCheck::Off);
-    }
     for (seat, url) in orders.urls.iter().enumerate() {
         let pool = format!("node{seat}");
         config = config.pool(&pool, url);
-        if is_checked && is_trusted(seat) {
+        if is_trusted(seat) {
             config = config.trust_aof(&pool, true);
         }
     }

@@ -128,15 +128,6 @@ fn workers_that_take_no_lock_are_found_out() {
 }
 
 #[test]
-fn nodes_that_come_back_empty_at_once_are_found_out() {
-    let options = "--seconds 8 --processes 2 --nodes 3 --sabotage amnesia";
-    let (code, output) = soak(options, &[("overlaps", 1)]);
-    assert_eq!(code, Some(1), "{output}");
-    assert!(row(&output, "overlaps") > 0, "{output}");
-    clean_up(&output);
-}
-
-#[test]
 fn options_that_make_no_sense_are_refused() {
     let (code, output) = soak("--sabotage tea", &[]);
     assert_eq!(code, Some(2));
