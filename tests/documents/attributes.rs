@@ -90,20 +90,3 @@ fn parameters(attribute: &str) -> impl Iterator<Item = (&str, &str)> {
         Some((key.trim(), value.trim()))
     })
 }
-
-#[test]
-fn an_attribute_is_read_with_all_its_values() {
-    let text =
-        "a\n#[redlock(\n  resource = [\"a,b\", \"c\"],\n  ttl = \"10m\",\n  fencing = true,\n)]";
-    let found: Vec<_> = attributes(text).collect();
-    assert_eq!(found.len(), 1);
-    let (line, attribute) = found[0];
-    assert_eq!(line, 2);
-    let read: Vec<_> = parameters(attribute).collect();
-    let expected = [
-        ("resource", "[\"a,b\", \"c\"]"),
-        ("ttl", "\"10m\""),
-        ("fencing", "true"),
-    ];
-    assert_eq!(read, expected);
-}

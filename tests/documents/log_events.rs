@@ -153,32 +153,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn events_are_found_with_level_and_text() {
-        let source = r#"
-            fn f() {
-                log!(warn, pool = %name, "node {name} is \
-                     gone", 1);
-                let it = || { tracing::error!(reason, "it panicked"); };
-                log_throttled!(&it, site.site_name(), INFO, "not locked", site = name);
-                log_node!(it, WARN, "late", a = "b");
-                log!(debug, "{what}");
-                macro_rules! m { ($level:ident) => { log!($level, held_back, "more") } }
-            }
-        "#;
-        let mut found = BTreeSet::new();
-        walk(source.parse().unwrap(), &mut found);
-        let event = |level: &str, text: &str| (Some(level.to_owned()), text.to_owned());
-        let expected = [
-            (None, "more".to_owned()),
-            event("error", "it panicked"),
-            event("info", "not locked"),
-            event("warn", "late"),
-            event("warn", "node … is gone"),
-        ];
-        assert_eq!(found, BTreeSet::from(expected));
-    }
-
-    #[test]
     fn a_table_that_lacks_an_event_or_has_one_too_many_is_found() {
         let page = "# A\n\n| info | `no` | `x` |\n|---|---|---|\n\n## Events\n\n| level | what | when |\n\
                     |---|---|---|\n| warn | `late`, `node …` | `x` |\n| info | `gone` | y |\n";

@@ -65,23 +65,6 @@ async fn placeholders_become_the_key() {
     .await;
 }
 
-#[redlock(resource = ["account:{from}", "account:{to}"])]
-async fn transfers(from: u64, to: u64, nodes: &Nodes) -> Result<Vec<String>, LockError> {
-    let _ = (from, to);
-    Ok(nodes.locked())
-}
-
-#[tokio::test]
-async fn several_templates_become_several_keys() {
-    with_nodes(|nodes, _| async move {
-        let mut keys = transfers(2, 1, &nodes).await.unwrap();
-        keys.sort();
-        assert_eq!(keys, ["account:1", "account:2"]);
-        assert!(nodes.locked().is_empty());
-    })
-    .await;
-}
-
 #[redlock(resource = "panics")]
 async fn panics(nodes: &Nodes, log: &Log) -> Result<(), LockError> {
     let _local = nodes.seen("local", log);

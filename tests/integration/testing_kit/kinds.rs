@@ -49,19 +49,3 @@ async fn a_lost_permit_is_no_other_holders() {
     drop(lease);
     locks.assert_all_free();
 }
-
-#[tokio::test]
-async fn readers_that_lose_their_lock_leave_it_to_a_writer() {
-    let locks = TestLocks::new();
-    let attempt = |mode| lock("report:7").mode(mode).retry_count(0).acquire();
-    let reader = attempt(Mode::Read).await.unwrap();
-    locks.lose("report:7");
-    assert_eq!(reader.lost().await, LeaseEnd::Taken(None));
-    locks.assert_free("report:7");
-    let writer = attempt(Mode::Write).await.unwrap();
-    // The late release is not for the writer's key.
-    reader.release().await;
-    assert!(attempt(Mode::Read).await.unwrap_err().is_contended());
-    writer.release().await;
-    locks.assert_all_free();
-}

@@ -118,14 +118,6 @@ async fn a_services_own_configuration_is_used_without_its_servers() {
 }
 
 #[tokio::test]
-async fn a_pool_whose_url_is_left_to_a_variable_is_there_in_tests() {
-    let config = Config::from_toml("[pools.main]\ntrust_aof = true").unwrap();
-    let locks = TestLocks::with_config(config);
-    lock("r").run(async {}).await.unwrap();
-    assert_eq!(locks.acquisitions()[0].pools, ["main"]);
-}
-
-#[tokio::test]
 async fn overrides_of_functions_count_and_those_of_functions_elsewhere_do_not() {
     let config = Config::from_toml(&format!(
         "[pools.main]\nurl = \"rediss://10.255.255.1:6379\"\ntls_ca = \"/no/such/file\"\n\
