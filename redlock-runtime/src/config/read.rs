@@ -99,7 +99,7 @@ impl Reading {
             key,
             SiteName::Spelled,
             &Said::Text(value),
-            variable.to_owned(),
+            Name(variable).to_string(),
         )
     }
 
