@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use redlock_core::node::Holding;
-use redlock_core::testing::{every_key, run_keys};
+use redlock_core::testing::every_key;
 use redlock_core::{MemoryNode, Resource};
 
 use super::TestLocks;
@@ -108,56 +108,6 @@ impl TestLocks {
     pub fn assert_all_free(&self) {
         let left = self.left(|_| true);
         self.expect(left.is_empty(), format_args!("not all is free: {left}"));
-    }
-
-    /// A node remembers a run of `resource`: a job with
-    /// [`once_per`](crate::parameters::LockOptions::once_per) ended well, and its period is not over.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// # let locks = redlock_runtime::testing::TestLocks::new();
-    /// let hourly = redlock_runtime::lock("report").once_per(std::time::Duration::from_secs(3600));
-    /// hourly.run(async {}).await.unwrap();
-    /// locks.assert_remembered("report");
-    /// # }
-    /// ```
-    ///
-    /// # Panics
-    /// Where none does.
-    #[track_caller]
-    pub fn assert_remembered(&self, resource: impl Into<Resource>) {
-        let resource = resource.into();
-        let is_so = self.is_remembered(&resource);
-        self.expect(
-            is_so,
-            format_args!("no node remembers a run of `{resource}`"),
-        );
-    }
-
-    /// No node remembers a run of `resource`: the next call runs.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// # let locks = redlock_runtime::testing::TestLocks::new();
-    /// let hourly = redlock_runtime::lock("report").once_per(std::time::Duration::from_secs(3600));
-    /// drop(hourly.acquire().await.unwrap()); // Not released: the work was not done.
-    /// locks.assert_not_remembered("report");
-    /// # }
-    /// ```
-    ///
-    /// # Panics
-    /// Where one does.
-    #[track_caller]
-    pub fn assert_not_remembered(&self, resource: impl Into<Resource>) {
-        let resource = resource.into();
-        let is_so = !self.is_remembered(&resource);
-        self.expect(is_so, format_args!("a run of `{resource}` is remembered"));
-    }
-
-    fn is_remembered(&self, resource: &Resource) -> bool {
-        let keys = run_keys(&self.keys(resource), &self.inner.key_prefix);
-        let remembers = |node: &MemoryNode| keys.names().all(|key| node.get(key).is_some());
-        self.nodes().any(remembers)
     }
 
     fn any(&self, resource: &Resource, is_so: impl Fn(&Acquisition) -> bool) -> bool {

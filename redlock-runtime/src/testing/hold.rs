@@ -1,7 +1,7 @@
 //! Locks that another holder has.
 
+use redlock_core::MemoryNode;
 use redlock_core::node::Call;
-use redlock_core::{MemoryNode, Resource};
 
 /// A lock that another holder has. It ends at its drop, or at its ttl.
 ///
@@ -19,26 +19,12 @@ use redlock_core::{MemoryNode, Resource};
 #[derive(Debug)]
 #[must_use = "a hold that is dropped is released at once"]
 pub struct Hold {
-    pub(super) resource: Resource,
     pub(super) release: Call,
     /// The nodes that granted the lock. Dropping the hold releases it there.
     pub(super) nodes: Vec<MemoryNode>,
 }
 
 impl Hold {
-    /// The resource that it holds.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// # let locks = redlock_runtime::testing::TestLocks::new();
-    /// let hold = locks.hold("order:42");
-    /// assert_eq!(hold.resource().to_string(), "order:42");
-    /// # }
-    /// ```
-    pub fn resource(&self) -> &Resource {
-        &self.resource
-    }
-
     /// Releases the lock, as dropping the hold does.
     ///
     /// ```

@@ -152,26 +152,6 @@ impl TestLocks {
         Self::with_config(Config::new().max_ttl(LENIENT_MAX_TTL))
     }
 
-    /// As [`new`](Self::new), with these pools and no others. They are all default pools.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// let locks = redlock_runtime::testing::TestLocks::with_pools(["eu", "us"]);
-    /// locks.node("eu").cut();
-    /// # }
-    /// ```
-    ///
-    /// # Panics
-    /// Outside of a tokio runtime; and for a name that no pool may have.
-    #[track_caller]
-    pub fn with_pools<N: Into<String>>(names: impl IntoIterator<Item = N>) -> Self {
-        let config = Config::new().max_ttl(LENIENT_MAX_TTL);
-        let config = names
-            .into_iter()
-            .fold(config, |config, name| config.pool(name, ""));
-        Self::with_config(config)
-    }
-
     /// Starts a registry with the settings of `config`, for example the service's own, except for
     /// its servers: each pool becomes an in-process node. If `config` has no pools, the pools are
     /// those of [`new`](Self::new). Overrides of functions that the test program does not have are
@@ -348,9 +328,7 @@ impl Default for TestLocks {
 
 impl fmt::Debug for TestLocks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("TestLocks")
-            .field(&self.inner.registry)
-            .finish()
+        self.inner.registry.fmt(f)
     }
 }
 

@@ -1,10 +1,10 @@
 //! Another client, which locks.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use redlock_core::node::{OwnerToken, Vote};
-use redlock_core::request::{Kind, Note};
-use redlock_core::testing::{Calls, permit_key, remember, remembered_for, run_keys};
+use redlock_core::request::Kind;
+use redlock_core::testing::Calls;
 use redlock_core::{MemoryNode, Request, Resource};
 
 use super::TestLocks;
@@ -26,7 +26,6 @@ use crate::parameters::Mode;
 pub struct SomeoneElse {
     locks: TestLocks,
     name: String,
-    note: Option<Note>,
     ttl: Duration,
     kind: Kind,
     nodes: Vec<MemoryNode>,
@@ -70,7 +69,6 @@ impl TestLocks {
         SomeoneElse {
             locks: self.clone(),
             name: "someone-else/1".to_owned(),
-            note: None,
             ttl: Duration::from_secs(60),
             kind: Kind::Exclusive,
             nodes: self.nodes().cloned().collect(),
@@ -89,21 +87,6 @@ impl SomeoneElse {
     /// ```
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
-        self
-    }
-
-    /// The note that the client leaves with its lock: none by default.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// # let locks = redlock_runtime::testing::TestLocks::new();
-    /// let _hold = locks.someone_else().note("refund").hold("order:42");
-    /// let error = redlock_runtime::lock("order:42").retry_count(0).acquire().await.unwrap_err();
-    /// assert!(error.to_string().contains("(`refund`)"));
-    /// # }
-    /// ```
-    pub fn note(mut self, note: impl AsRef<str>) -> Self {
-        self.note = Note::new(note);
         self
     }
 
@@ -165,8 +148,8 @@ impl SomeoneElse {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
     /// # let locks = redlock_runtime::testing::TestLocks::new();
-    /// let hold = locks.someone_else().hold("order:42");
-    /// assert_eq!(hold.resource().to_string(), "order:42");
+    /// let _hold = locks.someone_else().hold("order:42");
+    /// assert!(locks.node("a").get(b"order:42").is_some());
     /// # }
     /// ```
     ///
@@ -177,18 +160,9 @@ impl SomeoneElse {
         let resource = resource.into();
         let request = Request::new(resource.clone()).kind(self.kind);
         let calls = Calls::of(&request, &self.locks.inner.key_prefix);
-        self.hold_by(resource, &calls)
-    }
-
-    #[track_caller]
-    fn hold_by(&self, resource: Resource, calls: &Calls) -> Hold {
-        let mut token = self.token();
-        if let Some(note) = &self.note {
-            token = token.noted(note);
-        }
+        let token = OwnerToken::draw(&self.name, &*self.locks.inner.entropy);
         let acquisition = calls.acquire(&token, self.ttl, 0);
         let mut hold = Hold {
-            resource,
             release: calls.release(&token, self.ttl, false),
             nodes: Vec::new(),
         };
@@ -199,7 +173,7 @@ impl SomeoneElse {
                 Vote::Held(holding) => panic!(
                     "{} cannot hold `{}`: {} has it; {}",
                     self.name,
-                    hold.resource,
+                    resource,
                     holding.owner().unwrap_or("somebody"),
                     self.locks.journal(),
                 ),
@@ -210,35 +184,9 @@ impl SomeoneElse {
             !hold.nodes.is_empty(),
             "{} cannot hold `{}`: no node grants it",
             self.name,
-            hold.resource,
+            resource,
         );
         hold
-    }
-
-    /// Takes the permit with this number of a lock with
-    /// [`permits`](crate::parameters::LockOptions::permits), as [`hold`](Self::hold) takes a lock. Permit 0 is
-    /// the plain lock.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// # let locks = redlock_runtime::testing::TestLocks::new();
-    /// let _first = locks.someone_else().hold_permit("reports", 0);
-    /// let _second = locks.someone_else().hold_permit("reports", 1);
-    /// let error = redlock_runtime::lock("reports").permits(2).retry_count(0).acquire().await.unwrap_err();
-    /// assert!(error.to_string().contains("all 2 permits are held"));
-    /// # }
-    /// ```
-    ///
-    /// # Panics
-    /// As [`hold`](Self::hold).
-    #[track_caller]
-    pub fn hold_permit(&self, resource: impl Into<Resource>, permit: u16) -> Hold {
-        let resource = resource.into();
-        let keys = self.locks.keys(&resource);
-        let keys = permit_key(&keys, &self.locks.inner.key_prefix, permit);
-        // A permit is a plain lock on its key.
-        let calls = Calls::of(&Request::new(keys), b"");
-        self.hold_by(resource, &calls)
     }
 
     /// Takes the lock from its holder without telling it, as it happens to a holder that is paused
@@ -262,38 +210,5 @@ impl SomeoneElse {
         let resource = resource.into();
         self.locks.delete(&resource);
         self.hold(resource)
-    }
-
-    /// Has ended a run of `resource` well that began just now: calls with
-    /// [`once_per`](crate::parameters::LockOptions::once_per) are refused until nine tenths of `period`
-    /// have passed, which is their own. A node that is cut off or fails does not remember it; one that hangs does.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// # let locks = redlock_runtime::testing::TestLocks::new();
-    /// use std::time::Duration;
-    ///
-    /// let hour = Duration::from_secs(3600);
-    /// locks.someone_else().named("billing-7/3121").ran("report", hour);
-    /// let error = redlock_runtime::lock("report").once_per(hour).acquire().await.unwrap_err();
-    /// assert!(error.is_already_run());
-    /// assert!(error.to_string().contains("billing-7/3121"));
-    /// # }
-    /// ```
-    pub fn ran(&self, resource: impl Into<Resource>, period: Duration) {
-        let keys = self.locks.keys(&resource.into());
-        let keys = run_keys(&keys, &self.locks.inner.key_prefix);
-        let token = self.token();
-        let began = SystemTime::now().duration_since(UNIX_EPOCH);
-        let ttl = remembered_for(period);
-        let began = u64::try_from(began.unwrap_or_default().as_millis()).unwrap_or(u64::MAX);
-        let run = remember(&keys, &token, began, (ttl, ttl));
-        for node in &self.nodes {
-            node.serve(&run);
-        }
-    }
-
-    fn token(&self) -> OwnerToken {
-        OwnerToken::draw(&self.name, &*self.locks.inner.entropy)
     }
 }

@@ -57,7 +57,7 @@ async fn a_parameter_keeps_the_ones_before_it_and_replaces_its_own_value() {
 
 #[tokio::test(start_paused = true)]
 async fn an_office_is_on_the_pools_that_are_named_and_so_is_its_observer() {
-    let locks = TestLocks::with_pools(["a", "b"]);
+    let locks = TestLocks::with_config(Config::new().default_pools(["a", "b"]));
     let candidate = election(OFFICE).pools(["b"]).name("office");
     let (standing, mut terms) = stand_alone(candidate.clone());
     ends(terms.recv()).await.unwrap();

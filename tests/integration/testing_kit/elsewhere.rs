@@ -86,12 +86,9 @@ async fn report() -> Result<Option<u16>, LockError> {
 #[tokio::test]
 async fn a_permit_that_another_has_is_one_holder() {
     let locks = TestLocks::new();
-    let first = locks.someone_else().hold_permit("reports", 0);
+    let first = locks.hold("reports");
     assert_eq!(report().await.unwrap(), Some(1));
-    let second = locks
-        .someone_else()
-        .named("billing-7/3121")
-        .hold_permit("reports", 1);
+    let second = lock("reports").permits(2).acquire().await.unwrap();
     let error = report().await.unwrap_err().to_string();
     assert!(
         error.contains("all 2 permits are held, the first to expire by"),
@@ -103,7 +100,7 @@ async fn a_permit_that_another_has_is_one_holder() {
         locks.assert_free("reports");
     }));
     assert!(left.is_err(), "the second permit is held");
-    second.release();
+    second.release().await;
     locks.assert_free("reports");
     locks.assert_all_free();
 }
@@ -124,10 +121,7 @@ async fn a_hold_on_one_node_is_outvoted_and_one_on_a_majority_is_not() {
 #[tokio::test]
 #[should_panic(expected = "there is no pool `x`; there are a, b, c")]
 async fn a_hold_on_a_pool_that_is_not_there_is_refused() {
-    let _hold = TestLocks::with_pools(["a", "b", "c"])
-        .someone_else()
-        .on(["x"])
-        .hold("r");
+    let _hold = TestLocks::new().someone_else().on(["x"]).hold("r");
 }
 
 #[tokio::test]

@@ -35,7 +35,7 @@ async fn a_reader_elsewhere_keeps_writers_out_and_a_writer_keeps_readers_out() {
 #[tokio::test]
 async fn a_lost_permit_is_no_other_holders() {
     let locks = TestLocks::new();
-    let other = locks.someone_else().hold_permit("reports", 0);
+    let other = locks.hold("reports");
     let lease = lock("reports").permits(2).acquire().await.unwrap();
     assert_eq!(lease.permit(), Some(1));
     locks.lose("reports");

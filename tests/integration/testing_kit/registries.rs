@@ -89,7 +89,12 @@ async fn pools_that_functions_name_are_there_and_the_default_is_three_nodes() {
 
 #[tokio::test]
 async fn the_pools_of_a_test_are_those_that_it_names() {
-    let locks = TestLocks::with_pools(["one", "two", "three", "four", "five"]);
+    let names = ["one", "two", "three", "four", "five"];
+    let config = Config::new();
+    let config = names
+        .iter()
+        .fold(config, |it, name| it.pool(*name, "memory://x"));
+    let locks = TestLocks::with_config(config);
     charge(1).await.unwrap();
     assert_eq!(locks.acquisitions()[0].pools.len(), 5);
     assert!(on_pools_of_its_own().await.unwrap_err().is_unknown_pool());
