@@ -1,5 +1,5 @@
 //! What a test of a node needs: [`ask`] and [`submit`] put a call to it, and a [`QuorumWatch`] has it tell of
-//! keys. [`run_keys`] and [`remembered_for`] are about runs that a node remembers, [`permit_key`] about permits.
+//! keys. [`permit_key`] is about permits.
 //!
 //! Methods for tests stand at their types: [`OwnerToken::draw`], [`LeaseHandle::lose_keys`],
 //! [`MemoryNode::serve`] and [`MemoryNode::fork`].
@@ -147,25 +147,9 @@ pub fn peek(keys: &Resource) -> Call {
     looks::peek(keys)
 }
 
-/// Has `keys` remember for the first time that the holder with `token` began at `began`, in ms since 1970. A record
-/// that expires later than that, and within the second time, stays.
-pub fn remember(
-    keys: &Resource,
-    token: &OwnerToken,
-    began: u64,
-    times: (Duration, Duration),
-) -> Call {
-    runs::remember(keys, token, began, times)
-}
-
 /// Asks which run `keys` remember.
 pub fn recall(keys: &Resource) -> Call {
     runs::recall(keys)
-}
-
-/// The keys that remember the runs of the lock on `keys`, which have the key prefix `prefix`.
-pub fn run_keys(keys: &Resource, prefix: &[u8]) -> Resource {
-    runs::run_keys(keys, prefix)
 }
 
 /// The keys of every kind of lock on the one name of `key`, which has the key prefix `prefix`.
@@ -176,9 +160,4 @@ pub fn every_key(key: &Resource, prefix: &[u8]) -> Resource {
 /// The key of `permit` of the lock on `key`, which has the key prefix `prefix`.
 pub fn permit_key(key: &Resource, prefix: &[u8], permit: u16) -> Resource {
     permits::key_of(key, permit, prefix)
-}
-
-/// The time for which a run is remembered, counted from its beginning.
-pub fn remembered_for(period: Duration) -> Duration {
-    runs::remembered_for(period)
 }

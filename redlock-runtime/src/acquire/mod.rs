@@ -198,17 +198,20 @@ impl Prepared {
         let epochs = epochs_of(&self.nodes);
         // A shutdown waits for work below a held lease. The outer lease may end while the call waits.
         let is_below = || is_below_held(shared.context.registry);
-        let refusal = || shared.shutdown.refusal();
         // Declared first, so that it is dropped after everything whose drop sends a release.
         let _under_way;
         let core = {
             let mut closed = pin!(shared.held.closed.wait());
-            _under_way = shared.held.begin(is_below()).ok_or_else(refusal)?;
+            _under_way = shared
+                .held
+                .begin(is_below())
+                .ok_or(LockErrorKind::ShuttingDown)?;
             let mut asking = pin!(self.ask(above));
             let asked = poll_fn(|context| match asking.as_mut().poll(context) {
-                Poll::Pending if !is_below() => {
-                    closed.as_mut().poll(context).map(|()| Err(refusal()))
-                }
+                Poll::Pending if !is_below() => closed
+                    .as_mut()
+                    .poll(context)
+                    .map(|()| Err(LockErrorKind::ShuttingDown)),
                 asked => asked,
             });
             asked.await?
@@ -217,7 +220,7 @@ impl Prepared {
         let Some(place) = held.enter(self.site, self.has_body, core.handle(), is_below()) else {
             // The gate closed while the last vote arrived.
             core.release().await;
-            return Err(refusal());
+            return Err(LockErrorKind::ShuttingDown);
         };
         // A node may have forgotten after its grant and before this entry. Only leases in the table
         // were told of that.

@@ -53,7 +53,7 @@ impl Election {
     /// # Errors
     /// What waiting does not mend, before the first term:
     /// [`NotInitialized`](LockErrorKind::NotInitialized), [`UnknownPool`](LockErrorKind::UnknownPool),
-    /// [`Invalid`](LockErrorKind::Invalid); and [`Dropped`](LockErrorKind::Dropped).
+    /// and [`Invalid`](LockErrorKind::Invalid).
     ///
     /// # Cancellation
     /// Dropping the future drops the body first, then releases the lock; a candidate that waits leaves the

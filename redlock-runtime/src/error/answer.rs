@@ -79,9 +79,7 @@ impl LockError {
                 "This was done already a short while ago. Try again later.",
                 Some(run.next_in),
             ),
-            LockErrorKind::Unavailable(_)
-            | LockErrorKind::ShuttingDown
-            | LockErrorKind::Dropped => (
+            LockErrorKind::Unavailable(_) | LockErrorKind::ShuttingDown => (
                 503,
                 "The service cannot take this request right now. Try again later.",
                 Some(SOON),

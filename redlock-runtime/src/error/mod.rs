@@ -77,11 +77,9 @@ pub enum LockErrorKind {
     AlreadyRun(LastRun),
     /// The lock was acquired and then lost; the body was cancelled at its next await.
     Lost(LeaseEnd),
-    /// This process is shutting down and refuses further locks.
+    /// This process refuses further locks: it is shutting down, or what [`init`](crate::init()) returned was
+    /// dropped.
     ShuttingDown,
-    /// What [`init`](crate::init()) returned was dropped without a
-    /// [`shutdown`](crate::Redlock::shutdown), and further locks are refused.
-    Dropped,
     /// [`init`](crate::init()) has not run.
     NotInitialized,
     /// A pool that the configuration does not have.
@@ -247,10 +245,7 @@ impl LockError {
     /// # Ok(()) }
     /// ```
     pub fn is_shutting_down(&self) -> bool {
-        matches!(
-            self.kind(),
-            LockErrorKind::ShuttingDown | LockErrorKind::Dropped
-        )
+        matches!(self.kind(), LockErrorKind::ShuttingDown)
     }
 
     /// Whether `init` has not run.
@@ -310,17 +305,10 @@ impl fmt::Display for LockError {
             }
             LockErrorKind::AlreadyRun(run) => write!(f, "`{resource}` was {run}"),
             LockErrorKind::Lost(over) => write!(f, "the lock on `{resource}` was lost: {over}"),
-            LockErrorKind::ShuttingDown => {
-                write!(
-                    f,
-                    "`{resource}` was not locked: this process is shutting down"
-                )
-            }
-            LockErrorKind::Dropped => write!(
+            LockErrorKind::ShuttingDown => write!(
                 f,
-                "`{resource}` was not locked: what `redlock_runtime::init` returned was dropped, which \
-                 ends all locking; bind it to a name (`let _ =` drops it at once), and call \
-                 `shutdown` on it at the end of `main`",
+                "`{resource}` was not locked: this process is shutting down, or what \
+                 `redlock_runtime::init` returned was dropped",
             ),
             LockErrorKind::NotInitialized => write!(
                 f,

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use redlock_core::env::log_throttled;
 
-use crate::error::{LockError, LockErrorKind};
+use crate::error::LockError;
 use crate::telemetry::{kind_of, name_of};
 
 pub(crate) const CONTENT_TYPE: &str = "application/problem+json";
@@ -44,7 +44,7 @@ impl Problem {
     /// not see it. All other errors were logged by the lock: with the nodes down, every request
     /// would log one more.
     pub(crate) fn log(&self, error: &LockError) {
-        if self.retry_after.is_none() || matches!(error.kind(), LockErrorKind::Dropped) {
+        if self.retry_after.is_none() {
             log_throttled!(
                 error.throttle(),
                 (error.site().site_name(), kind_of(error)),

@@ -138,19 +138,10 @@ fn check_values(config: &Config, site: &Site, own: Option<&SiteConfig>) -> Resul
     request.check()
 }
 
-/// Warns of two functions that lock the same template, but do not exclude each other: on different pools, or as
-/// different kinds, if neither kind covers the other.
+/// Warns of two functions that lock the same template, but on different pools: they do not exclude each other.
 fn warn_of_split_templates(config: &Config, sites: &[&Site], overridden: &[Overridden]) {
     let own = |site: &Site| override_of(overridden, site);
     let pools_of = |site: &Site| pools_of(config, site, own(site));
-    let kind_of = |site: &Site| {
-        // What a call decides is known at the call only, and what is refused is told elsewhere.
-        let at_call = |name: &&str| site.names_at_call().contains(name);
-        let is_known = !LockOptions::KINDS.iter().any(at_call);
-        let decided = options_of(config, site, own(site)).decided(false);
-        let request = decided.request("check".into()).ok();
-        request.filter(|_| is_known).map(|request| request.kind)
-    };
     for (index, one) in sites.iter().enumerate() {
         let template = one.resource_template();
         let others = sites[index + 1..].iter();
@@ -160,16 +151,6 @@ fn warn_of_split_templates(config: &Config, sites: &[&Site], overridden: &[Overr
                     template,
                     "{one} and {other} lock the same resource on different pools: they do not \
                      exclude each other",
-                );
-            }
-            if let (Some(kind), Some(other_kind)) = (kind_of(one), kind_of(other))
-                && !kind.covers(other_kind)
-                && !other_kind.covers(kind)
-            {
-                tracing::warn!(
-                    template,
-                    "{one} takes {kind} and {other} {other_kind} of the same resource, which exclude each \
-                     other only in part; let both ask for the same",
                 );
             }
         }

@@ -57,9 +57,6 @@ macro_rules! options {
             /// Nothing is set.
             pub(crate) const NONE: Self = Self { $( $name: None, )+ };
 
-            /// The names of the parameters that say the kind of the lock.
-            pub(crate) const KINDS: &[&str] = kind_names!([] $( $name $(, $kind)?; )+);
-
             /// The lowest layer.
             const BUILT_IN: Self = Self { $( $name: built_in!($($default)?), )+ };
 
@@ -143,19 +140,6 @@ macro_rules! built_in {
     };
     ($default:expr) => {
         Some($default)
-    };
-}
-
-/// The names of the rows with a kind.
-macro_rules! kind_names {
-    ([$($names:expr,)*]) => {
-        &[$($names,)*]
-    };
-    ([$($names:expr,)*] $name:ident, $kind:expr; $($rest:tt)*) => {
-        kind_names!([$($names,)* stringify!($name),] $($rest)*)
-    };
-    ([$($names:expr,)*] $name:ident; $($rest:tt)*) => {
-        kind_names!([$($names,)*] $($rest)*)
     };
 }
 

@@ -4,7 +4,6 @@
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::task::{Context, Waker};
 use std::time::Duration;
@@ -18,7 +17,6 @@ use super::held_lease::listed;
 use super::shutdown_report::ShutdownReport;
 use super::{HeldLease, Registry, RegistryShared};
 use crate::config::CONFIRMING;
-use crate::error::LockErrorKind;
 
 /// A shutdown's settings and progress.
 pub(crate) struct Shutdown {
@@ -26,7 +24,6 @@ pub(crate) struct Shutdown {
     deadline: Duration,
     began: SetOnce<Moment>,
     /// The owner dropped the registry, and did not ask for a shutdown.
-    is_dropped: AtomicBool,
     report: SetOnce<ShutdownReport>,
 }
 
@@ -36,17 +33,7 @@ impl Shutdown {
             grace,
             deadline,
             began: SetOnce::new(),
-            is_dropped: AtomicBool::new(false),
             report: SetOnce::new(),
-        }
-    }
-
-    /// Why calls are refused once the shutdown has begun.
-    pub(crate) fn refusal(&self) -> LockErrorKind {
-        if self.is_dropped.load(Ordering::Acquire) {
-            LockErrorKind::Dropped
-        } else {
-            LockErrorKind::ShuttingDown
         }
     }
 
@@ -59,6 +46,11 @@ impl Shutdown {
 /// Refuses new acquisitions from here on and runs the shutdown on the library's own thread, so that nothing that the
 /// caller drops can stop it half-way. Only the first call counts.
 pub(crate) fn begin(registry: &Registry) {
+    begin_for(registry, "");
+}
+
+/// The same, with its reason for the log.
+fn begin_for(registry: &Registry, reason: &str) {
     let RegistryShared {
         held,
         shutdown,
@@ -73,13 +65,8 @@ pub(crate) fn begin(registry: &Registry) {
     log!(
         info,
         held = held.count(),
-        "redlock shuts down: no new locks; bodies have {} to finish{}",
+        "redlock shuts down: no new locks; bodies have {} to finish{reason}",
         Brief(shutdown.grace),
-        if shutdown.is_dropped.load(Ordering::Acquire) {
-            "; what `init` returned was dropped (`let _ =` drops it at once)"
-        } else {
-            ""
-        },
     );
     let mut task = ShutdownTask {
         registry: registry.clone(),
@@ -91,12 +78,10 @@ pub(crate) fn begin(registry: &Registry) {
     }));
 }
 
-/// The same for a registry that its owner drops. If that was the program's mistake, calls and the log say so.
+/// The same for a registry that its owner drops. If that was the program's mistake, the log says so.
 pub(crate) fn begin_at_drop(registry: &Registry) {
     let shutdown = &registry.shared.shutdown;
     if !shutdown.began.initialized() {
-        // Before the gate closes, so that no refused call gives another reason.
-        shutdown.is_dropped.store(true, Ordering::Release);
         let held = registry.held();
         if !held.is_empty() {
             log!(
@@ -109,7 +94,8 @@ pub(crate) fn begin_at_drop(registry: &Registry) {
             );
         }
     }
-    begin(registry);
+    let reason = "; what `init` returned was dropped (`let _ =` drops it at once)";
+    begin_for(registry, reason);
 }
 
 /// Waits for the report in a thread without a runtime.

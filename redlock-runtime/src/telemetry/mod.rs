@@ -27,7 +27,7 @@ pub(crate) fn kind_of(error: &LockError) -> &'static str {
         LockErrorKind::AlreadyRun(_) => "already_run",
         LockErrorKind::Unavailable(_) => "unavailable",
         LockErrorKind::Lost(_) => "lost",
-        LockErrorKind::ShuttingDown | LockErrorKind::Dropped => "shutting_down",
+        LockErrorKind::ShuttingDown => "shutting_down",
         LockErrorKind::NotInitialized => "not_initialized",
         LockErrorKind::UnknownPool { .. } => "unknown_pool",
         LockErrorKind::Invalid(_) => "invalid",

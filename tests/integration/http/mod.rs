@@ -120,7 +120,6 @@ async fn what_is_this_services_trouble_is_a_503_with_a_short_retry_after() {
         for (what, detail) in [
             (What::NoNodes, UNAVAILABLE),
             (What::ShuttingDown, UNAVAILABLE),
-            (What::Dropped, UNAVAILABLE),
             (What::Lost, LOST),
             (What::CutOffByShutdown, LOST),
         ] {

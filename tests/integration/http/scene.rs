@@ -18,7 +18,6 @@ pub(crate) enum What {
     AlreadyRun,
     NoNodes,
     ShuttingDown,
-    Dropped,
     Lost,
     CutOffByShutdown,
     NotInitialized,
@@ -28,13 +27,12 @@ pub(crate) enum What {
     UnservedByTheHolderAbove,
 }
 
-pub(crate) const ALL: [What; 13] = [
+pub(crate) const ALL: [What; 12] = [
     What::HeldForLong,
     What::HeldForEver,
     What::AlreadyRun,
     What::NoNodes,
     What::ShuttingDown,
-    What::Dropped,
     What::Lost,
     What::CutOffByShutdown,
     What::NotInitialized,
@@ -56,7 +54,6 @@ pub(crate) struct Scene {
     without_nodes: Redlock,
     forgetful: Redlock,
     shut_down: Registry,
-    dropped: Registry,
 }
 
 #[redlock(resource = "{name}", retry_count = 0)]
@@ -107,8 +104,6 @@ impl Scene {
         let shut_down = shut_down.unwrap();
         let its_registry = shut_down.registry().clone();
         shut_down.shutdown().await;
-        let dropped = Redlock::start(config().pool("internal-pool", "memory://dropped")).await;
-        let dropped = dropped.unwrap().registry().clone();
         node.set("long", HOLDER, Some(Duration::from_secs(3600)));
         node.set("ever", HOLDER, None);
         Arc::new(Self {
@@ -117,7 +112,6 @@ impl Scene {
             without_nodes,
             forgetful: forgetful.unwrap(),
             shut_down: its_registry,
-            dropped,
         })
     }
 
@@ -142,7 +136,6 @@ impl Scene {
                 registry.scope(annotated("free")).await
             }
             What::ShuttingDown => self.shut_down.clone().scope(annotated("free")).await,
-            What::Dropped => self.dropped.clone().scope(annotated("free")).await,
             What::Lost => {
                 let registry = self.forgetful.registry().clone();
                 let node = registry.memory_node("internal-pool").unwrap().clone();
