@@ -148,8 +148,6 @@ pub fn held(registry: &Registry) -> Document {
 /// # Ok(()) }
 /// ```
 pub fn sites(registry: &Registry) -> Document {
-    Document::json(
-        200,
-        &json!({ "sites": all::<Function, _>(registry.sites()) }),
-    )
+    let sites = all::<Function, _>(registry.sites());
+    Document::json(200, &json!({ "sites": sites }))
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use super::SETTINGS;
 use super::pool::Pool;
 use crate::parameters::LockOptions;
-use crate::text::{Name, did_you_mean, nearest};
+use crate::text::{Name, did_you_mean};
 
 /// What the names of all variables begin with.
 pub(super) const PREFIX: &str = "REDLOCK_";
@@ -122,34 +122,10 @@ pub(super) fn unknown(table: &KeyPath, key: &str) -> String {
         "; only the attribute can say it, as it is part of what the function means".to_owned()
     } else if let Some(home) = elsewhere(key) {
         format!("; it belongs {home}")
-    } else if let Some(meant) = meant_by(key, section) {
-        format!("; did you mean {meant}?")
     } else {
         did_you_mean(key, known)
     };
     format!("unknown key `{}`{}{advice}", Name(key), table.in_table())
-}
-
-/// What other libraries call a key of this section, and what it is called here.
-fn meant_by(key: &str, section: &str) -> Option<&'static str> {
-    let is_of_locks = matches!(section, "defaults" | "sites");
-    Some(match key {
-        "timeout" if is_of_locks => {
-            "`wait`, how long a caller waits for the lock, or `ttl`, how long the lock lives"
-        }
-        "timeout" if section.is_empty() => {
-            "`node_timeout`, for an answer of a node, or `connect_timeout`"
-        }
-        "timeout" if section == "shutdown" => "`grace` or `deadline`",
-        "lease" | "lease_time" | "expiry" | "expire" if is_of_locks => {
-            "`ttl`, how long the lock lives, or `max_hold`, for how long it is renewed"
-        }
-        "key" | "lock" if is_of_locks => {
-            "`resource`? Only the attribute can say it; and `key_prefix` stands above all tables"
-        }
-        "prefix" if section.is_empty() => "`key_prefix`",
-        _ => return None,
-    })
 }
 
 /// The right place of a misplaced key.
@@ -201,11 +177,9 @@ pub(super) fn of_variable(
 
 /// What was meant. Of a variable about something that has a name, the last words are meant as a key.
 fn meant_by_variable(variable_name: &str) -> String {
-    let named = ["pools", "sites"].into_iter().find_map(|section| {
-        let rest = variable_name.strip_prefix(&format!("{}_", variable(section, "", "")))?;
-        Some((section, rest))
-    });
-    let Some((section, rest)) = named else {
+    let is_of =
+        |section: &&str| variable_name.starts_with(&format!("{}_", variable(section, "", "")));
+    let Some(section) = ["pools", "sites"].into_iter().find(is_of) else {
         let known = sections().flat_map(|(section, keys)| {
             let name = if has_names(section) { "<NAME>" } else { "" };
             keys.into_iter()
@@ -214,13 +188,6 @@ fn meant_by_variable(variable_name: &str) -> String {
         let known: Vec<_> = known.chain([CONFIG_FILE.to_owned()]).collect();
         return did_you_mean(variable_name, known.iter().map(String::as_str));
     };
-    let keys = keys_of(section).join(" ").to_ascii_uppercase();
-    let meant = rest.match_indices('_').find_map(|(at, _)| {
-        let key = nearest(&rest[at + 1..], keys.split(' '))?;
-        (at > 0).then(|| variable(section, &Name(&rest[..at]).to_string(), key))
-    });
-    match meant {
-        Some(meant) => format!("; did you mean `{meant}`?"),
-        None => format!("; those of this kind end in {}", keys.replace(' ', ", ")),
-    }
+    let keys = keys_of(section).join(", ").to_ascii_uppercase();
+    format!("; those of this kind end in {keys}")
 }

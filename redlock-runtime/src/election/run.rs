@@ -261,7 +261,7 @@ impl<'a> Campaign<'a> {
                 return Err(lease.handle().lost_error(LeaseEnd::Released));
             };
             let max_term = self.election.max_term;
-            let term = Term::new(TermShared {
+            let shared = Arc::new(TermShared {
                 lease: lease.handle(),
                 fencing_token,
                 candidate_resigned: Arc::clone(&self.election.resigned),
@@ -269,7 +269,7 @@ impl<'a> Campaign<'a> {
                 until: max_term.map(|max_term| self.now().saturating_add(max_term)),
                 resigned: SetOnce::new(),
             });
-            return Ok(Some((lease, term)));
+            return Ok(Some((lease, Term { shared })));
         }
     }
 

@@ -37,7 +37,7 @@ use crate::lease::{FencingToken, LeaseHandle};
 /// ```
 #[derive(Clone)]
 pub struct Term {
-    shared: Arc<TermShared>,
+    pub(super) shared: Arc<TermShared>,
 }
 
 pub(super) struct TermShared {
@@ -52,12 +52,6 @@ pub(super) struct TermShared {
 }
 
 impl Term {
-    pub(super) fn new(shared: TermShared) -> Self {
-        Self {
-            shared: Arc::new(shared),
-        }
-    }
-
     /// Asks for one more step. True: the office is held, and nothing speaks against a short step. False:
     /// the office is still held, and the body is to put its work down and return, because the lease is
     /// about to end, this process shuts down, somebody resigned, or `max_term` has passed. A body whose

@@ -307,8 +307,7 @@ impl fmt::Display for LockError {
             LockErrorKind::Lost(over) => write!(f, "the lock on `{resource}` was lost: {over}"),
             LockErrorKind::ShuttingDown => write!(
                 f,
-                "`{resource}` was not locked: this process is shutting down, or what \
-                 `redlock_runtime::init` returned was dropped",
+                "`{resource}` was not locked: this process is shutting down, or dropped its `Redlock`",
             ),
             LockErrorKind::NotInitialized => write!(
                 f,

@@ -78,15 +78,12 @@ pub async fn init(config: Config) -> Result<Redlock, InitError> {
     const RUNNING: &str = "a registry is running already; call `init` once, or use \
                            `Redlock::start` and `Registry::scope` for one of its own";
     let plan = Plan::checked_with_sites(&config)?;
-    // Checked before any node is connected to: a connection would only cost time and lines in the
-    // servers' logs.
-    if scope::is_global_running() {
-        return Err(InitError::one(RUNNING));
-    }
     let releases = config.release_on_exit;
     let registry = Registry::start(config, plan).await?;
     // A `Redlock` is made only for the registry that became the global one: its drop logs a shutdown.
-    scope::set_global(registry.clone()).map_err(|_| InitError::one(RUNNING))?;
+    if !scope::set_global(registry.clone()) {
+        return Err(InitError::one(RUNNING));
+    }
     // The program may await `shutdown_signal()` after this, so the line is conditional and no warning.
     let mut pools = registry.shared.pools.by_name.values();
     if !releases && pools.any(|pool| pool.memory.is_none()) {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::config::{Config, SiteConfig, SiteName};
 use crate::site::{Site, sites};
-use crate::text::{did_you_mean, nearest, spelled};
+use crate::text::{did_you_mean, spelled};
 
 /// A function that the configuration says something of.
 pub(crate) struct Overridden {
@@ -91,11 +91,7 @@ fn meant<'a>(name: &SiteName, known: impl Iterator<Item = &'a str> + Clone) -> S
         SiteName::Named(name) => did_you_mean(name, known),
         SiteName::Spelled(name) => {
             let known: Vec<String> = known.map(spelled).collect();
-            let known = known.iter().map(String::as_str);
-            match nearest(name, known.clone()) {
-                Some(near) => format!("; did you mean `REDLOCK_SITES_{near}_…`?"),
-                None => did_you_mean(name, known),
-            }
+            did_you_mean(name, known.iter().map(String::as_str))
         }
     }
 }

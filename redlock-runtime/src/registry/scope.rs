@@ -102,21 +102,12 @@ pub(crate) fn current() -> Option<Registry> {
     GLOBAL.read().clone()
 }
 
-/// True if `init` made a global registry, and that has not shut down.
-pub(crate) fn is_global_running() -> bool {
-    is_running(GLOBAL.read().as_ref())
-}
-
-fn is_running(global: Option<&Registry>) -> bool {
-    global.is_some_and(|global| !global.is_closing())
-}
-
-/// Makes `registry` the global one. Returns it if another global registry has not shut down.
-pub(crate) fn set_global(registry: Registry) -> Result<(), Registry> {
+/// Makes `registry` the global one. False if another global registry has not shut down.
+pub(crate) fn set_global(registry: Registry) -> bool {
     let mut global = GLOBAL.write();
-    if is_running(global.as_ref()) {
-        return Err(registry);
+    let is_free = global.as_ref().is_none_or(Registry::is_closing);
+    if is_free {
+        *global = Some(registry);
     }
-    *global = Some(registry);
-    Ok(())
+    is_free
 }

@@ -120,12 +120,8 @@ pub(crate) async fn until_deadline<W: Future>(registry: &Registry, work: W) -> O
     let out_of_time = async {
         let began = shutdown.began.wait().await;
         let deadline = began.saturating_add(shutdown.deadline);
-        registry
-            .shared
-            .environment
-            .clock
-            .sleep_until(deadline)
-            .await;
+        let clock = &registry.shared.environment.clock;
+        clock.sleep_until(deadline).await;
     };
     tokio::select! {
         biased;

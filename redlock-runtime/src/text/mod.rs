@@ -4,4 +4,4 @@ mod name;
 mod suggest;
 
 pub(crate) use name::{Name, NamedMap, Names, spelled};
-pub(crate) use suggest::{did_you_mean, nearest};
+pub(crate) use suggest::did_you_mean;

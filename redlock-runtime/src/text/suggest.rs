@@ -15,27 +15,18 @@ pub(crate) fn did_you_mean<'a>(
 
 /// `; there are …`, or an empty text if there are none.
 fn among<'a>(candidates: impl IntoIterator<Item = &'a str>) -> String {
-    const MOST: usize = 20;
     let all: Vec<String> = candidates
         .into_iter()
         .map(|it| format!("`{}`", Name(it)))
         .collect();
-    match all.len() {
-        0 => String::new(),
-        1..=MOST => format!("; there are {}", all.join(", ")),
-        count => format!(
-            "; there are {}, and {} more",
-            all[..MOST].join(", "),
-            count - MOST
-        ),
+    match &*all {
+        [] => String::new(),
+        all => format!("; there are {}", all.join(", ")),
     }
 }
 
 /// The candidate nearest to `typed`, if its distance is small enough.
-pub(crate) fn nearest<'a>(
-    typed: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
+fn nearest<'a>(typed: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // The distance takes time in proportion to the product of the lengths. A longer name
     // is not a mistyped one.
     const LONGEST: usize = 256;

@@ -61,7 +61,7 @@ async fn a_variable_that_fits_no_function_or_several_is_refused_with_the_candida
     assert_eq!(
         text,
         "`REDLOCK_SITES_OVERRIDES__SHOP__CHRAGE_…` fits no function under `#[redlock]` in this \
-         program; did you mean `REDLOCK_SITES_OVERRIDES__SHOP__CHARGE_…`?"
+         program; did you mean `OVERRIDES__SHOP__CHARGE`?"
     );
     let text = problem(of("REDLOCK_SITES_NIGHTLY_REPORT_TTL")).await;
     for part in [
