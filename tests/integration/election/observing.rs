@@ -115,22 +115,3 @@ async fn an_observation_ends_with_its_last_observer() {
     tokio::time::sleep(Duration::from_millis(1)).await;
     assert_eq!(alive(), before);
 }
-
-/// On nodes in the process, on a clock that jumps to the next event.
-#[tokio::test(start_paused = true)]
-async fn l5_what_is_seen_says_its_age() {
-    let locks = TestLocks::new();
-    let ttl = Duration::from_secs(10);
-    let mut observer = election(OFFICE).ttl(ttl).observe().unwrap();
-    assert_eq!(observer.sighting().age, None, "it has not looked yet");
-    assert!(observer.changed().await);
-    assert_eq!(observer.sighting().age, Some(Duration::ZERO));
-    tokio::time::sleep(ttl / 4).await;
-    assert_eq!(observer.sighting().age, Some(ttl / 4));
-    // It looks again each half of the ttl; if no node answers, what it saw grows old.
-    tokio::time::sleep(ttl / 2).await;
-    assert_eq!(observer.sighting().age, Some(ttl / 4));
-    locks.cut_all();
-    tokio::time::sleep(ttl).await;
-    assert_eq!(observer.sighting().age, Some(ttl + ttl / 4));
-}

@@ -31,28 +31,13 @@ macro_rules! of_several_servers {
             }
 
             #[tokio::test]
-            async fn has_one_permit_on_one_node() {
-                each::has_one_of_two_permits($neighbour, 1).await;
-            }
-
-            #[tokio::test]
             async fn has_one_permit_on_three_nodes() {
                 each::has_one_of_two_permits($neighbour, 3).await;
             }
 
             #[tokio::test]
-            async fn touches_nothing_on_one_node() {
-                each::touch_nothing_of_each_other($neighbour, 1).await;
-            }
-
-            #[tokio::test]
             async fn touches_nothing_on_three_nodes() {
                 each::touch_nothing_of_each_other($neighbour, 3).await;
-            }
-
-            #[tokio::test]
-            async fn takes_turns_on_one_node() {
-                contention::in_turns($neighbour, 1).await;
             }
 
             #[tokio::test]
