@@ -34,7 +34,12 @@ impl History {
         let taken_over = leases.rfind(|lease| lease.attempt == new.attempt);
         let is_whole = taken_over.is_some();
         let follows = attempt.follows.and_then(|lease| inner.leases.get(lease));
-        let own_trip = on_clock(clock, attempt.staked_at, now);
+        // A process may stand still between its look at the clock and the sending.
+        let whole = allowed(
+            attempt.ttl,
+            inner.calls[new.call].request.clock_drift_factor,
+        );
+        let own_trip = whole.saturating_sub(self.world.observing(|| new.handle.validity()));
         let Some(before) = taken_over.or(follows) else {
             return Chain {
                 since: now,
