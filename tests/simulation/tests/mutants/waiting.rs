@@ -204,7 +204,7 @@ pub(crate) const WAITING: &[Mutant] = &[
 ",
             replace: "",
         }],
-        profile: "forgetful",
+        profile: "faulty",
         breaks: Invariant::Settles,
     },
     Mutant {
