@@ -24,8 +24,9 @@
 //! has returned is sent without the lock.
 //!
 //! A request that gets no lock, or loses it, is answered by [`FromLockError`]. If the service's error
-//! is made of a [`LockError`](crate::LockError), as a boxed error is, it is that error. The services of axum, which cannot
-//! fail, answer with a response: 423 if somebody else holds the lock, as handlers under the attribute do.
+//! can be made of a [`LockError`](crate::LockError), as a boxed error can, the call fails with that error. The
+//! services of axum, which cannot fail, answer with a response: 423 if somebody else holds the lock, as handlers
+//! under the attribute do.
 //!
 //! # Cancellation
 //! A dropped call drops the inner future, and then releases the lock, or leaves the line for it.

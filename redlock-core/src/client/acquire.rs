@@ -144,7 +144,7 @@ fn full(standing: usize) -> AcquireError {
 struct LeftBehind<'a> {
     nodes: &'a NodeSet,
     kind: &'a Arc<dyn Kind>,
-    /// Whether an attempt has won, while a node may have what no lease takes back.
+    /// Whether an attempt has won. `None` if no attempt was made, or if the lease's release takes everything back.
     is_won: Option<bool>,
 }
 
@@ -158,7 +158,7 @@ impl Drop for LeftBehind<'_> {
     }
 }
 
-/// The break for other processes that is due: asks the nodes one time after another whether another process has
+/// Makes the break for other processes, if one is due: asks the nodes several times in a row whether another has
 /// come, within the time of an attempt and within the caller's own limit. If one has come, returns what the nodes say:
 /// the caller waits like a caller that was refused.
 async fn comes_another(

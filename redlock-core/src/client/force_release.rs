@@ -83,7 +83,7 @@ fn judge(
 ) -> Result<ForceReleased, AcquireError> {
     let mut taken: BTreeMap<Box<[u8]>, Vec<Arc<str>>> = BTreeMap::new();
     for ((node, was), is) in nodes.iter().zip(before_it).zip(&mut after) {
-        // A node that did not tell who was on it was told by the others.
+        // A node that did not answer both times does not show what was deleted there.
         let (Some(Vote::Held(_) | Vote::Absent), Some(answer)) = (was, &*is) else {
             continue;
         };

@@ -116,7 +116,7 @@ impl Call {
         self
     }
 
-    /// The same for a release that a node may make one with others by `script`. See [`joins`](Self::joins).
+    /// Lets a node join this release with others in one call of `script`. See [`joins`](Self::joins).
     #[must_use]
     pub(crate) fn joining(mut self, script: &'static Script) -> Self {
         self.joins = Some(script);

@@ -64,7 +64,7 @@ pub(crate) trait Kind: Send + Sync {
         self.keys()
     }
 
-    /// If the lock is one of several that are alike: how many. Then a grant names the one that is ours.
+    /// The number of locks that are alike, if there are several. A grant then names the lock that is ours.
     fn count(&self) -> Option<u16> {
         None
     }

@@ -20,11 +20,11 @@ pub(in crate::redis) struct Facts {
 /// What a server is to its node.
 #[derive(Clone, Copy)]
 pub(in crate::redis) enum Place {
-    /// It is the node.
+    /// The server is the whole node, and no other server replaces it.
     Alone { trusts_aof: bool },
     /// A replica may replace it. With the restart check on, it must be distinguishable from its replicas.
     Replaceable { is_checked: bool },
-    /// It is a master of the Cluster that is the node.
+    /// The server is a master of the Cluster that is the node.
     InCluster,
 }
 

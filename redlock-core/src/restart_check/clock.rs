@@ -40,11 +40,11 @@ struct Step {
 /// Whose clock a step was of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SteppedClock {
-    /// Not all of the others have been asked since.
+    /// Some of the other nodes have not been asked since the step.
     Undecided,
-    /// All connected nodes moved alike, and they are a majority of several.
+    /// This host's: the clocks of all connected nodes moved alike, and they are a majority of several.
     Ours,
-    /// Others did not move.
+    /// The node's: the clocks of other nodes did not move.
     Nodes,
 }
 

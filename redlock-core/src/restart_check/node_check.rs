@@ -28,8 +28,8 @@ const LATEST: Duration = Duration::from_secs(5);
 /// they are checked. After it, the step counts as the node's.
 const UNDECIDED: Duration = Duration::from_secs(30);
 
-/// How long a node that is being opened is in quarantine for clients that do not know better. A
-/// quarantine that they saw they sit out, so it is short.
+/// How long its marker keeps a node that is being opened in quarantine. This is short, because a
+/// client that knows of a longer quarantine waits until that one is over.
 const OPENING: Duration = Duration::from_secs(1);
 
 /// What a node answered when it was asked for its time and its marker.
@@ -70,8 +70,8 @@ pub enum Action {
         reason: String,
         /// When to check again, at the latest.
         look_again: Duration,
-        /// This is what the node is like for now. Otherwise it is decided in a moment, which is
-        /// worth waiting for at the start.
+        /// True if the node stays like this for now. False if that is decided in a moment, for
+        /// which a start should wait.
         is_settled: bool,
     },
     /// It must not vote; set its marker, in one step, if it still is `expected`, and check again
@@ -80,14 +80,14 @@ pub enum Action {
         /// The marker before the write; `None` if it must be missing. The write does not happen with
         /// another one.
         expected: Option<Vec<u8>>,
-        /// What it becomes.
+        /// The marker after the write.
         new: Vec<u8>,
         /// The write must not happen when the node's clock, since the Unix epoch, is past this.
         not_after: Duration,
     },
     /// It must not vote at all: it is the same server as another node.
     Refuse {
-        /// Names both, and the fix.
+        /// The text names both nodes, and the fix.
         reason: String,
     },
 }
@@ -106,8 +106,8 @@ pub struct NodeCheck {
     seen: Option<Marker>,
     /// True if the node voted under that marker.
     has_voted: bool,
-    /// No vote before then, on the client's own clock, and why. It counts beside the marker, which shows the last write
-    /// only: that of a client that took the set for new, or from before the node's clock jumped ahead.
+    /// Until when the node does not vote, on the client's own clock, and why. It counts beside the marker, which shows
+    /// the last write only: a client may have taken the set for new, or the node's clock has jumped ahead since.
     held: Option<(Moment, Cause)>,
     /// A step of the node's clock that is not written down, and may be this host's.
     step: Option<Step>,
@@ -242,10 +242,10 @@ impl NodeCheck {
             Found::Word if self.left(check).is_zero() => {
                 self.write(check, Duration::ZERO, Cause::Idle)
             }
-            // Something else was seen in the same answer. The next client to come writes the word down.
+            // The same answer showed a reason not to vote. A client that comes later writes the marker.
             Found::Word => self.hold(check),
             Found::Garbage => self.forgot(check, Cause::Invalid),
-            // Nothing else changes, so a quarantine outlives the restart.
+            // Only the `run_id` changes, so a quarantine outlives the restart.
             Found::Marker(kept) if self.trust_aof => replace(check, kept.clone()),
             Found::Marker(_) => self.forgot(check, Cause::Restarted),
             Found::Nothing => match &self.seen {

@@ -12,7 +12,7 @@ use crate::quorum::round::Round;
 use crate::quorum::terms::Terms;
 use crate::request::Request;
 
-/// What a lease that is over has left on the nodes. Dropping it sends the reself.
+/// What a lease that is over has left on the nodes. Dropping the left claim sends the release.
 pub(crate) struct LeftClaim {
     pub(crate) claim: Arc<Claim>,
     pub(crate) deadline: Moment,

@@ -67,7 +67,7 @@ pub(crate) struct Before {
 pub(super) enum Look {
     /// The waiter has the turn.
     Turn(Slot),
-    /// The waiter's budget is used up, and this is known.
+    /// The waiter's budget is used up. It is given what is known of the lock.
     GaveUp(LastKnown),
     /// Nothing happens before this moment, unless the waiter is woken.
     Wait(Moment, Arc<Notify>),

@@ -1,5 +1,5 @@
-//! The callers of one process that want the same lock. What tells an observer that a lock has become free or has
-//! changed hands: [`QuorumWatch`].
+//! The callers of one process that want the same lock. [`QuorumWatch`] tells an observer that a lock has become
+//! free or has changed hands.
 //!
 //! Callers of one [`Client`](crate::Client) that want the same lock wait in one line, first come, first
 //! served. Only the first of them asks the nodes. A lock goes from one of them to the next without a

@@ -204,7 +204,7 @@ impl Refusal {
         let first = holdings.min_by_key(|holding| holding.obstacle.is_advice());
         let is_held = !self.is_decided_otherwise() && tally.is_contended();
         if let Some(mut holding) = first.filter(|_| is_held).cloned() {
-            // That others go first, or that the key is no string, says more.
+            // A refusal says more than `inspected` if others go first, or if the key is no string.
             if holding.remaining == Remaining::Unknown
                 && !holding.obstacle.is_advice()
                 && let Some(Vote::Held(inspected)) = inspected

@@ -1,10 +1,10 @@
 //! The share of other processes.
 //!
 //! A process that hands a lock over to its own callers, or asks again at once, is ahead of all
-//! processes that have to be told first. It therefore has to let them in: a streak is bounded in time, and a break
-//! follows. Without breaks, the worst of four processes has less than half the acquisitions of the best one, and none at
-//! all where nodes are far away. A break is counted in round trips: by a timer, it left one process with a third of its
-//! acquisitions.
+//! processes that have yet to hear of a release. It therefore has to let them in: a streak is bounded in time, and a
+//! break follows. Without breaks, the worst of four processes has less than half the acquisitions of the best one, and
+//! none at all where nodes are far away. A break is counted in round trips: by a timer, it left one process with a third
+//! of its acquisitions.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::env::Moment;
 pub(crate) const HANDOVER_TIME: Duration = Duration::from_millis(5);
 
 /// The number of questions to the nodes in a break, one after the other. A caller of another process
-/// has to be told of the release, to look, and to ask, which takes some round trips and the time to
+/// has to hear of the release, to look, and to ask, which takes some round trips and the time to
 /// wake up. A break is counted in round trips and not in time, so that it is as long as the network
 /// makes it, and so that the caller notices when another process has come.
 const BREAK: u32 = 8;
@@ -49,7 +49,7 @@ impl Streak {
     }
 
     /// The shortest pause, from the sending of a release, that leaves other processes a chance. The
-    /// release has to arrive first, and other processes have to be told.
+    /// release has to arrive first, and other processes have to hear of it.
     pub(super) fn short_gap(&self) -> Duration {
         SHORT_GAP + self.trip
     }
@@ -83,7 +83,8 @@ impl Streak {
         self.wary > 0 || self.lasted(now) >= BRIEF
     }
 
-    /// True if a caller that comes at once takes a break first. A shorter time than usual is about hand-overs.
+    /// True if a caller that comes at once takes a break first. A shorter `handover_time` than the default
+    /// limits only hand-overs.
     pub(super) fn owes_break(&self, handover_time: Duration, now: Moment) -> bool {
         self.wary > 0 || self.is_spent(handover_time.max(HANDOVER_TIME), now)
     }

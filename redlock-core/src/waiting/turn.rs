@@ -120,7 +120,7 @@ impl Turn {
                 line.pauses(due);
                 (line.head(), line.is_retry_wanted())
             });
-            // Or another caller has the turn by now.
+            // Another caller has the turn by now, or a waiter wants the nodes to be asked.
             let Some((head, false)) = begun else { return };
             let is_free = poll_fn(|context| {
                 if free.as_mut().poll(context).is_ready() {

@@ -67,7 +67,7 @@ impl Wanted {
         }
     }
 
-    /// Shows `text` to people who look at the lock. Of a `Display` that fails, what it wrote until then.
+    /// Shows `text` to people who look at the lock. If its `Display` fails, shows what it wrote until then.
     pub(crate) fn show(&mut self, text: impl fmt::Display) {
         let mut note = String::new();
         let _ = write!(note, "{text}");

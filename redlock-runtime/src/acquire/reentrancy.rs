@@ -68,7 +68,7 @@ pub(crate) fn holder_above(
                  one; give `{outer}` `fencing = true`"
             )
         } else if link.lease.mode() == Some(Mode::Read) && Kind::Exclusive.covers(request.kind) {
-            // A writer has what the call of a reader's lease lacks, unless that is permits.
+            // A writer's lease would serve the call, as it serves every kind but permits.
             format!(
                 "`{inner}` wants to be alone and runs below `{outer}`, which only reads, and two readers that \
                  waited for each other to leave would wait for ever; give `{outer}` `mode = \"write\"`, or call \

@@ -41,7 +41,7 @@ impl Config {
         addresses
     }
 
-    /// Where a source says it, or what its table begins with; empty if code says it.
+    /// Where a source sets `key`, or where the key's table begins; empty if code sets it.
     pub(crate) fn place(&self, key: &KeyPath) -> String {
         let table = KeyPath {
             key: "",

@@ -83,7 +83,7 @@ macro_rules! settings {
             pub(crate) pools: BTreeMap<String, Pool>,
             pub(crate) defaults: LockOptions,
             pub(crate) sites: BTreeMap<SiteName, SiteConfig>,
-            /// Where the file or a variable says it. What code says has no place.
+            /// The place of each key that the file or a variable sets. A key that code sets has none.
             places: BTreeMap<KeyPath, String>,
             $( pub(crate) $name: $type, )+
         }
@@ -334,8 +334,8 @@ impl Config {
         self
     }
 
-    /// What is said of one annotated function, above its attribute, by the site's name: what the
-    /// attribute's `name` says, or the function's path. Variables win over it.
+    /// Parameters of one annotated function, which win over its attribute. The site's name is what the
+    /// attribute's `name` says, or the function's path. Variables win over this setter.
     ///
     /// `init` and `Redlock::start` refuse the override if no function of the program has the name,
     /// or if several have it.

@@ -3,7 +3,7 @@
 //! A row is the documentation of the setter, the section of the file, the name, the type and the default. The
 //! name is that of the setter and of the field of [`Config`](crate::Config). Without the name of its section
 //! it is the key in the file, and with it the variable: `shutdown_grace` of the section `shutdown` is `grace` in
-//! `[shutdown]`, and `REDLOCK_SHUTDOWN_GRACE`. Behind the default comes what a row needs of these:
+//! `[shutdown]`, and `REDLOCK_SHUTDOWN_GRACE`. After the default comes what a row needs of these:
 //! * `from …` is what the setter takes, if that is not the type itself, and `by …` makes the value of it.
 //! * `check …` says what is wrong with a value. It holds for all sources, the setter included.
 //!
@@ -132,7 +132,7 @@ macro_rules! for_each_setting {
             ///
             /// This has no effect once the program awaits [`shutdown_signal`](crate::shutdown_signal), which a server
             /// should: it then answers its last requests. Leave it off if the program handles these signals by other
-            /// means, such as `tokio::signal` or the handlers of actix-web: the process ends as if it did not.
+            /// means, such as `tokio::signal` or the handlers of actix-web: this setting would still end the process.
             ///
             /// ```
             /// let config = redlock_runtime::Config::new().release_on_exit(true);
@@ -152,8 +152,8 @@ macro_rules! for_each_setting {
     };
 }
 
-/// The same for the settings of a pool, which have no default: each is `Some` if it is set. The URL is no row,
-/// because its setter is `Config::pool`.
+/// Hands all rows of settings of a pool to a macro. They have no default: each is `Some` if it is set. The URL has
+/// no row, because its setter is `Config::pool`.
 macro_rules! for_each_pool_setting {
     ($make:ident!()) => {
         $make! {

@@ -212,8 +212,8 @@ impl<'a> Campaign<'a> {
         self.registry.shared.environment.clock.now()
     }
 
-    /// A term ended on purpose, and was so long. The pause behind it is twice as long for each further term in a row
-    /// that ended at once: a candidate whose body returns at once would ask the nodes all the time otherwise.
+    /// A term of this `length` ended on purpose. Each further term in a row that ended at once doubles the pause after
+    /// it: otherwise a candidate whose body returns at once would ask the nodes all the time.
     fn term_ended_after(&mut self, length: Duration) {
         self.stands_aside = true;
         let shortest = self.shortest_pause();

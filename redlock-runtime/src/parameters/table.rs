@@ -2,7 +2,7 @@
 //!
 //! A row is the documentation of the setters and of the reports, the name, and the type. The name is
 //! the same everywhere: `ttl` is the setter, the key in `[defaults]` and in `[sites."…"]`, the end of
-//! `REDLOCK_DEFAULTS_TTL`, and the parameter of the attribute. Behind the type comes what a row needs
+//! `REDLOCK_DEFAULTS_TTL`, and the parameter of the attribute. After the type comes what a row needs
 //! of these:
 //! * `from …` is what the setters take, if that is not the type itself.
 //! * `default …` is the built-in value. A parameter without a default may have no value.
@@ -12,8 +12,8 @@
 //!
 //! To add a parameter, add a row here and a row to the attribute's table, which is `parameters.rs` in
 //! `redlock-macros`, and obey it: in `SiteParameters::request` or in `acquire/mod.rs`. A parameter that is
-//! only shown goes to all three `info_span!` of `telemetry/span.rs`, which get the request and not the
-//! parameters: `Prepared`, `Acquiring::begin` and `HoldSpan::begin` have to carry it. A type that no other
+//! only shown goes to the `info_span!` of `telemetry/acquiring.rs` and of `telemetry/holding.rs`, which do not
+//! get the parameters: `Prepared`, `Acquiring::begin` and `Holding::begin` have to carry it. A type that no other
 //! parameter has needs its `impl Value`, its name in the `prelude`, and its name in `lib.rs::__private`,
 //! where the expansion finds it. A value is `Copy`, and a `static` can hold it: a text is a type of its own
 //! around a `&'static str`, whose `Debug` does not show what a configuration says. A text from the file or

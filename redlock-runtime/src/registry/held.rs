@@ -106,7 +106,7 @@ impl HeldTable {
     pub(crate) fn close(&self) {
         // An error says that it has closed before.
         let _ = self.closed.set(());
-        // Whoever found the gate open is counted, or in the table, before its mutex is free.
+        // A caller that found the gate open is counted, or in the table, before the mutex is free.
         for entry in self.entries() {
             entry.lease.announce_shutdown();
         }

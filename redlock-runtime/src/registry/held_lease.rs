@@ -60,7 +60,7 @@ pub struct HeldLease {
     pub waiting: usize,
 }
 
-/// The locks by resource and function: a program that holds thousands of them has them all in `/held`.
+/// Some of the locks, by resource and function. If a program holds thousands, `/held` shows all of them.
 pub(super) fn listed(held: &[HeldLease]) -> String {
     const MOST: usize = 8;
     let named = held.iter().take(MOST);

@@ -49,7 +49,7 @@ pub(crate) fn begin(registry: &Registry) {
     begin_for(registry, "");
 }
 
-/// The same, with its reason for the log.
+/// Begins the shutdown, with the reason for the log.
 fn begin_for(registry: &Registry, reason: &str) {
     let RegistryShared {
         held,
@@ -78,7 +78,7 @@ fn begin_for(registry: &Registry, reason: &str) {
     }));
 }
 
-/// The same for a registry that its owner drops. If that was the program's mistake, the log says so.
+/// Begins the shutdown of a registry that its owner drops. If that was the program's mistake, the log says so.
 pub(crate) fn begin_at_drop(registry: &Registry) {
     let shutdown = &registry.shared.shutdown;
     if !shutdown.began.initialized() {

@@ -7,8 +7,8 @@
 //!
 //! Permits, readers and writers rest on the same quorum; the simulation and its mutants show their rules.
 //!
-//! The protocol and its proofs are module docs of core: `quorum/fencing.md`, `quorum/extension_proof.md`,
-//! `quorum/claim/protocol.md` and `waiting/handover.md`. Their tables say what breaks without each rule.
+//! The protocol and its proofs are module docs of core: `quorum/fencing.md`, `quorum/extension_proof.md`
+//! and `waiting/handover.md`. Their tables say what breaks without each rule.
 //!
 //! Each model takes the protocol's rules as parameters. The tests check the rules as they are, and
 //! that the search *finds* what goes wrong with each rule left out: a model that could not show a

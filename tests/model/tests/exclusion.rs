@@ -97,7 +97,7 @@ fn restoring_keys_is_safe_where_the_restart_restart_check_holds_it_back_too() {
     holds(&three, 650_000, landmarks);
 }
 
-/// What re-creating keys does wrong needs a lost key: see `possession.rs`.
+/// What re-creating keys does wrong needs a lost key: see `extension_proof.rs`.
 #[test]
 fn an_extension_that_makes_keys_again_excludes_as_long_as_none_is_lost() {
     let extension = Extension::Recreate;

@@ -21,7 +21,7 @@ use scripts::{ACQUIRE_ALL, EXTEND, RELEASE, RELEASE_EACH, RESTORE, SET};
 pub(crate) struct Exclusive {
     keys: Resource,
     counters: Option<Counters>,
-    /// If it is one of several that are alike: the keys of all, and its number.
+    /// The keys of all locks that are alike, and the number of this lock; `None` unless there are several.
     one_of: Option<(Resource, u16)>,
 }
 

@@ -36,7 +36,7 @@ impl Counters {
         }
     }
 
-    /// The arguments of an acquisition behind those of a lock without counters.
+    /// The arguments that follow those of an acquisition without counters.
     pub(crate) fn acquired(hint: u64, ttl: Duration) -> [Argument; 3] {
         let window = Argument::micros(HINT_WINDOW);
         [Argument::number(hint), window, Self::life(ttl)]

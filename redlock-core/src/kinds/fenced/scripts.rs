@@ -6,7 +6,7 @@ use crate::node::script::Script;
 use crate::node::store::Store;
 use crate::node::value::Value;
 
-/// The least number that a counter cannot have, as a double cannot count on from it.
+/// Every counter is lower than this number, because a double does not count reliably beyond it.
 const TOO_LARGE: i64 = (1 << 53) - 1;
 
 /// Takes the locks on several keys, all or none, and raises their counters.

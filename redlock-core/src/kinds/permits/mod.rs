@@ -119,7 +119,7 @@ impl Kind for AnyPermit {
             .collect()
     }
 
-    /// The number of nodes that have no free permit. A node that granted another one than the rest has one.
+    /// The number of nodes that have no free permit. A node that granted another permit than most had one.
     fn most_against(&self, votes: &[Option<Vote>]) -> usize {
         let holdings = votes.iter().flatten().filter_map(Vote::holding);
         holdings.filter(|holding| !holding.has_strayed).count()

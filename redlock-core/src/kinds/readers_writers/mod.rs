@@ -154,7 +154,7 @@ impl Shared {
         }
     }
 
-    /// A release that also takes back what the caller left in the last of the first `beside` keys beside the lock's.
+    /// A release with `beside` of the keys beside the lock's. It takes back what the caller left in the last of them.
     fn leave(&self, token: &OwnerToken, until: Duration, beside: usize) -> Call {
         let name = self.waits.as_ref().map(|(name, _)| Argument::token(name));
         let beside = if name.is_some() { beside } else { 1 };
@@ -163,7 +163,7 @@ impl Shared {
             .with(name)
     }
 
-    /// The same for a caller without a lease. No lock has its name as the token.
+    /// Takes back what a caller without a lease left. The token is the caller's name, so the call releases no lock.
     fn withdraw(&self, beside: usize) -> Option<Call> {
         let (name, advice) = self.waits.as_ref()?;
         Some(self.leave(name, *advice, beside))
@@ -235,7 +235,7 @@ impl Kind for Reader {
     }
 
     fn withdraw(&self, has_won: bool) -> Option<Call> {
-        // The nodes know a reader that is in, and followers wait under the same name.
+        // The acquisition of a winner took the name back, and followers still need the name.
         if has_won || self.is_followed.load(Ordering::Relaxed) {
             return None;
         }
@@ -275,7 +275,7 @@ impl Kind for Writer {
 
     fn release(&self, token: &OwnerToken, until: Duration, is_lease: bool) -> Call {
         if !is_lease {
-            // The attempt that failed leaves its place in line to the next one.
+            // After a failed attempt the intent stays, for the caller's next attempt.
             return self.0.lock.release(token, until, is_lease);
         }
         self.0.leave(token, until, 2)

@@ -40,8 +40,8 @@ pub(super) fn is_turn(store: &Store, turn: &[u8]) -> bool {
     })
 }
 
-/// `entries.lua`: makes the entry of a token or moves it forward, if there is a moment until when, and lets the key
-/// and the set live for as long as the reader that stays longest.
+/// `entries.lua`: with `till`, makes the entry of a token or lets it last until then. Then lets the key and the set
+/// live for as long as the reader that stays longest.
 pub(super) fn settle(
     store: &mut Store,
     key: &[u8],

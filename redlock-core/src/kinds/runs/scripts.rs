@@ -1,5 +1,5 @@
 //! The scripts of run records, with their twins. They are sent with their text: a client without a period never sends
-//! them, and an answer `NOSCRIPT` would put the record behind the release of its lock.
+//! them, and an answer `NOSCRIPT` would send the record after the release of its lock.
 
 use crate::kinds::words::{integer, word};
 use crate::node::script::Script;

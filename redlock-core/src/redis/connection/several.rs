@@ -1,8 +1,8 @@
 //! Releases that are made by one call.
 //!
-//! A script call of its own costs a server more than a lock costs in a call for several, and a process with many callers
-//! releases some at a time. The actor gathers the releases that it takes from the inbox. Other calls go ahead of them,
-//! unless they have a key in common: such calls keep their order.
+//! A release costs a server less in a call for several than in a script call alone, and a process with many callers
+//! often has several to send. The actor gathers the releases that it takes from the inbox. Other calls go ahead of
+//! them, unless they have a key in common: such calls keep their order.
 //!
 //! Each lock is judged by its own reply. A release without a valid reply is sent by itself.
 

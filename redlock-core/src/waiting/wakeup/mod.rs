@@ -239,8 +239,8 @@ impl QuorumWatch {
         }
     }
 
-    /// True if fewer nodes than a majority would tell of a change now. A node that refused to does not tell later
-    /// either: a new watch asks it again.
+    /// True if fewer nodes than a majority would tell of a change now. A node that once refused to
+    /// tell never tells this watch: a new watch asks it again.
     pub fn is_blind(&self) -> bool {
         let counted = self.reports.counted();
         let state = self.reports.state.lock();
