@@ -3,8 +3,8 @@
 //! A process that hands a lock over to its own callers, or asks again at once, is ahead of all
 //! processes that have yet to hear of a release. It therefore has to let them in: a streak is bounded in time, and a
 //! break follows. Without breaks, the worst of four processes has less than half the acquisitions of the best one, and
-//! none at all where nodes are far away. A break is counted in round trips: by a timer, it left one process with a third
-//! of its acquisitions.
+//! none at all where nodes are far away. A break is counted in round trips: by a timer, it left one process with a
+//! third of its acquisitions.
 
 use std::time::Duration;
 
