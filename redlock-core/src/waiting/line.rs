@@ -88,6 +88,8 @@ pub(crate) enum LastKnown {
 pub(super) struct Deferred {
     wakes: Vec<Arc<Notify>>,
     forgotten: Vec<Arc<Refusal>>,
+    /// Its claim is released.
+    slot: Option<Slot>,
 }
 
 impl Drop for Deferred {
@@ -145,10 +147,15 @@ impl Line {
         (now, due): (Moment, Moment),
         deferred: &mut Deferred,
     ) -> Look {
-        if self.turn != ticket && self.due <= now {
-            // The turn was not used in time. If the first waiter is not polled either, a later waiter passes the turn on.
-            let slot = self.take_slot();
-            self.pass(due, slot, deferred);
+        if self.turn != ticket {
+            // A waiter that lost its turn stands at its old place.
+            self.others().waiters.entry(ticket).or_default();
+            if self.due <= now {
+                // The turn was not used in time. If the first waiter is not polled either, a later waiter passes the turn
+                // on.
+                let slot = self.take_slot();
+                deferred.slot = self.pass(due, slot, deferred);
+            }
         }
         if self.turn == ticket {
             return Look::Turn(self.take_slot());
@@ -161,7 +168,6 @@ impl Line {
             }
             self.others().is_answer_wanted = true;
         }
-        // A waiter that lost its turn stands at its old place.
         let signal = self.others().waiters.entry(ticket).or_default();
         Look::Wait(until, Arc::clone(signal))
     }
@@ -301,5 +307,31 @@ impl Line {
             let waiters = others.waiters.values();
             deferred.wakes.extend(waiters.map(Arc::clone));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_waiter_that_lost_its_turn_gets_the_slot_of_one_that_does_not_use_its_own() {
+        let at = |ms| Moment::from_origin(Duration::from_millis(ms));
+        let mut line = Line::new(1, at(10));
+        line.join(3);
+        let slot = Slot {
+            questions: 7,
+            ..Slot::default()
+        };
+        let mut deferred = Deferred::default();
+        assert!(line.pass(at(20), slot, &mut deferred).is_none());
+        let early = line.look(2, None, (at(19), at(30)), &mut deferred);
+        assert!(matches!(early, Look::Wait(until, _) if until == at(20)));
+        line.leave(2);
+        let looked = line.look(2, None, (at(20), at(30)), &mut deferred);
+        assert!(matches!(looked, Look::Turn(slot) if slot.questions == 7));
+        assert!(deferred.slot.is_none());
     }
 }

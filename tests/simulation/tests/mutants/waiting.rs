@@ -167,10 +167,10 @@ pub(crate) const WAITING: &[Mutant] = &[
         name: "an-unused-turn-is-never-taken",
         patches: &[Patch {
             file: LINE,
-            find: "            let slot = self.take_slot();
-            self.pass(due, slot, deferred);
+            find: "                let slot = self.take_slot();
+                deferred.slot = self.pass(due, slot, deferred);
 ",
-            replace: "            self.due = due;
+            replace: "                self.due = due;
 ",
         }],
         profile: "faulty",
@@ -180,15 +180,15 @@ pub(crate) const WAITING: &[Mutant] = &[
         name: "an-unused-turn-stops-at-the-first-in-line",
         patches: &[Patch {
             file: LINE,
-            find: "            let slot = self.take_slot();
-            self.pass(due, slot, deferred);
+            find: "                let slot = self.take_slot();
+                deferred.slot = self.pass(due, slot, deferred);
 ",
-            replace: "            if self.others().waiters.keys().next() == Some(&ticket) {
-                let slot = self.take_slot();
-                self.pass(due, slot, deferred);
-            } else {
-                self.due = due;
-            }
+            replace: "                if self.others().waiters.keys().next() == Some(&ticket) {
+                    let slot = self.take_slot();
+                    self.pass(due, slot, deferred);
+                } else {
+                    self.due = due;
+                }
 ",
         }],
         profile: "wild",
