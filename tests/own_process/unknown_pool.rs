@@ -1,7 +1,7 @@
 //! A program whose functions do not fit its configuration. In a binary of its own: `init` checks
 //! every annotated function that is linked in.
 
-use redlock_runtime::parameters::{LockOptions, Wait};
+use redlock_runtime::parameters::LockOptions;
 use redlock_runtime::registry::sites;
 use redlock_runtime::{Config, LockError, Redlock, init, redlock};
 
@@ -57,8 +57,8 @@ async fn no_name() -> Result<(), LockError> {
     Ok(())
 }
 
-/// It does not wait at the call: `init` knows the value.
-#[redlock(resource = "leader", wait = Wait::Forever, pools = ["a"])]
+/// It needs no call: `init` knows the value.
+#[redlock(resource = "leader", wait = "forever", pools = ["a"])]
 async fn leader() -> Result<(), LockError> {
     Ok(())
 }
