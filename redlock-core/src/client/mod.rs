@@ -341,7 +341,7 @@ async fn last_run(
     runs::last_run(&answers, period)
 }
 
-/// The keys of `resource`, of whichever kind of lock.
+/// The keys of `resource`. They are those of any kind of lock.
 fn checked_keys(
     context: &Context,
     nodes: &NodeSet,

@@ -20,8 +20,8 @@ pub(crate) const HANDOVER_TIME: Duration = Duration::from_millis(5);
 const BREAK: u32 = 8;
 /// The number of releases for which another process is remembered.
 const MEMORY: u8 = 8;
-/// A streak may last for so many times as long as the nodes take to grant a lock: where they are far away, breaks
-/// are long.
+/// A streak may last this many times as long as the nodes take to grant a lock, because a break takes long if the nodes
+/// are far away.
 const TRIPS: u32 = 8;
 /// A shorter pause between the end of a release and the next call leaves other processes no chance.
 const SHORT_GAP: Duration = Duration::from_millis(10);

@@ -14,7 +14,7 @@ use crate::error::ConfigError;
 use crate::parameters::{LockOptions, Said};
 use crate::text::Name;
 
-/// A configuration while sources are read, each of which overrides what was there.
+/// A configuration while its sources are read. Each source overrides the sources before it.
 pub(super) struct Reading {
     config: Config,
     mistakes: Vec<String>,
