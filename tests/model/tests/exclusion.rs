@@ -1,15 +1,13 @@
 //! The quorum as it is designed: two leases are never valid at once, as long as no key vanishes
 //! before the lease is over that it stands for.
 
-use redlock_model::exclusion::{
-    Exclusion, Extension, Network, Promise, RestartCheck, Restoring, landmark as reached,
-};
+use redlock_model::exclusion::{Exclusion, Restoring, landmark as reached};
 use redlock_model::verdict::holds;
 
 const TWO: Exclusion<3, 2> = Exclusion::rules();
 const THREE: Exclusion<3, 3> = Exclusion::rules();
 
-const BASE: u32 = reached::SUCCESSION | reached::LEFTOVER_KEY | reached::ALL_OVER;
+const BASE: u32 = reached::SUCCESSION | reached::LEFTOVER_KEY;
 
 #[test]
 fn one_lease_at_a_time() {
@@ -74,14 +72,10 @@ fn restoring_keys_does_not_let_two_in() {
 }
 
 #[test]
-fn restoring_keys_is_safe_where_the_restart_restart_check_holds_it_back_too() {
+fn restoring_keys_is_safe_where_the_restart_check_holds_it_back_too() {
     let restoring = Restoring::Freely;
     let landmarks = BASE | reached::EXTENDED | reached::RESTORED | reached::CHECKED;
-    let checked = Exclusion {
-        restoring,
-        restart_check: RestartCheck::On,
-        ..TWO
-    };
+    let checked = Exclusion { restoring, ..TWO };
     let model = Exclusion {
         rounds: 2,
         restarts: 2,
@@ -95,38 +89,4 @@ fn restoring_keys_is_safe_where_the_restart_restart_check_holds_it_back_too() {
         ..THREE
     };
     holds(&three, 650_000, landmarks);
-}
-
-/// What re-creating keys does wrong needs a lost key: see `extension_proof.rs`.
-#[test]
-fn an_extension_that_makes_keys_again_excludes_as_long_as_none_is_lost() {
-    let extension = Extension::Recreate;
-    let model = Exclusion {
-        rounds: 1,
-        extension,
-        ..THREE
-    };
-    holds(&model, 1_700_000, BASE | reached::EXTENDED);
-}
-
-/// Nothing has to expire for that. A restored key is no exception.
-#[test]
-fn no_key_is_left_once_everything_has_arrived_in_order() {
-    let promise = Promise::NothingLeft;
-    let network = Network::InOrder;
-    let model = Exclusion {
-        promise,
-        network,
-        ..THREE
-    };
-    holds(&model, 100_000, reached::ALL_OVER | reached::SUCCESSION);
-    let restoring = Restoring::Freely;
-    let model = Exclusion {
-        promise,
-        network,
-        rounds: 2,
-        restoring,
-        ..TWO
-    };
-    holds(&model, 40_000, reached::ALL_OVER | reached::RESTORED);
 }

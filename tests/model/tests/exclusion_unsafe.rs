@@ -1,8 +1,7 @@
 //! Each rule of the quorum left out, and what happens then: a shortest counterexample.
 
 use redlock_model::exclusion::{
-    Counting, Decision, Exclusion, Extension, Network, Owner, Promise, Quorum, Release,
-    RestartCheck, Restoring,
+    Decision, Exclusion, Extension, Owner, Quorum, Release, RestartCheck, Restoring,
 };
 use redlock_model::verdict::breaks;
 
@@ -87,44 +86,4 @@ fn a_key_restored_at_a_node_that_must_not_vote_yet_lets_two_in() {
         ..TWO
     };
     breaks(&model, 21);
-    // Not to count it before two more rounds does not help, it only takes longer.
-    let model = Exclusion {
-        counting: Counting::FirmOnly,
-        restoring: Restoring::OneAtATime,
-        rounds: 4,
-        ..model
-    };
-    breaks(&model, 28);
-}
-
-#[test]
-fn a_release_that_overtakes_its_set_leaves_the_key() {
-    let model = Exclusion {
-        promise: Promise::NothingLeft,
-        network: Network::AnyOrder,
-        ..Exclusion::<3, 1>::rules()
-    };
-    breaks(&model, 8);
-}
-
-#[test]
-fn a_release_to_those_only_that_are_known_to_have_granted_leaves_keys() {
-    let model = Exclusion {
-        promise: Promise::NothingLeft,
-        network: Network::InOrder,
-        release: Release::OnlyWhereGranted,
-        ..Exclusion::<3, 1>::rules()
-    };
-    breaks(&model, 5);
-}
-
-#[test]
-fn an_attempt_that_fails_without_a_release_leaves_keys() {
-    let model = Exclusion {
-        promise: Promise::NothingLeft,
-        network: Network::InOrder,
-        release: Release::NotAfterFailure,
-        ..Exclusion::<3, 1>::rules()
-    };
-    breaks(&model, 5);
 }

@@ -15,50 +15,18 @@ const TWO: Exclusion<3, 2> = Exclusion {
     rounds: 1,
     ..Exclusion::rules()
 };
-const ONE: Exclusion<3, 1> = Exclusion {
-    keys: Keys::Lost,
-    promise: Promise::Unbroken,
-    ..Exclusion::rules()
-};
-
-#[test]
-fn an_extension_that_counts_continuous_nodes_only_proves_possession() {
-    let counting = Counting::FirmOnly;
-    holds(&Exclusion { counting, ..TWO }, 9_000, reached::EXTENDED);
-    let model = Exclusion {
-        counting,
-        rounds: 3,
-        ..TWO
-    };
-    holds(&model, 60_000, reached::EXTENDED);
-}
-
-#[test]
-fn restored_keys_may_count_once_they_are_continuous() {
-    let counting = Counting::FirmOnly;
-    let restoring = Restoring::OneAtATime;
-    let landmarks = reached::EXTENDED | reached::RESTORED | reached::RESTS_ON_LATE_KEY;
-    let model = Exclusion {
-        counting,
-        restoring,
-        rounds: 4,
-        ..TWO
-    };
-    holds(&model, 1_700_000, landmarks);
-    let model = Exclusion {
-        counting,
-        restoring,
-        rounds: 6,
-        ..ONE
-    };
-    holds(&model, 30_000, landmarks);
-}
 
 /// The rule: as above, and what the client hears of in time counts at once.
 const RULE: Exclusion<3, 2> = Exclusion {
     keys: Keys::LostLater,
-    counting: Counting::FirmOrEarly,
+    counting: Counting::Continuous,
     ..TWO
+};
+const ONE: Exclusion<3, 1> = Exclusion {
+    keys: Keys::LostLater,
+    counting: Counting::Continuous,
+    promise: Promise::Unbroken,
+    ..Exclusion::rules()
 };
 
 #[test]
@@ -76,8 +44,6 @@ fn stragglers_count_at_once_while_the_first_keys_cannot_be_gone() {
     let model = Exclusion {
         restoring: Restoring::OneAtATime,
         rounds: 6,
-        keys: Keys::LostLater,
-        counting: Counting::FirmOrEarly,
         ..ONE
     };
     holds(&model, 40_000, landmarks);
@@ -173,10 +139,9 @@ fn an_extension_that_makes_keys_again_hides_that_another_had_the_lock() {
 #[test]
 fn a_second_set_while_the_first_is_unanswered_brings_back_a_lost_key() {
     let model = Exclusion {
-        counting: Counting::FirmOnly,
         restoring: Restoring::Freely,
         rounds: 4,
         ..ONE
     };
-    breaks(&model, 24);
+    breaks(&model, 19);
 }

@@ -5,23 +5,17 @@ use crate::search::Take;
 
 use super::state::{Age, Awaited, Possession};
 use super::{
-    Acquire, Action, Column, Decision, Exclusion, Extend, Extension, Keys, Network, Owner, Phase,
-    Promise, Release, RestartCheck, Standing, State,
+    Action, Column, Decision, Exclusion, Extend, Extension, Keys, Owner, Phase, Release,
+    RestartCheck, Standing, State,
 };
 
 impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
     /// The deadline, a failure, or the end of the body.
     pub(super) fn end(&self, state: &State<NODES, ATTEMPTS>, a: usize, to: &mut impl Take<Self>) {
-        let failed = state.attempts[a].phase == Phase::Trying;
         let mut next = self.ended(state, a);
         if self.release_matters() {
             for column in &mut next.columns {
-                let cell = &mut column.cells[a];
-                cell.release |= match self.release {
-                    Release::NotAfterFailure => !failed,
-                    Release::OnlyWhereGranted => cell.acquire == Acquire::Granted,
-                    Release::Compare | Release::PlainDelete | Release::UnderTheBody => true,
-                };
+                column.cells[a].release = true;
             }
         }
         to(Action::End(a), next);
@@ -35,7 +29,6 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
         attempt.extending = false;
         attempt.is_late = false;
         attempt.on_late_key = false;
-        attempt.is_passed_on = false;
         attempt.between = 0;
         attempt.possession = Possession::Whole;
         for column in &mut next.columns {
@@ -46,7 +39,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
             cell.awaited = Awaited::No;
             cell.standing = Standing::Out;
             // To prolong a key of an attempt that is over changes nothing.
-            if self.extension == Extension::Compare && self.network == Network::AnyOrder {
+            if self.extension == Extension::Compare {
                 cell.extend = Extend::Unsent;
             }
         }
@@ -55,8 +48,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
 
     /// A release in time does what an expiry does, which may come as soon as the lease is over.
     pub(super) fn release_matters(&self) -> bool {
-        self.promise == Promise::NothingLeft
-            || self.owner == Owner::EachClient
+        self.owner == Owner::EachClient
             || matches!(self.release, Release::PlainDelete | Release::UnderTheBody)
     }
 
@@ -106,7 +98,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
                 Phase::Valid => column.age == Age::Old,
                 Phase::Idle => false,
             };
-        if may_vanish && self.promise != Promise::NothingLeft {
+        if may_vanish {
             let mut next = *state;
             next.columns[n].clear();
             to(Action::Vanish(owner, n), next);

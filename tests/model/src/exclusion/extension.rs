@@ -5,7 +5,7 @@ use crate::search::Take;
 
 use super::state::{Age, Attempt, Awaited, Possession};
 use super::{
-    Acquire, Action, Counting, Exclusion, Extend, Extension, Network, Phase, Promise, RestartCheck,
+    Acquire, Action, Counting, Exclusion, Extend, Extension, Phase, Promise, RestartCheck,
     Restoring, Standing, State,
 };
 
@@ -86,7 +86,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
             }
             next.columns[n].cells[a].extend = Extend::Yes;
             to(Action::Prolong(a, n), next);
-        } else if self.network == Network::InOrder || self.restoring != Restoring::Never {
+        } else if self.restoring != Restoring::Never {
             next.columns[n].cells[a].extend = Extend::No;
             to(Action::DoNotProlong(a, n), next);
         }
@@ -177,8 +177,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
                 next.columns[n].cells[a].standing = match self.counting {
                     Counting::NoStragglers => Standing::Firm,
                     Counting::EveryYes
-                    | Counting::FirmOnly
-                    | Counting::FirmOrEarly
+                    | Counting::Continuous
                     | Counting::FoundOnce
                     | Counting::AnyStraggler => Standing::Out,
                 };

@@ -12,7 +12,6 @@
 
 mod ends;
 mod extension;
-mod handing;
 mod property;
 mod state;
 mod steps;
@@ -33,12 +32,8 @@ pub struct Exclusion<const NODES: usize, const ATTEMPTS: usize> {
     pub decision: Decision,
     /// When keys vanish.
     pub keys: Keys,
-    /// How the network treats messages between a client and a node.
-    pub network: Network,
-    /// What a release does, and where it is sent.
+    /// What a release does.
     pub release: Release,
-    /// How a lock goes from one holder to the next.
-    pub handing: Handing,
     /// Whether a retry has an owner token of its own.
     pub owner: Owner,
     /// What an extension does at a node.
@@ -88,45 +83,15 @@ pub enum Keys {
     LostLater,
 }
 
-/// How the network treats messages between a client and a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Network {
-    /// Anything arrives at any time: connections break, and what was sent on the old one arrives
-    /// after what is sent on the new one.
-    AnyOrder,
-    /// What was sent first arrives first: one connection that does not break.
-    InOrder,
-}
-
-/// What a release does, and where it is sent.
+/// What a release does, and when it is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Release {
-    /// The rule: deletes what holds our token, everywhere, once the lease is over.
+    /// The rule: deletes what holds our token, once the lease is over.
     Compare,
     /// Unsafe: deletes what is there.
     PlainDelete,
     /// Unsafe: sent while the lease is still used.
     UnderTheBody,
-    /// Leaves keys behind: only to nodes that have granted.
-    OnlyWhereGranted,
-    /// Leaves keys behind: none after an attempt that failed.
-    NotAfterFailure,
-}
-
-/// How a lock goes from one holder to the next of the same process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Handing {
-    /// Not at all: it is released, and acquired by another attempt like any other.
-    Never,
-    /// The rule: a valid lease may be taken over with its token and its deadline unchanged. The
-    /// previous holder no longer uses it.
-    AsItIs,
-    /// Unsafe: a lease that is taken over is thought to last for a whole ttl from then.
-    DeadlineRestarted,
-    /// Unsafe: who has passed a lease on releases it.
-    ReleasedAllTheSame,
-    /// Unsafe: a lease is taken over that is over already.
-    TakenOverLate,
 }
 
 /// Whether a retry has an owner token of its own.
@@ -156,14 +121,11 @@ pub enum Counting {
     EveryYes,
     /// Those of nodes whose grants made the lease, and of those where the key was restored.
     NoStragglers,
-    /// Those of nodes that are *continuous*: whose grants made the lease, or where a round found the key,
-    /// which was set late or restored, and a round that began when that was known was won by continuous
-    /// nodes.
-    FirmOnly,
-    /// The rule. The same, and a node is continuous at once by a late grant that the client hears of in
-    /// the attempt's first part: see [`Keys::LostLater`].
-    FirmOrEarly,
-    /// Unsafe: the same, and a node is continuous once a round has found the key there.
+    /// The rule: those of nodes that are *continuous*. Their grants made the lease, or the client heard of
+    /// their late grants in the attempt's first part (see [`Keys::LostLater`]), or a round found the key there,
+    /// and a round that began when that was known was won by continuous nodes.
+    Continuous,
+    /// Unsafe: as by the rule, and a node is continuous once a round has found the key there.
     FoundOnce,
     /// Unsafe: a late grant makes a node continuous whenever the client hears of it.
     AnyStraggler,
@@ -204,9 +166,6 @@ pub enum Promise {
     Unbroken,
     /// An extension that succeeds proves that no other attempt began and won between these moments.
     NobodyBetween,
-    /// Once all that was sent has arrived and all attempts are over, no key is left, although none
-    /// has expired.
-    NothingLeft,
 }
 
 /// Situations that a check has to reach to be worth something. See [`Model::landmarks`].
@@ -227,10 +186,6 @@ pub mod landmark {
     pub const RESTS_ON_LATE_KEY: u32 = 64;
     /// A node that waits after a restart while a lease that it had granted is valid.
     pub const CHECKED: u32 = 128;
-    /// Everything has arrived, and everything is over.
-    pub const ALL_OVER: u32 = 256;
-    /// A lease that was taken over.
-    pub const TAKEN_OVER: u32 = 512;
 }
 
 impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
@@ -240,9 +195,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
             quorum: Quorum::Majority,
             decision: Decision::InTime,
             keys: Keys::Timed,
-            network: Network::AnyOrder,
             release: Release::Compare,
-            handing: Handing::Never,
             owner: Owner::EachAttempt,
             extension: Extension::Compare,
             rounds: 0,

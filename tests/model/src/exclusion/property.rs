@@ -1,8 +1,8 @@
 //! What is to hold, and what has to be reached.
 
-use crate::attempts::{name, owner_of};
+use crate::attempts::name;
 
-use super::state::{Age, Awaited, Cell, Possession};
+use super::state::{Age, Awaited, Possession};
 use super::{Acquire, Exclusion, Extend, Phase, Promise, State, landmark};
 
 impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
@@ -36,31 +36,8 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
                     name(deceived)
                 ))
             }
-            Promise::NothingLeft => {
-                let mut keys = state.columns.iter().map(|column| column.key);
-                let owner = keys.find_map(owner_of)?;
-                is_all_over(state)
-                    .then(|| format!("nothing is under way, and {}'s key is left", name(owner)))
-            }
         }
     }
-}
-
-fn is_all_over<const NODES: usize, const ATTEMPTS: usize>(state: &State<NODES, ATTEMPTS>) -> bool {
-    let at_rest = |cell: &Cell| {
-        cell.acquire != Acquire::Underway
-            && cell.extend != Extend::Underway
-            && cell.restores == 0
-            && !cell.release
-    };
-    state
-        .attempts
-        .iter()
-        .all(|attempt| attempt.phase == Phase::Over)
-        && state
-            .columns
-            .iter()
-            .all(|column| column.cells.iter().all(at_rest))
 }
 
 pub(super) fn landmarks<const NODES: usize, const ATTEMPTS: usize>(
@@ -122,10 +99,5 @@ pub(super) fn landmarks<const NODES: usize, const ATTEMPTS: usize>(
                 .any(|column| column.cells[a].awaited != Awaited::No)
     };
     note(any_attempt(&checked), landmark::CHECKED);
-    note(is_all_over(state), landmark::ALL_OVER);
-    note(
-        any_attempt(&|a| is_valid(a) && state.attempts[a].is_passed_on),
-        landmark::TAKEN_OVER,
-    );
     seen
 }

@@ -153,8 +153,6 @@ pub struct Attempt {
     pub possession: Possession,
     /// The lease has been extended with the help of a key that was set late.
     pub on_late_key: bool,
-    /// Whether another holder has its lease.
-    pub is_passed_on: bool,
 }
 
 /// Whether a lease had a majority of the keys all the time.
@@ -229,7 +227,6 @@ impl<const ATTEMPTS: usize> Column<ATTEMPTS> {
 #[allow(missing_docs, reason = "the texts below say what they are")]
 pub enum Action {
     Start(usize, usize),
-    TakeOver(usize),
     Grant(usize, usize),
     Refuse(usize, usize),
     Establish(usize),
@@ -256,7 +253,6 @@ impl fmt::Display for Action {
         };
         let text = match *self {
             Self::Start(a, nodes) => step(a, nodes - 1, "{a} sends its acquisition to {n} nodes"),
-            Self::TakeOver(a) => step(a, 0, "{a}'s lease is taken over by another holder"),
             Self::Grant(a, n) => step(a, n, "node {n} grants {a}"),
             Self::Refuse(a, n) => step(a, n, "node {n} refuses {a}"),
             Self::Establish(a) => step(a, 0, "{a} has its lease"),

@@ -4,8 +4,8 @@ use crate::search::Take;
 
 use super::state::{Age, Possession};
 use super::{
-    Acquire, Action, Counting, Exclusion, Extend, Keys, Network, Owner, Phase, Promise, Quorum,
-    Release, Restoring, Standing, State,
+    Acquire, Action, Counting, Exclusion, Extend, Keys, Owner, Phase, Promise, Quorum, Release,
+    Restoring, Standing, State,
 };
 
 /// The attempt that a promise about one lease is about.
@@ -28,7 +28,6 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
             Phase::Valid => {
                 self.grow_late(state, a, to);
                 self.extend(state, a, to);
-                self.take_over(state, a, to);
                 if self.release == Release::UnderTheBody && !state.columns[0].cells[a].release {
                     let mut next = *state;
                     for column in &mut next.columns {
@@ -38,13 +37,13 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
                 }
                 self.end(state, a, to);
             }
-            Phase::Over => self.take_over_late(state, a, to),
+            Phase::Over => {}
         }
     }
 
     /// Kept only where it matters.
     fn grow_late(&self, state: &State<NODES, ATTEMPTS>, a: usize, to: &mut impl Take<Self>) {
-        let matters = self.keys == Keys::LostLater || self.counting == Counting::FirmOrEarly;
+        let matters = self.keys == Keys::LostLater || self.counting == Counting::Continuous;
         if matters && !state.attempts[a].is_late {
             let mut next = *state;
             next.attempts[a].is_late = true;
@@ -71,7 +70,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
         next
     }
 
-    /// What is under way between `a` and node `n`. In order, only the oldest of it can arrive.
+    /// What is under way between `a` and node `n`.
     pub(super) fn deliveries(
         &self,
         state: &State<NODES, ATTEMPTS>,
@@ -80,24 +79,14 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
         to: &mut impl Take<Self>,
     ) {
         let cell = &state.columns[n].cells[a];
-        let in_order = self.network == Network::InOrder;
         if cell.acquire == Acquire::Underway {
             self.acquire(state, a, n, to);
-            if in_order {
-                return;
-            }
         }
         if cell.extend == Extend::Underway {
             self.prolong(state, a, n, to);
-            if in_order {
-                return;
-            }
         }
         if cell.restores != 0 {
             self.restore(state, a, n, to);
-            if in_order {
-                return;
-            }
         }
         if cell.release {
             self.release(state, a, n, to);
@@ -149,7 +138,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
         let mut next = *state;
         if column.key != 0 || column.waits() {
             // Otherwise it is as good as lost.
-            if self.network == Network::InOrder || self.restoring == Restoring::OneAtATime {
+            if self.restoring == Restoring::OneAtATime {
                 next.columns[n].cells[a].acquire = Acquire::Refused;
                 to(Action::Refuse(a, n), next);
             }
@@ -182,9 +171,9 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
     /// Whether a grant that the client hears of now makes the node continuous.
     fn counts_at_once(&self, state: &State<NODES, ATTEMPTS>, a: usize) -> bool {
         match self.counting {
-            Counting::FirmOrEarly | Counting::FoundOnce => !state.attempts[a].is_late,
+            Counting::Continuous | Counting::FoundOnce => !state.attempts[a].is_late,
             Counting::AnyStraggler => true,
-            Counting::EveryYes | Counting::NoStragglers | Counting::FirmOnly => false,
+            Counting::EveryYes | Counting::NoStragglers => false,
         }
     }
 
@@ -192,10 +181,7 @@ impl<const NODES: usize, const ATTEMPTS: usize> Exclusion<NODES, ATTEMPTS> {
     pub(super) fn is_about_answers(&self) -> bool {
         match self.counting {
             Counting::EveryYes | Counting::NoStragglers => false,
-            Counting::FirmOnly
-            | Counting::FirmOrEarly
-            | Counting::FoundOnce
-            | Counting::AnyStraggler => true,
+            Counting::Continuous | Counting::FoundOnce | Counting::AnyStraggler => true,
         }
     }
 

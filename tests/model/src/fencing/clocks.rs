@@ -39,16 +39,14 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
         to: &mut impl Take<Self>,
     ) {
         let (column, begun) = (&state.columns[n], Self::begun(state));
-        let (Hints::Clock(apart), Clocks::Ahead { by, .. }) = (self.hints, self.clocks) else {
+        let (Hints::Clock(apart), Clocks::Ahead { .. }) = (self.hints, self.clocks) else {
             return;
         };
         // Whoever comes next has this hint.
         let time = Self::time(apart, begun.count_ones() as usize);
-        let shown = if column.is_ahead { time + by } else { time };
         let may = match self.expiry {
             Expiry::Never => false,
             Expiry::Passed => column.counter < time,
-            Expiry::PassedByItsOwnClock => column.counter < shown,
             Expiry::Idle => true,
         };
         if may && column.keys == 0 && column.counter != 0 {

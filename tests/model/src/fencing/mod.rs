@@ -12,6 +12,9 @@
 //! may well be held at once here; that is what the token is for. A release can do nothing that a
 //! vanishing key does not do, so there is none in this model; for releases see [`crate::exclusion`].
 //!
+//! An answer is there once it is given, and what would have no effect is not delivered: a client that reads an
+//! answer late cannot be told from one whose answer is late, and a message without effect from a lost one.
+//!
 //! The model is a little more generous than the protocol, so that an implementation may be too: a
 //! grant that comes in after C was chosen may still be confirmed and counted.
 
@@ -45,10 +48,6 @@ pub struct Fencing<const NODES: usize, const ATTEMPTS: usize> {
     pub expiry: Expiry,
     /// Whether keys that are missing are put back.
     pub restoring: Restoring,
-    /// How a lock goes from one holder to the next.
-    pub handing: Handing,
-    /// How much of the network is spelt out.
-    pub messages: Messages,
     /// What is to hold.
     pub promise: Promise,
 }
@@ -137,8 +136,6 @@ pub enum Expiry {
     Never,
     /// The rule: not before the time has passed it, also where a wrong clock was mended meanwhile.
     Passed,
-    /// Unsafe: not before the node's own clock has passed it, which may be wrong for so long.
-    PassedByItsOwnClock,
     /// Unsafe: at any time, wherever it stands.
     Idle,
 }
@@ -151,30 +148,8 @@ pub enum Restoring {
     Never,
     /// Sent once the lease is held; leaves the counter alone.
     OnceHeld,
-    /// Sent once the lease is held; counts up, as an acquisition does.
-    OnceHeldAndCounting,
     /// Unsafe: sent by an attempt that still waits for confirmations.
     BeforeHeld,
-}
-
-/// How a lock goes from one holder to the next of the same process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Handing {
-    /// The rule: it is released, and acquired by another attempt like any other.
-    Never,
-    /// Unsafe: the next holder goes on with the lease of the one before as it is.
-    AsItIs,
-}
-
-/// How much of the network the model spells out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Messages {
-    /// Starts, refusals, answers on their way, and deliveries without effect are steps.
-    Literal,
-    /// A client that reads an answer late cannot be told from one whose answer is late, and a
-    /// message without effect from a lost one. So an answer is there once it is given, and what
-    /// would have no effect is not delivered.
-    Reduced,
 }
 
 /// What is to hold of any two leases, A and B. Two readers may have one token. The lower token of two readers
@@ -190,13 +165,6 @@ pub enum Promise {
     /// What is left without counters but with right clocks: no two tokens are equal, and if A was
     /// held before B started, then A's token is lower.
     StartOrder,
-    /// Too much: if A was held before B was, then A's token is lower.
-    HeldOrder,
-    /// Too much: if A was held before *some* node that counts for B granted it, A's token is lower.
-    SomeGrantAfter,
-    /// Too much: at each node that granted both, whether it counts or not, the lower token was
-    /// granted first.
-    AnySharedNode,
 }
 
 /// Situations that a check has to reach to be worth something. See [`Model::landmarks`].
@@ -222,7 +190,7 @@ pub mod landmark {
 }
 
 impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
-    /// The rules as they are: nothing unsafe, no clocks, the network in short.
+    /// The rules as they are: nothing unsafe, no clocks.
     pub const fn rules() -> Self {
         Self {
             readers: 0,
@@ -234,8 +202,6 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
             clocks: Clocks::Right,
             expiry: Expiry::Never,
             restoring: Restoring::Never,
-            handing: Handing::Never,
-            messages: Messages::Reduced,
             promise: Promise::GrantOrder,
         }
     }

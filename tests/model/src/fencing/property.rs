@@ -53,19 +53,6 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
                 let shared = !self.both_read(a, b) && (0..NODES).any(shared);
                 (began_after || shared).then_some("was granted earlier, at a shared node, than")
             }
-            Promise::HeldOrder => {
-                let held_after = has(state.attempts[b].held_before, a);
-                held_after.then_some("was held before")
-            }
-            Promise::SomeGrantAfter => {
-                let after = |n: usize| has(state.columns[n].cells[b].after, a);
-                let some = (0..NODES).any(|n| counts(n, b) && after(n));
-                some.then_some("was held before some grant of")
-            }
-            Promise::AnySharedNode => {
-                let shared = (0..NODES).any(granted_after);
-                shared.then_some("was granted earlier, at some node, than")
-            }
         }
     }
 

@@ -55,9 +55,6 @@ pub struct Cell {
     pub standing: Standing,
     /// The attempts that this node had granted before it granted this one. A bit for each.
     pub earlier: u8,
-    /// The attempts that held their lease when this node granted this one. A bit for each; kept
-    /// only where the promise asks for it.
-    pub after: u8,
 }
 
 /// An acquisition on its way.
@@ -66,12 +63,8 @@ pub enum Vote {
     /// On its way to the node, perhaps for ever.
     #[default]
     Underway,
-    /// Somebody else's key was there.
-    Refused,
-    /// Granted; the answer is on its way.
-    Granted,
     /// Granted, and the attempt may know.
-    Heard,
+    Granted,
     /// The lease rests on it.
     Counted,
     /// Granted, but the lease rests on others.
@@ -86,12 +79,8 @@ pub enum Standing {
     Unasked,
     /// On its way to the node, perhaps for ever.
     Underway,
-    /// The node stands at the token; the answer is on its way.
-    Raised,
     /// The node stands at the token, and the attempt may know.
     Confirmed,
-    /// The key was no longer there.
-    Refused,
 }
 
 /// What an attempt knows of itself.
@@ -104,8 +93,6 @@ pub struct Attempt {
     /// The attempts that held their lease when this one began: when it started, or when a node
     /// first granted it, as the promise has it. A bit for each.
     pub before: u8,
-    /// The attempts that held their lease when this one came to hold its own. A bit for each.
-    pub held_before: u8,
 }
 
 /// How far an attempt has come. One that fails, or whose client dies, gets no further.
@@ -130,10 +117,8 @@ impl<const NODES: usize, const ATTEMPTS: usize> State<NODES, ATTEMPTS> {
 
     /// Whether any node has granted `attempt`.
     pub(super) fn has_begun(&self, attempt: usize) -> bool {
-        let underway = |column: &Column<ATTEMPTS>| {
-            matches!(column.cells[attempt].vote, Vote::Underway | Vote::Refused)
-        };
-        !self.columns.iter().all(underway)
+        let mut columns = self.columns.iter();
+        columns.any(|column| column.cells[attempt].vote != Vote::Underway)
     }
 }
 
@@ -144,14 +129,9 @@ pub enum Action {
     Start(usize),
     Grant(usize, usize, u8),
     GrantAgain(usize, usize, u8),
-    Refuse(usize, usize),
-    Hear(usize, usize, u8),
     Choose(usize, u8),
     Confirm(usize, usize, u8),
-    RefuseConfirm(usize, usize),
-    HearConfirm(usize, usize),
     Hold(usize, u8),
-    TakeOver(usize, usize),
     Restore(usize, usize),
     Vanish(usize, usize),
     Restart(usize),
@@ -170,8 +150,6 @@ impl fmt::Display for Action {
                 n + 1,
                 name(a)
             ),
-            Self::Refuse(a, n) => write!(f, "node {} refuses {}", n + 1, name(a)),
-            Self::Hear(a, n, c) => write!(f, "{} hears {c} from node {}", name(a), n + 1),
             Self::Choose(a, token) => write!(
                 f,
                 "{} has a majority, its token will be {token}; nodes below are asked to confirm",
@@ -183,14 +161,7 @@ impl fmt::Display for Action {
                 n + 1,
                 name(a)
             ),
-            Self::RefuseConfirm(a, n) => {
-                write!(f, "node {} does not confirm {}'s token", n + 1, name(a))
-            }
-            Self::HearConfirm(a, n) => {
-                write!(f, "{} hears node {}'s confirmation", name(a), n + 1)
-            }
             Self::Hold(a, token) => write!(f, "{} holds the lease with token {token}", name(a)),
-            Self::TakeOver(b, a) => write!(f, "{} goes on with the lease of {}", name(b), name(a)),
             Self::Restore(a, n) => write!(f, "node {} restores {}'s key", n + 1, name(a)),
             Self::Vanish(a, n) => write!(f, "{}'s key vanishes from node {}", name(a), n + 1),
             Self::Restart(n) => write!(f, "node {} restarts empty", n + 1),

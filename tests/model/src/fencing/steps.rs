@@ -4,23 +4,18 @@ use crate::attempts::{bits, has};
 use crate::search::Take;
 
 use super::{
-    Acquisition, Action, Column, Confirm, Counters, Fencing, Handing, Hints, Messages, Phase,
-    Promise, Restoring, Standing, State, Vote, Writer,
+    Acquisition, Action, Column, Confirm, Counters, Fencing, Hints, Phase, Promise, Restoring,
+    Standing, State, Vote, Writer,
 };
 
 /// Counters beyond this are of no interest: only acquisitions that run again and again get there.
 const MOST: u8 = 40;
 
-/// The same for restorings that count up.
-const MOST_BY_RESTORING: u8 = 8;
-
 impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
     const MAJORITY: usize = NODES / 2 + 1;
 
     pub(super) fn has_starts(&self) -> bool {
-        self.messages == Messages::Literal
-            || self.counters == Counters::LostAndGuarded
-            || matches!(self.hints, Hints::Clock(_))
+        self.counters == Counters::LostAndGuarded || matches!(self.hints, Hints::Clock(_))
     }
 
     /// How far `a` counts up at a node.
@@ -50,17 +45,13 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
                     self.start(state, a, to);
                     continue;
                 }
-                Phase::Trying => {
-                    self.choose(state, a, to);
-                    self.take_over(state, a, to);
-                }
+                Phase::Trying => self.choose(state, a, to),
                 Phase::Confirming => self.hold(state, a, to),
                 Phase::Held => {}
             }
             for n in 0..NODES {
                 self.acquire(state, a, n, to);
                 self.confirm(state, a, n, to);
-                self.hear(state, a, n, to);
                 self.restore(state, a, n, to);
             }
         }
@@ -68,20 +59,6 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
             self.lose(state, n, to);
             Self::mend(state, n, to);
             self.expire(state, n, to);
-        }
-    }
-
-    /// `b` goes on with the lease of another attempt.
-    fn take_over(&self, state: &State<NODES, ATTEMPTS>, b: usize, to: &mut impl Take<Self>) {
-        if self.handing == Handing::Never {
-            return;
-        }
-        for a in (0..ATTEMPTS).filter(|a| state.attempts[*a].phase == Phase::Held) {
-            let mut next = *state;
-            next.attempts[b].phase = Phase::Held;
-            next.attempts[b].count = state.attempts[a].count;
-            next.attempts[b].before = state.held();
-            to(Action::TakeOver(b, a), next);
         }
     }
 
@@ -111,11 +88,6 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
             return;
         }
         if !self.has_room(column, a) || has(column.refuses, a) {
-            if self.messages == Messages::Literal && !again {
-                let mut next = *state;
-                next.columns[n].cells[a].vote = Vote::Refused;
-                to(Action::Refuse(a, n), next);
-            }
             return;
         }
         // Without starts, attempts are named in the order of their first grants.
@@ -162,44 +134,18 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
         let cells = &state.columns[n].cells;
         let cell = &mut next.columns[n].cells[a];
         cell.earlier = bits(ATTEMPTS, |b| b != a && was_granted(cells[b].vote));
-        if self.promise == Promise::SomeGrantAfter {
-            cell.after = state.held();
-        }
         if attempt.phase == Phase::Held {
-            self.spare(next, a, n);
+            Self::spare(next, a, n);
             return;
         }
         cell.answered = counter;
         cell.vote = Vote::Granted;
-        if self.messages == Messages::Reduced {
-            self.heard(next, a, n);
-        }
-    }
-
-    /// The attempt knows of a grant; if it has chosen its token, it asks for it here too.
-    fn heard(&self, next: &mut State<NODES, ATTEMPTS>, a: usize, n: usize) {
-        let attempt = next.attempts[a];
-        let cell = &mut next.columns[n].cells[a];
-        cell.vote = Vote::Heard;
+        // The attempt has chosen its token, and asks for it here too.
         if attempt.phase == Phase::Confirming
             && self.confirm != Confirm::Never
-            && cell.answered < attempt.count
+            && counter < attempt.count
         {
             cell.standing = Standing::Underway;
-        }
-    }
-
-    fn hear(&self, state: &State<NODES, ATTEMPTS>, a: usize, n: usize, to: &mut impl Take<Self>) {
-        let cell = state.columns[n].cells[a];
-        if cell.vote == Vote::Granted {
-            let mut next = *state;
-            self.heard(&mut next, a, n);
-            to(Action::Hear(a, n, cell.answered), next);
-        }
-        if cell.standing == Standing::Raised {
-            let mut next = *state;
-            next.columns[n].cells[a].standing = Standing::Confirmed;
-            to(Action::HearConfirm(a, n), next);
         }
     }
 
@@ -209,7 +155,8 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
         let mut chosen = 0_u64;
         for majority in 0_usize..1 << NODES {
             let members = || (0..NODES).filter(|n| majority >> n & 1 == 1);
-            if members().count() < Self::MAJORITY || members().any(|n| cell(n).vote != Vote::Heard)
+            if members().count() < Self::MAJORITY
+                || members().any(|n| cell(n).vote != Vote::Granted)
             {
                 continue;
             }
@@ -224,8 +171,10 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
             for n in 0..NODES {
                 let asked = match self.confirm {
                     Confirm::Never => false,
-                    Confirm::AnyMajority => cell(n).vote != Vote::Heard || cell(n).answered < count,
-                    _ => cell(n).vote == Vote::Heard && cell(n).answered < count,
+                    Confirm::AnyMajority => {
+                        cell(n).vote != Vote::Granted || cell(n).answered < count
+                    }
+                    _ => cell(n).vote == Vote::Granted && cell(n).answered < count,
                 };
                 if asked {
                     next.columns[n].cells[a].standing = Standing::Underway;
@@ -252,30 +201,26 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
         if unchecked || has(column.keys, a) {
             let counter = column.counter.max(state.attempts[a].count);
             next.columns[n].counter = counter;
-            next.columns[n].cells[a].standing = match (state.attempts[a].phase, self.messages) {
+            next.columns[n].cells[a].standing = match state.attempts[a].phase {
                 // Nobody waits for it any more.
-                (Phase::Held, _) => Standing::Unasked,
-                (_, Messages::Reduced) => Standing::Confirmed,
-                (_, Messages::Literal) => Standing::Raised,
+                Phase::Held => Standing::Unasked,
+                _ => Standing::Confirmed,
             };
             to(Action::Confirm(a, n, counter), next);
-        } else if self.messages == Messages::Literal {
-            next.columns[n].cells[a].standing = Standing::Refused;
-            to(Action::RefuseConfirm(a, n), next);
         }
     }
 
     fn counts(&self, state: &State<NODES, ATTEMPTS>, a: usize, n: usize) -> bool {
         let cell = state.columns[n].cells[a];
         let count = state.attempts[a].count;
-        let heard = cell.vote == Vote::Heard;
+        let granted = cell.vote == Vote::Granted;
         let confirmed = cell.standing == Standing::Confirmed;
         match self.confirm {
-            Confirm::Never | Confirm::NotAwaited => heard,
-            Confirm::AnyMajority => confirmed || heard && cell.answered == count,
-            Confirm::HigherCounts => heard && (confirmed || cell.answered >= count),
+            Confirm::Never | Confirm::NotAwaited => granted,
+            Confirm::AnyMajority => confirmed || granted && cell.answered == count,
+            Confirm::HigherCounts => granted && (confirmed || cell.answered >= count),
             Confirm::WhereGranted | Confirm::KeyNotChecked => {
-                heard && (confirmed || cell.answered == count)
+                granted && (confirmed || cell.answered == count)
             }
         }
     }
@@ -287,7 +232,6 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
         }
         let mut next = *state;
         next.attempts[a].phase = Phase::Held;
-        next.attempts[a].held_before = state.held();
         for n in 0..NODES {
             let counts = self.counts(state, a, n);
             let cell = &mut next.columns[n].cells[a];
@@ -298,21 +242,18 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
                 cell.vote = Vote::Counted;
                 cell.answered = 0;
             } else if was_granted(cell.vote) {
-                self.spare(&mut next, a, n);
+                Self::spare(&mut next, a, n);
             }
         }
         to(Action::Hold(a, self.token(state, a)), next);
     }
 
     /// A grant that the lease does not rest on: what it answered can matter no more.
-    fn spare(&self, next: &mut State<NODES, ATTEMPTS>, a: usize, n: usize) {
+    fn spare(next: &mut State<NODES, ATTEMPTS>, a: usize, n: usize) {
         let cell = &mut next.columns[n].cells[a];
         cell.vote = Vote::Spare;
         cell.answered = 0;
-        if self.promise != Promise::AnySharedNode {
-            cell.earlier = 0;
-            cell.after = 0;
-        }
+        cell.earlier = 0;
     }
 
     fn restore(
@@ -327,9 +268,6 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
         let was_sent = match self.restoring {
             Restoring::Never => false,
             Restoring::OnceHeld => phase == Phase::Held,
-            Restoring::OnceHeldAndCounting => {
-                phase == Phase::Held && column.counter < MOST_BY_RESTORING
-            }
             Restoring::BeforeHeld => matches!(phase, Phase::Confirming | Phase::Held),
         };
         if !was_sent || has(column.keys, a) || !self.has_room(column, a) {
@@ -337,9 +275,6 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
         }
         let mut next = *state;
         next.columns[n].keys |= 1 << a;
-        if self.restoring == Restoring::OnceHeldAndCounting {
-            next.columns[n].counter += 1;
-        }
         to(Action::Restore(a, n), next);
     }
 
@@ -363,5 +298,5 @@ impl<const NODES: usize, const ATTEMPTS: usize> Fencing<NODES, ATTEMPTS> {
 }
 
 pub(super) fn was_granted(vote: Vote) -> bool {
-    !matches!(vote, Vote::Underway | Vote::Refused)
+    vote != Vote::Underway
 }
