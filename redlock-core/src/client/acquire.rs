@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use crate::context::Context;
 use crate::env::timeout::before;
-use crate::error::{AcquireError, Contended};
+use crate::error::AcquireError;
 use crate::kinds::{Asking, looks, runs};
 use crate::lease::{Lease, Leases};
 use crate::model::resource::Resource;
+use crate::node::NodeSet;
 use crate::node::hash_slot::check_slots;
-use crate::node::{Holding, NodeSet};
 use crate::quorum::kind::{Kind, TurnRule};
 use crate::quorum::round::{Goal, Round};
 use crate::request::Request;
@@ -60,13 +60,8 @@ pub(super) async fn acquire(
         is_won: None,
     };
     let lease = 'line: loop {
-        let line_key = LineKey {
-            keys: kind.line().clone(),
-            kind: request.kind.on_nodes(),
-            nodes: Arc::clone(nodes),
-        };
-        let queued = leases.lines.enter(line_key).map_err(full)?;
-        let mut turn = match queued.wait(&mut budget).await {
+        let line_key = LineKey::new(kind.line(), request.kind, nodes);
+        let mut turn = match leases.lines.turn(line_key, &mut budget).await {
             Ok(turn) => turn,
             Err(known) => {
                 let (now, waited) = (environment.now(), budget.waited(environment));
@@ -85,18 +80,15 @@ pub(super) async fn acquire(
                 left.release();
             }
             let resource = &request.resource;
-            let met = comes_another(context, &mut turn, &budget, resource, &kind).await;
+            let met = comes_another(context, &turn, &budget, (nodes, resource), &kind).await;
             let refusal = if let Some(refusal) = met {
                 refusal
             } else {
-                let Some(before) = turn.attempt(context.node_timeout) else {
+                let Some((was_refused, is_followed)) = turn.attempt(context.node_timeout) else {
                     // This future was not polled for so long that another caller took the turn.
                     continue 'line;
                 };
-                kind.attempts(
-                    budget.attempts > 0 || before.was_refused,
-                    before.is_followed,
-                );
+                kind.attempts(budget.attempts > 0 || was_refused, is_followed);
                 left_behind.is_won = Some(false);
                 let timeout = budget.begin_attempt(environment, request.ttl);
                 match attempt(context, nodes, request, &kind, timeout).await {
@@ -104,7 +96,10 @@ pub(super) async fn acquire(
                         // If it is the first attempt, the release of its lease takes back what it left.
                         left_behind.is_won = (budget.attempts > 1).then_some(true);
                         let turn = match claim.kind.turn() {
-                            TurnRule::PassOn => turn.pass_on_won(),
+                            TurnRule::PassOn => {
+                                turn.pass_on_won();
+                                None
+                            }
                             _ => Some(turn.hold(&terms, &claim.token)),
                         };
                         break 'line Lease::new(leases, claim, request, &budget, terms, turn);
@@ -133,13 +128,6 @@ pub(super) async fn acquire(
     Ok(lease)
 }
 
-fn full(standing: usize) -> AcquireError {
-    AcquireError::Contended(Contended {
-        waiters: standing,
-        ..Contended::by(Holding::default())
-    })
-}
-
 /// What refused attempts leave on the nodes for the next attempt. Dropping it takes that back.
 struct LeftBehind<'a> {
     nodes: &'a NodeSet,
@@ -163,9 +151,9 @@ impl Drop for LeftBehind<'_> {
 /// the caller waits like a caller that was refused.
 async fn comes_another(
     context: &Arc<Context>,
-    turn: &mut Turn,
+    turn: &Turn,
     budget: &RetryBudget<'_>,
-    resource: &Resource,
+    (nodes, resource): (&NodeSet, &Resource),
     kind: &Arc<dyn Kind>,
 ) -> Option<Refusal> {
     if turn.questions() == 0 {
@@ -175,8 +163,7 @@ async fn comes_another(
     let until = clock.now().saturating_add(context.node_timeout);
     // The break leaves enough time for the caller's last attempt.
     let until = budget.last_attempt.map_or(until, |last| until.min(last));
-    let LineKey { keys, nodes, .. } = turn.line_key().clone();
-    let question = Arc::new(looks::peek(&keys));
+    let question = Arc::new(looks::peek(kind.line()));
     let mut met = None;
     for left in (1..=turn.questions()).rev() {
         let began = clock.now();
@@ -185,13 +172,13 @@ async fn comes_another(
             break;
         }
         turn.gives_way(timeout, left);
-        let votes = Round::start(&nodes, &question, Goal::FreeOfUs);
+        let votes = Round::start(nodes, &question, Goal::FreeOfUs);
         before(clock, until, votes.decided()).await;
         let tally = votes.tally();
         if tally.is_contended() {
             met = Some(Refusal {
                 context: Arc::clone(context),
-                nodes: Arc::clone(&nodes),
+                nodes: Arc::clone(nodes),
                 kind: Arc::clone(kind),
                 resource: resource.clone(),
                 is_break: true,

@@ -162,11 +162,7 @@ impl LeaseShared {
     }
 
     fn line_key(&self) -> LineKey {
-        LineKey {
-            keys: self.claim.kind.line().clone(),
-            kind: self.kind.on_nodes(),
-            nodes: Arc::clone(&self.claim.nodes),
-        }
+        LineKey::new(self.claim.kind.line(), self.kind, &self.claim.nodes)
     }
 
     /// The names of the pools on which the lease is held: `a,b,c`.

@@ -10,8 +10,6 @@
 pub(crate) mod budget;
 pub(crate) mod left_claim;
 mod line;
-mod line_key;
-mod queued;
 pub(crate) mod refusal;
 mod streak;
 #[cfg(test)]
@@ -30,29 +28,29 @@ pub(crate) mod wakeup;
 mod protocol {}
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
-use std::hash::BuildHasher as _;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use tokio::sync::Notify;
 
-pub(crate) use line::LastKnown;
-pub(crate) use line_key::LineKey;
-pub(crate) use queued::Queued;
+pub(crate) use line::{LastKnown, LineKey};
 pub(crate) use streak::HANDOVER_TIME;
 pub(crate) use turn::{Left, Turn};
 pub use wakeup::QuorumWatch;
 
 use crate::context::Context;
 use crate::env::Moment;
-use line::{Deferred, Line, Slot};
+use crate::env::caught::caught;
+use crate::env::timeout::before;
+use budget::RetryBudget;
+use line::Line;
+use streak::Streak;
 
-/// The most slots that are remembered without a line.
-const MOST_RECENT: usize = 1024;
+/// From this number of lines on, lines that nobody stands in are looked for and forgotten.
+const MANY_LINES: usize = 1024;
 
-/// All lines of a client. A line without callers is forgotten.
+/// All lines of a client.
 pub(crate) struct Lines {
     context: Arc<Context>,
     /// How long a streak may be: for this time callers of this process have the lock one after another.
@@ -61,19 +59,28 @@ pub(crate) struct Lines {
     most_in_a_line: usize,
     /// The most callers that may stand in all lines.
     most_in_all: usize,
-    /// How many callers stand in all lines.
-    waiting: AtomicUsize,
     state: Mutex<LinesState>,
 }
 
 #[derive(Default)]
 struct LinesState {
     lines: HashMap<LineKey, Line>,
+    /// How many callers stand in all lines.
+    waiting: usize,
     /// The last ticket. None is used twice, so that a turn that was taken away is told from any later one.
     last_ticket: u64,
-    /// The slots of lines that were forgotten a moment ago, by the hash of the line's key: the key itself would
-    /// keep nodes alive. A slot counts until its moment.
-    recent: HashMap<u64, (Moment, Slot)>,
+    /// The number of lines from which on old ones are looked for.
+    many: usize,
+}
+
+impl LinesState {
+    /// Forgets lines in which nobody has stood for a while.
+    fn sweep(&mut self, now: Moment) {
+        if self.lines.len() >= self.many {
+            self.lines.retain(|_, line| !line.is_forgotten(now));
+            self.many = MANY_LINES.max(self.lines.len() * 2);
+        }
+    }
 }
 
 impl Lines {
@@ -87,7 +94,6 @@ impl Lines {
             handover_time,
             most_in_a_line,
             most_in_all,
-            waiting: AtomicUsize::new(0),
             state: Mutex::default(),
         }
     }
@@ -98,110 +104,146 @@ impl Lines {
         self.context.node_timeout.saturating_mul(4)
     }
 
-    /// The deadline of a caller with the turn for a step that begins `now` and takes `timeout`.
-    fn due(&self, now: Moment, timeout: Duration) -> Moment {
+    /// The deadline of a caller with the turn for a step that begins now and takes `timeout`.
+    fn due(&self, timeout: Duration) -> Moment {
+        let now = self.context.now();
         now.saturating_add(timeout).saturating_add(self.grace())
     }
 
     /// How many callers stand in all lines.
     pub(crate) fn waiting(&self) -> usize {
-        self.waiting.load(Ordering::Relaxed)
+        self.state.lock().waiting
     }
 
     /// How many callers wait in the line of `line_key`.
     pub(crate) fn waiting_at(&self, line_key: &LineKey) -> usize {
-        let state = self.state.lock();
-        state.lines.get(line_key).map_or(0, Line::waiting)
+        let waiting = self.change(line_key, |line| line.waiters.len());
+        waiting.unwrap_or(0)
     }
 
     /// A caller of this process has sent the release of one of several locks that are alike. The caller with the turn
     /// asks for it now, without a pause.
     pub(crate) fn released(&self, line_key: &LineKey) {
-        self.change(line_key, Line::released);
+        wake(self.change(line_key, Line::head).flatten());
     }
 
-    /// Joins the line of `line_key`.
+    /// Stands in the line of `line_key` until the turn comes, while `budget` lasts. A caller whose budget is used up
+    /// gets the nodes' last answer to a caller of the line. If there is none yet, it waits as long as that may take.
     ///
-    /// # Errors
-    /// The number of callers in the line, if it is full.
-    pub(crate) fn enter(self: &Arc<Self>, line_key: LineKey) -> Result<Queued, usize> {
-        let now = self.context.now();
-        let due = self.due(now, self.context.node_timeout);
-        let mut state = self.state.lock();
-        state.last_ticket += 1;
-        let ticket = state.last_ticket;
-        let LinesState { lines, recent, .. } = &mut *state;
-        let hash = (!recent.is_empty()).then(|| lines.hasher().hash_one(&line_key));
-        let has_turn = match lines.entry(line_key.clone()) {
-            Entry::Vacant(vacant) => {
-                vacant.insert(Line::new(ticket, due));
-                let recent = hash.and_then(|hash| recent.remove(&hash));
-                let recent = recent.filter(|(until, _)| *until > now);
-                Some(recent.map(|(_, slot)| slot).unwrap_or_default())
-            }
-            Entry::Occupied(mut line) => {
-                let standing = line.get().waiting();
-                if standing >= self.most_in_a_line || self.waiting() >= self.most_in_all {
-                    return Err(standing);
-                }
-                line.get_mut().join(ticket);
-                self.waiting.fetch_add(1, Ordering::Relaxed);
-                None
-            }
+    /// # Cancellation
+    /// Dropping the future leaves the line at once.
+    pub(crate) async fn turn(
+        self: &Arc<Self>,
+        line_key: LineKey,
+        budget: &mut RetryBudget<'_>,
+    ) -> Result<Turn, LastKnown> {
+        let ticket = {
+            let mut state = self.state.lock();
+            state.last_ticket += 1;
+            state.last_ticket
         };
+        let turn = Turn::new(self, line_key, ticket);
+        let (environment, timeout) = (&self.context.environment, self.context.node_timeout);
+        if self.stand(&turn, None)?.is_none() {
+            return Ok(turn);
+        }
+        let mut gives_up = None;
+        loop {
+            let now = environment.now();
+            let is_unanswered = self.change(&turn.line_key, |line| line.is_unanswered(now));
+            let pause = budget.next_attempt(environment, is_unanswered.unwrap_or(false));
+            gives_up = match (pause, gives_up) {
+                // The nodes answer again.
+                (Some(_), _) => None,
+                (None, None) => {
+                    // The rest of a break, and an attempt.
+                    let last = now.saturating_add(timeout.saturating_mul(2));
+                    Some(budget.end.map_or(last, |end| end.min(last)))
+                }
+                (None, known) => known,
+            };
+            let Some(until) = self.stand(&turn, gives_up)? else {
+                return Ok(turn);
+            };
+            let until = pause.map_or(until, |pause| pause.min(until));
+            before(&*environment.clock, until, turn.woken.notified()).await;
+        }
+    }
+
+    /// Looks what is up for the caller of `turn`, which stands in line from the first look on. `None` if its turn has
+    /// come, otherwise the moment of the next look. A caller that gives up at `gives_up` gets what is known of the lock.
+    fn stand(&self, turn: &Turn, gives_up: Option<Moment>) -> Result<Option<Moment>, LastKnown> {
+        let (now, due) = (self.context.now(), self.due(self.context.node_timeout));
+        let mut state = self.state.lock();
+        state.sweep(now);
+        let all = state.waiting;
+        let line = state.lines.entry(turn.line_key.clone()).or_default();
+        if line.is_forgotten(now) {
+            line.streak = Streak::default();
+        }
+        let (standing, mut next) = (line.waiters.len(), None);
+        if !line.has(turn.ticket) {
+            let is_new = !line.waiters.contains_key(&turn.ticket);
+            let is_full = standing >= self.most_in_a_line || all >= self.most_in_all;
+            if is_new && is_full && !line.is_empty() {
+                return Err(LastKnown::Full(standing));
+            }
+            // A waiter that lost its turn stands at its old place.
+            line.waiters
+                .entry(turn.ticket)
+                .or_insert_with(|| Arc::clone(&turn.woken));
+            if line.is_due(now) {
+                // If the first waiter is not polled either, a later waiter passes the turn on.
+                next = line.pass(due);
+            }
+        }
+        let looked = if line.has(turn.ticket) {
+            Ok(None)
+        } else {
+            line.last_known(gives_up, now).map(Some)
+        };
+        state.waiting = all + line.waiters.len() - standing;
         drop(state);
-        Ok(Queued::new(Arc::clone(self), line_key, ticket, has_turn))
+        wake(next);
+        looked
     }
 
     /// Changes the line, if there is one.
-    fn change<T>(
-        &self,
-        line_key: &LineKey,
-        change: impl FnOnce(&mut Line, &mut Deferred) -> T,
-    ) -> Option<T> {
-        let mut deferred = Deferred::default();
-        let mut state = self.state.lock();
-        let line = state.lines.get_mut(line_key);
-        let changed = line.map(|line| change(line, &mut deferred));
-        drop(state);
-        changed
+    fn change<T>(&self, line_key: &LineKey, change: impl FnOnce(&mut Line) -> T) -> Option<T> {
+        self.state.lock().lines.get_mut(line_key).map(change)
     }
 
-    /// Passes the turn with `ticket` on to the first caller in line, with `slot`. If no caller waits, returns the
-    /// slot, and forgets the line unless it `stays`.
-    fn pass(
-        &self,
-        (line_key, ticket): (&LineKey, u64),
-        now: Moment,
-        slot: Slot,
-        stays: bool,
-    ) -> Option<Slot> {
-        let due = self.due(now, self.context.node_timeout);
-        // Dropped once the lines are unlocked: the key may hold the last reference to a node.
-        let _forgotten;
-        let mut deferred = Deferred::default();
+    /// The caller with `ticket` leaves. If it has the turn, the turn goes to the first waiter. If nobody waits, what was
+    /// left for the next caller is released, and the line is forgotten, now or in a moment.
+    fn leave(&self, line_key: &LineKey, ticket: u64) {
+        let (now, due) = (self.context.now(), self.due(self.context.node_timeout));
+        // Dropped once the lines are unlocked: its claim is released, and may be the last reference to a node.
+        let _left;
         let mut state = self.state.lock();
-        let line = state.lines.get_mut(line_key);
-        let Some(line) = line.filter(|line| line.turn == ticket) else {
-            return Some(slot);
+        let LinesState { lines, waiting, .. } = &mut *state;
+        let Some(line) = lines.get_mut(line_key) else {
+            return;
         };
-        let left = line.pass(due, slot, &mut deferred);
-        if left.is_some() && !stays {
-            _forgotten = state.lines.remove_entry(line_key);
+        let standing = line.waiters.len();
+        line.waiters.remove(&ticket);
+        let next = line.has(ticket).then(|| line.pass(due)).flatten();
+        *waiting = *waiting + line.waiters.len() - standing;
+        if line.is_empty() {
+            let left = std::mem::take(line);
+            line.streak = left.streak;
+            if line.is_forgotten(now) {
+                lines.remove(line_key);
+            }
+            _left = left;
         }
         drop(state);
-        left
+        wake(next);
     }
+}
 
-    /// Remembers the slot of a line that was forgotten, until `until`: for a caller that comes again at once.
-    fn remember(&self, line_key: &LineKey, (now, until): (Moment, Moment), slot: Slot) {
-        let mut state = self.state.lock();
-        if state.recent.len() >= MOST_RECENT {
-            state.recent.retain(|_, (until, _)| *until > now);
-        }
-        if state.recent.len() < MOST_RECENT {
-            let hash = state.lines.hasher().hash_one(line_key);
-            state.recent.insert(hash, (until, slot));
-        }
+/// Wakes a caller, while the lines are not locked: a waker is foreign code.
+fn wake(woken: Option<Arc<Notify>>) {
+    if let Some(woken) = woken {
+        caught("a waker", || woken.notify_one());
     }
 }

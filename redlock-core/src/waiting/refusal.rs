@@ -261,6 +261,10 @@ impl LastKnown {
             Self::Refused(refusal) => {
                 refusal.error(None, now.saturating_since(refusal.began), (0, waited))
             }
+            Self::Full(standing) => AcquireError::Contended(Contended {
+                waiters: standing,
+                ..Contended::by(Holding::default())
+            }),
             Self::Nothing => {
                 // No node is at fault: this caller asked none.
                 let (names, none) = (

@@ -37,6 +37,10 @@ pub(super) struct Streak {
     trip: Duration,
     /// The number of further releases for which another process is remembered.
     wary: u8,
+    /// The questions that are left of the break that is due.
+    pub(super) questions: u32,
+    /// A caller that comes before this moment to a line in which nobody stands has to know of the streak.
+    until: Moment,
 }
 
 impl Streak {
@@ -46,12 +50,6 @@ impl Streak {
         if !took.is_zero() {
             self.trip = took;
         }
-    }
-
-    /// The shortest pause, from the sending of a release, that leaves other processes a chance. The
-    /// release has to arrive first, and other processes have to hear of it.
-    pub(super) fn short_gap(&self) -> Duration {
-        SHORT_GAP + self.trip
     }
 
     fn lasted(&self, now: Moment) -> Duration {
@@ -71,22 +69,23 @@ impl Streak {
         self.wary = MEMORY;
     }
 
-    /// The number of questions in a break that is due now, after which a new streak begins.
-    pub(super) fn takes_break(&mut self) -> u32 {
-        self.since = None;
-        self.wary = self.wary.saturating_sub(1);
-        BREAK
+    /// The lock is released `now`. The next caller takes a break first if callers wait, if another process was met a
+    /// moment ago, or if the streak is spent. A shorter `handover_time` than the default limits only hand-overs.
+    pub(super) fn ends(&mut self, is_followed: bool, handover_time: Duration, now: Moment) {
+        if self.wary > 0 || self.lasted(now) >= BRIEF {
+            // The release has to arrive first, and other processes have to hear of it.
+            self.until = now.saturating_add(SHORT_GAP + self.trip);
+        }
+        if is_followed || self.wary > 0 || self.is_spent(handover_time.max(HANDOVER_TIME), now) {
+            self.questions = BREAK;
+            self.since = None;
+            self.wary = self.wary.saturating_sub(1);
+        }
     }
 
-    /// True if a caller that comes at once has to know of the streak, although no caller waits now.
-    pub(super) fn matters(&self, now: Moment) -> bool {
-        self.wary > 0 || self.lasted(now) >= BRIEF
-    }
-
-    /// True if a caller that comes at once takes a break first. A shorter `handover_time` than the default
-    /// limits only hand-overs.
-    pub(super) fn owes_break(&self, handover_time: Duration, now: Moment) -> bool {
-        self.wary > 0 || self.is_spent(handover_time.max(HANDOVER_TIME), now)
+    /// True if a caller that comes `now` to a line in which nobody stands need not know of the streak.
+    pub(super) fn is_forgotten(&self, now: Moment) -> bool {
+        self.until <= now
     }
 }
 
@@ -113,40 +112,40 @@ mod tests {
         streak.holds(at(5), MS * 10);
         assert!(!streak.is_spent(MS * 5, at(79)));
         assert!(streak.is_spent(MS * 5, at(80)));
-        assert_eq!(streak.takes_break(), BREAK);
+        streak.ends(true, MS * 5, at(80));
+        assert_eq!(streak.questions, BREAK);
         assert!(!streak.is_spent(MS * 5, at(100)));
     }
 
     #[test]
     fn one_who_comes_again_at_once_takes_a_break_where_a_line_would() {
-        let mut streak = Streak::default();
-        streak.holds(at(0), Duration::ZERO);
-        assert!(!streak.matters(at(0)), "a brief one is not remembered");
-        assert!(streak.matters(at(2)) && !streak.owes_break(MS * 5, at(2)));
-        assert!(streak.owes_break(MS * 5, at(5)));
-        streak.takes_break();
-        assert!(!streak.matters(at(20)), "others had theirs");
+        for (lasted, is_remembered, questions) in [(0, false, 0), (2, true, 0), (5, true, BREAK)] {
+            let mut streak = Streak::default();
+            streak.holds(at(0), Duration::ZERO);
+            streak.ends(false, MS * 5, at(lasted));
+            assert_eq!(!streak.is_forgotten(at(lasted)), is_remembered, "{lasted}");
+            assert_eq!(streak.questions, questions, "{lasted}");
+        }
     }
 
     #[test]
     fn another_process_that_was_met_has_its_chance_however_briefly_the_lock_is_held() {
         let mut streak = Streak::default();
         streak.met_others();
-        for _ in 0..MEMORY {
+        for questions in [BREAK; MEMORY as usize].into_iter().chain([0]) {
+            streak.questions = 0;
             streak.holds(at(0), Duration::ZERO);
-            assert!(streak.matters(at(0)) && streak.owes_break(MS * 5, at(0)));
-            streak.takes_break();
+            streak.ends(false, MS * 5, at(0));
+            assert_eq!(streak.questions, questions);
         }
-        streak.holds(at(0), Duration::ZERO);
-        assert!(!streak.matters(at(0)) && !streak.owes_break(MS * 5, at(0)));
     }
 
     #[test]
     fn a_gap_begins_when_the_release_has_arrived() {
         let mut streak = Streak::default();
-        assert_eq!(streak.short_gap(), SHORT_GAP);
         streak.holds(at(0), MS * 25);
         streak.holds(at(1), Duration::ZERO);
-        assert_eq!(streak.short_gap(), SHORT_GAP + MS * 25);
+        streak.ends(false, MS * 5, at(2));
+        assert!(!streak.is_forgotten(at(36)) && streak.is_forgotten(at(37)));
     }
 }

@@ -1,21 +1,8 @@
 //! What callers in line are told if they give up while one node of three does not vote. An attempt is
 //! decided then by the first vote "held"; a majority has said "held" with the second one.
 
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::Relaxed;
-
 use super::*;
 use crate::error::{Contended, NodeOutcome, Unavailable};
-
-/// Notes that it was woken.
-#[derive(Default)]
-struct Flag(AtomicBool);
-
-impl std::task::Wake for Flag {
-    fn wake(self: Arc<Self>) {
-        self.0.store(true, Relaxed);
-    }
-}
 
 fn contended(error: AcquireError) -> Contended {
     match error {
@@ -39,15 +26,14 @@ fn short(limit: Duration) -> Request {
     request
 }
 
-/// The lock is held by someone, and a caller has asked the nodes, which answer when they are told to. It pauses
-/// for `delay` at most.
-fn asked(delay: Duration) -> (Scene, Acquiring) {
+/// The lock is held by someone, and a caller has asked the nodes, which answer when they are told to.
+fn asked() -> (Scene, Acquiring) {
     let scene = Scene::new();
     scene.hold_elsewhere();
     scene.nodes[..2].iter().for_each(MemoryNode::hang);
     scene.nodes[2].cut();
     let mut patient = waiting();
-    patient.retry.delay = delay;
+    patient.retry.delay = SECOND * 60;
     let mut head = scene.acquire(&patient);
     assert!(is_waiting(&mut head));
     (scene, head)
@@ -68,18 +54,12 @@ impl Scene {
 
 #[test]
 fn a_caller_in_line_is_told_of_the_holder_once_the_second_vote_has_come() {
-    let (scene, mut head) = asked(SECOND * 60);
+    let (scene, mut head) = asked();
     scene.answers(0);
     assert!(is_waiting(&mut head));
-    let mut tries = scene.acquire(&once());
-    let flag = Arc::new(Flag::default());
-    let waker = Waker::from(Arc::clone(&flag));
-    let polled = tries.as_mut().poll(&mut Context::from_waker(&waker));
-    assert!(polled.is_pending());
+    let mut tries = scene.in_line(&once());
     scene.answers(1);
-    assert!(!flag.0.load(Relaxed));
-    assert!(is_waiting(&mut head));
-    assert!(flag.0.load(Relaxed), "it was not woken");
+    scene.clock.advance(MS);
     let told = contended(refused(&mut tries));
     assert_eq!(told.holding.value.as_deref(), Some(&b"someone"[..]));
     assert_eq!(told.attempts, 0);
@@ -89,7 +69,7 @@ fn a_caller_in_line_is_told_of_the_holder_once_the_second_vote_has_come() {
 #[test]
 fn a_caller_whose_time_is_up_counts_the_votes_that_are_there_by_then() {
     for is_voted in [true, false] {
-        let (scene, mut head) = asked(SECOND * 60);
+        let (scene, mut head) = asked();
         scene.answers(0);
         assert!(is_waiting(&mut head));
         let mut waits = scene.in_line(&short(MS * 80));
@@ -116,27 +96,11 @@ fn a_caller_whose_time_is_up_counts_the_votes_that_are_there_by_then() {
     }
 }
 
-/// The nodes are asked again before a caller that was woken is polled.
-#[test]
-fn a_newer_attempt_that_is_not_voted_on_yet_does_not_hide_the_one_before() {
-    let (scene, mut head) = asked(MS * 10);
-    scene.answers(0);
-    assert!(is_waiting(&mut head));
-    let mut tries = scene.in_line(&once());
-    // The second node answers the attempt before, and is asked again.
-    scene.answers(1);
-    scene.clock.advance(MS * 10);
-    assert!(is_waiting(&mut head));
-    scene.answers(0);
-    assert!(is_waiting(&mut head));
-    contended(refused(&mut tries));
-}
-
 /// The caller that asked is not polled until the next caller has the turn, and asks as well.
 #[test]
 fn a_caller_is_told_of_an_attempt_whose_caller_has_lost_the_turn() {
     for is_next_refused in [false, true] {
-        let (scene, mut head) = asked(SECOND * 60);
+        let (scene, mut head) = asked();
         let mut next = scene.in_line(&waiting());
         let mut waits = scene.in_line(&short(MS * 300));
         scene.answers(0);
@@ -151,6 +115,7 @@ fn a_caller_is_told_of_an_attempt_whose_caller_has_lost_the_turn() {
             assert!(is_waiting(&mut next) && is_waiting(&mut waits));
         }
         assert!(is_waiting(&mut head));
+        scene.clock.advance(MS);
         assert_eq!(contended(refused(&mut waits)).attempts, 0);
     }
 }

@@ -9,12 +9,13 @@ const ATTEMPT: &str = "redlock-core/src/client/attempt.rs";
 const LEFT_CLAIM: &str = "redlock-core/src/waiting/left_claim.rs";
 const HANDLE: &str = "redlock-core/src/lease/handle.rs";
 const RELEASE: &str = "redlock-core/src/lease/release.rs";
+const LINES: &str = "redlock-core/src/waiting/mod.rs";
 const LINE: &str = "redlock-core/src/waiting/line.rs";
 const BUDGET: &str = "redlock-core/src/waiting/budget.rs";
 const TURN: &str = "redlock-core/src/waiting/turn.rs";
 const WAKEUP: &str = "redlock-core/src/waiting/wakeup/mod.rs";
 const REFUSAL: &str = "redlock-core/src/waiting/refusal.rs";
-const WAIT: &str = "redlock-core/src/waiting/queued.rs";
+const STREAK: &str = "redlock-core/src/waiting/streak.rs";
 
 pub(crate) const WAITING: &[Mutant] = &[
     Mutant {
@@ -115,8 +116,8 @@ pub(crate) const WAITING: &[Mutant] = &[
         name: "handed-over-without-end",
         patches: &[Patch {
             file: TURN,
-            find: "if hands_over && !self.slot.streak.is_spent(handover_time, now) {",
-            replace: "if hands_over {",
+            find: "if hands_over && is_followed && !line.streak.is_spent(handover_time, now) {",
+            replace: "if hands_over && is_followed {",
         }],
         profile: "calm",
         breaks: Invariant::Hogged,
@@ -124,9 +125,9 @@ pub(crate) const WAITING: &[Mutant] = &[
     Mutant {
         name: "no-break-for-others",
         patches: &[Patch {
-            file: TURN,
-            find: "self.slot.questions = self.slot.streak.takes_break();",
-            replace: "self.slot.streak.takes_break();",
+            file: STREAK,
+            find: "self.questions = BREAK;",
+            replace: "",
         }],
         profile: "calm",
         breaks: Invariant::Hogged,
@@ -135,8 +136,8 @@ pub(crate) const WAITING: &[Mutant] = &[
         name: "last-come-first-served",
         patches: &[Patch {
             file: LINE,
-            find: "others.waiters.pop_first()",
-            replace: "others.waiters.pop_last()",
+            find: "self.waiters.pop_first()",
+            replace: "self.waiters.pop_last()",
         }],
         profile: "calm",
         breaks: Invariant::Overtaken,
@@ -144,9 +145,9 @@ pub(crate) const WAITING: &[Mutant] = &[
     Mutant {
         name: "turn-of-a-dropped-caller-not-passed-on",
         patches: &[Patch {
-            file: WAIT,
-            find: "drop(self.turn(slot));",
-            replace: "std::mem::forget(self.turn(slot));",
+            file: LINES,
+            find: "line.has(ticket).then(",
+            replace: "(line.has(ticket) && line.holder.is_some()).then(",
         }],
         profile: "calm",
         breaks: Invariant::Idle,
@@ -154,11 +155,10 @@ pub(crate) const WAITING: &[Mutant] = &[
     Mutant {
         name: "dropped-callers-stay-in-line",
         patches: &[Patch {
-            file: WAIT,
-            find: "        if self.ticket == 0 {
-            return;",
-            replace: "        if self.ticket != u64::MAX {
-            return;",
+            file: LINES,
+            find: "        line.waiters.remove(&ticket);
+",
+            replace: "",
         }],
         profile: "calm",
         breaks: Invariant::Idle,
@@ -166,12 +166,9 @@ pub(crate) const WAITING: &[Mutant] = &[
     Mutant {
         name: "an-unused-turn-is-never-taken",
         patches: &[Patch {
-            file: LINE,
-            find: "                let slot = self.take_slot();
-                deferred.slot = self.pass(due, slot, deferred);
-",
-            replace: "                self.due = due;
-",
+            file: LINES,
+            find: "if line.is_due(now) {",
+            replace: "if line.is_empty() {",
         }],
         profile: "faulty",
         breaks: Invariant::Idle,
@@ -179,15 +176,13 @@ pub(crate) const WAITING: &[Mutant] = &[
     Mutant {
         name: "an-unused-turn-stops-at-the-first-in-line",
         patches: &[Patch {
-            file: LINE,
-            find: "                let slot = self.take_slot();
-                deferred.slot = self.pass(due, slot, deferred);
+            file: LINES,
+            find: "                next = line.pass(due);
 ",
-            replace: "                if self.others().waiters.keys().next() == Some(&ticket) {
-                    let slot = self.take_slot();
-                    self.pass(due, slot, deferred);
+            replace: "                if line.waiters.keys().next() == Some(&turn.ticket) {
+                    next = line.pass(due);
                 } else {
-                    self.due = due;
+                    line.due = due;
                 }
 ",
         }],
@@ -256,8 +251,7 @@ pub(crate) const WAITING: &[Mutant] = &[
         name: "told-by-the-votes-that-decided",
         patches: &[Patch {
             file: TURN,
-            find: "        let refusal = Arc::clone(refusal);
-",
+            find: "        let refused = |line: &mut Line|",
             replace: "        let answers = refusal.votes.answers();
         let goal = crate::quorum::round::Goal::All;
         let votes = crate::quorum::round::Round::new(answers.len(), goal);
@@ -266,7 +260,7 @@ pub(crate) const WAITING: &[Mutant] = &[
                 crate::node::VoteReceiver::vote(&*votes, seat, vote);
             }
         }
-        let refusal = Arc::new(Refusal {
+        let refusal = &Arc::new(Refusal {
             context: Arc::clone(&refusal.context),
             nodes: Arc::clone(&refusal.nodes),
             kind: Arc::clone(&refusal.kind),
@@ -279,7 +273,7 @@ pub(crate) const WAITING: &[Mutant] = &[
             too_late: refusal.too_late,
             disagreement: refusal.disagreement.clone(),
         });
-",
+        let refused = |line: &mut Line|",
         }],
         profile: "faulty",
         breaks: Invariant::ReadAsDown,
