@@ -1,7 +1,6 @@
 //! From a request to a lease: standing in line, attempts, and pauses between them.
 
 use std::future::pending;
-use std::pin::pin;
 use std::sync::Arc;
 
 use crate::context::Context;
@@ -61,7 +60,7 @@ pub(super) async fn acquire(
     };
     let lease = 'line: loop {
         let line_key = LineKey::new(kind.line(), request.kind, nodes);
-        let mut turn = match leases.lines.turn(line_key, &mut budget).await {
+        let turn = match leases.lines.turn(line_key, &mut budget).await {
             Ok(turn) => turn,
             Err(known) => {
                 let (now, waited) = (environment.now(), budget.waited(environment));
@@ -109,7 +108,7 @@ pub(super) async fn acquire(
             };
             let refusal = Arc::new(refusal);
             turn.refused(&refusal);
-            if !pause(&mut turn, &refusal, &mut budget).await && !refusal.is_break {
+            if !pause(&turn, &refusal, &mut budget).await && !refusal.is_break {
                 // The next caller need not wait for the error's details.
                 drop(turn);
                 return Err(refusal.conclude(&budget).await);
@@ -200,7 +199,7 @@ async fn comes_another(
 }
 
 /// Waits for the next attempt. False if there is none.
-async fn pause(turn: &mut Turn, refusal: &Refusal, budget: &mut RetryBudget<'_>) -> bool {
+async fn pause(turn: &Turn, refusal: &Refusal, budget: &mut RetryBudget<'_>) -> bool {
     let environment = &refusal.context.environment;
     let is_unanswered = refusal.is_unanswered(environment.now());
     let next = match budget.next_attempt(environment, is_unanswered) {
@@ -212,7 +211,7 @@ async fn pause(turn: &mut Turn, refusal: &Refusal, budget: &mut RetryBudget<'_>)
     let Some(next) = next else { return false };
     let ended = environment.now();
     let watches = refusal.watches();
-    let free = pin!(async {
+    let free = async {
         if watches.is_empty() {
             return pending().await;
         }
@@ -228,8 +227,7 @@ async fn pause(turn: &mut Turn, refusal: &Refusal, budget: &mut RetryBudget<'_>)
             .sleep_until(ended.saturating_add(spread))
             .await;
         any_free(&watches).await;
-    });
-    let is_blind = || refusal.is_blind(&watches);
-    turn.pause(next, is_blind, free).await;
+    };
+    turn.pause(next, free).await;
     true
 }

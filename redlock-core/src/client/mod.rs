@@ -237,7 +237,7 @@ impl Client {
     ) -> Result<QuorumWatch, Invalid> {
         let keys = resource.keys_under(&self.shared.context.key_prefix)?;
         let clock = &self.shared.context.environment.clock;
-        Ok(QuorumWatch::begin(clock, nodes, &keys, u64::MAX))
+        Ok(QuorumWatch::begin(clock, nodes, &keys))
     }
 
     /// Deletes the lock on `resource` at all `nodes`, also if another process holds it: the keys of

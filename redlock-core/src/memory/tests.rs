@@ -120,7 +120,7 @@ fn a_forced_release_is_told_to_those_who_watch_the_key() {
     let node = MemoryNode::new("a", Arc::clone(&clock));
     assert_eq!(now(&node, acquire(&token())), Vote::GRANTED);
     let nodes: NodeSet = [Arc::new(node.clone()) as Arc<dyn Node>].into();
-    let watch = QuorumWatch::begin(&clock, &nodes, &"r".into(), u64::MAX);
+    let watch = QuorumWatch::begin(&clock, &nodes, &"r".into());
     let has_changed = || {
         let changed = pin!(watch.changed());
         let mut context = Context::from_waker(Waker::noop());

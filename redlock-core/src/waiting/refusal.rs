@@ -112,12 +112,6 @@ impl Refusal {
         self.kind.watched().iter().map(watch).collect()
     }
 
-    /// True if too few nodes would tell the caller, which has these `watches`, when it may win.
-    pub(crate) fn is_blind(&self, watches: &[QuorumWatch]) -> bool {
-        let is_blind = watches.is_empty() || watches.iter().any(QuorumWatch::is_blind);
-        is_blind || self.is_behind_others()
-    }
-
     /// True if the votes are split so that no client has the lock and none can have won it. Waits for
     /// the votes that this needs, within the attempt's timeout.
     pub(crate) async fn is_split(&self) -> bool {

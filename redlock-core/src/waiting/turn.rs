@@ -1,7 +1,7 @@
 //! The turn of a caller, from when it may talk to the nodes until its lease is over.
 
 use std::future::Future;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,8 +18,8 @@ use super::line::Line;
 use super::refusal::Refusal;
 use super::{LineKey, Lines};
 
-/// The longest time until the next look in a pause. It doubles with each look in a row at which the caller is blind.
-const FIRST_LOOK: Duration = Duration::from_secs(1);
+/// The longest pause, whatever the request says, as there may be nobody to tell the caller of a release.
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 /// A caller's place in a line, and then its right to talk to the nodes for the line. Dropping it leaves the line, and
 /// passes the turn on.
@@ -29,8 +29,6 @@ pub(crate) struct Turn {
     pub(super) ticket: u64,
     /// Notified when the turn has come, and when the caller with the turn should ask now, without a pause.
     pub(super) woken: Arc<Notify>,
-    /// The looks in a row at which the caller found that too few nodes would tell it of a release.
-    blind_looks: u32,
 }
 
 /// What became of the claim of a lease that is over.
@@ -48,7 +46,6 @@ impl Turn {
             line_key,
             ticket,
             woken: Arc::default(),
-            blind_looks: 0,
         }
     }
 
@@ -97,51 +94,25 @@ impl Turn {
         drop(self.lines.change(&self.line_key, refused));
     }
 
-    /// Waits until `until`, until `free` completes, or until a lock that is alike was released here. Now and then the
-    /// caller looks whether it `is_blind`. If it is, the pause ends early. "Long pauses" in the module's documentation
-    /// says why.
-    pub(crate) async fn pause<F>(
-        &mut self,
-        until: Moment,
-        is_blind: impl Fn() -> bool,
-        mut free: Pin<&mut F>,
-    ) where
-        F: Future<Output = ()>,
-    {
-        let lines = Arc::clone(&self.lines);
-        loop {
-            let look = self.next_look(until);
-            let due = look.saturating_add(lines.grace());
-            if self.change(|line| line.due = due).is_none() {
-                // Another caller has the turn by now.
-                return;
-            }
-            let woken = async {
-                tokio::select! {
-                    biased;
-                    () = free.as_mut() => {}
-                    () = self.woken.notified() => {}
-                }
-            };
-            let is_woken = before(lines.context.clock(), look, woken).await.is_some();
-            let is_blind = !is_woken && is_blind();
-            self.blind_looks = if is_blind { self.blind_looks + 1 } else { 0 };
-            if is_woken || is_blind || lines.context.now() >= until {
-                return;
-            }
-        }
-    }
-
-    /// The moment of the next look in a pause that lasts until `until`.
-    fn next_look(&self, until: Moment) -> Moment {
+    /// Waits until `until`, until `free` completes, or until a lock that is alike was released here. "Long pauses" in the
+    /// module's documentation says why a pause may end earlier.
+    pub(crate) async fn pause(&self, until: Moment, free: impl Future<Output = ()>) {
         let environment = &self.lines.context.environment;
-        let doubled = 1_u32.checked_shl(self.blind_looks).unwrap_or(u32::MAX);
-        let longest = FIRST_LOOK.saturating_mul(doubled);
-        let now = environment.now();
-        if until <= now.saturating_add(longest) {
-            return until;
+        let longest = environment.jittered(LONGEST_PAUSE);
+        let until = until.min(environment.now().saturating_add(longest));
+        let due = until.saturating_add(self.lines.grace());
+        if self.change(|line| line.due = due).is_none() {
+            // Another caller has the turn by now.
+            return;
         }
-        now.saturating_add(environment.jittered(longest))
+        let woken = async {
+            tokio::select! {
+                biased;
+                () = free => {}
+                () = self.woken.notified() => {}
+            }
+        };
+        before(&*environment.clock, until, woken).await;
     }
 
     /// Records that the lock was acquired on these terms. The lease keeps the turn.

@@ -28,7 +28,7 @@ impl Watcher {
 
     fn watch(&self, keys: impl Into<Resource>) -> QuorumWatch {
         let clock = self.clock.environment().clock;
-        QuorumWatch::begin(&clock, &self.set, &keys.into(), u64::MAX)
+        QuorumWatch::begin(&clock, &self.set, &keys.into())
     }
 }
 

@@ -167,12 +167,7 @@ async fn a_server_that_does_not_tell_of_released_locks_is_logged_once() {
     let set: NodeSet = Arc::new([Arc::new(untold) as Arc<dyn Node>]);
     let clock = io.environment().clock;
     let watch = || {
-        drop(QuorumWatch::begin(
-            &clock,
-            &set,
-            &Resource::from("r"),
-            u64::MAX,
-        ));
+        drop(QuorumWatch::begin(&clock, &set, &Resource::from("r")));
     };
     eventually("the server to refuse", SOON, async || {
         watch();

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::future::{pending, poll_fn};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Poll, Waker};
 
 use parking_lot::Mutex;
@@ -20,7 +19,6 @@ use crate::quorum::round::{Goal, Round, bit, seats_in};
 struct Reports {
     keys: Resource,
     clock: Arc<dyn Clock>,
-    is_wanted: AtomicBool,
     /// The attempt that was refused. Only seats that have voted in it count: nothing says that another
     /// seat could vote in the next attempt.
     refusal: Option<Arc<Round>>,
@@ -28,16 +26,14 @@ struct Reports {
 }
 
 struct WatchState {
+    /// True while the caller waits.
+    is_wanted: bool,
     /// The moment from which each seat holds no key; `None` if it is not known.
     free_from: Box<[Option<Moment>]>,
     /// The seats whose last report says how the keys are.
     seeing: u64,
     /// The seats that have reported since [`QuorumWatch::changed`] last completed.
     reported: u64,
-    /// The moment at which the waiting caller looks by itself; `None` if it does not.
-    looks_at: Option<Moment>,
-    /// True if a report came for which the waiting caller looks again.
-    has_news: bool,
     waiting: Option<Waker>,
 }
 
@@ -64,13 +60,12 @@ impl Sightings for Reports {
     }
 
     fn is_wanted(&self) -> bool {
-        self.is_wanted.load(Ordering::Acquire)
+        self.state.lock().is_wanted
     }
 
     fn record(&self, seat: usize, key_report: KeyReport) -> Option<Waker> {
-        let (now, counted) = (self.clock.now(), self.counted());
+        let now = self.clock.now();
         let mut state = self.state.lock();
-        let was_enough = state.is_enough(state.reported);
         if key_report == KeyReport::Unknown {
             state.seeing &= !bit(seat);
         } else {
@@ -86,12 +81,7 @@ impl Sightings for Reports {
             // waking up then costs one attempt. A key that was gone may exist again.
             KeyReport::Unknown => known.filter(|from| *from > now),
         };
-        // A later moment needs no waking: the caller finds that out when it looks.
-        let is_sooner = |due| state.looks_at.is_none_or(|looks_at| due < looks_at);
-        let is_news = state.due(counted).is_some_and(is_sooner)
-            || !was_enough && state.is_enough(state.reported);
-        state.has_news |= is_news;
-        if is_news { state.waiting.take() } else { None }
+        state.waiting.take()
     }
 }
 
@@ -101,14 +91,14 @@ impl Reports {
         refusal.map_or(u64::MAX, |refusal| refusal.seats().voted)
     }
 
-    /// Completes at a report for which the waiting caller looks again.
-    async fn news(&self) {
+    /// Completes when `is_ready`, which is asked again behind each report.
+    async fn until(&self, mut is_ready: impl FnMut(&mut WatchState) -> bool) {
         poll_fn(|context| {
             let waker = context.waker().clone();
             // The old waker is dropped outside of the lock: it may be the last reference to its task.
             let mut _replaced = None;
             let mut state = self.state.lock();
-            if std::mem::take(&mut state.has_news) {
+            if is_ready(&mut state) {
                 return Poll::Ready(());
             }
             _replaced = state.waiting.replace(waker);
@@ -140,10 +130,9 @@ pub struct QuorumWatch {
 }
 
 impl QuorumWatch {
-    /// Watches `keys`, which have their prefix, on the nodes whose bit is set in `seats`. The other nodes do not count
-    /// as free.
-    pub fn begin(clock: &Arc<dyn Clock>, nodes: &NodeSet, keys: &Resource, seats: u64) -> Self {
-        Self::over(clock, nodes, keys, seats, None)
+    /// Watches `keys`, which have their prefix, on all nodes.
+    pub fn begin(clock: &Arc<dyn Clock>, nodes: &NodeSet, keys: &Resource) -> Self {
+        Self::over(clock, nodes, keys, None)
     }
 
     /// Watches the seats of `refusal`, the votes of an attempt, that have not failed. A node whose
@@ -154,33 +143,30 @@ impl QuorumWatch {
         keys: &Resource,
         refusal: &Arc<Round>,
     ) -> Self {
-        let seats = !refusal.seats().failed;
-        Self::over(clock, nodes, keys, seats, Some(Arc::clone(refusal)))
+        Self::over(clock, nodes, keys, Some(Arc::clone(refusal)))
     }
 
     fn over(
         clock: &Arc<dyn Clock>,
         nodes: &NodeSet,
         keys: &Resource,
-        seats: u64,
         refusal: Option<Arc<Round>>,
     ) -> Self {
+        let failed = refusal.as_ref().map_or(0, |refusal| refusal.seats().failed);
         let reports = Arc::new(Reports {
             keys: keys.clone(),
             clock: Arc::clone(clock),
-            is_wanted: AtomicBool::new(true),
             refusal,
             state: Mutex::new(WatchState {
+                is_wanted: true,
                 free_from: vec![None; nodes.len()].into(),
                 seeing: 0,
                 reported: 0,
-                looks_at: None,
-                has_news: false,
                 waiting: None,
             }),
         });
         for (seat, node) in nodes.iter().enumerate() {
-            if seats & bit(seat) != 0 {
+            if failed & bit(seat) == 0 {
                 let reports = Arc::clone(&reports);
                 node.watch(Watch::new(reports, seat));
             }
@@ -198,18 +184,14 @@ impl QuorumWatch {
         let reports = &*self.reports;
         loop {
             let counted = reports.counted();
-            let due = {
-                let mut state = reports.state.lock();
-                state.looks_at = state.due(counted);
-                state.looks_at
-            };
+            let due = reports.state.lock().due(counted);
             if due.is_some_and(|due| due <= reports.clock.now()) {
                 return;
             }
             let news = async {
                 tokio::select! {
                     biased;
-                    () = reports.news() => {}
+                    () = reports.until(|state| state.due(counted) != due) => {}
                     () = reports.other_vote(counted) => {}
                 }
             };
@@ -226,17 +208,14 @@ impl QuorumWatch {
     /// # Cancellation
     /// Dropping the future has no effect: no report is lost.
     pub async fn changed(&self) {
-        let is_changed = || {
-            let mut state = self.reports.state.lock();
+        let is_changed = |state: &mut WatchState| {
             let is_changed = state.is_enough(state.reported);
             if is_changed {
                 state.reported = 0;
             }
             is_changed
         };
-        while !is_changed() {
-            self.reports.news().await;
-        }
+        self.reports.until(is_changed).await;
     }
 
     /// True if fewer nodes than a majority would tell of a change now. A node that once refused to
@@ -257,9 +236,6 @@ impl QuorumWatch {
 
 /// Completes when an attempt may win: when one of `watches` finds its keys free.
 pub(crate) async fn any_free(watches: &[QuorumWatch]) {
-    if let [only] = watches {
-        return only.free().await;
-    }
     let mut waiting: Vec<_> = watches.iter().map(|one| Box::pin(one.free())).collect();
     poll_fn(|context| {
         let mut each = waiting.iter_mut();
@@ -274,10 +250,13 @@ pub(crate) async fn any_free(watches: &[QuorumWatch]) {
 
 impl Drop for QuorumWatch {
     fn drop(&mut self) {
-        self.reports.is_wanted.store(false, Ordering::Release);
         // The waker is dropped outside of the lock. It is dropped now, because a node may keep the watch
         // for longer.
-        let _waiting = self.reports.state.lock().waiting.take();
+        let _waiting;
+        let mut state = self.reports.state.lock();
+        state.is_wanted = false;
+        _waiting = state.waiting.take();
+        drop(state);
         if let Some(refusal) = &self.reports.refusal {
             refusal.forget_caller();
         }

@@ -232,7 +232,7 @@ pub(crate) const WAITING: &[Mutant] = &[
         patches: &[Patch {
             file: REFUSAL,
             find: "QuorumWatch::behind(clock, nodes, keys, &self.votes)",
-            replace: "QuorumWatch::begin(clock, nodes, keys, u64::MAX)",
+            replace: "QuorumWatch::begin(clock, nodes, keys)",
         }],
         profile: "forgetful",
         breaks: Invariant::Storm,
@@ -241,8 +241,10 @@ pub(crate) const WAITING: &[Mutant] = &[
         name: "a-report-wakes-nobody",
         patches: &[Patch {
             file: WAKEUP,
-            find: "state.has_news |= is_news;",
-            replace: "let is_news = false;",
+            find: "        state.waiting.take()
+    }",
+            replace: "        None
+    }",
         }],
         profile: "faulty",
         breaks: Invariant::Unwoken,
