@@ -144,9 +144,6 @@ impl Line {
 
     /// The nodes refused an attempt. Returns the attempt that they refused before.
     pub(super) fn refused(&mut self, refusal: &Arc<Refusal>) -> Option<Arc<Refusal>> {
-        if refusal.is_held() {
-            self.streak.met_others();
-        }
         let last = self.waiters.last_key_value();
         self.refused = last.map_or(self.refused, |(last, _)| *last);
         self.refusal.replace(Arc::clone(refusal))

@@ -89,6 +89,9 @@ impl Turn {
     /// Records that the nodes refused an attempt, for the callers that want their answer. They get it even
     /// if the turn was taken away meanwhile: the next caller may not have an answer yet.
     pub(crate) fn refused(&self, refusal: &Arc<Refusal>) {
+        if refusal.is_held() {
+            self.change(|line| line.streak.met_others());
+        }
         // What the nodes said before is dropped outside of the lock.
         let refused = |line: &mut Line| line.refused(refusal);
         drop(self.lines.change(&self.line_key, refused));

@@ -167,8 +167,14 @@ pub(crate) const WAITING: &[Mutant] = &[
         name: "an-unused-turn-is-never-taken",
         patches: &[Patch {
             file: LINES,
-            find: "if line.is_due(now) {",
-            replace: "if line.is_empty() {",
+            find: "                next = line.pass(due);
+",
+            replace: "                if line.is_empty() {
+                    next = line.pass(due);
+                } else {
+                    line.due = due;
+                }
+",
         }],
         profile: "faulty",
         breaks: Invariant::Idle,
@@ -242,9 +248,9 @@ pub(crate) const WAITING: &[Mutant] = &[
         patches: &[Patch {
             file: WAKEUP,
             find: "        state.waiting.take()
-    }",
+",
             replace: "        None
-    }",
+",
         }],
         profile: "faulty",
         breaks: Invariant::Unwoken,
