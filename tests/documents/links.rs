@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
-use pulldown_cmark::{Event, Tag};
-
-use crate::markdown::{anchors, events, line_of, links};
+use crate::markdown::{anchors, links};
 
 /// All Markdown files of the repository by their paths from its root, and the rest of it.
 pub(crate) struct Tree<'a> {
@@ -78,43 +76,6 @@ fn resolved(path: &Path) -> Option<PathBuf> {
     Some(resolved)
 }
 
-/// The address of the repository, if the workspace's `manifest` has it, and what comes between it and the path of a
-/// picture and of any other file.
-pub(crate) fn addresses(manifest: &str) -> Option<[String; 2]> {
-    let of = |line: &str| {
-        Some(
-            line.strip_prefix("repository = \"")?
-                .strip_suffix('"')?
-                .to_owned(),
-        )
-    };
-    let repository = manifest.lines().find_map(of)?;
-    Some(["raw", "blob"].map(|kind| format!("{repository}/{kind}/HEAD/")))
-}
-
-/// The relative addresses of `readme`. The page of a registry takes them from the folder of the crate, where
-/// they lead nowhere. As long as there is no repository, there is no other address.
-pub(crate) fn unknown_to_a_registry(readme: &str, manifest: &str) -> Vec<String> {
-    let Some([picture, file]) = addresses(manifest) else {
-        return Vec::new();
-    };
-    let mut unknown = Vec::new();
-    for (event, range) in events(readme) {
-        let (begin, address) = match event {
-            Event::Start(Tag::Image { dest_url, .. }) => (&picture, dest_url),
-            Event::Start(Tag::Link { dest_url, .. }) => (&file, dest_url),
-            _ => continue,
-        };
-        if !address.contains("://") && !address.starts_with('#') {
-            let line = line_of(readme, range.start);
-            unknown.push(format!(
-                "README.md:{line}: `{address}` has to be `{begin}{address}`"
-            ));
-        }
-    }
-    unknown
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -152,21 +113,5 @@ mod tests {
             "docs/a.md:2: `[label]` is a label that nothing defines",
         ];
         assert_eq!(tree.dead_links(), expected);
-    }
-
-    #[test]
-    fn with_a_repository_readme_has_no_relative_address() {
-        let readme = "![a](a.svg) [b](b.md)\n[c](https://example.org) [d](#d) ![e](https://host/it/raw/HEAD/e.png)\n";
-        let unknown = |manifest| unknown_to_a_registry(readme, manifest);
-        assert_eq!(
-            unknown("[workspace.package]\n# `repository = \"…\"`\n"),
-            [""; 0]
-        );
-        let expected = [
-            "README.md:1: `a.svg` has to be `https://host/it/raw/HEAD/a.svg`",
-            "README.md:1: `b.md` has to be `https://host/it/blob/HEAD/b.md`",
-        ];
-        let manifest = "[workspace.package]\nrepository = \"https://host/it\"\n";
-        assert_eq!(unknown(manifest), expected);
     }
 }

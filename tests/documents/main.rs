@@ -2,7 +2,6 @@
 //! figures are those that the benchmarks measured. CONTRIBUTING.md has the rules.
 
 mod attributes;
-mod elections;
 mod figures;
 mod first_programs;
 mod guide;
@@ -54,51 +53,19 @@ fn collect(folder: &Path, pages: &mut BTreeMap<PathBuf, String>) {
     }
 }
 
-fn manifest() -> String {
-    fs::read_to_string(root().join("Cargo.toml")).expect("the workspace's manifest")
-}
-
 fn assert_none(wrong: &[String]) {
     assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
 }
 
 #[test]
 fn no_link_is_dead() {
-    let mut pages = pages();
-    for begin in links::addresses(&manifest()).into_iter().flatten() {
-        let readme = pages.get_mut(Path::new("README.md")).expect("README");
-        *readme = readme.replace(&begin, "");
-    }
+    let pages = pages();
     let has = |path: &Path| root().join(path).exists();
     let tree = Tree {
         pages: &pages,
         has: &has,
     };
     assert_none(&tree.dead_links());
-}
-
-/// A page that holds it has a table of script calls, as they are on the wire, or of the library's keys.
-#[test]
-fn one_page_holds_the_wire_format() {
-    let cells = [
-        "| `EVAL",
-        "| `SCRIPT",
-        "| `redlock:fence:",
-        "| `<prefix>redlock:",
-    ];
-    let holds = |text: &str| cells.iter().any(|cell| text.contains(cell));
-    let pages = pages().into_iter();
-    let holding: Vec<_> = pages
-        .filter_map(|(path, text)| holds(&text).then_some(path))
-        .collect();
-    let one = Path::new(GUIDE).join("reference/wire_format.md");
-    assert_eq!(holding, [one]);
-}
-
-#[test]
-fn a_registry_finds_all_that_readme_shows() {
-    let readme = &pages()[Path::new("README.md")];
-    assert_none(&links::unknown_to_a_registry(readme, &manifest()));
 }
 
 #[test]
@@ -108,12 +75,6 @@ fn no_document_is_too_long() {
         .iter()
         .filter_map(|(path, text)| sizes::excess(path, text));
     assert_none(&long.collect::<Vec<_>>());
-}
-
-#[test]
-fn the_changelog_of_what_is_not_released_has_additions_only() {
-    let changelog = &pages()[Path::new("CHANGELOG.md")];
-    assert_none(&sizes::changes_of_the_unreleased(changelog));
 }
 
 #[test]
@@ -136,12 +97,7 @@ fn every_figure_is_one_that_was_measured() {
     let results = Results::read(&root().join("benches/results"));
     let mut wrong = Vec::new();
     for (path, text) in &pages() {
-        let place = path.display().to_string();
-        // This page has the results themselves, and what was measured apart.
-        if path != Path::new("benches/RESULTS.md") {
-            wrong.extend(figures::without_source(&place, text));
-        }
-        wrong.extend(figures::wrong(&place, text, &results));
+        wrong.extend(figures::wrong(&path.display().to_string(), text, &results));
     }
     assert_none(&wrong);
 }

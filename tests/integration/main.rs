@@ -5,7 +5,6 @@ mod cluster;
 mod core;
 mod election;
 mod faults;
-mod harness;
 mod http;
 mod inspect;
 mod macro_behaviour;

@@ -61,11 +61,6 @@ impl Toll {
         *counts.entry(fault).or_default() += 1;
     }
 
-    pub(crate) fn add_all(&self, fault: &'static str, times: u64) {
-        let mut counts = self.0.lock();
-        *counts.entry(fault).or_default() += times;
-    }
-
     pub(crate) fn counts(&self) -> BTreeMap<&'static str, u64> {
         self.0.lock().clone()
     }

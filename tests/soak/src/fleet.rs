@@ -114,10 +114,6 @@ impl Fleet {
         }
     }
 
-    pub(crate) fn pids(&self) -> Vec<u32> {
-        self.workers.iter().map(Service::pid).collect()
-    }
-
     /// Ends all workers, and says what was wrong with any.
     pub(crate) async fn stop(self) -> Vec<String> {
         for worker in &self.workers {

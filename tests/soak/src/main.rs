@@ -14,7 +14,6 @@ mod check;
 mod claimed;
 mod clock;
 mod cluster;
-mod errors;
 mod event;
 mod faults;
 mod fleet;
@@ -26,7 +25,6 @@ mod plan;
 mod report;
 mod soak;
 mod store;
-mod throttle;
 mod worker;
 
 use std::process::ExitCode;
@@ -43,17 +41,6 @@ async fn main() -> ExitCode {
         && command == worker::COMMAND
     {
         return work(orders).await;
-    }
-    if let [command, words @ ..] = words.as_slice()
-        && command == throttle::COMMAND
-    {
-        return match throttle::run(words).await {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                eprintln!("{error}");
-                ExitCode::FAILURE
-            }
-        };
     }
     match Options::parse(words) {
         Ok(options) => soak(&options).await,

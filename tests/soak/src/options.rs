@@ -10,9 +10,6 @@ usage: redlock-soak [options]
   --resources N              resources that they all want (4)
   --nodes N                  redis-servers, each behind a proxy (5)
   --seed N                   of the random choices (1); timing is real and does not repeat
-  --throttle stop            instead of all other faults: processes and servers are stopped for 5 to
-                             80 ms now and then, and servers answer with errors; callers wait for
-                             200 µs to 50 ms
   --least ROW=N              goes on behind that time, for 10 minutes at most, until this row of the
                              table is at N; may be said several times
   --sabotage no-lock         workers only say that they hold the lock
@@ -30,7 +27,6 @@ pub(crate) struct Options {
     pub(crate) least: Vec<(String, u64)>,
     /// Workers take no lock: proof that the soak finds violations.
     pub(crate) is_sabotaged: bool,
-    pub(crate) is_throttled: bool,
 }
 
 impl Default for Options {
@@ -44,7 +40,6 @@ impl Default for Options {
             seed: 1,
             least: Vec::new(),
             is_sabotaged: false,
-            is_throttled: false,
         }
     }
 }
@@ -75,7 +70,6 @@ impl Options {
                 "--nodes" => options.nodes = few()?,
                 "--seed" => options.seed = number()?,
                 "--least" => options.least.push(row(&value)?),
-                "--throttle" if value == "stop" => options.is_throttled = true,
                 "--sabotage" if value == "no-lock" => options.is_sabotaged = true,
                 _ => return Err(format!("unknown option `{option} {value}`")),
             }

@@ -12,9 +12,6 @@ pub(crate) const SHORTEST_TTL: Duration = Duration::from_millis(300);
 /// The registry's `max_ttl` as well.
 pub(crate) const LONGEST_TTL: Duration = Duration::from_secs(3);
 
-/// The ttl of the locks of throttled processes: a key that a release leaves is still there in the end.
-pub(crate) const THROTTLED_TTL: Duration = Duration::from_secs(120);
-
 /// How many permits a resource has for those that want one of several.
 pub(crate) const PERMITS: u32 = 3;
 
@@ -153,20 +150,6 @@ impl Plan {
             },
             pause: Duration::from_micros(rng.random_range(0..10_000)),
         }
-    }
-}
-
-impl Plan {
-    /// A plan for callers that hardly wait, and that leave no key behind on purpose in the end.
-    pub(crate) fn draw_throttled(rng: &mut StdRng, resources: u32) -> Self {
-        let mut plan = Self::draw(rng, resources);
-        let wait = 200.0 * 250_f64.powf(rng.random_range(0.0..1.0));
-        plan.patience = Patience::Wait(Duration::from_secs_f64(wait / 1e6));
-        let goes_by_ttl = plan.stall.is_some() || plan.max_hold.is_some();
-        if !goes_by_ttl && plan.extension.is_none() && rng.random_bool(0.5) {
-            plan.ttl = THROTTLED_TTL;
-        }
-        plan
     }
 }
 

@@ -114,10 +114,8 @@ pub(crate) fn findings(found: &[Violation]) -> Vec<Row> {
     let leaked = count(|found| matches!(found, Violation::Leak(_)));
     let overlaps = count(|found| matches!(found, Violation::Overlap(..)));
     let tokens = count(Violation::is_of_tokens);
-    let losses = count(|found| matches!(found, Violation::FalseLoss(..)));
-    let others = found.len() as u64 - leaked - tokens - overlaps - losses;
+    let others = found.len() as u64 - leaked - tokens - overlaps;
     let rows = [
-        ("false losses", losses),
         ("keys leaked", leaked),
         ("fencing violations", tokens),
         ("overlaps", overlaps),

@@ -6,20 +6,17 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::sync::watch;
-use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{Instant, sleep};
 
-use crate::check::{Violation, false_losses, violations, violations_so_far};
+use crate::check::{Violation, violations};
 use crate::clock::{Moment, now};
 use crate::cluster::Cluster;
-use crate::errors::refuse;
 use crate::faults::{Toll, trouble_nodes};
 use crate::fleet::Fleet;
 use crate::history::{History, Journals, Workdir};
 use crate::options::Options;
-use crate::report::{Report, counts, findings};
+use crate::report::{Report, counts};
 use crate::store::Store;
-use crate::throttle::Throttler;
 use crate::worker::Orders;
 
 /// How long it goes on at most for what it is to do at least.
@@ -56,17 +53,17 @@ pub(crate) async fn run(options: &Options) -> io::Result<Report> {
         tasks: options.tasks,
         resources: options.resources,
         is_sabotaged: options.is_sabotaged,
-        is_throttled: options.is_throttled,
         journal: workdir.path().join("worker"),
         store: socket,
-        urls: cluster.urls(!options.is_throttled),
+        urls: cluster.urls(),
     };
     let fleet = Fleet::start(options.processes, orders, Arc::clone(&reading.journals)).await?;
 
     let began = Instant::now();
     let toll = Toll::default();
     let (end, ended) = watch::channel(false);
-    let trouble = Trouble::begin(options, &cluster, fleet, &toll, ended).await?;
+    let injectors = trouble_nodes(&cluster, options, &toll, &ended);
+    let suffering = tokio::spawn(fleet.suffer(toll.clone(), ended));
     sleep(options.time).await;
     let longest = options.time.saturating_add(LONGER);
     while !is_enough(options, reading.catch_up()?, &toll, &store) && began.elapsed() < longest {
@@ -75,27 +72,20 @@ pub(crate) async fn run(options: &Options) -> io::Result<Report> {
     }
     let faulty = began.elapsed();
     end.send_replace(true);
-    let fleet = trouble.over(&toll).await;
+    injectors.join_all().await;
+    let fleet = suffering.await.expect("the workers' troubles end in order");
 
     let mut found = Vec::new();
     let calm = now();
     let recovery = recover(options, calm, &mut reading, &mut found).await?;
     let wrong = fleet.stop().await;
     found.extend(wrong.into_iter().map(Violation::Worker));
-    let left = if options.is_throttled {
-        // All connections lived, and with them all releases were served.
-        cluster.keys_left()
-    } else {
-        cluster.keys_leaked().await
-    };
+    let left = cluster.keys_leaked().await;
     found.extend(left.into_iter().map(Violation::Leak));
 
     reading.catch_up()?;
     let writes = store.writes();
     found.extend(violations(&reading.history, &writes));
-    if options.is_throttled {
-        found.extend(false_losses(&reading.history));
-    }
     workdir.is_kept = !found.is_empty();
     let kept = workdir.is_kept.then(|| workdir.path().to_owned());
     let journals = reading.journals.lock();
@@ -112,56 +102,12 @@ pub(crate) async fn run(options: &Options) -> io::Result<Report> {
     })
 }
 
-/// What goes wrong while it lasts.
-enum Trouble {
-    All(JoinSet<()>, JoinHandle<Fleet>),
-    Throttled(Throttler, JoinHandle<()>, Box<Fleet>),
-}
-
-impl Trouble {
-    async fn begin(
-        options: &Options,
-        cluster: &Arc<Cluster>,
-        fleet: Fleet,
-        toll: &Toll,
-        ended: watch::Receiver<bool>,
-    ) -> io::Result<Self> {
-        if !options.is_throttled {
-            let injectors = trouble_nodes(cluster, options, toll, &ended);
-            let fleet = tokio::spawn(fleet.suffer(toll.clone(), ended));
-            return Ok(Self::All(injectors, fleet));
-        }
-        let pids = [cluster.pids(), fleet.pids()].concat();
-        let throttler = Throttler::start(options.seed, &pids).await?;
-        let refusing = refuse(Arc::clone(cluster), options.seed, toll.clone(), ended);
-        let refusing = tokio::spawn(refusing);
-        Ok(Self::Throttled(throttler, refusing, Box::new(fleet)))
-    }
-
-    /// Waits until all is well again.
-    async fn over(self, toll: &Toll) -> Fleet {
-        match self {
-            Self::All(injectors, fleet) => {
-                injectors.join_all().await;
-                fleet.await.expect("the workers' troubles end in order")
-            }
-            Self::Throttled(throttler, refusing, fleet) => {
-                refusing.await.expect("servers answer again in the end");
-                toll.add_all("stood still", throttler.stop().await);
-                *fleet
-            }
-        }
-    }
-}
-
 /// Whether as much has been done as there is to be done at least.
 fn is_enough(options: &Options, history: &History, toll: &Toll, store: &Store) -> bool {
     if options.least.is_empty() {
         return true;
     }
-    let writes = store.writes();
-    let mut rows = counts(history, &toll.counts(), &writes);
-    rows.extend(findings(&violations_so_far(history, &writes)));
+    let rows = counts(history, &toll.counts(), &store.writes());
     options.least.iter().all(|(name, least)| {
         let mut of_name = rows.iter().filter(|(row, _)| row.trim_start() == name);
         of_name.any(|(_, value)| value >= least)

@@ -16,7 +16,7 @@ use crate::cluster::is_trusted;
 use crate::faults::stop;
 use crate::holder::{Holder, Place, Planned};
 use crate::journal::Journal;
-use crate::plan::{Cut, LONGEST_TTL, Plan, THROTTLED_TTL};
+use crate::plan::{Cut, LONGEST_TTL, Plan};
 
 /// What the parent calls this program with in the place of options.
 pub(crate) const COMMAND: &str = "worker";
@@ -32,8 +32,6 @@ pub(crate) struct Orders {
     pub(crate) tasks: u32,
     pub(crate) resources: u32,
     pub(crate) is_sabotaged: bool,
-    /// Nothing else goes wrong than that it is throttled.
-    pub(crate) is_throttled: bool,
     pub(crate) journal: PathBuf,
     pub(crate) store: PathBuf,
     pub(crate) urls: Vec<String>,
@@ -48,7 +46,6 @@ impl Orders {
             self.tasks.to_string(),
             self.resources.to_string(),
             self.is_sabotaged.to_string(),
-            self.is_throttled.to_string(),
             self.journal.display().to_string(),
             self.store.display().to_string(),
         ];
@@ -64,7 +61,6 @@ impl Orders {
             tasks,
             resources,
             is_sabotaged,
-            is_throttled,
             journal,
             store,
             urls @ ..,
@@ -78,7 +74,6 @@ impl Orders {
             tasks: tasks.parse().ok()?,
             resources: resources.parse().ok()?,
             is_sabotaged: is_sabotaged.parse().ok()?,
-            is_throttled: is_throttled.parse().ok()?,
             journal: journal.into(),
             store: store.into(),
             urls: urls.to_vec(),
@@ -103,13 +98,8 @@ pub(crate) async fn run(orders: Orders) -> Result<(), Box<dyn std::error::Error>
     for lane in 0..orders.tasks {
         let seed = orders.seed ^ (u64::from(orders.worker) << 32) ^ (u64::from(lane) << 16);
         let rng = StdRng::seed_from_u64(seed);
-        let draw = if orders.is_throttled {
-            Plan::draw_throttled
-        } else {
-            Plan::draw
-        };
         let (mut rng, resources) = (rng, orders.resources);
-        let plans = std::iter::repeat_with(move || draw(&mut rng, resources));
+        let plans = std::iter::repeat_with(move || Plan::draw(&mut rng, resources));
         let run = run_lane(Arc::clone(&place), plans, stopped.clone());
         lanes.spawn(run);
     }
@@ -125,14 +115,9 @@ pub(crate) async fn run(orders: Orders) -> Result<(), Box<dyn std::error::Error>
 
 fn config(orders: &Orders) -> Config {
     // Every lock sets its ttl, but the default ttl must not be above `max_ttl` either.
-    let longest = if orders.is_throttled {
-        THROTTLED_TTL
-    } else {
-        LONGEST_TTL
-    };
     let mut config = Config::new()
-        .max_ttl(longest)
-        .defaults(LockOptions::new().ttl(longest));
+        .max_ttl(LONGEST_TTL)
+        .defaults(LockOptions::new().ttl(LONGEST_TTL));
     for (seat, url) in orders.urls.iter().enumerate() {
         let pool = format!("node{seat}");
         config = config.pool(&pool, url);

@@ -75,39 +75,6 @@ fn a_soak_of_all_kinds_of_locks_finds_nothing_and_does_something_of_everything()
     }
 }
 
-/// What 40 s bring about on any machine, so that nothing is waited for behind it.
-const SOMETHING_OF_A_THROTTLED_SOAK: [(&str, u64); 8] = [
-    ("acquisitions", 50),
-    ("with a fencing token", 30),
-    ("refused: contended", 1),
-    ("extensions", 1),
-    ("fault: stood still", 10),
-    ("fault: writes answered NOREPLICAS", 1),
-    ("fault: writes answered OOM", 1),
-    ("fault: scripts answered NOPERM", 1),
-];
-
-#[test]
-fn a_soak_of_throttling_costs_no_lease_and_no_key() {
-    let options = "--seconds 40 --processes 2 --nodes 3 --throttle stop";
-    let (code, output) = soak(options, &[]);
-    assert_eq!(code, Some(0), "{output}");
-    for (name, least) in SOMETHING_OF_A_THROTTLED_SOAK {
-        assert!(
-            row(&output, name) >= least,
-            "too little of `{name}`:\n{output}"
-        );
-    }
-    for name in [
-        "false losses",
-        "keys leaked",
-        "fencing violations",
-        "overlaps",
-    ] {
-        assert_eq!(row(&output, name), 0, "{output}");
-    }
-}
-
 /// Removes what a soak keeps of a violation.
 fn clean_up(output: &str) {
     let kept = output
@@ -120,7 +87,7 @@ fn clean_up(output: &str) {
 #[test]
 fn workers_that_take_no_lock_are_found_out() {
     let options = "--seconds 3 --processes 2 --nodes 3 --sabotage no-lock";
-    let (code, output) = soak(options, &[("overlaps", 1), ("fencing violations", 1)]);
+    let (code, output) = soak(options, &[("acquisitions", 200)]);
     assert_eq!(code, Some(1), "{output}");
     assert!(row(&output, "overlaps") > 0, "{output}");
     assert!(row(&output, "fencing violations") > 0, "{output}");

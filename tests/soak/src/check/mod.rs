@@ -35,7 +35,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 
 use crate::claimed::Share;
-use crate::event::{Enter, How, LeaseId};
+use crate::event::{Enter, LeaseId};
 use crate::history::{Held, History};
 use crate::store::{Highest, Write};
 
@@ -50,8 +50,6 @@ pub(crate) enum Violation {
     Unfit(LeaseId, u64),
     /// The store took a write although it had taken one with a higher token.
     Store(Write),
-    /// The lease was given up as another's or as gone, and no other holder can have taken it.
-    FalseLoss(LeaseId, How),
     /// A key whose holder has ended, as the node describes it.
     Leak(String),
     /// Nobody got this resource again after the faults had ended.
@@ -73,7 +71,7 @@ impl Violation {
             Self::Overlap(one, other, _)
             | Self::SameToken(one, other)
             | Self::TokenOrder(one, other) => vec![*one, *other],
-            Self::Unfit(lease, _) | Self::FalseLoss(lease, _) => vec![*lease],
+            Self::Unfit(lease, _) => vec![*lease],
             _ => Vec::new(),
         }
     }
@@ -103,7 +101,6 @@ impl fmt::Display for Violation {
                     write.token, write.resource
                 )
             }
-            Self::FalseLoss(lease, how) => write!(f, "{lease} was given up as {how}"),
             Self::Leak(key) => write!(f, "leaked: {key}"),
             Self::Stuck(resource) => write!(f, "nobody got {resource} after the faults had ended"),
             Self::Worker(text) => write!(f, "worker: {text}"),
@@ -113,35 +110,8 @@ impl fmt::Display for Violation {
 
 /// Everything that is wrong with a history that is complete.
 pub(crate) fn violations(history: &History, writes: &[Write]) -> Vec<Violation> {
-    violations_among(history, writes, |_| true)
-}
-
-/// If no server forgets anything and no key is deleted, a lease that is still valid is on a
-/// majority of the nodes, and no other holder can have it.
-pub(crate) fn false_losses(history: &History) -> Vec<Violation> {
-    let leases = history.leases.values();
-    let lost = leases.filter_map(|held| match held.how {
-        Some(how @ (How::Taken | How::Forgotten)) => {
-            Some(Violation::FalseLoss(held.enter.lease, how))
-        }
-        _ => None,
-    });
-    lost.collect()
-}
-
-/// The violations in a history that still goes on. Only leases that have ended are checked, because no
-/// more becomes known of them.
-pub(crate) fn violations_so_far(history: &History, writes: &[Write]) -> Vec<Violation> {
-    violations_among(history, writes, |held| held.how.is_some())
-}
-
-fn violations_among(
-    history: &History,
-    writes: &[Write],
-    is_counted: impl Fn(&Held) -> bool,
-) -> Vec<Violation> {
     let mut by_resource: HashMap<&str, Vec<&Held>> = HashMap::new();
-    for held in history.leases.values().filter(|held| is_counted(held)) {
+    for held in history.leases.values() {
         for name in &held.enter.claimed.names {
             by_resource.entry(name).or_default().push(held);
         }

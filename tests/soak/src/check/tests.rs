@@ -64,55 +64,12 @@ fn leases_on_several_names_overlap_on_each_name_and_are_found_once() {
 }
 
 #[test]
-fn what_is_found_so_far_is_of_leases_that_have_ended() {
-    let found_so_far = |lines: &str| {
-        let mut history = History::default();
-        for line in lines.lines() {
-            history.read_line(line.trim());
-        }
-        violations_so_far(&history, &[])
-    };
-    let begun = "enter 1.1 r 100 110 400 7
-                 enter 2.1 r 200 299 600 8
-                 leave 1.1 300 valid";
-    assert_eq!(found_so_far(begun), []);
-    let ended = format!("{begun}\nleave 2.1 500 valid");
-    let overlap = Violation::Overlap(id(1, 1), id(2, 1), 1);
-    assert_eq!(found_so_far(&ended), [overlap]);
-}
-
-#[test]
-fn a_short_lease_inside_a_long_one_and_one_behind_it_are_both_found() {
-    let found = check(
-        "enter 1.1 r 100 110 900 -
-         enter 2.1 r 200 210 300 -
-         leave 2.1 220 valid
-         enter 2.2 r 300 310 400 -
-         leave 2.2 320 valid
-         leave 1.1 800 valid",
-    );
-    let overlap = |number| Violation::Overlap(id(1, 1), id(2, number), 10);
-    assert_eq!(found, [overlap(1), overlap(2)]);
-}
-
-#[test]
 fn a_killed_holder_keeps_the_lock_until_the_last_deadline_that_it_wrote() {
     let killed = "enter 1.1 r 100 110 400 -
                   until 1.1 600 extended\n";
     let within = check(&format!("{killed}enter 2.1 r 500 599 900 -"));
     assert_eq!(within, [Violation::Overlap(id(1, 1), id(2, 1), 1)]);
     assert_eq!(check(&format!("{killed}enter 2.1 r 500 600 900 -")), []);
-}
-
-#[test]
-fn a_lease_that_was_over_when_it_was_there_overlaps_nothing() {
-    let found = check(
-        "enter 1.1 r 100 110 400 7
-         enter 2.1 r 20 200 200 6
-         leave 2.1 200 expired
-         leave 1.1 300 valid",
-    );
-    assert_eq!(found, []);
 }
 
 #[test]
