@@ -21,7 +21,6 @@ pub(crate) trait VoteReceiver: Send + Sync {
 
 impl Reply {
     /// A reply that no caller waits for.
-    #[cfg(feature = "cluster")]
     pub(crate) fn to_nobody() -> Self {
         Self {
             to: None,

@@ -86,7 +86,7 @@ impl RedisNode {
 
     fn service(&self) -> &dyn Node {
         match &self.service {
-            Service::Server(server) => server,
+            Service::Server(server) => &*server.inbox,
             #[cfg(feature = "cluster")]
             Service::Cluster(cluster) => cluster,
         }

@@ -12,7 +12,7 @@ use std::task::Poll;
 use ::redis::Pipeline;
 
 use crate::model::brief::Brief;
-use crate::node::{NodeError, NodeErrorKind, NodeStatus, Value};
+use crate::node::{Node as _, NodeError, NodeErrorKind, NodeStatus, Value};
 use crate::quorum::majority;
 use crate::redis::address::{Sentinel, Server};
 use crate::redis::backoff::jittered;

@@ -50,10 +50,13 @@ impl SlotMap {
         if served == u32::from(SLOTS) {
             return Some(NodeStatus::Voting);
         }
-        let errors = self.shards.iter().filter_map(|it| match it.node.status() {
-            NodeStatus::Abstaining(error) => Some((&it.server, error)),
-            NodeStatus::Voting => None,
-        });
+        let errors = self
+            .shards
+            .iter()
+            .filter_map(|it| match it.node.inbox.status() {
+                NodeStatus::Abstaining(error) => Some((&it.server, error)),
+                NodeStatus::Voting => None,
+            });
         let errors: Vec<_> = errors.collect();
         // An error that no time heals comes first.
         let kinds = errors.iter().map(|(_, error)| error.kind());
@@ -70,7 +73,7 @@ impl SlotMap {
 
 impl Shard {
     pub(super) fn votes(&self) -> bool {
-        matches!(self.node.status(), NodeStatus::Voting)
+        matches!(self.node.inbox.status(), NodeStatus::Voting)
     }
 
     /// True if it is the master of `range`, by its name or else by its address.
@@ -83,7 +86,7 @@ impl Shard {
     /// would have two orders of calls, so the first one stays for as long as it stands. Later another server may have
     /// its address.
     fn may_stay(&self, range: &Range) -> bool {
-        let stands = || self.node.health().connections <= 1 && self.votes();
+        let stands = || self.node.inbox.health().connections <= 1 && self.votes();
         self.is_of(range) && (self.server == range.master || stands())
     }
 }

@@ -107,7 +107,7 @@ impl Node for Cluster {
     fn submit(&self, call: Arc<Call>, reply: Reply) {
         let map = self.shared.map();
         match map.owner(slot_of(call.first_key())) {
-            Some(shard) => shard.node.submit(call, reply),
+            Some(shard) => shard.node.inbox.submit(call, reply),
             None => self.shared.fail(Submission::new(call, reply)),
         }
     }
@@ -118,20 +118,20 @@ impl Node for Cluster {
         let state = self.shared.state.lock();
         let (map, now) = (self.shared.map(), self.shared.io.time().now());
         let mut shards = map.shards.iter().chain(&state.retired);
-        shards.all(|shard| shard.node.drained())
+        shards.all(|shard| shard.node.inbox.drained())
             && state.parked.iter().all(|owed| owed.until <= now)
     }
 
     fn dispatched(&self) -> bool {
         let map = self.shared.map();
-        map.shards.iter().all(|shard| shard.node.dispatched())
+        map.shards.iter().all(|shard| shard.node.inbox.dispatched())
     }
 
     fn watch(&self, watch: Watch) {
         let map = self.shared.map();
         // Without a master the watch is dropped, which reports that.
         if let Some(shard) = map.owner(slot_of_all(watch.keys())) {
-            shard.node.watch(watch);
+            shard.node.inbox.watch(watch);
         }
     }
 
@@ -147,7 +147,7 @@ impl Node for Cluster {
         let state = shared.state.lock();
         let map = shared.map();
         let shards = map.shards.iter().chain(&state.retired);
-        let healths = shards.map(|shard| shard.node.health());
+        let healths = shards.map(|shard| shard.node.inbox.health());
         let present = healths.fold(NodeHealth::default(), NodeHealth::and);
         let own = shared.metrics.health(shared.io.time().now());
         present.and_past(own).and_past(state.past.clone())
@@ -215,16 +215,16 @@ impl ClusterShared {
         }
         for owed in owed.into_iter().filter(|owed| owed.until > now) {
             match map.owner(slot_of(owed.call.first_key())) {
-                Some(shard) => shard.node.inbox.submit(Submission::of_owed(owed)),
+                Some(shard) => shard.node.inbox.queue(Submission::of_owed(owed)),
                 None => state.park(owed),
             }
         }
         // A caller that still has an old map may submit one more release.
         let is_gone =
-            |shard: &mut Arc<Shard>| Arc::strong_count(shard) == 1 && shard.node.drained();
+            |shard: &mut Arc<Shard>| Arc::strong_count(shard) == 1 && shard.node.inbox.drained();
         let ClusterState { retired, past, .. } = &mut *state;
         for shard in retired.extract_if(.., is_gone) {
-            let mut health = shard.node.health();
+            let mut health = shard.node.inbox.health();
             health.last_error = None;
             *past = std::mem::take(past).and_past(health);
         }

@@ -6,26 +6,27 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use ::redis::Cmd;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use crate::env::caught::caught;
+use crate::env::caught::{caught, log};
 use crate::model::brief::Brief;
 use crate::node::log::log_node;
-use crate::node::{Answer, Call, Effect, NodeError, Value, Vote};
+use crate::node::{Answer, Effect, Node as _, NodeError, Value, Vote};
+use crate::redis::backoff::LONGEST_PAUSE;
 use crate::redis::errors::{lost, overdue};
 use crate::redis::inbox::{Inbox, Owed, Submission, Taken};
-use crate::redis::options::RedisOptions;
+use crate::redis::options::{RedisOptions, Vetting};
 use crate::redis::restart_check::ServerCheck;
+use crate::redis::vetting::{eviction, refused};
 
 use super::check::Check;
 use super::command::{Dialect, is_marker_gone, is_noscript};
 use super::connect::Connected;
 use super::line::{Landed, Line, Purpose};
-use super::memory::Memory;
-use super::owed::OwedReleases;
 use super::several::Batch;
-use super::wakeups::Wakeups;
+use super::wakeups::{Wakeups, report};
 
 /// The most operations that a lone caller has under way. If it continues at a majority, an operation or two
 /// stay unanswered on the slowest node.
@@ -34,28 +35,31 @@ const QUIET: usize = 2;
 /// The most times in a row that several callers go first: what they submit meanwhile goes in one call.
 const MOST_TIMES: u32 = 3;
 
-/// After a standstill, the crate's task has this long to read what the server has answered meanwhile.
+/// A server counts as dead only if it was suspect for this long: after a standstill of this process, the crate's task
+/// reads meanwhile what the server has answered.
 const TO_READ: Duration = Duration::from_millis(20);
 
-/// Serves a connection until it breaks, or until the node was dropped and everything is answered.
+/// What serves a connection.
 pub(in crate::redis) struct Actor {
     line: Line,
     batch: Batch,
     check: Check,
-    owed: OwedReleases,
     wakeups: Wakeups,
-    /// The question about the server's memory, if the server tells of it.
-    memory: Option<Memory>,
-    /// A buffer for new submissions, reused.
-    taken: Vec<Submission>,
+    /// What the server is asked once a heartbeat: about its memory, or anything if it does not answer `INFO`.
+    heartbeat: Cmd,
+    heartbeat_at: Instant,
+    /// What the last answer about the memory said against the server.
+    fault: Option<String>,
+    /// The moment at which owed releases are sent again; `None` if this connection owes nothing.
+    retry_at: Option<Instant>,
+    /// What came last from the inbox, reused.
+    taken: Taken,
     /// The number of operations answered since the inbox was last told.
     answered: usize,
     gathering: Gathering,
     is_suspect: bool,
     /// True if acquisitions of earlier connections have no answer.
     has_lost: bool,
-    /// True if all operations are answered or given up.
-    is_over: bool,
 }
 
 /// Whether to let several callers go first.
@@ -71,12 +75,6 @@ struct Gathering {
 
 /// Completes once the server is no longer the node's, with the reason.
 pub(in crate::redis) type Moved<'a> = Pin<Box<dyn Future<Output = NodeError> + Send + 'a>>;
-
-pub(in crate::redis) enum ConnectionEnd {
-    /// The node was dropped.
-    Dropped,
-    Broken(NodeError),
-}
 
 impl Actor {
     /// Opens the inbox. The restart check's question goes first, then the owed releases, then everything else.
@@ -94,7 +92,7 @@ impl Actor {
         let batch = Batch::new(connected.allowed.joins);
         inbox.metrics.lacks(connected.allowed.mend);
         let mut check = Check::new(server_check);
-        let owed = inbox.open(check.quarantine());
+        inbox.open(check.quarantine());
         let mut line = Line::new(
             connected.connection,
             dialect,
@@ -103,80 +101,88 @@ impl Actor {
             leaves_a_replica,
         );
         check.ask(&mut line);
-        let mut owed_releases = OwedReleases::new();
-        owed_releases.send(owed, &mut line);
+        let heartbeat_at = line.heard + options.heartbeat;
+        line.watch_by(heartbeat_at);
         Self {
-            memory: connected.facts.is_open.then(|| Memory::new(line.heard)),
             line,
             batch,
             check,
-            owed: owed_releases,
             wakeups: connected.wakeups,
-            taken: Vec::new(),
+            heartbeat: if connected.facts.is_open {
+                ::redis::cmd("INFO").arg("memory").take()
+            } else {
+                ::redis::cmd("TIME")
+            },
+            heartbeat_at,
+            fault: None,
+            retry_at: None,
+            taken: Taken::default(),
             answered: 0,
             gathering: Gathering::default(),
             is_suspect: false,
-            has_lost: !inbox.lost.is_empty(),
-            is_over: false,
+            has_lost: inbox.has_lost(),
         }
     }
 
-    /// Serves the connection until it breaks, the node was dropped, or another server is the node's.
-    pub(in crate::redis) async fn serve(mut self, mut moved: Moved<'_>) -> ConnectionEnd {
-        poll_fn(|context| match Pin::new(&mut self).poll(context) {
-            Poll::Pending => moved.as_mut().poll(context).map(|error| self.end(error)),
+    /// Serves the connection until it breaks, another server is the node's, or the node was dropped and everything is
+    /// answered.
+    pub(in crate::redis) async fn serve(mut self, mut moved: Moved<'_>) -> Result<(), NodeError> {
+        let ended = poll_fn(|context| match self.step(context) {
+            Poll::Pending => moved.as_mut().poll(context).map(Err),
             ended @ Poll::Ready(_) => ended,
-        })
-        .await
+        });
+        let ended = ended.await;
+        if let Err(error) = &ended {
+            self.line.inbox.close(error);
+            self.give_up(error);
+        }
+        ended
     }
 
-    fn step(&mut self, context: &mut Context<'_>) -> Result<Poll<()>, NodeError> {
+    fn step(&mut self, context: &mut Context<'_>) -> Poll<Result<(), NodeError>> {
         loop {
             while let Some(landed) = self.line.next(context)? {
                 self.trust_again();
                 self.read(landed)?;
             }
             let launched = self.line.launched;
-            if self.check.at.is_some() && self.line.inbox.is_doubted() {
-                self.check.ask_again(&mut self.line);
+            self.wakeups.follow(context, &mut self.line)?;
+            if self.gathering.goes_on(&self.line.inbox) {
+                context.waker().wake_by_ref();
+                return Poll::Pending;
             }
-            self.wakeups.follow(&mut self.line)?;
-            let nothing_was_sent = |it: &Self| it.line.launched == launched;
-            match self.take(context) {
-                None if nothing_was_sent(self) => {
-                    context.waker().wake_by_ref();
-                    return Ok(Poll::Pending);
+            if !self.take(context) {
+                if self.taken.has_ended && self.line.is_empty() {
+                    return Poll::Ready(Ok(()));
                 }
-                None | Some(Taken::Some) => {}
-                Some(Taken::Ended) if self.line.is_empty() => return Ok(Poll::Ready(())),
-                Some(_) => {
-                    self.watch(context)?;
-                    if nothing_was_sent(self) {
-                        return Ok(Poll::Pending);
-                    }
+                self.watch(context)?;
+                if self.line.launched == launched {
+                    return Poll::Pending;
                 }
             }
         }
     }
 
-    /// Sends the operations that callers submitted. `None` if more of them may come before this goes on.
-    fn take(&mut self, context: &Context<'_>) -> Option<Taken> {
-        if self.gathering.goes_on(&self.line.inbox) {
-            return None;
-        }
+    /// Sends what callers submitted. False if nothing came.
+    fn take(&mut self, context: &Context<'_>) -> bool {
         let answered = std::mem::take(&mut self.answered);
-        let found = self.line.inbox.take(&mut self.taken, answered, context);
-        if self.taken.is_empty() {
-            return Some(found);
+        let (line, taken) = (&mut self.line, &mut self.taken);
+        line.inbox.take(taken, answered, context);
+        if taken.is_empty() {
+            return false;
         }
-        self.gathering.is_busy = self.line.calls.max(self.taken.len()) > QUIET;
-        let since = self.line.now();
-        for submission in self.taken.drain(..) {
-            self.batch.add(submission, since, &mut self.line);
+        if taken.is_doubted {
+            self.check.ask_again(line);
         }
-        self.batch.flush(since, &mut self.line);
-        self.line.send(since);
-        Some(found)
+        self.wakeups.add(&mut taken.watches, line);
+        self.gathering.is_busy = line.calls.max(taken.calls.len()) > QUIET;
+        let since = line.now();
+        for submission in taken.calls.drain(..) {
+            self.batch.add(submission, since, line);
+        }
+        self.batch.flush(since, line);
+        line.send(since);
+        true
     }
 
     /// Handles an answer of the server.
@@ -195,18 +201,13 @@ impl Actor {
                 self.wakeups.tracks(&value, line);
                 return Ok(());
             }
-            Purpose::Keys(number) => {
-                self.wakeups.answered(number, &value, line);
+            Purpose::Keys(watch) => {
+                watch.report(report(&value));
                 return Ok(());
             }
             // A refusal ends the connection, and does not count as an answer.
             Purpose::Check => self.check.answered(&value, line)?,
-            Purpose::Heartbeat => {}
-            Purpose::Memory => {
-                if let Some(memory) = &mut self.memory {
-                    memory.answered(&value, line)?;
-                }
-            }
+            Purpose::Heartbeat => self.judge_memory(&value)?,
             Purpose::Several(releases) => {
                 for (submission, reply) in self.batch.replies(releases, value, line) {
                     match reply {
@@ -226,11 +227,6 @@ impl Actor {
                 self.fail(submission, NodeError::server(forgotten).into_unsent());
             }
             Purpose::Call(submission) => self.tell(submission, value),
-            Purpose::Owed(owed) if is_noscript(&value) => {
-                line.send_owed(owed, true, line.heard);
-                return Ok(());
-            }
-            Purpose::Owed(owed) => self.tell_owed(owed, value),
         }
         self.count(since);
         Ok(())
@@ -242,7 +238,6 @@ impl Actor {
             self.check.doubt(&mut self.line);
         }
         let call = &submission.call;
-        let is_settled = self.is_settled(call, &value);
         let answer = Answer::of_reply(call, value, self.line.inbox.epoch());
         let answer = self.check.as_far_as_it_counts(call, answer);
         if let Answer::Failed(error) = answer {
@@ -252,9 +247,16 @@ impl Actor {
             log_node!(self.line.inbox.log, INFO, "node votes again");
         }
         self.answered += 1;
-        if !is_settled && let Some(mut owed) = submission.owed(&self.line.inbox.time) {
-            owed.is_answered = true;
-            self.owed.owe(owed, &mut self.line);
+        // A release that found nothing although its acquisition was never answered: the acquisition may lie in an old
+        // socket of a server that stands still, and come later.
+        if self.has_lost && call.is_release() {
+            let is_released = matches!(call.vote(answer.clone()), Vote::Granted { .. });
+            if !self.line.inbox.is_undone(call, is_released)
+                && let Some(mut owed) = submission.owed(&self.line.inbox.time)
+            {
+                owed.is_answered = true;
+                self.owe(owed);
+            }
         }
         submission.reply.answer(answer);
     }
@@ -263,7 +265,13 @@ impl Actor {
     fn fail(&mut self, submission: Submission, error: NodeError) {
         self.answered += 1;
         if let Some(owed) = submission.owed(&self.line.inbox.time) {
-            self.owed.owe_refused(owed, &error, &mut self.line);
+            log_node!(
+                self.line.inbox.log,
+                WARN,
+                "node refuses releases; they are sent again until their ttl",
+                reason = %error
+            );
+            self.owe(owed);
         }
         let (inbox, heard) = (&self.line.inbox, self.line.heard);
         inbox.metrics.failed(error.kind(), 1);
@@ -280,40 +288,29 @@ impl Actor {
         submission.reply.answer(Answer::Failed(error));
     }
 
-    /// Records the answer to an owed release.
-    fn tell_owed(&mut self, mut owed: Owed, value: Value) {
-        let is_settled = self.is_settled(&owed.call, &value);
-        let line = &mut self.line;
-        match Answer::of_reply(&owed.call, value, line.inbox.epoch()) {
-            Answer::Failed(error) => {
-                line.inbox.metrics.record_error(&error);
-                self.owed.owe_refused(owed, &error, line);
-                self.owed.tried(false, line);
-            }
-            Answer::Reply { .. } => {
-                if !is_settled {
-                    owed.is_answered = true;
-                    self.owed.owe(owed, line);
-                }
-                self.owed.tried(is_settled, line);
-            }
-        }
+    /// Keeps a release that is to be sent again. All of them share one moment.
+    fn owe(&mut self, owed: Owed) {
+        self.line.inbox.owe(owed);
+        let at = *self.retry_at.get_or_insert(self.line.heard + LONGEST_PAUSE);
+        self.line.watch_by(at);
     }
 
-    /// False for a release that found nothing although its acquisition was never answered: the acquisition may lie in an
-    /// old socket of a server that stands still, and come later.
-    fn is_settled(&mut self, call: &Call, value: &Value) -> bool {
-        let inbox = &self.line.inbox;
-        if !self.has_lost || !call.is_release() || !inbox.lost.has_that_of(call) {
-            return true;
+    /// Judges the server's memory as at the greeting: refuses the server, or warns of a new fault.
+    fn judge_memory(&mut self, value: &Value) -> Result<(), NodeError> {
+        let Value::Text(info) = value else {
+            return Ok(());
+        };
+        let pool = &self.line.inbox.log.pool;
+        let fault = eviction(&String::from_utf8_lossy(info));
+        let fault = fault.map(|fault| format!("`{pool}` {fault}"));
+        if self.line.options.vetting == Vetting::Refuse {
+            return fault.map_or(Ok(()), |fault| Err(refused(fault)));
         }
-        let answer = Answer::of_reply(call, value.clone(), inbox.epoch());
-        let is_released = matches!(call.vote(answer), Vote::Granted { .. });
-        if is_released {
-            inbox.lost.forget_that_of(call);
-            self.has_lost = !inbox.lost.is_empty();
+        if let Some(fault) = fault.as_ref().filter(|_| self.fault.is_none()) {
+            log!(warn, %pool, "{fault}");
         }
-        is_released
+        self.fault = fault;
+        Ok(())
     }
 
     /// Counts an answer. Its latency ends when it was read, so no clock is read for each answer.
@@ -328,32 +325,26 @@ impl Actor {
     /// Does what is due, and waits for what is due next.
     fn watch(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
         let line = &mut self.line;
-        while let Some((now, stood_still)) = line.fired(context) {
-            let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
-            if is_due(self.check.at) {
+        while let Some(now) = line.fired(context) {
+            if self.check.at.is_some_and(|at| at <= now) {
                 self.check.ask(line);
             }
-            if is_due(self.owed.retry_at) {
-                self.owed.send_some(now, line);
+            if self.retry_at.is_some_and(|at| at <= now) {
+                self.retry_at = None;
+                line.inbox.send_owed(now);
             }
-            if let Some(memory) = &mut self.memory {
-                memory.ask(now, line);
+            if self.heartbeat_at <= now {
+                self.heartbeat_at = now + line.options.heartbeat;
+                line.ask(self.heartbeat.clone(), Purpose::Heartbeat);
             }
             let (suspect_after, dead_after) = (line.options.suspect_after, line.options.dead_after);
-            let next = match line.waited(now) {
-                None => {
-                    let idle = now.saturating_duration_since(line.heard);
-                    let heartbeat = line.options.heartbeat.max(suspect_after);
-                    // The restart check's questions serve as heartbeats.
-                    if idle >= heartbeat && self.check.at.is_none() {
-                        // Any command that every user may run would do.
-                        line.ask(::redis::cmd("TIME"), Purpose::Heartbeat);
-                    }
-                    heartbeat.checked_sub(idle).unwrap_or(suspect_after)
+            let patience = match line.waited(now) {
+                None => None,
+                Some(waited) if waited < suspect_after => suspect_after.checked_sub(waited),
+                Some(waited) if waited >= dead_after && self.is_suspect => {
+                    return Err(overdue(waited));
                 }
-                Some(waited) if waited >= dead_after && line.may_still_read(stood_still) => TO_READ,
-                Some(waited) if waited >= dead_after => return Err(overdue(waited)),
-                Some(waited) if waited >= suspect_after => {
+                Some(waited) => {
                     if !std::mem::replace(&mut self.is_suspect, true) {
                         log_node!(
                             line.inbox.log,
@@ -363,13 +354,13 @@ impl Actor {
                         );
                     }
                     line.inbox.suspect(waited);
-                    suspect_after.min(dead_after.saturating_sub(waited))
+                    let left = dead_after.saturating_sub(waited).max(TO_READ);
+                    Some(suspect_after.min(left))
                 }
-                Some(waited) => suspect_after.saturating_sub(waited),
             };
-            let others = [self.check.at, self.owed.retry_at].into_iter().flatten();
-            let others = others.map(|at| at.saturating_duration_since(now));
-            line.set_alarm(now, others.fold(next, Duration::min));
+            let patience = patience.map(|patience| now + patience);
+            let others = [self.check.at, self.retry_at, patience].into_iter();
+            line.set_alarm(now, others.flatten().fold(self.heartbeat_at, Instant::min));
         }
         Ok(())
     }
@@ -390,41 +381,22 @@ impl Actor {
         line.inbox.trust();
     }
 
-    /// Ends the connection, and gives its operations up.
-    fn end(&mut self, error: NodeError) -> ConnectionEnd {
-        self.give_up(&error, false);
-        ConnectionEnd::Broken(error)
-    }
-
-    /// The connection is gone. Callers hear that the outcome is unknown, and releases are owed. If the actor `moves`,
-    /// another one goes on with the queue, and otherwise the inbox is closed.
-    fn give_up(&mut self, error: &NodeError, moves: bool) {
-        self.is_over = true;
-        let inbox = &self.line.inbox.clone();
-        let (mut owed, mut calls) = (Vec::new(), self.batch.take());
+    /// The connection is gone: its calls are answered as lost, and its releases are owed.
+    fn give_up(&mut self, error: &NodeError) {
+        let mut calls = self.batch.take();
         for purpose in self.line.end() {
             match purpose {
                 Purpose::Call(call) => calls.push(call),
                 Purpose::Several(releases) => calls.extend(releases),
-                Purpose::Owed(still) => owed.push(still),
                 _ => {}
             }
         }
-        calls.append(&mut self.taken);
-        owed.extend(calls.iter().filter_map(|it| it.owed(&inbox.time)));
-        inbox.lost.add(calls.iter().map(|it| &*it.call));
-        let watches = self.wakeups.forget();
-        if moves {
-            inbox.moves(owed);
-        } else {
-            inbox.close(error, owed);
-        }
-        inbox.keep(watches);
-        // These operations may have been served, and must be undone.
-        let unknown = error.clone().into_sent();
-        inbox.metrics.failed(error.kind(), calls.len());
-        for call in calls {
-            call.reply.answer(Answer::Failed(unknown.clone()));
+        calls.append(&mut self.taken.calls);
+        let inbox = &self.line.inbox;
+        inbox.lose(calls, error);
+        // The next connection asks for their keys.
+        for watch in self.wakeups.forget() {
+            inbox.queue_watch(watch);
         }
     }
 }
@@ -445,27 +417,10 @@ impl Gathering {
     }
 }
 
-impl Future for Actor {
-    type Output = ConnectionEnd;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<ConnectionEnd> {
-        match self.step(context) {
-            Ok(Poll::Pending) => Poll::Pending,
-            Ok(Poll::Ready(())) => {
-                self.is_over = true;
-                Poll::Ready(ConnectionEnd::Dropped)
-            }
-            Err(error) => Poll::Ready(self.end(error)),
-        }
-    }
-}
-
 impl Drop for Actor {
-    /// The actor's runtime has ended, or it has panicked. The operations in flight may have been served.
+    /// If something is under way, the actor's runtime has ended, or it has panicked. The inbox stays open for another
+    /// actor.
     fn drop(&mut self) {
-        if !self.is_over {
-            let ended = lost("the runtime of the node's connection has ended");
-            self.give_up(&ended, true);
-        }
+        self.give_up(&lost("the runtime of the node's connection has ended"));
     }
 }

@@ -17,6 +17,8 @@ pub(super) struct Check {
     quarantine: Option<NodeError>,
     /// The moment of the next question; `None` while a question is unanswered, or without a restart check.
     pub(super) at: Option<Instant>,
+    /// True if the next question goes right behind the answer to the present one.
+    asks_again: bool,
 }
 
 impl Check {
@@ -29,6 +31,7 @@ impl Check {
             }),
             asker: server_check.cloned(),
             at: None,
+            asks_again: false,
         }
     }
 
@@ -44,12 +47,13 @@ impl Check {
         line.ask(server_check.lock().question(), Purpose::Check);
     }
 
-    /// Asks again unless a question is unanswered. False without a restart check.
-    pub(super) fn ask_again(&mut self, line: &mut Line) -> bool {
+    /// Asks at once, or right behind the answer to a question that is under way.
+    pub(super) fn ask_again(&mut self, line: &mut Line) {
         if self.at.is_some() {
             self.ask(line);
+        } else {
+            self.asks_again = true;
         }
-        self.asker.is_some()
     }
 
     /// Applies the result of a check to the connection and the inbox. An error ends the connection.
@@ -71,7 +75,7 @@ impl Check {
             .quarantine(outcome.quarantine, outcome.is_settled);
         let heartbeat = line.options.heartbeat;
         let next = outcome.look_again.map_or(heartbeat, |at| at.min(heartbeat));
-        if next.is_zero() {
+        if next.is_zero() || std::mem::take(&mut self.asks_again) {
             self.ask(line);
         } else {
             let at = line.heard + next;

@@ -1,21 +1,18 @@
 //! Makes a connection that may vote.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use ::redis::aio::MultiplexedConnection;
 use ::redis::{
-    AsyncConnectionConfig, Client, ConnectionInfo, ProtocolVersion, PushInfo, PushKind, RedisError,
+    AsyncConnectionConfig, Client, ConnectionInfo, ProtocolVersion, PushInfo, RedisError,
     RedisResult,
 };
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use crate::node::NodeError;
 use crate::redis::address::Server;
-use crate::redis::inbox::Inbox;
 
 use super::command::{unconnected, value};
 use super::questions::{Allowed, InfoLevel, Questions};
-use super::wakeups::{Wakeups, changed};
+use super::wakeups::Wakeups;
 use crate::redis::vetting::Facts;
 
 /// A connection after login, with the server's facts.
@@ -50,11 +47,10 @@ pub(in crate::redis) async fn ask(
 /// Dropping the future closes the socket.
 pub(in crate::redis) async fn connect(
     server: &Server,
-    inbox: &Arc<Inbox>,
     (info_level, key_prefix): (InfoLevel, &[u8]),
 ) -> Result<Connected, NodeError> {
-    let dialled = dial(server, inbox).await;
-    let (mut connection, is_closed) = dialled.map_err(|error| unconnected(&error))?;
+    let dialled = dial(server).await;
+    let (mut connection, messages) = dialled.map_err(|error| unconnected(&error))?;
     let questions = Questions::new(info_level, key_prefix);
     let count = questions.pipeline.len();
     let answers = connection
@@ -66,25 +62,16 @@ pub(in crate::redis) async fn connect(
         connection,
         allowed,
         facts,
-        wakeups: Wakeups::new(is_closed),
+        wakeups: Wakeups::new(messages),
     })
 }
 
-/// A connection, and if it has push messages, what says that it is closed. A proxy may know no RESP3.
+/// A connection, and its push messages if it has any. A proxy may know no RESP3.
 async fn dial(
     server: &Server,
-    inbox: &Arc<Inbox>,
-) -> RedisResult<(MultiplexedConnection, Option<Arc<AtomicBool>>)> {
-    let (receiver, is_closed) = (Arc::downgrade(inbox), Arc::new(AtomicBool::new(false)));
-    let closes = Arc::clone(&is_closed);
-    let with_messages =
-        AsyncConnectionConfig::clone(&server.config).set_push_sender(move |message: PushInfo| {
-            closes.fetch_or(message.kind == PushKind::Disconnection, Ordering::Release);
-            if let Some(inbox) = receiver.upgrade() {
-                inbox.changed(changed(&message));
-            }
-            Ok::<_, ()>(())
-        });
+) -> RedisResult<(MultiplexedConnection, Option<UnboundedReceiver<PushInfo>>)> {
+    let (sender, messages) = unbounded_channel();
+    let with_messages = AsyncConnectionConfig::clone(&server.config).set_push_sender(sender);
     let info = server.info()?;
     match open(info.clone(), &with_messages).await {
         Err(refusal) if knows_no_resp3(&refusal) => {
@@ -93,7 +80,7 @@ async fn dial(
             let made = open(info.set_redis_settings(settings), &server.config).await?;
             Ok((made, None))
         }
-        made => Ok((made?, Some(is_closed))),
+        made => Ok((made?, Some(messages))),
     }
 }
 

@@ -13,16 +13,14 @@ use ::redis::aio::MultiplexedConnection;
 use ::redis::{Cmd, Pipeline, RedisResult, Value as Theirs};
 use tokio::time::{Instant, Sleep};
 
+use crate::node::watch::Watch;
 use crate::node::{NodeError, Value};
 use crate::redis::errors::{garbled, lost};
-use crate::redis::inbox::{Inbox, Owed, Submission};
+use crate::redis::inbox::{Inbox, Submission};
 use crate::redis::options::RedisOptions;
 
 use super::command::{Dialect, broken, command, is_of_replica, value};
 use super::questions::introduce;
-
-/// If the alarm fires later than this, its runtime stood still.
-const LATE: Duration = Duration::from_millis(50);
 
 /// The most calls that are sent together. Their callers get their answers together.
 const MOST_TOGETHER: usize = 64;
@@ -53,8 +51,6 @@ pub(super) struct Line {
     /// Fires when something may be due. It is reset only when it fires, or would fire too late, and not for each
     /// operation.
     alarm: Pin<Box<Sleep>>,
-    /// True if the crate's task was given time to read since the last answer.
-    had_time_to_read: bool,
     /// True while the server is made to remember the scripts again.
     is_loading: bool,
     /// True if a replica's answer ends the connection: the server is no longer the node's master.
@@ -82,18 +78,14 @@ pub(super) enum Purpose {
     Several(Vec<Submission>),
     /// The server remembers the scripts again.
     Scripts,
-    /// A release from before the connection, or that was answered with an error.
-    Owed(Owed),
-    /// Any answer shows that the connection is alive.
+    /// Any answer shows that the connection is alive. If the answer is about the server's memory, it is judged.
     Heartbeat,
     /// The restart check's question.
     Check,
-    /// The question about the server's memory.
-    Memory,
     /// The server is to send messages about keys.
     Tracking,
-    /// The question how long the keys of a waiting caller live, by the number of its watch.
-    Keys(u64),
+    /// The question how long the keys of a waiting caller live.
+    Keys(Arc<Watch>),
 }
 
 /// An answer of the server.
@@ -124,7 +116,6 @@ impl Line {
             alarm: Box::pin(inbox.time.sleep(options.suspect_after)),
             inbox: Arc::clone(inbox),
             options: Arc::clone(options),
-            had_time_to_read: false,
             is_loading: false,
             leaves_a_replica,
         }
@@ -168,12 +159,6 @@ impl Line {
         let command = command(&submission.call, &self.dialect, true);
         self.add(command, Purpose::Call(submission), self.heard);
         self.send(self.heard);
-    }
-
-    pub(super) fn send_owed(&mut self, owed: Owed, with_text: bool, since: Instant) {
-        let command = command(&owed.call, &self.dialect, with_text);
-        self.add(command, Purpose::Owed(owed), since);
-        self.send(since);
     }
 
     /// Makes the server remember the scripts again.
@@ -264,7 +249,6 @@ impl Line {
             self.landing = Landing::of(flight.since, flight.purposes, values);
         }
         self.heard = self.now();
-        self.had_time_to_read = false;
         Ok(true)
     }
 
@@ -295,23 +279,14 @@ impl Line {
         }
     }
 
-    /// The present time if the alarm fires, and true if it fires late because the runtime stood still.
-    pub(super) fn fired(&mut self, context: &mut Context<'_>) -> Option<(Instant, bool)> {
-        self.alarm.as_mut().poll(context).is_ready().then(|| {
-            let now = self.now();
-            let late = now.saturating_duration_since(self.alarm.deadline());
-            (now, late > LATE)
-        })
+    /// The present time if the alarm fires.
+    pub(super) fn fired(&mut self, context: &mut Context<'_>) -> Option<Instant> {
+        let has_fired = self.alarm.as_mut().poll(context).is_ready();
+        has_fired.then(|| self.now())
     }
 
-    /// True if the answer may be there, and the crate's task could not read it. Once for each answer: on a slow runtime
-    /// each alarm is late.
-    pub(super) fn may_still_read(&mut self, stood_still: bool) -> bool {
-        stood_still && !std::mem::replace(&mut self.had_time_to_read, true)
-    }
-
-    pub(super) fn set_alarm(&mut self, now: Instant, after: Duration) {
-        self.alarm.as_mut().reset(now + after.max(A_MOMENT));
+    pub(super) fn set_alarm(&mut self, now: Instant, at: Instant) {
+        self.alarm.as_mut().reset(at.max(now + A_MOMENT));
     }
 }
 

@@ -5,8 +5,6 @@ mod check;
 pub(super) mod command;
 pub(super) mod connect;
 mod line;
-mod memory;
-mod owed;
 pub(super) mod questions;
 mod several;
 pub(super) mod wakeups;

@@ -1,20 +1,24 @@
 //! The content of an inbox, and its gate.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
 use parking_lot::MutexGuard;
 
-use super::lost::LostAcquisitions;
 use super::{Owed, Submission};
+use crate::model::token::OwnerToken;
 use crate::node::watch::Watch;
-use crate::node::{NodeError, NodeErrorKind};
+use crate::node::{Call, Effect, NodeError, NodeErrorKind};
 
 /// The most releases that are kept while the server does not take them. Beyond it the oldest are
 /// dropped, and their keys expire at the ttl.
 const MOST_OWED: usize = 65_536;
+
+/// Four times as many as one connection can have in flight. An acquisition that is never released stays in the set, so
+/// a full set is emptied.
+const MOST_LOST: usize = 65_536;
 
 pub(super) struct InboxState {
     /// The reason why there is no connection, if there is none. Nothing is taken then.
@@ -26,19 +30,19 @@ pub(super) struct InboxState {
     pub(super) queue: Vec<Submission>,
     /// Releases that could not be sent, lost their answer, or were answered with an error.
     pub(super) owed: VecDeque<Owed>,
-    /// The number of owed releases that the driver has sent again, and that are not answered.
-    pub(super) retried: usize,
+    /// The owners of acquisitions that lost their answer with their connection. If the server stands still, the
+    /// acquisition may lie in an old socket and come later than its release.
+    pub(super) lost: HashSet<OwnerToken>,
     /// Callers that wait for keys, which the driver does not know yet.
-    pub(super) watches: Vec<Watch>,
-    /// Keys that the server says have changed; `None` for all.
-    pub(super) changed: Vec<Option<Arc<[u8]>>>,
+    pub(super) watches: Vec<Arc<Watch>>,
+    /// True if another node's check wants this node to be checked too.
+    pub(super) is_doubted: bool,
     /// When the oldest call of the queue came.
     pub(super) oldest: Option<Instant>,
     /// The number of operations that were submitted and not answered.
     pub(super) outstanding: usize,
     /// The driver's waker, while it has nothing to do.
     pub(super) driver: Option<Waker>,
-    pub(super) is_settled: bool,
     /// True once the node was dropped. Submitted operations are still sent.
     pub(super) has_ended: bool,
 }
@@ -52,13 +56,12 @@ impl InboxState {
             suspicion: None,
             queue: Vec::new(),
             owed: VecDeque::new(),
-            retried: 0,
+            lost: HashSet::new(),
             watches: Vec::new(),
-            changed: Vec::new(),
+            is_doubted: false,
             oldest: None,
             outstanding: 0,
             driver: None,
-            is_settled: false,
             has_ended: false,
         }
     }
@@ -88,20 +91,32 @@ impl InboxState {
         known.or_else(|| self.stands(standing_after).then(standing))
     }
 
-    /// Keeps the owed releases that have not passed their ttl.
-    pub(super) fn still_owed(
-        &mut self,
-        owed: impl IntoIterator<Item = Owed>,
-        now: tokio::time::Instant,
-        lost: &LostAcquisitions,
-    ) -> Vec<Owed> {
-        let owed = owed.into_iter();
-        let (kept, over): (Vec<_>, Vec<_>) = owed.partition(|owed| owed.until > now);
-        for owed in over {
-            lost.forget_that_of(&owed.call);
+    /// Queues the owed releases that have not passed their ttl, ahead of everything else.
+    pub(super) fn queue_owed(&mut self, now: tokio::time::Instant) {
+        let mut owed = std::mem::take(&mut self.owed);
+        owed.retain(|owed| {
+            let is_due = owed.until > now;
+            if !is_due && let Some(token) = owed.call.token() {
+                self.lost.remove(token);
+            }
+            is_due
+        });
+        if self.queue.is_empty() {
+            self.oldest = Some(Instant::now());
         }
-        self.retried += kept.len();
-        kept
+        self.outstanding += owed.len();
+        let owed = owed.into_iter().map(Submission::of_owed);
+        self.queue.splice(..0, owed);
+    }
+
+    /// Remembers an acquisition that may come later than its release.
+    pub(super) fn lose(&mut self, call: &Call) {
+        if let (Effect::Takes | Effect::PutsBack, Some(token)) = (call.effect(), call.token()) {
+            if self.lost.len() == MOST_LOST {
+                self.lost.clear();
+            }
+            self.lost.insert(token.clone());
+        }
     }
 
     /// True if the driver has not looked at the oldest call of the queue for `after`.
@@ -111,10 +126,6 @@ impl InboxState {
     }
 
     pub(super) fn owe(&mut self, owed: Owed) {
-        if self.has_ended {
-            // There will be no other connection.
-            return;
-        }
         if self.owed.len() == MOST_OWED {
             self.owed.pop_front();
         }

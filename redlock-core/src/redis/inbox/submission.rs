@@ -11,7 +11,7 @@ use crate::node::{Call, Effect};
 pub(in crate::redis) struct Submission {
     pub(in crate::redis) call: Arc<Call>,
     pub(in crate::redis) reply: Reply,
-    /// The deadline of a release that was already owed to another server.
+    /// The deadline of a release that was owed before.
     owed_until: Option<Instant>,
 }
 
@@ -35,7 +35,6 @@ impl Submission {
     }
 
     /// A release that no caller waits for any more.
-    #[cfg(feature = "cluster")]
     pub(in crate::redis) fn of_owed(owed: Owed) -> Self {
         Self {
             call: owed.call,

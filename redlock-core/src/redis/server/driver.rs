@@ -29,7 +29,7 @@ use crate::redis::options::RedisOptions;
 use crate::redis::restart_check::ServerCheck;
 use crate::redis::vetting::Place;
 
-use crate::redis::connection::actor::{Actor, ConnectionEnd, Moved};
+use crate::redis::connection::actor::{Actor, Moved};
 use crate::redis::connection::connect::{Connected, connect};
 
 /// What keeps a node connected.
@@ -98,8 +98,8 @@ impl Driver {
                         fails_over,
                     );
                     match actor.serve(moved).await {
-                        ConnectionEnd::Dropped => return,
-                        ConnectionEnd::Broken(error) => self.log(&error, &mut logged),
+                        Ok(()) => return,
+                        Err(error) => self.log(&error, &mut logged),
                     }
                     self.unreachable();
                     if self.inbox.metrics.answers() != answers {
@@ -109,7 +109,7 @@ impl Driver {
                 }
                 Err(error) => {
                     self.unreachable();
-                    self.inbox.close(&error, Vec::new());
+                    self.inbox.close(&error);
                     self.log(&error, &mut logged);
                 }
             }
@@ -172,7 +172,7 @@ impl Driver {
                 return Err(not_connected(detail));
             }
         };
-        let connected = connect(&server, &self.inbox, (info_level, prefix)).await;
+        let connected = connect(&server, (info_level, prefix)).await;
         let mut connected = connected.map_err(|error| {
             if self.address.fails_over() {
                 // The node's address does not show which server it is.
@@ -242,7 +242,7 @@ impl AtHome {
                 return;
             }
             let detail = "the node's driver panicked, and starts again";
-            driver.inbox.close(&not_connected(detail), Vec::new());
+            driver.inbox.close(&not_connected(detail));
             if driver.has_ended_within(LONGEST_PAUSE).await {
                 self.has_ended = true;
                 return;
@@ -257,7 +257,7 @@ impl Drop for AtHome {
         self.driver.unreachable();
         if self.has_ended || self.is_library {
             let detail = "the node's driver has ended";
-            self.driver.inbox.close(&not_connected(detail), Vec::new());
+            self.driver.inbox.close(&not_connected(detail));
         } else {
             let _ = self.driver.run_on(self.driver.io.handle());
         }

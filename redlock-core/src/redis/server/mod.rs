@@ -11,11 +11,9 @@ use tokio::task::AbortHandle;
 
 use crate::env::io_thread::IoThread;
 use crate::node::log::NodeLog;
-use crate::node::watch::Watch;
-use crate::node::{Call, EpochListener, Node, NodeHealth, NodeStatus, Reply};
 
 use super::address::RedisAddress;
-use super::inbox::{Inbox, Submission};
+use super::inbox::Inbox;
 use super::options::RedisOptions;
 use super::restart_check::ServerCheck;
 use driver::Driver;
@@ -67,45 +65,6 @@ impl ServerNode {
         while !self.driver.is_finished() {
             tokio::task::yield_now().await;
         }
-    }
-}
-
-impl Node for ServerNode {
-    fn name(&self) -> &str {
-        &self.inbox.log.pool
-    }
-
-    fn submit(&self, call: Arc<Call>, reply: Reply) {
-        self.inbox.submit(Submission::new(call, reply));
-    }
-
-    fn drained(&self) -> bool {
-        self.inbox.drained()
-    }
-
-    fn dispatched(&self) -> bool {
-        self.inbox.dispatched()
-    }
-
-    fn watch(&self, watch: Watch) {
-        self.inbox.watch(watch);
-    }
-
-    fn status(&self) -> NodeStatus {
-        self.inbox.status()
-    }
-
-    /// Without the server's address.
-    fn health(&self) -> NodeHealth {
-        self.inbox.health()
-    }
-
-    fn epoch(&self) -> u32 {
-        self.inbox.epoch()
-    }
-
-    fn on_new_epoch(&self, listener: EpochListener) {
-        self.inbox.on_new_epoch(listener);
     }
 }
 
