@@ -26,7 +26,7 @@ use super::command::{Dialect, is_marker_gone, is_noscript};
 use super::connect::Connected;
 use super::line::{Landed, Line, Purpose};
 use super::several::Batch;
-use super::wakeups::{Wakeups, report};
+use super::wakeups::Wakeups;
 
 /// The most operations that a lone caller has under way. If it continues at a majority, an operation or two
 /// stay unanswered on the slowest node.
@@ -202,7 +202,7 @@ impl Actor {
                 return Ok(());
             }
             Purpose::Keys(watch) => {
-                watch.report(report(&value));
+                self.wakeups.answered(&watch, &value);
                 return Ok(());
             }
             // A refusal ends the connection, and does not count as an answer.

@@ -107,6 +107,14 @@ impl Wakeups {
         // The drop of the watches says that nothing is known.
         self.waiting.clear();
     }
+
+    /// The answer how long the keys of `watch` live.
+    pub(super) fn answered(&self, watch: &Watch, value: &Value) {
+        // Without messages, nobody would tell what becomes of the keys.
+        if !self.is_impossible {
+            watch.report(report(value));
+        }
+    }
 }
 
 /// True if a message names a key of `watch`.
@@ -133,7 +141,7 @@ fn ask(watch: &Arc<Watch>, line: &mut Line) {
 }
 
 /// What the server's answers say of a caller's keys: they are free if none exists, or held for as long as the last one.
-pub(super) fn report(value: &Value) -> KeyReport {
+fn report(value: &Value) -> KeyReport {
     let Value::List(answers) = value else {
         return KeyReport::Unknown;
     };
