@@ -11,11 +11,13 @@ use crate::env::caught::{log, unless_it_panics};
 use crate::model::brief::Brief;
 use crate::node::{NodeError, NodeStatus};
 use crate::redis::address::Server;
-use crate::redis::backoff::{FIRST_PAUSE, LONGEST_PAUSE, jittered};
+use crate::redis::backoff::{LONGEST_PAUSE, jittered};
 use crate::redis::errors::not_connected;
 
 use super::ClusterShared;
 use super::view::{View, ask};
+
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
 
 /// The interval at which the map is learned without a reason.
 const EVERY: Duration = Duration::from_secs(15);
