@@ -7,8 +7,6 @@ use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use proc_macro2::{Delimiter, TokenStream, TokenTree};
-
 use crate::{CRATES, workspace};
 
 /// Most bytes of ARCHITECTURE.md: it is read within an hour.
@@ -25,7 +23,7 @@ const ENDINGS: [&str; 5] = [".rs", ".md", ".toml", ".css", ".yaml"];
 /// What names can mean.
 #[derive(Default)]
 struct Known {
-    /// The identifiers of each source file, and the words of its texts.
+    /// The words of each source file, without its comments.
     files: Vec<HashSet<String>>,
     /// All packages that the workspace is built of, spelled as in `use`.
     packages: HashSet<String>,
@@ -67,13 +65,12 @@ impl Known {
         }
     }
 
+    /// Comments say what they like.
     fn add_source(&mut self, source: &str) {
-        let mut words = HashSet::new();
-        // Some of what is refused is no Rust at all.
-        if let Ok(tokens) = source.parse() {
-            add_words(tokens, &mut words);
-        }
-        self.files.push(words);
+        let lines = source.lines().map(str::trim_start);
+        let code = lines.filter(|line| !line.starts_with("//"));
+        let words = code.flat_map(|line| line.split(|part: char| !is_of_name(part)));
+        self.files.push(words.map(str::to_owned).collect());
     }
 
     /// Whether `path` is the end of the path of a file or folder.
@@ -86,31 +83,6 @@ impl Known {
         let is_package = || names.len() == 1 && self.packages.contains(names[0]);
         let has_all = |words: &HashSet<String>| names.iter().all(|name| words.contains(*name));
         self.files.iter().any(has_all) || is_package()
-    }
-}
-
-/// Adds all identifiers, and the words of all texts that are no documentation.
-fn add_words(tokens: TokenStream, words: &mut HashSet<String>) {
-    for token in tokens {
-        match token {
-            TokenTree::Group(group) => {
-                let is_attribute = group.delimiter() == Delimiter::Bracket;
-                let first = group.stream().into_iter().next();
-                let is_doc = first.is_some_and(|first| first.to_string() == "doc");
-                if !(is_attribute && is_doc) {
-                    add_words(group.stream(), words);
-                }
-            }
-            TokenTree::Ident(ident) => {
-                words.insert(ident.to_string());
-            }
-            TokenTree::Literal(literal) => {
-                let text = literal.to_string();
-                let parts = text.split(|part: char| !is_of_name(part));
-                words.extend(parts.map(str::to_owned));
-            }
-            TokenTree::Punct(_) => {}
-        }
     }
 }
 

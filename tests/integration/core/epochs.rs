@@ -1,13 +1,12 @@
 //! Nodes that may have forgotten what they granted.
 
 use std::pin::pin;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use redlock_core::error::{AcquireError, ExtendError, LeaseEnd};
+use redlock_core::error::{ExtendError, LeaseEnd};
 use redlock_core::lease::{BodyOutcome, OnLost};
-use redlock_core::node::{Call, Effect, EpochListener, NodeStatus, Reply};
 use redlock_core::request::Kind;
 use redlock_core::{Client, Lease, MemoryNode, Node, NodeSet};
 
@@ -29,27 +28,8 @@ fn set_of(nodes: &[MemoryNode]) -> NodeSet {
 }
 
 #[tokio::test]
-async fn a_lease_is_lost_when_no_majority_vouches_for_it_any_more() {
-    let nodes = memory();
-    let lease = client().acquire(&set_of(&nodes), &once("r")).await.unwrap();
-    nodes[0].begin_epoch();
-    lease.recheck();
-    assert_eq!(lease.over(), None, "two of three still do");
-    nodes[1].begin_epoch();
-    lease.recheck();
-    assert_eq!(lease.lost().await, LeaseEnd::Forgotten);
-    let error = lease.extend(Duration::from_secs(60)).await.unwrap_err();
-    assert!(
-        matches!(error, ExtendError::Ended(LeaseEnd::Forgotten)),
-        "{error}"
-    );
-    lease.release().await;
-    assert!(nodes.iter().all(|node| node.keys().is_empty()));
-}
-
-#[tokio::test]
 async fn leases_of_every_kind_are_lost_when_no_majority_vouches_for_them() {
-    for kind in [Kind::Permits(3), Kind::Read, Kind::Write] {
+    for kind in [Kind::Exclusive, Kind::Permits(3), Kind::Read, Kind::Write] {
         let nodes = memory();
         let request = once("r").kind(kind);
         let lease = client().acquire(&set_of(&nodes), &request).await.unwrap();
@@ -59,6 +39,11 @@ async fn leases_of_every_kind_are_lost_when_no_majority_vouches_for_them() {
         nodes[1].begin_epoch();
         lease.recheck();
         assert_eq!(lease.lost().await, LeaseEnd::Forgotten, "{kind}");
+        let error = lease.extend(Duration::from_secs(60)).await.unwrap_err();
+        assert!(
+            matches!(error, ExtendError::Ended(LeaseEnd::Forgotten)),
+            "{error}"
+        );
         lease.release().await;
         let left = nodes.iter().flat_map(MemoryNode::keys);
         assert_eq!(left.collect::<Vec<_>>(), Vec::<Vec<u8>>::new(), "{kind}");
@@ -139,67 +124,4 @@ async fn a_body_that_goes_on_without_its_lock_is_cancelled_when_the_lease_is_rev
             "the lease ended by what came first"
         );
     }
-}
-
-#[tokio::test]
-async fn listeners_hear_of_each_epoch() {
-    let nodes = memory();
-    let heard = Arc::new(Mutex::new(0));
-    let listener: EpochListener = {
-        let heard = Arc::clone(&heard);
-        Arc::new(move || *heard.lock().unwrap() += 1)
-    };
-    nodes[0].on_new_epoch(listener);
-    nodes[0].begin_epoch();
-    nodes[0].begin_epoch();
-    assert_eq!((*heard.lock().unwrap(), nodes[0].epoch()), (2, 2));
-}
-
-/// A node that grants, and forgets the grant before the client checks its epoch.
-struct ShortOfMemory(MemoryNode);
-
-impl Node for ShortOfMemory {
-    fn name(&self) -> &str {
-        self.0.name()
-    }
-
-    fn submit(&self, call: Arc<Call>, reply: Reply) {
-        let is_acquisition = call.effect() == Effect::Takes;
-        self.0.submit(call, reply);
-        if is_acquisition {
-            self.0.begin_epoch();
-        }
-    }
-
-    fn drained(&self) -> bool {
-        self.0.drained()
-    }
-
-    fn status(&self) -> NodeStatus {
-        self.0.status()
-    }
-
-    fn epoch(&self) -> u32 {
-        self.0.epoch()
-    }
-}
-
-#[tokio::test]
-async fn votes_that_are_forgotten_before_they_are_counted_are_none() {
-    let nodes = memory();
-    let set: NodeSet = Arc::new([
-        Arc::new(nodes[0].clone()) as Arc<dyn Node>,
-        Arc::new(ShortOfMemory(nodes[1].clone())),
-        Arc::new(ShortOfMemory(nodes[2].clone())),
-    ]);
-    let error = client().acquire(&set, &once("r")).await.unwrap_err();
-    assert!(matches!(error, AcquireError::Unavailable(_)), "{error}");
-    let text = error.to_string();
-    assert!(
-        text.starts_with(
-            "1 of 3 nodes voted, 2 needed; b: it granted the lock, and may have forgotten"
-        ),
-        "{text}"
-    );
-    assert!(nodes.iter().all(|node| node.keys().is_empty()));
 }

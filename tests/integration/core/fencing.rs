@@ -3,14 +3,12 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use redlock_core::error::AcquireError;
-use redlock_core::node::{Call, NodeStatus, Reply};
 use redlock_core::quorum::COUNTER_IDLE;
 use redlock_core::request::Kind;
 use redlock_core::{Client, Lease, MemoryNode, Node, NodeSet, Request, Resource};
 use redlock_tests::{Nodes, eventually};
 
-use crate::core::fixture::{IO, SOON, client, start};
+use crate::core::fixture::{SOON, client, start};
 use crate::core::still_clock::StillClock;
 
 /// Where the counter of `r` is.
@@ -134,68 +132,6 @@ async fn several_resources_have_one_token_above_all_of_theirs() {
     assert_eq!(token(&lease), 9_000_000_000_000_003);
     lease.release().await;
     nodes.assert_no_lock_keys(SOON).await;
-}
-
-/// Loses the lock key just before a confirmation reaches it, as an expiry might.
-struct Forgetful(MemoryNode);
-
-impl Node for Forgetful {
-    fn name(&self) -> &str {
-        self.0.name()
-    }
-
-    fn submit(&self, call: Arc<Call>, reply: Reply) {
-        if call.script().name() == "confirm" {
-            self.0.delete(b"r");
-        }
-        self.0.submit(call, reply);
-    }
-
-    fn drained(&self) -> bool {
-        self.0.drained()
-    }
-
-    fn status(&self) -> NodeStatus {
-        self.0.status()
-    }
-}
-
-#[tokio::test]
-async fn a_node_that_lost_the_key_does_not_count_towards_the_token() {
-    let clock = IO.environment().clock;
-    let steady = MemoryNode::new("a", clock.clone());
-    steady.put(
-        COUNTER.as_bytes(),
-        b"9000000000000000",
-        Duration::from_secs(600),
-    );
-    let forgetful = MemoryNode::new("b", clock.clone());
-    let two: NodeSet = Arc::new([
-        Arc::new(steady.clone()) as Arc<dyn Node>,
-        Arc::new(Forgetful(forgetful.clone())),
-    ]);
-    let error = client().acquire(&two, &fenced("r")).await.unwrap_err();
-    assert!(matches!(error, AcquireError::Unavailable(_)), "{error}");
-    assert!(error.to_string().contains("b: the key is gone"), "{error}");
-    assert_eq!((steady.get(b"r"), forgetful.get(b"r")), (None, None));
-
-    // With another node to take its place, the attempt goes on.
-    let third = MemoryNode::new("c", clock);
-    third.put(
-        COUNTER.as_bytes(),
-        b"9000000000000005",
-        Duration::from_secs(600),
-    );
-    let three: NodeSet = Arc::new([
-        Arc::new(steady.clone()) as Arc<dyn Node>,
-        Arc::new(Forgetful(forgetful)),
-        Arc::new(third.clone()),
-    ]);
-    let lease = client().acquire(&three, &fenced("r")).await.unwrap();
-    for node in [&steady, &third] {
-        let stands = String::from_utf8(node.get(COUNTER.as_bytes()).unwrap()).unwrap();
-        assert_eq!(stands.parse(), Ok(token(&lease) + 1));
-    }
 }
 
 #[tokio::test]

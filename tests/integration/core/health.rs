@@ -92,20 +92,6 @@ async fn a_killed_servers_error_is_the_last_error_and_stays_that_when_it_is_back
 }
 
 #[tokio::test]
-async fn a_servers_own_error_is_counted_as_such() {
-    let nodes = Nodes::start(1).await;
-    let set = connect(nodes.urls()).await;
-    nodes[0].command(["CONFIG", "SET", "maxmemory-policy", "noeviction"]);
-    nodes[0].command(["CONFIG", "SET", "maxmemory", "1"]);
-    client().acquire(&set, &once("r")).await.unwrap_err();
-    let node_health = set[0].health();
-    assert_eq!(node_health.errors.of(NodeErrorKind::Server), 1);
-    let last = node_health.last_error.unwrap();
-    assert_eq!(last.error.kind(), NodeErrorKind::Server);
-    assert!(last.error.to_string().starts_with("OOM"), "{last:?}");
-}
-
-#[tokio::test]
 async fn what_is_in_flight_on_a_frozen_node_is_counted_and_so_is_what_it_turns_away() {
     let nodes = Nodes::start(3).await;
     let suspect_after = Duration::from_millis(50);

@@ -60,23 +60,6 @@ async fn a_note_stands_behind_the_token_and_refusals_and_looks_tell_it() {
 }
 
 #[tokio::test]
-async fn a_hostile_note_is_escaped_where_it_is_shown() {
-    let (_nodes, set) = start(1).await;
-    let hostile = "x`) for 3 s\r\n\u{1b}[31m";
-    let lease = client().acquire(&set, &noted("r", hostile)).await.unwrap();
-    let refused = contended(client().acquire(&set, &once("r")).await);
-    let text = refused.to_string();
-    assert!(!text.contains(char::is_control), "{text}");
-    assert!(
-        text.contains("(`x\\u{60}) for 3 s\\u{d}\\u{a}\\u{1b}[31m`)"),
-        "{text}"
-    );
-    let status = client().peek(&set, &"r".into()).await.unwrap();
-    assert!(!status.to_string().contains(char::is_control), "{status}");
-    drop(lease);
-}
-
-#[tokio::test]
 async fn every_operation_works_on_keys_with_a_note() {
     let (nodes, set) = start(3).await;
     let mut request = noted("a", &"ü".repeat(200));

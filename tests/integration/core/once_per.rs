@@ -7,7 +7,7 @@ use redlock_core::error::{AcquireError, LastRun};
 use redlock_core::{Client, Lease, NodeSet, Request, Settings};
 use redlock_tests::{NodeOptions, Nodes, Pttl, drop_after, eventually};
 
-use crate::core::fixture::{SOON, client, connect, impatient, once, settle, start, until_voting};
+use crate::core::fixture::{SOON, client, connect, once, settle, start, until_voting};
 use crate::core::still_clock::StillClock;
 
 /// The servers' clocks go on: no test takes as long as a small part of these.
@@ -98,21 +98,6 @@ async fn a_tick_that_is_a_second_early_runs() {
 }
 
 #[tokio::test]
-async fn a_run_that_did_not_end_well_is_not_remembered() {
-    let (nodes, set) = start(3).await;
-    drop(client().acquire(&set, &hourly("r")).await.unwrap());
-    client()
-        .acquire(&set, &hourly("r"))
-        .await
-        .unwrap()
-        .release()
-        .await;
-    settle(&set).await;
-    assert_eq!(left(&nodes), [None, None, None]);
-    run(&client(), &set).await.unwrap();
-}
-
-#[tokio::test]
 async fn a_record_that_comes_late_leaves_that_of_a_later_run() {
     let (nodes, set) = start(3).await;
     let clock = StillClock::default();
@@ -159,44 +144,6 @@ async fn a_minority_that_restarted_empty_does_not_make_the_job_run_again() {
     nodes[0].kill();
     until_voting(&set[0], false).await;
     already_run(client().acquire(&set, &hourly("r")).await);
-}
-
-#[tokio::test]
-async fn a_majority_that_restarted_empty_forgets_the_run() {
-    let (nodes, set) = start(3).await;
-    run(&client(), &set).await.unwrap();
-    settle(&set).await;
-    for (place, node) in nodes.iter().enumerate().take(2) {
-        node.kill();
-        until_voting(&set[place], false).await;
-        node.restart().await;
-        until_voting(&set[place], true).await;
-        let outcome = client().acquire(&set, &hourly("r")).await;
-        if place == 0 {
-            already_run(outcome);
-        } else {
-            outcome.unwrap().release().await;
-        }
-    }
-}
-
-#[tokio::test]
-async fn an_error_or_silence_is_no_vote() {
-    let (nodes, set) = start(3).await;
-    run(&client(), &set).await.unwrap();
-    settle(&set).await;
-    nodes[0].del(RUN);
-    nodes[1].command(["ACL", "SETUSER", "default", "-eval"]);
-    let lease = client().acquire(&set, &hourly("r")).await.unwrap();
-    lease.release().await;
-    settle(&set).await;
-    nodes[1].command(["ACL", "SETUSER", "default", "+eval"]);
-    already_run(client().acquire(&set, &hourly("r")).await);
-
-    nodes[1].freeze();
-    let lease = impatient().acquire(&set, &hourly("r")).await.unwrap();
-    lease.release().await;
-    nodes[1].thaw();
 }
 
 /// As on a node whose clock was set back behind a run.

@@ -138,16 +138,6 @@ async fn keys_that_are_no_locks_are_held_by_nobody_in_particular() {
 }
 
 #[tokio::test]
-async fn of_several_names_one_that_is_locked_is_enough() {
-    let (_nodes, set) = start(3).await;
-    let lease = client().acquire(&set, &once("b").ttl(TTL)).await.unwrap();
-    settle(&set).await;
-    assert!(look(&set, ["a", "b"]).await.holder().is_some());
-    assert!(look(&set, ["a", "c"]).await.is_free());
-    drop(lease);
-}
-
-#[tokio::test]
 async fn names_and_sets_that_no_lock_can_have_are_refused_before_anything_is_sent() {
     let (_nodes, set) = start(1).await;
     let refusal = async |set: &NodeSet, resource: &str| {

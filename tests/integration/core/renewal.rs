@@ -235,22 +235,6 @@ async fn settle_one(set: &NodeSet) {
     assert!(client().flush(set, SOON).await.is_empty());
 }
 
-#[tokio::test]
-async fn nothing_is_renewed_after_the_release() {
-    let (nodes, set) = start(3).await;
-    for _ in 0..50 {
-        let clock = StillClock::default();
-        let request = renewed(Renewal::Unlimited);
-        let lease = patient(&clock).acquire(&set, &request).await.unwrap();
-        // The renewal wakes up just as the lease goes.
-        clock.advance(TTL / 3);
-        lease.release().await;
-        clock.advance(TTL);
-    }
-    settle(&set).await;
-    nodes.assert_no_keys(SOON).await;
-}
-
 /// Panics when it is first asked for an extension.
 struct Moody {
     node: MemoryNode,

@@ -17,9 +17,6 @@ use tokio::time::timeout;
 use crate::core::fixture::{SOON, client, connect, once};
 use crate::core::still_clock::StillClock;
 
-/// The node timeout that a client has unless told otherwise.
-const NODE_TIMEOUT: Duration = Duration::from_millis(50);
-
 /// How many of `n` nodes it takes. Not the library's own word for it: that is under test.
 pub(crate) fn majority(n: usize) -> usize {
     n / 2 + 1
@@ -141,46 +138,6 @@ pub(crate) async fn until_served(set: &NodeSet) {
         }
     })
     .await;
-}
-
-/// What an attempt or an extension hears whose majority is silent: nothing, until the node timeout
-/// has passed to the millisecond. The nodes of `answering` do answer.
-pub(crate) async fn after_the_node_timeout<T>(
-    clock: &StillClock,
-    answering: &NodeSet,
-    asking: impl Future<Output = T>,
-) -> T {
-    let mut asking = Box::pin(asking);
-    assert!(is_pending(&mut asking).await);
-    // A node answers in order: when it has answered this, its vote is in.
-    until_served(answering).await;
-    let last = Duration::from_millis(1);
-    clock.advance(NODE_TIMEOUT.saturating_sub(last));
-    assert!(is_pending(&mut asking).await);
-    clock.advance(last);
-    soon(asking).await
-}
-
-/// An attempt for which the nodes before `answering` are silent. Nothing of it is left on the others
-/// when it returns.
-pub(crate) async fn refused_by_silence(
-    nodes: &Nodes,
-    set: &NodeSet,
-    answering: usize,
-) -> Unavailable {
-    let clock = StillClock::default();
-    let client = Client::new(clock.environment());
-    let request = once("r");
-    let healthy = part(set, answering..set.len());
-    let acquiring = client.acquire(set, &request);
-    let error = after_the_node_timeout(&clock, &healthy, acquiring).await;
-    let error = unavailable(error.unwrap_err());
-    assert_eq!(error.waited, NODE_TIMEOUT, "{error}");
-    assert_eq!(error.granted, set.len() - answering, "{error}");
-    for node in nodes.iter().skip(answering) {
-        assert_eq!(node.get("r"), None, "{node}");
-    }
-    error
 }
 
 pub(crate) fn unavailable(error: AcquireError) -> Unavailable {

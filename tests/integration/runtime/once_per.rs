@@ -249,15 +249,6 @@ async fn a_call_below_a_holder_looks_and_is_remembered_from_its_own_beginning() 
 }
 
 #[tokio::test]
-async fn a_key_prefix_is_part_of_the_records_key() {
-    let locks = TestLocks::with_config(Config::new().key_prefix("shop:"));
-    told().await.unwrap();
-    let keys = locks.node("a").keys();
-    assert_eq!(keys, [b"shop:redlock:once:{shop:r}".to_vec()]);
-    locks.assert_all_free();
-}
-
-#[tokio::test]
 async fn a_period_that_makes_no_sense_is_refused_with_its_reason() {
     let _locks = TestLocks::new();
     let refused = |period| lock("r").once_per(period).acquire();

@@ -10,7 +10,6 @@ mod each;
 mod migration;
 mod neighbours;
 mod ours;
-mod table;
 mod written;
 
 /// The tests of a client that has a majority of several servers.

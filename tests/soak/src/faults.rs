@@ -126,27 +126,3 @@ pub(crate) fn trouble_nodes(
     }
     injectors
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_deck_deals_every_kind_before_any_comes_again() {
-        let mut deck = Deck::new(&[1, 2, 3, 4], StdRng::seed_from_u64(5));
-        for _ in 0..10 {
-            let mut round: Vec<i32> = (0..4).map(|_| deck.deal()).collect();
-            round.sort_unstable();
-            assert_eq!(round, [1, 2, 3, 4]);
-        }
-    }
-
-    #[test]
-    fn what_does_not_fit_stays_for_the_next_one() {
-        let mut deck = Deck::new(&[1, 2, 3], StdRng::seed_from_u64(5));
-        for _ in 0..10 {
-            assert_ne!(deck.deal_one(|kind| *kind != 2), 2);
-        }
-        assert_eq!(deck.deal_one(|kind| *kind == 2), 2);
-    }
-}

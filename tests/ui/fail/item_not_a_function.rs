@@ -12,20 +12,7 @@ impl Account {
     async fn f(&self) {}
 }
 
-#[redlock(resource = "a")]
-mod inner {
-    pub async fn f() {}
-}
-
-#[redlock(resource = "a")]
-static COUNT: u8 = 1;
-
-#[redlock(resource = "a")]
-trait Job {
-    fn run(&self) {}
-}
-
 fn main() {
     let account = Account::default();
-    let _ = (account.id, account.f(), inner::f(), COUNT);
+    let _ = (account.id, account.f());
 }

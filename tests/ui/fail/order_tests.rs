@@ -7,29 +7,9 @@ async fn above() -> Result<(), LockError> {
     Ok(())
 }
 
-#[redlock(resource = "arguments", guard = lease)]
-#[tokio::test(flavor = "current_thread")]
-async fn with_arguments() -> Result<(), LockError> {
-    let _ = lease.resource();
-    Ok(())
-}
-
 #[tokio::test]
 #[redlock(resource = "below")]
 async fn below() -> Result<(), LockError> {
-    Ok(())
-}
-
-#[redlock(resource = "plain")]
-#[test]
-fn plain() {}
-
-/// An attribute that is called as rstest's is.
-use tokio::test as rstest;
-
-#[redlock(resource = "renamed")]
-#[rstest]
-async fn renamed() -> Result<(), LockError> {
     Ok(())
 }
 

@@ -8,11 +8,6 @@ async fn another_name(id: u64) -> Result<(), LockError> {
     Ok(())
 }
 
-#[redlock("order:{}:{}", id, order.id, ttl = 50)]
-async fn as_for_format(id: u64) -> Result<(), LockError> {
-    Ok(())
-}
-
 #[redlock(resource = "order:{}", id)]
 async fn arguments(id: u64) -> Result<(), LockError> {
     Ok(())
@@ -23,22 +18,6 @@ async fn quoted(id: u64) -> Result<(), LockError> {
     Ok(())
 }
 
-#[redlock(format!("order:{id}"))]
-async fn expression(id: u64) -> Result<(), LockError> {
-    Ok(())
-}
-
-#[redlock(id)]
-async fn parameter(id: u64) -> Result<(), LockError> {
-    Ok(())
-}
-
-#[redlock]
-async fn nothing(id: u64) -> Result<(), LockError> {
-    Ok(())
-}
-
 fn main() {
-    let _ = (another_name(1), as_for_format(1), arguments(1), quoted(1), expression(1));
-    let _ = (parameter(1), nothing(1));
+    let _ = (another_name(1), arguments(1), quoted(1));
 }

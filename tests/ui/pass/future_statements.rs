@@ -1,4 +1,4 @@
-//! Statements before a returned future, and the forms of its end.
+//! Functions that return their future: statements before it, and the forms of its end.
 #![deny(warnings)]
 #![allow(dead_code, clippy::manual_async_fn, clippy::needless_return)]
 
@@ -8,6 +8,18 @@ use std::pin::Pin;
 use redlock_runtime::{LockError, redlock};
 
 type Boxed<'a, T> = Pin<Box<dyn Future<Output = Result<T, LockError>> + Send + 'a>>;
+
+/// As futures-util's.
+trait FutureExt: Future {
+    fn boxed<'a>(self) -> Pin<Box<dyn Future<Output = Self::Output> + Send + 'a>>
+    where
+        Self: Sized + Send + 'a,
+    {
+        Box::pin(self)
+    }
+}
+
+impl<F: Future> FutureExt for F {}
 
 struct Shop {
     id: u64,
@@ -49,6 +61,17 @@ impl Shop {
     fn shared<'a>(&'a self, other: &'a Vec<u64>) -> Boxed<'a, usize> {
         let list = &self.list;
         return Box::pin(async move { Ok(list.len() + other.len() + lease.resource().to_string().len()) });
+    }
+
+    #[redlock(resource = "shop:{self.id}")]
+    fn boxed_at_the_end(&self) -> Boxed<'_, u64> {
+        let twice = self.id * 2;
+        async move { Ok(twice) }.boxed()
+    }
+
+    #[redlock(resource = "shop:{self.id}")]
+    fn boxed_and_returned(&self) -> Boxed<'_, u64> {
+        return async move { Ok(self.id) }.boxed();
     }
 
     #[redlock(resource = "shop")]

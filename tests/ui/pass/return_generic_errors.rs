@@ -3,14 +3,8 @@
 #![allow(dead_code)]
 
 use std::error::Error;
-use std::sync::Arc;
 
 use redlock_runtime::{FromLockError, LockError, redlock};
-
-#[redlock(resource = "a")]
-async fn any_error<T: Default, E: From<LockError>>() -> Result<T, E> {
-    Ok(T::default())
-}
 
 #[redlock(resource = "a")]
 async fn any_result<R>(r: R) -> R
@@ -34,35 +28,6 @@ type Reported<T = (), E = Report> = Result<T, E>;
 #[redlock(resource = "a")]
 async fn reported(text: &str) -> Reported<u8> {
     Ok(text.parse()?)
-}
-
-#[derive(Debug)]
-enum AppError {
-    Lock(Arc<LockError>),
-    Other(Box<dyn Error>),
-}
-
-impl From<LockError> for AppError {
-    fn from(error: LockError) -> Self {
-        Self::Lock(Arc::new(error))
-    }
-}
-
-impl From<Box<dyn Error>> for AppError {
-    fn from(error: Box<dyn Error>) -> Self {
-        Self::Other(error)
-    }
-}
-
-mod web {
-    pub type Result<T> = ::std::result::Result<T, super::AppError>;
-}
-
-#[redlock(resource = "a")]
-async fn aliased_in_a_module(text: &str) -> web::Result<u8> {
-    let n = text.parse().map_err(|error| Box::new(error) as Box<dyn Error>)?;
-    reported(text).await.map_err(|Report(error)| error as Box<dyn Error>)?;
-    Ok(n)
 }
 
 /// The application's one answer to a lock error, for handlers with any return type.
