@@ -24,7 +24,7 @@ use crate::redis::vetting::{eviction, refused};
 use super::check::Check;
 use super::command::{Dialect, is_marker_gone, is_noscript};
 use super::connect::Connected;
-use super::line::{Landed, Line, Purpose};
+use super::line::{Line, Purpose};
 use super::several::Batch;
 use super::wakeups::Wakeups;
 
@@ -89,7 +89,6 @@ impl Actor {
             marker: server_check.and_then(|server_check| server_check.lock().marker_key()),
             is_tried: connected.allowed.mend.is_none(),
         };
-        let batch = Batch::new(connected.allowed.joins);
         inbox.metrics.lacks(connected.allowed.mend);
         let mut check = Check::new(server_check);
         inbox.open(check.quarantine());
@@ -104,8 +103,8 @@ impl Actor {
         let heartbeat_at = line.heard + options.heartbeat;
         line.watch_by(heartbeat_at);
         Self {
+            batch: Batch::new(connected.allowed.joins.then_some(line.heard)),
             line,
-            batch,
             check,
             wakeups: connected.wakeups,
             heartbeat: if connected.facts.is_open {
@@ -141,9 +140,9 @@ impl Actor {
 
     fn step(&mut self, context: &mut Context<'_>) -> Poll<Result<(), NodeError>> {
         loop {
-            while let Some(landed) = self.line.next(context)? {
+            while let Some((purpose, value)) = self.line.next(context)? {
                 self.trust_again();
-                self.read(landed)?;
+                self.read(purpose, value)?;
             }
             let launched = self.line.launched;
             self.wakeups.follow(context, &mut self.line)?;
@@ -186,14 +185,7 @@ impl Actor {
     }
 
     /// Handles an answer of the server.
-    fn read(
-        &mut self,
-        Landed {
-            purpose,
-            since,
-            value,
-        }: Landed,
-    ) -> Result<(), NodeError> {
+    fn read(&mut self, purpose: Purpose, value: Value) -> Result<(), NodeError> {
         let line = &mut self.line;
         match purpose {
             Purpose::Scripts => return Ok(()),
@@ -228,7 +220,7 @@ impl Actor {
             }
             Purpose::Call(submission) => self.tell(submission, value),
         }
-        self.count(since);
+        self.count();
         Ok(())
     }
 
@@ -314,8 +306,8 @@ impl Actor {
     }
 
     /// Counts an answer. Its latency ends when it was read, so no clock is read for each answer.
-    fn count(&self, since: Instant) {
-        let after = self.line.heard.saturating_duration_since(since);
+    fn count(&self) {
+        let after = self.line.heard.saturating_duration_since(self.line.since);
         self.line.inbox.metrics.answered(after);
         if let Some(observer) = &self.line.options.answers {
             caught("an observer of answers", || observer.answered(after));

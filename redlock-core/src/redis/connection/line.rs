@@ -41,7 +41,9 @@ pub(super) struct Line {
     /// In the order in which the server answers.
     flights: VecDeque<Flight>,
     /// Answers that came together, and are not handled yet.
-    landing: Landing,
+    landing: Zip<IntoIter<Purpose>, IntoIter<Value>>,
+    /// The moment from which the wait for these answers is measured.
+    pub(super) since: Instant,
     /// The number of calls of callers that are not answered.
     pub(super) calls: usize,
     /// The number of flights so far.
@@ -66,11 +68,6 @@ struct Flight {
     purposes: Vec<Purpose>,
 }
 
-struct Landing {
-    since: Instant,
-    answers: Zip<IntoIter<Purpose>, IntoIter<Value>>,
-}
-
 pub(super) enum Purpose {
     /// A caller waits for the answer.
     Call(Submission),
@@ -88,13 +85,6 @@ pub(super) enum Purpose {
     Keys(Arc<Watch>),
 }
 
-/// An answer of the server.
-pub(super) struct Landed {
-    pub(super) purpose: Purpose,
-    pub(super) since: Instant,
-    pub(super) value: Value,
-}
-
 impl Line {
     pub(super) fn new(
         connection: MultiplexedConnection,
@@ -109,7 +99,8 @@ impl Line {
             commands: Pipeline::new(),
             purposes: Vec::new(),
             flights: VecDeque::new(),
-            landing: Landing::of(inbox.time.now(), Vec::new(), Vec::new()),
+            landing: Vec::new().into_iter().zip(Vec::new()),
+            since: inbox.time.now(),
             calls: 0,
             launched: 0,
             heard: inbox.time.now(),
@@ -206,18 +197,16 @@ impl Line {
         });
     }
 
-    /// The next answer. Without one, leaves the waker with the oldest flight.
-    pub(super) fn next(&mut self, context: &mut Context<'_>) -> Result<Option<Landed>, NodeError> {
+    /// The next answer, and what it is for. Without one, leaves the waker with the oldest flight.
+    pub(super) fn next(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Result<Option<(Purpose, Value)>, NodeError> {
         loop {
-            if let Some((purpose, value)) = self.landing.answers.next() {
+            if let Some((purpose, value)) = self.landing.next() {
                 self.calls -= purpose.calls();
                 self.is_loading &= !matches!(purpose, Purpose::Scripts);
-                let since = self.landing.since;
-                return Ok(Some(Landed {
-                    purpose,
-                    since,
-                    value,
-                }));
+                return Ok(Some((purpose, value)));
             }
             if !self.read(context)? {
                 return Ok(None);
@@ -246,7 +235,8 @@ impl Line {
             return Err(garbled());
         }
         if let Some(flight) = self.flights.pop_front() {
-            self.landing = Landing::of(flight.since, flight.purposes, values);
+            self.since = flight.since;
+            self.landing = flight.purposes.into_iter().zip(values);
         }
         self.heard = self.now();
         Ok(true)
@@ -264,7 +254,7 @@ impl Line {
 
     /// Takes out what has no answer, or whose answer was not handled.
     pub(super) fn end(&mut self) -> Vec<Purpose> {
-        let landed = self.landing.answers.by_ref().map(|(purpose, _)| purpose);
+        let landed = self.landing.by_ref().map(|(purpose, _)| purpose);
         let flights = self.flights.drain(..).flat_map(|flight| flight.purposes);
         landed
             .chain(flights)
@@ -287,13 +277,6 @@ impl Line {
 
     pub(super) fn set_alarm(&mut self, now: Instant, at: Instant) {
         self.alarm.as_mut().reset(at.max(now + A_MOMENT));
-    }
-}
-
-impl Landing {
-    fn of(since: Instant, purposes: Vec<Purpose>, values: Vec<Value>) -> Self {
-        let answers = purposes.into_iter().zip(values);
-        Self { since, answers }
     }
 }
 

@@ -25,18 +25,15 @@ const REFUSED_FOR: Duration = Duration::from_secs(60);
 /// The releases that go in the next call.
 pub(super) struct Batch {
     releases: Vec<Submission>,
-    /// False if the server's ACL forbids a call for several.
-    is_allowed: bool,
-    /// No call for several is made until then.
-    refused_until: Option<Instant>,
+    /// No call for several is made before; `None` if the server's ACL forbids them.
+    allowed_from: Option<Instant>,
 }
 
 impl Batch {
-    pub(super) fn new(is_allowed: bool) -> Self {
+    pub(super) fn new(allowed_from: Option<Instant>) -> Self {
         Self {
             releases: Vec::new(),
-            is_allowed,
-            refused_until: None,
+            allowed_from,
         }
     }
 
@@ -47,7 +44,7 @@ impl Batch {
 
     /// Adds a caller's call to the line, or a release to the next call for several.
     pub(super) fn add(&mut self, submission: Submission, since: Instant, line: &mut Line) {
-        let is_open = self.is_allowed && self.refused_until.is_none_or(|until| until <= since);
+        let is_open = self.allowed_from.is_some_and(|from| from <= since);
         if is_open && submission.call.joins().is_some() {
             self.releases.push(submission);
             if self.releases.len() == MOST {
@@ -100,7 +97,7 @@ impl Batch {
                     line.load_scripts();
                 } else {
                     // The ACL has changed, or a proxy stands before several servers.
-                    self.refused_until = Some(line.heard + REFUSED_FOR);
+                    self.allowed_from = Some(line.heard + REFUSED_FOR);
                 }
                 vec![Value::Nil; releases.len()]
             }

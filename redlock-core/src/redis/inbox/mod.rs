@@ -27,9 +27,6 @@ pub(in crate::redis) use submission::{Owed, Submission};
 
 use metrics::NodeMetrics;
 
-/// The most watches that wait for the driver. One per lock and process is usual.
-const MOST_WATCHES: usize = 16_384;
-
 /// Passes operations from the callers to the driver. Every call returns at once.
 pub(in crate::redis) struct Inbox {
     pub(in crate::redis) log: NodeLog,
@@ -37,7 +34,7 @@ pub(in crate::redis) struct Inbox {
     /// True once the first attempt to connect is over, and it is known whether the node votes.
     is_settled: watch::Sender<bool>,
     max_in_flight: usize,
-    /// See [`Node::epoch`](crate::Node::epoch).
+    /// See [`Node::epoch`].
     epoch: AtomicU32,
     listeners: Mutex<Vec<EpochListener>>,
     pub(in crate::redis) metrics: NodeMetrics,
@@ -94,17 +91,11 @@ impl Inbox {
             watch.report(KeyReport::Unknown);
         }
         let mut state = self.state.lock();
-        if state.watches.len() >= MOST_WATCHES {
+        if state.watches.len() == state.watches.capacity() {
             state.watches.retain(|it| it.is_wanted());
         }
-        if state.watches.len() < MOST_WATCHES {
-            state.watches.push(watch);
-            wake_driver(state);
-        } else {
-            drop(state);
-            // Its drop reports that nothing is known.
-            drop(watch);
-        }
+        state.watches.push(watch);
+        wake_driver(state);
     }
 
     pub(in crate::redis) async fn settled(&self) {

@@ -27,36 +27,24 @@ pub(in crate::redis) struct Refusals {
 impl Refusals {
     /// Records an error in the place of a vote. True if the server counts as refusing from now on.
     pub(in crate::redis) fn refused(&self, error: &NodeError, now: Instant) -> bool {
-        let mut last = self.last.lock();
-        let in_a_row = match &*last {
-            Some((_, at)) if now.duration_since(*at) < REMEMBERED => self.in_a_row.load(Relaxed),
-            _ => 0,
-        };
-        self.in_a_row.store(in_a_row.saturating_add(1), Relaxed);
-        *last = Some((error.clone(), now));
-        in_a_row + 1 == IN_A_ROW
+        let before = self.last.lock().replace((error.clone(), now));
+        if before.is_none_or(|(_, at)| now.duration_since(at) >= REMEMBERED) {
+            self.in_a_row.store(0, Relaxed);
+        }
+        self.in_a_row.fetch_add(1, Relaxed) + 1 == IN_A_ROW
     }
 
     /// Records a vote. True if the server counted as refusing before.
     pub(in crate::redis) fn voted(&self) -> bool {
-        // Usually there is nothing to reset.
-        let in_a_row = self.in_a_row.load(Relaxed);
-        if in_a_row > 0 {
-            self.in_a_row.store(0, Relaxed);
-            *self.last.lock() = None;
-        }
-        in_a_row >= IN_A_ROW
+        // Usually there is nothing to reset, and nothing is written.
+        self.in_a_row.load(Relaxed) > 0 && self.in_a_row.swap(0, Relaxed) >= IN_A_ROW
     }
 
     /// The reason why the server does not vote, if it counts as refusing.
     pub(in crate::redis) fn reason(&self, now: Instant) -> Option<NodeError> {
-        if self.in_a_row.load(Relaxed) < IN_A_ROW {
-            return None;
-        }
         let last = self.last.lock();
-        let recent = last
-            .as_ref()
-            .filter(|(_, at)| now.duration_since(*at) < REMEMBERED);
-        recent.map(|(error, _)| error.clone())
+        let (error, at) = last.as_ref()?;
+        let is_refusing = self.in_a_row.load(Relaxed) >= IN_A_ROW;
+        (is_refusing && now.duration_since(*at) < REMEMBERED).then(|| error.clone())
     }
 }

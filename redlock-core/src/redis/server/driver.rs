@@ -78,7 +78,8 @@ impl Driver {
         // line in the log, not one a second.
         let mut logged = String::new();
         loop {
-            match self.connect().await {
+            let answers = self.inbox.metrics.answers();
+            let ended = match self.connect().await {
                 Ok((server, moved, connected)) => {
                     log_node!(
                         self.inbox.log,
@@ -87,31 +88,28 @@ impl Driver {
                         server = %self.address, at = %server
                     );
                     logged.clear();
-                    let answers = self.inbox.metrics.answers();
-                    let server_check = self.server_check.as_ref();
-                    let fails_over = self.address.fails_over();
                     let actor = Actor::new(
                         connected,
                         &self.inbox,
                         &self.options,
-                        server_check,
-                        fails_over,
+                        self.server_check.as_ref(),
+                        self.address.fails_over(),
                     );
-                    match actor.serve(moved).await {
-                        Ok(()) => return,
-                        Err(error) => self.log(&error, &mut logged),
-                    }
-                    self.unreachable();
-                    if self.inbox.metrics.answers() != answers {
-                        // The connection was of use, however short it was.
-                        backoff = Backoff::new();
-                    }
+                    actor.serve(moved).await
                 }
                 Err(error) => {
-                    self.unreachable();
                     self.inbox.close(&error);
-                    self.log(&error, &mut logged);
+                    Err(error)
                 }
+            };
+            let Err(error) = ended else {
+                return;
+            };
+            self.unreachable();
+            self.log(&error, &mut logged);
+            if self.inbox.metrics.answers() != answers {
+                // The connection was of use, however short it was.
+                backoff = Backoff::new();
             }
             if self.has_ended_within(backoff.next()).await {
                 return;
