@@ -20,6 +20,7 @@ const MOST_OWED: usize = 65_536;
 /// a full set is emptied.
 const MOST_LOST: usize = 65_536;
 
+#[derive(Default)]
 pub(super) struct InboxState {
     /// The reason why there is no connection, if there is none. Nothing is taken then.
     pub(super) closed: Option<NodeError>,
@@ -52,17 +53,7 @@ impl InboxState {
         let connecting = NodeError::unsent(NodeErrorKind::NotConnected, "not connected yet");
         Self {
             closed: Some(connecting),
-            quarantine: None,
-            suspicion: None,
-            queue: Vec::new(),
-            owed: VecDeque::new(),
-            lost: HashSet::new(),
-            watches: Vec::new(),
-            is_doubted: false,
-            oldest: None,
-            outstanding: 0,
-            driver: None,
-            has_ended: false,
+            ..Self::default()
         }
     }
 
