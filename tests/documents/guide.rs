@@ -73,18 +73,6 @@ fn the_book_the_module_and_the_folder_have_the_same_pages() {
 }
 
 #[test]
-fn the_book_calls_a_page_by_its_title() {
-    let summary = read(guide().join("SUMMARY.md"));
-    for page in pages() {
-        let text = read(guide().join(format!("{page}.md")));
-        let title = text.lines().next().and_then(|line| line.strip_prefix("# "));
-        let title = title.unwrap_or_else(|| panic!("{page} has no title"));
-        let entry = format!("[{title}]({page}.md)");
-        assert!(summary.contains(&entry), "SUMMARY.md has no {entry}");
-    }
-}
-
-#[test]
 fn a_page_links_to_pages_by_names_that_it_defines() {
     let pages = pages();
     for page in pages.iter().map(String::as_str).chain(["index"]) {

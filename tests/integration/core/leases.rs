@@ -124,53 +124,6 @@ async fn extend_lengthens_on_every_node_and_never_shortens() {
 }
 
 #[tokio::test]
-async fn extend_of_a_stolen_lock_fails_and_leaves_the_thief_alone() {
-    let (nodes, set) = start(3).await;
-    let lease = client().acquire(&set, &once("r")).await.unwrap();
-    // A grant that is still out could make up for a node that has lost the key.
-    settle(&set).await;
-    for node in &nodes {
-        node.set("r", "thief", Some(Duration::from_secs(30)));
-    }
-    let handle = lease.handle();
-    let lost = tokio::spawn(async move { handle.lost().await });
-    let error = lease.extend(Duration::from_secs(60)).await.unwrap_err();
-    assert!(
-        matches!(error, ExtendError::Ended(LeaseEnd::Taken(_))),
-        "{error}"
-    );
-    assert_eq!(
-        lost.await.unwrap(),
-        LeaseEnd::Taken(None),
-        "the loss is signalled"
-    );
-    lease.release().await;
-    for node in &nodes {
-        assert_eq!(node.get("r").as_deref(), Some(&b"thief"[..]));
-        assert!(node.pttl("r").left().unwrap() <= Duration::from_secs(30));
-    }
-}
-
-#[tokio::test]
-async fn a_lock_that_several_joined_is_released_by_the_last() {
-    let (nodes, set) = start(1).await;
-    let outer = client().acquire(&set, &once("r")).await.unwrap();
-    let inner = outer.join().unwrap();
-    assert_eq!(outer.release().await, Released::NotLast);
-    assert!(nodes[0].get("r").is_some());
-    let handle = inner.handle();
-    assert_eq!(inner.release().await, Released::Confirmed);
-    nodes.assert_no_keys(SOON).await;
-    assert_eq!(
-        handle.lost().await,
-        LeaseEnd::Released,
-        "a handle of a lease that is over is inert"
-    );
-    assert!(handle.extend(Duration::from_secs(1)).await.is_err());
-    assert_eq!(handle.revoke_and_release().await, Released::NotLast);
-}
-
-#[tokio::test]
 async fn who_took_the_lock_is_told_if_a_node_names_it() {
     let (nodes, set) = start(3).await;
     let lease = client().acquire(&set, &once("r")).await.unwrap();

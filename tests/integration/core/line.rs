@@ -157,33 +157,6 @@ async fn many_callers_of_many_processes_exclude_each_other_and_all_have_their_tu
 }
 
 #[tokio::test]
-async fn a_process_that_takes_the_lock_again_and_again_lets_another_one_in() {
-    let (nodes, set) = start(3).await;
-    let (greedy, other) = (client(), client());
-    let is_enough = Arc::new(AtomicBool::new(false));
-    let looping = {
-        let (set, is_enough) = (set.clone(), Arc::clone(&is_enough));
-        tokio::spawn(async move {
-            while !is_enough.load(Ordering::SeqCst) {
-                let lease = greedy.acquire(&set, &waiting(false)).await.unwrap();
-                // The time that the holder works. No other code of the test waits for it.
-                tokio::time::sleep(Duration::from_millis(5)).await;
-                // The next call follows at once. If it waited for the release to be confirmed, that
-                // would count as a pause on a slow machine. Behind a pause there is no break.
-                drop(lease);
-            }
-        })
-    };
-    for _ in 0..5 {
-        let lease = soon(other.acquire(&set, &waiting(false))).await;
-        lease.unwrap().release().await;
-    }
-    is_enough.store(true, Ordering::SeqCst);
-    soon(looping).await.unwrap();
-    nodes.assert_no_keys(SOON).await;
-}
-
-#[tokio::test]
 async fn a_process_full_of_callers_lets_another_one_in() {
     let (nodes, set) = start(3).await;
     let (crowd, other) = (client(), client());

@@ -11,39 +11,6 @@ use redlock_tests::{NodeOptions, RedisNode, eventually};
 use crate::core::fixture::{IO, SOON, client, connect, once, patient, until_voting};
 
 #[tokio::test]
-async fn what_a_password_may_be_made_of_is_percent_encoded() {
-    let node = RedisNode::start().await;
-    let odd = [
-        "p@ss:w/rd?#[]",
-        "50%",
-        "pa ss",
-        "pässwörd",
-        "\"'\\",
-        "+&=",
-        "a%40b",
-    ];
-    for (n, password) in odd.iter().enumerate() {
-        let user = format!("u:{n}@");
-        let grants = [
-            format!(">{password}"),
-            "on".into(),
-            "~*".into(),
-            "+@all".into(),
-        ];
-        let rules = ["ACL".into(), "SETUSER".into(), user.clone()];
-        node.command(rules.into_iter().chain(grants));
-        let encoded = |text: &str| -> String {
-            let bytes: Vec<_> = text.bytes().map(|byte| format!("%{byte:02X}")).collect();
-            bytes.concat()
-        };
-        let (user, password) = (encoded(&user), encoded(password));
-        let set = connect([format!("redis://{user}:{password}@{}", node.addr())]).await;
-        let lease = client().acquire(&set, &once("r")).await.unwrap();
-        lease.release().await;
-    }
-}
-
-#[tokio::test]
 async fn a_password_that_changes_ends_no_connection_and_the_next_one_says_so() {
     let node = RedisNode::start_with(NodeOptions::default().password("s3cret")).await;
     let set = connect([node.url()]).await;

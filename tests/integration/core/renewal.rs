@@ -80,22 +80,6 @@ async fn a_lease_is_renewed_when_a_third_of_its_validity_has_passed() {
 }
 
 #[tokio::test]
-async fn without_max_hold_the_ttl_is_final() {
-    let (nodes, set) = start(3).await;
-    let clock = StillClock::default();
-    let request = renewed(Renewal::Never);
-    let lease = patient(&clock).acquire(&set, &request).await.unwrap();
-    for node in &nodes {
-        shorten(node).await;
-    }
-    clock.advance(TTL / 2);
-    settle(&set).await;
-    assert!(nodes[0].pttl("r").left().unwrap() <= Duration::from_secs(30));
-    clock.advance(TTL / 2);
-    assert_eq!(lease.lost().await, LeaseEnd::Expired);
-}
-
-#[tokio::test]
 async fn renewal_ends_when_the_lock_has_been_held_for_max_hold() {
     let (_nodes, set) = start(3).await;
     let clock = StillClock::default();

@@ -58,22 +58,6 @@ async fn a_servers_own_error_is_not_mistaken_for_a_held_lock() {
 }
 
 #[tokio::test]
-async fn a_replica_says_readonly() {
-    let primary = RedisNode::start().await;
-    let options = NodeOptions::default().replica_of(&primary);
-    // While a replica loads what its primary has sent, it says LOADING to everything.
-    primary.kill();
-    let replica = RedisNode::start_with(options).await;
-    let set = connect([replica.url()]).await;
-    let error = client()
-        .acquire(&set, &once("r"))
-        .await
-        .unwrap_err()
-        .to_string();
-    assert!(error.contains("READONLY"), "{error}");
-}
-
-#[tokio::test]
 async fn what_does_not_speak_redis_votes_no() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("redis://{}", listener.local_addr().unwrap());

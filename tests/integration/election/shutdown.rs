@@ -31,16 +31,3 @@ async fn l4_a_shutdown_ends_the_pause_of_a_candidate_that_stands_aside() {
     assert!(told.is_empty(), "{told:?}");
     end_of(standing).await.unwrap();
 }
-
-#[tokio::test]
-async fn l4_a_shutdown_ends_the_wait_for_nodes() {
-    let process =
-        Process::start_with(|config| config.node_timeout(Duration::from_millis(50))).await;
-    for node in &*process.nodes {
-        node.kill();
-    }
-    let standing = process.stand(&office());
-    let told = process.shut_down().await;
-    assert!(told.is_empty(), "{told:?}");
-    end_of(standing).await.unwrap();
-}

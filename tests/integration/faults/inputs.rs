@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use redlock_core::NodeSet;
 use redlock_core::error::{AcquireError, ExtendError};
 use redlock_core::lease::Released;
-use redlock_core::{NodeSet, Resource};
 use redlock_tests::{Nodes, eventually};
 
 use crate::core::fixture::{SOON, client, connect, once, start};
@@ -31,19 +31,6 @@ async fn the_longest_ttl_is_counted_by_the_nodes_and_a_longer_one_is_invalid(n: 
     assert_eq!(lease.release().await, Released::Confirmed);
     let lease = client().acquire(&set, &once("r").ttl(YEAR)).await.unwrap();
     assert!(lease.validity() > YEAR / 2);
-    assert_eq!(lease.release().await, Released::Confirmed);
-    until_served(&set).await;
-    nodes.assert_no_keys(Duration::ZERO).await;
-}
-
-async fn a_name_given_several_times_is_one_key(n: usize) {
-    let (nodes, set) = start(n).await;
-    let mut request = once("");
-    request.resource = Resource::all(["r", "r", "r"]);
-    let lease = client().acquire(&set, &request).await.unwrap();
-    assert_eq!(nodes.all_keys(), [b"r"]);
-    let refused = client().acquire(&set, &once("r")).await;
-    assert!(matches!(refused, Err(AcquireError::Contended(_))));
     assert_eq!(lease.release().await, Released::Confirmed);
     until_served(&set).await;
     nodes.assert_no_keys(Duration::ZERO).await;
@@ -78,7 +65,6 @@ async fn a_server_that_is_listed_several_times_grants_once(n: usize) {
 
 with_three_and_five_nodes! {
     the_longest_ttl_is_counted_by_the_nodes_and_a_longer_one_is_invalid,
-    a_name_given_several_times_is_one_key,
     a_server_that_is_listed_several_times_grants_once,
 }
 

@@ -126,18 +126,4 @@ mod tests {
         assert_eq!(read.to_string(), "soak:1/reads");
         assert_eq!("a+".parse::<Claimed>(), Err(()));
     }
-
-    #[test]
-    fn a_whole_share_fits_beside_none() {
-        assert!(Share::Whole.fits_beside([]));
-        assert!(!Share::Whole.fits_beside([Share::Whole]));
-        assert!(!Share::Whole.fits_beside([Share::Reads]));
-    }
-
-    #[test]
-    fn a_reader_fits_beside_readers_only() {
-        assert!(Share::Reads.fits_beside([]));
-        assert!(Share::Reads.fits_beside([Share::Reads, Share::Reads]));
-        assert!(!Share::Reads.fits_beside([Share::Reads, Share::Whole]));
-    }
 }

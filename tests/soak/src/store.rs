@@ -151,16 +151,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_below_the_highest_is_refused_for_its_resource() {
-        let store = Store::default();
-        assert_eq!(store.write("r", 5, false), Ok(()));
-        assert_eq!(store.write("r", 5, false), Ok(()), "the same holder again");
-        assert_eq!(store.write("r", 7, false), Ok(()));
-        assert_eq!(store.write("r", 5, false), Err(7));
-        assert_eq!(store.write("other", 1, false), Ok(()));
-    }
-
-    #[test]
     fn a_reader_has_the_token_of_the_last_writer_at_least_and_the_next_writer_a_higher_one() {
         let store = Store::default();
         assert_eq!(store.write("r", 5, false), Ok(()));
