@@ -88,7 +88,7 @@ pub mod waiting;
 pub use client::{Client, Settings};
 pub use env::environment::Environment;
 pub use env::io_thread::IoThread;
-pub use lease::handle::{Lease, LeaseHandle};
+pub use lease::{Lease, LeaseHandle};
 pub use memory::MemoryNode;
 pub use model::resource::Resource;
 pub use node::contract::{Node, NodeSet};

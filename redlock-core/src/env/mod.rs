@@ -19,7 +19,6 @@ pub(crate) mod timeout;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -64,23 +63,6 @@ impl Moment {
 impl fmt::Debug for Moment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Moment").field(&self.since_origin()).finish()
-    }
-}
-
-/// A [`Moment`] that one thread sets and others read.
-pub(crate) struct SharedMoment(AtomicU64);
-
-impl SharedMoment {
-    pub(crate) const fn new(moment: Moment) -> Self {
-        Self(AtomicU64::new(moment.0))
-    }
-
-    pub(crate) fn get(&self) -> Moment {
-        Moment(self.0.load(Ordering::Acquire))
-    }
-
-    pub(crate) fn set(&self, moment: Moment) {
-        self.0.store(moment.0, Ordering::Release);
     }
 }
 

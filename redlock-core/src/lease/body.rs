@@ -1,14 +1,15 @@
 //! Running a body under a lease.
 
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
-use crate::env::{Moment, Sleep};
+use crate::env::Sleep;
+use crate::env::timeout::before;
 use crate::error::LeaseEnd;
 
-use super::{LeaseHandle, LeaseState};
+use super::LeaseHandle;
 
 /// What happens to a body when its lease is lost or its validity ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -22,7 +23,6 @@ pub enum OnLost {
 
 /// The outcome of a body.
 #[derive(Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum BodyOutcome<T> {
     /// The body returned while the lease was valid.
     Done(T),
@@ -37,12 +37,8 @@ pub enum BodyOutcome<T> {
 pub struct BodyWatch {
     on_lost: OnLost,
     has_begun: bool,
-    /// True if the lock was granted in this very poll.
-    is_just_granted: bool,
-    /// The place of the body's waker in the lease, once the body has waited.
-    id: Option<u32>,
-    /// A deadline of the lease, at which the body is woken. An extension may have moved it since.
-    timer: Option<Sleep>,
+    /// Completes at the end of the lease, or sooner. It is there once the body has waited.
+    ending: Option<Sleep>,
 }
 
 impl BodyWatch {
@@ -51,143 +47,72 @@ impl BodyWatch {
         Self {
             on_lost,
             has_begun: false,
-            is_just_granted: false,
-            id: None,
-            timer: None,
+            ending: None,
         }
     }
 
-    /// For a body that begins in the poll in which its lock was granted. The clock was read behind the votes, and
-    /// is not read again before the body's first poll.
-    pub const fn of_granted(on_lost: OnLost) -> Self {
-        let mut watch = Self::new(on_lost);
-        watch.is_just_granted = true;
-        watch
-    }
-}
-
-impl LeaseHandle {
-    /// Polls `body` while the lease is valid. The deadline is checked, on the client's clock, before
-    /// every poll.
-    ///
-    /// A lease that a shutdown revokes cancels the body under either policy.
-    ///
-    /// # Cancellation
-    /// If the future is dropped, the body is not polled any longer. The lease stays as it is.
-    pub async fn hold<F: Future>(
-        &self,
-        mut body: Pin<&mut F>,
-        on_lost: OnLost,
-    ) -> BodyOutcome<F::Output> {
-        let mut watch = BodyWatch::new(on_lost);
-        poll_fn(|context| {
-            let poll = |context: &mut Context<'_>| body.as_mut().poll(context);
-            self.poll_body(&mut watch, context, poll)
-        })
-        .await
-    }
-
-    /// One poll of [`hold`](Self::hold), for a caller that keeps the body.
-    ///
-    /// If the body is dropped before its end, its task may be woken once more, at the end of the lease.
-    pub fn poll_body<T>(
-        &self,
-        watch: &mut BodyWatch,
+    /// One poll of [`hold`](LeaseHandle::hold), for a caller that keeps the body.
+    pub fn poll<T>(
+        &mut self,
+        lease: &LeaseHandle,
         context: &mut Context<'_>,
         poll: impl FnOnce(&mut Context<'_>) -> Poll<T>,
     ) -> Poll<BodyOutcome<T>> {
-        // No body begins without its lock, even with `OnLost::Continue`.
-        let on_lost = if watch.has_begun {
-            watch.on_lost
-        } else {
-            OnLost::Cancel
-        };
-        let over = if std::mem::take(&mut watch.is_just_granted) {
-            self.recorded_end()
-        } else {
-            self.stop_reason(on_lost)
-        };
-        if let Some(over) = over {
-            self.forget(watch);
+        if let Some(over) = self.stop_reason(lease) {
             return Poll::Ready(BodyOutcome::Cancelled(over));
         }
-        watch.has_begun = true;
+        self.has_begun = true;
         if let Poll::Ready(output) = poll(context) {
-            self.forget(watch);
-            return Poll::Ready(match self.over() {
+            return Poll::Ready(match lease.over() {
                 None => BodyOutcome::Done(output),
                 Some(over) => BodyOutcome::Late(output, over),
             });
         }
         // After the body: bodies that never wait need no timer.
-        self.watch(watch, context).map(BodyOutcome::Cancelled)
+        self.watch(lease, context).map(BodyOutcome::Cancelled)
     }
 
     /// Has the body woken at the end of the lease. Returns the reason if the body has to stop already.
-    fn watch(&self, watch: &mut BodyWatch, context: &mut Context<'_>) -> Poll<LeaseEnd> {
+    fn watch(&mut self, lease: &LeaseHandle, context: &mut Context<'_>) -> Poll<LeaseEnd> {
         loop {
-            let (until, over, _before) = {
-                let mut state = self.shared.state.lock();
-                // The waker goes in under the same mutex: no end is missed.
-                let before = state.watchers.set(&mut watch.id, context.waker());
-                let over = watch.on_lost.heeded(&state, self.over_in(&state));
-                (state.deadline, over, before)
-            };
-            if let Some(over) = over {
-                self.forget(watch);
+            let ending = self
+                .ending
+                .get_or_insert_with(|| ending(lease, self.on_lost));
+            // Polled before the look, so that no end is missed.
+            let may_be_over = Pin::new(ending).poll(context).is_ready();
+            if let Some(over) = self.stop_reason(lease) {
                 return Poll::Ready(over);
             }
-            if watch.on_lost == OnLost::Continue {
+            if !may_be_over {
                 return Poll::Pending;
             }
-            // One that was set for an earlier deadline fires before it is needed.
-            let clock = self.shared.clock();
-            let sleep = watch.timer.get_or_insert_with(|| clock.sleep_until(until));
-            if Pin::new(sleep).poll(context).is_pending() {
-                return Poll::Pending;
-            }
-            watch.timer = None;
-            if let Some(over) = self.stop_reason(watch.on_lost) {
-                self.forget(watch);
-                return Poll::Ready(over);
-            }
+            self.ending = None;
         }
     }
 
-    fn forget(&self, watch: &mut BodyWatch) {
-        watch.timer = None;
-        if let Some(id) = watch.id.take() {
-            // The waker is dropped outside of the mutex: it may be the last handle of its task.
-            let _waker = self.shared.state.lock().watchers.remove(id);
+    /// The reason why the body may not be polled any longer, if there is one. A body that goes on without its lock
+    /// stops only if the lease is revoked, before or after its end. No body begins without its lock.
+    fn stop_reason(&self, lease: &LeaseHandle) -> Option<LeaseEnd> {
+        let now = lease.shared.now();
+        let state = lease.shared.state.lock();
+        let over = state.over_at(now)?;
+        match self.on_lost {
+            OnLost::Continue if self.has_begun => state.is_revoked.then_some(LeaseEnd::Revoked),
+            _ => Some(over),
         }
-    }
-
-    /// The reason why the lease is over, if it ended before its deadline.
-    fn recorded_end(&self) -> Option<LeaseEnd> {
-        if self.is_valid_at(Moment::from_origin(Duration::ZERO)) {
-            return None;
-        }
-        self.over_in(&self.shared.state.lock())
-    }
-
-    /// The reason why the body may not be polled any longer, if there is one.
-    fn stop_reason(&self, on_lost: OnLost) -> Option<LeaseEnd> {
-        let now = self.shared.now();
-        if self.is_valid_at(now) {
-            return None;
-        }
-        let state = self.shared.state.lock();
-        on_lost.heeded(&state, self.over_at(&state, now))
     }
 }
 
-impl OnLost {
-    /// The reason why a body stops, if its lease is `over`. A body that goes on without its lock stops
-    /// only if the lease is revoked, before or after its end.
-    fn heeded(self, state: &LeaseState, over: Option<LeaseEnd>) -> Option<LeaseEnd> {
-        match self {
-            Self::Cancel => over,
-            Self::Continue => over.and(state.is_revoked.then_some(LeaseEnd::Revoked)),
+/// Completes when the state of the lease has changed, and at the deadline, which an extension may have moved since.
+fn ending(lease: &LeaseHandle, on_lost: OnLost) -> Sleep {
+    let shared = Arc::clone(&lease.shared);
+    Sleep::new(async move {
+        let changed = shared.changed.notified();
+        match on_lost {
+            OnLost::Continue => changed.await,
+            OnLost::Cancel => {
+                before(shared.clock(), shared.deadline(), changed).await;
+            }
         }
-    }
+    })
 }

@@ -13,175 +13,103 @@ use crate::node::Vote;
 use crate::quorum::claim::Extension;
 use crate::quorum::extension_proof::ProofState;
 use crate::quorum::majority;
-use crate::quorum::round::{Decided, bit};
+use crate::quorum::round::{Round, bit};
 
-use super::due::shortest;
-use super::{LeaseHandle, LeaseShared, Unproved};
+use super::shared::LeaseShared;
 
-/// An extension in progress.
-pub(crate) struct Extending {
+/// An extension is given up so long before the deadline, or a hundredth of the ttl before it, that the reason why the
+/// lease ends is known by then.
+const BEFORE_THE_END: Duration = Duration::from_millis(2);
+
+/// Receives the outcome of a lease's extensions. See
+/// [`LeaseHandle::observe_extensions`](crate::LeaseHandle::observe_extensions). Core keeps no metrics of its own; an
+/// exporter counts with an observer.
+pub trait ObserveExtensions: Send + Sync {
+    /// Receives the outcome of an extension that was sent, by hand or by the renewal. Must not block.
+    fn extended(&self, outcome: Result<(), &ExtendError>);
+}
+
+/// See [`LeaseHandle::extend`](crate::LeaseHandle::extend). Waits for the answers for at most `timeout`.
+pub(super) async fn extend(
+    shared: &LeaseShared,
     ttl: Duration,
-    pub(crate) sent: Arc<SentExtension>,
-}
-
-/// What was sent for an extension, and until when the answers are waited for.
-pub(crate) struct SentExtension {
-    extension: Extension,
-    started: Moment,
-    pub(crate) until: Moment,
-    /// A node that had less time than this is not at fault.
     timeout: Duration,
+) -> Result<(), ExtendError> {
+    if let Some(over) = shared.over() {
+        return Err(ExtendError::Ended(over));
+    }
+    check_ttl(ttl, shared.request.clock_drift_factor)?;
+    // The clock is read first: a node may count from the moment of sending.
+    let started = shared.now();
+    let extension = shared.claim.extend(ttl);
+    let end = shared
+        .deadline()
+        .saturating_sub(BEFORE_THE_END.min(ttl / 100));
+    let until = started.saturating_add(timeout).min(end);
+    before(shared.clock(), until, extension.round.decided()).await;
+    let timeout = until.saturating_since(started);
+    let outcome = conclude(shared, &extension, ttl, (started, timeout));
+    let observer = shared.state.lock().observer.clone();
+    if let Some(observer) = observer {
+        caught("an observer of extensions", || {
+            observer.extended(outcome.as_ref().copied());
+        });
+    }
+    outcome
 }
 
-impl Extending {
-    /// True if the votes so far decide the extension, or no answers are waited for any more.
-    pub(crate) fn is_over(&self, now: Moment) -> bool {
-        self.sent.extension.round.is_decided() || now >= self.sent.until
-    }
-
-    /// Completes when the votes so far decide the extension.
-    pub(crate) fn decided(&self) -> Decided<'_> {
-        self.sent.extension.round.decided()
-    }
-}
-
-impl LeaseHandle {
-    /// Lets the lock live for at least `ttl` from now. Succeeds if a majority of the nodes grants before
-    /// the old validity ends. Only a continuous node counts, which is a node that has held our token without a break.
-    /// So a success proves that no other client held the resource in between. Never shortens the lease.
-    ///
-    /// # Errors
-    /// [`ExtendError::Ended`] if the lease is over, or turns out to be over because too many nodes no
-    /// longer hold our token. [`ExtendError::Unavailable`] if no majority answered: the old deadline
-    /// still holds, and another call may succeed. [`ExtendError::Invalid`] for a ttl outside the
-    /// limits.
-    ///
-    /// # Cancellation
-    /// If the future is dropped, the old deadline still holds here, although the nodes may keep the
-    /// keys for longer. The release deletes the keys anyway.
-    pub async fn extend(&self, ttl: Duration) -> Result<(), ExtendError> {
-        let shared = &self.shared;
-        let until = shared.now().saturating_add(shared.context().node_timeout);
-        self.extend_until(ttl, until).await
-    }
-
-    /// The same, with `until` as the limit for the answers.
-    pub(crate) async fn extend_until(
-        &self,
-        ttl: Duration,
-        until: Moment,
-    ) -> Result<(), ExtendError> {
-        let extending = self.begin_extension(ttl, until)?;
-        before(
-            self.shared.clock(),
-            extending.sent.until,
-            extending.decided(),
-        )
-        .await;
-        self.end_extension(&extending)
-    }
-
-    /// Sends an extension, whose answers are waited for until `until`, or until the deadline.
-    pub(crate) fn begin_extension(
-        &self,
-        ttl: Duration,
-        until: Moment,
-    ) -> Result<Extending, ExtendError> {
-        let shared = &self.shared;
-        check_ttl(ttl, shared.clock_drift_factor)?;
-        if let Some(over) = self.over() {
-            return Err(ExtendError::Ended(over));
-        }
-        // The clock is read first: a node may count from the moment of sending.
-        let started = shared.now();
-        let extension = shared.claim.extend(ttl);
-        let until = until.min(shared.deadline());
-        // The deadline may be near, if the process stood still.
-        let least = shared.context().node_timeout.min(shortest(ttl));
-        let sent = SentExtension {
-            extension,
-            started,
-            until,
-            timeout: until.saturating_since(started).max(least),
-        };
-        Ok(Extending {
-            ttl,
-            sent: Arc::new(sent),
-        })
-    }
-
-    /// Concludes an extension by the votes so far.
-    pub(crate) fn end_extension(&self, extending: &Extending) -> Result<(), ExtendError> {
-        let outcome = self.count_extension(extending);
-        let observer = self.shared.state.lock().observer.clone();
-        if let Some(observer) = observer {
-            caught("an observer of extensions", || {
-                observer.extended(outcome.as_ref().copied());
-            });
-        }
-        if outcome.is_ok() {
+/// Concludes an extension by the votes so far.
+fn conclude(
+    shared: &LeaseShared,
+    extension: &Extension,
+    ttl: Duration,
+    (started, timeout): (Moment, Duration),
+) -> Result<(), ExtendError> {
+    match shared.claim.judge(extension) {
+        ProofState::Proved => {
+            let drift = drift(ttl, shared.request.clock_drift_factor);
+            let deadline = started.saturating_add(ttl).saturating_sub(drift);
+            let prolonged = shared.prolong(started, deadline);
+            prolonged.map_err(ExtendError::Ended)?;
+            shared.claim.restore(ttl);
             log!(
                 debug,
-                resource = %self.resource(), token = self.token_id(),
-                ttl_ms = extending.ttl.as_millis(), "extended",
+                resource = %shared.request.resource, token = shared.claim.token.short_id(),
+                ttl_ms = ttl.as_millis(), "extended",
             );
+            return Ok(());
         }
-        outcome
+        ProofState::Lost => shared.lose(LeaseEnd::Taken(other_holder(&extension.round))),
+        ProofState::Open => {}
     }
-
-    fn count_extension(&self, extending: &Extending) -> Result<(), ExtendError> {
-        let shared = &self.shared;
-        let (ttl, started) = (extending.ttl, extending.sent.started);
-        match shared.claim.judge(&extending.sent.extension) {
-            ProofState::Proved => {
-                let new_drift = drift(ttl, shared.clock_drift_factor);
-                let deadline = started.saturating_add(ttl).saturating_sub(new_drift);
-                self.prolong(started, deadline)
-                    .map_err(ExtendError::Ended)?;
-                shared.claim.restore(ttl);
-                return Ok(());
-            }
-            ProofState::Lost => self.lose(LeaseEnd::Taken(extending.sent.other_holder())),
-            ProofState::Open => {}
-        }
-        if let Some(over) = self.over() {
-            return Err(ExtendError::Ended(over));
-        }
-        let error = shared.unavailable(&extending.sent);
-        shared.state.lock().unproved = Some(Unproved::GivenUp(Arc::new(error.clone())));
-        Err(ExtendError::Unavailable(error))
+    if let Some(over) = shared.over() {
+        return Err(ExtendError::Ended(over));
     }
+    let nodes = &shared.claim.nodes;
+    let elapsed = shared.now().saturating_since(started);
+    let counted = shared.claim.counts(extension);
+    let counts = |seat| counted & bit(seat) != 0;
+    let answers = extension.round.answers_now(nodes);
+    let reports = NodeReport::of_extension(shared.names(), answers, counts, elapsed, timeout);
+    let error = Unavailable {
+        granted: nodes.len() - reports.len(),
+        needed: majority(nodes.len()),
+        nodes: reports,
+        too_late: None,
+        attempts: 1,
+        waited: elapsed,
+    };
+    let not_renewed = LeaseEnd::NotRenewed(Arc::new(error.clone()));
+    shared.state.lock().not_prolonged = Some(not_renewed);
+    Err(ExtendError::Unavailable(error))
 }
 
-impl SentExtension {
-    /// The `host/pid` of another holder, if a node told one.
-    fn other_holder(&self) -> Option<Arc<str>> {
-        let answers = self.extension.round.answers();
-        let mut owners = answers.iter().filter_map(|answer| match answer {
-            Some(Vote::Held(holding)) => holding.owner(),
-            _ => None,
-        });
-        owners.next().map(Arc::from)
-    }
-}
-
-impl LeaseShared {
-    /// The error of an extension that no majority has granted so far.
-    pub(crate) fn unavailable(&self, sent: &SentExtension) -> Unavailable {
-        let configured = self.claim.nodes.len();
-        let answers = sent.extension.round.answers_now(&self.claim.nodes);
-        let elapsed = self.now().saturating_since(sent.started);
-        let names = self.claim.nodes.iter().map(|node| node.name());
-        let counted = self.claim.counts(&sent.extension);
-        let counts = |seat| counted & bit(seat) != 0;
-        let nodes = NodeReport::of_extension(names, answers, counts, elapsed, sent.timeout);
-        Unavailable {
-            granted: configured - nodes.len(),
-            needed: majority(configured),
-            nodes,
-            too_late: None,
-            attempts: 1,
-            waited: elapsed,
-        }
-    }
+/// The `host/pid` of another holder, if a node told one.
+fn other_holder(round: &Round) -> Option<Arc<str>> {
+    let answers = round.answers();
+    let mut owners = answers.iter().filter_map(|answer| match answer {
+        Some(Vote::Held(holding)) => holding.owner(),
+        _ => None,
+    });
+    owners.next().map(Arc::from)
 }

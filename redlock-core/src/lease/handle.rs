@@ -1,145 +1,49 @@
-//! A lease as its holder has it, and the view of it that may be kept.
+//! The view of a lease that may be kept.
 
 use std::fmt;
-use std::ops::Deref;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use parking_lot::Mutex;
-
-use crate::env::{Moment, SharedMoment};
-use crate::error::LeaseEnd;
+use crate::env::Moment;
+use crate::error::{ExtendError, LeaseEnd};
 use crate::kinds::Kind;
 use crate::model::note::Note;
 use crate::model::resource::Resource;
 use crate::model::token;
 use crate::node::NodeSet;
-use crate::quorum::claim::Claim;
 use crate::quorum::round::bit;
-use crate::quorum::terms::Terms;
-use crate::request::Request;
-use crate::waiting::Turn;
-use crate::waiting::budget::RetryBudget;
 
-use super::events::third_left;
-use super::remember::Run;
-use super::renewals::RenewalId;
-use super::watchers::Watchers;
-use super::{FencingToken, LeaseShared, LeaseState, Leases, ObserveExtensions};
-
-/// A held lock. Dropping it sends the release to every node. [`release`](Self::release) also waits
-/// until the next holder could win.
-///
-/// It dereferences to its [`LeaseHandle`], for code below the holder.
-pub struct Lease {
-    pub(crate) handle: LeaseHandle,
-    /// True after `release`: this holder has left.
-    pub(crate) has_left: bool,
-    /// The renewal that this holder asked for. It ends when the holder leaves.
-    pub(crate) renewed: Option<RenewalId>,
-    /// This holder's run, if its request has a period.
-    pub(crate) run: Option<Run>,
-}
+use super::body::{BodyOutcome, BodyWatch, OnLost};
+use super::extend::extend;
+use super::holder::settled;
+use super::shared::{LeaseShared, LeaseState};
+use super::{FencingToken, Lease, ObserveExtensions, Released};
 
 /// An observer of a lease. It can be cloned and kept, and it holds nothing: after the end of the lease
 /// it has no effect.
 #[derive(Clone)]
 pub struct LeaseHandle {
-    pub(crate) shared: Arc<LeaseShared>,
-    /// The generation of the lease to which this handle belongs. A release or a hand-over begins the
-    /// next generation, and handles of older generations have no effect.
-    pub(crate) generation: u32,
-}
-
-impl Lease {
-    pub(crate) fn new(
-        leases: &Arc<Leases>,
-        claim: Arc<Claim>,
-        request: &Request,
-        budget: &RetryBudget<'_>,
-        terms: Terms,
-        turn: Option<Turn>,
-    ) -> Self {
-        let shared = LeaseShared {
-            leases: Arc::clone(leases),
-            claim,
-            resource: request.resource.clone(),
-            kind: request.kind,
-            ttl: request.ttl,
-            clock_drift_factor: request.clock_drift_factor,
-            acquired_at: terms.acquired_at,
-            waited: terms.granted_at.saturating_since(budget.began),
-            attempts: budget.attempts,
-            fencing_token: terms.fencing_token,
-            joined: AtomicU32::new(1),
-            valid_until: SharedMoment::new(terms.deadline),
-            state: Mutex::new(LeaseState {
-                generation: 0,
-                deadline: terms.deadline,
-                expiring: terms.expiring,
-                is_shutdown_announced: false,
-                over: None,
-                is_revoked: false,
-                unproved: None,
-                renewals: 0,
-                max_hold: None,
-                extensions: 0,
-                turn,
-                observer: None,
-                watchers: Watchers::default(),
-            }),
-        };
-        let handle = LeaseHandle {
-            shared: Arc::new(shared),
-            generation: 0,
-        };
-        let mut lease = Self::of(handle);
-        lease.run = Run::of(request, terms.acquired_at);
-        lease.renew(request, terms.acquired_at);
-        lease
-    }
-
-    /// One more holder, which is counted already.
-    pub(crate) fn of(handle: LeaseHandle) -> Self {
-        Self {
-            handle,
-            has_left: false,
-            renewed: None,
-            run: None,
-        }
-    }
-
-    /// A handle to keep or pass on.
-    pub fn handle(&self) -> LeaseHandle {
-        self.handle.clone()
-    }
-}
-
-impl Deref for Lease {
-    type Target = LeaseHandle;
-
-    fn deref(&self) -> &LeaseHandle {
-        &self.handle
-    }
+    pub(super) shared: Arc<LeaseShared>,
 }
 
 impl LeaseHandle {
     /// The locked resource, without the key prefix.
     pub fn resource(&self) -> &Resource {
-        &self.shared.resource
+        &self.shared.request.resource
     }
 
     /// Whom the lock excludes, and how many holders it has at a time.
     pub fn kind(&self) -> Kind {
-        self.shared.kind
+        self.shared.request.kind
     }
 
     /// The time for which the lock is certainly ours; zero after the end of the lease.
     pub fn validity(&self) -> Duration {
         let now = self.shared.now();
         let state = self.shared.state.lock();
-        match self.over_in(&state) {
+        match state.over {
             Some(_) => Duration::ZERO,
             None => state.deadline.saturating_since(now),
         }
@@ -147,7 +51,8 @@ impl LeaseHandle {
 
     /// The time since the winning attempt began.
     pub fn held_for(&self) -> Duration {
-        self.shared.now().saturating_since(self.shared.acquired_at)
+        let began = self.shared.terms.acquired_at;
+        self.shared.now().saturating_since(began)
     }
 
     /// The time at which the winning attempt began, by this host's present wall clock.
@@ -158,7 +63,7 @@ impl LeaseHandle {
 
     /// The ttl of the request. An extension may have used another one.
     pub fn ttl(&self) -> Duration {
-        self.shared.ttl
+        self.shared.request.ttl
     }
 
     /// The number of extensions, renewals included.
@@ -167,9 +72,9 @@ impl LeaseHandle {
     }
 
     /// The number of holders that share the lock: the first one, and those that [joined](Self::join).
-    /// Zero once all have left.
+    /// Zero once it is released.
     pub fn holders(&self) -> usize {
-        self.shared.joined.load(Ordering::Acquire) as usize
+        self.shared.state.lock().holders as usize
     }
 
     /// The number of callers of this client that stand in line for the lock.
@@ -186,7 +91,7 @@ impl LeaseHandle {
     /// The lock's fencing token, if one was asked for. Send it to the store with every write. An
     /// extension does not change it.
     pub fn fencing_token(&self) -> Option<FencingToken> {
-        self.shared.fencing_token
+        self.shared.terms.fencing_token
     }
 
     /// A few digits of the owner token, for logs.
@@ -215,34 +120,6 @@ impl LeaseHandle {
         self.shared.claim.votes()
     }
 
-    /// Reports every further extension to `observer`, renewals included. A lock has one observer: a
-    /// second call does nothing.
-    pub fn observe_extensions(&self, observer: Arc<dyn ObserveExtensions>) {
-        let _second = {
-            let mut state = self.shared.state.lock();
-            match &state.observer {
-                None => state.observer.replace(observer),
-                Some(_) => Some(observer),
-            }
-        };
-    }
-
-    /// The reason why the lease is over, or `None` while it is valid.
-    pub fn over(&self) -> Option<LeaseEnd> {
-        // The clock is read before the mutex is taken: other holders of the lease do not wait for that read.
-        let now = self.shared.now();
-        if self.is_valid_at(now) {
-            return None;
-        }
-        self.over_at(&self.shared.state.lock(), now)
-    }
-
-    /// True if the lease is valid, and was not over by `now`. False says nothing: see the state. A lease of a
-    /// later generation does not exist, so a valid lease is the handle's.
-    pub(super) fn is_valid_at(&self, now: Moment) -> bool {
-        now < self.shared.valid_until.get()
-    }
-
     /// The nodes of the lock. A majority of them granted it.
     pub fn nodes(&self) -> &NodeSet {
         &self.shared.claim.nodes
@@ -253,88 +130,154 @@ impl LeaseHandle {
     /// outlives the restart of any one of its nodes. The list is empty while answers may still arrive,
     /// and after the end of the lease.
     pub fn not_resting_on(&self) -> impl Iterator<Item = &str> {
-        let shared = &self.shared;
-        let timeout = shared.context().node_timeout.min(shared.ttl / 4);
+        let timeout = self.shared.context().node_timeout.min(self.ttl() / 4);
         let is_settled = self.over().is_none() && self.held_for() >= timeout;
-        let vouching = if is_settled {
-            shared.claim.vouching()
-        } else {
-            u64::MAX
-        };
-        let nodes = shared.claim.nodes.iter().enumerate();
-        nodes
-            .filter(move |(seat, _)| vouching & bit(*seat) == 0)
-            .map(|(_, node)| node.name())
+        let vouching = is_settled.then(|| self.shared.claim.vouching());
+        let vouches = move |seat| vouching.is_none_or(|seats| seats & bit(seat) != 0);
+        let names = self.shared.names().enumerate();
+        names.filter_map(move |(seat, name)| (!vouches(seat)).then_some(name))
     }
 
-    /// Records why the lease is over, unless that is recorded already, and tells all who wait for its
-    /// end. The next in line may ask the nodes. A lease past its deadline has expired, whichever other
-    /// end is noticed later, but it may still be revoked.
-    pub(crate) fn lose(&self, over: LeaseEnd) {
-        let (_turn, watchers) = {
-            let mut state = self.shared.state.lock();
-            if self.over_now(&state).is_some() {
-                return;
-            }
-            state.over = Some(over);
-            self.shared.renew_valid_until(&state);
-            (state.turn.take(), state.watchers.take())
-        };
-        watchers.wake();
+    /// The keys of the lock on the nodes. Needs the feature `testing`.
+    #[cfg(feature = "testing")]
+    pub fn keys(&self) -> &Resource {
+        self.shared.claim.kind.keys()
     }
 
-    /// Moves the deadline forward, never back. The validity counts from `started`, when the extension
-    /// was sent.
+    /// An id of the lock. Leases that joined one lock have the same id.
+    pub fn lock_id(&self) -> usize {
+        Arc::as_ptr(&self.shared).addr()
+    }
+
+    /// The reason why the lease is over, or `None` while it is valid.
+    pub fn over(&self) -> Option<LeaseEnd> {
+        self.shared.over()
+    }
+
+    /// Waits until the lease is over, and returns the reason. Completes at once if the lease was
+    /// released.
+    ///
+    /// # Cancellation
+    /// Dropping the future has no effect.
+    pub async fn lost(&self) -> LeaseEnd {
+        let look = |state: &LeaseState, now| state.over_at(now).ok_or(state.deadline);
+        self.shared.until(look).await
+    }
+
+    /// Waits until the lease is about to end, so that its holder can finish: less than a third of the
+    /// last granted validity is left, the lease is over, or
+    /// [`announce_shutdown`](Self::announce_shutdown) was called. For a renewed lease this is when the
+    /// lease has its last validity, or when renewals fail.
+    ///
+    /// # Cancellation
+    /// Dropping the future has no effect.
+    pub async fn expiring(&self) {
+        self.shared.until(expires_soon).await;
+    }
+
+    /// True if [`expiring`](Self::expiring) would complete at once.
+    pub fn is_expiring(&self) -> bool {
+        let now = self.shared.now();
+        expires_soon(&self.shared.state.lock(), now).is_ok()
+    }
+
+    /// Polls `body` while the lease is valid. The deadline is checked, on the client's clock, before
+    /// every poll.
+    ///
+    /// A lease that a shutdown revokes cancels the body under either policy.
+    ///
+    /// # Cancellation
+    /// If the future is dropped, the body is not polled any longer. The lease stays as it is.
+    pub async fn hold<F: Future>(
+        &self,
+        mut body: Pin<&mut F>,
+        on_lost: OnLost,
+    ) -> BodyOutcome<F::Output> {
+        let mut watch = BodyWatch::new(on_lost);
+        poll_fn(|context| watch.poll(self, context, |context| body.as_mut().poll(context))).await
+    }
+
+    /// Lets the lock live for at least `ttl` from now. Succeeds if a majority of the nodes grants before
+    /// the old validity ends. Only a continuous node counts, which is a node that has held our token without a break.
+    /// So a success proves that no other client held the resource in between. Never shortens the lease.
     ///
     /// # Errors
-    /// The reason, if the lease is over.
-    pub(crate) fn prolong(&self, started: Moment, deadline: Moment) -> Result<(), LeaseEnd> {
+    /// [`ExtendError::Ended`] if the lease is over, or turns out to be over because too many nodes no
+    /// longer hold our token. [`ExtendError::Unavailable`] if no majority answered: the old deadline
+    /// still holds, and another call may succeed. [`ExtendError::Invalid`] for a ttl outside the
+    /// limits.
+    ///
+    /// # Cancellation
+    /// If the future is dropped, the old deadline still holds here, although the nodes may keep the
+    /// keys for longer. The release deletes the keys anyway.
+    pub async fn extend(&self, ttl: Duration) -> Result<(), ExtendError> {
+        extend(&self.shared, ttl, self.shared.context().node_timeout).await
+    }
+
+    /// Reports every further extension to `observer`, renewals included. A lock has one observer: a
+    /// second call does nothing.
+    pub fn observe_extensions(&self, observer: Arc<dyn ObserveExtensions>) {
+        self.shared.state.lock().observer.get_or_insert(observer);
+    }
+
+    /// Another holder of the same lock, for a call below this one. The key is released when the last
+    /// holder has left. Nothing is sent. `None` if the lease is over.
+    pub fn join(&self) -> Option<Lease> {
+        let now = self.shared.now();
         let mut state = self.shared.state.lock();
-        if let Some(over) = self.over_in(&state) {
-            return Err(over);
+        if state.over_at(now).is_some() {
+            return None;
         }
-        if self.shared.now() >= state.deadline {
-            return Err(self.shared.end_of_validity(&state));
-        }
-        state.unproved = None;
-        state.extensions = state.extensions.saturating_add(1);
-        if deadline > state.deadline {
-            state.deadline = deadline;
-            state.expiring = state.expiring.max(third_left(started, deadline));
-            self.shared.renew_valid_until(&state);
-            if let Some(turn) = &state.turn {
-                turn.prolong(deadline);
-            }
-        }
-        // Both moments only move later. A task that waits has a timer for the earlier moment, and looks again then.
-        Ok(())
+        state.holders += 1;
+        Some(Lease::of(self.clone()))
     }
 
-    /// The reason why the lease is over, its deadline included.
-    pub(crate) fn over_now(&self, state: &LeaseState) -> Option<LeaseEnd> {
-        self.over_at(state, self.shared.now())
+    /// Tells the callers of [`expiring`](Self::expiring) that the process is about to end. The lease
+    /// stays valid.
+    pub fn announce_shutdown(&self) {
+        self.shared
+            .change(|state| state.is_shutdown_announced = true);
     }
 
-    pub(super) fn over_at(&self, state: &LeaseState, now: Moment) -> Option<LeaseEnd> {
-        self.over_in(state).or_else(|| {
-            let has_expired = now >= state.deadline;
-            has_expired.then(|| self.shared.end_of_validity(state))
-        })
-    }
-
-    pub(crate) fn over_in(&self, state: &LeaseState) -> Option<LeaseEnd> {
-        if state.generation == self.generation {
-            state.over.clone()
-        } else {
-            Some(state.over.clone().unwrap_or(LeaseEnd::Released))
+    /// Checks that a majority of the nodes still vouches for the lease. If too many nodes may have
+    /// forgotten it since their last grant, the lease is over, and `lost` returns
+    /// [`LeaseEnd::Forgotten`]. Call it when a node [began a new epoch](crate::Node::on_new_epoch).
+    pub fn recheck(&self) {
+        if !self.shared.claim.is_vouched_for() {
+            self.shared.lose(LeaseEnd::Forgotten);
         }
+    }
+
+    /// Ends the lease as an extension does that finds too many keys gone: `lost` says
+    /// [`LeaseEnd::Taken`], without a name. For tests of what holders do then.
+    /// Needs the feature `testing`.
+    #[cfg(feature = "testing")]
+    pub fn lose_keys(&self) {
+        self.shared.lose(LeaseEnd::Taken(None));
+    }
+
+    /// Revokes the lease: a holder that runs a body under it cancels the body, also a body that goes on
+    /// after the lease was lost. If the lease was valid, `lost` returns [`LeaseEnd::Revoked`]. The keys
+    /// stay until the holder releases them, so that no other caller gets the lock while the body still
+    /// runs.
+    pub fn revoke(&self) {
+        self.shared.revoke();
+    }
+
+    /// Ends the lease for all holders and sends the release. For a process that is about to end, and a
+    /// lease without a body to wait for.
+    ///
+    /// # Cancellation
+    /// The release is sent at the first poll. A later drop only ends the waiting.
+    pub async fn revoke_and_release(&self) -> Released {
+        settled(&self.shared, self.shared.revoke_and_release()).await
     }
 }
 
 impl fmt::Debug for LeaseHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LeaseHandle")
-            .field("resource", &self.shared.resource)
+            .field("resource", self.resource())
             .field("token", &self.shared.claim.token)
             .field("validity", &self.validity())
             .field("over", &self.over())
@@ -342,8 +285,10 @@ impl fmt::Debug for LeaseHandle {
     }
 }
 
-impl fmt::Debug for Lease {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Lease").field(&self.handle).finish()
+/// `Ok` if the lease is about to end; otherwise the moment when it is.
+fn expires_soon(state: &LeaseState, now: Moment) -> Result<(), Moment> {
+    if state.is_shutdown_announced || state.over.is_some() || now >= state.expiring {
+        return Ok(());
     }
+    Err(state.expiring)
 }

@@ -1,4 +1,7 @@
-//! The leases of a client that extend themselves, by their due times.
+//! Renewal: leases that extend themselves.
+//!
+//! One task of a client waits until the first of its leases is due, and spawns that lease's extension. An acquisition
+//! wakes the task only if its lease is due sooner than all others. While no lease is renewed there is no task.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -7,184 +10,234 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use crate::env::Moment;
-use crate::model::limits::Renewal;
-use crate::request::Request;
+use crate::env::caught::unless_it_panics;
+use crate::env::timeout::before;
+use crate::env::{Moment, log_throttled};
+use crate::error::{ExtendError, LeaseEnd};
+use crate::model::limits::drift;
 
-use super::due::{EARLIEST, RenewalTerms};
-use super::renew::run;
-use super::{Lease, LeaseHandle, Leases};
+use super::Leases;
+use super::extend::extend;
+use super::shared::LeaseShared;
+
+/// The pause after a panic.
+const BEHIND_A_PANIC: Duration = Duration::from_millis(100);
+
+/// The shortest pause before the retry of a renewal without a majority, and the shortest time for which a
+/// retry is waited for: a tenth of the ttl, and no more than this. Nodes that refuse at once would be asked
+/// in an ever faster row towards the end of the lease, by all leases together, just when they are in
+/// trouble.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
 
 /// The renewals of a client.
 #[derive(Default)]
 pub(crate) struct Renewals {
     state: Mutex<RenewalsState>,
     /// Tells the task of a lease that is due before its next look.
-    pub(super) sooner: Notify,
+    sooner: Notify,
 }
 
 #[derive(Default)]
 struct RenewalsState {
-    leases: HashMap<RenewalId, RenewedLease>,
+    leases: HashMap<RenewalId, (Renewed, Moment)>,
     /// The due time of each lease, except for leases that are being extended.
     due: BTreeSet<(Moment, RenewalId)>,
     last_id: u64,
-    is_running: bool,
-    /// The time of the task's next look.
+    /// The time of the task's next look. `None` if there is no task.
     looks_at: Option<Moment>,
 }
 
 /// The number of a renewal. No other renewal of the client has it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct RenewalId(u64);
+pub(super) struct RenewalId(u64);
 
-/// A renewed lease. It is a handle: it holds no lock.
-pub(super) struct RenewedLease {
-    lease: LeaseHandle,
-    terms: RenewalTerms,
-    due: Moment,
+/// How a lease is renewed.
+#[derive(Clone)]
+pub(super) struct Renewed {
+    pub(super) shared: Arc<LeaseShared>,
+    pub(super) ttl: Duration,
+    /// The time for which the lease is renewed, and the moment when it is over.
+    pub(super) max_hold: Duration,
+    pub(super) end: Moment,
 }
 
-impl RenewedLease {
-    fn new(lease: LeaseHandle, terms: RenewalTerms) -> Self {
-        lease.shared.state.lock().renewals += 1;
-        let due = lease.renewal_due(terms.ttl);
-        Self { lease, terms, due }
+impl Renewed {
+    /// The moment when a third of the validity of the ttl has passed, even if an extension with a longer
+    /// ttl came in between.
+    fn due(&self) -> Moment {
+        let drift = drift(self.ttl, self.shared.request.clock_drift_factor);
+        let validity = self.ttl.saturating_sub(drift);
+        let rest = validity.saturating_sub(validity / 3);
+        self.shared.deadline().saturating_sub(rest)
     }
-}
 
-/// Never drop it under the mutex of the renewals.
-impl Drop for RenewedLease {
-    fn drop(&mut self) {
-        self.lease.shared.state.lock().renewals -= 1;
-    }
-}
-
-impl Lease {
-    /// Starts the renewal that `request` asks for, counted from `began`. The renewal ends when this
-    /// holder leaves, before the release is sent, or when the lease is over.
-    pub(crate) fn renew(&mut self, request: &Request, began: Moment) {
-        let max_hold = match request.renewal {
-            Renewal::Never => return,
-            Renewal::For(held) => held,
-            Renewal::Unlimited => Duration::MAX,
-        };
-        let terms = RenewalTerms {
-            ttl: request.ttl,
-            max_hold,
-            end: began.saturating_add(max_hold),
-        };
-        let entry = RenewedLease::new(self.handle(), terms);
-        let id = Renewals::add(&self.shared.leases, entry);
-        if let Some(earlier) = self.renewed.replace(id) {
-            self.shared.leases.renewals.forget(earlier);
+    /// Extends the lease. Returns when it is due again, if it is.
+    async fn extend(&self) -> Option<Moment> {
+        let (shared, now) = (&self.shared, self.shared.now());
+        // Not beyond the end, in whole milliseconds.
+        let left = self.end.saturating_since(now).min(self.ttl);
+        let left = Duration::from_millis(u64::try_from(left.as_millis()).unwrap_or(u64::MAX));
+        match extend(shared, left, shared.context().node_timeout).await {
+            Ok(()) if now.saturating_add(self.ttl) < self.end => Some(self.due()),
+            // The lease has its last validity, or the rest is too short for another one.
+            Ok(()) | Err(ExtendError::Invalid(_)) => {
+                let ended = LeaseEnd::MaxHold(self.max_hold);
+                shared.state.lock().not_prolonged = Some(ended);
+                None
+            }
+            Err(ExtendError::Unavailable(error)) => {
+                log_throttled!(
+                    &shared.leases.throttle,
+                    shared.pools(),
+                    WARN,
+                    "lease not renewed; it is still valid",
+                    resource = %shared.request.resource, token = shared.claim.token.short_id(), %error
+                );
+                let now = shared.now();
+                let left = shared.deadline().saturating_since(now);
+                Some(now.saturating_add(retry_pause(left, self.ttl)))
+            }
+            Err(ExtendError::Ended(over)) => {
+                // The renewal goes, and the reason stays.
+                shared.state.lock().over.get_or_insert(over.clone());
+                // Otherwise the lease was released, or is about to be.
+                if !matches!(over, LeaseEnd::Released | LeaseEnd::Revoked) {
+                    log_throttled!(
+                        &shared.leases.throttle,
+                        (shared.pools(), over.as_str()),
+                        WARN,
+                        "lease not renewed; it is over",
+                        resource = %shared.request.resource, token = shared.claim.token.short_id(),
+                        reason = %over
+                    );
+                }
+                None
+            }
         }
     }
+}
 
-    /// Ends the renewal that this holder asked for.
-    pub(super) fn stop_renewal(&mut self) {
-        if let Some(id) = self.renewed.take() {
-            self.shared.leases.renewals.forget(id);
-        }
-    }
+/// The pause before the next try if `left` is left of the validity: a third of it, or all of it if no time would be
+/// left for the answers.
+fn retry_pause(left: Duration, ttl: Duration) -> Duration {
+    let shortest = SHORTEST_PAUSE.min(ttl / 10);
+    let pause = (left / 3).max(shortest);
+    if left < pause + shortest { left } else { pause }
 }
 
 impl Renewals {
-    fn add(leases: &Arc<Leases>, entry: RenewedLease) -> RenewalId {
-        let renewals = &leases.renewals;
-        let (id, is_first, is_sooner) = {
-            let mut state = renewals.state.lock();
+    pub(super) fn start(renewed: Renewed) -> RenewalId {
+        let leases = Arc::clone(&renewed.shared.leases);
+        renewed.shared.state.lock().renewals += 1;
+        let due = renewed.due();
+        let id = {
+            let mut state = leases.renewals.state.lock();
             state.last_id += 1;
-            let (id, due) = (RenewalId(state.last_id), entry.due);
-            state.due.insert((due, id));
-            state.leases.insert(id, entry);
-            let is_sooner = state.looks_at.is_none_or(|looks_at| due < looks_at);
-            (
-                id,
-                !std::mem::replace(&mut state.is_running, true),
-                is_sooner,
-            )
+            let id = RenewalId(state.last_id);
+            state.leases.insert(id, (renewed, due));
+            id
         };
-        if is_first {
-            let task = run(Arc::clone(leases));
-            leases.context.environment.spawner.spawn(Box::pin(task));
-        } else if is_sooner {
-            renewals.sooner.notify_one();
-        }
+        Self::schedule(&leases, id, due);
         id
     }
 
-    /// Takes up to `room` leases: those that are due, and those that may be renewed with them.
-    pub(super) fn take_due(
-        &self,
-        now: Moment,
-        room: usize,
-    ) -> Vec<(RenewalId, LeaseHandle, RenewalTerms)> {
-        let mut state = self.state.lock();
-        if state.due.first().is_none_or(|(due, _)| *due > now) {
-            return Vec::new();
-        }
-        let RenewalsState { leases, due, .. } = &mut *state;
-        let latest = now.saturating_add(EARLIEST);
-        let mut ready = Vec::new();
-        for (due, id) in due.iter().take(room).take_while(|(due, _)| *due <= latest) {
-            if let Some(entry) = leases.get(id)
-                && due.saturating_sub(entry.terms.earliness()) <= now
-            {
-                ready.push((*id, entry.lease.clone(), entry.terms));
-            }
-        }
-        for (id, ..) in &ready {
-            due.remove(&(leases[id].due, *id));
-        }
-        ready
-    }
-
-    /// Puts a lease back, unless its holder has left.
-    pub(super) fn put_back(&self, id: RenewalId, due: Moment) {
-        let mut state = self.state.lock();
-        if let Some(entry) = state.leases.get_mut(&id) {
-            entry.due = due;
-            state.due.insert((due, id));
-        }
-    }
-
-    /// Sets the due time `again` for all leases whose extensions were given up.
-    pub(super) fn resume(&self, again: Moment) {
-        let mut state = self.state.lock();
-        let RenewalsState { leases, due, .. } = &mut *state;
-        for (id, entry) in leases {
-            if !due.contains(&(entry.due, *id)) {
-                entry.due = again;
-                due.insert((again, *id));
-            }
-        }
-    }
-
-    /// Removes a lease that is no longer renewed.
-    pub(super) fn forget(&self, id: RenewalId) {
-        // Dropped outside of the mutex: its handle may be the last one of the lease.
-        let _entry = {
+    /// Ends a renewal.
+    pub(super) fn stop(&self, id: RenewalId) {
+        let stopped = {
             let mut state = self.state.lock();
-            let entry = state.leases.remove(&id);
-            if let Some(entry) = &entry {
-                state.due.remove(&(entry.due, id));
+            let stopped = state.leases.remove(&id);
+            if let Some((_, due)) = &stopped {
+                state.due.remove(&(*due, id));
             }
-            entry
+            stopped
         };
+        // Dropped outside of the mutex: it may be the last user of the lease.
+        if let Some((renewed, _)) = stopped {
+            renewed.shared.state.lock().renewals -= 1;
+        }
     }
 
-    /// The next due time. `Err` if there are no leases left, and the task ends.
-    pub(super) fn next_due(&self, is_idle: bool, has_room: bool) -> Result<Option<Moment>, ()> {
-        let mut state = self.state.lock();
-        let next = state.due.first().map(|(due, _)| *due);
-        if next.is_none() && is_idle {
-            state.is_running = false;
-            state.looks_at = None;
-            return Err(());
+    /// Sets when a lease is due, unless its renewal was stopped.
+    fn schedule(leases: &Arc<Leases>, id: RenewalId, due: Moment) {
+        let renewals = &leases.renewals;
+        let looks_at = {
+            let mut state = renewals.state.lock();
+            let Some(entry) = state.leases.get_mut(&id) else {
+                return;
+            };
+            entry.1 = due;
+            state.due.insert((due, id));
+            let looks_at = state.looks_at;
+            state.looks_at = Some(looks_at.map_or(due, |at| at.min(due)));
+            looks_at
+        };
+        match looks_at {
+            Some(at) if at <= due => {}
+            Some(_) => renewals.sooner.notify_one(),
+            None => {
+                let leases = Arc::clone(leases);
+                let spawner = Arc::clone(&leases.context.environment.spawner);
+                spawner.spawn(Box::pin(async move {
+                    let running = unless_it_panics("the renewal of leases", Self::run(&leases));
+                    if running.await.is_none() {
+                        // The next lease starts the task again.
+                        leases.renewals.state.lock().looks_at = None;
+                    }
+                }));
+            }
         }
-        let next = next.filter(|_| has_room);
-        state.looks_at = next;
-        Ok(next)
+    }
+
+    async fn run(leases: &Arc<Leases>) {
+        let clock = leases.context.clock();
+        while let Some(next) = Self::extend_due(leases, clock.now()) {
+            before(clock, next, leases.renewals.sooner.notified()).await;
+        }
+    }
+
+    /// Spawns the extensions that are due. Returns the time of the next look, if there are other leases.
+    fn extend_due(leases: &Arc<Leases>, now: Moment) -> Option<Moment> {
+        loop {
+            let (id, renewed) = {
+                let mut state = leases.renewals.state.lock();
+                state.looks_at = state.due.first().map(|(due, _)| *due);
+                if state.looks_at? > now {
+                    return state.looks_at;
+                }
+                let (_, id) = state.due.pop_first()?;
+                (id, state.leases.get(&id)?.0.clone())
+            };
+            let leases = Arc::clone(leases);
+            let spawner = Arc::clone(&leases.context.environment.spawner);
+            spawner.spawn(Box::pin(async move {
+                let extending = unless_it_panics("the renewal of a lease", renewed.extend());
+                let behind_a_panic = || Some(now.saturating_add(BEHIND_A_PANIC));
+                match extending.await.unwrap_or_else(behind_a_panic) {
+                    Some(due) => Self::schedule(&leases, id, due),
+                    None => leases.renewals.stop(id),
+                }
+            }));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tries_are_not_made_faster_and_faster_towards_the_end() {
+        let ms = Duration::from_millis;
+        for (ttl, shortest, tries) in [(60_000, 100, 14), (1000, 100, 3), (100, 10, 3)] {
+            let (ttl, shortest) = (ms(ttl), ms(shortest));
+            let mut left = ttl * 2 / 3;
+            for _ in 0..tries {
+                let pause = retry_pause(left, ttl);
+                assert!(pause >= shortest && pause < left, "{pause:?} of {left:?}");
+                left -= pause;
+            }
+            assert!(left >= shortest, "the last try has {left:?}");
+            assert_eq!(retry_pause(left, ttl), left, "no further try");
+        }
     }
 }

@@ -16,3 +16,8 @@ pub(crate) struct Terms {
     pub(crate) expiring: Moment,
     pub(crate) fencing_token: Option<FencingToken>,
 }
+
+/// The moment when a third is left of a validity that began at `started`.
+pub(crate) fn third_left(started: Moment, deadline: Moment) -> Moment {
+    deadline.saturating_sub(deadline.saturating_since(started) / 3)
+}

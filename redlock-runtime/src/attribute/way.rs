@@ -78,7 +78,7 @@ impl<'a> Way<'a> {
             Ok(lease) => {
                 let lease = self.held.unwrap_or(&self.own).fill(lease);
                 let _entered = lease.span().enter();
-                match Hold::begin(lease, true) {
+                match Hold::begin(lease) {
                     Ok(hold) => Step::Holding(hold),
                     Err(error) => {
                         body.stop();

@@ -18,17 +18,11 @@ pub(crate) struct Hold {
 }
 
 impl Hold {
-    /// Begins to hold the lease for a body. `is_granted` says that the body is polled at once and that the lock was
-    /// granted in this poll.
+    /// Begins to hold the lease for a body.
     ///
     /// # Errors
     /// [`Lost`](crate::error::LockErrorKind::Lost) if a shutdown is about to release the lease.
-    pub(crate) fn begin(lease: &Lease, is_granted: bool) -> Result<Self, LockError> {
-        let watch = if is_granted {
-            BodyWatch::of_granted(lease.on_lost)
-        } else {
-            BodyWatch::new(lease.on_lost)
-        };
+    pub(crate) fn begin(lease: &Lease) -> Result<Self, LockError> {
         if !lease.place.set_has_body() {
             let over = LeaseEnd::Revoked;
             let outcome = BodyOutcome::Cancelled(over.clone());
@@ -37,7 +31,7 @@ impl Hold {
         }
         Ok(Self {
             below: Below::new(lease.handle()),
-            watch,
+            watch: BodyWatch::new(lease.on_lost),
         })
     }
 
@@ -55,13 +49,12 @@ impl Hold {
             let _entered = below.enter();
             body(context)
         };
-        let outcome = ready!(lease.handle.core.poll_body(watch, context, poll));
+        let outcome = ready!(watch.poll(&lease.handle.core, context, poll));
         lease.holding.body_ended(&lease.handle.core, &outcome);
         let (has_returned, over) = match outcome {
             BodyOutcome::Done(()) => (true, None),
             BodyOutcome::Late((), over) => (true, Some(over)),
             BodyOutcome::Cancelled(over) => (false, Some(over)),
-            _ => (false, Some(LeaseEnd::Expired)),
         };
         if has_returned {
             lease.enter(Stage::Returned);

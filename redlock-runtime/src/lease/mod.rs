@@ -270,7 +270,7 @@ impl Lease {
                 let mut body = pin!(body(self.handle()));
                 let mut output = None;
                 let held = async {
-                    let mut hold = Hold::begin(&self, false)?;
+                    let mut hold = Hold::begin(&self)?;
                     poll_fn(|context| {
                         hold.poll(&self, context, &mut |context| {
                             body.as_mut().poll(context).map(|it| output = Some(it))

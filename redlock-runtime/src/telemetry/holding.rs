@@ -80,7 +80,6 @@ impl Holding {
             BodyOutcome::Done(()) => ("done", None),
             BodyOutcome::Late((), over) => ("late", Some(over)),
             BodyOutcome::Cancelled(over) => ("lost", Some(over)),
-            _ => return,
         };
         self.span.record("redlock.outcome", outcome);
         let held = lease.held_for().as_secs_f64();

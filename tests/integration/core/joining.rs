@@ -117,27 +117,6 @@ async fn a_renewal_of_one_who_joined_ends_when_that_one_leaves() {
 }
 
 #[tokio::test]
-async fn a_least_validity_that_the_leases_own_drift_rules_out_is_refused_at_once() {
-    let (_nodes, set) = start(3).await;
-    let clock = StillClock::default();
-    let client = Client::with_settings(
-        clock.environment(),
-        redlock_core::Settings::default()
-            .node_timeout(SOON)
-            .key_prefix([]),
-    );
-    let mut outer = once("r").ttl(TTL);
-    outer.clock_drift_factor = 0.5;
-    let outer = client.acquire(&set, &outer).await.unwrap();
-    let mut request = once("r").ttl(TTL);
-    request.min_validity = TTL / 2;
-    request.retry.limit = RetryLimit::Forever;
-    let refused = outer.join().unwrap().cover(&request).await.unwrap_err();
-    assert!(matches!(refused, ExtendError::Invalid(_)), "{refused}");
-    assert!(refused.to_string().contains("min_validity"), "{refused}");
-}
-
-#[tokio::test]
 async fn nobody_joins_a_lease_that_is_over() {
     let (_nodes, set) = start(3).await;
     let clock = StillClock::default();

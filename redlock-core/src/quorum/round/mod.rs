@@ -133,12 +133,6 @@ impl Round {
         Decided { round: self }
     }
 
-    /// True if the goal is met.
-    pub(crate) fn is_decided(&self) -> bool {
-        let state = self.state.lock();
-        state.goal.is_met(&state.votes)
-    }
-
     /// Waits until the goal is met, for `timeout` at most.
     pub(crate) async fn settle(&self, clock: &dyn Clock, timeout: Duration) {
         let until = clock.now().saturating_add(timeout);

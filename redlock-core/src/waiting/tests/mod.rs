@@ -19,7 +19,7 @@ pub(crate) use crate::env::still_clock::{StillClock, still_clock};
 pub(crate) use crate::env::{Entropy, Environment, Spawn, Task};
 pub(crate) use crate::error::{AcquireError, LeaseEnd};
 pub(crate) use crate::lease::Lease;
-pub(crate) use crate::lease::release::Released;
+pub(crate) use crate::lease::Released;
 pub(crate) use crate::memory::MemoryNode;
 pub(crate) use crate::model::limits::RetryLimit;
 pub(crate) use crate::node::{Node, NodeSet, Remaining};

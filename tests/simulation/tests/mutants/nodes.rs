@@ -6,7 +6,7 @@ use crate::table::{Mutant, Patch};
 
 const ATTEMPT: &str = "redlock-core/src/client/attempt.rs";
 const CHECKED_SET: &str = "redlock-core/src/restart_check/checked_set.rs";
-const EVENTS: &str = "redlock-core/src/lease/events.rs";
+const HANDLE: &str = "redlock-core/src/lease/handle.rs";
 const VOTES: &str = "redlock-core/src/quorum/votes.rs";
 const NODE_CHECK: &str = "redlock-core/src/restart_check/node_check.rs";
 
@@ -54,7 +54,7 @@ pub(crate) const NODES: &[Mutant] = &[
     Mutant {
         name: "new-epochs-not-heeded",
         patches: &[Patch {
-            file: EVENTS,
+            file: HANDLE,
             find: "if !self.shared.claim.is_vouched_for() {",
             replace: "if false {",
         }],

@@ -9,11 +9,11 @@ const ATTEMPT: &str = "redlock-core/src/client/attempt.rs";
 const CLAIM: &str = "redlock-core/src/quorum/claim/mod.rs";
 const ROUND: &str = "redlock-core/src/quorum/round/mod.rs";
 const HANDLE: &str = "redlock-core/src/lease/handle.rs";
-const EVENTS: &str = "redlock-core/src/lease/events.rs";
+const LEASE: &str = "redlock-core/src/lease/shared.rs";
 const OWED: &str = "tests/simulation/src/link/owed.rs";
 const BUDGET: &str = "redlock-core/src/waiting/budget.rs";
 const EXTENSION_PROOF: &str = "redlock-core/src/quorum/extension_proof.rs";
-const RENEW: &str = "redlock-core/src/lease/renew.rs";
+const RENEWALS: &str = "redlock-core/src/lease/renewals.rs";
 
 pub(crate) const PROOF: &[Mutant] = &[
     Mutant {
@@ -76,7 +76,7 @@ pub(crate) const PROOF: &[Mutant] = &[
     Mutant {
         name: "a-lease-that-nobody-forgot-is-forgotten",
         patches: &[Patch {
-            file: EVENTS,
+            file: HANDLE,
             find: "if !self.shared.claim.is_vouched_for() {",
             replace: "if true {",
         }],
@@ -86,7 +86,7 @@ pub(crate) const PROOF: &[Mutant] = &[
     Mutant {
         name: "an-extension-shortens-a-lease",
         patches: &[Patch {
-            file: HANDLE,
+            file: LEASE,
             find: "if deadline > state.deadline {",
             replace: "if deadline != state.deadline {",
         }],
@@ -96,9 +96,9 @@ pub(crate) const PROOF: &[Mutant] = &[
     Mutant {
         name: "a-renewal-that-failed-is-not-tried-again",
         patches: &[Patch {
-            file: RENEW,
-            find: "            Some(lease.retry_due(ttl, now))\n",
-            replace: "            None\n",
+            file: RENEWALS,
+            find: "                Some(now.saturating_add(retry_pause(left, self.ttl)))\n",
+            replace: "                None\n",
         }],
         profile: "faulty",
         breaks: Invariant::Uncaused,

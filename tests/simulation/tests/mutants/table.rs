@@ -24,8 +24,7 @@ pub(crate) const SEEDS: u64 = 30_000;
 const ATTEMPT: &str = "redlock-core/src/client/attempt.rs";
 const CLAIM: &str = "redlock-core/src/quorum/claim/mod.rs";
 const EXTEND: &str = "redlock-core/src/lease/extend.rs";
-const HANDLE: &str = "redlock-core/src/lease/handle.rs";
-const RELEASE: &str = "redlock-core/src/lease/release.rs";
+const LEASE: &str = "redlock-core/src/lease/shared.rs";
 const EXTENSION_PROOF: &str = "redlock-core/src/quorum/extension_proof.rs";
 const QUORUM: &str = "redlock-core/src/quorum/mod.rs";
 const LIMITS: &str = "redlock-core/src/model/limits.rs";
@@ -137,12 +136,13 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "extension-of-a-lease-that-is-over",
         patches: &[Patch {
-            file: HANDLE,
-            find: "        if self.shared.now() >= state.deadline {
-            return Err(self.shared.end_of_validity(&state));
-        }
+            file: LEASE,
+            find: "        if let Some(over) = state.over_at(self.now()) {
+            return Err(over);
 ",
-            replace: "",
+            replace: "        if let Some(over) = state.over.clone() {
+            return Err(over);
+",
         }],
         profile: "faulty",
         breaks: Invariant::Revived,
@@ -151,8 +151,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "keys-put-back-without-proof",
         patches: &[Patch {
             file: EXTEND,
-            find: "match shared.claim.judge(&extending.sent.extension) {",
-            replace: "shared.claim.restore(ttl); match shared.claim.judge(&extending.sent.extension) {",
+            find: "match shared.claim.judge(extension) {",
+            replace: "shared.claim.restore(ttl); match shared.claim.judge(extension) {",
         }],
         profile: "faulty",
         breaks: Invariant::Unproven,
@@ -180,11 +180,11 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "released-before-renewal-is-stopped",
         patches: &[Patch {
-            file: RELEASE,
-            find: "        let turn = self.begin_next_generation(over.clone())?;
+            file: LEASE,
+            find: "        let (turn, left_claim) = self.change(|state| {
 ",
-            replace: "        self.shared.claim.release();
-        let turn = self.begin_next_generation(over.clone())?;
+            replace: "        self.claim.release();
+        let (turn, left_claim) = self.change(|state| {
 ",
         }],
         profile: "faulty",

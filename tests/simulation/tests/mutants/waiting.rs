@@ -7,8 +7,7 @@ use crate::table::{Mutant, Patch};
 
 const ATTEMPT: &str = "redlock-core/src/client/attempt.rs";
 const LEFT_CLAIM: &str = "redlock-core/src/waiting/left_claim.rs";
-const HANDLE: &str = "redlock-core/src/lease/handle.rs";
-const RELEASE: &str = "redlock-core/src/lease/release.rs";
+const LEASE: &str = "redlock-core/src/lease/shared.rs";
 const LINES: &str = "redlock-core/src/waiting/mod.rs";
 const LINE: &str = "redlock-core/src/waiting/line.rs";
 const BUDGET: &str = "redlock-core/src/waiting/budget.rs";
@@ -79,11 +78,13 @@ pub(crate) const WAITING: &[Mutant] = &[
     Mutant {
         name: "handed-over-though-lost",
         patches: &[Patch {
-            file: HANDLE,
-            find: "            (state.turn.take(), state.watchers.take())
-        };",
-            replace: "            (None::<crate::waiting::Turn>, state.watchers.take())
-        };",
+            file: LEASE,
+            find: "        self.over = Some(over);
+        self.turn.take()
+",
+            replace: "        self.over = Some(over);
+        None
+",
         }],
         profile: "wild",
         breaks: Invariant::TakenOver,
@@ -91,9 +92,8 @@ pub(crate) const WAITING: &[Mutant] = &[
     Mutant {
         name: "handed-over-while-held",
         patches: &[Patch {
-            file: RELEASE,
-            find: "            state.generation += 1;
-            state.over.get_or_insert(over);
+            file: LEASE,
+            find: "            state.over.get_or_insert(over);
 ",
             replace: "",
         }],
