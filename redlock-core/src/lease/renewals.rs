@@ -42,14 +42,13 @@ struct RenewalsState {
     leases: HashMap<RenewalId, (Renewed, Moment)>,
     /// The due time of each lease, except for leases that are being extended.
     due: BTreeSet<(Moment, RenewalId)>,
-    last_id: u64,
+    last_id: RenewalId,
     /// The time of the task's next look. `None` if there is no task.
     looks_at: Option<Moment>,
 }
 
 /// The number of a renewal. No other renewal of the client has it.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct RenewalId(u64);
+pub(super) type RenewalId = u64;
 
 /// How a lease is renewed.
 #[derive(Clone)]
@@ -133,7 +132,7 @@ impl Renewals {
         let id = {
             let mut state = leases.renewals.state.lock();
             state.last_id += 1;
-            let id = RenewalId(state.last_id);
+            let id = state.last_id;
             state.leases.insert(id, (renewed, due));
             id
         };

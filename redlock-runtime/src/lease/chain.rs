@@ -11,14 +11,7 @@ use redlock_core::Resource;
 use super::LeaseHandle;
 
 thread_local! {
-    static CURRENT: RefCell<Option<Innermost>> = const { RefCell::new(None) };
-}
-
-/// A link in the place of the running code.
-enum Innermost {
-    /// Of a body that has not asked for it. Most bodies call nothing that locks: those allocate no link.
-    Own(Link),
-    Shared(Arc<Link>),
+    static CURRENT: RefCell<Option<Arc<Link>>> = const { RefCell::new(None) };
 }
 
 /// One held lease, and the outer ones.
@@ -42,18 +35,7 @@ impl Drop for Link {
 /// The innermost link of the running code.
 pub(crate) fn current() -> Option<Arc<Link>> {
     // At the end of the thread there is no chain.
-    CURRENT
-        .try_with(|current| {
-            let mut current = current.borrow_mut();
-            let link = match current.take()? {
-                Innermost::Own(link) => Arc::new(link),
-                Innermost::Shared(link) => link,
-            };
-            *current = Some(Innermost::Shared(Arc::clone(&link)));
-            Some(link)
-        })
-        .ok()
-        .flatten()
+    CURRENT.try_with(|it| it.borrow().clone()).ok().flatten()
 }
 
 /// The lease of the innermost body around the calling code, or `None` outside of any body.
@@ -156,14 +138,14 @@ pub fn assert_held(resource: impl Into<Resource>) {
 /// The place of one body in the call chain.
 pub(crate) struct Below {
     /// Not while the body is polled: then it is the current one.
-    link: Option<Innermost>,
+    link: Option<Arc<Link>>,
 }
 
 impl Below {
     pub(crate) fn new(lease: LeaseHandle) -> Self {
         let above = current();
         Self {
-            link: Some(Innermost::Own(Link { lease, above })),
+            link: Some(Arc::new(Link { lease, above })),
         }
     }
 
@@ -176,7 +158,7 @@ impl Below {
 
 /// Exchanges a link for the current one, and both back at its drop, also when the body panics.
 #[must_use]
-pub(crate) struct Entered<'a>(&'a mut Option<Innermost>);
+pub(crate) struct Entered<'a>(&'a mut Option<Arc<Link>>);
 
 impl Drop for Entered<'_> {
     fn drop(&mut self) {
@@ -184,7 +166,7 @@ impl Drop for Entered<'_> {
     }
 }
 
-fn exchange(link: &mut Option<Innermost>) {
+fn exchange(link: &mut Option<Arc<Link>>) {
     // During the thread's end there is no current one.
     let _ = CURRENT.try_with(|current| std::mem::swap(&mut *current.borrow_mut(), link));
 }

@@ -9,7 +9,6 @@ use std::future::{Future, poll_fn};
 use std::ops::Deref;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
 
 use parking_lot::Mutex;
 use tracing::Instrument as _;
@@ -47,19 +46,22 @@ use crate::telemetry::{Holding, figure, name_of};
 #[must_use = "a lease that is dropped is released at once"]
 pub struct Lease {
     /// Until the release is sent.
-    core: Mutex<Option<redlock_core::Lease>>,
+    run: Mutex<Option<Run>>,
     handle: LeaseHandle,
     on_lost: OnLost,
     /// The runs that the nodes remember, if the lock has a period.
     counts: Option<Counts>,
-    /// A [`Stage`].
-    stage: AtomicU8,
     holding: Holding,
     place: HeldPlace,
 }
 
-/// What became of the run under the lease.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// What runs under the lease, and what became of it.
+struct Run {
+    core: redlock_core::Lease,
+    stage: Stage,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
     /// The body has not been polled.
     NotBegun,
@@ -90,18 +92,19 @@ impl Lease {
             Stage::Bare
         };
         Self {
-            core: Mutex::new(Some(core)),
+            run: Mutex::new(Some(Run { core, stage })),
             handle,
             on_lost,
             counts,
-            stage: AtomicU8::new(stage as u8),
             holding,
             place,
         }
     }
 
     fn enter(&self, stage: Stage) {
-        self.stage.store(stage as u8, Ordering::Relaxed);
+        if let Some(run) = &mut *self.run.lock() {
+            run.stage = stage;
+        }
     }
 
     /// The run under the lease has ended well. Call it before the release.
@@ -166,14 +169,13 @@ impl Lease {
     /// What is left to release, if anything; [`released`](Self::released) is to be told how the release
     /// went.
     pub(crate) fn take_for_release(&self) -> Option<redlock_core::Lease> {
-        let mut core = self.core.lock().take()?;
-        let stage = self.stage.load(Ordering::Relaxed);
-        self.holding.ended(&core, stage == Stage::InBody as u8);
+        let Run { mut core, stage } = self.run.lock().take()?;
+        self.holding.ended(&core, stage == Stage::InBody);
         let is_remembered = match self.counts {
             None => false,
             // Without the lock, another process may have run meanwhile.
-            Some(Counts::Success) => stage == Stage::EndedWell as u8 && core.over().is_none(),
-            Some(Counts::Every) => stage != Stage::NotBegun as u8,
+            Some(Counts::Success) => stage == Stage::EndedWell && core.over().is_none(),
+            Some(Counts::Every) => stage != Stage::NotBegun,
         };
         if is_remembered {
             core.remember_run();
