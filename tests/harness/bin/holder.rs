@@ -59,7 +59,6 @@ async fn main() {
         BodyOutcome::Done(()) => println!("done"),
         BodyOutcome::Late((), over) => println!("late: {over}"),
         BodyOutcome::Cancelled(over) => println!("cancelled: {over}"),
-        other => println!("{other:?}"),
     }
     println!("released: {:?}", lease.release().await);
     let unserved = client.flush(&nodes, NODE_TIMEOUT).await;
