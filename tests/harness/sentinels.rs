@@ -141,9 +141,8 @@ impl SentinelGroup {
             .map(|it| it.addr().to_string())
             .collect();
         let of_master = login(&self.servers[0]).map_or(String::new(), |login| login + "@");
-        let query = login(&self.sentinels[0]).map_or(String::new(), |login| {
-            format!("?sentinel_pass={}", login.trim_start_matches(':'))
-        });
+        let query = login(&self.sentinels[0])
+            .map_or(String::new(), |login| format!("?sentinel_login={login}"));
         format!(
             "{scheme}+sentinel://{of_master}{}/shop{query}",
             hosts.join(",")

@@ -31,6 +31,7 @@ mod inbox;
 pub(crate) mod node;
 mod options;
 mod restart_check;
+mod secret_file;
 #[cfg(feature = "sentinel")]
 mod sentinel;
 mod server;

@@ -93,8 +93,7 @@ pub enum Vetting {
 /// of the system, and shows none.
 ///
 /// The files are PEM. They are read again at each connection, so a certificate that was replaced
-/// counts from the next connection on. If the new files make no sense, the ones before stay in use,
-/// and a warning is logged.
+/// counts from the next connection on. While the files make no sense, no new connection is made.
 #[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TlsOptions {

@@ -223,7 +223,7 @@ async fn a_master_that_still_answers_is_left_in_a_while() {
     }
     let mut options = calm();
     options.heartbeat = Duration::from_millis(50);
-    let url = format!("{}?sentinel_user=watch&sentinel_pass=pw", group.url());
+    let url = format!("{}?sentinel_login=watch:pw", group.url());
     let set = voting(url, options).await;
     replaced_behind_its_clients_back(&group).await;
     until_at(&set, group.master().await).await;

@@ -93,7 +93,7 @@ async fn what_is_wrong_with_a_file_is_said_with_pool_and_file_and_not_what_is_in
         ),
         (
             &[("tls_cert", cert), ("tls_key", &other.key)],
-            &["not that of the certificate"],
+            &["no private key of the certificate"],
         ),
     ];
     for (settings, hints) in cases {

@@ -2,9 +2,10 @@
 
 use std::fs;
 
-use redlock_tests::{Authority, NodeOptions, RedisNode};
+use redlock_core::node::NodeStatus;
+use redlock_tests::{Authority, NodeOptions, RedisNode, eventually};
 
-use crate::tls::fixture::{connect, lock_once, showing, trusting, until_voting};
+use crate::tls::fixture::{SOON, connect, lock_once, showing, trusting, until_voting};
 
 #[tokio::test]
 async fn replaced_files_count_from_the_next_connection_on() {
@@ -28,24 +29,22 @@ async fn replaced_files_count_from_the_next_connection_on() {
 }
 
 #[tokio::test]
-async fn files_that_make_no_sense_any_more_leave_the_ones_before_in_use() {
+async fn files_that_make_no_sense_are_the_reason_until_they_do_again() {
     let authority = Authority::new();
     let options = NodeOptions::default().tls(&authority);
     let server = RedisNode::start_with(options).await;
     let shown = authority.issue(&["worker"]);
     let set = connect([server.url()], &showing(&shown, trusting(&authority))).await;
-    let ca = fs::read(authority.ca()).unwrap();
-    // One after the other: half-written, gone, and of another certificate.
-    for break_it in [
-        (|path| fs::write(path, "-----BEGIN CERT").unwrap()) as fn(_),
-        |path: &std::path::Path| fs::remove_file(path).unwrap(),
-    ] {
-        break_it(&shown.key);
-        server.kill();
-        until_voting(&*set[0], false).await;
-        server.restart().await;
-        until_voting(&*set[0], true).await;
-    }
-    assert_eq!(ca, fs::read(authority.ca()).unwrap());
+    let key = fs::read(&shown.key).unwrap();
+    fs::write(&shown.key, "-----BEGIN PRIV").unwrap();
+    server.kill();
+    server.restart().await;
+    eventually("the reason", SOON, async || match set[0].status() {
+        NodeStatus::Abstaining(reason) if reason.to_string().contains("`tls_key`") => Ok(()),
+        other => Err(format!("{other:?}")),
+    })
+    .await;
+    fs::write(&shown.key, key).unwrap();
+    until_voting(&*set[0], true).await;
     lock_once(&set).await;
 }

@@ -1,6 +1,5 @@
 //! The address of a node and its login, from a URL.
 
-mod password;
 mod server;
 
 use std::fmt;
@@ -14,8 +13,9 @@ use crate::model::invalid::Invalid;
 pub(super) use server::Server;
 
 use super::options::TlsOptions;
+use super::secret_file;
 #[cfg(feature = "tls")]
-use super::tls::Tls;
+use super::tls::certificates;
 
 /// A node's address and credentials. `Debug` and `Display` show no password.
 #[derive(Clone)]
@@ -53,8 +53,8 @@ impl RedisAddress {
     /// * `redis://[user[:password]@]host[:port][/db]`, `rediss://…` for TLS;
     /// * `redis+unix:///path[?db=n&user=…&pass=…]`;
     /// * `redis+sentinel://[user[:password]@]host[:port],…/master[/db]`, where the login is the
-    ///   master's (`?sentinel_user=…&sentinel_pass=…` is that of the sentinels), `rediss+sentinel`
-    ///   for TLS to all of them;
+    ///   master's (`?sentinel_login=[user]:password` is that for the sentinels), `rediss+sentinel` for
+    ///   TLS to all of them;
     /// * `redis+cluster://[user[:password]@]host[:port],…`, `rediss+cluster` for TLS.
     ///
     /// # Errors
@@ -134,7 +134,8 @@ impl RedisAddress {
         }
         #[cfg(feature = "tls")]
         {
-            let tls = Arc::new(Tls::load(options)?);
+            certificates(&options)?;
+            let tls = Arc::new(options);
             for server in servers {
                 server.tls = Some(Arc::clone(&tls));
             }
@@ -148,7 +149,7 @@ impl RedisAddress {
     /// # Errors
     /// [`Invalid`] with the file and its fault, never with its content.
     pub fn with_password_file(mut self, path: &Path) -> Result<Self, Invalid> {
-        password::read(path)?;
+        secret_file::password(path)?;
         let servers = match &mut self.target {
             #[cfg(feature = "sentinel")]
             Target::Sentinel(it) => vec![&mut it.of_master],
@@ -280,29 +281,17 @@ fn sentinel(url: &str) -> Result<Sentinel, Invalid> {
     if master.is_empty() {
         return Err(wrong("names no master"));
     }
-    let (mut user, mut password) = ("", "");
-    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-        match pair.split_once('=') {
-            Some(("sentinel_user", value)) => user = value,
-            Some(("sentinel_pass", value)) => password = value,
-            _ => Err(wrong(
-                "has a query that is neither sentinel_user nor sentinel_pass",
-            ))?,
-        }
-    }
-    let own = match (user, password) {
-        ("", "") => String::new(),
-        (_, "") => Err(wrong("has a sentinel_user without a sentinel_pass"))?,
-        _ => format!("{user}:{password}@"),
+    let login_there = match (query, query.strip_prefix("sentinel_login=")) {
+        ("", _) => String::new(),
+        (_, Some(login)) if login.contains(':') => format!("{login}@"),
+        _ => Err(wrong(
+            "has a query other than ?sentinel_login=user:password",
+        ))?,
     };
     let sentinels = hosts.iter().map(|host| {
-        let behind_brackets = host.rsplit(']').next().unwrap_or(host);
-        let port = if behind_brackets.contains(':') {
-            ""
-        } else {
-            ":26379"
-        };
-        server(&format!("{redis}://{own}{host}{port}"))
+        let has_port = host.contains(':') && !host.ends_with(']');
+        let port = if has_port { "" } else { ":26379" };
+        server(&format!("{redis}://{login_there}{host}{port}"))
     });
     Ok(Sentinel {
         sentinels: sentinels.collect::<Result<_, _>>()?,

@@ -4,15 +4,19 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+#[cfg(feature = "tls")]
+use ::redis::Client;
 use ::redis::{
     AsyncConnectionConfig, ConnectionAddr, ConnectionInfo, ErrorKind, ProtocolVersion, RedisError,
     RedisResult,
 };
 
-use super::password;
-
+use crate::model::invalid::Invalid;
 #[cfg(feature = "tls")]
-use crate::redis::tls::{Tls, with_present_files};
+use crate::redis::options::TlsOptions;
+use crate::redis::secret_file;
+#[cfg(feature = "tls")]
+use crate::redis::tls::{certificates, provide_cryptography};
 
 /// The longest host name in bytes: the limit of the domain name system.
 const LONGEST_HOST: usize = 255;
@@ -29,7 +33,7 @@ pub(in crate::redis) struct Server {
     pub(super) password_file: Option<Arc<Path>>,
     /// The user's own certificates, if there are any.
     #[cfg(feature = "tls")]
-    pub(super) tls: Option<Arc<Tls>>,
+    pub(super) tls: Option<Arc<TlsOptions>>,
 }
 
 impl Server {
@@ -109,17 +113,23 @@ impl Server {
 
     /// What the crate has to know to connect, with the password and the certificates of the present files.
     pub(in crate::redis) fn info(&self) -> RedisResult<ConnectionInfo> {
+        let unusable = |invalid: Invalid| {
+            RedisError::from((ErrorKind::InvalidClientConfig, "", invalid.to_string()))
+        };
         let mut info = ConnectionInfo::clone(&self.info);
         if let Some(path) = &self.password_file {
-            let password = password::read(path).map_err(|invalid| {
-                RedisError::from((ErrorKind::InvalidClientConfig, "", invalid.to_string()))
-            })?;
+            let password = secret_file::password(path).map_err(unusable)?;
             let settings = info.redis_settings().clone().set_password(password);
             info = info.set_redis_settings(settings);
         }
         #[cfg(feature = "tls")]
         if self.is_tls() {
-            return with_present_files(info, self.tls.as_deref());
+            provide_cryptography();
+            if let Some(files) = &self.tls {
+                let present = certificates(files).map_err(unusable)?;
+                let client = Client::build_with_tls(info, present)?;
+                return Ok(client.get_connection_info().clone());
+            }
         }
         Ok(info)
     }

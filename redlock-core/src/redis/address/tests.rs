@@ -14,7 +14,7 @@ fn good_urls_name_their_server() {
             "shop of h1:26379, h2:2",
         ),
         (
-            "rediss+sentinel://[::1],h:9/shop?sentinel_user=s&sentinel_pass=pw",
+            "rediss+sentinel://[::1],h:9/shop?sentinel_login=s:pw",
             "shop of [::1]:26379, h:9",
         ),
         (
@@ -60,8 +60,8 @@ fn bad_urls_are_refused_without_their_password() {
         "redis+sentinel://user:s3cret@host/",
         "redis+sentinel://user:s3cret@host,/shop",
         "redis+sentinel://user:s3cret@host/shop/nine",
-        "redis+sentinel://host/shop?sentinel_pas=s3cret",
-        "redis+sentinel://host/shop?sentinel_user=s3cret",
+        "redis+sentinel://host/shop?sentinel_pass=s3cret",
+        "redis+sentinel://host/shop?sentinel_login=s3cret",
         "redis+cluster://user:s3cret@host:1,host:99999",
         "redis+cluster://user:s3cret@host/3",
         "redis+cluster://user:s3cret@",
@@ -127,7 +127,7 @@ fn tls_options_of_a_url_without_tls_are_refused() {
 #[cfg(feature = "sentinel")]
 #[tokio::test]
 async fn a_masters_login_is_not_that_of_its_sentinels() {
-    let url = "redis+sentinel://app:one@h1:1,h2/shop/3?sentinel_user=watch&sentinel_pass=t%20wo";
+    let url = "redis+sentinel://app:one@h1:1,h2/shop/3?sentinel_login=watch:t%20wo";
     let Target::Sentinel(found) = RedisAddress::parse(url).unwrap().target else {
         panic!("no sentinels");
     };
