@@ -35,12 +35,6 @@ impl Backoff {
     }
 }
 
-/// Between half of `pause` and all of it, so that many clients do not ask in step.
-#[cfg(any(feature = "cluster", feature = "sentinel"))]
-pub(in crate::redis) fn jittered(pause: Duration) -> Duration {
-    pause.mul_f64(rand::rng().random_range(0.5..=1.0))
-}
-
 #[cfg(test)]
 mod tests {
     use rand::SeedableRng as _;

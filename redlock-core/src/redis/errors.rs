@@ -1,11 +1,15 @@
 //! The reasons why there is no connection, as text for the log and for callers.
 
+#[cfg(any(feature = "cluster", feature = "sentinel"))]
+use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::model::brief::Brief;
 use crate::node::{NodeError, NodeErrorKind};
+#[cfg(any(feature = "cluster", feature = "sentinel"))]
+use crate::redis::address::Server;
 #[cfg(feature = "tls")]
 use crate::redis::tls::tls_error;
 
@@ -47,6 +51,24 @@ pub(in crate::redis) fn overdue(waited: Duration) -> NodeError {
 /// An error for bytes that are no reply.
 pub(in crate::redis) fn garbled() -> NodeError {
     NodeError::sent(NodeErrorKind::Protocol, GARBLED)
+}
+
+/// The errors of several servers as one, with the kind of the first that says more than that there is no connection.
+#[cfg(any(feature = "cluster", feature = "sentinel"))]
+pub(in crate::redis) fn together(errors: Vec<(Server, NodeError)>) -> NodeError {
+    const MOST_NAMED: usize = 3;
+    let mut kinds = errors.iter().map(|(_, error)| error.kind());
+    let kind = kinds.find(|kind| *kind != NodeErrorKind::NotConnected);
+    // In order, so that the log omits what it says already.
+    let named: BTreeSet<_> = errors
+        .iter()
+        .map(|(server, error)| format!("{server}: {error}"))
+        .collect();
+    let named: Vec<_> = named.into_iter().take(MOST_NAMED).collect();
+    NodeError::unsent(
+        kind.unwrap_or(NodeErrorKind::NotConnected),
+        named.join("; "),
+    )
 }
 
 /// `connection refused` rather than `Connection refused (os error 111)`.

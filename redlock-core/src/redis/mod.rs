@@ -28,6 +28,8 @@ mod cluster;
 mod connection;
 mod errors;
 mod inbox;
+#[cfg(any(feature = "cluster", feature = "sentinel"))]
+mod newest;
 pub(crate) mod node;
 mod options;
 mod restart_check;

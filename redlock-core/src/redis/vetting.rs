@@ -9,12 +9,11 @@ use crate::redis::options::Vetting;
 /// The facts about the server of a connection that its ACL shows.
 #[derive(Clone, Debug, Default)]
 pub(in crate::redis) struct Facts {
-    /// The answer to `INFO`: lines of `name:value`. If it is hidden, the role.
+    /// The answer to `INFO`, or the role if it is hidden, and the settings that `CONFIG GET` shows if the server's
+    /// append-only file is to be trusted: lines of `name:value`.
     info: String,
     /// True if the server answered `INFO`.
     pub(in crate::redis) is_open: bool,
-    /// The answers to `CONFIG GET`, if the server's append-only file is to be trusted, in the same form.
-    settings: String,
 }
 
 /// What a server is to its node.
@@ -28,7 +27,6 @@ pub(in crate::redis) enum Place {
     InCluster,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
 enum Weight {
     /// No [`Vetting`] ignores it.
     Unusable,
@@ -42,7 +40,7 @@ impl Facts {
     pub(in crate::redis) fn of_role(role: &str) -> Self {
         Self {
             info: format!("role:{role}"),
-            ..Self::default()
+            is_open: false,
         }
     }
 
@@ -51,7 +49,6 @@ impl Facts {
         Self {
             info,
             is_open: true,
-            settings: String::new(),
         }
     }
 
@@ -59,7 +56,7 @@ impl Facts {
     pub(in crate::redis) fn add_setting(&mut self, name: &[u8], value: &[u8]) {
         let [name, value] = [name, value].map(String::from_utf8_lossy);
         // Writing to a string does not fail.
-        let _ = writeln!(self.settings, "{name}:{value}");
+        let _ = write!(self.info, "\n{name}:{value}");
     }
 
     /// The id of the server's process.
@@ -79,12 +76,17 @@ impl Facts {
         vetting: Vetting,
     ) -> Result<Vec<String>, NodeError> {
         let [mut refusals, mut warnings] = [Vec::new(), Vec::new()];
-        for (weight, text) in self.findings(place) {
-            let is_ignored = weight == Weight::Fault && vetting == Vetting::Warn;
-            let list = match weight {
-                Weight::Warning => &mut warnings,
-                _ if is_ignored => &mut warnings,
-                _ => &mut refusals,
+        let findings = self.findings(place).into_iter();
+        for (_, weight, text) in findings.filter(|(applies, ..)| *applies) {
+            let refuses = match weight {
+                Weight::Unusable => true,
+                Weight::Fault => vetting == Vetting::Refuse,
+                Weight::Warning => false,
+            };
+            let list = if refuses {
+                &mut refusals
+            } else {
+                &mut warnings
             };
             list.push(format!("`{pool}` {text}"));
         }
@@ -95,22 +97,25 @@ impl Facts {
         }
     }
 
-    fn findings(&self, place: Place) -> Vec<(Weight, String)> {
+    /// Each check, with true if it has found something.
+    fn findings(&self, place: Place) -> Vec<(bool, Weight, String)> {
         use Weight::{Fault, Unusable, Warning};
         let is_alone = matches!(place, Place::Alone { .. });
         let is_replaceable = matches!(place, Place::Replaceable { .. });
+        let trusts_aof = matches!(place, Place::Alone { trusts_aof: true });
+        let hidden = match place {
+            Place::Replaceable { is_checked: true } => Fault,
+            _ => Warning,
+        };
         let get = |name| field(&self.info, name).unwrap_or_default();
         let master = match (get("master_host"), get("master_port")) {
             ("", _) | (_, "") => "another server".to_owned(),
             (host, port) => format!("{host}:{port}"),
         };
         let replicas = get("connected_slaves");
-        let hidden = match place {
-            Place::Replaceable { is_checked: true } => Fault,
-            _ => Warning,
-        };
         // The line exists only if the server refuses writes while its replicas are gone.
         let needs_replicas = field(&self.info, "min_slaves_good_slaves").is_some();
+        let evicts = eviction(&self.info);
         let mut findings = vec![
             (
                 is_alone && self.is_replica(),
@@ -134,17 +139,11 @@ impl Facts {
                 ),
             ),
             (
-                is_alone && !self.is_open,
+                (is_alone || is_replaceable) && !self.is_open,
                 hidden,
                 "does not answer INFO, so these are not noticed: eviction, a restart from an old \
-                 append-only file, and a second pool on this server; allow `+info` in its ACL"
-                    .into(),
-            ),
-            (
-                is_replaceable && !self.is_open,
-                hidden,
-                "does not answer INFO, so a promoted replica, which may lack the newest locks, is \
-                 not noticed; allow `+info` in its ACL"
+                 append-only file, a promoted replica without the newest locks, and a second pool \
+                 on this server; allow `+info` in its ACL"
                     .into(),
             ),
             (
@@ -154,34 +153,31 @@ impl Facts {
                  on granting locks beside its successor; set min-replicas-to-write 1"
                     .into(),
             ),
+            (evicts.is_some(), Fault, evicts.unwrap_or_default()),
+            (
+                trusts_aof && get("appendonly").is_empty(),
+                Warning,
+                "does not answer CONFIG GET, so it is not checked that its settings allow \
+                 `trust_aof`; allow `+config|get` in its ACL"
+                    .into(),
+            ),
         ];
-        findings.extend(eviction(&self.info).map(|text| (true, Fault, text)));
-        if let Place::Alone { trusts_aof: true } = place {
-            findings.extend(self.persistence());
-        }
-        let findings = findings.into_iter().filter(|(applies, ..)| *applies);
-        findings.map(|(_, weight, text)| (weight, text)).collect()
-    }
-
-    /// Whether the settings of the append-only file allow `trust_aof`.
-    fn persistence(&self) -> impl Iterator<Item = (bool, Weight, String)> {
-        let hidden = "does not answer CONFIG GET, so it is not checked that its settings allow \
-                      `trust_aof`; allow `+config|get` in its ACL";
-        let settings = [
+        for (setting, wanted) in [
             ("appendonly", "yes"),
             ("appendfsync", "always"),
             ("no-appendfsync-on-rewrite", "no"),
-        ];
-        let faults = settings.into_iter().map(|(setting, wanted)| {
-            let value = field(&self.settings, setting).unwrap_or(wanted);
-            let text = format!(
-                "has `trust_aof`, and {setting} {value}: it may come back without its newest locks; \
-                 set {setting} {wanted}, or leave `trust_aof` out"
-            );
-            (value != wanted, Weight::Fault, text)
-        });
-        let hidden = (self.settings.is_empty(), Weight::Warning, hidden.to_owned());
-        faults.chain([hidden])
+        ] {
+            let value = get(setting);
+            findings.push((
+                trusts_aof && !value.is_empty() && value != wanted,
+                Fault,
+                format!(
+                    "has `trust_aof`, and {setting} {value}: it may come back without its newest locks; \
+                     set {setting} {wanted}, or leave `trust_aof` out"
+                ),
+            ));
+        }
+        findings
     }
 }
 
@@ -198,7 +194,7 @@ pub(in crate::redis) fn eviction(info: &str) -> Option<String> {
 }
 
 /// The value of `name` in lines of `name:value`.
-fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+pub(in crate::redis) fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let mut lines = text.lines();
     lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
 }

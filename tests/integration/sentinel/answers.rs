@@ -54,7 +54,7 @@ async fn sentinels_that_are_all_gone_are_named_and_found_again_when_they_come_ba
         .iter()
         .enumerate()
         {
-            let part = format!("sentinel {}: {why}", group.sentinels[index].addr());
+            let part = format!("{}: {why}", group.sentinels[index].addr());
             if !text.contains(&part) {
                 return Err(format!("{text} lacks {part}"));
             }

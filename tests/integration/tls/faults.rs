@@ -120,7 +120,8 @@ async fn a_handshake_that_is_given_up_closes_its_socket() {
     let url = format!("rediss://{}", listener.local_addr().unwrap());
     let mut options = patient();
     options.connect_timeout = Duration::from_millis(300);
-    let silent = node(&url, &trusting(&Authority::new()), options);
+    let authority = Authority::new();
+    let silent = node(&url, &trusting(&authority), options);
     // On a slow machine an attempt may be given up before it has said a word; others follow.
     let said = tokio::time::timeout(SOON, async {
         loop {

@@ -14,17 +14,20 @@ use parking_lot::{Mutex, RwLock};
 use tokio::sync::{Notify, Semaphore};
 use tokio::task::AbortHandle;
 
+use crate::env::caught::log;
 use crate::env::io_thread::IoThread;
 use crate::node::hash_slot::{slot_of, slot_of_all};
 use crate::node::watch::Watch;
 use crate::node::{Answer, Call, Node, NodeError, NodeHealth, NodeStatus, Reply};
 
-use super::address::Server;
+use super::address::{RedisAddress, Server};
 use super::errors::not_connected;
 use super::inbox::metrics::NodeMetrics;
 use super::inbox::{Owed, Submission};
 use super::options::RedisOptions;
+use super::server::ServerNode;
 use map::{Shard, SlotMap};
+use view::Range;
 
 /// The most releases that are kept for slots without a master. The keys of others expire at the ttl.
 const MOST_PARKED: usize = 65_536;
@@ -68,10 +71,22 @@ impl Cluster {
     pub(super) fn start(
         name: &Arc<str>,
         seeds: Vec<Server>,
-        options: RedisOptions,
+        mut options: RedisOptions,
         io: &IoThread,
     ) -> Self {
-        let shared = ClusterShared::new(name, seeds, options, io);
+        options.checked_set = None;
+        options.trust_aof = false;
+        let shared = Arc::new(ClusterShared {
+            name: Arc::clone(name),
+            seeds,
+            options,
+            io: io.clone(),
+            map: RwLock::default(),
+            state: Mutex::default(),
+            news: Arc::default(),
+            settled: Semaphore::new(0),
+            metrics: NodeMetrics::new(None),
+        });
         let refresh = io.handle().spawn(refresh::run(Arc::clone(&shared)));
         Self {
             shared,
@@ -161,29 +176,66 @@ impl Drop for Cluster {
 }
 
 impl ClusterShared {
-    fn new(
-        name: &Arc<str>,
-        seeds: Vec<Server>,
-        mut options: RedisOptions,
-        io: &IoThread,
-    ) -> Arc<Self> {
-        options.checked_set = None;
-        options.trust_aof = false;
-        Arc::new(Self {
-            name: Arc::clone(name),
-            seeds,
-            options,
-            io: io.clone(),
-            map: RwLock::default(),
-            state: Mutex::default(),
-            news: Arc::default(),
-            settled: Semaphore::new(0),
-            metrics: NodeMetrics::new(None),
-        })
-    }
-
     fn map(&self) -> Arc<SlotMap> {
         Arc::clone(&self.map.read())
+    }
+
+    /// True if every slot has a master that votes, and no release is owed.
+    fn is_quiet(&self) -> bool {
+        let (map, now) = (self.map(), self.io.time().now());
+        let state = self.state.lock();
+        state.retired.is_empty()
+            && state.parked.is_empty()
+            && matches!(map.status(), Some(NodeStatus::Voting))
+            && !map.shards.iter().any(|it| it.node.inbox.owes(now))
+    }
+
+    /// Replaces the map: new masters get connections, and masters without slots are retired.
+    async fn apply(&self, ranges: &[Range]) {
+        let old = self.map();
+        let mut new = SlotMap::default();
+        for range in ranges {
+            let known = new.shards.iter().find(|it| it.is_of(range)).cloned();
+            let shard = known.unwrap_or_else(|| {
+                let mut before = old.shards.iter();
+                let stays = before.find(|it| it.may_stay(range)).cloned();
+                let shard = stays.unwrap_or_else(|| self.start_shard(range));
+                new.shards.push(Arc::clone(&shard));
+                shard
+            });
+            new.ranges.insert(range.first, (range.last, shard));
+        }
+        let stays = |shard: &&Arc<Shard>| new.shards.iter().any(|it| Arc::ptr_eq(it, shard));
+        let gone: Vec<_> = old.shards.iter().filter(|it| !stays(it)).cloned().collect();
+        for shard in &gone {
+            // Its word no longer counts: it may yet grant what its successor has granted.
+            shard.node.cut_off().await;
+            log!(
+                info,
+                pool = %self.name, server = %shard.server,
+                "server is no longer a master of the Cluster",
+            );
+        }
+        {
+            // In one step: a reader of the sums finds each master once.
+            let mut state = self.state.lock();
+            state.retired.extend(gone);
+            *self.map.write() = Arc::new(new);
+        }
+        drop(old);
+        // The successors are not connected yet, so these releases reach them before any acquisition.
+        self.deliver_owed();
+    }
+
+    fn start_shard(&self, range: &Range) -> Arc<Shard> {
+        let server = range.master.clone();
+        let address = Arc::new(RedisAddress::of_server(server.clone()));
+        let (options, news) = (self.options.clone(), Some(Arc::clone(&self.news)));
+        Arc::new(Shard {
+            node: ServerNode::start(&self.name, &address, options, news, &self.io),
+            id: range.id.clone(),
+            server,
+        })
     }
 
     /// Answers an operation that no master can be asked for. A release is sent later.

@@ -4,7 +4,6 @@ mod view;
 
 use std::time::Duration;
 
-use super::view::Range;
 use super::*;
 use crate::kinds::looks::peek;
 use crate::kinds::plain;
@@ -12,16 +11,18 @@ use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::NodeErrorKind;
 use crate::node::hash_slot::SLOTS;
-use crate::redis::address::{RedisAddress, Target};
+use crate::redis::address::Target;
 use crate::redis::node::RedisNode;
 
-fn cluster() -> Cluster {
+/// A Cluster that learns nothing by itself.
+async fn cluster() -> Cluster {
     let io = IoThread::start().expect("a thread");
-    let (name, options) = ("a".into(), RedisOptions::default());
-    Cluster {
-        shared: ClusterShared::new(&name, vec![server(1)], options, &io),
-        refresh: tokio::spawn(std::future::pending::<()>()).abort_handle(),
+    let cluster = Cluster::start(&"a".into(), vec![server(1)], RedisOptions::default(), &io);
+    cluster.refresh.abort();
+    while !cluster.refresh.is_finished() {
+        tokio::task::yield_now().await;
     }
+    cluster
 }
 
 fn server(port: u16) -> Server {
@@ -53,7 +54,7 @@ fn ask(cluster: &Cluster) {
 
 #[tokio::test]
 async fn what_finds_no_master_is_counted_and_says_why() {
-    let cluster = cluster();
+    let cluster = cluster().await;
     ask(&cluster);
     let health = cluster.health();
     assert_eq!(health.errors.of(NodeErrorKind::NotConnected), 1);
@@ -69,7 +70,7 @@ async fn what_finds_no_master_is_counted_and_says_why() {
 
 #[tokio::test]
 async fn no_counter_goes_down_when_a_master_goes() {
-    let cluster = cluster();
+    let cluster = cluster().await;
     cluster.shared.apply(&all(1)).await;
     for _ in 0..3 {
         ask(&cluster);
@@ -85,7 +86,7 @@ async fn no_counter_goes_down_when_a_master_goes() {
 /// Also if no master has the slot in between.
 #[tokio::test]
 async fn an_owed_release_goes_to_whichever_master_has_its_slot() {
-    let cluster = cluster();
+    let cluster = cluster().await;
     let shared = &cluster.shared;
     shared.apply(&all(1)).await;
     assert!(cluster.drained());

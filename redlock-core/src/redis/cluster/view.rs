@@ -6,16 +6,9 @@ use crate::node::hash_slot::SLOTS;
 use crate::node::{NodeError, Value};
 use crate::redis::address::Server;
 use crate::redis::connection::connect;
-use crate::redis::connection::questions::pairs;
 use crate::redis::errors::{not_connected, rejected};
-use crate::redis::vetting::refused;
-
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct View {
-    /// Increases with each failover. Of two servers that disagree, the one with the higher epoch is right.
-    pub(super) epoch: u64,
-    pub(super) ranges: Vec<Range>,
-}
+use crate::redis::newest::Dated;
+use crate::redis::vetting::{field, refused};
 
 /// Neighbouring slots, both ends included.
 #[derive(Debug, PartialEq, Eq)]
@@ -30,55 +23,40 @@ pub(super) struct Range {
 /// Asks `server` for its view, on a connection of its own.
 ///
 /// Dropping the future closes the socket.
-pub(super) async fn ask(server: &Server) -> Result<View, NodeError> {
+pub(super) async fn ask(server: Server) -> Result<Dated<Vec<Range>>, NodeError> {
     let mut questions = pipe();
     questions.cmd("CLUSTER").arg("INFO");
     questions.cmd("CLUSTER").arg("SLOTS");
-    View::read(&connect::ask(server, &questions).await?, server)
+    read(&connect::ask(&server, &questions).await?, &server)
 }
 
-impl View {
-    pub(super) fn read(answers: &[Value], asked: &Server) -> Result<Self, NodeError> {
-        let [info, slots] = answers else {
-            return Err(not_connected("it left a question without an answer"));
-        };
-        if let Value::Error(text) = slots {
+/// The slots of each master, behind the epoch of the Cluster, which increases with each failover.
+pub(super) fn read(answers: &[Value], asked: &Server) -> Result<Dated<Vec<Range>>, NodeError> {
+    let (info, slots) = match answers {
+        [_, Value::Error(text)] => {
             let error = NodeError::server(text).to_string();
             if error.contains("cluster support disabled") {
                 let detail = "it is no part of a Redis Cluster; write redis:// in the pool's URL";
-                return Err(refused(detail.to_owned()));
+                return Err(refused(detail));
             }
             return Err(rejected(&error));
         }
-        let ranges = ranges(slots, asked);
-        if ranges.is_empty() {
-            return Err(not_connected(
-                "it has joined no Cluster, or one without slots",
-            ));
-        }
-        let epoch = epoch(info);
-        Ok(Self { epoch, ranges })
-    }
-}
-
-/// Zero if the ACL hides it: the first server is believed then.
-pub(super) fn epoch(info: &Value) -> u64 {
-    let mut lines = text(info).unwrap_or_default().lines();
-    let epoch = lines.find_map(|line| line.strip_prefix("cluster_current_epoch:"));
-    epoch.and_then(|it| it.parse().ok()).unwrap_or(0)
-}
-
-/// Reads the answer of the server `asked` to `CLUSTER SLOTS`. A master without a reachable address does not hide the
-/// others.
-pub(super) fn ranges(slots: &Value, asked: &Server) -> Vec<Range> {
-    let Value::List(entries) = slots else {
-        return Vec::new();
+        [info, Value::List(slots)] => (info, slots),
+        _ => return Err(not_connected("its answer is not valid")),
     };
-    let ranges = entries.iter().map(|entry| range(entry, asked));
-    ranges.flatten().collect()
+    // A master without a reachable address does not hide the others.
+    let ranges: Vec<_> = slots.iter().filter_map(|it| range(it, asked)).collect();
+    if ranges.is_empty() {
+        return Err(not_connected(
+            "it has joined no Cluster, or one without slots",
+        ));
+    }
+    let epoch = text(info).and_then(|info| field(info, "cluster_current_epoch")?.parse().ok());
+    // Zero if the ACL hides it: the first server is believed then.
+    Ok((epoch.unwrap_or(0), ranges))
 }
 
-/// `[first, last, [host, port, id, [name, value, …]], …]`. Login and TLS are those of the server that was asked.
+/// `[first, last, [host, port, id, …], …]`, without a host if it is that of the server that was asked. Login and TLS are those of the server that was asked.
 fn range(entry: &Value, asked: &Server) -> Option<Range> {
     let Value::List(entry) = entry else {
         return None;
@@ -86,30 +64,21 @@ fn range(entry: &Value, asked: &Server) -> Option<Range> {
     let [Value::Int(first), Value::Int(last), Value::List(master), ..] = &entry[..] else {
         return None;
     };
-    let [host, Value::Int(port), more @ ..] = &master[..] else {
+    let [host, Value::Int(port), id @ ..] = &master[..] else {
         return None;
     };
     let host = match host {
         Value::Nil => "",
         host => text(host)?,
     };
-    let host = match host {
-        "" => asked.host()?,
-        // The server that was asked does not know the host name that clients should use.
-        "?" => {
-            let mut pairs = pairs(more.get(1)?);
-            let (_, ip) = pairs.find(|(name, _)| *name == b"ip")?;
-            std::str::from_utf8(ip).ok()?
-        }
-        host => host,
-    };
+    let host = if host.is_empty() { asked.host()? } else { host };
     let slot = |number: i64| u16::try_from(number).ok().filter(|slot| *slot < SLOTS);
     let (first, last) = (slot(*first)?, slot(*last)?);
     (first <= last).then_some(Range {
         first,
         last,
         master: asked.at(host, u16::try_from(*port).ok()?)?,
-        id: more.first().and_then(text).map(str::to_owned),
+        id: id.first().and_then(text).map(str::to_owned),
     })
 }
 

@@ -1,0 +1,121 @@
+//! Questions to several servers, where some may be behind, hang, or be gone.
+
+use std::future::Future;
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+
+use crate::env::io_thread::LibraryTime;
+use crate::model::brief::Brief;
+use crate::node::NodeError;
+
+use super::address::Server;
+use super::errors::{not_connected, together};
+
+/// What a server says, behind the number of the last failover that it knows. Of servers that disagree, the one with the
+/// highest number is right.
+pub(super) type Dated<T> = (u64, T);
+
+/// The newest of the answers to `ask`, once they are enough or all have been given. Each server is asked `stagger`
+/// after the one before, and has the time `within`.
+///
+/// Dropping the future ends the questions.
+pub(super) async fn newest<T, Asked>(
+    servers: Vec<Server>,
+    ask: impl Fn(Server) -> Asked,
+    (stagger, within): (Duration, Duration),
+    time: &LibraryTime,
+    is_enough: impl Fn(&[Dated<T>]) -> bool,
+) -> Result<Dated<T>, NodeError>
+where
+    T: Send + 'static,
+    Asked: Future<Output = Result<Dated<T>, NodeError>> + Send + 'static,
+{
+    let mut asking = JoinSet::new();
+    for (turn, server) in (0..).zip(servers) {
+        let (asked, time) = (ask(server.clone()), time.clone());
+        asking.spawn(async move {
+            time.sleep(stagger * turn).await;
+            tokio::select! {
+                biased;
+                told = asked => told,
+                () = time.sleep(within) => {
+                    Err(not_connected(format!("no answer within {}", Brief(within))))
+                }
+            }
+            .map_err(|error| (server, error))
+        });
+    }
+    let (mut told, mut errors) = (Vec::new(), Vec::new());
+    while let Some(ended) = asking.join_next().await {
+        match ended {
+            Ok(Ok(answer)) => told.push(answer),
+            Ok(Err(error)) => errors.push(error),
+            // A task that panicked knows nothing.
+            Err(_) => {}
+        }
+        if is_enough(&told) {
+            break;
+        }
+    }
+    let newest = told.into_iter().max_by_key(|(failover, _)| *failover);
+    newest.ok_or_else(|| together(errors))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::{pending, ready};
+
+    use super::*;
+    use crate::quorum::majority;
+    use crate::redis::address::{RedisAddress, Target};
+
+    /// The newest of the answers of as many servers; `None` for a server that hangs.
+    async fn ask(
+        answers: &[Option<Result<Dated<&'static str>, &'static str>>],
+    ) -> Result<&'static str, String> {
+        let address = RedisAddress::parse("redis://h").unwrap();
+        let Target::Server(server) = address.target else {
+            unreachable!("one server");
+        };
+        let at = |port| server.at("h", port).expect("a host");
+        let servers: Vec<_> = (0..).map(at).take(answers.len()).collect();
+        let answer = |asked: Server| {
+            let mut all = servers.iter().zip(answers);
+            let answer = *all.find(|(server, _)| **server == asked).unwrap().1;
+            async move {
+                match answer {
+                    Some(answer) => ready(answer.map_err(not_connected)).await,
+                    None => pending().await,
+                }
+            }
+        };
+        let pace = (Duration::ZERO, Duration::from_millis(10));
+        let time = LibraryTime::default();
+        let is_enough = |told: &[_]| told.len() >= majority(answers.len());
+        let newest = newest(servers.clone(), answer, pace, &time, is_enough).await;
+        newest.map(|(_, name)| name).map_err(|it| it.to_string())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_was_cut_off_does_not_name_the_old_master() {
+        for answers in [
+            [Some(Ok((3, "old"))), Some(Ok((4, "new"))), None],
+            [
+                Some(Ok((4, "new"))),
+                Some(Err("down")),
+                Some(Ok((3, "old"))),
+            ],
+        ] {
+            assert_eq!(ask(&answers).await.unwrap(), "new");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn without_a_majority_the_time_of_the_others_passes_first() {
+        let few = [Some(Ok((3, "old"))), None, Some(Err("down"))];
+        assert_eq!(ask(&few).await.unwrap(), "old");
+        let error = ask(&[Some(Err("down")), None]).await.unwrap_err();
+        assert_eq!(error, "h:0: down; h:1: no answer within 10 ms");
+    }
+}
