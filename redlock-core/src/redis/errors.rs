@@ -55,7 +55,7 @@ pub(in crate::redis) fn garbled() -> NodeError {
 
 /// The errors of several servers as one, with the kind of the first that says more than that there is no connection.
 #[cfg(any(feature = "cluster", feature = "sentinel"))]
-pub(in crate::redis) fn together(errors: Vec<(Server, NodeError)>) -> NodeError {
+pub(in crate::redis) fn together(errors: &[(Server, NodeError)]) -> NodeError {
     const MOST_NAMED: usize = 3;
     let mut kinds = errors.iter().map(|(_, error)| error.kind());
     let kind = kinds.find(|kind| *kind != NodeErrorKind::NotConnected);

@@ -59,7 +59,7 @@ where
         }
     }
     let newest = told.into_iter().max_by_key(|(failover, _)| *failover);
-    newest.ok_or_else(|| together(errors))
+    newest.ok_or_else(|| together(&errors))
 }
 
 #[cfg(test)]

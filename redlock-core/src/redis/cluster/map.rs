@@ -57,7 +57,7 @@ impl SlotMap {
         if errors.is_empty() {
             return None;
         }
-        let error = together(errors);
+        let error = together(&errors);
         let text = format!("{served} of {SLOTS} slots are served; {error}");
         Some(NodeStatus::Abstaining(NodeError::unsent(
             error.kind(),
