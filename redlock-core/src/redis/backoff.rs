@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use rand::{Rng, RngExt as _};
 
-/// The first pause before something is tried again. It doubles up to [`LONGEST_PAUSE`].
 /// The client notices within this time that a server is back.
 pub(in crate::redis) const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// The longest first pause before another attempt to connect. Many processes that lost their connections at the same

@@ -35,7 +35,8 @@ async fn every_master_is_verified_also_where_a_slot_moved_to() {
     lease.release().await;
     cluster.assert_no_lock_keys(SOON).await;
 
-    let distrusted = connect(&cluster, &Authority::new()).await;
+    let other = Authority::new();
+    let distrusted = connect(&cluster, &other).await;
     let reason = reason(&distrusted).expect("a reason");
     assert!(reason.contains("certificate"), "{reason}");
 }

@@ -76,7 +76,7 @@ async fn passwords_of_the_master_and_of_the_sentinels_are_kept_apart() {
     group.fail_over().await;
     lock_soon(&set, "r").await.release().await;
 
-    for (wrong, server) in [("master1", "master 127"), ("sentinel2", "sentinel 127")] {
+    for (wrong, server) in [("master1", "master 127"), ("sentinel2", "no sentinel")] {
         let url = group.url().replace(wrong, "wr0ng");
         let set = single(url, calm()).await;
         let reason = until_abstaining(&set[0], "WRONGPASS").await;
