@@ -128,7 +128,7 @@ impl Calls {
         let Vote::Granted { choice, .. } = vote else {
             return None;
         };
-        self.0.chosen(acquisition, (*choice)?).map(Self)
+        self.0.chosen(acquisition.token()?, (*choice)?).map(Self)
     }
 
     /// The keys of the lock.

@@ -140,7 +140,7 @@ impl Drop for LeftBehind<'_> {
         // It goes behind the acquisitions on each connection, and is owed if it cannot be delivered.
         let call = self.is_won.and_then(|is_won| self.kind.withdraw(is_won));
         if let Some(call) = call {
-            Round::start(self.nodes, &Arc::new(call), Goal::All);
+            Round::start(self.nodes, call, Goal::All);
         }
     }
 }
@@ -171,7 +171,7 @@ async fn comes_another(
             break;
         }
         turn.gives_way(timeout, left);
-        let votes = Round::start(nodes, &question, Goal::FreeOfUs);
+        let votes = Round::start(nodes, Arc::clone(&question), Goal::FreeOfUs);
         before(clock, until, votes.decided()).await;
         let tally = votes.tally();
         if tally.is_contended() {

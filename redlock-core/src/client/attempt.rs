@@ -51,13 +51,7 @@ pub(crate) async fn attempt(
     let until = started.saturating_add(timeout);
     before(&*environment.clock, until, acquisition.decided()).await;
     // Votes that arrive later choose none of several locks.
-    let mut is_chosen = true;
-    if kind.count().is_some() {
-        match claim.narrow(&acquisition) {
-            Some(one) => claim = one,
-            None => is_chosen = false,
-        }
-    }
+    let is_chosen = kind.count().is_none() || claim.narrow();
     let agreement = if request.fencing && acquisition.tally().is_won() {
         agree(context, &claim, &acquisition, until).await
     } else {
@@ -87,8 +81,7 @@ pub(crate) async fn attempt(
                     .count
                     .map(|count| FencingToken::new(kind.token_at(count))),
             };
-            claim.has_won();
-            return Ok((claim, terms));
+            return Ok((claim.into_lease(), terms));
         }
         Some(TooLate::Validity(left))
     } else {

@@ -366,7 +366,7 @@ async fn ask(
 ) -> Vec<Option<Vote>> {
     let until = context.now().saturating_add(context.node_timeout);
     let until = end.map_or(until, |end| until.min(end));
-    let round = Round::start(nodes, &Arc::new(question), goal);
+    let round = Round::start(nodes, question, goal);
     before(context.clock(), until, round.decided()).await;
     round.answers()
 }

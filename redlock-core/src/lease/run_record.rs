@@ -42,8 +42,8 @@ impl Run {
         let ttl = Duration::from_millis(u64::try_from(left).unwrap_or(u64::MAX));
         let claim = &shared.claim;
         let keys = run_keys(claim.kind.keys(), &shared.context().key_prefix);
-        let call = Arc::new(remember(&keys, &claim.token, began, (ttl, longest)));
-        self.remembered = Some(Round::start(&claim.nodes, &call, Goal::Majority));
+        let call = remember(&keys, &claim.token, began, (ttl, longest));
+        self.remembered = Some(Round::start(&claim.nodes, call, Goal::Majority));
     }
 
     /// Waits until a majority remembers the run, for at most the node timeout, and logs if it does not:

@@ -74,8 +74,8 @@ pub(crate) trait Kind: Send + Sync {
         None
     }
 
-    /// The lock at `place` of the keys of `acquisition`.
-    fn chosen(&self, _acquisition: &Call, _place: u16) -> Option<Arc<dyn Kind>> {
+    /// The lock at `place` of the keys of the acquisition with `token`.
+    fn chosen(&self, _token: &OwnerToken, _place: u16) -> Option<Arc<dyn Kind>> {
         None
     }
 

@@ -104,11 +104,11 @@ impl Kind for AnyPermit {
         u16::try_from(self.keys.len()).ok()
     }
 
-    fn chosen(&self, acquisition: &Call, place: u16) -> Option<Arc<dyn Kind>> {
-        let key = acquisition.keys().nth(place.into())?;
-        let number = self.keys.iter().position(|it| **it == *key)?;
-        let one = Exclusive::plain(Resource::of(vec![Arc::clone(&self.keys[number])]));
+    fn chosen(&self, token: &OwnerToken, place: u16) -> Option<Arc<dyn Kind>> {
+        let key = self.order(token).into_iter().nth(place.into())?;
+        let number = self.keys.iter().position(|it| *it == key)?;
         let number = u16::try_from(number).ok()?;
+        let one = Exclusive::plain(Resource::of(vec![key]));
         Some(Arc::new(one.one_of(self.keys().clone(), number)))
     }
 

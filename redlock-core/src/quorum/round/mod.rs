@@ -117,10 +117,32 @@ impl Round {
     }
 
     /// Sends `call` to all nodes. Returns the round that collects the answers.
-    pub(crate) fn start(nodes: &[Arc<dyn Node>], call: &Arc<Call>, goal: Goal) -> Arc<Self> {
+    pub(crate) fn start(
+        nodes: &[Arc<dyn Node>],
+        call: impl Into<Arc<Call>>,
+        goal: Goal,
+    ) -> Arc<Self> {
         let round = Self::new(nodes.len(), goal);
-        submit_each(nodes, &round, |_| Some(Arc::clone(call)));
+        round.send(nodes, call, u64::MAX);
         round
+    }
+
+    /// Sends `call` to the nodes at `seats`. The others are not asked, and count as not holding our key.
+    pub(crate) fn send(
+        self: &Arc<Self>,
+        nodes: &[Arc<dyn Node>],
+        call: impl Into<Arc<Call>>,
+        seats: u64,
+    ) {
+        let call = call.into();
+        for (seat, node) in nodes.iter().enumerate() {
+            if seats & bit(seat) == 0 {
+                self.vote(seat, Vote::Absent);
+            } else {
+                let reply = Reply::new(Arc::clone(self), seat, &call);
+                submit(&**node, Arc::clone(&call), reply);
+            }
+        }
     }
 
     /// Counts all grants so far as in time: the lease is made of them.
@@ -213,23 +235,6 @@ impl VoteReceiver for Round {
         // Outside of the mutex: a waker may run the caller at once.
         if let Some(waker) = waiting {
             wake(waker);
-        }
-    }
-}
-
-/// Hands each node its call. A seat that has none is not asked, and counts as not holding our key.
-pub(crate) fn submit_each(
-    nodes: &[Arc<dyn Node>],
-    to: &Arc<impl VoteReceiver + 'static>,
-    call: impl Fn(usize) -> Option<Arc<Call>>,
-) {
-    for (seat, node) in nodes.iter().enumerate() {
-        match call(seat) {
-            Some(call) => {
-                let reply = Reply::new(Arc::clone(to), seat, &call);
-                submit(&**node, call, reply);
-            }
-            None => to.vote(seat, Vote::Absent),
         }
     }
 }

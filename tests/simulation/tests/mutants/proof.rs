@@ -6,7 +6,7 @@ use redlock_simulation::Invariant;
 use crate::table::{Mutant, Patch};
 
 const ATTEMPT: &str = "redlock-core/src/client/attempt.rs";
-const CLAIM: &str = "redlock-core/src/quorum/claim/mod.rs";
+const CLAIM: &str = "redlock-core/src/quorum/claim.rs";
 const ROUND: &str = "redlock-core/src/quorum/round/mod.rs";
 const HANDLE: &str = "redlock-core/src/lease/handle.rs";
 const LEASE: &str = "redlock-core/src/lease/shared.rs";

@@ -22,7 +22,7 @@ pub(crate) struct Patch {
 pub(crate) const SEEDS: u64 = 30_000;
 
 const ATTEMPT: &str = "redlock-core/src/client/attempt.rs";
-const CLAIM: &str = "redlock-core/src/quorum/claim/mod.rs";
+const CLAIM: &str = "redlock-core/src/quorum/claim.rs";
 const EXTEND: &str = "redlock-core/src/lease/extend.rs";
 const LEASE: &str = "redlock-core/src/lease/shared.rs";
 const EXTENSION_PROOF: &str = "redlock-core/src/quorum/extension_proof.rs";
@@ -53,7 +53,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
             Patch {
                 file: CLAIM,
                 find: "seats_in(self.vouching()) >= majority(self.nodes.len())",
-                replace: "let failed = self.state.lock().acquisition.tally().failed;
+                replace: "let failed = self.acquisition.tally().failed;
         seats_in(self.vouching()) >= majority(self.nodes.len() - failed)",
             },
         ],
@@ -171,8 +171,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "keys-put-back-and-not-released",
         patches: &[Patch {
             file: CLAIM,
-            find: "state.extension_proof.restored_seats() | state.acquisition.seats().reached",
-            replace: "state.acquisition.seats().reached",
+            find: "restored | self.acquisition.seats().reached",
+            replace: "self.acquisition.seats().reached",
         }],
         profile: "faulty",
         breaks: Invariant::Leftover,
@@ -194,8 +194,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "stragglers-forgotten",
         patches: &[Patch {
             file: CLAIM,
-            find: "state.extension_proof.restored_seats() | state.acquisition.seats().reached",
-            replace: "state.extension_proof.restored_seats() | state.acquisition.seats().granted",
+            find: "restored | self.acquisition.seats().reached",
+            replace: "restored | self.acquisition.seats().granted",
         }],
         profile: "faulty",
         breaks: Invariant::Leftover,

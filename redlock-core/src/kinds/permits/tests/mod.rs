@@ -9,7 +9,6 @@ use crate::env::io_thread::IoThread;
 use crate::kinds::Kind;
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
-use crate::node::Call;
 use crate::node::hash_slot::slot_of;
 use crate::quorum::kind::Kind as _;
 use crate::request::Request;
@@ -23,19 +22,11 @@ fn permits(name: &str, count: u16, prefix: &str) -> AnyPermit {
     AnyPermit::new(&key, count, prefix.as_bytes())
 }
 
-/// The number of the permit at `place` of the keys of `acquisition`.
-fn number_at(permits: &AnyPermit, acquisition: &Call, place: u16) -> u16 {
-    let chosen = permits.chosen(acquisition, place).unwrap();
-    chosen.number().unwrap()
-}
-
 /// The permits in the order in which nodes try them.
 fn order(permits: &AnyPermit, token: &OwnerToken) -> Vec<u16> {
-    let acquisition = permits.acquire(token, Duration::from_secs(10), 0);
     let places = 0..permits.count().unwrap();
-    places
-        .map(|place| number_at(permits, &acquisition, place))
-        .collect()
+    let chosen = places.map(|place| permits.chosen(token, place).unwrap());
+    chosen.map(|permit| permit.number().unwrap()).collect()
 }
 
 #[test]

@@ -6,8 +6,7 @@ use crate::table::{Mutant, Patch};
 
 const ACQUIRE: &str = "redlock-core/src/kinds/permits/scripts.rs";
 const ATTEMPT: &str = "redlock-core/src/client/attempt.rs";
-const CHOICE: &str = "redlock-core/src/quorum/claim/choice.rs";
-const CLAIM: &str = "redlock-core/src/quorum/claim/mod.rs";
+const CLAIM: &str = "redlock-core/src/quorum/claim.rs";
 const VOTES: &str = "redlock-core/src/quorum/votes.rs";
 
 pub(crate) const MUTANTS: &[Mutant] = &[
@@ -34,10 +33,10 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "other-permits-not-released",
         patches: &[Patch {
-            file: CHOICE,
-            find: "        if seats != 0 {
+            file: CLAIM,
+            find: "        self.send_to(others, release.without(chosen.keys()), Goal::All);
 ",
-            replace: "        if seats != 0 && false {
+            replace: "        drop((release, others));
 ",
         }],
         profile: "permits",
@@ -46,44 +45,21 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "other-permits-released-only-where-others-were-granted",
         patches: &[Patch {
-            file: CHOICE,
-            find: "let seats = unheard.take(seats) & !self.state.lock().acquisition.seats().granted;",
-            replace: "let acquired = Arc::clone(&self.state.lock().acquisition);
-        let seats = unheard.take(seats) & !acquired.seats().granted & acquired.seats().voted;",
+            file: CLAIM,
+            find: "let others = !self.acquisition.seats().granted;",
+            replace: "let seats = self.acquisition.seats();
+        let others = !seats.granted & seats.voted;",
         }],
         profile: "permits",
         breaks: Invariant::Leftover,
     },
     Mutant {
-        name: "a-late-answer-releases-no-permits",
-        patches: &[Patch {
-            file: CHOICE,
-            find: "claim.release_others(bit(seat));",
-            replace: "let _ = claim;",
-        }],
-        profile: "permits",
-        breaks: Invariant::Leftover,
-    },
-    Mutant {
-        name: "a-late-answer-taken-for-what-was-won",
-        patches: &[Patch {
-            file: CHOICE,
-            find: "claim.release_others(bit(seat));",
-            replace: "if let Part::One(unheard) = &claim.part {
-                unheard.take(bit(seat));
-            }",
-        }],
-        profile: "permits",
-        breaks: Invariant::Leftover,
-    },
-    Mutant {
-        name: "a-lease-that-ends-early-releases-only-what-it-won",
+        name: "other-permits-not-released-where-no-answer-is-known",
         patches: &[Patch {
             file: CLAIM,
-            find: "Some((all, seats)) if seats & at != 0 => Arc::clone(all),",
-            replace: "Some((all, seats)) if seats & at != 0 && all.keys().len() == 0 => {
-                Arc::clone(all)
-            }",
+            find: "let others = !self.acquisition.seats().granted;",
+            replace: "let seats = self.acquisition.seats();
+        let others = !seats.granted & seats.answered();",
         }],
         profile: "permits",
         breaks: Invariant::Leftover,
