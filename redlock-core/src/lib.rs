@@ -98,6 +98,6 @@ pub use request::Request;
 pub mod peek {
     //! What a majority of the nodes says of a lock: see [`Client::peek`](crate::Client::peek).
 
-    pub use crate::client::force_release::{ForceReleased, TakenFrom};
+    pub use crate::client::force_release::ForceReleased;
     pub use crate::quorum::peek::{Holder, LockStatus, Undecided};
 }

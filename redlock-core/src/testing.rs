@@ -152,7 +152,7 @@ pub fn recall(keys: &Resource) -> Call {
     runs::recall(keys)
 }
 
-/// The keys of every kind of lock on the one name of `key`, which has the key prefix `prefix`.
+/// The keys of every kind of lock on the one name of `key`, which has the key prefix `prefix`, that say who has it.
 pub fn every_key(key: &Resource, prefix: &[u8]) -> Resource {
     kinds::every_key(key, prefix)
 }

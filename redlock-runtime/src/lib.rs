@@ -146,7 +146,7 @@ pub mod peek {
     //! What a majority of the nodes says of a lock: see [`Lock::peek`](crate::Lock::peek).
 
     pub use redlock_core::node::Remaining;
-    pub use redlock_core::peek::{ForceReleased, Holder, LockStatus, TakenFrom, Undecided};
+    pub use redlock_core::peek::{ForceReleased, Holder, LockStatus, Undecided};
 }
 pub mod registry;
 mod site;

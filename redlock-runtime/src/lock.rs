@@ -219,8 +219,7 @@ impl Lock {
     }
 
     /// Deletes the lock on its nodes in an emergency, also if another process holds it: its keys, all
-    /// permits, readers' entries and the place of a writer that waits. Fencing counters and the records of
-    /// [`once_per`](Self::once_per) stay. It
+    /// permits and readers' entries. Fencing counters and the records of [`once_per`](Self::once_per) stay. It
     /// succeeds if a majority deleted what was there, names the holders that lost it and the nodes that did not confirm,
     /// and logs it. Of this lock's setters only [`pools`](Self::pools) and [`name`](Self::name) matter.
     ///

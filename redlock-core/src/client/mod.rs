@@ -241,7 +241,7 @@ impl Client {
     }
 
     /// Deletes the lock on `resource` at all `nodes`, also if another process holds it: the keys of
-    /// every kind of lock, and what waiting callers left. Fencing counters and the records of `once_per` stay.
+    /// every kind of lock. Fencing counters, the records of `once_per` and what waiting callers left stay.
     ///
     /// The nodes are asked who is on the keys, and then to delete what exactly these have. A node that is late deletes
     /// nothing of later holders.
@@ -267,7 +267,7 @@ impl Client {
     /// # let client = Client::new(io.environment());
     /// let _stuck = client.acquire(&nodes, &Request::new("job")).await?;
     /// let released = client.force_release(&nodes, &"job".into()).await?;
-    /// assert_eq!(released.taken_from[0].owner.as_deref(), Some(client.owner()));
+    /// assert_eq!(released.taken_from[0].as_deref(), Some(client.owner()));
     /// assert!(client.peek(&nodes, &"job".into()).await?.is_free());
     /// # Ok(())
     /// # }

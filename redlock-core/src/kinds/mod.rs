@@ -168,12 +168,12 @@ const BESIDE: [&[u8]; 6] = [
     runs::RUNS,
 ];
 
-/// The keys of every kind of lock on the one name of `key`, which say who has it or waits for it.
+/// The keys of every kind of lock on the one name of `key`, which say who has it.
 pub(crate) fn every_key(key: &Resource, prefix: &[u8]) -> Resource {
-    let keys = key.shared_names().iter().cloned();
-    let permits = permits::every_key(key, prefix);
-    let shared = readers_writers::every_key(key, prefix);
-    Resource::of(keys.chain(permits).chain(shared).collect())
+    // The first permit has the plain lock's key.
+    let mut keys = permits::every_key(key, prefix);
+    keys.push(readers_writers::readers_of(key, prefix));
+    Resource::of(keys)
 }
 
 /// A Lua function that calls commands without an effect, to see what the user may run.

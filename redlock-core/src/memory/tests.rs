@@ -130,6 +130,6 @@ fn a_forced_release_is_told_to_those_who_watch_the_key() {
     let holder: Box<[u8]> = token().as_bytes().into();
     now(&node, looks::peek(&"r".into()));
     assert!(!has_changed(), "a look is no change");
-    now(&node, looks::force_release(&"r".into(), &[holder]));
+    now(&node, looks::force_release(&"r".into(), &[holder].into()));
     assert!(has_changed());
 }

@@ -43,15 +43,10 @@ async fn it_takes_every_kind_of_lock_and_leaves_counters_and_records() {
             held.push(client().acquire(&set, &request).await.unwrap());
         }
         settle(&set).await;
-        // A writer that is refused leaves its place.
-        for node in &nodes {
-            node.set("redlock:intent:{r}", "somebody/1/00", period);
-        }
         let released = by_force(&set).await.unwrap();
         assert_eq!(released.taken_from.len(), count, "{released}");
         for from in &released.taken_from {
-            assert_eq!(from.owner.as_deref(), Some(client().owner()), "{released}");
-            assert_eq!(from.nodes.len(), 3, "{released}");
+            assert_eq!(from.as_deref(), Some(client().owner()), "{released}");
         }
         let stays = |key: &[u8]| STAYS.iter().any(|it| it.as_bytes() == key);
         nodes.assert_no_keys_but(SOON, stays).await;
@@ -76,7 +71,7 @@ async fn a_node_that_is_late_deletes_nothing_of_a_later_holder() {
     settle(&set).await;
     nodes[2].freeze();
     let released = by_force(&set).await.unwrap();
-    assert_eq!(released.taken_from[0].nodes.len(), 2, "{released}");
+    assert_eq!(released.taken_from.len(), 1, "{released}");
     assert_eq!(&*released.unconfirmed[0].name, set[2].name(), "{released}");
     let later = client().acquire(&set, &once("r")).await.unwrap();
     nodes[2].thaw();

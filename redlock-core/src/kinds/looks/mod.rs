@@ -1,17 +1,16 @@
 //! What is asked of a lock of any kind.
 
-mod holders;
 pub(super) mod scripts;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::str::FromStr;
 use std::time::Duration;
 
 use crate::model::resource::Resource;
 use crate::node::{Argument, Call, Effect, Holding, Remaining, Value, Vote};
 
-pub(crate) use holders::Holders;
 use scripts::{FORCE_RELEASE, PEEK};
 
 /// Asks which of `keys` is the first that is there, for how long, and whose.
@@ -19,8 +18,8 @@ pub(crate) fn peek(keys: &Resource) -> Call {
     Call::new(&PEEK, Effect::Looks, keys, peeked)
 }
 
-/// Deletes what the holders with the tokens `lost` have on `keys`, and asks who is on them then.
-pub(crate) fn force_release(keys: &Resource, lost: &[Box<[u8]>]) -> Call {
+/// Deletes what the holders with the tokens `lost` have on `keys`, and asks who has them then.
+pub(crate) fn force_release(keys: &Resource, lost: &BTreeSet<Box<[u8]>>) -> Call {
     let lost = lost.iter().map(|token| Argument::text(&**token));
     Call::new(&FORCE_RELEASE, Effect::Looks, keys, holders).with(lost)
 }
@@ -43,11 +42,24 @@ fn peeked(value: Value) -> Option<Vote> {
     Some(Vote::Held(holding))
 }
 
+/// Reads who has a lock: the owner tokens, a line each.
 fn holders(value: Value) -> Option<Vote> {
     match value {
-        Value::Text(text) => Some(Holders::answered(&text)),
+        Value::Text(tokens) if tokens.is_empty() => Some(Vote::Absent),
+        Value::Text(tokens) => Some(Vote::Held(Holding {
+            value: Some(tokens.into()),
+            ..Holding::default()
+        })),
         _ => None,
     }
+}
+
+/// The owner tokens in the answers to a forced release.
+pub(crate) fn tokens_in(answers: &[Option<Vote>]) -> BTreeSet<Box<[u8]>> {
+    let holdings = answers.iter().flatten().filter_map(Vote::holding);
+    let lines = holdings.filter_map(|holding| holding.value.as_deref());
+    let tokens = lines.flat_map(|lines| lines.split(|byte| *byte == b'\n'));
+    tokens.map(Box::from).collect()
 }
 
 /// The number before the first space, and what comes after the space.

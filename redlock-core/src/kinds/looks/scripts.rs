@@ -1,7 +1,5 @@
 //! The scripts about locks of any kind, with their twins.
 
-use crate::kinds::readers_writers::INTENTS;
-use crate::model::resource::RESERVED_PREFIX;
 use crate::node::READERS_MARKER;
 use crate::node::script::Script;
 use crate::node::store::Store;
@@ -30,42 +28,25 @@ fn peek(store: &mut Store, keys: &[&[u8]], _: &[&[u8]]) -> Result<Value, Value> 
 }
 
 fn force_release(store: &mut Store, keys: &[&[u8]], lost: &[&[u8]]) -> Result<Value, Value> {
-    let (mut left, mut has_readers) = (Vec::new(), false);
-    let entry = |letter: &[u8], token: &[u8]| [letter, token].concat();
+    let mut left: Vec<Box<[u8]>> = Vec::new();
     for key in keys {
-        let Ok(value) = store.get(key) else {
-            for token in lost {
-                store.zrem(key, token)?;
+        match store.get(key) {
+            Err(_) => {
+                for token in lost {
+                    store.zrem(key, token)?;
+                }
+                left.extend(store.entries(key)?.keys().cloned());
             }
-            let live = store
-                .entries(key)?
-                .iter()
-                .filter(|(_, ends)| **ends > store.millis());
-            let known = left.len();
-            left.extend(live.map(|(reader, _)| entry(b"h", reader)));
-            has_readers |= left.len() > known;
-            continue;
-        };
-        match value {
-            Some(value) if lost.contains(&value) => {
-                store.del(key);
-            }
-            Some(value) if is_waiting(key) => left.push(entry(b"w", value)),
-            Some(value) if value != READERS_MARKER => left.push(entry(b"h", value)),
-            _ => {}
+            Ok(Some(value)) if lost.contains(&value) => drop(store.del(key)),
+            Ok(Some(value)) if value != READERS_MARKER => left.push(value.into()),
+            Ok(_) => {}
         }
     }
     for key in keys {
-        if !has_readers && store.says(key, READERS_MARKER) {
+        if left.is_empty() && store.says(key, READERS_MARKER) {
             store.del(key);
         }
     }
     left.sort();
     Ok(Value::text(left.join(&b'\n')))
-}
-
-/// True if `key` has the id of a waiting writer.
-fn is_waiting(key: &[u8]) -> bool {
-    let beginning = [RESERVED_PREFIX, INTENTS].concat();
-    key.windows(beginning.len()).any(|part| part == beginning)
 }

@@ -73,10 +73,10 @@ fn keys_beside(keys: &Resource, prefix: &[u8]) -> [Arc<[u8]>; 3] {
     [READERS, INTENTS, TURNS].map(|kind| key_beside(first, prefix, kind).into())
 }
 
-/// The keys beside the lock on `key` that say who has it, or waits for it.
-pub(super) fn every_key(key: &Resource, prefix: &[u8]) -> Vec<Arc<[u8]>> {
-    let [readers, intent, _] = keys_beside(key, prefix);
-    vec![readers, intent]
+/// The key that lists the readers of the lock on `key`.
+pub(super) fn readers_of(key: &Resource, prefix: &[u8]) -> Arc<[u8]> {
+    let [readers, ..] = keys_beside(key, prefix);
+    readers
 }
 
 /// Checks a request of a reader or a writer. `has_period` says whether it is a reader's job.

@@ -225,7 +225,7 @@ pub(crate) const WAITING: &[Mutant] = &[
             expiring: deadline,
             fencing_token: None,
         };
-        return Ok((claim, terms));
+        return Ok((claim.into_lease(), terms));
     }
     Err(Refusal {
 ",

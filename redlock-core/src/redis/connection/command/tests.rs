@@ -65,7 +65,7 @@ fn calls() -> BTreeSet<String> {
     calls.push(("peek", looks::peek(&keys)));
     calls.push((
         "force",
-        looks::force_release(&keys, &[other.as_bytes().into()]),
+        looks::force_release(&keys, &[other.as_bytes().into()].into()),
     ));
     let runs = runs::run_keys(&keys, b"");
     calls.push((
