@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use crate::env::{Clock, Environment, Moment};
 use crate::model::note::Note;
-use crate::model::token::{OwnerToken, TokenSource};
+use crate::model::token::OwnerToken;
 
-/// The client's environment, its source of tokens, and the settings that all its parts use. A setting
+/// The client's environment, its name, and the settings that all its parts use. A setting
 /// of one part only is kept in that part.
 pub(crate) struct Context {
     pub(crate) environment: Environment,
-    pub(crate) tokens: TokenSource,
+    /// `host/pid`, with which owner tokens begin.
+    pub(crate) owner: String,
     /// The name under which nodes remember that callers of the client were refused. No lock has this token.
     pub(crate) name: OwnerToken,
     /// The time for which an attempt without a majority waits for answers.
@@ -31,6 +32,10 @@ impl Context {
 
     /// A token for an attempt with this note.
     pub(crate) fn noted_token(&self, note: Option<&Note>) -> OwnerToken {
-        self.tokens.noted(&*self.environment.entropy, note)
+        let token = OwnerToken::draw(&self.owner, &*self.environment.entropy);
+        match note {
+            Some(note) => token.noted(note),
+            None => token,
+        }
     }
 }

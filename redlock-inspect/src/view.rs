@@ -92,7 +92,6 @@ impl From<PoolHealth> for Pool {
             _ => None,
         };
         let last_error = node.last_error;
-        let errors = node.errors.iter().filter(|(_, count)| *count > 0);
         Self {
             name: pool.pool,
             default: pool.is_default,
@@ -107,7 +106,11 @@ impl From<PoolHealth> for Pool {
             answers: node.answers,
             in_flight: node.in_flight,
             latency_us: node.latency.map(Us::of),
-            errors: errors.map(|(kind, count)| (kind.as_str(), count)).collect(),
+            errors: node
+                .errors
+                .iter()
+                .map(|(kind, count)| (kind.as_str(), *count))
+                .collect(),
             last_error: last_error.map(|last| trouble(&last.error, Some(last.ago))),
             clock_ahead_us: node.clock.map(|clock| Us(clock.ahead_us)),
             clock_within_us: node.clock.map(|clock| Us::of(clock.within)),

@@ -1,6 +1,6 @@
 //! How the nodes are doing, as [`Registry::health`](crate::registry::Registry::health) shows it.
 
-pub use redlock_core::node::{ClockOffset, ErrorCounts, LastError, NodeHealth, NodeStatus};
+pub use redlock_core::node::{ClockOffset, LastError, NodeHealth, NodeStatus};
 
 /// How a pool is doing.
 ///

@@ -35,7 +35,7 @@ impl Node for Flawed {
         let cannot_serve = matches!(self.status(), NodeStatus::Abstaining(_));
         match self.1 {
             Flaw::OwesNothing if call.is_release() && cannot_serve => drop(reply),
-            Flaw::SwapsCalls if call.effect() == Effect::Takes => {
+            Flaw::SwapsCalls if call.effect == Effect::Takes => {
                 let node = self.0.clone();
                 tokio::spawn(async move { node.submit(call, reply) });
             }

@@ -88,7 +88,7 @@ impl<'a> Draw<'a> {
     }
 
     fn call(&mut self, script: &Script) -> Call {
-        let [keys, arguments] = script.shape().map(|shape| self.words(shape));
+        let [keys, arguments] = script.shape.map(|shape| self.words(shape));
         let keys = keys.iter().map(|(word, place)| self.key(word, *place));
         let keys: Vec<_> = keys.collect();
         let arguments = arguments.iter().map(|(word, _)| self.argument(word));
@@ -236,7 +236,7 @@ fn twin(script: &Script, call: &Call, time: Duration) -> [String; 2] {
     for (name, entry) in &call.found {
         let name = name.as_bytes();
         match &entry.holds {
-            Holds::Text(text) => store.set_until(name, text.as_bytes(), None),
+            Holds::Text(text) => store.set_lasting(name, text.as_bytes()),
             Holds::Set(members) => members.iter().for_each(|(score, member)| {
                 let added = store.zadd(name, *score, member.as_bytes());
                 added.expect("a sorted set");
@@ -264,8 +264,10 @@ fn twin(script: &Script, call: &Call, time: Duration) -> [String; 2] {
                 .map(|(score, it)| format!("{} {score}", lossy(it)));
             pairs.collect::<Vec<_>>().join(" ")
         };
-        let expires = store.expiry(name).map(|it| it.since_origin().as_millis());
-        let expires = expires.map_or("-1".into(), |it| it.to_string());
+        let expires = match store.pttl(name) {
+            -1 => -1,
+            left => store.millis() + left,
+        };
         format!("{} ~{expires} {holds}", lossy(name))
     });
     [shown(&answer), lines.collect::<Vec<_>>().join("\n")]
@@ -296,7 +298,7 @@ fn served(
     before.cmd("CONFIG").arg("SET").arg(&full).ignore();
     let began = before.cmd("TIME").query(connection);
     let (began,) = began.expect("a state");
-    let mut command = match script.code() {
+    let mut command = match script.code {
         Code::Command(word) => cmd(word),
         Code::Loaded(_) | Code::Whole(_) => cmd("EVAL"),
     };

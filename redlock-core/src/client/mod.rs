@@ -12,13 +12,13 @@ use std::time::Duration;
 
 use crate::context::Context;
 use crate::env::timeout::before;
-use crate::env::{Environment, Moment};
+use crate::env::{Environment, Moment, process};
 use crate::error::{AcquireError, LastRun};
 use crate::kinds::{looks, runs};
 use crate::lease::{Lease, Leases};
 use crate::model::invalid::Invalid;
 use crate::model::resource::Resource;
-use crate::model::token::TokenSource;
+use crate::model::token::OwnerToken;
 use crate::node::hash_slot::check_slots;
 use crate::node::{Call, NodeSet, Vote};
 use crate::quorum::peek::LockStatus;
@@ -92,11 +92,11 @@ impl Client {
 
     /// A client with the given settings.
     pub fn with_settings(environment: Environment, settings: Settings) -> Self {
-        let tokens = TokenSource::new();
+        let owner = process::owner();
         let context = Arc::new(Context {
-            name: tokens.fresh(&*environment.entropy),
+            name: OwnerToken::draw(&owner, &*environment.entropy),
             environment,
-            tokens,
+            owner,
             node_timeout: settings.node_timeout,
             key_prefix: settings.key_prefix,
         });
@@ -301,7 +301,7 @@ impl Client {
 
     /// `host/pid`, the holder's name in the refusals of other processes.
     pub fn owner(&self) -> &str {
-        self.shared.context.tokens.owner()
+        &self.shared.context.owner
     }
 
     /// The number of callers in lines. Each waits for another caller of this client, and asks no node.

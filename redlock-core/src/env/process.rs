@@ -1,8 +1,8 @@
 //! The name of this process, with which owner tokens begin.
 
-/// `host/pid/`.
-pub(crate) fn prefix() -> String {
-    format!("{}/{}/", host_name(), std::process::id())
+/// `host/pid`.
+pub(crate) fn owner() -> String {
+    format!("{}/{}", host_name(), std::process::id())
 }
 
 /// The host's name, without characters that have a meaning in an owner token.

@@ -59,7 +59,7 @@ impl MemoryState {
             (_, Some(reason)) => Answer::Failed(reason),
             (_, None) => run(&mut self.store, call, epoch),
         };
-        if let (Answer::Failed(_), Effect::Undoes(ttl)) = (&answer, call.effect()) {
+        if let (Answer::Failed(_), Effect::Undoes(ttl)) = (&answer, call.effect) {
             while self.owed.front().is_some_and(|(_, until)| *until <= now) {
                 self.owed.pop_front();
             }
@@ -70,32 +70,41 @@ impl MemoryState {
     }
 
     /// The report to a caller that waits for `keys`.
-    fn key_report(&self, keys: &Resource, now: Moment) -> KeyReport {
+    fn key_report(&self, keys: &Resource) -> KeyReport {
         if self.trouble.reason().is_some() {
             return KeyReport::Unknown;
         }
-        let held = keys.names().filter_map(|key| self.store.expiry(key));
-        match held.max() {
+        match keys
+            .names()
+            .filter_map(|key| remaining(&self.store, key))
+            .max()
+        {
             None => KeyReport::Free,
-            Some(last) => KeyReport::Held(Remaining::Expires(last.saturating_since(now))),
+            Some(last) => KeyReport::Held(Remaining::Expires(last)),
         }
     }
 
     /// Reports the present keys to all watches. The reports are in order, as they are made under the
     /// node's mutex. Wake the returned wakers after the mutex is unlocked.
-    fn tell(&mut self, now: Moment) -> Vec<Waker> {
+    fn tell(&mut self) -> Vec<Waker> {
         self.watches.retain(Watch::is_wanted);
         let told = self.watches.iter();
-        told.filter_map(|watch| watch.record(self.key_report(watch.keys(), now)))
+        told.filter_map(|watch| watch.record(self.key_report(watch.keys())))
             .collect()
     }
+}
+
+/// The remaining time of `key`, if it exists and expires.
+fn remaining(store: &Store, key: &[u8]) -> Option<Duration> {
+    let millis = u64::try_from(store.pttl(key)).ok()?;
+    Some(Duration::from_millis(millis))
 }
 
 /// Runs the twin of the call's script.
 fn run(store: &mut Store, call: &Call, epoch: u32) -> Answer {
     let keys: Vec<_> = call.keys().collect();
     let arguments: Vec<_> = call.arguments().iter().map(Argument::as_bytes).collect();
-    Answer::of_reply(call, call.script().run(store, &keys, &arguments), epoch)
+    Answer::of_reply(call, call.script.run(store, &keys, &arguments), epoch)
 }
 
 impl MemoryNode {
@@ -157,9 +166,7 @@ impl MemoryNode {
 
     /// The remaining time of `key`.
     pub fn remaining(&self, key: &[u8]) -> Option<Duration> {
-        let now = self.shared.clock.now();
-        let expiry = self.current().store.expiry(key);
-        expiry.map(|expires| expires.saturating_since(now))
+        remaining(&self.current().store, key)
     }
 
     /// The members of the sorted set `key` whose scores are moments that have not come, and the time until each.
@@ -183,14 +190,16 @@ impl MemoryNode {
 
     /// Sets `key` to `value` for `ttl`, and replaces its value: stands for another client's lock.
     pub fn put(&self, key: &[u8], value: &[u8], ttl: Duration) {
-        self.change(|store, now| {
-            store.set_until(key, value, Some(now.saturating_add(ttl)));
+        let ttl = i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX);
+        self.change(|store| {
+            store.set_lasting(key, value);
+            store.pexpire(key, ttl);
         });
     }
 
     /// Deletes `key`, for any holder.
     pub fn delete(&self, key: &[u8]) {
-        self.change(|store, _| store.take(key));
+        self.change(|store| store.del(key));
     }
 
     /// Serves `call` and returns the answer. For simulations that deliver requests and answers
@@ -201,7 +210,7 @@ impl MemoryNode {
         if let Some(reason) = self.shared.state.lock().trouble.reason() {
             return Answer::Failed(reason);
         }
-        self.change(|store, _| run(store, call, epoch))
+        self.change(|store| run(store, call, epoch))
     }
 
     /// Copies the node: the state of a server that restarts from its disk.
@@ -240,7 +249,7 @@ impl MemoryNode {
                 .into_iter()
                 .map(|(call, reply)| (state.serve(&call, now, epoch), reply))
                 .collect();
-            (answers, state.tell(now))
+            (answers, state.tell())
         };
         woken.into_iter().for_each(wake);
         for (answer, reply) in answers {
@@ -249,11 +258,10 @@ impl MemoryNode {
     }
 
     /// Changes the store, and reports to the watches.
-    fn change<T>(&self, change: impl FnOnce(&mut Store, Moment) -> T) -> T {
-        let now = self.shared.clock.now();
+    fn change<T>(&self, change: impl FnOnce(&mut Store) -> T) -> T {
         let (changed, woken) = {
             let mut state = self.current();
-            (change(&mut state.store, now), state.tell(now))
+            (change(&mut state.store), state.tell())
         };
         woken.into_iter().for_each(wake);
         changed
@@ -286,7 +294,7 @@ impl Node for MemoryNode {
             let answer = state.serve(&call, now, epoch);
             // As with a server, a question is no change: an observer that asks would be told of itself.
             let woken = if has_expired || state.store.has_written() {
-                state.tell(now)
+                state.tell()
             } else {
                 Vec::new()
             };
@@ -312,11 +320,10 @@ impl Node for MemoryNode {
     }
 
     fn watch(&self, watch: Watch) {
-        let now = self.shared.clock.now();
         let woken = {
             let mut state = self.current();
             state.watches.push(watch);
-            state.tell(now)
+            state.tell()
         };
         woken.into_iter().for_each(wake);
     }

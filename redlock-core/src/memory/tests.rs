@@ -99,7 +99,7 @@ fn a_set_that_was_answered_with_an_error_leaves_nothing_to_release() {
 #[test]
 fn a_key_that_is_no_lock_is_a_reply_and_no_failure() {
     let node = MemoryNode::new("a", still_clock().1);
-    node.change(|store, _| store.zadd(b"r", 1, b"x").unwrap());
+    node.change(|store| store.zadd(b"r", 1, b"x").unwrap());
     let not_a_lock = Vote::Held(Holding::unknown(Remaining::NotALock));
     assert_eq!(now(&node, acquire(&token())), not_a_lock);
     node.delete(b"r");

@@ -2,7 +2,6 @@
 //! parts that all error texts share.
 
 pub(crate) mod brief;
-pub(crate) mod digits;
 pub(crate) mod invalid;
 pub(crate) mod last_run;
 pub(crate) mod limits;

@@ -16,20 +16,14 @@ use crate::model::resource::Resource;
 /// assert_eq!(borrowed, Resource::from(vec![to, from]));
 /// assert_eq!(borrowed, Resource::from([b"account:1".as_slice(), b"account:2"]));
 /// ```
-pub trait Name: sealed::Sealed {
+pub trait Name {
     /// The bytes of the name.
     fn as_name(&self) -> &[u8];
-}
-
-mod sealed {
-    pub trait Sealed {}
 }
 
 macro_rules! names {
     ($([$($generic:tt)*] $name:ty;)*) => {
         $(
-            impl<$($generic)*> sealed::Sealed for $name {}
-
             impl<$($generic)*> Name for $name {
                 fn as_name(&self) -> &[u8] {
                     self.as_ref()
@@ -47,15 +41,11 @@ names! {
     [const N: usize] [u8; N];
 }
 
-impl<T: Name + ?Sized> sealed::Sealed for &T {}
-
 impl<T: Name + ?Sized> Name for &T {
     fn as_name(&self) -> &[u8] {
         (**self).as_name()
     }
 }
-
-impl sealed::Sealed for Cow<'_, str> {}
 
 impl Name for Cow<'_, str> {
     fn as_name(&self) -> &[u8] {
@@ -63,14 +53,30 @@ impl Name for Cow<'_, str> {
     }
 }
 
-fn all<N: Name>(names: &[N]) -> Resource {
-    Resource::all(names.iter().map(Name::as_name))
-}
-
 impl<N: Name> From<N> for Resource {
     fn from(name: N) -> Self {
-        Self::one(name.as_name())
+        Self::all([name.as_name()])
     }
+}
+
+macro_rules! lists {
+    ($([$($generic:tt)*] $list:ty;)*) => {
+        $(
+            impl<N: Name, $($generic)*> From<$list> for Resource {
+                fn from(names: $list) -> Self {
+                    Self::all(names.iter().map(Name::as_name))
+                }
+            }
+        )*
+    };
+}
+
+lists! {
+    [const COUNT: usize] [N; COUNT];
+    [const COUNT: usize] &[N; COUNT];
+    [] &[N];
+    [] Vec<N>;
+    [] &Vec<N>;
 }
 
 /// One name, made from a template: `Resource::from(format_args!("order:{id}"))`.
@@ -86,36 +92,6 @@ impl From<fmt::Arguments<'_>> for Resource {
 impl From<&Resource> for Resource {
     fn from(resource: &Resource) -> Self {
         resource.clone()
-    }
-}
-
-impl<N: Name, const COUNT: usize> From<[N; COUNT]> for Resource {
-    fn from(names: [N; COUNT]) -> Self {
-        all(&names)
-    }
-}
-
-impl<N: Name, const COUNT: usize> From<&[N; COUNT]> for Resource {
-    fn from(names: &[N; COUNT]) -> Self {
-        all(names)
-    }
-}
-
-impl<N: Name> From<&[N]> for Resource {
-    fn from(names: &[N]) -> Self {
-        all(names)
-    }
-}
-
-impl<N: Name> From<Vec<N>> for Resource {
-    fn from(names: Vec<N>) -> Self {
-        all(&names)
-    }
-}
-
-impl<N: Name> From<&Vec<N>> for Resource {
-    fn from(names: &Vec<N>) -> Self {
-        all(names)
     }
 }
 

@@ -25,39 +25,24 @@ pub const MAX_NOTE_BYTES: usize = 256;
 /// assert_eq!(Note::new("two\nlines").expect("not empty").to_string(), "two\\u{a}lines");
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Note {
-    /// A space and the text, as they follow the token.
-    suffix: Arc<str>,
-}
+pub struct Note(Arc<str>);
 
 impl Note {
     /// The note with this text; `None` if the text is empty. Of a text of more than [`MAX_NOTE_BYTES`],
     /// the note is the beginning and `…`: a note that is too long does not keep anybody from a lock.
     pub fn new(text: impl AsRef<str>) -> Option<Self> {
         let text = text.as_ref();
-        if text.is_empty() {
-            return None;
-        }
-        let suffix = if text.len() <= MAX_NOTE_BYTES {
-            format!(" {text}")
-        } else {
+        if text.len() > MAX_NOTE_BYTES {
             let most = MAX_NOTE_BYTES - '…'.len_utf8();
-            let end = (0..=most).rev().find(|at| text.is_char_boundary(*at));
-            format!(" {}…", &text[..end.unwrap_or_default()])
-        };
-        Some(Self {
-            suffix: suffix.into(),
-        })
+            let end = (0..=most).rev().find(|at| text.is_char_boundary(*at))?;
+            return Some(Self(format!("{}…", &text[..end]).into()));
+        }
+        (!text.is_empty()).then(|| Self(text.into()))
     }
 
     /// The text, as the holder wrote it. It may have control characters.
     pub fn as_str(&self) -> &str {
-        &self.suffix[1..]
-    }
-
-    /// What follows the owner token in the value of a key.
-    pub(crate) fn suffix(&self) -> &str {
-        &self.suffix
+        &self.0
     }
 }
 

@@ -35,15 +35,7 @@ pub const RESERVED_PREFIX: &[u8] = b"redlock:";
 /// assert_eq!(items, Resource::from(vec!["item:8", "item:7"]));
 /// ```
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Resource(Names);
-
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Names {
-    /// The usual case, without a list around it.
-    One(Arc<[u8]>),
-    /// Sorted, no duplicates, never exactly one. A thin pointer: all of `Names` is as large as `One`.
-    Several(Arc<Vec<Arc<[u8]>>>),
-}
+pub struct Resource(Arc<[Arc<[u8]>]>);
 
 impl Resource {
     /// All of `names` together.
@@ -56,22 +48,11 @@ impl Resource {
     pub(crate) fn of(mut names: Vec<Arc<[u8]>>) -> Self {
         names.sort_unstable();
         names.dedup();
-        if let [only] = &names[..] {
-            return Self(Names::One(Arc::clone(only)));
-        }
-        Self(Names::Several(Arc::new(names)))
+        Self(names.into())
     }
 
     pub(crate) fn shared_names(&self) -> &[Arc<[u8]>] {
-        match &self.0 {
-            Names::One(name) => std::slice::from_ref(name),
-            Names::Several(names) => names,
-        }
-    }
-
-    /// The one name `name`.
-    pub(super) fn one(name: &[u8]) -> Self {
-        Self(Names::One(name.into()))
+        &self.0
     }
 
     /// The names, in canonical order.

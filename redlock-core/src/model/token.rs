@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::env::{Entropy, process};
+use crate::env::Entropy;
 
 use super::note::{MAX_NOTE_BYTES, Note};
 
@@ -27,20 +27,22 @@ pub(crate) const LONGEST: usize = LONGEST_BARE + 1 + MAX_NOTE_BYTES;
 pub struct OwnerToken(Arc<[u8]>);
 
 impl OwnerToken {
-    /// A token of `owner`, `host/pid`, for operations that a test puts to nodes by itself.
-    /// Needs the feature `testing`.
-    #[cfg(any(test, feature = "testing"))]
+    /// A fresh token of `owner`, `host/pid`, so that a refused caller can be told who holds the lock.
     pub fn draw(owner: &str, entropy: &dyn Entropy) -> Self {
-        let prefix = format!("{owner}/").into_bytes().into();
-        TokenSource { prefix }.fresh(entropy)
+        let mut random = [0; RANDOM_BYTES];
+        entropy.fill(&mut random);
+        let token = format!("{owner}/{:032x}", u128::from_be_bytes(random));
+        Self(token.into_bytes().into())
     }
 
-    /// The same token with a note. Needs the feature `testing`.
-    #[cfg(any(test, feature = "testing"))]
+    /// The same token with the holder's note after it.
     #[must_use]
     pub fn noted(&self, note: &Note) -> Self {
-        let note = note.suffix().as_bytes();
-        Self(self.0.iter().chain(note).copied().collect())
+        Self(
+            [self.as_bytes(), b" ", note.as_str().as_bytes()]
+                .concat()
+                .into(),
+        )
     }
 
     /// The whole token, as the nodes store it. Keep it out of logs.
@@ -64,47 +66,6 @@ impl OwnerToken {
 impl fmt::Debug for OwnerToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "OwnerToken({}…)", self.short_id())
-    }
-}
-
-/// Makes tokens for one client.
-#[derive(Clone)]
-pub(crate) struct TokenSource {
-    /// `host/pid/`, so that a refused caller can be told who holds the lock.
-    prefix: Arc<[u8]>,
-}
-
-impl TokenSource {
-    pub(crate) fn new() -> Self {
-        Self {
-            prefix: process::prefix().into_bytes().into(),
-        }
-    }
-
-    /// `host/pid`.
-    pub(crate) fn owner(&self) -> &str {
-        let owner = self.prefix.strip_suffix(b"/").unwrap_or_default();
-        std::str::from_utf8(owner).unwrap_or_default()
-    }
-
-    pub(crate) fn fresh(&self, entropy: &dyn Entropy) -> OwnerToken {
-        self.noted(entropy, None)
-    }
-
-    /// A fresh token with the holder's note behind it.
-    pub(crate) fn noted(&self, entropy: &dyn Entropy, note: Option<&Note>) -> OwnerToken {
-        const HEX: &[u8; 16] = b"0123456789abcdef";
-        let mut random = [0; RANDOM_BYTES];
-        entropy.fill(&mut random);
-        let mut digits = [0; 2 * RANDOM_BYTES];
-        for (pair, byte) in digits.chunks_exact_mut(2).zip(random) {
-            pair[0] = HEX[usize::from(byte >> 4)];
-            pair[1] = HEX[usize::from(byte & 0x0f)];
-        }
-        let note = note.map_or("", Note::suffix).as_bytes();
-        // One allocation: the length is known.
-        let bytes = self.prefix.iter().chain(&digits).chain(note);
-        OwnerToken(bytes.copied().collect())
     }
 }
 
@@ -162,19 +123,17 @@ pub(crate) fn note_of(token: &[u8]) -> Option<Note> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::env::process::host_name;
 
     fn fresh() -> OwnerToken {
         let io = crate::IoThread::start().unwrap();
-        TokenSource::new().fresh(&*io.environment().entropy)
+        OwnerToken::draw("web-7/3121", &*io.environment().entropy)
     }
 
     #[test]
     fn a_token_names_its_owner_and_no_two_are_equal() {
         let (one, two) = (fresh(), fresh());
         assert_ne!(one, two);
-        let owner = owner_of(one.as_bytes()).unwrap();
-        assert_eq!(owner, format!("{}/{}", host_name(), std::process::id()));
+        assert_eq!(owner_of(one.as_bytes()), Some("web-7/3121"));
     }
 
     #[test]
@@ -211,10 +170,7 @@ mod tests {
 
     #[test]
     fn a_note_follows_the_token_and_changes_nothing_else() {
-        let token = OwnerToken::draw(
-            "web-7/3121",
-            &*crate::IoThread::start().unwrap().environment().entropy,
-        );
+        let token = fresh();
         assert_eq!(note_of(token.as_bytes()), None);
         for text in [
             "job 42",

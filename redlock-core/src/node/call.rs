@@ -1,10 +1,10 @@
 //! A call: what a node is asked to do.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::model::digits::Digits;
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 
@@ -15,15 +15,20 @@ use super::{Answer, Vote};
 /// A call of a script on the keys of one lock, and all that a node has to know of it: its [`Effect`],
 /// and whether it [joins](Self::joins) others. A node knows no kind of lock.
 pub struct Call {
-    script: &'static Script,
+    /// What is called.
+    pub script: &'static Script,
     keys: Vec<Arc<[u8]>>,
-    /// The first keys, which the lock's holder has. The others are beside them, in their hash slot.
-    locks: usize,
     arguments: Vec<Argument>,
-    effect: Effect,
-    reads: Reads,
-    joins: Option<&'static Script>,
-    has_marker: bool,
+    /// What the call changes.
+    pub effect: Effect,
+    pub(crate) reads: Reads,
+    /// The script with which a node may make this release and others at once, if the release has such a script. Each
+    /// of them has one key and one token. The reply is 1 if all are done, and otherwise a list with a reply to each
+    /// release.
+    pub joins: Option<&'static Script>,
+    /// True if the node adds the key of its marker after the other keys, if it has one. The script then
+    /// answers `NOMARKER` if the marker is gone, or shows a quarantine.
+    pub has_marker: bool,
 }
 
 /// What a call changes. A node orders, repeats and refuses calls by this alone.
@@ -50,14 +55,11 @@ pub enum Effect {
 
 /// An argument of a call.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Argument(Kind);
-
-#[derive(Clone, PartialEq, Eq)]
-enum Kind {
+pub enum Argument {
+    /// The owner token.
     Token(OwnerToken),
-    Word(&'static str),
-    Number(Digits),
-    Text(Arc<[u8]>),
+    /// Any other bytes.
+    Text(Cow<'static, [u8]>),
 }
 
 /// The meaning of a server's reply. `None`: it is no reply to such a call. The node's epoch is added to a
@@ -84,7 +86,6 @@ impl Call {
     ) -> Self {
         Self {
             script,
-            locks: keys.len(),
             keys,
             arguments: Vec::new(),
             effect,
@@ -105,7 +106,6 @@ impl Call {
     #[must_use]
     pub(crate) fn without(mut self, keys: &Resource) -> Self {
         self.keys.retain(|key| !keys.shared_names().contains(key));
-        self.locks = self.locks.min(self.keys.len());
         self
     }
 
@@ -116,13 +116,6 @@ impl Call {
         self
     }
 
-    /// Lets a node join this release with others in one call of `script`. See [`joins`](Self::joins).
-    #[must_use]
-    pub(crate) fn joining(mut self, script: &'static Script) -> Self {
-        self.joins = Some(script);
-        self
-    }
-
     /// The same for a call behind whose keys the node adds the key of its marker.
     #[must_use]
     pub(crate) fn marked(mut self) -> Self {
@@ -130,19 +123,9 @@ impl Call {
         self
     }
 
-    /// What is called.
-    pub fn script(&self) -> &'static Script {
-        self.script
-    }
-
     /// All keys, without the marker's.
     pub fn keys(&self) -> impl ExactSizeIterator<Item = &[u8]> + Clone {
         self.keys.iter().map(|key| &**key)
-    }
-
-    /// The keys of the lock. Its holder has all of them, or, if the call chooses, one.
-    pub fn locks(&self) -> impl ExactSizeIterator<Item = &[u8]> + Clone {
-        self.keys[..self.locks].iter().map(|key| &**key)
     }
 
     /// The first key. A call has at least one, and all are in its hash slot.
@@ -158,14 +141,9 @@ impl Call {
     /// The owner token, if the call has one.
     pub fn token(&self) -> Option<&OwnerToken> {
         match self.arguments.first() {
-            Some(Argument(Kind::Token(token))) => Some(token),
+            Some(Argument::Token(token)) => Some(token),
             _ => None,
         }
-    }
-
-    /// What it changes.
-    pub fn effect(&self) -> Effect {
-        self.effect
     }
 
     /// True for a release.
@@ -173,68 +151,38 @@ impl Call {
         matches!(self.effect, Effect::Undoes(_))
     }
 
-    /// The script with which a node may make this release and others at once, if the release has such a script. Each
-    /// of them has one key and one token. The reply is 1 if all are done, and otherwise a list with a reply to each
-    /// release.
-    pub fn joins(&self) -> Option<&'static Script> {
-        self.joins
-    }
-
-    /// True if the node adds the key of its marker behind the other keys, if it has one. The script then
-    /// answers `NOMARKER` if the marker is gone, or shows a quarantine.
-    pub fn has_marker(&self) -> bool {
-        self.has_marker
-    }
-
     /// The vote that a node's answer is.
     pub fn vote(&self, answer: Answer) -> Vote {
         Vote::of(self.reads, answer)
-    }
-
-    pub(crate) fn reads(&self) -> Reads {
-        self.reads
     }
 }
 
 impl Argument {
     /// The owner token.
     pub(crate) fn token(token: &OwnerToken) -> Self {
-        Self(Kind::Token(token.clone()))
+        Self::Token(token.clone())
     }
 
     /// A word of a command.
     pub(crate) const fn word(word: &'static str) -> Self {
-        Self(Kind::Word(word))
+        Self::Text(Cow::Borrowed(word.as_bytes()))
     }
 
-    /// A number, in decimal digits.
-    pub(crate) fn number(number: u64) -> Self {
-        Self(Kind::Number(Digits::of(number)))
-    }
-
-    /// Any bytes.
-    pub(crate) fn text(text: impl Into<Arc<[u8]>>) -> Self {
-        Self(Kind::Text(text.into()))
+    /// A number, or another text.
+    pub(crate) fn text(text: String) -> Self {
+        Self::Text(text.into_bytes().into())
     }
 
     /// A duration in whole ms.
     pub(crate) fn millis(span: Duration) -> Self {
-        // Requests are checked to be below a year.
-        Self::number(u64::try_from(span.as_millis()).unwrap_or(u64::MAX))
-    }
-
-    /// A duration in whole µs.
-    pub(crate) fn micros(span: Duration) -> Self {
-        Self::number(u64::try_from(span.as_micros()).unwrap_or(u64::MAX))
+        Self::text(span.as_millis().to_string())
     }
 
     /// The bytes that a server receives.
     pub fn as_bytes(&self) -> &[u8] {
-        match &self.0 {
-            Kind::Token(token) => token.as_bytes(),
-            Kind::Word(word) => word.as_bytes(),
-            Kind::Number(digits) => digits.as_bytes(),
-            Kind::Text(text) => text,
+        match self {
+            Self::Token(token) => token.as_bytes(),
+            Self::Text(text) => text,
         }
     }
 }
@@ -243,7 +191,7 @@ impl fmt::Debug for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Call")
             .field("script", &self.script)
-            .field("keys", &Resource::all(self.locks()))
+            .field("keys", &Resource::all(self.keys()))
             .field("token", &self.token())
             .field("effect", &self.effect)
             .finish_non_exhaustive()

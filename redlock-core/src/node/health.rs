@@ -1,5 +1,6 @@
 //! Figures about a node beyond its vote, for operators.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,8 +25,8 @@ pub struct NodeHealth {
     pub latency: Option<Duration>,
     /// The number of operations that were submitted and are not answered.
     pub in_flight: usize,
-    /// The number of operations that the node did not serve, by reason.
-    pub errors: ErrorCounts,
+    /// The number of operations that the node did not serve, by reason. A reason that never was is missing.
+    pub errors: BTreeMap<NodeErrorKind, u64>,
     /// The last error of the connection or of the server. It stays after a recovery.
     pub last_error: Option<LastError>,
     /// The node's clock against this host's, at the last check of this connection.
@@ -48,46 +49,32 @@ impl NodeHealth {
 /// The health of a node that is several servers: sums, and the worst of the figures that have no sum.
 #[cfg(feature = "cluster")]
 impl NodeHealth {
-    /// The same with the sums and the last error of `past` parts. Their other figures say nothing about
-    /// the node.
-    pub(crate) fn and_past(self, past: Self) -> Self {
-        let Self {
-            connections,
-            answers,
-            errors,
-            last_error,
-            ..
-        } = self.clone().and(past);
-        Self {
-            connections,
-            answers,
-            errors,
-            last_error,
-            ..self
+    /// The same with the sums and the last error of `other`. Its other figures say nothing about the node.
+    pub(crate) fn and_past(mut self, other: Self) -> Self {
+        self.connections += other.connections;
+        self.answers += other.answers;
+        for (kind, count) in other.errors {
+            *self.errors.entry(kind).or_default() += count;
         }
+        let last_errors = [self.last_error, other.last_error].into_iter().flatten();
+        self.last_error = last_errors.min_by_key(|error| error.ago);
+        self
     }
 
     /// The health of a node with another server.
-    pub(crate) fn and(self, other: Self) -> Self {
+    pub(crate) fn and(mut self, mut other: Self) -> Self {
         let is_connected = self.is_connected || other.is_connected;
         let parts = [&self, &other].into_iter();
         let alike = parts.filter(|part| part.is_connected == is_connected);
-        let since = alike.filter_map(|part| part.since).min();
-        let last_errors = [self.last_error, other.last_error].into_iter().flatten();
+        self.since = alike.filter_map(|part| part.since).min();
+        self.is_connected = is_connected;
+        self.server = None;
+        self.latency = self.latency.max(other.latency);
+        self.in_flight += other.in_flight;
         let clocks = [self.clock, other.clock].into_iter().flatten();
-        Self {
-            server: None,
-            is_connected,
-            since,
-            connections: self.connections + other.connections,
-            answers: self.answers + other.answers,
-            latency: self.latency.max(other.latency),
-            in_flight: self.in_flight + other.in_flight,
-            errors: ErrorCounts::from_fn(|kind| self.errors.of(kind) + other.errors.of(kind)),
-            last_error: last_errors.min_by_key(|error| error.ago),
-            clock: clocks.max_by_key(|clock| clock.ahead_us.unsigned_abs()),
-            mend: self.mend.or(other.mend),
-        }
+        self.clock = clocks.max_by_key(|clock| clock.ahead_us.unsigned_abs());
+        self.mend = self.mend.or(other.mend.take());
+        self.and_past(other)
     }
 }
 
@@ -111,31 +98,6 @@ pub struct ClockOffset {
     pub within: Duration,
     /// The time since the reading.
     pub ago: Duration,
-}
-
-/// The number of answers with each kind of error.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ErrorCounts([u64; NodeErrorKind::ALL.len()]);
-
-impl ErrorCounts {
-    /// The number of answers with this kind.
-    pub fn of(&self, kind: NodeErrorKind) -> u64 {
-        self.0[kind as usize]
-    }
-
-    /// Each kind with its number, zeros included.
-    pub fn iter(&self) -> impl Iterator<Item = (NodeErrorKind, u64)> {
-        NodeErrorKind::ALL.into_iter().zip(self.0)
-    }
-
-    /// The number of answers with any error.
-    pub fn total(&self) -> u64 {
-        self.0.iter().sum()
-    }
-
-    pub(crate) fn from_fn(mut count: impl FnMut(NodeErrorKind) -> u64) -> Self {
-        Self(NodeErrorKind::ALL.map(&mut count))
-    }
 }
 
 impl NodeErrorKind {
@@ -164,20 +126,6 @@ impl NodeErrorKind {
             Self::Protocol => "protocol",
             Self::Quarantined => "quarantined",
             Self::Refused => "refused",
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_kind_is_counted_in_its_own_place() {
-        for kind in NodeErrorKind::ALL {
-            let counts = ErrorCounts::from_fn(|it| u64::from(it == kind));
-            assert_eq!((counts.of(kind), counts.total()), (1, 1));
-            assert!(counts.iter().all(|(it, n)| n == u64::from(it == kind)));
         }
     }
 }

@@ -20,14 +20,14 @@ pub struct Holding {
     /// The holder's token, or the beginning of another value. It is the right to release and therefore
     /// never shown; see [`Self::owner`].
     pub(crate) value: Option<Arc<[u8]>>,
-    /// The key's remaining time.
-    pub(crate) remaining: Remaining,
-    /// The place of the key among several keys, if the node told which one it is.
-    pub(crate) place: Option<u16>,
+    /// The key's remaining time, if the node told it.
+    pub remaining: Remaining,
+    /// The place of the key among several keys, from 0, if the node told which one it is.
+    pub place: Option<u16>,
     /// True if the node granted us another one of several locks than most nodes.
     pub(crate) has_strayed: bool,
     /// What stands in the way.
-    pub(crate) obstacle: Obstacle,
+    pub obstacle: Obstacle,
 }
 
 /// What stands in the way of an acquisition.
@@ -102,11 +102,6 @@ impl Holding {
         }
     }
 
-    /// What stands in the way.
-    pub fn obstacle(&self) -> Obstacle {
-        self.obstacle
-    }
-
     /// True if the two keys may belong to one holder. Whoever only goes first holds no key.
     pub(crate) fn may_be_the_same(&self, other: &Self) -> bool {
         if self.obstacle.is_advice() || other.obstacle.is_advice() {
@@ -123,19 +118,9 @@ impl Holding {
         token::owner_of(self.value.as_deref()?)
     }
 
-    /// The place of the key among several keys, from 0, if the node told which one it is.
-    pub fn place(&self) -> Option<usize> {
-        self.place.map(usize::from)
-    }
-
     /// The holder's note, if it left one.
     pub fn note(&self) -> Option<Note> {
         token::note_of(self.value.as_deref()?)
-    }
-
-    /// The remaining time, if the node told it.
-    pub fn remaining(&self) -> Remaining {
-        self.remaining
     }
 }
 

@@ -25,7 +25,7 @@ pub use crate::model::token::OwnerToken;
 pub use call::{Argument, Call, Effect};
 pub use contract::EpochListener;
 pub(crate) use contract::{Node, NodeSet};
-pub use health::{ClockOffset, ErrorCounts, LastError, NodeHealth};
+pub use health::{ClockOffset, LastError, NodeHealth};
 pub use holding::{Holding, Obstacle, READERS_MARKER, Remaining};
 pub use observe::ObserveAnswers;
 pub use reply::Reply;
@@ -93,7 +93,7 @@ pub struct NodeError {
 }
 
 /// The kind of a node's error.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum NodeErrorKind {
     /// There is no connection; one is being made in the background.
@@ -162,8 +162,8 @@ impl NodeError {
             return Self::unsent(NodeErrorKind::Quarantined, detail);
         }
         let error = Self::server(text);
-        let is_command = matches!(call.script().code(), Code::Command(_));
-        if call.effect() == Effect::Takes && is_command && is_refusal(text) || is_elsewhere(text) {
+        let is_command = matches!(call.script.code, Code::Command(_));
+        if call.effect == Effect::Takes && is_command && is_refusal(text) || is_elsewhere(text) {
             return error.into_unsent();
         }
         error

@@ -33,7 +33,7 @@ impl Reply {
         Self {
             to: Some(to),
             seat,
-            reads: call.reads(),
+            reads: call.reads,
         }
     }
 

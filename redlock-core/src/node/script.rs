@@ -15,11 +15,14 @@ pub type Twin = fn(&mut Store, &[&[u8]], &[&[u8]]) -> Result<Value, Value>;
 /// A test runs each listed script and its twin with random keys, arguments and faults, and compares
 /// answers and keys.
 pub struct Script {
-    name: &'static str,
-    code: Code,
+    /// The script's name, for logs and tests.
+    pub name: &'static str,
+    /// What a server is sent.
+    pub code: Code,
     twin: Twin,
-    shape: [&'static str; 2],
-    tries: bool,
+    /// Words for the script's keys, and for its arguments.
+    pub shape: [&'static str; 2],
+    pub(crate) tries: bool,
     sha: OnceLock<String>,
 }
 
@@ -72,31 +75,12 @@ impl Script {
         self
     }
 
-    /// Words for its keys, and for its arguments.
-    pub fn shape(&self) -> [&'static str; 2] {
-        self.shape
-    }
-
     /// The same for a script that tries commands which not every lock needs before it writes, unless its last
     /// argument is `tried`. A connection adds that word if its user may run them.
     #[must_use]
     pub const fn trying(mut self) -> Self {
         self.tries = true;
         self
-    }
-
-    pub(crate) fn tries(&self) -> bool {
-        self.tries
-    }
-
-    /// Its name, for logs and tests.
-    pub fn name(&self) -> &'static str {
-        self.name
-    }
-
-    /// What a server is sent.
-    pub fn code(&self) -> Code {
-        self.code
     }
 
     /// The Lua text, unless it is a command.

@@ -1,7 +1,6 @@
 //! The keys of a node in this process: what twins of scripts run over.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::value::Value;
@@ -16,22 +15,19 @@ pub(crate) type Members = BTreeMap<Box<[u8]>, i64>;
 /// server, and on a full server those that need memory do, unless a write came before.
 #[derive(Clone, Default)]
 pub struct Store {
-    keys: BTreeMap<Arc<[u8]>, Entry>,
-    /// The expiry of each key, so that idle keys are removed without a scan.
-    expiries: BTreeSet<(Moment, Arc<[u8]>)>,
-    /// In whole ms.
-    now: Moment,
-    wall: Duration,
+    keys: BTreeMap<Box<[u8]>, Entry>,
+    millis: i64,
+    micros: i64,
     is_full: bool,
     has_written: bool,
 }
 
 /// What a key holds, and until when.
 #[derive(Clone)]
-pub struct Entry {
+struct Entry {
     data: Data,
-    /// A key without an expiry lasts.
-    expires: Option<Moment>,
+    /// In ms since the clock's origin. A key without an expiry lasts.
+    expires: Option<i64>,
 }
 
 #[derive(Clone)]
@@ -45,18 +41,11 @@ impl Store {
     /// count in ms, and so `now` is truncated to these.
     pub fn begin(&mut self, now: Moment, wall: Duration) -> bool {
         let millis = whole(now.since_origin().as_millis());
-        self.now = at(millis);
-        self.wall = wall;
+        (self.millis, self.micros) = (millis, whole(wall.as_micros()));
         self.has_written = false;
         let known = self.keys.len();
-        while let Some((expires, _)) = self.expiries.first() {
-            if *expires > self.now {
-                break;
-            }
-            if let Some((_, key)) = self.expiries.pop_first() {
-                self.keys.remove(&key);
-            }
-        }
+        let lives = |entry: &mut Entry| entry.expires.is_none_or(|expires| expires > millis);
+        self.keys.retain(|_, entry| lives(entry));
         self.keys.len() < known
     }
 
@@ -67,12 +56,12 @@ impl Store {
 
     /// The ms since the clock's origin. Expiries and the scores of entries go by it.
     pub fn millis(&self) -> i64 {
-        whole(self.now.since_origin().as_millis())
+        self.millis
     }
 
     /// The µs since 1970, as `TIME` says. Fencing counters and markers go by it.
     pub fn micros(&self) -> i64 {
-        whole(self.wall.as_micros())
+        self.micros
     }
 
     /// `GET`.
@@ -98,7 +87,8 @@ impl Store {
     pub fn set(&mut self, key: &[u8], text: &[u8], ttl: i64) -> Result<(), Value> {
         self.need_memory()?;
         valid(ttl)?;
-        self.set_until(key, text, Some(self.after(ttl)));
+        self.set_lasting(key, text);
+        self.pexpire(key, ttl);
         Ok(())
     }
 
@@ -113,50 +103,53 @@ impl Store {
         Ok(false)
     }
 
-    /// Sets `key` to `text` until `expires`, or for good.
-    pub fn set_until(&mut self, key: &[u8], text: &[u8], expires: Option<Moment>) {
+    /// `SET`: sets `key` to `text` for good.
+    pub fn set_lasting(&mut self, key: &[u8], text: &[u8]) {
+        self.has_written = true;
         let data = Data::Text(text.into());
-        self.put(key, Entry { data, expires });
+        let entry = Entry {
+            data,
+            expires: None,
+        };
+        self.keys.insert(key.into(), entry);
     }
 
     /// `DEL`. True if the key existed.
     pub fn del(&mut self, key: &[u8]) -> bool {
         self.has_written = true;
-        self.take(key).is_some()
+        self.keys.remove(key).is_some()
     }
 
     /// `PTTL`: the remaining ms, -1 if the key does not expire, -2 if it does not exist.
     pub fn pttl(&self, key: &[u8]) -> i64 {
         match self.keys.get(key) {
             None => -2,
-            Some(entry) => entry
-                .expires
-                .map_or(-1, |it| whole(it.saturating_since(self.now).as_millis())),
+            Some(entry) => entry.expires.map_or(-1, |it| it - self.millis),
         }
     }
 
     /// `PEXPIRE`.
     pub fn pexpire(&mut self, key: &[u8], ttl: i64) {
         self.has_written = true;
-        if let Some(entry) = self.take(key)
-            && ttl > 0
-        {
-            let expires = Some(self.after(ttl));
-            self.put(key, Entry { expires, ..entry });
+        if ttl <= 0 {
+            self.keys.remove(key);
+        } else if let Some(entry) = self.keys.get_mut(key) {
+            entry.expires = Some(self.millis.saturating_add(ttl));
         }
     }
 
     /// `ZADD` with `GT`: a score that is higher already stays.
     pub fn zadd(&mut self, key: &[u8], score: i64, member: &[u8]) -> Result<(), Value> {
         self.need_memory()?;
-        if !self.exists(key) {
-            let (data, expires) = (Data::Set(Members::new()), None);
-            self.put(key, Entry { data, expires });
-        }
-        if let Some(set) = self.set_mut(key)? {
-            let known = set.entry(member.into()).or_insert(score);
-            *known = score.max(*known);
-        }
+        let entry = self.keys.entry(key.into()).or_insert_with(|| Entry {
+            data: Data::Set(Members::new()),
+            expires: None,
+        });
+        let Data::Set(set) = &mut entry.data else {
+            return Err(wrong_type());
+        };
+        let known = set.entry(member.into()).or_insert(score);
+        *known = score.max(*known);
         Ok(())
     }
 
@@ -200,35 +193,6 @@ impl Store {
         self.keys.keys().map(|key| &**key)
     }
 
-    /// The moment when `key` expires, if it exists and expires.
-    pub fn expiry(&self, key: &[u8]) -> Option<Moment> {
-        self.keys.get(key)?.expires
-    }
-
-    /// Takes `key` out, of any type.
-    pub fn take(&mut self, key: &[u8]) -> Option<Entry> {
-        let (key, entry) = self.keys.remove_entry(key)?;
-        if let Some(expires) = entry.expires {
-            self.expiries.remove(&(expires, key));
-        }
-        Some(entry)
-    }
-
-    /// Puts `entry`, which may be from another store with the same clock, at `key`.
-    pub fn put(&mut self, key: &[u8], entry: Entry) {
-        self.has_written = true;
-        self.take(key);
-        let key: Arc<[u8]> = key.into();
-        if let Some(expires) = entry.expires {
-            self.expiries.insert((expires, Arc::clone(&key)));
-        }
-        self.keys.insert(key, entry);
-    }
-
-    fn after(&self, ttl: i64) -> Moment {
-        at(self.millis().saturating_add(ttl))
-    }
-
     /// A full server refuses a command that may need memory, unless its script wrote before.
     pub(crate) fn need_memory(&mut self) -> Result<(), Value> {
         if self.is_full && !self.has_written {
@@ -240,25 +204,19 @@ impl Store {
         Ok(())
     }
 
-    fn set_mut(&mut self, key: &[u8]) -> Result<Option<&mut Members>, Value> {
-        match self.keys.get_mut(key).map(|entry| &mut entry.data) {
-            None => Ok(None),
-            Some(Data::Set(set)) => Ok(Some(set)),
-            Some(Data::Text(_)) => Err(wrong_type()),
-        }
-    }
-
     /// Keeps the members that `stays` chooses, and the set if any is left. True if one went.
     fn retain(&mut self, key: &[u8], stays: impl Fn(&[u8], i64) -> bool) -> Result<bool, Value> {
         self.has_written = true;
-        let Some(set) = self.set_mut(key)? else {
-            return Ok(false);
+        let set = match self.keys.get_mut(key).map(|entry| &mut entry.data) {
+            None => return Ok(false),
+            Some(Data::Set(set)) => set,
+            Some(Data::Text(_)) => return Err(wrong_type()),
         };
         let known = set.len();
         set.retain(|member, score| stays(member, *score));
         let (has_gone, is_empty) = (set.len() < known, set.is_empty());
         if is_empty {
-            self.take(key);
+            self.keys.remove(key);
         }
         Ok(has_gone)
     }
@@ -274,10 +232,6 @@ fn valid(ttl: i64) -> Result<(), Value> {
         return Err(Value::error("ERR invalid expire time in 'set' command"));
     }
     Ok(())
-}
-
-fn at(millis: i64) -> Moment {
-    Moment::from_origin(Duration::from_millis(u64::try_from(millis).unwrap_or(0)))
 }
 
 fn whole(number: u128) -> i64 {

@@ -127,7 +127,7 @@ impl Holder {
     /// True if readers hold the lock, one or several. None of them is named, and the time is that of the
     /// reader that may stay longest.
     pub fn is_readers(&self) -> bool {
-        self.holding.obstacle() == Obstacle::Readers
+        self.holding.obstacle == Obstacle::Readers
     }
 
     /// True if `other` is the same holder: both were named by the same owner token.
@@ -137,7 +137,7 @@ impl Holder {
 
     /// The time until fewer nodes than a majority have the keys, unless the keys are extended.
     pub fn remaining(&self) -> Remaining {
-        self.holding.remaining()
+        self.holding.remaining
     }
 
     /// The number of nodes that named this holder. A node whose answer was not waited for is not among

@@ -206,7 +206,7 @@ impl Refusal {
                 holding = inspected;
             }
             let names = self.resource.names();
-            let place = holding.place().filter(|_| names.len() > 1);
+            let place = holding.place.map(usize::from).filter(|_| names.len() > 1);
             let name = place.and_then(|place| names.clone().nth(place));
             return AcquireError::Contended(Contended {
                 name: name.map(Resource::from),

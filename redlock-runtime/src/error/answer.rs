@@ -69,7 +69,7 @@ impl LockError {
             LockErrorKind::Contended(contended) => (
                 contended_status,
                 "Another request is working on this right now. Try again later.",
-                match contended.holding.remaining() {
+                match contended.holding.remaining {
                     Remaining::Expires(left) => Some(left),
                     _ => Some(SOON),
                 },

@@ -30,7 +30,7 @@ async fn refused(set: &NodeSet, request: &Request) -> (Obstacle, String) {
     let AcquireError::Contended(contended) = &refused else {
         panic!("{refused}");
     };
-    (contended.holding.obstacle(), refused.to_string())
+    (contended.holding.obstacle, refused.to_string())
 }
 
 /// Takes locks of each kind on `set`, sees which others they exclude, has others wait for them, and releases

@@ -55,7 +55,7 @@ async fn a_held_resource_is_refused_and_the_refusal_names_holder_and_remaining_t
     let AcquireError::Contended(contended) = &error else {
         panic!("{error}");
     };
-    let Remaining::Expires(left) = contended.holding.remaining() else {
+    let Remaining::Expires(left) = contended.holding.remaining else {
         panic!("{error}");
     };
     // All of it may be left still, to the millisecond.

@@ -231,7 +231,7 @@ impl Node for Moody {
     }
 
     fn submit(&self, call: Arc<Call>, reply: Reply) {
-        let is_extension = call.effect() == Effect::Keeps;
+        let is_extension = call.effect == Effect::Keeps;
         let panics = is_extension && !self.has_panicked.swap(true, Ordering::Relaxed);
         assert!(!panics, "on purpose");
         self.node.submit(call, reply);

@@ -117,7 +117,7 @@ async fn the_refusal_of_a_set_names_the_name_that_is_held_its_holder_and_its_tim
     settle(&set).await;
     let refused = contended(client().acquire(&set, &once(["a", "b", "c"])).await);
     assert_eq!(refused.name, Some(Resource::from("b")));
-    let Remaining::Expires(left) = refused.holding.remaining() else {
+    let Remaining::Expires(left) = refused.holding.remaining else {
         panic!("{refused}");
     };
     assert!(left <= minute && left > minute / 2, "{left:?}");
@@ -133,13 +133,13 @@ async fn the_refusal_of_a_set_names_the_name_that_is_held_its_holder_and_its_tim
         node.command(["LPUSH", "shop:b", "x"]);
     }
     let refused = contended(client().acquire(&set, &once(["a", "b"])).await);
-    assert_eq!(refused.holding.remaining(), Remaining::NotALock);
+    assert_eq!(refused.holding.remaining, Remaining::NotALock);
     for node in &nodes {
         node.del("shop:b");
         node.set("shop:b", "left over", None);
     }
     let refused = contended(client().acquire(&set, &once(["a", "b"])).await);
-    assert_eq!(refused.holding.remaining(), Remaining::Never);
+    assert_eq!(refused.holding.remaining, Remaining::Never);
     assert_eq!(refused.name, Some(Resource::from("b")));
 }
 

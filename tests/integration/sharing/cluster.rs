@@ -27,7 +27,7 @@ async fn all_keys_of_a_lock_are_in_one_slot() {
             let Err(AcquireError::Contended(contended)) = refused else {
                 panic!("{refused:?}");
             };
-            assert_eq!(contended.holding.obstacle(), Obstacle::Readers);
+            assert_eq!(contended.holding.obstacle, Obstacle::Readers);
             reader.extend(TTL * 2).await.unwrap();
             assert_eq!(reader.release().await, Released::Confirmed);
             let writer = client().acquire(&set, &request(Kind::Write)).await.unwrap();

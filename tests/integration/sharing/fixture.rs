@@ -53,7 +53,7 @@ pub(super) async fn refused(set: &NodeSet, request: &Request) -> (Obstacle, Stri
     let AcquireError::Contended(contended) = &error else {
         panic!("{error}");
     };
-    (contended.holding.obstacle(), error.to_string())
+    (contended.holding.obstacle, error.to_string())
 }
 
 /// The tokens of the readers that have an entry.

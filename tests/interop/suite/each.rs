@@ -71,8 +71,8 @@ pub(crate) async fn exclude_each_other(neighbour: Neighbour, count: usize) {
         let refused = ours.refused(&key, kind).await;
         // Their values name no owner. Any server tells the remaining time.
         assert_eq!(refused.holding.owner(), None);
-        assert_eq!(refused.holding.obstacle(), Obstacle::Holder);
-        let left = refused.holding.remaining();
+        assert_eq!(refused.holding.obstacle, Obstacle::Holder);
+        let left = refused.holding.remaining;
         let most = Duration::from_millis(THEIR_TTL);
         assert!(
             matches!(left, Remaining::Expires(left) if left > most / 2 && left <= most),

@@ -42,7 +42,7 @@ async fn assert_lost(lease: Lease) {
 async fn assert_refused(ours: &Ours, remaining: Remaining, words: &str) {
     for kind in kinds() {
         let refused = ours.refused(KEY, kind).await;
-        assert_eq!(refused.holding.remaining(), remaining, "{kind:?}");
+        assert_eq!(refused.holding.remaining, remaining, "{kind:?}");
         assert_eq!(refused.holding.owner(), None);
         let text = refused.to_string();
         assert!(text.contains(words), "{kind:?}: {text}");

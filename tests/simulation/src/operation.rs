@@ -65,9 +65,9 @@ impl Operation {
             let digits = word.and_then(|word| std::str::from_utf8(word).ok());
             digits.and_then(|digits| digits.parse().ok()).unwrap_or(0)
         };
-        let name = call.script().name();
+        let name = call.script.name;
         let ttl = Duration::from_millis(number(if name == "set" { 3 } else { 1 }));
-        let want = match call.effect() {
+        let want = match call.effect {
             Effect::Undoes(ttl) => Want::Release { ttl },
             Effect::Takes => Want::Acquire { ttl },
             Effect::PutsBack => Want::Restore { ttl },
@@ -75,14 +75,16 @@ impl Operation {
             Effect::Keeps if name.starts_with("extend") => Want::Extend { ttl },
             Effect::Keeps | Effect::Looks => Want::Inspect,
         };
-        let locks = call.locks().len();
-        // Behind the lock's key are three of readers and writers, if it has them.
-        let beside = if is_of_sharing(&call) { 4 } else { locks };
-        let counters: Vec<_> = call.keys().skip(beside).collect();
+        let is_lock = |key: &&[u8]| {
+            let beside = ["fence", "readers", "intent", "turn"].map(|it| format!("redlock:{it}:"));
+            call.effect == Effect::Looks || !beside.iter().any(|it| key.starts_with(it.as_bytes()))
+        };
+        let counters = call.keys().filter(|key| key.starts_with(b"redlock:fence"));
+        let counters: Vec<_> = counters.collect();
         let has_counters = !counters.is_empty() && !matches!(want, Want::Release { .. });
         Arc::new(Self {
             want,
-            keys: Resource::all(call.locks()),
+            keys: Resource::all(call.keys().filter(is_lock)),
             counters: has_counters.then(|| Resource::all(counters)),
             token: call.token().cloned(),
             call,
@@ -122,7 +124,7 @@ impl Operation {
 
     /// Whether it takes one of several permits.
     pub fn is_of_permits(&self) -> bool {
-        self.call.script().name() == "acquire-permit"
+        self.call.script.name == "acquire-permit"
     }
 
     /// The number of the permit that `vote` grants.
@@ -141,7 +143,7 @@ impl Operation {
 
     /// Whether it reads or writes; none for another kind of lock, and for what is asked of any.
     pub fn sharing(&self) -> Option<Kind> {
-        let name = self.call.script().name();
+        let name = self.call.script.name;
         let kind = if name.ends_with("-read") || self.call.keys().len() == 2 {
             Kind::Read
         } else {
@@ -157,7 +159,7 @@ pub(crate) fn is_shared(kind: Kind) -> bool {
 }
 
 fn is_of_sharing(call: &Call) -> bool {
-    let name = call.script().name();
+    let name = call.script.name;
     name.ends_with("-read") || matches!(name, "acquire-write" | "release-shared")
 }
 

@@ -99,13 +99,10 @@ impl Kind for Exclusive {
     }
 
     fn release(&self, token: &OwnerToken, until: Duration, _is_lease: bool) -> Call {
-        let release = Call::new(&RELEASE, Effect::Undoes(until), &self.keys, done);
-        let release = release.with([Argument::token(token)]);
-        if self.keys.names().len() == 1 {
-            release.joining(&RELEASE_EACH)
-        } else {
-            release
-        }
+        let mut release = Call::new(&RELEASE, Effect::Undoes(until), &self.keys, done)
+            .with([Argument::token(token)]);
+        release.joins = (self.keys.names().len() == 1).then_some(&RELEASE_EACH);
+        release
     }
 
     fn beside(&self) -> Vec<Beside> {

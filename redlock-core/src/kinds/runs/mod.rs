@@ -53,7 +53,7 @@ pub(crate) fn remember(
     let owner = owner_of(token.as_bytes()).unwrap_or_default();
     let record = run_record::written(owner, began);
     Call::new(&REMEMBER, Effect::Keeps, keys, done).with([
-        Argument::text(record.into_bytes()),
+        Argument::text(record),
         Argument::millis(ttl),
         Argument::millis(longest),
     ])

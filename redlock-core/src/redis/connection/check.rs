@@ -103,7 +103,7 @@ impl Check {
     pub(super) fn as_far_as_it_counts(&self, call: &Call, answer: Answer) -> Answer {
         match (&self.quarantine, &answer) {
             (Some(error), Answer::Reply { .. })
-                if !matches!(call.effect(), Effect::Undoes(_) | Effect::Looks) =>
+                if !matches!(call.effect, Effect::Undoes(_) | Effect::Looks) =>
             {
                 Answer::Failed(NodeError::sent(error.kind(), error.to_string()))
             }

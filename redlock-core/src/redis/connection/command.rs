@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use ::redis::{Cmd, ErrorKind, RedisError, Value as Theirs};
 
-use crate::model::digits::Digits;
 use crate::node::{Argument, Call, Code, NodeError, Script, Value};
 use crate::redis::errors::{CLOSED, GARBLED, describe, garbled, lost, not_connected, rejected};
 
@@ -20,13 +19,13 @@ pub(in crate::redis) struct Dialect {
 
 /// The command that makes `call`. `with_text` is for a call that the server has refused with `NOSCRIPT`.
 pub(in crate::redis) fn command(call: &Call, dialect: &Dialect, with_text: bool) -> Cmd {
-    let script = call.script();
-    let marker = dialect.marker.as_deref().filter(|_| call.has_marker());
+    let script = call.script;
+    let marker = dialect.marker.as_deref().filter(|_| call.has_marker);
     let keys = call.keys().chain(marker);
-    let is_tried = dialect.is_tried && script.tries();
+    let is_tried = dialect.is_tried && script.tries;
     let arguments = call.arguments().iter().map(Argument::as_bytes);
     let arguments = arguments.chain(is_tried.then_some(&b"tried"[..]));
-    match script.code() {
+    match script.code {
         Code::Command(word) => words(&[word.as_bytes()], keys.chain(arguments)),
         _ => script_call(script, keys, arguments, with_text),
     }
@@ -39,11 +38,11 @@ pub(in crate::redis) fn script_call<'a>(
     arguments: impl Iterator<Item = &'a [u8]> + Clone,
     with_text: bool,
 ) -> Cmd {
-    let [name, text] = match script.code() {
+    let [name, text] = match script.code {
         Code::Loaded(_) if !with_text => ["EVALSHA", script.sha()],
         _ => ["EVAL", script.text().unwrap_or_default()],
     };
-    let count = Digits::of(keys.clone().count() as u64);
+    let count = keys.clone().count().to_string();
     let call = [name.as_bytes(), text.as_bytes(), count.as_bytes()];
     words(&call, keys.chain(arguments))
 }

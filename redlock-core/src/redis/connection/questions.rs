@@ -173,7 +173,7 @@ pub(in crate::redis) fn introduce(pipeline: &mut Pipeline) {
     };
     for script in SCRIPTS
         .into_iter()
-        .filter(|script| matches!(script.code(), Code::Loaded(_)))
+        .filter(|script| matches!(script.code, Code::Loaded(_)))
     {
         pipeline.add_command(call(script, true));
     }

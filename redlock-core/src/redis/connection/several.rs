@@ -45,7 +45,7 @@ impl Batch {
     /// Adds a caller's call to the line, or a release to the next call for several.
     pub(super) fn add(&mut self, submission: Submission, since: Instant, line: &mut Line) {
         let is_open = self.allowed_from.is_some_and(|from| from <= since);
-        if is_open && submission.call.joins().is_some() {
+        if is_open && submission.call.joins.is_some() {
             self.releases.push(submission);
             if self.releases.len() == MOST {
                 self.flush(since, line);
@@ -67,7 +67,7 @@ impl Batch {
     /// Adds the releases to the line.
     pub(super) fn flush(&mut self, since: Instant, line: &mut Line) {
         let mut releases = self.take();
-        let script = releases.first().and_then(|it| it.call.joins());
+        let script = releases.first().and_then(|it| it.call.joins);
         match (script, releases.len()) {
             (Some(script), 2..) => {
                 let command = each(script, releases.iter().map(|it| &*it.call));

@@ -3,6 +3,7 @@
 //! An answer costs a few plain stores and reads no clock. Errors, checks and changes of the connection
 //! take a mutex.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -13,7 +14,7 @@ use tokio::time::Instant;
 
 use super::refusals::Refusals;
 use crate::node::NodeHealth;
-use crate::node::{ClockOffset, ErrorCounts, LastError, NodeError, NodeErrorKind};
+use crate::node::{ClockOffset, LastError, NodeError, NodeErrorKind};
 
 /// The figures of a node, over all its connections.
 pub(in crate::redis) struct NodeMetrics {
@@ -21,8 +22,6 @@ pub(in crate::redis) struct NodeMetrics {
     answers: AtomicU64,
     /// The smoothed latency in ns.
     latency: AtomicU64,
-    /// The number of errors of each kind, in the order of [`NodeErrorKind::ALL`].
-    errors: [AtomicU64; NodeErrorKind::ALL.len()],
     pub(in crate::redis) refusals: Refusals,
     state: Mutex<ConnectionState>,
     news: Option<Arc<Notify>>,
@@ -32,6 +31,7 @@ struct ConnectionState {
     is_connected: bool,
     since: Instant,
     connections: u64,
+    errors: BTreeMap<NodeErrorKind, u64>,
     last_error: Option<(NodeError, Instant)>,
     clock: Option<ClockReading>,
     mend: Option<Arc<str>>,
@@ -51,12 +51,12 @@ impl NodeMetrics {
         Self {
             answers: AtomicU64::new(0),
             latency: AtomicU64::new(0),
-            errors: Default::default(),
             refusals: Refusals::default(),
             state: Mutex::new(ConnectionState {
                 is_connected: false,
                 since: Instant::now(),
                 connections: 0,
+                errors: BTreeMap::new(),
                 last_error: None,
                 clock: None,
                 mend: None,
@@ -98,7 +98,7 @@ impl NodeMetrics {
 
     /// Counts operations that were not served.
     pub(in crate::redis) fn failed(&self, kind: NodeErrorKind, operations: usize) {
-        self.errors[kind as usize].fetch_add(operations as u64, Relaxed);
+        *self.state.lock().errors.entry(kind).or_default() += operations as u64;
         if let Some(news) = &self.news {
             news.notify_one();
         }
@@ -137,7 +137,7 @@ impl NodeMetrics {
             connections: state.connections,
             answers,
             latency: (answers > 0).then(|| Duration::from_nanos(self.latency.load(Relaxed))),
-            errors: ErrorCounts::from_fn(|kind| self.errors[kind as usize].load(Relaxed)),
+            errors: state.errors.clone(),
             last_error: last_error.map(|(error, at)| LastError {
                 error: error.clone(),
                 ago: now.saturating_duration_since(*at),

@@ -102,7 +102,7 @@ impl InboxState {
 
     /// Remembers an acquisition that may come later than its release.
     pub(super) fn lose(&mut self, call: &Call) {
-        if let (Effect::Takes | Effect::PutsBack, Some(token)) = (call.effect(), call.token()) {
+        if let (Effect::Takes | Effect::PutsBack, Some(token)) = (call.effect, call.token()) {
             if self.lost.len() == MOST_LOST {
                 self.lost.clear();
             }

@@ -46,7 +46,7 @@ impl Submission {
     /// The release, to be delivered later. `None` if the call is not a release: then nothing is owed. The ttl
     /// counts by the library's time, as the node's driver does.
     pub(in crate::redis) fn owed(&self, time: &LibraryTime) -> Option<Owed> {
-        let Effect::Undoes(ttl) = self.call.effect() else {
+        let Effect::Undoes(ttl) = self.call.effect else {
             return None;
         };
         // The ttl is below a year, but this library checks its sums of times itself.

@@ -8,7 +8,7 @@ use super::*;
 use crate::env::still_clock::still_clock;
 use crate::kinds::plain;
 use crate::model::resource::Resource;
-use crate::model::token::{OwnerToken, TokenSource};
+use crate::model::token::OwnerToken;
 use crate::node::{Call, NodeStatus, Reply};
 use crate::quorum::round::{Goal, Round};
 
@@ -34,7 +34,7 @@ const TTL: Duration = Duration::from_secs(60);
 
 fn token() -> OwnerToken {
     let io = crate::IoThread::start().unwrap();
-    TokenSource::new().fresh(&*io.environment().entropy)
+    OwnerToken::draw("web-7/3121", &*io.environment().entropy)
 }
 
 fn release() -> Arc<Call> {

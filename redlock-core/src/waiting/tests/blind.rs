@@ -73,7 +73,7 @@ impl Node for Untold {
     }
 
     fn submit(&self, call: Arc<Call>, reply: Reply) {
-        let is_attempt = call.effect() == Effect::Takes;
+        let is_attempt = call.effect == Effect::Takes;
         self.attempts.fetch_add(is_attempt.into(), Relaxed);
         self.node.submit(call, reply);
     }

@@ -17,7 +17,7 @@ fn one_who_tries_once_hears_at_once_who_has_the_lock() {
         panic!("nobody has to be asked");
     };
     assert_eq!(
-        contended.holding.remaining(),
+        contended.holding.remaining,
         Remaining::Expires(holder.validity())
     );
     assert!(contended.holding.owner().is_some());

@@ -7,7 +7,7 @@ use std::time::Duration;
 use metrics::{counter, gauge, histogram};
 use redlock_core::Environment;
 use redlock_core::env::caught;
-use redlock_core::node::ObserveAnswers;
+use redlock_core::node::{NodeErrorKind, ObserveAnswers};
 
 use super::describe::{
     NODE_CLOCK_OFFSET, NODE_CONNECTIONS, NODE_ERRORS, NODE_LATENCY, NODE_NOT_RESTING, NODE_VOTING,
@@ -55,7 +55,8 @@ fn sample(health: &PoolHealth) {
     #[expect(clippy::cast_precision_loss, reason = "nobody holds so many")]
     gauge!(NODE_NOT_RESTING, "pool" => name()).set(health.not_resting as f64);
     let node_health = &health.node_health;
-    for (kind, count) in node_health.errors.iter() {
+    for kind in NodeErrorKind::ALL {
+        let count = node_health.errors.get(&kind).copied().unwrap_or(0);
         counter!(NODE_ERRORS, "pool" => name(), "error_type" => kind.as_str()).absolute(count);
     }
     counter!(NODE_CONNECTIONS, "pool" => name()).absolute(node_health.connections);

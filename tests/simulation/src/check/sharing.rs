@@ -160,7 +160,7 @@ impl History {
         }
         let is_beside = is_reader && before.is_read() && !before.readers.is_empty();
         let obstacle = match served.answer {
-            Vote::Held(holding) => Some(holding.obstacle()),
+            Vote::Held(holding) => Some(holding.obstacle),
             _ => None,
         };
         self.count(|coverage| {

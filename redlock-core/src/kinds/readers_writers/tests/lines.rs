@@ -41,7 +41,7 @@ fn writer() -> Request {
 
 fn obstacle(error: &AcquireError) -> Obstacle {
     match error {
-        AcquireError::Contended(contended) => contended.holding.obstacle(),
+        AcquireError::Contended(contended) => contended.holding.obstacle,
         other => panic!("{other}"),
     }
 }

@@ -23,7 +23,7 @@ fn shown(command: &Cmd) -> String {
                 .is_some_and(|text| text == word || it.sha() == word)
         };
         match SCRIPTS.into_iter().find(is_it) {
-            Some(script) => format!("<{}>", script.name()),
+            Some(script) => format!("<{}>", script.name),
             None if word.is_empty() || word.contains(' ') => format!("\"{word}\""),
             None => word.to_owned(),
         }
@@ -91,7 +91,7 @@ fn each_call_has_the_words_that_other_versions_send() {
         calls().into_iter().collect::<Vec<_>>(),
         known.lines().collect::<Vec<_>>()
     );
-    let is_called = |script: &&Script| known.contains(&format!("<{}>", script.name()));
+    let is_called = |script: &&Script| known.contains(&format!("<{}>", script.name));
     let forgotten = SCRIPTS
         .into_iter()
         .filter(|it| it.text().is_some() && !is_called(it));
