@@ -12,7 +12,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::kinds::{self, Asking, looks, permits, runs};
+use crate::kinds::{self, Asking, looks, permits};
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::{Call, Node, Reply, Script, Vote};
@@ -75,21 +75,11 @@ pub struct Calls(Arc<dyn Kind>);
 impl Calls {
     /// The calls for `request`, whose names have the key prefix `prefix`. Its caller does not wait.
     pub fn of(request: &Request, prefix: &[u8]) -> Self {
-        Self::waiting(request, prefix, None)
-    }
-
-    /// The same for a caller that waits under a name, by which nodes remember a refusal for some time.
-    pub fn waiting(
-        request: &Request,
-        prefix: &[u8],
-        waits: Option<(&OwnerToken, Duration)>,
-    ) -> Self {
-        let keys = request.resource.with_prefix(prefix);
         Self(request.kind.asked(&Asking {
-            keys: &keys,
+            keys: &request.resource.with_prefix(prefix),
             prefix,
             is_fenced: request.fencing,
-            waits,
+            waits: None,
         }))
     }
 
@@ -98,29 +88,14 @@ impl Calls {
         self.0.acquire(token, ttl, hint)
     }
 
-    /// Raises the fencing counters; `None` for a lock without a fencing token.
-    pub fn confirm(&self, token: &OwnerToken, counter: u64, ttl: Duration) -> Option<Call> {
-        self.0.confirm(token, counter, ttl)
-    }
-
     /// Extends the lock.
     pub fn extend(&self, token: &OwnerToken, ttl: Duration) -> Call {
         self.0.extend(token, ttl)
     }
 
-    /// Puts the keys back.
-    pub fn restore(&self, token: &OwnerToken, ttl: Duration) -> Call {
-        self.0.restore(token, ttl)
-    }
-
     /// Releases a lease, or an attempt that failed.
     pub fn release(&self, token: &OwnerToken, until: Duration, is_lease: bool) -> Call {
         self.0.release(token, until, is_lease)
-    }
-
-    /// Takes back what refused attempts left, if its caller gives up.
-    pub fn withdraw(&self) -> Option<Call> {
-        self.0.withdraw(false)
     }
 
     /// The same for the one of several locks that `vote` granted to `acquisition`.
@@ -145,11 +120,6 @@ pub fn scripts() -> impl Iterator<Item = &'static Script> {
 /// Asks which of `keys` is the first that is there, for how long, and whose.
 pub fn peek(keys: &Resource) -> Call {
     looks::peek(keys)
-}
-
-/// Asks which run `keys` remember.
-pub fn recall(keys: &Resource) -> Call {
-    runs::recall(keys)
 }
 
 /// The keys of every kind of lock on the one name of `key`, which has the key prefix `prefix`, that say who has it.

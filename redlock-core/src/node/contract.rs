@@ -38,7 +38,11 @@ pub trait Node: Send + Sync + 'static {
 
     /// Figures about the node, for operators. The default has the status alone.
     fn health(&self) -> NodeHealth {
-        NodeHealth::of_status(&self.status())
+        let is_connected = matches!(self.status(), NodeStatus::Voting);
+        NodeHealth {
+            is_connected,
+            ..NodeHealth::default()
+        }
     }
 
     /// Reports to `watch` on its keys while the watch is wanted: whether they exist, their remaining

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{NodeError, NodeErrorKind, NodeStatus};
+use super::{NodeError, NodeErrorKind};
 
 /// The health of a node. Figures for people and graphs: no vote depends on them.
 #[derive(Clone, Debug, Default)]
@@ -34,16 +34,6 @@ pub struct NodeHealth {
     /// The command to run on the server, if its user lacked a permission that some kinds of locks need when the
     /// connection was made: `ACL SETUSER …`.
     pub mend: Option<Arc<str>>,
-}
-
-impl NodeHealth {
-    /// The health of a node without figures, from its status alone.
-    pub fn of_status(status: &NodeStatus) -> Self {
-        Self {
-            is_connected: matches!(status, NodeStatus::Voting),
-            ..Self::default()
-        }
-    }
 }
 
 /// The health of a node that is several servers: sums, and the worst of the figures that have no sum.

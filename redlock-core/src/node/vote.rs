@@ -55,20 +55,12 @@ impl Vote {
             Answer::Reply { value, epoch } => (value, epoch),
             Answer::Failed(error) => return Self::Failed(error),
         };
-        match reads(value) {
-            Some(Self::Granted {
-                counter, choice, ..
-            }) => Self::Granted {
-                counter,
-                epoch,
-                choice,
-            },
-            Some(vote) => vote,
-            None => Self::Failed(NodeError::sent(
-                NodeErrorKind::Protocol,
-                "the server's answer is not a valid answer to the command",
-            )),
+        let mut vote = reads(value);
+        if let Some(Self::Granted { epoch: of, .. }) = &mut vote {
+            *of = epoch;
         }
+        let invalid = "the server's answer is not a valid answer to the command";
+        vote.unwrap_or_else(|| Self::Failed(NodeError::sent(NodeErrorKind::Protocol, invalid)))
     }
 
     /// What stands in the way of a refused acquisition.

@@ -28,24 +28,25 @@ pub struct CheckedSet {
     size: usize,
     key_prefix: Vec<u8>,
     /// No seat is ever given up, so that indexing does not panic under the lock.
-    seats: Mutex<Vec<Seat>>,
+    pub(super) seats: Mutex<Vec<Seat>>,
 }
 
-struct Seat {
+pub(super) struct Seat {
     name: Arc<str>,
-    finding: Finding,
+    pub(super) finding: Finding,
     /// The node's process, if it is connected and known.
-    run_id: Option<String>,
+    pub(super) run_id: Option<String>,
     /// True if the node has, or had, a marker under which it may vote: its set is not new.
-    was_in_use: bool,
+    pub(super) was_in_use: bool,
     /// The `max_ttl` in the node's last marker.
-    max_ttl: Duration,
+    pub(super) max_ttl: Duration,
     clock: NodeClock,
-    on_doubt: Option<EpochListener>,
+    /// Called when the check of another node raises a question for which this node has to be asked.
+    pub(super) on_doubt: Option<EpochListener>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Finding {
+pub(super) enum Finding {
     /// The first attempt to reach it is not over.
     Unknown,
     Unreachable,
@@ -161,12 +162,6 @@ impl CheckedSet {
         None
     }
 
-    /// Calls `listener` whenever the check of another node raises a question for which the node of `seat` has to be
-    /// asked.
-    pub(super) fn on_doubt(&self, seat: usize, listener: EpochListener) {
-        self.seats.lock()[seat].on_doubt = Some(listener);
-    }
-
     /// Reads the clock of `seat`, which is another clock than before if `is_other`. The result is its step, in µs.
     /// After a step all nodes have to be asked.
     pub(super) fn read_clock(
@@ -199,23 +194,6 @@ impl CheckedSet {
         let others = others.filter(|(index, it)| *index != seat && is_connected(it));
         let clocks = others.map(|(_, it)| &it.clock);
         seats[seat].clock.whose_step(clocks, majority(self.size))
-    }
-
-    /// Records the `max_ttl` in the marker of `seat`.
-    pub(super) fn record_max_ttl(&self, seat: usize, max_ttl: Duration) {
-        self.seats.lock()[seat].max_ttl = max_ttl;
-    }
-
-    pub(super) fn is_in_use(&self, seat: usize) {
-        let seat = &mut self.seats.lock()[seat];
-        seat.finding = Finding::InUse;
-        seat.was_in_use = true;
-    }
-
-    pub(super) fn is_unreachable(&self, seat: usize) {
-        let seat = &mut self.seats.lock()[seat];
-        seat.finding = Finding::Unreachable;
-        seat.run_id = None;
     }
 
     /// Records that `seat` is blank at `now`, and says what that makes of the set.

@@ -7,7 +7,7 @@ use crate::env::Moment;
 use crate::model::brief::Brief;
 use crate::node::EpochListener;
 
-use super::checked_set::SetView;
+use super::checked_set::{Finding, SetView};
 use super::clock::SteppedClock;
 use super::marker::{Cause, Found, Marker};
 use super::{CheckedSet, RestartCheck};
@@ -141,13 +141,15 @@ impl NodeCheck {
     /// The node was not reached, was refused, or its connection is gone. To be called whenever an
     /// attempt to connect fails, the first one too: the others wait for it.
     pub fn unreachable(&mut self) {
-        self.peers.is_unreachable(self.seat);
+        let seat = &mut self.peers.seats.lock()[self.seat];
+        seat.finding = Finding::Unreachable;
+        seat.run_id = None;
     }
 
     /// Calls `listener` whenever the node should be checked at once, because another node's check raised a question. It
     /// must not call this node check.
     pub fn on_doubt(&self, listener: EpochListener) {
-        self.peers.on_doubt(self.seat, listener);
+        self.peers.seats.lock()[self.seat].on_doubt = Some(listener);
     }
 
     /// Judges a check. The caller must do exactly what the newest verdict says.
@@ -216,11 +218,13 @@ impl NodeCheck {
         let marker = found.marker();
         let ours = marker.filter(|it| is_ours(check, it));
         if let Some(marker) = marker {
-            self.peers.record_max_ttl(self.seat, marker.max_ttl);
+            self.peers.seats.lock()[self.seat].max_ttl = marker.max_ttl;
         }
         let is_opening = ours.is_some_and(|it| it.cause == Cause::Opening);
         if *found != Found::Nothing && !is_opening {
-            self.peers.is_in_use(self.seat);
+            let seat = &mut self.peers.seats.lock()[self.seat];
+            seat.finding = Finding::InUse;
+            seat.was_in_use = true;
         }
         if self.is_news(found, ours) {
             // The operator's word ends what was known before. What the same answer shows is recorded below.
