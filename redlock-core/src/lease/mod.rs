@@ -2,7 +2,7 @@
 //!
 //! * [`validity`](LeaseHandle::validity) says for how long the lock is certainly held.
 //!   [`extend`](LeaseHandle::extend) prolongs it, and an [`ObserveExtensions`] is told of each extension.
-//! * [`lost`](LeaseHandle::lost) completes when the lease is over, and a [`LeaseEnd`] says why.
+//! * [`lost`](LeaseHandle::lost) completes when the lease is over, and a [`LeaseEnd`](crate::error::LeaseEnd) says why.
 //! * [`hold`](LeaseHandle::hold) runs a body only while the lease is valid: [`OnLost`] decides what
 //!   happens to the body after that, and [`BodyOutcome`] says how it ended.
 //! * [`release`](Lease::release) gives the keys back, and [`Released`] says how that went. Dropping the
