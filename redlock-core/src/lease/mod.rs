@@ -1,7 +1,7 @@
 //! What a [`Lease`] gives and tells.
 //!
 //! * [`validity`](LeaseHandle::validity) says for how long the lock is certainly held.
-//!   [`extend`](LeaseHandle::extend) prolongs it, and an [`ObserveExtensions`] is told of each extension.
+//!   [`extend`](LeaseHandle::extend) prolongs it, and an [`ObserveExtensions`] receives the outcome of each extension.
 //! * [`lost`](LeaseHandle::lost) completes when the lease is over, and a [`LeaseEnd`](crate::error::LeaseEnd) says why.
 //! * [`hold`](LeaseHandle::hold) runs a body only while the lease is valid: [`OnLost`] decides what
 //!   happens to the body after that, and [`BodyOutcome`] says how it ended.

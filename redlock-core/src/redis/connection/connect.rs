@@ -20,7 +20,7 @@ pub(in crate::redis) struct Connected {
     pub(in crate::redis) connection: MultiplexedConnection,
     /// What the server's ACL allows.
     pub(in crate::redis) allowed: Allowed,
-    /// What the server told of itself, if it was asked.
+    /// The facts that the server reported about itself, if it was asked.
     pub(in crate::redis) facts: Facts,
     pub(in crate::redis) wakeups: Wakeups,
 }
