@@ -11,6 +11,7 @@ pub use crate::model::invalid::Invalid;
 pub use crate::model::last_run::LastRun;
 use crate::model::resource::Resource;
 use crate::node::{Holding, NodeError, Vote};
+use crate::quorum::round::bit;
 
 /// The reason why a lock was not acquired. The attempts leave nothing on a node that answered.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -277,22 +278,12 @@ pub enum NodeOutcome {
 }
 
 impl NodeReport {
-    /// The nodes that did not grant, from the votes of a round that took `elapsed`. An answer that is
-    /// missing counts against its node only if the node had the whole `timeout`.
+    /// The nodes that did not grant, from the votes of a round that took `elapsed`. A grant counts only if its
+    /// seat is in `counted`. An answer that is missing counts against its node only if the node had the whole `timeout`.
     pub(crate) fn of_round<'a>(
         names: impl Iterator<Item = &'a str>,
         answers: Vec<Option<Vote>>,
-        elapsed: Duration,
-        timeout: Duration,
-    ) -> Vec<Self> {
-        Self::of_extension(names, answers, |_| true, elapsed, timeout)
-    }
-
-    /// The reports of an extension's nodes. A grant counts only if `counts` is true for its seat.
-    pub(crate) fn of_extension<'a>(
-        names: impl Iterator<Item = &'a str>,
-        answers: Vec<Option<Vote>>,
-        counts: impl Fn(usize) -> bool,
+        counted: u64,
         elapsed: Duration,
         timeout: Duration,
     ) -> Vec<Self> {
@@ -301,7 +292,7 @@ impl NodeReport {
             .enumerate()
             .filter_map(|(seat, (name, answer))| {
                 let outcome = match answer {
-                    Some(Vote::Granted { .. }) if counts(seat) => return None,
+                    Some(Vote::Granted { .. }) if counted & bit(seat) != 0 => return None,
                     Some(Vote::Granted { .. }) => NodeOutcome::NotCounted,
                     Some(Vote::Held(_)) => NodeOutcome::Held,
                     Some(Vote::Absent) => NodeOutcome::Absent,
@@ -428,7 +419,13 @@ mod tests {
         let error = Unavailable {
             granted: 1,
             needed: 2,
-            nodes: NodeReport::of_round(["a", "b", "c"].into_iter(), answers, elapsed, elapsed),
+            nodes: NodeReport::of_round(
+                ["a", "b", "c"].into_iter(),
+                answers,
+                u64::MAX,
+                elapsed,
+                elapsed,
+            ),
             too_late: None,
             attempts: 1,
             waited: elapsed,

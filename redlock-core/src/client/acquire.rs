@@ -68,7 +68,8 @@ pub(super) async fn acquire(
             }
         };
         loop {
-            if let Some(left) = turn.take_left_claim() {
+            let (left, questions) = turn.begin();
+            if let Some(left) = left {
                 if left.suits(request, &*kind, context.clock()) {
                     let (claim, terms) = left.take_over(environment.now());
                     let turn = Some(turn.hold(&terms, &claim.token));
@@ -79,7 +80,14 @@ pub(super) async fn acquire(
                 left.release();
             }
             let resource = &request.resource;
-            let met = comes_another(context, &turn, &budget, (nodes, resource), &kind).await;
+            let met = comes_another(
+                context,
+                (&turn, questions),
+                &budget,
+                (nodes, resource),
+                &kind,
+            )
+            .await;
             let refusal = if let Some(refusal) = met {
                 refusal
             } else {
@@ -150,12 +158,12 @@ impl Drop for LeftBehind<'_> {
 /// the caller waits like a caller that was refused.
 async fn comes_another(
     context: &Arc<Context>,
-    turn: &Turn,
+    (turn, questions): (&Turn, u32),
     budget: &RetryBudget<'_>,
     (nodes, resource): (&NodeSet, &Resource),
     kind: &Arc<dyn Kind>,
 ) -> Option<Refusal> {
-    if turn.questions() == 0 {
+    if questions == 0 {
         return None;
     }
     let clock = context.clock();
@@ -164,7 +172,7 @@ async fn comes_another(
     let until = budget.last_attempt.map_or(until, |last| until.min(last));
     let question = Arc::new(looks::peek(kind.line()));
     let mut met = None;
-    for left in (1..=turn.questions()).rev() {
+    for left in (1..=questions).rev() {
         let began = clock.now();
         let timeout = until.saturating_since(began);
         if timeout.is_zero() {

@@ -49,7 +49,7 @@ pub(super) async fn force_release(
     };
     let answers = answers.into_iter().map(|it| it.map(confirmed)).collect();
     let (names, timeout) = (nodes.iter().map(|node| node.name()), context.node_timeout);
-    let unconfirmed = NodeReport::of_round(names, answers, waited.max(timeout), timeout);
+    let unconfirmed = NodeReport::of_round(names, answers, u64::MAX, waited.max(timeout), timeout);
     let (granted, needed) = (nodes.len() - unconfirmed.len(), majority(nodes.len()));
     if granted < needed {
         return Err(AcquireError::Unavailable(Unavailable {

@@ -13,7 +13,7 @@ use crate::node::Vote;
 use crate::quorum::claim::Extension;
 use crate::quorum::extension_proof::ProofState;
 use crate::quorum::majority;
-use crate::quorum::round::{Round, bit};
+use crate::quorum::round::Round;
 
 use super::shared::LeaseShared;
 
@@ -89,9 +89,8 @@ fn conclude(
     let nodes = &shared.claim.nodes;
     let elapsed = shared.now().saturating_since(started);
     let counted = shared.claim.counts(extension);
-    let counts = |seat| counted & bit(seat) != 0;
     let answers = extension.round.answers_now(nodes);
-    let reports = NodeReport::of_extension(shared.names(), answers, counts, elapsed, timeout);
+    let reports = NodeReport::of_round(shared.names(), answers, counted, elapsed, timeout);
     let error = Unavailable {
         granted: nodes.len() - reports.len(),
         needed: majority(nodes.len()),

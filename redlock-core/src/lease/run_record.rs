@@ -60,7 +60,8 @@ impl Run {
             return;
         }
         let elapsed = shared.now().saturating_since(began);
-        let nodes = NodeReport::of_round(shared.names(), round.answers(), elapsed, timeout);
+        let (names, votes) = (shared.names(), round.answers());
+        let nodes = NodeReport::of_round(names, votes, u64::MAX, elapsed, timeout);
         let nodes: Vec<_> = nodes.iter().map(ToString::to_string).collect();
         log_throttled!(
             &shared.leases.throttle,

@@ -31,8 +31,11 @@ impl OwnerToken {
     pub fn draw(owner: &str, entropy: &dyn Entropy) -> Self {
         let mut random = [0; RANDOM_BYTES];
         entropy.fill(&mut random);
-        let token = format!("{owner}/{:032x}", u128::from_be_bytes(random));
-        Self(token.into_bytes().into())
+        let digit = |half: u8| b"0123456789abcdef"[usize::from(half)];
+        let digits = random.map(|byte| [digit(byte >> 4), digit(byte & 15)]);
+        // One allocation, as the length is known.
+        let bytes = owner.as_bytes().iter().chain(b"/");
+        Self(bytes.chain(digits.as_flattened()).copied().collect())
     }
 
     /// The same token with the holder's note after it.

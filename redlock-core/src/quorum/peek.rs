@@ -76,7 +76,7 @@ impl LockStatus {
             let NodeReport { outcome, .. } = report;
             !matches!(outcome, NodeOutcome::Held | NodeOutcome::Absent)
         };
-        let mut failed = NodeReport::of_round(names, answers, elapsed, timeout);
+        let mut failed = NodeReport::of_round(names, answers, u64::MAX, elapsed, timeout);
         failed.retain(is_failure);
         Self::Undecided(Undecided {
             free: tally.absent,

@@ -27,13 +27,13 @@ pub(crate) struct LineKey {
     /// Callers of different kinds stand in lines of their own. Which of them goes first is for the nodes to say.
     kind: Kind,
     /// The identities of the nodes, sorted, as the order of the nodes does not matter.
-    nodes: Box<[usize]>,
+    nodes: Arc<[usize]>,
 }
 
 impl LineKey {
     pub(crate) fn new(keys: &Resource, kind: Kind, nodes: &NodeSet) -> Self {
-        let mut nodes: Box<[usize]> = nodes.iter().map(identity).collect();
-        nodes.sort_unstable();
+        let mut nodes: Arc<[usize]> = nodes.iter().map(identity).collect();
+        Arc::make_mut(&mut nodes).sort_unstable();
         Self {
             keys: keys.clone(),
             kind: kind.on_nodes(),
@@ -100,10 +100,13 @@ impl Line {
 
     /// Gives the turn to the first waiter, which is to be woken.
     pub(super) fn pass(&mut self, due: Moment) -> Option<Arc<Notify>> {
-        self.turn = self.waiters.pop_first();
-        self.due = due;
-        self.holder = None;
+        let first = self.waiters.pop_first();
+        self.give(first, due);
         self.head()
+    }
+
+    pub(super) fn give(&mut self, turn: Option<(u64, Arc<Notify>)>, due: Moment) {
+        (self.turn, self.due, self.holder) = (turn, due, None);
     }
 
     /// The moment of the next look of a waiter. A waiter that gives up at `gives_up` gets the answer of the nodes to an

@@ -188,13 +188,16 @@ impl Lines {
             if is_new && is_full && !line.is_empty() {
                 return Err(LastKnown::Full(standing));
             }
-            // A waiter that lost its turn stands at its old place.
-            line.waiters
-                .entry(turn.ticket)
-                .or_insert_with(|| Arc::clone(&turn.woken));
-            if line.is_due(now) {
-                // If the first waiter is not polled either, a later waiter passes the turn on.
-                next = line.pass(due);
+            let place = (turn.ticket, Arc::clone(&turn.woken));
+            if line.is_empty() && standing == 0 {
+                line.give(Some(place), due);
+            } else {
+                // A waiter that lost its turn stands at its old place.
+                line.waiters.entry(place.0).or_insert(place.1);
+                if line.is_due(now) {
+                    // If the first waiter is not polled either, a later waiter passes the turn on.
+                    next = line.pass(due);
+                }
             }
         }
         let looked = if line.has(turn.ticket) {

@@ -221,7 +221,7 @@ impl Refusal {
         AcquireError::Unavailable(Unavailable {
             granted: tally.granted,
             needed: majority(tally.configured),
-            nodes: NodeReport::of_round(names, votes, elapsed, self.timeout),
+            nodes: NodeReport::of_round(names, votes, u64::MAX, elapsed, self.timeout),
             // The votes of a majority may have arrived after the attempt's end.
             too_late: self
                 .too_late
@@ -261,14 +261,12 @@ impl LastKnown {
             }),
             Self::Nothing => {
                 // No node is at fault: this caller asked none.
-                let (names, none) = (
-                    nodes.iter().map(|node| node.name()),
-                    vec![None; nodes.len()],
-                );
+                let names = nodes.iter().map(|node| node.name());
+                let (none, no_time) = (vec![None; nodes.len()], Duration::ZERO);
                 AcquireError::Unavailable(Unavailable {
                     granted: 0,
                     needed: majority(nodes.len()),
-                    nodes: NodeReport::of_round(names, none, Duration::ZERO, Duration::MAX),
+                    nodes: NodeReport::of_round(names, none, 0, no_time, Duration::MAX),
                     too_late: None,
                     attempts: 0,
                     waited,

@@ -55,14 +55,10 @@ impl Turn {
         self.lines.change(&self.line_key, ours).flatten()
     }
 
-    /// The claim that the last holder left on the nodes.
-    pub(crate) fn take_left_claim(&self) -> Option<LeftClaim> {
-        self.change(|line| line.left_claim.take()).flatten()
-    }
-
-    /// The questions of the break that is due.
-    pub(crate) fn questions(&self) -> u32 {
-        self.change(|line| line.streak.questions).unwrap_or(0)
+    /// The claim that the last holder left on the nodes, and the number of questions of the break that is due.
+    pub(crate) fn begin(&self) -> (Option<LeftClaim>, u32) {
+        let begun = self.change(|line| (line.left_claim.take(), line.streak.questions));
+        begun.unwrap_or((None, 0))
     }
 
     /// Records that the nodes are asked now, for `timeout` at most. Says whether the caller, and whether a waiter, was in
