@@ -202,7 +202,7 @@ impl LeaseShared {
     /// The reason, if the lease is over.
     pub(super) fn prolong(&self, started: Moment, deadline: Moment) -> Result<(), LeaseEnd> {
         let mut state = self.state.lock();
-        // The clock is read under the mutex: nobody may have seen the lease end.
+        // The clock is read under the mutex: no other task may have seen the lease end before.
         if let Some(over) = state.over_at(self.now()) {
             return Err(over);
         }

@@ -83,12 +83,12 @@ impl Line {
         self.turn.is_none()
     }
 
-    /// True if nobody stands in the line, and a caller that comes now need not know of the last one.
+    /// True if the line is empty, and a caller that comes now need not know of the last holder.
     pub(super) fn is_forgotten(&self, now: Moment) -> bool {
         self.is_empty() && self.streak.is_forgotten(now)
     }
 
-    /// True if nobody has the turn, or if the turn was not used in time.
+    /// True if no caller has the turn, or if the turn was not used in time.
     pub(super) fn is_due(&self, now: Moment) -> bool {
         self.is_empty() || self.due <= now
     }

@@ -47,7 +47,7 @@ use budget::RetryBudget;
 use line::Line;
 use streak::Streak;
 
-/// From this number of lines on, lines that nobody stands in are looked for and forgotten.
+/// From this number of lines on, empty lines are looked for and forgotten.
 const MANY_LINES: usize = 1024;
 
 /// All lines of a client.
@@ -74,7 +74,7 @@ struct LinesState {
 }
 
 impl LinesState {
-    /// Forgets lines in which nobody has stood for a while.
+    /// Forgets lines that have been empty for a while.
     fn sweep(&mut self, now: Moment) {
         if self.lines.len() >= self.many {
             self.lines.retain(|_, line| !line.is_forgotten(now));
@@ -216,7 +216,7 @@ impl Lines {
         self.state.lock().lines.get_mut(line_key).map(change)
     }
 
-    /// The caller with `ticket` leaves. If it has the turn, the turn goes to the first waiter. If nobody waits, what was
+    /// The caller with `ticket` leaves. If it has the turn, the turn goes to the first waiter. If no caller waits, what was
     /// left for the next caller is released, and the line is forgotten, now or in a moment.
     fn leave(&self, line_key: &LineKey, ticket: u64) {
         let (now, due) = (self.context.now(), self.due(self.context.node_timeout));

@@ -18,7 +18,7 @@ use super::line::Line;
 use super::refusal::Refusal;
 use super::{LineKey, Lines};
 
-/// The longest pause, whatever the request says, as there may be nobody to tell the caller of a release.
+/// The longest pause, whatever the request says, as no node may be able to tell the caller of a release.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 /// A caller's place in a line, and then its right to talk to the nodes for the line. Dropping it leaves the line, and

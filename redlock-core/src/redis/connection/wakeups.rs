@@ -110,7 +110,7 @@ impl Wakeups {
 
     /// The answer how long the keys of `watch` live.
     pub(super) fn answered(&self, watch: &Watch, value: &Value) {
-        // Without messages, nobody would tell what becomes of the keys.
+        // Without messages, a caller does not learn what happens to the keys.
         if !self.is_impossible {
             watch.report(report(value));
         }
