@@ -10,8 +10,7 @@ pub use crate::model::brief::Brief;
 pub use crate::model::invalid::Invalid;
 pub use crate::model::last_run::LastRun;
 use crate::model::resource::Resource;
-use crate::node::{Holding, NodeError, Vote};
-use crate::quorum::round::bit;
+use crate::node::{Holding, NodeError, Vote, bit};
 
 /// The reason why a lock was not acquired. The attempts leave nothing on a node that answered.
 #[derive(Clone, Debug, thiserror::Error)]

@@ -12,8 +12,7 @@ use crate::kinds::Kind;
 use crate::model::note::Note;
 use crate::model::resource::Resource;
 use crate::model::token;
-use crate::node::NodeSet;
-use crate::quorum::round::bit;
+use crate::node::{NodeSet, bit};
 
 use super::body::{BodyOutcome, BodyWatch, OnLost};
 use super::extend::extend;

@@ -46,6 +46,14 @@ pub(crate) fn identity(node: &Arc<dyn Node>) -> usize {
     Arc::as_ptr(node).cast::<()>().addr()
 }
 
+/// A seat as a bit. A client refuses sets with more nodes than there are bits.
+pub(crate) fn bit(seat: usize) -> u64 {
+    u32::try_from(seat)
+        .ok()
+        .and_then(|seat| 1_u64.checked_shl(seat))
+        .unwrap_or(0)
+}
+
 /// Whether a node votes, and the reason if it does not.
 #[derive(Clone, Debug)]
 #[non_exhaustive]

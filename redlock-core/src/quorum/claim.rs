@@ -10,12 +10,12 @@ use parking_lot::Mutex;
 use crate::env::io_thread::share_woken_tasks;
 use crate::env::{Clock, Moment};
 use crate::model::token::OwnerToken;
-use crate::node::{Call, NodeSet};
+use crate::node::{Call, NodeSet, bit};
 
 use super::extension_proof::{ExtensionProof, ProofState, Voters};
 use super::kind::Kind;
 use super::majority;
-use super::round::{Goal, Round, bit, seats_in};
+use super::round::{Goal, Round, seats_in};
 
 /// One owner token on a set of nodes, from the sending of the acquisition to the sending of its
 /// release. Dropping it sends the release, so no way out of an attempt or a lease forgets the nodes.

@@ -2,20 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::node::{Holding, Node, Vote};
+use crate::node::{Holding, Node, Vote, bit};
 
 use super::Tally;
 
 /// The most nodes of a lock: a seat is a bit of a word.
 pub(crate) const MOST_NODES: usize = 64;
-
-/// A seat as a bit. A client refuses sets with more nodes than there are bits.
-pub(crate) fn bit(seat: usize) -> u64 {
-    u32::try_from(seat)
-        .ok()
-        .and_then(|seat| 1_u64.checked_shl(seat))
-        .unwrap_or(0)
-}
 
 /// The number of seats in a set.
 pub(crate) const fn seats_in(seats: u64) -> usize {

@@ -11,9 +11,9 @@ use parking_lot::Mutex;
 use crate::env::caught::{caught, wake};
 use crate::env::timeout::before;
 use crate::env::{Clock, Moment};
-use crate::node::{Call, Node, NodeError, NodeErrorKind, Reply, Vote, VoteReceiver};
+use crate::node::{Call, Node, NodeError, NodeErrorKind, Reply, Vote, VoteReceiver, bit};
 
-pub(crate) use super::votes::{MOST_NODES, Seats, bit, seats_in};
+pub(crate) use super::votes::{MOST_NODES, Seats, seats_in};
 
 use super::votes::{Votes, is_current_grant};
 use super::{Tally, majority};

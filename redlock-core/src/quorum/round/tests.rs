@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::*;
 use crate::kinds::looks::peek;
 use crate::model::resource::Resource;
-use crate::node::Holding;
+use crate::node::{Holding, bit};
 
 /// Reads a round when it is dropped, as the end of a task may.
 struct Looks(Arc<Round>, Arc<AtomicBool>);

@@ -11,9 +11,9 @@ use crate::env::timeout::before;
 use crate::env::{Clock, Moment};
 use crate::model::resource::Resource;
 use crate::node::watch::{KeyReport, Sightings, Watch};
-use crate::node::{NodeSet, Remaining};
+use crate::node::{NodeSet, Remaining, bit};
 use crate::quorum::majority;
-use crate::quorum::round::{Goal, Round, bit, seats_in};
+use crate::quorum::round::{Goal, Round, seats_in};
 
 /// The nodes' reports on the keys. Each node writes at its own seat. One caller waits for the reports.
 struct Reports {
