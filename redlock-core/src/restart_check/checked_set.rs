@@ -23,10 +23,11 @@ const FRESH: Duration = Duration::from_secs(2);
 /// forgot. Their [node checks](super::NodeCheck) share it.
 pub struct CheckedSet {
     restart_check: RestartCheck,
-    max_ttl: Duration,
+    /// The longest ttl of this process.
+    pub(super) max_ttl: Duration,
     /// How many nodes there will be, joined or not.
     size: usize,
-    key_prefix: Vec<u8>,
+    key_prefix: Box<[u8]>,
     /// No seat is ever given up, so that indexing does not panic under the lock.
     pub(super) seats: Mutex<Vec<Seat>>,
 }
@@ -71,22 +72,21 @@ pub(super) enum SetView {
 }
 
 impl CheckedSet {
-    /// A set of `size` nodes, whose locks live for at most `max_ttl`.
-    pub fn new(restart_check: RestartCheck, max_ttl: Duration, size: usize) -> Self {
+    /// A set of `size` nodes, whose locks live for at most `max_ttl`. `key_prefix` comes before all keys of the client,
+    /// the marker's too.
+    pub fn new(
+        restart_check: RestartCheck,
+        max_ttl: Duration,
+        size: usize,
+        key_prefix: &[u8],
+    ) -> Self {
         Self {
             restart_check,
             max_ttl: max_ttl.min(MAX_TTL),
             size,
-            key_prefix: Vec::new(),
+            key_prefix: key_prefix.into(),
             seats: Mutex::default(),
         }
-    }
-
-    /// The same with `prefix` before the marker's key, as before all keys of the client.
-    #[must_use]
-    pub fn with_key_prefix(mut self, prefix: &[u8]) -> Self {
-        self.key_prefix = prefix.to_vec();
-        self
     }
 
     /// What comes before all keys of the client.
@@ -104,11 +104,6 @@ impl CheckedSet {
         self.restart_check
     }
 
-    /// The longest ttl of this process.
-    pub(super) fn max_ttl(&self) -> Duration {
-        self.max_ttl
-    }
-
     /// The longest `max_ttl`, of this process or in the marker of any node.
     pub(super) fn longest_max_ttl(&self) -> Duration {
         let seats = self.seats.lock();
@@ -120,7 +115,7 @@ impl CheckedSet {
     /// clocks of different speed, and what a clock may step unnoticed. Not less than it takes the
     /// time to overtake a fencing token that came from a hint at the one end of its window, with a
     /// hint at the other end.
-    pub fn quarantine(&self) -> Duration {
+    pub(super) fn quarantine(&self) -> Duration {
         let longest = self.longest_max_ttl().max(HINT_WINDOW * 2);
         let margin = longest / 50 + CLOCK_WINDOW;
         longest.saturating_add(margin)
@@ -162,14 +157,14 @@ impl CheckedSet {
         None
     }
 
-    /// Reads the clock of `seat`, which is another clock than before if `is_other`. The result is its step, in µs.
+    /// Reads the clock of `seat`, which is another clock than before if `is_other`. The result is its step, in ms.
     /// After a step all nodes have to be asked.
     pub(super) fn read_clock(
         &self,
         seat: usize,
         check: &CheckAnswer<'_>,
         is_other: bool,
-    ) -> Option<i128> {
+    ) -> Option<i64> {
         let mut seats = self.seats.lock();
         let clock = &mut seats[seat].clock;
         if is_other {
@@ -241,7 +236,6 @@ impl fmt::Debug for CheckedSet {
         f.debug_struct("CheckedSet")
             .field("restart_check", &self.restart_check)
             .field("max_ttl", &self.max_ttl)
-            .field("size", &self.size)
             .finish_non_exhaustive()
     }
 }

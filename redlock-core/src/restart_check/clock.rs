@@ -26,7 +26,6 @@ pub(super) struct NodeClock {
 #[derive(Clone, Copy, Debug)]
 struct Reading {
     asked: Moment,
-    at: Moment,
     offset_us: i128,
     uncertainty_us: i128,
 }
@@ -49,17 +48,28 @@ pub(super) enum SteppedClock {
 }
 
 impl NodeClock {
-    /// Reads the clock. The result is the step since the reading before, in µs; positive if forwards. The reading is
+    /// Reads the clock. The result is the step since the reading before, in ms; positive if forwards. The reading is
     /// compared with the last one and not the first: what moves slowly is no step.
-    pub(super) fn read(&mut self, check: &CheckAnswer<'_>) -> Option<i128> {
-        let reading = Reading::of(check);
-        if reading.uncertainty_us > micros(VAGUE) {
+    pub(super) fn read(&mut self, check: &CheckAnswer<'_>) -> Option<i64> {
+        let (asked, seen) = (check.asked, check.answered);
+        let way = seen.saturating_since(asked) / 2;
+        if way > VAGUE {
             return None;
         }
-        let by_us = reading.step_since(self.last.replace(reading)?)?;
-        let seen = check.answered;
+        let reading = Reading {
+            asked,
+            offset_us: micros(check.time) - micros(asked.saturating_add(way).since_origin()),
+            uncertainty_us: micros(way),
+        };
+        let before = self.last.replace(reading)?;
+        let by_us = reading.offset_us - before.offset_us;
+        let drift = asked.saturating_since(before.asked) / 1000;
+        let uncertain = reading.uncertainty_us + before.uncertainty_us;
+        if by_us.abs() <= micros(CLOCK_WINDOW + drift) + uncertain {
+            return None;
+        }
         self.step = Some(Step { by_us, seen });
-        Some(by_us)
+        Some(i64::try_from(by_us / 1000).unwrap_or(i64::MAX))
     }
 
     /// Whose clock the last step was of, by the clocks of the other connected nodes. `majority` is that of the set.
@@ -95,28 +105,5 @@ impl Step {
         let (first, last) = (self.seen.min(other.seen), self.seen.max(other.seen));
         let is_together = last.saturating_since(first) <= TOGETHER;
         is_together && (self.by_us - other.by_us).abs() <= micros(CLOCK_WINDOW)
-    }
-}
-
-impl Reading {
-    fn of(check: &CheckAnswer<'_>) -> Self {
-        let round_trip = check.answered.saturating_since(check.asked);
-        let midpoint = check.asked.saturating_add(round_trip / 2);
-        Self {
-            asked: check.asked,
-            at: midpoint,
-            offset_us: micros(check.time) - micros(midpoint.since_origin()),
-            uncertainty_us: micros(round_trip) / 2,
-        }
-    }
-
-    /// By how much the node's clock moved since `earlier`, if that is a step: more than one clock drifts
-    /// away from another in a longer time.
-    fn step_since(self, earlier: Self) -> Option<i128> {
-        let moved = self.offset_us - earlier.offset_us;
-        let time = self.at.saturating_since(earlier.at);
-        let allowed = micros(CLOCK_WINDOW) + micros(time) / 1000;
-        let uncertain = self.uncertainty_us + earlier.uncertainty_us;
-        (moved.abs() > allowed + uncertain).then_some(moved)
     }
 }

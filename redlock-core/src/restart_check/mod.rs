@@ -25,7 +25,7 @@
 //! };
 //!
 //! let max_ttl = Duration::from_secs(300);
-//! let set = Arc::new(CheckedSet::new(RestartCheck::Standard, max_ttl, 1));
+//! let set = Arc::new(CheckedSet::new(RestartCheck::Standard, max_ttl, 1, b""));
 //! let mut check = NodeCheck::new(set, "a", false);
 //!
 //! // What a server would hold, and what the clocks would show.
@@ -39,13 +39,14 @@
 //!         asked: now,
 //!         answered: now,
 //!     });
-//!     match verdict.action {
+//!     match verdict?.action {
 //!         Action::Vote => break true,
-//!         Action::Write { expected, new, .. } if expected == marker => marker = Some(new),
+//!         Action::Write(write) if write.expected == marker => marker = Some(write.new),
 //!         _ => break false,
 //!     }
 //! };
 //! assert!(may_vote && marker.is_some());
+//! # Ok::<(), String>(())
 //! ```
 
 mod checked_set;
@@ -61,7 +62,7 @@ use std::time::Duration;
 
 pub use checked_set::CheckedSet;
 pub use marker::{Marker, marker_key};
-pub use node_check::{Action, CheckAnswer, NodeCheck, Verdict};
+pub use node_check::{Action, CheckAnswer, MarkerWrite, NodeCheck, Verdict};
 
 /// A node's clock that moves against the client's by more than this between two checks, and a thousandth
 /// of the time between them, has stepped.

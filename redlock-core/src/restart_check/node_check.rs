@@ -74,22 +74,20 @@ pub enum Action {
         /// which a start should wait.
         is_settled: bool,
     },
-    /// It must not vote; set its marker, in one step, if it still is `expected`, and check again
-    /// with what the node answers to that.
-    Write {
-        /// The marker before the write; `None` if it must be missing. The write does not happen with
-        /// another one.
-        expected: Option<Vec<u8>>,
-        /// The marker after the write.
-        new: Vec<u8>,
-        /// The write must not happen when the node's clock, since the Unix epoch, is past this.
-        not_after: Duration,
-    },
-    /// It must not vote at all: it is the same server as another node.
-    Refuse {
-        /// The text names both nodes, and the fix.
-        reason: String,
-    },
+    /// It must not vote; set its marker, and check again with what the node answers to that.
+    Write(MarkerWrite),
+}
+
+/// A marker to be set, in one step, if the marker still is `expected`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MarkerWrite {
+    /// The marker before the write; `None` if it must be missing. The write does not happen with
+    /// another one.
+    pub expected: Option<Vec<u8>>,
+    /// The marker after the write.
+    pub new: Vec<u8>,
+    /// The write must not happen when the node's clock, since the Unix epoch, is past this.
+    pub not_after: Duration,
 }
 
 /// The check of one node, for as long as its client lives, over all connections.
@@ -153,29 +151,27 @@ impl NodeCheck {
     }
 
     /// Judges a check. The caller must do exactly what the newest verdict says.
-    pub fn check(&mut self, check: &CheckAnswer<'_>) -> Verdict {
+    ///
+    /// # Errors
+    /// The node must not vote at all: it is the same server as another node. The text names both nodes, and the fix.
+    pub fn check(&mut self, check: &CheckAnswer<'_>) -> Result<Verdict, String> {
         if let Some(reason) = self.peers.refusal(self.seat, check.run_id) {
             self.unreachable();
-            return Verdict {
-                action: Action::Refuse { reason },
-                is_new_epoch: false,
-                stepped_ms: None,
-            };
+            return Err(reason);
         }
-        let stepped = self.read_clock(check);
-        let stepped_ms = stepped.map(|us| i64::try_from(us / 1000).unwrap_or(i64::MAX));
+        let stepped_ms = self.read_clock(check);
         // With the restart check off, a step is no reason to close a node either: a single pool has
         // no quorum to fall back on, and for several pools the operator chose to go on.
         if self.peers.restart_check() == RestartCheck::Off {
-            return Verdict {
+            return Ok(Verdict {
                 action: Action::Vote,
                 is_new_epoch: false,
                 stepped_ms,
-            };
+            });
         }
         let found = Found::of(check.marker);
         // Keys of a node whose clock was set back live longer, which takes no lock from its holder.
-        let has_stepped_ahead = stepped.is_some_and(|us| us > 0);
+        let has_stepped_ahead = stepped_ms.is_some_and(|ms| ms > 0);
         let is_as_before = match (&self.seen, found.marker()) {
             (Some(seen), Some(found)) => self.is_as(seen, check, found),
             _ => false,
@@ -188,17 +184,17 @@ impl NodeCheck {
         }
         self.has_voted = action == Action::Vote || self.has_voted && !is_new_epoch;
         self.last = found;
-        Verdict {
+        Ok(Verdict {
             action,
             is_new_epoch,
             stepped_ms,
-        }
+        })
     }
 
     /// A promoted replica is on another host with another clock, so the difference to the last reading
     /// is no step. With `trust_aof` no other server takes the node's place, and a step that a restart
     /// hides has to be seen.
-    fn read_clock(&mut self, check: &CheckAnswer<'_>) -> Option<i128> {
+    fn read_clock(&mut self, check: &CheckAnswer<'_>) -> Option<i64> {
         let before = self.run_id.as_deref();
         let is_other = before.is_some() && check.run_id.is_some() && before != check.run_id;
         if is_other || before.is_none() {
@@ -396,10 +392,10 @@ impl NodeCheck {
     /// The write that raises the `max_ttl` in the marker to this process's own, if it is shorter; otherwise
     /// `action`. The node does not vote before: other processes have to know for how long locks may live.
     fn raised(&self, check: &CheckAnswer<'_>, found: &Found, action: Action) -> Action {
-        let max_ttl = self.peers.max_ttl();
+        let max_ttl = self.peers.max_ttl;
         let found = found.marker().filter(|it| is_ours(check, it));
         match found {
-            Some(found) if found.max_ttl < max_ttl && !matches!(action, Action::Write { .. }) => {
+            Some(found) if found.max_ttl < max_ttl && !matches!(action, Action::Write(_)) => {
                 let found = found.clone();
                 replace(check, Marker { max_ttl, ..found })
             }
@@ -410,7 +406,7 @@ impl NodeCheck {
     fn write(&self, check: &CheckAnswer<'_>, until: Duration, cause: Cause) -> Action {
         let max_ttl = match cause {
             // No lock is held, so none lives for longer than this process knows.
-            Cause::Idle => self.peers.max_ttl(),
+            Cause::Idle => self.peers.max_ttl,
             _ => self.peers.longest_max_ttl(),
         };
         let marker = Marker {
@@ -462,15 +458,13 @@ fn waits(reason: impl Into<String>, look_again: Duration, is_settled: bool) -> A
 
 /// Writes `marker` as that of the present process.
 fn replace(check: &CheckAnswer<'_>, mut marker: Marker) -> Action {
-    check
-        .run_id
-        .unwrap_or(Marker::UNKNOWN)
-        .clone_into(&mut marker.run_id);
-    Action::Write {
+    let run_id = check.run_id.unwrap_or(Marker::UNKNOWN);
+    run_id.clone_into(&mut marker.run_id);
+    Action::Write(MarkerWrite {
         expected: check.marker.map(<[u8]>::to_vec),
         new: marker.to_bytes(),
         not_after: check.time.saturating_add(WRITES_WITHIN),
-    }
+    })
 }
 
 /// True if the marker is that of the node's present process, as far as this is known.

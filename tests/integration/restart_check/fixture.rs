@@ -73,6 +73,7 @@ impl Set {
             restart_check,
             MAX_TTL,
             urls.len(),
+            b"",
         )));
         change(&mut options);
         let start = |(url, name): (&String, char)| {

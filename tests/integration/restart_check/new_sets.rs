@@ -35,7 +35,7 @@ async fn a_new_set_votes_at_once_but_under_a_strict_restart_check() {
 async fn patient(nodes: &Nodes, heartbeat: Duration) -> Set {
     let set = Set::with(nodes.urls(), RestartCheck::Standard, |options| {
         options.heartbeat = heartbeat;
-        let checked_set = CheckedSet::new(RestartCheck::Standard, SOON * 60, nodes.len());
+        let checked_set = CheckedSet::new(RestartCheck::Standard, SOON * 60, nodes.len(), b"");
         options.checked_set = Some(Arc::new(checked_set));
     });
     set.await.voting().await

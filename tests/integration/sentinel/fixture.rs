@@ -76,6 +76,7 @@ async fn connect(
         restart_check,
         max_ttl,
         urls.len(),
+        b"",
     )));
     let start = |(url, name): (&String, char)| {
         let address = RedisAddress::parse(url).expect("the harness makes good URLs");

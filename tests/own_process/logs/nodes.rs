@@ -112,7 +112,7 @@ async fn a_node_whose_clock_is_off_is_logged_once_until_it_agrees_again() {
     let node = RedisNode::start_with(NodeOptions::default().movable_clock()).await;
     let io = IoThread::start().unwrap();
     let off = Duration::from_secs(90);
-    let set = CheckedSet::new(RestartCheck::Off, SOON, 1);
+    let set = CheckedSet::new(RestartCheck::Off, SOON, 1, b"");
     let mut options = RedisOptions::default();
     options.heartbeat = Duration::from_millis(10);
     options.checked_set = Some(Arc::new(set));

@@ -140,8 +140,8 @@ fn connect(
     settings: &Settings,
     clock: &Arc<SkewedClock>,
 ) -> Vec<Arc<Link>> {
-    let checked_set = CheckedSet::new(settings.restart_check, settings.max_ttl, settings.nodes);
-    let checked_set = Arc::new(checked_set);
+    let (restart_check, max_ttl) = (settings.restart_check, settings.max_ttl);
+    let checked_set = Arc::new(CheckedSet::new(restart_check, max_ttl, settings.nodes, b""));
     let links: Vec<_> = (servers.iter())
         .map(|server| {
             let name = format!("n{}", server.seat);

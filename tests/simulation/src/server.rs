@@ -9,7 +9,7 @@ use crate::operation::{Operation, Want};
 use parking_lot::{Mutex, MutexGuard};
 use redlock_core::env::{Clock as _, Moment};
 use redlock_core::node::{Answer, KeyReport, NodeError, Remaining};
-use redlock_core::restart_check::marker_key;
+use redlock_core::restart_check::{MarkerWrite, marker_key};
 use redlock_core::{MemoryNode, Resource};
 
 use crate::clock::SkewedClock;
@@ -25,16 +25,6 @@ pub enum Disk {
     Older,
     /// Nothing.
     Empty,
-}
-
-/// A marker to be written, if things are still as they were.
-pub struct Write {
-    /// What the marker has to be; none: missing.
-    pub expected: Option<Vec<u8>>,
-    /// What it becomes.
-    pub new: Vec<u8>,
-    /// Not when the node's clock is past this.
-    pub not_after: Duration,
 }
 
 /// What a node answers to a check.
@@ -212,7 +202,7 @@ impl Server {
     }
 
     /// Serves the restart check: one atomic step.
-    pub fn check(&self, write: Option<Write>) -> Marked {
+    pub fn check(&self, write: Option<MarkerWrite>) -> Marked {
         let (memory, key) = (self.memory(), marker_key(b""));
         let time = self.clock.wall();
         if let Some(write) = write

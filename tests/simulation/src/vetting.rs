@@ -5,10 +5,10 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use redlock_core::env::Clock as _;
-use redlock_core::restart_check::{Action, CheckAnswer};
+use redlock_core::restart_check::{Action, CheckAnswer, MarkerWrite};
 
 use crate::link::{Gate, Link};
-use crate::server::{Marked, Write};
+use crate::server::Marked;
 use crate::wire::{Request, Wire};
 
 /// A node that votes is looked at so often.
@@ -16,7 +16,7 @@ const LOOKS_EVERY: Duration = Duration::from_secs(1);
 
 impl Link {
     /// Asks the server for its time and marker.
-    pub(crate) fn ask(&self, wire: &Arc<Wire>, write: Option<Write>) {
+    pub(crate) fn ask(&self, wire: &Arc<Wire>, write: Option<MarkerWrite>) {
         wire.asked_at(self.clock.now());
         self.put_on(wire, Request::Check(write));
     }
@@ -47,6 +47,7 @@ impl Link {
                 answered,
             })
         };
+        let verdict = verdict.expect("each server is a node once");
         let (process, seat) = (self.process, self.server.seat);
         self.around
             .history
@@ -62,18 +63,8 @@ impl Link {
                 self.open(wire, Gate::Voting);
                 LOOKS_EVERY
             }
-            Action::Write {
-                expected,
-                new,
-                not_after,
-                ..
-            } => {
+            Action::Write(write) => {
                 self.hold(wire);
-                let write = Write {
-                    expected,
-                    new,
-                    not_after,
-                };
                 self.ask(wire, Some(write));
                 return;
             }

@@ -11,13 +11,15 @@ use redlock_core::env::Moment;
 use redlock_core::node::Answer;
 
 use crate::network::Network;
-use crate::server::{Marked, Write};
+use redlock_core::restart_check::MarkerWrite;
+
+use crate::server::Marked;
 
 /// What a client sends.
 pub(crate) enum Request {
     Operation(Arc<Operation>),
     /// The restart check's question for the node's time and marker, and perhaps a marker to write.
-    Check(Option<Write>),
+    Check(Option<MarkerWrite>),
 }
 
 /// What a server sends back, in the order of the requests.

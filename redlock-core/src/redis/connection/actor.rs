@@ -99,7 +99,7 @@ impl Actor {
             options,
             leaves_a_replica,
         );
-        check.ask(&mut line);
+        check.ask(None, &mut line);
         let heartbeat_at = line.heard + options.heartbeat;
         line.watch_by(heartbeat_at);
         Self {
@@ -171,7 +171,7 @@ impl Actor {
             return false;
         }
         if taken.is_doubted {
-            self.check.ask_again(line);
+            self.check.ask(None, line);
         }
         self.wakeups.add(&mut taken.watches, line);
         self.gathering.is_busy = line.calls.max(taken.calls.len()) > QUIET;
@@ -198,7 +198,7 @@ impl Actor {
                 return Ok(());
             }
             // A refusal ends the connection, and does not count as an answer.
-            Purpose::Check => self.check.answered(&value, line)?,
+            Purpose::Check(asked) => self.check.answered(asked, &value, line)?,
             Purpose::Heartbeat => self.judge_memory(&value)?,
             Purpose::Several(releases) => {
                 for (submission, reply) in self.batch.replies(releases, value, line) {
@@ -319,7 +319,7 @@ impl Actor {
         let line = &mut self.line;
         while let Some(now) = line.fired(context) {
             if self.check.at.is_some_and(|at| at <= now) {
-                self.check.ask(line);
+                self.check.ask(None, line);
             }
             if self.retry_at.is_some_and(|at| at <= now) {
                 self.retry_at = None;
@@ -369,7 +369,7 @@ impl Actor {
         }
         self.is_suspect = false;
         log_node!(line.inbox.log, INFO, "node answers again");
-        self.check.ask_again(line);
+        self.check.ask(None, line);
         line.inbox.trust();
     }
 

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
+use crate::env::Moment;
 use crate::node::{Answer, Call, Effect, NodeError, NodeErrorKind, Value};
-use crate::redis::restart_check::{ServerCheck, in_doubt};
+use crate::redis::restart_check::ServerCheck;
+use crate::restart_check::{Action, MarkerWrite};
 
 use super::line::{Line, Purpose};
 
@@ -15,10 +17,8 @@ pub(super) struct Check {
     asker: Option<Arc<Mutex<ServerCheck>>>,
     /// The reason why the node must not vote. While there is one, a grant counts as not granted.
     quarantine: Option<NodeError>,
-    /// The moment of the next question; `None` while a question is unanswered, or without a restart check.
+    /// The moment of the next question; `None` while the last one is unanswered, or without a restart check.
     pub(super) at: Option<Instant>,
-    /// True if the next question goes right behind the answer to the present one.
-    asks_again: bool,
 }
 
 impl Check {
@@ -31,7 +31,6 @@ impl Check {
             }),
             asker: server_check.cloned(),
             at: None,
-            asks_again: false,
         }
     }
 
@@ -39,44 +38,55 @@ impl Check {
         self.quarantine.clone()
     }
 
-    pub(super) fn ask(&mut self, line: &mut Line) {
-        let Some(server_check) = &self.asker else {
-            return;
-        };
-        self.at = None;
-        line.ask(server_check.lock().question(), Purpose::Check);
-    }
-
-    /// Asks at once, or right behind the answer to a question that is under way.
-    pub(super) fn ask_again(&mut self, line: &mut Line) {
-        if self.at.is_some() {
-            self.ask(line);
-        } else {
-            self.asks_again = true;
+    /// Asks the server, also if an earlier question is unanswered. What is sent after the question is answered after
+    /// its verdict.
+    pub(super) fn ask(&mut self, write: Option<MarkerWrite>, line: &mut Line) {
+        if let Some(server_check) = &self.asker {
+            self.at = None;
+            let (question, asked) = server_check.lock().question(write);
+            line.ask(question, Purpose::Check(asked));
         }
     }
 
     /// Applies the result of a check to the connection and the inbox. An error ends the connection.
-    pub(super) fn answered(&mut self, value: &Value, line: &mut Line) -> Result<(), NodeError> {
+    pub(super) fn answered(
+        &mut self,
+        asked: Moment,
+        value: &Value,
+        line: &mut Line,
+    ) -> Result<(), NodeError> {
         let Some(server_check) = &self.asker else {
             return Ok(());
         };
-        let outcome = server_check.lock().answer(value)?;
-        line.inbox.metrics.read_clock(outcome.clock);
-        self.quarantine.clone_from(&outcome.quarantine);
-        if outcome.is_new_epoch {
+        let verdict = server_check.lock().answer(asked, value)?;
+        let (mut write, mut is_decided, mut next) = (None, true, line.options.heartbeat);
+        self.quarantine = match verdict.action {
+            Action::Vote => None,
+            Action::Hold {
+                reason,
+                look_again,
+                is_settled,
+            } => {
+                is_decided = is_settled;
+                next = next.min(look_again);
+                Some(NodeError::unsent(NodeErrorKind::Quarantined, reason))
+            }
+            Action::Write(marker) => {
+                is_decided = false;
+                write = Some(marker);
+                Some(in_doubt())
+            }
+        };
+        if verdict.is_new_epoch {
             // The gate is closed first, and listeners are called with no mutex held. A caller that rechecks a lease then
             // finds a node that grants nothing.
-            let closed = outcome.quarantine.clone().unwrap_or_else(in_doubt);
+            let closed = self.quarantine().unwrap_or_else(in_doubt);
             line.inbox.quarantine(Some(closed), false);
             line.inbox.begin_epoch();
         }
-        line.inbox
-            .quarantine(outcome.quarantine, outcome.is_settled);
-        let heartbeat = line.options.heartbeat;
-        let next = outcome.look_again.map_or(heartbeat, |at| at.min(heartbeat));
-        if next.is_zero() || std::mem::take(&mut self.asks_again) {
-            self.ask(line);
+        line.inbox.quarantine(self.quarantine(), is_decided);
+        if write.is_some() {
+            self.ask(write, line);
         } else {
             let at = line.heard + next;
             self.at = Some(at);
@@ -85,17 +95,13 @@ impl Check {
         Ok(())
     }
 
-    /// Asks at once: the node may have lost its marker. Until the answer the node votes no.
+    /// Asks at once: the node has lost its marker. Until the answer the node votes no.
     pub(super) fn doubt(&mut self, line: &mut Line) {
-        if self.at.is_none() {
-            // There is no restart check, or a question is already sent.
-            return;
-        }
         if self.quarantine.is_none() {
             self.quarantine = Some(in_doubt());
-            line.inbox.quarantine(Some(in_doubt()), false);
+            line.inbox.quarantine(self.quarantine(), false);
+            self.ask(None, line);
         }
-        self.ask(line);
     }
 
     /// Turns the reply of a node in quarantine to a call that takes or keeps a lock into an error: the node may have
@@ -110,4 +116,10 @@ impl Check {
             _ => answer,
         }
     }
+}
+
+/// The reason why a node does not vote until its check is answered.
+fn in_doubt() -> NodeError {
+    let detail = "it may have forgotten locks; its restart check is under way";
+    NodeError::unsent(NodeErrorKind::Quarantined, detail)
 }

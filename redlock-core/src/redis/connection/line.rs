@@ -13,6 +13,7 @@ use ::redis::aio::MultiplexedConnection;
 use ::redis::{Cmd, Pipeline, RedisResult, Value as Theirs};
 use tokio::time::{Instant, Sleep};
 
+use crate::env::Moment;
 use crate::node::watch::Watch;
 use crate::node::{NodeError, Value};
 use crate::redis::errors::{garbled, lost};
@@ -77,8 +78,8 @@ pub(super) enum Purpose {
     Scripts,
     /// Any answer shows that the connection is alive. If the answer is about the server's memory, it is judged.
     Heartbeat,
-    /// The restart check's question.
-    Check,
+    /// The restart check's question, and when it was asked.
+    Check(Moment),
     /// The server is to send messages about keys.
     Tracking,
     /// The question how long the keys of a waiting caller live.

@@ -18,7 +18,7 @@ struct Client {
     max_ttl: Duration,
     node_checks: Vec<NodeCheck>,
     /// What each has in hand and not sent yet.
-    writes: Vec<Option<Action>>,
+    writes: Vec<Option<MarkerWrite>>,
     connected_to: Vec<Option<u32>>,
 }
 
@@ -152,19 +152,14 @@ impl World {
         }
         let (client, node) = (&mut self.clients[client_index], &mut self.nodes[node_index]);
         client.connected_to[node_index] = Some(process);
-        if let Some(Action::Write {
-            expected,
-            new,
-            not_after,
-            ..
-        }) = client.writes[node_index].take()
-            && expected == node.marker
-            && self.now <= not_after
+        if let Some(write) = client.writes[node_index].take()
+            && write.expected == node.marker
+            && self.now <= write.not_after
         {
             if !node.is_opened() {
                 self.last_write = self.now;
             }
-            node.marker = Some(new);
+            node.marker = Some(write.new);
         }
         let run_id = format!("run{process}");
         let now = Moment::from_origin(self.now);
@@ -176,7 +171,7 @@ impl World {
             asked: now,
             answered: now,
         });
-        match verdict.action {
+        match verdict.expect("each server is a node once").action {
             Action::Vote => {
                 self.votes += 1;
                 node.has_voted = true;
@@ -188,15 +183,14 @@ impl World {
                     );
                 }
             }
-            write @ Action::Write { .. } => client.writes[node_index] = Some(write),
+            Action::Write(write) => client.writes[node_index] = Some(write),
             Action::Hold { .. } => {}
-            Action::Refuse { reason } => panic!("{reason}"),
         }
     }
 }
 
 fn boot(max_ttl: Duration) -> Client {
-    let peers = Arc::new(CheckedSet::new(RestartCheck::Standard, max_ttl, NODES));
+    let peers = Arc::new(CheckedSet::new(RestartCheck::Standard, max_ttl, NODES, b""));
     let node_check = |name: char| NodeCheck::new(Arc::clone(&peers), name.to_string(), false);
     Client {
         max_ttl,

@@ -22,11 +22,11 @@ fn is_unsettled(action: &Action) -> bool {
 
 /// What is to be written is.
 fn write(bench: &mut Bench) {
-    let Action::Write { expected, new, .. } = bench.check().action else {
+    let Action::Write(write) = bench.check().action else {
         panic!("nothing is to be written");
     };
-    assert_eq!(expected, bench.marker);
-    bench.marker = Some(new);
+    assert_eq!(write.expected, bench.marker);
+    bench.marker = Some(write.new);
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn a_node_that_is_marked_as_it_is_taken_for_restarted_is_opened() {
     let [mut a, mut b] = ["run1", "run2"].map(|run_id| Bench::new(&peers, run_id, run_id, false));
     a.marker = Some(marker("run1", a.time));
     assert_eq!(a.settle(), Action::Vote);
-    assert!(matches!(b.check().action, Action::Write { .. }));
+    assert!(matches!(b.check().action, Action::Write(_)));
     b.marker = Some(marker("run2", b.time));
     assert_eq!(b.settle(), Action::Vote);
 }

@@ -90,7 +90,7 @@ fn a_step_is_written_down_until_it_is_or_somebody_else_has_judged() {
     a.time += ms(700);
     // The write came too late, or the connection broke.
     for _ in 0..3 {
-        assert!(matches!(a.check().action, Action::Write { .. }));
+        assert!(matches!(a.check().action, Action::Write(_)));
         a.pass(ms(5_000));
     }
     a.marker = Some(marker("run1", a.time.saturating_sub(ms(1_000))));
