@@ -37,7 +37,6 @@ pub struct NodeHealth {
 }
 
 /// The health of a node that is several servers: sums, and the worst of the figures that have no sum.
-#[cfg(feature = "cluster")]
 impl NodeHealth {
     /// The same with the sums and the last error of `other`. Its other figures say nothing about the node.
     pub(crate) fn and_past(mut self, other: Self) -> Self {

@@ -3,9 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::Mutex;
-
-use crate::env::caught::log;
 use crate::env::{Clock, Throttle};
 
 /// The log of one node, over all its connections. A clone is the same log.
@@ -15,8 +12,6 @@ pub(crate) struct NodeLog {
     /// Three restarts in a minute are told line by line. A node that comes and goes more often has a line a minute of
     /// each text.
     pub(crate) throttle: Arc<Throttle>,
-    /// The warnings of the last connection.
-    warned: Arc<Mutex<Vec<String>>>,
 }
 
 impl NodeLog {
@@ -24,17 +19,7 @@ impl NodeLog {
         Self {
             pool,
             throttle: Arc::new(Throttle::with_pace(12, Duration::from_secs(60), clock)),
-            warned: Arc::default(),
         }
-    }
-
-    /// Logs the warnings of a new connection that the last one did not have.
-    pub(crate) fn connected(&self, warnings: Vec<String>) {
-        let before = self.warned.lock().clone();
-        for warning in warnings.iter().filter(|it| !before.contains(it)) {
-            log!(warn, pool = %self.pool, "{warning}");
-        }
-        *self.warned.lock() = warnings;
     }
 }
 

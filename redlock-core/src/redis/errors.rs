@@ -1,6 +1,4 @@
 //! The reasons why there is no connection, as text for the log and for callers.
-
-#[cfg(any(feature = "cluster", feature = "sentinel"))]
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
@@ -8,10 +6,7 @@ use std::time::Duration;
 
 use crate::model::brief::Brief;
 use crate::node::{NodeError, NodeErrorKind};
-#[cfg(any(feature = "cluster", feature = "sentinel"))]
 use crate::redis::address::Server;
-#[cfg(feature = "tls")]
-use crate::redis::tls::tls_error;
 
 /// The detail if the server closed the connection.
 pub(in crate::redis) const CLOSED: &str = "the server closed the connection";
@@ -54,7 +49,6 @@ pub(in crate::redis) fn garbled() -> NodeError {
 }
 
 /// The errors of several servers as one, with the kind of the first that says more than that there is no connection.
-#[cfg(any(feature = "cluster", feature = "sentinel"))]
 pub(in crate::redis) fn together(errors: &[(Server, NodeError)]) -> NodeError {
     const MOST_NAMED: usize = 3;
     let mut kinds = errors.iter().map(|(_, error)| error.kind());
@@ -73,10 +67,6 @@ pub(in crate::redis) fn together(errors: &[(Server, NodeError)]) -> NodeError {
 
 /// `connection refused` rather than `Connection refused (os error 111)`.
 pub(in crate::redis) fn describe(error: &io::Error) -> String {
-    #[cfg(feature = "tls")]
-    if let Some(reason) = tls_error(error) {
-        return reason;
-    }
     match (error.raw_os_error(), error.kind()) {
         // Also over TLS, if the server closed the connection without `close_notify`.
         (None, io::ErrorKind::UnexpectedEof) => CLOSED.to_owned(),

@@ -23,18 +23,15 @@
 
 mod address;
 mod backoff;
-#[cfg(feature = "cluster")]
 mod cluster;
 mod connection;
 mod errors;
 mod inbox;
-#[cfg(any(feature = "cluster", feature = "sentinel"))]
 mod newest;
 pub(crate) mod node;
 mod options;
 mod restart_check;
 mod secret_file;
-#[cfg(feature = "sentinel")]
 mod sentinel;
 mod server;
 #[cfg(feature = "tls")]

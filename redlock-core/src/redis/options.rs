@@ -1,6 +1,5 @@
 //! The options of a Redis node.
 
-use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,8 +25,7 @@ pub struct RedisOptions {
     /// The most operations in flight; beyond that the node votes no at once.
     pub max_in_flight: usize,
     /// The nodes that this one is checked with. The checks find whether the node may have forgotten
-    /// locks, whether its clock steps, and which kind of server it is. Without a checked set there are
-    /// no checks.
+    /// locks, and whether its clock steps. Without a checked set there are no checks.
     pub checked_set: Option<Arc<CheckedSet>>,
     /// What happens to a server that a lock cannot rely on.
     pub vetting: Vetting,
@@ -104,15 +102,4 @@ pub struct TlsOptions {
     pub certificate: Option<PathBuf>,
     /// The private key of [`certificate`](Self::certificate), not encrypted.
     pub key: Option<PathBuf>,
-}
-
-/// Shows which options are given and not their values: a value may be a key in place of the name of its file.
-impl fmt::Debug for TlsOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TlsOptions")
-            .field("ca", &self.ca.is_some())
-            .field("certificate", &self.certificate.is_some())
-            .field("key", &self.key.is_some())
-            .finish()
-    }
 }

@@ -139,7 +139,7 @@ mod tests {
             let words = [host, port].map(|word| Value::text(word.as_bytes().to_vec()));
             server(&Value::List(words.into()), &master()).map(|it| it.to_string())
         };
-        assert_eq!(answer("::1", "7001").as_deref(), Some("[::1]:7001"));
+        assert_eq!(answer("::1", "7001").as_deref(), Some("::1:7001"));
         assert_eq!(answer("Redis-1", "7001").as_deref(), Some("redis-1:7001"));
         for (host, port) in [
             ("", "7001"),

@@ -127,23 +127,21 @@ impl Pool {
             path(&self.tls_cert),
             path(&self.tls_key),
         );
-        match (address, path(&self.password_file)) {
-            (PoolAddress::Memory(_), _) if tls != TlsOptions::default() => Err(Invalid::new(
-                "`tls_ca`, `tls_cert` and `tls_key` are for rediss:// URLs; leave them out",
-            )),
-            (PoolAddress::Memory(_), Some(_)) => Err(Invalid::new(
-                "`password_file` is for the URL of a server; leave it out",
-            )),
-            (PoolAddress::Redis(address), file) => {
-                let address = address.with_tls(tls)?;
-                let address = match file {
-                    Some(file) => address.with_password_file(&file)?,
-                    None => address,
-                };
-                Ok(PoolAddress::Redis(address))
+        let password_file = path(&self.password_file);
+        let PoolAddress::Redis(address) = address else {
+            if tls == TlsOptions::default() && password_file.is_none() {
+                return Ok(address);
             }
-            (memory, None) => Ok(memory),
-        }
+            return Err(Invalid::new(
+                "`tls_ca`, `tls_cert`, `tls_key` and `password_file` are for the URL of a server, such as \
+                 rediss://host; leave them out",
+            ));
+        };
+        let address = address.with_tls(tls)?;
+        Ok(PoolAddress::Redis(match password_file {
+            Some(file) => address.with_password_file(&file)?,
+            None => address,
+        }))
     }
 }
 
@@ -156,7 +154,7 @@ impl PoolAddress {
     pub(crate) fn server(&self) -> String {
         match self {
             Self::Memory(name) => format!("memory://{name}"),
-            Self::Redis(address) => address.server(),
+            Self::Redis(address) => address.to_string(),
         }
     }
 

@@ -4,19 +4,15 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-#[cfg(feature = "tls")]
-use ::redis::Client;
 use ::redis::{
-    AsyncConnectionConfig, ConnectionAddr, ConnectionInfo, ErrorKind, ProtocolVersion, RedisError,
-    RedisResult,
+    AsyncConnectionConfig, ConnectionAddr, ConnectionInfo, IntoConnectionInfo as _, ProtocolVersion,
 };
 
 use crate::model::invalid::Invalid;
-#[cfg(feature = "tls")]
 use crate::redis::options::TlsOptions;
-use crate::redis::secret_file;
+use crate::redis::secret_file::password;
 #[cfg(feature = "tls")]
-use crate::redis::tls::{certificates, provide_cryptography};
+use crate::redis::tls::with_certificates;
 
 /// The longest host name in bytes: the limit of the domain name system.
 const LONGEST_HOST: usize = 255;
@@ -32,26 +28,45 @@ pub(in crate::redis) struct Server {
     /// Read at each connection.
     pub(super) password_file: Option<Arc<Path>>,
     /// The user's own certificates, if there are any.
-    #[cfg(feature = "tls")]
     pub(super) tls: Option<Arc<TlsOptions>>,
 }
 
 impl Server {
+    /// No error shows a piece of the URL: a host cannot be told from a piece of a password with a `#` or a `/` in it.
+    pub(super) fn parse(url: &str) -> Result<Self, Invalid> {
+        let (scheme, rest) = url.split_once("://").unwrap_or_default();
+        // By the standard, `redis://user:12#34@host` is a host called `user`.
+        let behind = rest.find(['/', '?', '#']).map_or("", |at| &rest[at..]);
+        if !scheme.ends_with("unix") && behind.contains(['@', '#']) {
+            return Err(Invalid::new(
+                "the URL has a `#`, or an `@` behind its host; write `@`, `/`, `?` and `#` in a user or \
+                 a password as %40, %2F, %3F and %23 (TLS is always verified: there is no `#insecure`)",
+            ));
+        }
+        let info = url.into_connection_info().ok();
+        let server = info.and_then(|info| Self::new(info, AsyncConnectionConfig::new()));
+        let wrong = "this is not a node's URL; write redis://[user:password@]host:port[/db], \
+                     rediss://host:port, redis+unix:///path, redis+sentinel://host:port,host:port/master, \
+                     redis+cluster://host:port,host:port or memory://name";
+        server.ok_or_else(|| Invalid::new(wrong))
+    }
+
     /// `None` for a kind of address that this library does not support, and for what cannot be a host.
     pub(super) fn new(info: ConnectionInfo, config: AsyncConnectionConfig) -> Option<Self> {
         let address = info.addr().clone();
-        let settings = info.redis_settings().clone();
+        let settings = info.redis_settings().clone().set_skip_set_lib_name();
         let settings = settings.set_protocol(ProtocolVersion::RESP3);
         let tcp = info.tcp_settings().clone().set_nodelay(true);
+        // A limit that is ever reached would change the order of commands, and none can be taken away.
         let config = config
             .set_response_timeout(None)
             .set_connection_timeout(None)
-            .set_pipeline_buffer_size(PLACES);
+            .set_pipeline_buffer_size(PLACES)
+            .set_concurrency_limit(usize::MAX);
         let server = Self {
             info: Arc::new(info.set_redis_settings(settings).set_tcp_settings(tcp)),
             config: Arc::new(config),
             password_file: None,
-            #[cfg(feature = "tls")]
             tls: None,
         };
         match address {
@@ -70,20 +85,17 @@ impl Server {
         if !(1..=LONGEST_HOST).contains(&host.len()) || !host.bytes().all(is_of_a_host) {
             return None;
         }
-        let name = host.to_ascii_lowercase();
-        let address = match self.info.addr().clone() {
-            ConnectionAddr::TcpTls {
-                insecure,
-                tls_params,
-                ..
-            } => ConnectionAddr::TcpTls {
-                host: name,
-                port,
-                insecure,
-                tls_params,
-            },
-            _ => ConnectionAddr::Tcp(name, port),
+        let mut address = self.info.addr().clone();
+        let (ConnectionAddr::Tcp(place, number)
+        | ConnectionAddr::TcpTls {
+            host: place,
+            port: number,
+            ..
+        }) = &mut address
+        else {
+            return None;
         };
+        (*place, *number) = (host.to_ascii_lowercase(), port);
         Some(Self {
             info: Arc::new(ConnectionInfo::clone(&self.info).set_addr(address)),
             ..self.clone()
@@ -91,7 +103,6 @@ impl Server {
     }
 
     /// `None` for a Unix socket.
-    #[cfg(feature = "cluster")]
     pub(in crate::redis) fn host(&self) -> Option<&str> {
         match self.info.addr() {
             ConnectionAddr::Tcp(host, _) | ConnectionAddr::TcpTls { host, .. } => Some(host),
@@ -106,30 +117,19 @@ impl Server {
     /// The user who logs in.
     pub(in crate::redis) fn user(&self) -> &str {
         let settings = self.info.redis_settings();
-        let has_password = settings.password().is_some() || self.password_file.is_some();
-        let user = settings.username().filter(|_| has_password);
-        user.unwrap_or("default")
+        settings.username().unwrap_or("default")
     }
 
     /// What the crate has to know to connect, with the password and the certificates of the present files.
-    pub(in crate::redis) fn info(&self) -> RedisResult<ConnectionInfo> {
-        let unusable = |invalid: Invalid| {
-            RedisError::from((ErrorKind::InvalidClientConfig, "", invalid.to_string()))
-        };
+    pub(in crate::redis) fn info(&self) -> Result<ConnectionInfo, Invalid> {
         let mut info = ConnectionInfo::clone(&self.info);
         if let Some(path) = &self.password_file {
-            let password = secret_file::password(path).map_err(unusable)?;
-            let settings = info.redis_settings().clone().set_password(password);
-            info = info.set_redis_settings(settings);
+            let settings = info.redis_settings().clone();
+            info = info.set_redis_settings(settings.set_password(password(path)?));
         }
         #[cfg(feature = "tls")]
         if self.is_tls() {
-            provide_cryptography();
-            if let Some(files) = &self.tls {
-                let present = certificates(files).map_err(unusable)?;
-                let client = Client::build_with_tls(info, present)?;
-                return Ok(client.get_connection_info().clone());
-            }
+            info = with_certificates(info, self.tls.as_deref())?;
         }
         Ok(info)
     }
@@ -146,14 +146,7 @@ impl Eq for Server {}
 
 impl fmt::Display for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.info.addr() {
-            ConnectionAddr::Tcp(host, port) | ConnectionAddr::TcpTls { host, port, .. }
-                if host.contains(':') =>
-            {
-                write!(f, "[{host}]:{port}")
-            }
-            address => address.fmt(f),
-        }
+        self.info.addr().fmt(f)
     }
 }
 

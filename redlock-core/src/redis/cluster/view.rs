@@ -8,7 +8,7 @@ use crate::redis::address::Server;
 use crate::redis::connection::connect;
 use crate::redis::errors::{not_connected, rejected};
 use crate::redis::newest::Dated;
-use crate::redis::vetting::{field, refused};
+use crate::redis::vetting::{Facts, refused};
 
 /// Neighbouring slots, both ends included.
 #[derive(Debug, PartialEq, Eq)]
@@ -51,9 +51,10 @@ pub(super) fn read(answers: &[Value], asked: &Server) -> Result<Dated<Vec<Range>
             "it has joined no Cluster, or one without slots",
         ));
     }
-    let epoch = text(info).and_then(|info| field(info, "cluster_current_epoch")?.parse().ok());
+    let info = Facts::of_info(text(info).unwrap_or_default().as_bytes());
+    let epoch = info.get("cluster_current_epoch");
     // Zero if the ACL hides it: the first server is believed then.
-    Ok((epoch.unwrap_or(0), ranges))
+    Ok((epoch.and_then(|it| it.parse().ok()).unwrap_or(0), ranges))
 }
 
 /// `[first, last, [host, port, id, …], …]`, without a host if it is that of the server that was asked. Login and TLS are those of the server that was asked.

@@ -10,7 +10,7 @@ use ::redis::Cmd;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use crate::env::caught::{caught, log};
+use crate::env::caught::caught;
 use crate::model::brief::Brief;
 use crate::node::log::log_node;
 use crate::node::{Answer, Effect, Node as _, NodeError, Value, Vote};
@@ -19,7 +19,7 @@ use crate::redis::errors::{lost, overdue};
 use crate::redis::inbox::{Inbox, Owed, Submission, Taken};
 use crate::redis::options::{RedisOptions, Vetting};
 use crate::redis::restart_check::ServerCheck;
-use crate::redis::vetting::{eviction, refused};
+use crate::redis::vetting::{Facts, refused};
 
 use super::check::Check;
 use super::command::{Dialect, is_marker_gone, is_noscript};
@@ -48,8 +48,6 @@ pub(in crate::redis) struct Actor {
     /// What the server is asked once a heartbeat: about its memory, or anything if it does not answer `INFO`.
     heartbeat: Cmd,
     heartbeat_at: Instant,
-    /// What the last answer about the memory said against the server.
-    fault: Option<String>,
     /// The moment at which owed releases are sent again; `None` if this connection owes nothing.
     retry_at: Option<Instant>,
     /// What came last from the inbox, reused.
@@ -107,13 +105,12 @@ impl Actor {
             line,
             check,
             wakeups: connected.wakeups,
-            heartbeat: if connected.facts.is_open {
+            heartbeat: if connected.facts.run_id().is_some() {
                 ::redis::cmd("INFO").arg("memory").take()
             } else {
                 ::redis::cmd("TIME")
             },
             heartbeat_at,
-            fault: None,
             retry_at: None,
             taken: Taken::default(),
             answered: 0,
@@ -287,22 +284,14 @@ impl Actor {
         self.line.watch_by(at);
     }
 
-    /// Judges the server's memory as at the greeting: refuses the server, or warns of a new fault.
-    fn judge_memory(&mut self, value: &Value) -> Result<(), NodeError> {
-        let Value::Text(info) = value else {
-            return Ok(());
+    /// Refuses a server that has begun to evict keys.
+    fn judge_memory(&self, value: &Value) -> Result<(), NodeError> {
+        let (pool, vetting) = (&self.line.inbox.log.pool, self.line.options.vetting);
+        let fault = match value {
+            Value::Text(info) if vetting == Vetting::Refuse => Facts::of_info(info).eviction(),
+            _ => None,
         };
-        let pool = &self.line.inbox.log.pool;
-        let fault = eviction(&String::from_utf8_lossy(info));
-        let fault = fault.map(|fault| format!("`{pool}` {fault}"));
-        if self.line.options.vetting == Vetting::Refuse {
-            return fault.map_or(Ok(()), |fault| Err(refused(fault)));
-        }
-        if let Some(fault) = fault.as_ref().filter(|_| self.fault.is_none()) {
-            log!(warn, %pool, "{fault}");
-        }
-        self.fault = fault;
-        Ok(())
+        fault.map_or(Ok(()), |fault| Err(refused(format!("`{pool}` {fault}"))))
     }
 
     /// Counts an answer. Its latency ends when it was read, so no clock is read for each answer.

@@ -2,16 +2,17 @@
 
 use ::redis::aio::MultiplexedConnection;
 use ::redis::{
-    AsyncConnectionConfig, Client, ConnectionInfo, ProtocolVersion, PushInfo, RedisError,
+    AsyncConnectionConfig, Client, ConnectionInfo, Pipeline, ProtocolVersion, PushInfo, RedisError,
     RedisResult,
 };
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-use crate::node::NodeError;
+use crate::node::{NodeError, Value};
 use crate::redis::address::Server;
+use crate::redis::errors::not_connected;
 
 use super::command::{unconnected, value};
-use super::questions::{Allowed, InfoLevel, Questions};
+use super::questions::{Allowed, Questions};
 use super::wakeups::Wakeups;
 use crate::redis::vetting::Facts;
 
@@ -20,7 +21,7 @@ pub(in crate::redis) struct Connected {
     pub(in crate::redis) connection: MultiplexedConnection,
     /// What the server's ACL allows.
     pub(in crate::redis) allowed: Allowed,
-    /// The facts that the server reported about itself, if it was asked.
+    /// The facts that the server reported about itself.
     pub(in crate::redis) facts: Facts,
     pub(in crate::redis) wakeups: Wakeups,
 }
@@ -28,18 +29,13 @@ pub(in crate::redis) struct Connected {
 /// The answers of `server` to `questions`, on a connection of their own.
 ///
 /// Dropping the future closes the socket.
-#[cfg(any(feature = "cluster", feature = "sentinel"))]
 pub(in crate::redis) async fn ask(
     server: &Server,
-    questions: &::redis::Pipeline,
-) -> Result<Vec<crate::node::Value>, NodeError> {
-    let asked = async {
-        let mut connection = open(server.info()?, &server.config).await?;
-        let count = questions.len();
-        connection.send_packed_commands(questions, 0, count).await
-    };
-    let answers = asked.await.map_err(|error| unconnected(&error))?;
-    Ok(answers.into_iter().map(value).collect())
+    questions: &Pipeline,
+) -> Result<Vec<Value>, NodeError> {
+    let opened = open(present(server)?, &server.config).await;
+    let mut connection = opened.map_err(|error| unconnected(&error))?;
+    answers(&mut connection, questions).await
 }
 
 /// Connects, logs in, checks the server's version, and makes it remember the scripts.
@@ -47,17 +43,13 @@ pub(in crate::redis) async fn ask(
 /// Dropping the future closes the socket.
 pub(in crate::redis) async fn connect(
     server: &Server,
-    (info_level, key_prefix): (InfoLevel, &[u8]),
+    (trusts_aof, key_prefix): (bool, &[u8]),
 ) -> Result<Connected, NodeError> {
-    let dialled = dial(server).await;
+    let dialled = dial(present(server)?, &server.config).await;
     let (mut connection, messages) = dialled.map_err(|error| unconnected(&error))?;
-    let questions = Questions::new(info_level, key_prefix);
-    let count = questions.pipeline.len();
-    let answers = connection
-        .send_packed_commands(&questions.pipeline, 0, count)
-        .await;
-    let answers = answers.map_err(|error| unconnected(&error))?;
-    let (allowed, facts) = questions.read(answers.into_iter().map(value), server.user())?;
+    let questions = Questions::new(trusts_aof, key_prefix);
+    let answers = answers(&mut connection, &questions.pipeline).await?;
+    let (allowed, facts) = questions.read(answers.into_iter(), server.user())?;
     Ok(Connected {
         connection,
         allowed,
@@ -66,18 +58,33 @@ pub(in crate::redis) async fn connect(
     })
 }
 
+/// The login to `server` by the files as they are now.
+fn present(server: &Server) -> Result<ConnectionInfo, NodeError> {
+    let info = server.info();
+    info.map_err(|invalid| not_connected(invalid.to_string()))
+}
+
+async fn answers(
+    connection: &mut MultiplexedConnection,
+    questions: &Pipeline,
+) -> Result<Vec<Value>, NodeError> {
+    let asked = connection.send_packed_commands(questions, 0, questions.len());
+    let answers = asked.await.map_err(|error| unconnected(&error))?;
+    Ok(answers.into_iter().map(value).collect())
+}
+
 /// A connection, and its push messages if it has any. A proxy may know no RESP3.
 async fn dial(
-    server: &Server,
+    info: ConnectionInfo,
+    config: &AsyncConnectionConfig,
 ) -> RedisResult<(MultiplexedConnection, Option<UnboundedReceiver<PushInfo>>)> {
     let (sender, messages) = unbounded_channel();
-    let with_messages = AsyncConnectionConfig::clone(&server.config).set_push_sender(sender);
-    let info = server.info()?;
+    let with_messages = config.clone().set_push_sender(sender);
     match open(info.clone(), &with_messages).await {
         Err(refusal) if knows_no_resp3(&refusal) => {
             let settings = info.redis_settings().clone();
             let settings = settings.set_protocol(ProtocolVersion::RESP2);
-            let made = open(info.set_redis_settings(settings), &server.config).await?;
+            let made = open(info.set_redis_settings(settings), config).await?;
             Ok((made, None))
         }
         made => Ok((made?, Some(messages))),

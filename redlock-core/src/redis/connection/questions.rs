@@ -46,35 +46,23 @@ pub(in crate::redis) struct Allowed {
     pub(in crate::redis) mend: Option<Arc<str>>,
 }
 
-/// The questions to a server about itself.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(in crate::redis) enum InfoLevel {
-    None,
-    /// `INFO`.
-    Info,
-    /// `INFO`, and the settings of its append-only file.
-    Persistence,
-}
-
 /// What a server is asked and made to remember before it may vote. All goes at once: with a round trip for each, a far
 /// server would take longer than `connect_timeout`, and so would a server to which many processes connect at once.
 pub(super) struct Questions {
     pub(super) pipeline: Pipeline,
-    info_level: InfoLevel,
+    trusts_aof: bool,
     loaded: usize,
 }
 
 impl Questions {
-    pub(super) fn new(info_level: InfoLevel, key_prefix: &[u8]) -> Self {
+    /// With the settings of the server's append-only file if the node trusts it.
+    pub(super) fn new(trusts_aof: bool, key_prefix: &[u8]) -> Self {
         let mut pipeline = Pipeline::new();
         pipeline.cmd("HELLO");
-        if info_level != InfoLevel::None {
-            pipeline.cmd("INFO");
-        }
-        if info_level == InfoLevel::Persistence {
-            for pattern in ["append*", "no-appendfsync-on-rewrite"] {
-                pipeline.cmd("CONFIG").arg("GET").arg(pattern);
-            }
+        pipeline.cmd("INFO");
+        if trusts_aof {
+            let settings = ["append*", "no-appendfsync-on-rewrite"];
+            pipeline.cmd("CONFIG").arg("GET").arg(&settings);
         }
         let key = [key_prefix, b"redlock:permissions"].concat();
         let trial = [b"EVAL", PERMISSIONS.as_bytes(), b"0", key_prefix];
@@ -92,7 +80,7 @@ impl Questions {
         Self {
             loaded: pipeline.len() - before,
             pipeline,
-            info_level,
+            trusts_aof,
         }
     }
 
@@ -110,27 +98,21 @@ impl Questions {
         for (name, value) in pairs(&hello) {
             match name {
                 b"version" => vet_version(&Shown(value).to_string())?,
-                b"role" => facts = Facts::of_role(&String::from_utf8_lossy(value)),
+                b"role" => facts.add(name, value),
                 _ => {}
             }
         }
-        if self.info_level != InfoLevel::None {
-            match served(next()?) {
-                Ok(Value::Text(info)) => {
-                    facts = Facts::of_info(String::from_utf8_lossy(&info).into_owned());
-                }
-                Ok(_) => {}
-                // Hidden by the ACL: unknown.
-                Err(error) if error.starts_with("NOPERM") => {}
-                Err(error) => return Err(rejected(&error)),
-            }
+        match served(next()?) {
+            Ok(Value::Text(info)) => facts = Facts::of_info(&info),
+            Ok(_) => {}
+            // Hidden by the ACL: unknown.
+            Err(error) if error.starts_with("NOPERM") => {}
+            Err(error) => return Err(rejected(&error)),
         }
-        if self.info_level == InfoLevel::Persistence {
-            for _ in 0..2 {
-                // Hidden by the ACL, or renamed by a managed service: unknown in both cases.
-                for (name, value) in pairs(&next()?) {
-                    facts.add_setting(name, value);
-                }
+        if self.trusts_aof {
+            // Hidden by the ACL, or renamed by a managed service: unknown in both cases.
+            for (name, value) in pairs(&next()?) {
+                facts.add(name, value);
             }
         }
         let mend = |rules: &str| format!("ACL SETUSER {} {rules}", Shown(user.as_bytes()));

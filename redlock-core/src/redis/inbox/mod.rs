@@ -265,13 +265,11 @@ impl Inbox {
     }
 
     /// True if a release is owed that has not passed its ttl.
-    #[cfg(any(test, feature = "cluster"))]
     pub(in crate::redis) fn owes(&self, now: Instant) -> bool {
         self.state.lock().owed.iter().any(|owed| owed.until > now)
     }
 
     /// Takes out the owed releases that belong to another master of a Cluster.
-    #[cfg(any(test, feature = "cluster"))]
     pub(in crate::redis) fn take_owed(&self, is_misplaced: impl Fn(&Call) -> bool) -> Vec<Owed> {
         let mut state = self.state.lock();
         let owed = std::mem::take(&mut state.owed).into_iter();

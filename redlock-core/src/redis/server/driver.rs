@@ -22,12 +22,11 @@ use crate::node::NodeError;
 use crate::node::log::log_node;
 use crate::redis::address::{RedisAddress, Server, Target};
 use crate::redis::backoff::{Backoff, LONGEST_PAUSE};
-use crate::redis::connection::questions::InfoLevel;
 use crate::redis::errors::not_connected;
 use crate::redis::inbox::Inbox;
-use crate::redis::options::RedisOptions;
+use crate::redis::options::{RedisOptions, Vetting};
 use crate::redis::restart_check::ServerCheck;
-use crate::redis::vetting::Place;
+use crate::redis::vetting::{HIDDEN, refused};
 
 use crate::redis::connection::actor::{Actor, Moved};
 use crate::redis::connection::connect::{Connected, connect};
@@ -151,26 +150,18 @@ impl Driver {
     }
 
     async fn find_and_connect(&self) -> Result<(Server, Moved<'_>, Connected), NodeError> {
-        let info_level = match (&self.server_check, self.options.trust_aof) {
-            (None, _) if self.is_part => InfoLevel::Info,
-            (None, _) => InfoLevel::None,
-            (Some(_), false) => InfoLevel::Info,
-            (Some(_), true) => InfoLevel::Persistence,
-        };
         let prefix = self.options.key_prefix();
         let (server, moved): (_, Moved<'_>) = match &self.address.target {
             Target::Server(server) => (server.clone(), Box::pin(pending())),
-            #[cfg(feature = "sentinel")]
             Target::Sentinel(sentinel) => {
                 crate::redis::sentinel::master(sentinel, &self.inbox, &self.options).await?
             }
-            #[cfg(feature = "cluster")]
             Target::Cluster(_) => {
                 let detail = "the address is that of a Redis Cluster, and not of one server";
                 return Err(not_connected(detail));
             }
         };
-        let connected = connect(&server, (info_level, prefix)).await;
+        let connected = connect(&server, (self.options.trust_aof, prefix)).await;
         let mut connected = connected.map_err(|error| {
             if self.address.fails_over() {
                 // The node's address does not show which server it is.
@@ -184,34 +175,32 @@ impl Driver {
         Ok((server, moved, connected))
     }
 
-    /// Refuses a server that a lock cannot rely on.
+    /// Refuses a server that a lock cannot rely on, or logs why it cannot.
     fn vet(&self, server: &Server, connected: &Connected) -> Result<(), NodeError> {
         let (facts, pool) = (&connected.facts, &self.inbox.log.pool);
-        if self.address.fails_over() && facts.is_replica() {
+        let is_alone = !self.is_part && !self.address.fails_over();
+        if !is_alone && facts.is_replica() {
             // Not refused: this server is being promoted, or another one is.
-            let detail = format!("the sentinels name {server}, which is a replica");
+            let detail = format!("{server} was named as the master, and is a replica");
             return Err(not_connected(detail));
         }
-        if self.is_part && facts.is_replica() {
-            let detail = "it has become a replica; its master is not known yet";
-            return Err(not_connected(detail));
+        let mut check = self.server_check.as_ref().map(|it| it.lock());
+        let mut faults = Vec::from_iter(facts.eviction());
+        if is_alone {
+            faults.extend(facts.faults_alone(self.options.trust_aof));
+        } else if facts.run_id().is_none() && check.as_ref().is_some_and(|it| it.is_on()) {
+            faults.push(HIDDEN.to_owned());
         }
-        let server_check = self.server_check.as_ref().map(|it| it.lock());
-        let place = match &server_check {
-            None if self.is_part => Place::InCluster,
-            None => return Ok(()),
-            Some(check) if self.address.fails_over() => Place::Replaceable {
-                is_checked: check.is_on(),
-            },
-            Some(_) => Place::Alone {
-                trusts_aof: self.options.trust_aof,
-            },
-        };
-        let warnings = facts.judge(pool, place, self.options.vetting)?;
-        if let Some(mut server_check) = server_check {
-            server_check.connected(facts.run_id());
+        if !faults.is_empty() {
+            let reason = format!("`{pool}` {}", faults.join("; "));
+            if self.options.vetting == Vetting::Refuse {
+                return Err(refused(reason));
+            }
+            log_node!(self.inbox.log, WARN, "a lock cannot rely on this server", %reason);
         }
-        self.inbox.log.connected(warnings);
+        if let Some(check) = &mut check {
+            check.connected(facts.run_id());
+        }
         Ok(())
     }
 

@@ -21,7 +21,6 @@ use driver::Driver;
 /// Dropping it ends the driver, once all submitted operations have been sent.
 pub(super) struct ServerNode {
     pub(super) inbox: Arc<Inbox>,
-    #[cfg_attr(not(feature = "cluster"), expect(dead_code))]
     driver: AbortHandle,
 }
 
@@ -59,7 +58,6 @@ impl ServerNode {
 
     /// Ends the connection of a master of a Cluster at once and for good: what was not answered is answered as lost,
     /// and releases are owed.
-    #[cfg(feature = "cluster")]
     pub(super) async fn cut_off(&self) {
         self.driver.abort();
         while !self.driver.is_finished() {

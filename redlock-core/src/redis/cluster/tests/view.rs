@@ -52,7 +52,7 @@ fn masters_have_slots_and_names() {
         shown.collect::<Vec<_>>(),
         [
             "0-5460 seed:7001",
-            "5461-5461 [::1]:7003",
+            "5461-5461 ::1:7003",
             "5462-16383 seed:7004"
         ]
     );
