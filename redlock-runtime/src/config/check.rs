@@ -1,6 +1,7 @@
 //! A configuration by itself, before anything is started.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 
 use redlock_core::error::Brief;
@@ -102,7 +103,7 @@ impl Config {
             if let Some(other) = by_server.insert(address.server(), name) {
                 problems.push(format!(
                     "{place}{}",
-                    same_node(other, name, &address.server())
+                    same_node(other, name, address.server())
                 ));
             }
             self.check_pool(name, pool, &address, problems);
@@ -247,7 +248,7 @@ pub(crate) fn no_pools() -> String {
 }
 
 /// Two pools that would vote twice.
-pub(crate) fn same_node(one: &str, other: &str, server: &str) -> String {
+pub(crate) fn same_node(one: &str, other: &str, server: impl fmt::Display) -> String {
     format!(
         "the pools `{}` and `{}` are one server, {server}; each pool has to be an independent \
          node, or a majority means nothing",

@@ -275,7 +275,7 @@ impl Config {
     }
 
     /// Adds a pool, one independent node: `redis://`, `rediss://` (feature `tls`), `redis+unix://`,
-    /// `redis+sentinel://` (feature `sentinel`), `redis+cluster://` (feature `cluster`) or `memory://`.
+    /// `redis+sentinel://`, `redis+cluster://` or `memory://`.
     ///
     /// ```
     /// let config = redlock_runtime::Config::new()

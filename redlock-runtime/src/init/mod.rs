@@ -222,11 +222,7 @@ impl Registry {
         for (index, one) in remote.iter().enumerate() {
             for other in &remote[..index] {
                 if one.is_same_cluster(other) {
-                    refused.push(same_node(
-                        other.name(),
-                        one.name(),
-                        &one.address().to_string(),
-                    ));
+                    refused.push(same_node(other.name(), one.name(), one.address()));
                 }
             }
         }

@@ -10,10 +10,7 @@ async fn a_server_of_another_authority_is_not_trusted_and_gets_no_word() {
     let options = NodeOptions::default().tls(&theirs).password("s3cret");
     let server = RedisNode::start_with(options).await;
     let reason = refusal(&server.url(), &trusting(&ours)).await;
-    assert_eq!(
-        reason,
-        "the TLS connection failed: invalid peer certificate: UnknownIssuer"
-    );
+    assert_eq!(reason, "invalid peer certificate: UnknownIssuer");
     let set = connect([server.url()], &trusting(&ours)).await;
     let error = client().acquire(&set, &once("r")).await.unwrap_err();
     assert!(error.to_string().contains("UnknownIssuer"), "{error}");
@@ -43,5 +40,5 @@ async fn an_expired_certificate_is_refused() {
     let options = NodeOptions::default().tls_with(identity, &authority);
     let server = RedisNode::start_with(options).await;
     let reason = refusal(&server.url(), &trusting(&authority)).await;
-    assert!(reason.ends_with("Expired"), "{reason}");
+    assert!(reason.contains("expired"), "{reason}");
 }
