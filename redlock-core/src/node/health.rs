@@ -36,37 +36,6 @@ pub struct NodeHealth {
     pub mend: Option<Arc<str>>,
 }
 
-/// The health of a node that is several servers: sums, and the worst of the figures that have no sum.
-impl NodeHealth {
-    /// The same with the sums and the last error of `other`. Its other figures say nothing about the node.
-    pub(crate) fn and_past(mut self, other: Self) -> Self {
-        self.connections += other.connections;
-        self.answers += other.answers;
-        for (kind, count) in other.errors {
-            *self.errors.entry(kind).or_default() += count;
-        }
-        let last_errors = [self.last_error, other.last_error].into_iter().flatten();
-        self.last_error = last_errors.min_by_key(|error| error.ago);
-        self
-    }
-
-    /// The health of a node with another server.
-    pub(crate) fn and(mut self, mut other: Self) -> Self {
-        let is_connected = self.is_connected || other.is_connected;
-        let parts = [&self, &other].into_iter();
-        let alike = parts.filter(|part| part.is_connected == is_connected);
-        self.since = alike.filter_map(|part| part.since).min();
-        self.is_connected = is_connected;
-        self.server = None;
-        self.latency = self.latency.max(other.latency);
-        self.in_flight += other.in_flight;
-        let clocks = [self.clock, other.clock].into_iter().flatten();
-        self.clock = clocks.max_by_key(|clock| clock.ahead_us.unsigned_abs());
-        self.mend = self.mend.or(other.mend.take());
-        self.and_past(other)
-    }
-}
-
 /// An error and its age.
 #[derive(Clone, Debug)]
 #[non_exhaustive]

@@ -16,14 +16,14 @@ use super::errors::{not_connected, together};
 /// highest number is right.
 pub(super) type Dated<T> = (u64, T);
 
-/// The newest of the answers to `ask`, once they are enough or all have been given. Each server is asked `stagger`
-/// after the one before, and has the time `within`.
+/// The newest of the answers to `ask`, once they are enough or all have been given. All servers are asked at once, and
+/// each has the time `within`.
 ///
 /// Dropping the future ends the questions.
 pub(super) async fn newest<T, Asked>(
     servers: Vec<Server>,
     ask: impl Fn(Server) -> Asked,
-    (stagger, within): (Duration, Duration),
+    within: Duration,
     time: &LibraryTime,
     is_enough: impl Fn(&[Dated<T>]) -> bool,
 ) -> Result<Dated<T>, NodeError>
@@ -32,16 +32,13 @@ where
     Asked: Future<Output = Result<Dated<T>, NodeError>> + Send + 'static,
 {
     let mut asking = JoinSet::new();
-    for (turn, server) in (0..).zip(servers) {
-        let (asked, time) = (ask(server.clone()), time.clone());
+    for server in servers {
+        let (asked, late) = (ask(server.clone()), time.sleep(within));
         asking.spawn(async move {
-            time.sleep(stagger * turn).await;
             tokio::select! {
                 biased;
                 told = asked => told,
-                () = time.sleep(within) => {
-                    Err(not_connected(format!("no answer within {}", Brief(within))))
-                }
+                () = late => Err(not_connected(format!("no answer within {}", Brief(within)))),
             }
             .map_err(|error| (server, error))
         });
@@ -90,10 +87,10 @@ mod tests {
                 }
             }
         };
-        let pace = (Duration::ZERO, Duration::from_millis(10));
+        let within = Duration::from_millis(10);
         let time = LibraryTime::default();
         let is_enough = |told: &[_]| told.len() >= majority(answers.len());
-        let newest = newest(servers.clone(), answer, pace, &time, is_enough).await;
+        let newest = newest(servers.clone(), answer, within, &time, is_enough).await;
         newest.map(|(_, name)| name).map_err(|it| it.to_string())
     }
 

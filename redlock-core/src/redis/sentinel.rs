@@ -5,14 +5,9 @@
 //! with an old master does not send anybody back to that master. The sentinels alone are not believed: the server that
 //! they name has to say that it is a master.
 
-use std::future::{Future as _, poll_fn};
-use std::pin::pin;
-use std::task::Poll;
-use std::time::Duration;
-
 use ::redis::Pipeline;
 
-use crate::node::{Node as _, NodeError, NodeErrorKind, NodeStatus, Value};
+use crate::node::{NodeError, Value};
 use crate::quorum::majority;
 use crate::redis::address::{Sentinel, Server};
 use crate::redis::errors::{lost, not_connected};
@@ -37,26 +32,15 @@ pub(super) async fn master<'a>(
     Ok((server, Box::pin(moved(of, from, inbox, options))))
 }
 
-/// Asks the sentinels with each heartbeat, as a master that was cut off or replaced may still answer this client, and
-/// again and again while an answer of the master is overdue.
-///
-/// Never completes if the sentinels do not tell the number of the failover.
+/// Asks the sentinels with each heartbeat, as a master that was cut off or replaced may still answer this client.
 async fn moved(
     of: &Sentinel,
     (failover, server): Dated<Server>,
     inbox: &Inbox,
     options: &RedisOptions,
 ) -> NodeError {
-    let is_suspect = || matches!(inbox.status(), NodeStatus::Abstaining(it) if it.kind() == NodeErrorKind::TimedOut);
     loop {
-        let mut heartbeat = pin!(inbox.time.sleep(options.heartbeat));
-        let mut pause = pin!(inbox.time.sleep(options.suspect_after));
-        // Polled in the task of the connection, and so also when the node becomes suspect.
-        poll_fn(|context| match pause.as_mut().poll(context) {
-            Poll::Ready(()) if is_suspect() => Poll::Ready(()),
-            _ => heartbeat.as_mut().poll(context),
-        })
-        .await;
+        inbox.time.sleep(options.heartbeat).await;
         // Otherwise the connection stays, also if no sentinel answers.
         if let Ok((latest, other)) = ask(of, inbox, options).await
             && other != server
@@ -74,10 +58,10 @@ async fn ask(
     inbox: &Inbox,
     options: &RedisOptions,
 ) -> Result<Dated<Server>, NodeError> {
-    let pace = (Duration::ZERO, options.connect_timeout / 2);
+    let within = options.connect_timeout / 2;
     let is_enough = |named: &[_]| named.len() >= majority(of.sentinels.len());
     let ask = |sentinel| ask_one(sentinel, of.master.clone(), of.of_master.clone());
-    let newest = newest(of.sentinels.clone(), ask, pace, &inbox.time, is_enough).await;
+    let newest = newest(of.sentinels.clone(), ask, within, &inbox.time, is_enough).await;
     newest.map_err(|error| not_connected(format!("no sentinel names a master: {error}")))
 }
 
@@ -92,21 +76,19 @@ async fn ask_one(
     for what in ["MASTER", "GET-MASTER-ADDR-BY-NAME"] {
         questions.cmd("SENTINEL").arg(what).arg(&master);
     }
-    let mut answers = connect::ask(&sentinel, &questions).await?.into_iter();
-    let epoch = answers.next().as_ref().and_then(epoch);
-    let place = answers.next().unwrap_or(Value::Nil);
-    if let Some(server) = server(&place, &of_master) {
-        // Zero if the sentinel's ACL hides it.
-        return Ok((epoch.unwrap_or(0), server));
-    }
-    Err(not_connected(match &place {
-        Value::Nil => format!("it does not know `{master}`"),
-        Value::Error(text) if text.starts_with(b"ERR unknown command") => {
-            "it is not a sentinel".to_owned()
+    let answers = connect::ask(&sentinel, &questions).await?;
+    let (about, place) = match &answers[..] {
+        [_, Value::Error(text)] => {
+            return Err(not_connected(NodeError::server(text).to_string()));
         }
-        Value::Error(text) => NodeError::server(text).to_string(),
-        _ => "its answer is not valid".to_owned(),
-    }))
+        [about, place] => (about, place),
+        _ => return Err(not_connected("its answer is not valid")),
+    };
+    let server = server(place, &of_master);
+    let server =
+        server.ok_or_else(|| not_connected(format!("it knows no address of `{master}`")))?;
+    // Zero if the sentinel's ACL hides it.
+    Ok((epoch(about).unwrap_or(0), server))
 }
 
 fn server(place: &Value, of_master: &Server) -> Option<Server> {
@@ -115,8 +97,8 @@ fn server(place: &Value, of_master: &Server) -> Option<Server> {
     of_master.at(host, port.parse().ok()?)
 }
 
-fn epoch(of_master: &Value) -> Option<u64> {
-    let (_, epoch) = pairs(of_master).find(|(name, _)| *name == b"config-epoch")?;
+fn epoch(about: &Value) -> Option<u64> {
+    let (_, epoch) = pairs(about).find(|(name, _)| *name == b"config-epoch")?;
     str::from_utf8(epoch).ok()?.parse().ok()
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rand::seq::SliceRandom as _;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{sleep, timeout};
 
 use crate::env::caught::{log, unless_it_panics};
 use crate::redis::backoff::{Backoff, LONGEST_PAUSE};
@@ -15,11 +15,8 @@ use super::{ClusterShared, view};
 /// The interval at which the map is learned without a reason.
 const EVERY: Duration = Duration::from_secs(15);
 
-/// If a server has not answered for this time, another one is asked as well.
-const HEDGE: Duration = Duration::from_millis(100);
-
-/// The most servers that are asked for one map.
-const MOST_ASKED: usize = 10;
+/// The servers that are asked at once for one map.
+const ASKED: usize = 3;
 
 /// Learns the map, until the task is aborted. After a panic it starts again with a pause.
 pub(super) async fn run(cluster: Arc<ClusterShared>) {
@@ -35,19 +32,18 @@ async fn learn_always(cluster: &ClusterShared) {
     let (mut backoff, mut known, mut logged) = (Backoff::new(), 0, String::new());
     loop {
         // In any order: seeds that are gone, and masters that were replaced, are not always the first.
-        let masters = cluster.map().shards.clone().into_iter();
-        let masters = masters.map(|it| it.server.clone());
-        let mut servers: Vec<_> = masters.chain(cluster.seeds.iter().cloned()).collect();
+        let map = cluster.map();
+        let masters = map.shards.values().map(|it| &it.server);
+        let mut servers: Vec<_> = masters.chain(&cluster.seeds).cloned().collect();
         servers.shuffle(&mut rand::rng());
-        servers.truncate(MOST_ASKED);
-        let pace = (HEDGE, cluster.options.connect_timeout);
+        servers.truncate(ASKED);
+        let within = cluster.options.connect_timeout;
         let is_enough = |told: &[(u64, _)]| told.iter().any(|(epoch, _)| *epoch >= known);
-        match newest(servers, view::ask, pace, &cluster.io.time(), is_enough).await {
+        match newest(servers, view::ask, within, &cluster.io.time(), is_enough).await {
             Ok((epoch, ranges)) => {
                 known = epoch;
                 logged.clear();
-                cluster.state.lock().why = None;
-                cluster.apply(&ranges).await;
+                cluster.apply(ranges).await;
             }
             Err(why) => {
                 let reason = why.to_string();
@@ -56,20 +52,21 @@ async fn learn_always(cluster: &ClusterShared) {
                     log!(warn, pool = %cluster.name, %reason, "the Cluster's slots cannot be learned");
                 }
                 logged = reason;
-                cluster.state.lock().why = Some(why);
+                *cluster.why.lock() = why;
             }
         }
         cluster.settled.close();
-        // However many calls are refused.
+        // However much is wrong.
         sleep(backoff.next()).await;
-        let since = Instant::now();
-        while cluster.is_quiet() && since.elapsed() < EVERY {
-            let news = timeout(LONGEST_PAUSE, cluster.news.notified()).await;
-            if news.is_ok() {
-                break;
-            }
-        }
-        if since.elapsed() >= LONGEST_PAUSE {
+        let pause = if cluster.is_quiet() {
+            EVERY
+        } else {
+            LONGEST_PAUSE
+        };
+        if timeout(pause, cluster.metrics.trouble.notified())
+            .await
+            .is_err()
+        {
             backoff = Backoff::new();
         }
     }

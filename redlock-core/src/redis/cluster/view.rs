@@ -17,7 +17,7 @@ pub(super) struct Range {
     pub(super) last: u16,
     pub(super) master: Server,
     /// The Cluster's own name of the master.
-    pub(super) id: Option<String>,
+    pub(super) id: String,
 }
 
 /// Asks `server` for its view, on a connection of its own.
@@ -32,26 +32,22 @@ pub(super) async fn ask(server: Server) -> Result<Dated<Vec<Range>>, NodeError> 
 
 /// The slots of each master, behind the epoch of the Cluster, which increases with each failover.
 pub(super) fn read(answers: &[Value], asked: &Server) -> Result<Dated<Vec<Range>>, NodeError> {
-    let (info, slots) = match answers {
-        [_, Value::Error(text)] => {
-            let error = NodeError::server(text).to_string();
-            if error.contains("cluster support disabled") {
-                let detail = "it is no part of a Redis Cluster; write redis:// in the pool's URL";
-                return Err(refused(detail));
-            }
-            return Err(rejected(&error));
+    let slots = match answers {
+        [_, Value::List(slots)] => &slots[..],
+        [_, Value::Error(error)] if error.ends_with(b"cluster support disabled") => {
+            let detail = "it is no part of a Redis Cluster; write redis:// in the pool's URL";
+            return Err(refused(detail));
         }
-        [info, Value::List(slots)] => (info, slots),
-        _ => return Err(not_connected("its answer is not valid")),
+        [_, Value::Error(error)] => return Err(rejected(&NodeError::server(error).to_string())),
+        _ => &[],
     };
     // A master without a reachable address does not hide the others.
     let ranges: Vec<_> = slots.iter().filter_map(|it| range(it, asked)).collect();
     if ranges.is_empty() {
-        return Err(not_connected(
-            "it has joined no Cluster, or one without slots",
-        ));
+        let detail = "it has joined no Cluster, or one without slots";
+        return Err(not_connected(detail));
     }
-    let info = Facts::of_info(text(info).unwrap_or_default().as_bytes());
+    let info = Facts::of_info(text(&answers[0]).unwrap_or_default().as_bytes());
     let epoch = info.get("cluster_current_epoch");
     // Zero if the ACL hides it: the first server is believed then.
     Ok((epoch.and_then(|it| it.parse().ok()).unwrap_or(0), ranges))
@@ -65,21 +61,17 @@ fn range(entry: &Value, asked: &Server) -> Option<Range> {
     let [Value::Int(first), Value::Int(last), Value::List(master), ..] = &entry[..] else {
         return None;
     };
-    let [host, Value::Int(port), id @ ..] = &master[..] else {
+    let [host, Value::Int(port), id, ..] = &master[..] else {
         return None;
     };
-    let host = match host {
-        Value::Nil => "",
-        host => text(host)?,
-    };
-    let host = if host.is_empty() { asked.host()? } else { host };
+    let host = text(host).filter(|host| !host.is_empty());
     let slot = |number: i64| u16::try_from(number).ok().filter(|slot| *slot < SLOTS);
     let (first, last) = (slot(*first)?, slot(*last)?);
     (first <= last).then_some(Range {
         first,
         last,
-        master: asked.at(host, u16::try_from(*port).ok()?)?,
-        id: id.first().and_then(text).map(str::to_owned),
+        master: asked.at(host.or(asked.host())?, u16::try_from(*port).ok()?)?,
+        id: text(id)?.to_owned(),
     })
 }
 

@@ -232,7 +232,7 @@ impl Actor {
         if let Answer::Failed(error) = answer {
             return self.fail(submission, error);
         }
-        if call.effect == Effect::Takes && self.line.inbox.metrics.refusals.voted() {
+        if call.effect == Effect::Takes && self.line.inbox.refusals.voted() {
             log_node!(self.line.inbox.log, INFO, "node votes again");
         }
         self.answered += 1;
@@ -266,7 +266,7 @@ impl Actor {
         inbox.metrics.failed(error.kind(), 1);
         inbox.metrics.record_error(&error);
         let is_a_vote = matches!(submission.call.effect, Effect::Takes | Effect::Keeps);
-        if is_a_vote && error.concerns_the_node() && inbox.metrics.refusals.refused(&error, heard) {
+        if is_a_vote && error.concerns_the_node() && inbox.refusals.refused(&error, heard) {
             log_node!(
                 inbox.log,
                 WARN,

@@ -12,24 +12,26 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::refusals::Refusals;
 use crate::node::NodeHealth;
 use crate::node::{ClockOffset, LastError, NodeError, NodeErrorKind};
 
-/// The figures of a node, over all its connections.
+/// The figures of a node, over all its connections. The masters of a Cluster share them.
+#[derive(Default)]
 pub(in crate::redis) struct NodeMetrics {
-    /// Only the driver writes these two, so a load and a store make an update.
+    /// Only drivers write these two, and those of a Cluster are on one thread, so a load and a store make an update.
     answers: AtomicU64,
     /// The smoothed latency in ns.
     latency: AtomicU64,
-    pub(in crate::redis) refusals: Refusals,
     state: Mutex<ConnectionState>,
-    news: Option<Arc<Notify>>,
+    /// Notified of each error: another master of the Cluster may have the slot.
+    pub(in crate::redis) trouble: Notify,
 }
 
+#[derive(Default)]
 struct ConnectionState {
-    is_connected: bool,
-    since: Instant,
+    /// The connections that stand.
+    connected: usize,
+    since: Option<Instant>,
     connections: u64,
     errors: BTreeMap<NodeErrorKind, u64>,
     last_error: Option<(NodeError, Instant)>,
@@ -46,30 +48,10 @@ pub(in crate::redis) struct ClockReading {
 }
 
 impl NodeMetrics {
-    /// `news` is notified of operations that were not served: another master of the Cluster may have the slot.
-    pub(in crate::redis) fn new(news: Option<Arc<Notify>>) -> Self {
-        Self {
-            answers: AtomicU64::new(0),
-            latency: AtomicU64::new(0),
-            refusals: Refusals::default(),
-            state: Mutex::new(ConnectionState {
-                is_connected: false,
-                since: Instant::now(),
-                connections: 0,
-                errors: BTreeMap::new(),
-                last_error: None,
-                clock: None,
-                mend: None,
-            }),
-            news,
-        }
-    }
-
     pub(in crate::redis) fn connected(&self, now: Instant) {
-        self.refusals.voted();
         let mut state = self.state.lock();
-        state.is_connected = true;
-        state.since = now;
+        state.connected += 1;
+        state.since = Some(now);
         state.connections += 1;
         // The new connection may lead to another server, with another clock.
         state.clock = None;
@@ -81,27 +63,27 @@ impl NodeMetrics {
     }
 
     /// Records that there is no connection, for the reason `error`.
-    pub(in crate::redis) fn disconnected(&self, error: &NodeError) {
-        let now = Instant::now();
+    pub(in crate::redis) fn disconnected(&self, was_connected: bool, error: &NodeError) {
         let mut state = self.state.lock();
-        if std::mem::replace(&mut state.is_connected, false) {
-            state.since = now;
+        if was_connected || state.since.is_none() {
+            state.since = Some(Instant::now());
         }
+        state.connected -= usize::from(was_connected);
         state.clock = None;
-        state.last_error = Some((error.clone(), now));
+        drop(state);
+        self.record_error(error);
     }
 
     /// Records a fault of the connection or of the server.
     pub(in crate::redis) fn record_error(&self, error: &NodeError) {
         self.state.lock().last_error = Some((error.clone(), Instant::now()));
+        self.trouble.notify_one();
     }
 
     /// Counts operations that were not served.
     pub(in crate::redis) fn failed(&self, kind: NodeErrorKind, operations: usize) {
         *self.state.lock().errors.entry(kind).or_default() += operations as u64;
-        if let Some(news) = &self.news {
-            news.notify_one();
-        }
+        self.trouble.notify_one();
     }
 
     /// The number of answers.
@@ -132,8 +114,8 @@ impl NodeMetrics {
         let state = self.state.lock();
         let last_error = state.last_error.as_ref();
         NodeHealth {
-            is_connected: state.is_connected,
-            since: Some(now.saturating_duration_since(state.since)),
+            is_connected: state.connected > 0,
+            since: state.since.map(|at| now.saturating_duration_since(at)),
             connections: state.connections,
             answers,
             latency: (answers > 0).then(|| Duration::from_nanos(self.latency.load(Relaxed))),
@@ -163,7 +145,7 @@ mod tests {
 
     #[test]
     fn latency_is_smoothed() {
-        let metrics = NodeMetrics::new(None);
+        let metrics = NodeMetrics::default();
         let latency = || metrics.health(Instant::now()).latency;
         assert_eq!(latency(), None);
         metrics.answered(ms(80));
@@ -175,12 +157,16 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn it_is_not_connected_since_the_connection_broke_and_not_since_the_last_attempt() {
-        let metrics = NodeMetrics::new(None);
+        let metrics = NodeMetrics::default();
         metrics.connected(Instant::now());
         tokio::time::advance(ms(5)).await;
-        for detail in ["closed", "refused", "refused still"] {
+        for (was_connected, detail) in [
+            (true, "closed"),
+            (false, "refused"),
+            (false, "refused still"),
+        ] {
             let error = NodeError::unsent(NodeErrorKind::NotConnected, detail);
-            metrics.disconnected(&error);
+            metrics.disconnected(was_connected, &error);
             tokio::time::advance(ms(10)).await;
         }
         let health = metrics.health(Instant::now());

@@ -11,7 +11,7 @@ use std::task::Context;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::env::caught::caught;
@@ -26,6 +26,7 @@ use state::{InboxState, wake_driver};
 pub(in crate::redis) use submission::{Owed, Submission};
 
 use metrics::NodeMetrics;
+use refusals::Refusals;
 
 /// Passes operations from the callers to the driver. Every call returns at once.
 pub(in crate::redis) struct Inbox {
@@ -37,18 +38,18 @@ pub(in crate::redis) struct Inbox {
     /// See [`Node::epoch`].
     epoch: AtomicU32,
     listeners: Mutex<Vec<EpochListener>>,
-    pub(in crate::redis) metrics: NodeMetrics,
+    pub(in crate::redis) metrics: Arc<NodeMetrics>,
+    pub(in crate::redis) refusals: Refusals,
     pub(in crate::redis) time: LibraryTime,
     /// If the oldest call of the queue has waited for this long, the runtime of the driver stands still.
     standing_after: Duration,
 }
 
 impl Inbox {
-    /// `news` is for a master of a Cluster: see [`NodeMetrics::new`].
     pub(in crate::redis) fn new(
         log: NodeLog,
         options: &RedisOptions,
-        news: Option<Arc<Notify>>,
+        metrics: Arc<NodeMetrics>,
         time: LibraryTime,
     ) -> Self {
         Self {
@@ -57,7 +58,8 @@ impl Inbox {
             time,
             epoch: AtomicU32::new(0),
             listeners: Mutex::default(),
-            metrics: NodeMetrics::new(news),
+            metrics,
+            refusals: Refusals::default(),
             is_settled: watch::Sender::new(false),
             standing_after: options.suspect_after,
             max_in_flight: options.max_in_flight,
@@ -124,6 +126,7 @@ impl Inbox {
     pub(in crate::redis) fn open(&self, quarantine: Option<NodeError>) {
         let now = self.time.now();
         self.metrics.connected(now);
+        self.refusals.voted();
         // In quarantine the node settles later: `settled` waits for the result of the check.
         let is_settled = quarantine.is_none();
         {
@@ -133,6 +136,7 @@ impl Inbox {
             let refused = closed.filter(|error| error.kind() == NodeErrorKind::Refused);
             state.quarantine = quarantine.map(|looked_at| refused.unwrap_or(looked_at));
             state.suspicion = None;
+            state.connections += 1;
             state.queue_owed(now);
         }
         self.settle(is_settled);
@@ -177,12 +181,12 @@ impl Inbox {
 
     /// Closes the gate: there is no connection, for the reason `error`. The operations in the queue were never sent.
     pub(in crate::redis) fn close(&self, error: &NodeError) {
-        self.metrics.disconnected(error);
         // What comes from now on is never sent.
         let unsent = error.clone().into_unsent();
         let queue = {
             let mut state = self.state.lock();
-            state.closed = Some(unsent.clone());
+            let before = state.closed.replace(unsent.clone());
+            self.metrics.disconnected(before.is_none(), error);
             state.outstanding = 0;
             let queue = std::mem::take(&mut state.queue);
             let owed = queue.iter().filter_map(|it| it.owed(&self.time));
@@ -264,6 +268,16 @@ impl Inbox {
         !state.lost.contains(token)
     }
 
+    /// The number of operations that were submitted and not answered.
+    pub(in crate::redis) fn in_flight(&self) -> usize {
+        self.state.lock().outstanding
+    }
+
+    /// True if there was an earlier connection, which may have led to another server.
+    pub(in crate::redis) fn has_reconnected(&self) -> bool {
+        self.state.lock().connections > 1
+    }
+
     /// True if a release is owed that has not passed its ttl.
     pub(in crate::redis) fn owes(&self, now: Instant) -> bool {
         self.state.lock().owed.iter().any(|owed| owed.until > now)
@@ -317,14 +331,14 @@ impl Node for Inbox {
     /// The node votes if the gate is open and the server is not known to answer with errors.
     fn status(&self) -> NodeStatus {
         let objection = self.state.lock().objection(self.standing_after);
-        let objection = objection.or_else(|| self.metrics.refusals.reason(self.time.now()));
+        let objection = objection.or_else(|| self.refusals.reason(self.time.now()));
         objection.map_or(NodeStatus::Voting, NodeStatus::Abstaining)
     }
 
     /// Without the server's address.
     fn health(&self) -> NodeHealth {
         let mut health = self.metrics.health(self.time.now());
-        health.in_flight = self.state.lock().outstanding;
+        health.in_flight = self.in_flight();
         health
     }
 

@@ -42,6 +42,8 @@ pub(super) struct InboxState {
     pub(super) oldest: Option<Instant>,
     /// The number of operations that were submitted and not answered.
     pub(super) outstanding: usize,
+    /// The number of connections so far.
+    pub(super) connections: u64,
     /// The driver's waker, while it has nothing to do.
     pub(super) driver: Option<Waker>,
     /// True once the node was dropped. Submitted operations are still sent.

@@ -14,7 +14,7 @@ use crate::quorum::round::{Goal, Round};
 
 fn inbox(time: LibraryTime) -> Inbox {
     let log = NodeLog::new("a".into(), still_clock().1);
-    Inbox::new(log, &RedisOptions::default(), None, time)
+    Inbox::new(log, &RedisOptions::default(), Arc::default(), time)
 }
 
 /// The inbox of a node that votes.

@@ -6,7 +6,6 @@ mod driver;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
 use crate::env::io_thread::IoThread;
@@ -14,6 +13,7 @@ use crate::node::log::NodeLog;
 
 use super::address::RedisAddress;
 use super::inbox::Inbox;
+use super::inbox::metrics::NodeMetrics;
 use super::options::RedisOptions;
 use super::restart_check::ServerCheck;
 use driver::Driver;
@@ -26,17 +26,18 @@ pub(super) struct ServerNode {
 
 impl ServerNode {
     /// Starts a driver for the server at `address`, on the present runtime. A master of a Cluster is started on the
-    /// library's thread, and `news` is notified of calls that it did not serve.
+    /// library's thread, with the Cluster's figures.
     pub(super) fn start(
         name: &Arc<str>,
         address: &Arc<RedisAddress>,
         options: RedisOptions,
-        news: Option<Arc<Notify>>,
+        of_cluster: Option<Arc<NodeMetrics>>,
         io: &IoThread,
     ) -> Self {
         let log = NodeLog::new(Arc::clone(name), io.environment().clock);
-        let is_part = news.is_some();
-        let inbox = Arc::new(Inbox::new(log, &options, news, io.time()));
+        let is_part = of_cluster.is_some();
+        let metrics = of_cluster.unwrap_or_default();
+        let inbox = Arc::new(Inbox::new(log, &options, metrics, io.time()));
         // Made here and not in the driver's task, so that the checked set is complete once all its
         // nodes are started.
         let server_check = options.checked_set.as_ref().map(|checked_set| {

@@ -56,13 +56,13 @@ fn masters_have_slots_and_names() {
             "5462-16383 seed:7004"
         ]
     );
-    assert!(ranges.iter().all(|it| it.id.as_deref() == Some("id")));
+    assert!(ranges.iter().all(|it| it.id == "id"));
     assert_eq!(ranges[2].master.user(), "u", "as the server that told");
 }
 
 #[test]
 fn what_makes_no_sense_is_no_view() {
-    let master = || list([text("h"), Value::Int(1)]);
+    let master = || list([text("h"), Value::Int(1), text("id")]);
     for slots in [
         text("OK"),
         list([Value::Int(1)]),
@@ -70,11 +70,12 @@ fn what_makes_no_sense_is_no_view() {
         list([range(2, 1, master())]),
         list([range(0, 16_384, master())]),
         list([range(-1, 1, master())]),
+        list([range(0, 1, list([text("h"), Value::Int(1)]))]),
     ] {
         assert_eq!(read(&slots), [], "{slots:?}");
     }
     for host in ["?", "h\nerror: node b is down", "h\x1b[2J", "h g", "h`"] {
-        let unreachable = list([text(host), Value::Int(1)]);
+        let unreachable = list([text(host), Value::Int(1), text("id")]);
         assert_eq!(read(&list([range(0, 1, unreachable)])), []);
     }
     assert_eq!(read(&list([])), []);
@@ -82,7 +83,7 @@ fn what_makes_no_sense_is_no_view() {
 
 #[test]
 fn the_epoch_is_read_from_the_info() {
-    let slots = list([range(0, 1, list([text("h"), Value::Int(1)]))]);
+    let slots = list([range(0, 1, list([text("h"), Value::Int(1), text("id")]))]);
     let epoch = |info| view(&[info, slots.clone()], &asked()).unwrap().0;
     let info = "cluster_state:ok\r\ncluster_current_epoch:12\r\n";
     assert_eq!(epoch(text(info)), 12);
