@@ -9,33 +9,33 @@ use tokio::time::Instant;
 use crate::env::caught::log;
 use crate::env::{Clock, Moment};
 use crate::node::log::log_node;
-use crate::node::{NodeError, NodeErrorKind, Value};
+use crate::node::{NodeError, Value};
 use crate::quorum::fencing::HINT_WINDOW;
 use crate::restart_check::{
     Action, CheckAnswer, CheckedSet, MarkerWrite, NodeCheck, RestartCheck, Verdict,
 };
 
+use super::errors::garbled;
 use super::inbox::Inbox;
 use super::inbox::metrics::ClockReading;
 use super::vetting::refused;
 
 /// Sets the marker if it has the expected value, or is missing if none is given, and it is not too late. Returns the
-/// time and the marker.
+/// time in µs and the marker.
 const CHECK: &str = "\
     local time = redis.call('TIME') \
-    local marker = redis.pcall('GET', KEYS[1]) \
+    local now = time[1] * 1000000 + time[2] \
+    local marker = KEYS[1] ~= nil and redis.pcall('GET', KEYS[1]) \
     if type(marker) == 'table' then marker = 'of another type' end \
-    local now = time[1] * 1000 + math.floor(time[2] / 1000) \
     if ARGV[1] and marker == (ARGV[3] or false) and now <= tonumber(ARGV[2]) then \
       marker = ARGV[1] \
       redis.call('SET', KEYS[1], marker) \
     end \
-    return {time[1], time[2], marker}";
+    return {now, marker}";
 
 /// The restart check of one node, over all its connections.
 pub(super) struct ServerCheck {
     inbox: Arc<Inbox>,
-    peers: Arc<CheckedSet>,
     node_check: NodeCheck,
     clock: Arc<dyn Clock>,
     /// The id of the server of the present connection.
@@ -63,7 +63,6 @@ impl ServerCheck {
         }));
         Self {
             inbox: Arc::clone(inbox),
-            peers: Arc::clone(peers),
             node_check,
             clock,
             run_id: None,
@@ -74,12 +73,13 @@ impl ServerCheck {
 
     /// True unless the restart check is off.
     pub(super) fn is_on(&self) -> bool {
-        self.peers.restart_check() != RestartCheck::Off
+        self.node_check.peers.restart_check() != RestartCheck::Off
     }
 
     /// The marker's key, if the node has a marker.
     pub(super) fn marker_key(&self) -> Option<Arc<[u8]>> {
-        self.is_on().then(|| self.peers.marker_key().into())
+        self.is_on()
+            .then(|| self.node_check.peers.marker_key().into())
     }
 
     /// Records the server of a new connection.
@@ -95,18 +95,17 @@ impl ServerCheck {
 
     /// The question for the time and the marker, with the `write` that a verdict asked for; and the present moment.
     pub(super) fn question(&self, write: Option<MarkerWrite>) -> (Cmd, Moment) {
-        let question = if self.is_on() {
-            let mut question = cmd("EVAL");
-            question.arg(CHECK).arg(1).arg(self.peers.marker_key());
-            if let Some(write) = write {
-                let not_after = write.not_after.as_millis().to_string();
-                question.arg(write.new).arg(not_after).arg(write.expected);
-            }
-            question
-        } else {
-            // There is no marker, so the user needs no permission for its key.
-            cmd("TIME")
-        };
+        // If there is no marker, the user needs no permission for its key.
+        let key = self.marker_key();
+        let mut question = cmd("EVAL");
+        question
+            .arg(CHECK)
+            .arg(usize::from(key.is_some()))
+            .arg(key.as_deref());
+        if let Some(write) = write {
+            let not_after = write.not_after.as_micros().to_string();
+            question.arg(write.new).arg(not_after).arg(write.expected);
+        }
         (question, self.clock.now())
     }
 
@@ -129,57 +128,54 @@ impl ServerCheck {
 
     /// The server's time and its marker, if it has one.
     fn read<'a>(&self, answer: &'a Value) -> Result<(Duration, Option<&'a [u8]>), NodeError> {
-        if let Value::Error(text) = answer {
-            let error = NodeError::server(text);
-            if !text.starts_with(b"NOPERM") {
-                return Err(error);
+        let fields = match answer {
+            Value::List(fields) => &fields[..],
+            Value::Error(text) if text.starts_with(b"NOPERM") => {
+                return Err(refused(format!(
+                    "`{}` refuses the restart check: {}; allow EVAL, TIME, GET and SET on the key \
+                     `{}` in its ACL, or set `restart_check` to \"off\"",
+                    self.inbox.log.pool,
+                    NodeError::server(text),
+                    self.node_check.peers.marker_key().escape_ascii(),
+                )));
             }
-            return Err(refused(format!(
-                "`{}` refuses the restart check: {error}; allow EVAL, TIME, GET and SET on the \
-                 key `{}` in its ACL, or set `restart_check` to \"off\"",
-                self.inbox.log.pool,
-                self.peers.marker_key().escape_ascii(),
-            )));
-        }
-        fields(answer).ok_or_else(|| {
-            let detail = "the server's answer is not a valid answer to the restart check";
-            NodeError::sent(NodeErrorKind::Protocol, detail)
-        })
+            Value::Error(text) => return Err(NodeError::server(text)),
+            _ => &[],
+        };
+        let (micros, marker) = match fields {
+            [Value::Int(micros), Value::Text(marker)] => (micros, Some(&**marker)),
+            [Value::Int(micros), Value::Nil] => (micros, None),
+            _ => return Err(garbled()),
+        };
+        Ok((Duration::from_micros(micros.unsigned_abs()), marker))
     }
 
     /// Logs what the verdict changes. A quarantine is also logged again on a new connection.
     fn log(&mut self, verdict: &Verdict) {
         let node = &self.inbox.log;
         if let Some(by_ms) = verdict.stepped_ms {
-            log!(
-                warn,
-                pool = %node.pool, by_ms,
-                "the node's clock stepped; it drops locks early or late",
-            );
+            let text = "the node's clock stepped; it drops locks early or late";
+            log!(warn, pool = %node.pool, by_ms, "{text}");
         }
-        match &verdict.action {
-            Action::Vote if !self.logged.is_empty() => {
-                log_node!(node, INFO, "node votes again");
-                self.logged.clear();
-            }
+        let reason = match &verdict.action {
+            Action::Vote => "",
             Action::Hold {
                 reason,
                 is_settled: true,
                 ..
-            } => {
-                // The text after `;` is the remaining time, which makes no new reason.
-                let kind = reason.split(';').next().unwrap_or(reason);
-                if self.logged != kind {
-                    log_node!(
-                        node,
-                        WARN,
-                        "node in quarantine; it does not vote until that ends",
-                        %reason
-                    );
-                    kind.clone_into(&mut self.logged);
-                }
-            }
-            _ => {}
+            } => reason,
+            _ => return,
+        };
+        // The text after `;` is the remaining time, which makes no new reason.
+        let kind = reason.split(';').next().unwrap_or(reason);
+        if self.logged == kind {
+            return;
+        }
+        kind.clone_into(&mut self.logged);
+        if kind.is_empty() {
+            log_node!(node, INFO, "node votes again");
+        } else {
+            log_node!(node, WARN, "node in quarantine; it does not vote until that ends", %reason);
         }
     }
 
@@ -191,9 +187,9 @@ impl ServerCheck {
         let is_off = off > HINT_WINDOW + round_trip;
         if is_off && !self.is_off {
             let direction = if theirs > ours { "ahead of" } else { "behind" };
+            let by_ms = u64::try_from(off.as_millis()).unwrap_or(u64::MAX);
             log!(
-                warn,
-                pool = %self.inbox.log.pool, by_ms = u64::try_from(off.as_millis()).unwrap_or(u64::MAX),
+                warn, pool = %self.inbox.log.pool, by_ms,
                 "the node's clock is {direction} this host's; synchronize both by one time service",
             );
         }
@@ -207,21 +203,4 @@ impl ServerCheck {
             at: Instant::now(),
         });
     }
-}
-
-fn fields(answer: &Value) -> Option<(Duration, Option<&[u8]>)> {
-    let number = |digits: &[u8]| std::str::from_utf8(digits).ok()?.parse().ok();
-    let Value::List(fields) = answer else {
-        return None;
-    };
-    let [Value::Text(seconds), Value::Text(micros), rest @ ..] = &fields[..] else {
-        return None;
-    };
-    let seconds = Duration::from_secs(number(seconds)?);
-    let marker = match rest {
-        [Value::Text(marker)] => Some(&**marker),
-        _ => None,
-    };
-    let micros = Duration::from_micros(number(micros)?);
-    Some((seconds.saturating_add(micros), marker))
 }

@@ -10,11 +10,11 @@ use crate::env::Moment;
 use crate::env::caught::caught;
 use crate::model::limits::MAX_TTL;
 use crate::node::EpochListener;
-use crate::quorum::fencing::HINT_WINDOW;
 use crate::quorum::majority;
 
 use super::clock::{NodeClock, SteppedClock};
-use super::{CLOCK_WINDOW, CheckAnswer, RestartCheck, marker_key};
+use super::marker::{Found, OPENING};
+use super::{CheckAnswer, RestartCheck, marker_key};
 
 /// A finding that is older than this no longer counts. Blank nodes are checked more often than that.
 const FRESH: Duration = Duration::from_secs(2);
@@ -32,21 +32,22 @@ pub struct CheckedSet {
     pub(super) seats: Mutex<Vec<Seat>>,
 }
 
+/// A node of the set.
 pub(super) struct Seat {
-    name: Arc<str>,
+    pub(super) name: Arc<str>,
     pub(super) finding: Finding,
-    /// The node's process, if it is connected and known.
-    pub(super) run_id: Option<String>,
+    /// The node's last process, if the server tells it.
+    run_id: Option<String>,
     /// True if the node has, or had, a marker under which it may vote: its set is not new.
-    pub(super) was_in_use: bool,
+    was_in_use: bool,
     /// The `max_ttl` in the node's last marker.
-    pub(super) max_ttl: Duration,
+    max_ttl: Duration,
     clock: NodeClock,
     /// Called when the check of another node raises a question for which this node has to be asked.
     pub(super) on_doubt: Option<EpochListener>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(PartialEq, Eq)]
 pub(super) enum Finding {
     /// The first attempt to reach it is not over.
     Unknown,
@@ -58,17 +59,31 @@ pub(super) enum Finding {
     InUse,
 }
 
-/// What the set says about a node of it that is blank.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a check shows, beside what the checks of the other nodes showed.
+pub(super) struct Facts<'a> {
+    pub(super) check: &'a CheckAnswer<'a>,
+    pub(super) found: Found,
+    pub(super) set: SetView,
+    /// The step of the node's clock since the check before, in ms; positive if forwards.
+    pub(super) stepped_ms: Option<i64>,
+    /// Whose clock the last step was of.
+    pub(super) whose_step: SteppedClock,
+    /// The longest `max_ttl`, of this process or in the marker of any node.
+    pub(super) longest_max_ttl: Duration,
+}
+
+/// What the set says about a node of it that is blank or being opened.
+#[derive(PartialEq, Eq)]
 pub(super) enum SetView {
-    /// A node is, or was, in use.
+    /// The node is blank, and a node is, or was, in use.
     InUse,
-    /// Some nodes have not been reached, and not been found out of reach either.
-    Undecided,
-    /// Less than a majority is reachable.
-    OutOfReach,
-    /// The set is new.
+    /// Less than a majority is reachable, or some nodes have not been reached, and not been found out of reach
+    /// either. That is decided in a moment unless it `is_settled`.
+    Unknown { is_settled: bool },
+    /// The set is new, and some nodes of it are not marked.
     New,
+    /// No node that is reached is blank, and they are a majority.
+    Marked,
 }
 
 impl CheckedSet {
@@ -104,23 +119,6 @@ impl CheckedSet {
         self.restart_check
     }
 
-    /// The longest `max_ttl`, of this process or in the marker of any node.
-    pub(super) fn longest_max_ttl(&self) -> Duration {
-        let seats = self.seats.lock();
-        let others = seats.iter().map(|seat| seat.max_ttl);
-        others.fold(self.max_ttl, Duration::max)
-    }
-
-    /// How long a node that may have forgotten locks does not vote: the longest ttl of any client, a fiftieth for
-    /// clocks of different speed, and what a clock may step unnoticed. Not less than it takes the
-    /// time to overtake a fencing token that came from a hint at the one end of its window, with a
-    /// hint at the other end.
-    pub(super) fn quarantine(&self) -> Duration {
-        let longest = self.longest_max_ttl().max(HINT_WINDOW * 2);
-        let margin = longest / 50 + CLOCK_WINDOW;
-        longest.saturating_add(margin)
-    }
-
     /// A seat for the node `name`.
     pub(super) fn join(&self, name: Arc<str>) -> usize {
         let mut seats = self.seats.lock();
@@ -136,106 +134,85 @@ impl CheckedSet {
         seats.len() - 1
     }
 
-    /// The reason why the process `run_id` must not vote as the node of `seat`: a connected node is this process. If
-    /// there is none, records which process the node is.
-    pub(super) fn refusal(&self, seat: usize, run_id: Option<&str>) -> Option<String> {
-        let mut seats = self.seats.lock();
-        let mut others = seats.iter().enumerate();
-        let twin = others.find(|(index, other)| {
-            *index != seat && run_id.is_some() && other.run_id.as_deref() == run_id
-        });
-        if let Some((_, twin)) = twin {
-            return Some(format!(
-                "`{}` is the same server as `{}`; two votes of one server are no majority: give \
-                 each pool a server of its own",
-                seats[seat].name, twin.name,
-            ));
-        }
-        if seats[seat].run_id.as_deref() != run_id {
-            seats[seat].run_id = run_id.map(str::to_owned);
-        }
-        None
-    }
-
-    /// Reads the clock of `seat`, which is another clock than before if `is_other`. The result is its step, in ms.
-    /// After a step all nodes have to be asked.
-    pub(super) fn read_clock(
+    /// Records a check of `seat`. After a step of its clock the other nodes are asked. An error is the reason why the
+    /// server must not vote as this node: it is another connected node too.
+    pub(super) fn record<'a>(
         &self,
         seat: usize,
-        check: &CheckAnswer<'_>,
-        is_other: bool,
-    ) -> Option<i64> {
+        check: &'a CheckAnswer<'a>,
+    ) -> Result<Facts<'a>, String> {
         let mut seats = self.seats.lock();
-        let clock = &mut seats[seat].clock;
-        if is_other {
-            *clock = NodeClock::default();
+        let is_twin = |it: &&Seat| it.run_id.is_some() && it.run_id.as_deref() == check.run_id;
+        let twin = others(&seats, seat).find(is_twin);
+        if let Some(twin) = twin.map(|it| Arc::clone(&it.name)) {
+            let reason = format!(
+                "`{}` is the same server as `{twin}`; two votes of one server are no majority: give \
+                 each pool a server of its own",
+                seats[seat].name,
+            );
+            seats[seat].finding = Finding::Unreachable;
+            return Err(reason);
         }
-        let step = clock.read(check)?;
-        let others = seats.iter().enumerate().filter(|(at, _)| *at != seat);
-        let listeners: Vec<_> = others.filter_map(|(_, it)| it.on_doubt.clone()).collect();
+        let (own, found, now) = (&mut seats[seat], Found::of(check.marker), check.answered);
+        own.run_id = check.run_id.map(str::to_owned);
+        own.finding = match &found {
+            Found::Nothing => Finding::Blank(now),
+            Found::Marker(it) if it.cause == OPENING && it.is_of(check) => Finding::Opening(now),
+            _ => Finding::InUse,
+        };
+        own.was_in_use |= own.finding == Finding::InUse;
+        if let Found::Marker(marker) = &found {
+            own.max_ttl = marker.max_ttl;
+        }
+        let stepped_ms = own.clock.read(check);
+        let clocks = others(&seats, seat).map(|it| &it.clock);
+        let facts = Facts {
+            check,
+            found,
+            set: self.view(&seats, seat, now),
+            stepped_ms,
+            whose_step: seats[seat].clock.whose_step(clocks, majority(self.size)),
+            longest_max_ttl: (seats.iter()).fold(self.max_ttl, |it, seat| it.max(seat.max_ttl)),
+        };
+        let doubted = others(&seats, seat).filter(|_| stepped_ms.is_some());
+        let listeners: Vec<_> = doubted.filter_map(|it| it.on_doubt.clone()).collect();
         drop(seats);
         for ask in listeners {
             caught("a listener to doubts", &*ask);
         }
-        Some(step)
+        Ok(facts)
     }
 
-    /// Whose clock the last step that was seen at `seat` was of.
-    pub(super) fn whose_step(&self, seat: usize) -> SteppedClock {
-        let seats = self.seats.lock();
-        let is_connected =
-            |it: &Seat| !matches!(it.finding, Finding::Unknown | Finding::Unreachable);
-        let others = seats.iter().enumerate();
-        let others = others.filter(|(index, it)| *index != seat && is_connected(it));
-        let clocks = others.map(|(_, it)| &it.clock);
-        seats[seat].clock.whose_step(clocks, majority(self.size))
-    }
-
-    /// Records that `seat` is blank at `now`, and says what that makes of the set.
-    pub(super) fn is_blank(&self, seat: usize, now: Moment) -> SetView {
-        let mut seats = self.seats.lock();
-        seats[seat].finding = Finding::Blank(now);
-        let is_unused = |seat: &&Seat| match seat.finding {
+    fn view(&self, seats: &[Seat], seat: usize, now: Moment) -> SetView {
+        let is_reached = |it: &&Seat| match it.finding {
             Finding::Blank(then) | Finding::Opening(then) => now.saturating_since(then) <= FRESH,
-            _ => false,
+            Finding::InUse => true,
+            Finding::Unknown | Finding::Unreachable => false,
         };
-        if seats.iter().any(|seat| seat.was_in_use) {
+        let is_blank = |it: &Seat| matches!(it.finding, Finding::Blank(_));
+        let is_tried = |it: &Seat| it.finding != Finding::Unknown;
+        let is_settled = seats.len() == self.size && seats.iter().all(is_tried);
+        if is_blank(&seats[seat]) && seats.iter().any(|it| it.was_in_use) {
             SetView::InUse
-        } else if !self.is_known(&seats) {
-            SetView::Undecided
-        } else if seats.iter().filter(is_unused).count() < majority(self.size) {
-            SetView::OutOfReach
-        } else {
+        } else if !is_settled || seats.iter().filter(is_reached).count() < majority(self.size) {
+            SetView::Unknown { is_settled }
+        } else if seats.iter().any(is_blank) {
             SetView::New
+        } else {
+            SetView::Marked
         }
     }
+}
 
-    /// Records that `seat` has the marker of a set that is being opened at `now`, and says whether it may be opened:
-    /// all nodes that are reached are marked, and they are a majority.
-    pub(super) fn is_opening(&self, seat: usize, now: Moment) -> bool {
-        let mut seats = self.seats.lock();
-        seats[seat].finding = Finding::Opening(now);
-        let count = |wanted: fn(&Finding) -> bool| {
-            let findings = seats.iter().map(|seat| &seat.finding);
-            findings.filter(|it| wanted(it)).count()
-        };
-        let blank = count(|it| matches!(it, Finding::Blank(_)));
-        let marked = count(|it| matches!(it, Finding::Opening(_) | Finding::InUse));
-        self.is_known(&seats) && blank == 0 && marked >= majority(self.size)
-    }
-
-    /// Each of the nodes was reached, or found out of reach.
-    fn is_known(&self, seats: &[Seat]) -> bool {
-        let is_known = |seat: &Seat| seat.finding != Finding::Unknown;
-        seats.len() == self.size && seats.iter().all(is_known)
-    }
+/// The other nodes that are connected.
+fn others(seats: &[Seat], seat: usize) -> impl Iterator<Item = &Seat> {
+    let is_connected = |it: &Seat| !matches!(it.finding, Finding::Unknown | Finding::Unreachable);
+    let others = seats.iter().enumerate().filter(move |(at, _)| *at != seat);
+    others.map(|(_, it)| it).filter(move |it| is_connected(it))
 }
 
 impl fmt::Debug for CheckedSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CheckedSet")
-            .field("restart_check", &self.restart_check)
-            .field("max_ttl", &self.max_ttl)
-            .finish_non_exhaustive()
+        f.debug_struct("CheckedSet").finish_non_exhaustive()
     }
 }

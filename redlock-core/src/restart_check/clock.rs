@@ -18,6 +18,8 @@ const TOGETHER: Duration = Duration::from_secs(2);
 /// A node's clock, as it was last read.
 #[derive(Debug, Default)]
 pub(super) struct NodeClock {
+    /// The moment of the last question.
+    asked: Option<Moment>,
     last: Option<Reading>,
     step: Option<Step>,
 }
@@ -52,6 +54,7 @@ impl NodeClock {
     /// compared with the last one and not the first: what moves slowly is no step.
     pub(super) fn read(&mut self, check: &CheckAnswer<'_>) -> Option<i64> {
         let (asked, seen) = (check.asked, check.answered);
+        self.asked = Some(asked);
         let way = seen.saturating_since(asked) / 2;
         if way > VAGUE {
             return None;
@@ -83,10 +86,9 @@ impl NodeClock {
         };
         let (mut alike, mut is_pending) = (1, false);
         for other in others {
-            let was_asked = other.last.is_some_and(|it| it.asked > step.seen);
             match other.step {
                 Some(own) if own.is_like(step) => alike += 1,
-                _ if was_asked => return SteppedClock::Nodes,
+                _ if other.asked > Some(step.seen) => return SteppedClock::Nodes,
                 _ => is_pending = true,
             }
         }

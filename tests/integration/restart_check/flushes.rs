@@ -103,7 +103,7 @@ async fn a_fenced_acquisition_heeds_a_quarantine_that_its_client_has_not_heard_o
     lease.release().await;
     let mut marker = crate::restart_check::fixture::marker(&node);
     let now = SystemTime::UNIX_EPOCH.elapsed().unwrap();
-    marker.until = now + SOON;
+    (marker.since, marker.max_ttl, marker.cause) = (now, SOON, "it was flushed".into());
     node.set(
         crate::restart_check::fixture::MARKER,
         marker.to_bytes(),

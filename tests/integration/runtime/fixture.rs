@@ -27,7 +27,7 @@ pub(crate) fn put_in_use(nodes: &Nodes) {
     }
     for node in nodes {
         let run_id = node.info("run_id").expect("a server says which run it is");
-        node.set(marker_key(b""), format!("1 {run_id} 0 new 0 0"), None);
+        node.set(marker_key(b""), format!("0 {run_id} 0 0 new"), None);
     }
 }
 

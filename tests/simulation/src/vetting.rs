@@ -70,7 +70,7 @@ impl Link {
             }
             Action::Hold { look_again, .. } => {
                 self.hold(wire);
-                look_again
+                look_again.min(LOOKS_EVERY)
             }
             _ => {
                 self.hold(wire);

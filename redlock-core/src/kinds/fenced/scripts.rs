@@ -89,10 +89,8 @@ pub(crate) fn clamped(store: &Store, hint: i64, window: i64) -> i64 {
 /// An error if the node's marker is missing, or its quarantine is not over.
 pub(crate) fn check(store: &Store, marker: &[u8]) -> Result<(), Value> {
     let text = store.get(marker).ok().flatten().unwrap_or_default();
-    let last = text.rsplit(|byte| *byte == b' ').next().unwrap_or_default();
-    let has_digits = last.len() < text.len() && last.iter().all(u8::is_ascii_digit);
-    let ends = number(last).filter(|_| has_digits);
-    match ends {
+    let first = text.split(|byte| *byte == b' ').next();
+    match first.and_then(number) {
         Some(ends) if ends.saturating_mul(1000) <= store.micros() => Ok(()),
         _ => Err(Value::error("NOMARKER")),
     }

@@ -80,8 +80,7 @@ impl Check {
         if verdict.is_new_epoch {
             // The gate is closed first, and listeners are called with no mutex held. A caller that rechecks a lease then
             // finds a node that grants nothing.
-            let closed = self.quarantine().unwrap_or_else(in_doubt);
-            line.inbox.quarantine(Some(closed), false);
+            line.inbox.quarantine(Some(in_doubt()), false);
             line.inbox.begin_epoch();
         }
         line.inbox.quarantine(self.quarantine(), is_decided);

@@ -65,7 +65,7 @@ impl Node {
     /// True if the node's marker is not one with which the set is being opened.
     fn is_opened(&self) -> bool {
         let found = self.marker.as_deref().and_then(Marker::parse);
-        found.is_some_and(|found| found.cause != Cause::Opening)
+        found.is_some_and(|found| found.cause != OPENING)
     }
 }
 
@@ -121,7 +121,7 @@ impl World {
             Event::Restart(_) | Event::RestartKept(_) | Event::Flush(_) => {}
             Event::Declare(node) => {
                 let node = &mut self.nodes[node];
-                node.marker = Some(IDLE.to_vec());
+                node.marker = Some(IDLE.into());
                 (node.has_voted, node.forgot) = (false, None);
             }
         }
@@ -243,8 +243,7 @@ proptest! {
         }
         for node in &world.nodes {
             let found = Marker::parse(node.marker.as_deref().unwrap()).unwrap();
-            prop_assert_eq!(found.cause, Cause::New);
-            prop_assert_eq!(found.until, Duration::ZERO);
+            prop_assert_eq!(found.cause, NEW);
         }
         prop_assert!(world.votes > 0);
     }

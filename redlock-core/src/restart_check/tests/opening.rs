@@ -63,7 +63,7 @@ fn a_set_is_new_only_to_who_reaches_a_majority_of_it() {
     // The last one may have been opened, have granted and have forgotten, all unseen.
     c.pass(ms(10));
     c.held();
-    assert_eq!(c.written(), (Cause::Late, QUARANTINE));
+    c.assert_quarantine(LATE);
 }
 
 /// However long the process that began stands still, and wherever.
@@ -93,7 +93,7 @@ fn a_process_that_stands_still_while_it_opens_a_set_closes_no_node() {
             }
             let actions = settle_all(&mut nodes);
             assert_eq!(actions, [const { Action::Vote }; 3], "{marked} {opened}");
-            assert!(nodes.iter().all(|node| node.written().0 == Cause::New));
+            assert!(nodes.iter().all(|node| node.written().0 == NEW));
         }
     }
 }
@@ -118,7 +118,7 @@ fn a_set_that_is_in_use_is_new_to_nobody_who_slept() {
     let [a, b, c] = settle_all(&mut nodes);
     assert_eq!((a, c), (Action::Vote, Action::Vote));
     assert!(matches!(b, Action::Hold { .. }));
-    assert_eq!(nodes[1].written(), (Cause::Late, QUARANTINE));
+    nodes[1].assert_quarantine(LATE);
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn a_set_that_restarted_empty_waits_for_who_saw_it_in_use() {
     let mut nodes = forgot(false);
     for node in &mut nodes {
         node.held();
-        assert_eq!(node.written(), (Cause::Restarted, QUARANTINE));
+        node.assert_quarantine(RESTARTED);
     }
     // A client that comes meanwhile waits too, and says why and until when.
     pass(&mut nodes, ms(2_000));
@@ -194,17 +194,17 @@ fn an_operators_word_opens_a_set_for_everybody() {
         other.see(node);
         other.held();
         other.pass(ms(1_000));
-        other.marker = Some(IDLE.to_vec());
+        other.marker = Some(IDLE.into());
         assert_eq!(other.settle(), Action::Vote);
-        assert_eq!(other.written(), (Cause::Idle, Duration::ZERO));
+        assert_eq!(other.written(), (IDLE.to_owned(), Duration::ZERO));
         // A client that did not see the word itself sees that it was given.
         node.see(other);
         assert_eq!(node.settle(), Action::Vote);
     }
     for mut node in three(RestartCheck::Strict) {
         node.held();
-        assert_eq!(node.written(), (Cause::Strict, QUARANTINE));
-        node.marker = Some(IDLE.to_vec());
+        node.assert_quarantine(STRICT);
+        node.marker = Some(IDLE.into());
         assert_eq!(node.settle(), Action::Vote);
     }
 }
@@ -212,7 +212,7 @@ fn an_operators_word_opens_a_set_for_everybody() {
 #[test]
 fn an_operators_word_says_nothing_of_what_comes_after_it() {
     let mut a = Bench::voting();
-    a.marker = Some(IDLE.to_vec());
+    a.marker = Some(IDLE.into());
     let verdict = a.check();
     assert!(
         verdict.is_new_epoch,
@@ -231,15 +231,15 @@ fn an_operators_word_says_nothing_of_what_comes_after_it() {
 #[test]
 fn an_operators_word_does_not_cover_a_step_that_is_seen_along_with_it() {
     let mut a = Bench::voting();
-    a.marker = Some(IDLE.to_vec());
+    a.marker = Some(IDLE.into());
     a.time += ms(7_000);
     let reason = a.held();
     assert!(reason.starts_with("its clock stepped"), "{reason}");
     // Another client writes it down: it is the same word.
     let since = a.time.as_millis();
-    a.marker = Some(format!("1 run1 {since} idle 10000 0").into_bytes());
+    a.marker = Some(format!("0 run1 {since} 10000 idle").into_bytes());
     a.held();
     // Given once more, it is about the step too.
-    a.marker = Some(IDLE.to_vec());
+    a.marker = Some(IDLE.into());
     assert_eq!(a.settle(), Action::Vote);
 }

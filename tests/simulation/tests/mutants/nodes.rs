@@ -5,8 +5,8 @@ use redlock_simulation::Invariant;
 use crate::table::{Mutant, Patch};
 
 const ATTEMPT: &str = "redlock-core/src/client/attempt.rs";
-const CHECKED_SET: &str = "redlock-core/src/restart_check/checked_set.rs";
 const HANDLE: &str = "redlock-core/src/lease/handle.rs";
+const MARKER: &str = "redlock-core/src/restart_check/marker.rs";
 const VOTES: &str = "redlock-core/src/quorum/votes.rs";
 const NODE_CHECK: &str = "redlock-core/src/restart_check/node_check.rs";
 
@@ -25,8 +25,8 @@ pub(crate) const NODES: &[Mutant] = &[
         name: "restart-check-off",
         patches: &[Patch {
             file: NODE_CHECK,
-            find: "self.raised(check, &found, action)",
-            replace: "Action::Vote",
+            find: "self.judge(&facts);",
+            replace: "Action::Vote;",
         }],
         profile: "forgetful",
         breaks: Invariant::Exclusion,
@@ -34,7 +34,7 @@ pub(crate) const NODES: &[Mutant] = &[
     Mutant {
         name: "quarantine-too-short",
         patches: &[Patch {
-            file: CHECKED_SET,
+            file: MARKER,
             find: "longest.saturating_add(margin)",
             replace: "(longest + margin) / 4",
         }],
