@@ -4,10 +4,9 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use ::redis::{Cmd, cmd};
-use tokio::time::Instant;
 
 use crate::env::caught::log;
-use crate::env::{Clock, Moment};
+use crate::env::{Clock, Moment, micros};
 use crate::node::log::log_node;
 use crate::node::{NodeError, Value};
 use crate::quorum::fencing::HINT_WINDOW;
@@ -17,7 +16,6 @@ use crate::restart_check::{
 
 use super::errors::garbled;
 use super::inbox::Inbox;
-use super::inbox::metrics::ClockReading;
 use super::vetting::refused;
 
 /// Sets the marker if it has the expected value, or is missing if none is given, and it is not too late. Returns the
@@ -71,15 +69,10 @@ impl ServerCheck {
         }
     }
 
-    /// True unless the restart check is off.
-    pub(super) fn is_on(&self) -> bool {
-        self.node_check.peers.restart_check() != RestartCheck::Off
-    }
-
-    /// The marker's key, if the node has a marker.
+    /// The marker's key. Without a restart check the node has no marker.
     pub(super) fn marker_key(&self) -> Option<Arc<[u8]>> {
-        self.is_on()
-            .then(|| self.node_check.peers.marker_key().into())
+        let peers = &self.node_check.peers;
+        (peers.restart_check() != RestartCheck::Off).then(|| peers.marker_key().into())
     }
 
     /// Records the server of a new connection.
@@ -196,11 +189,7 @@ impl ServerCheck {
         self.is_off = is_off;
         // The server read its clock at some point of the round trip, most likely in the middle.
         let middle = ours.saturating_sub(round_trip / 2);
-        let micros = |span: Duration| i64::try_from(span.as_micros()).unwrap_or(i64::MAX);
-        self.inbox.metrics.read_clock(ClockReading {
-            ahead_us: micros(theirs).saturating_sub(micros(middle)),
-            within: round_trip / 2,
-            at: Instant::now(),
-        });
+        let ahead_us = i64::try_from(micros(theirs) - micros(middle)).unwrap_or(i64::MAX);
+        self.inbox.metrics.read_clock(ahead_us, round_trip / 2);
     }
 }

@@ -33,8 +33,9 @@ pub struct CheckedSet {
 }
 
 /// A node of the set.
+#[derive(Default)]
 pub(super) struct Seat {
-    pub(super) name: Arc<str>,
+    name: Arc<str>,
     pub(super) finding: Finding,
     /// The node's last process, if the server tells it.
     run_id: Option<String>,
@@ -47,9 +48,10 @@ pub(super) struct Seat {
     pub(super) on_doubt: Option<EpochListener>,
 }
 
-#[derive(PartialEq, Eq)]
+#[derive(Default, PartialEq, Eq)]
 pub(super) enum Finding {
     /// The first attempt to reach it is not over.
+    #[default]
     Unknown,
     Unreachable,
     /// Reached, without a marker, as of then.
@@ -124,12 +126,7 @@ impl CheckedSet {
         let mut seats = self.seats.lock();
         seats.push(Seat {
             name,
-            finding: Finding::Unknown,
-            run_id: None,
-            was_in_use: false,
-            max_ttl: Duration::ZERO,
-            clock: NodeClock::default(),
-            on_doubt: None,
+            ..Seat::default()
         });
         seats.len() - 1
     }

@@ -25,6 +25,9 @@ const AT_ONCE: Duration = Duration::from_millis(25);
 /// The pause before the next check if other nodes decide.
 const LATER: Duration = Duration::from_millis(250);
 
+/// The longest pause between two checks of a node in quarantine.
+const LATEST: Duration = Duration::from_secs(5);
+
 /// What a node answered when it was asked for its time and its marker.
 #[derive(Clone, Copy, Debug)]
 pub struct CheckAnswer<'a> {
@@ -152,11 +155,17 @@ impl NodeCheck {
         let has_stepped_ahead = facts.stepped_ms.is_some_and(|ms| ms > 0);
         let is_as_before = self.is_as_before(&facts);
         verdict.is_new_epoch = self.has_voted && (has_stepped_ahead || !is_as_before);
-        if self.is_news(&facts) {
-            // The operator's word ends what was known before. What the same answer shows is recorded below.
+        let is_idle = match &facts.found {
+            Found::Word => true,
+            Found::Marker(it) => it.cause == IDLE && it.is_of(check),
+            Found::Nothing | Found::Garbage => false,
+        };
+        // The operator's word ends what was known before, be it the word itself, or the marker for it that the first
+        // client that found the word wrote. What the same answer shows is recorded below.
+        if is_idle && !is_as_before && !self.saw_word {
             (self.held, self.step) = (None, None);
         }
-        let step = self.step.or(has_stepped_ahead.then_some(false));
+        let step = has_stepped_ahead.then_some(false).or(self.step);
         self.step = step.map(|is_judged| is_judged || !is_as_before);
         verdict.action = self.judge(&facts);
         self.has_voted = verdict.action == Action::Vote || self.has_voted && !verdict.is_new_epoch;
@@ -176,18 +185,6 @@ impl NodeCheck {
         };
         let is_same_process = found.run_id == seen.run_id && found.is_of(facts.check);
         found.since == seen.since && (self.trust_aof || is_same_process)
-    }
-
-    /// True if the operator's word appeared since the last check: the word itself, or the marker for it that the first
-    /// client that found the word wrote.
-    fn is_news(&self, facts: &Facts<'_>) -> bool {
-        let is_other = |it: &Marker| self.seen.as_ref().is_none_or(|seen| seen.since != it.since);
-        let is_there = match &facts.found {
-            Found::Word => true,
-            Found::Marker(it) => it.cause == IDLE && it.is_of(facts.check) && is_other(it),
-            Found::Nothing | Found::Garbage => false,
-        };
-        is_there && !self.saw_word
     }
 
     fn judge(&mut self, facts: &Facts<'_>) -> Action {
@@ -307,7 +304,7 @@ impl NodeCheck {
                 "{cause}, so it may have forgotten locks; it votes again within {}",
                 Brief(left)
             ),
-            look_again: left,
+            look_again: left.min(LATEST),
             is_settled: true,
         })
     }

@@ -70,7 +70,7 @@ impl Link {
             }
             Action::Hold { look_again, .. } => {
                 self.hold(wire);
-                look_again.min(LOOKS_EVERY)
+                look_again
             }
             _ => {
                 self.hold(wire);

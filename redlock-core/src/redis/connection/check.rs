@@ -59,33 +59,30 @@ impl Check {
             return Ok(());
         };
         let verdict = server_check.lock().answer(asked, value)?;
-        let (mut write, mut is_decided, mut next) = (None, true, line.options.heartbeat);
-        self.quarantine = match verdict.action {
-            Action::Vote => None,
+        let mut next = line.options.heartbeat;
+        let (reason, is_settled) = match &verdict.action {
+            Action::Vote => (None, true),
+            Action::Write(_) => (Some(in_doubt()), false),
             Action::Hold {
                 reason,
                 look_again,
                 is_settled,
             } => {
-                is_decided = is_settled;
-                next = next.min(look_again);
-                Some(NodeError::unsent(NodeErrorKind::Quarantined, reason))
-            }
-            Action::Write(marker) => {
-                is_decided = false;
-                write = Some(marker);
-                Some(in_doubt())
+                next = next.min(*look_again);
+                let reason = NodeError::unsent(NodeErrorKind::Quarantined, &**reason);
+                (Some(reason), *is_settled)
             }
         };
+        self.quarantine.clone_from(&reason);
         if verdict.is_new_epoch {
             // The gate is closed first, and listeners are called with no mutex held. A caller that rechecks a lease then
             // finds a node that grants nothing.
             line.inbox.quarantine(Some(in_doubt()), false);
             line.inbox.begin_epoch();
         }
-        line.inbox.quarantine(self.quarantine(), is_decided);
-        if write.is_some() {
-            self.ask(write, line);
+        line.inbox.quarantine(reason, is_settled);
+        if let Action::Write(write) = verdict.action {
+            self.ask(Some(write), line);
         } else {
             let at = line.heard + next;
             self.at = Some(at);

@@ -41,10 +41,10 @@ struct ConnectionState {
 
 /// The node's clock compared with this host's, by one check.
 #[derive(Clone, Copy)]
-pub(in crate::redis) struct ClockReading {
-    pub(in crate::redis) ahead_us: i64,
-    pub(in crate::redis) within: Duration,
-    pub(in crate::redis) at: Instant,
+struct ClockReading {
+    ahead_us: i64,
+    within: Duration,
+    at: Instant,
 }
 
 impl NodeMetrics {
@@ -104,7 +104,14 @@ impl NodeMetrics {
         self.answers.store(answers + 1, Relaxed);
     }
 
-    pub(in crate::redis) fn read_clock(&self, reading: ClockReading) {
+    /// Records by how much the node's clock is ahead of this host's, and how exact that is.
+    pub(in crate::redis) fn read_clock(&self, ahead_us: i64, within: Duration) {
+        let at = Instant::now();
+        let reading = ClockReading {
+            ahead_us,
+            within,
+            at,
+        };
         self.state.lock().clock = Some(reading);
     }
 

@@ -188,7 +188,9 @@ impl Driver {
         let mut faults = Vec::from_iter(facts.eviction());
         if is_alone {
             faults.extend(facts.faults_alone(self.options.trust_aof));
-        } else if facts.run_id().is_none() && check.as_ref().is_some_and(|it| it.is_on()) {
+        } else if facts.run_id().is_none()
+            && check.as_ref().is_some_and(|it| it.marker_key().is_some())
+        {
             faults.push(HIDDEN.to_owned());
         }
         if !faults.is_empty() {
