@@ -147,8 +147,10 @@ impl ServerCheck {
     fn log(&mut self, verdict: &Verdict) {
         let node = &self.inbox.log;
         if let Some(by_ms) = verdict.stepped_ms {
-            let text = "the node's clock stepped; it drops locks early or late";
-            log!(warn, pool = %node.pool, by_ms, "{text}");
+            log!(
+                warn, pool = %node.pool, by_ms,
+                "the node's clock stepped; it drops locks early or late",
+            );
         }
         let reason = match &verdict.action {
             Action::Vote => "",
