@@ -22,7 +22,6 @@ use crate::node::{Answer, Call, Node, NodeError, NodeHealth, NodeStatus, Reply};
 
 use super::address::{RedisAddress, Server};
 use super::errors::not_connected;
-use super::inbox::Submission;
 use super::inbox::metrics::NodeMetrics;
 use super::options::RedisOptions;
 use super::server::ServerNode;
@@ -110,7 +109,7 @@ impl Node for Cluster {
         }
         // Nothing was ever acquired by this node, so there is nothing to release.
         let why = self.shared.why.lock().clone();
-        self.shared.metrics.failed(why.kind(), 1);
+        self.shared.metrics.failed(&why, 1);
         reply.answer(Answer::Failed(why));
     }
 
@@ -219,7 +218,7 @@ impl ClusterShared {
             let elsewhere = |call: &Call| map.owner(call).filter(|it| !Arc::ptr_eq(it, shard));
             for owed in shard.node.inbox.take_owed(|call| elsewhere(call).is_some()) {
                 if let Some(owner) = map.owner(&owed.call) {
-                    owner.node.inbox.queue(Submission::of_owed(owed));
+                    owner.node.inbox.queue(owed);
                 }
             }
         }

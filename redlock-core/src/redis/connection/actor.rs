@@ -16,8 +16,8 @@ use crate::node::log::log_node;
 use crate::node::{Answer, Effect, Node as _, NodeError, Value, Vote};
 use crate::redis::backoff::LONGEST_PAUSE;
 use crate::redis::errors::{lost, overdue};
-use crate::redis::inbox::{Inbox, Owed, Submission, Taken};
-use crate::redis::options::{RedisOptions, Vetting};
+use crate::redis::inbox::{Inbox, Submission, Taken};
+use crate::redis::options::Vetting;
 use crate::redis::restart_check::ServerCheck;
 use crate::redis::vetting::{Facts, refused};
 
@@ -28,16 +28,22 @@ use super::line::{Line, Purpose};
 use super::several::Batch;
 use super::wakeups::Wakeups;
 
-/// The most operations that a lone caller has under way. If it continues at a majority, an operation or two
-/// stay unanswered on the slowest node.
-const QUIET: usize = 2;
+/// The most operations that a lone caller has under way: it may submit two at once, and if it continues at a majority,
+/// two more stay unanswered on the slowest node.
+const QUIET: usize = 4;
 
 /// The most times in a row that several callers go first: what they submit meanwhile goes in one call.
 const MOST_TIMES: u32 = 3;
 
+/// After this many errors in a row in the place of votes, the node is shown as one that does not vote.
+const REFUSALS: u32 = 3;
+
 /// A server counts as dead only if it was suspect for this long: after a standstill of this process, the crate's task
 /// reads meanwhile what the server has answered.
 const TO_READ: Duration = Duration::from_millis(20);
+
+/// The shortest time that timers of tokio tell apart.
+const A_MOMENT: Duration = Duration::from_millis(1);
 
 /// What serves a connection.
 pub(in crate::redis) struct Actor {
@@ -54,21 +60,13 @@ pub(in crate::redis) struct Actor {
     taken: Taken,
     /// The number of operations answered since the inbox was last told.
     answered: usize,
-    gathering: Gathering,
-    is_suspect: bool,
-    /// True if acquisitions of earlier connections have no answer.
-    has_lost: bool,
-}
-
-/// Whether to let several callers go first.
-#[derive(Default)]
-struct Gathering {
-    /// True if several callers are there.
+    /// True if several callers are there, which go first.
     is_busy: bool,
-    /// How often in a row they went first.
-    times: u32,
-    /// The number of operations that were queued at the last look.
-    queued: usize,
+    /// How often in a row they went first, and how many operations were queued at the last time.
+    went_first: (u32, usize),
+    /// The number of errors in a row in the place of votes.
+    refusals: u32,
+    is_suspect: bool,
 }
 
 /// Completes once the server is no longer the node's, with the reason.
@@ -79,33 +77,30 @@ impl Actor {
     pub(in crate::redis) fn new(
         connected: Connected,
         inbox: &Arc<Inbox>,
-        options: &Arc<RedisOptions>,
         server_check: Option<&Arc<Mutex<ServerCheck>>>,
+        is_part: bool,
         leaves_a_replica: bool,
     ) -> Self {
+        let greeting = connected.greeting;
         let dialect = Dialect {
             marker: server_check.and_then(|server_check| server_check.lock().marker_key()),
-            is_tried: connected.allowed.mend.is_none(),
+            is_tried: greeting.mend.is_none(),
         };
-        inbox.metrics.lacks(connected.allowed.mend);
+        let now = inbox.time.now();
         let mut check = Check::new(server_check);
-        inbox.open(check.quarantine());
-        let mut line = Line::new(
-            connected.connection,
-            dialect,
-            inbox,
-            options,
-            leaves_a_replica,
-        );
+        inbox.open(check.quarantine(), greeting.mend);
+        let mut line = Line::new(connected.connection, dialect, inbox, leaves_a_replica);
         check.ask(None, &mut line);
-        let heartbeat_at = line.heard + options.heartbeat;
+        let heartbeat_at = now + inbox.options.heartbeat;
         line.watch_by(heartbeat_at);
+        // A slot may go away, and one call for keys of several slots would be refused.
+        let joins = greeting.joins && !is_part;
         Self {
-            batch: Batch::new(connected.allowed.joins.then_some(line.heard)),
+            batch: Batch::new(joins.then_some(now)),
             line,
             check,
             wakeups: connected.wakeups,
-            heartbeat: if connected.facts.run_id().is_some() {
+            heartbeat: if greeting.facts.run_id().is_some() {
                 ::redis::cmd("INFO").arg("memory").take()
             } else {
                 ::redis::cmd("TIME")
@@ -114,9 +109,10 @@ impl Actor {
             retry_at: None,
             taken: Taken::default(),
             answered: 0,
-            gathering: Gathering::default(),
+            is_busy: false,
+            went_first: (0, 0),
+            refusals: 0,
             is_suspect: false,
-            has_lost: inbox.has_lost(),
         }
     }
 
@@ -143,12 +139,12 @@ impl Actor {
             }
             let launched = self.line.launched;
             self.wakeups.follow(context, &mut self.line)?;
-            if self.gathering.goes_on(&self.line.inbox) {
+            if self.lets_callers_go_first() {
                 context.waker().wake_by_ref();
                 return Poll::Pending;
             }
             if !self.take(context) {
-                if self.taken.has_ended && self.line.is_empty() {
+                if self.line.is_empty() && self.line.inbox.has_ended() {
                     return Poll::Ready(Ok(()));
                 }
                 self.watch(context)?;
@@ -171,14 +167,27 @@ impl Actor {
             self.check.ask(None, line);
         }
         self.wakeups.add(&mut taken.watches, line);
-        self.gathering.is_busy = line.calls.max(taken.calls.len()) > QUIET;
-        let since = line.now();
+        self.is_busy = taken.outstanding > QUIET;
         for submission in taken.calls.drain(..) {
-            self.batch.add(submission, since, line);
+            self.batch.add(submission, line);
         }
-        self.batch.flush(since, line);
-        line.send(since);
+        self.batch.flush(line);
+        line.send();
         true
+    }
+
+    /// True if more operations may come before those in the inbox are taken.
+    fn lets_callers_go_first(&mut self) -> bool {
+        let (times, before) = self.went_first;
+        let may = self.is_busy && times < MOST_TIMES;
+        let queued = if may { self.line.inbox.queued() } else { 0 };
+        let is_growing = queued > before;
+        self.went_first = if is_growing {
+            (times + 1, queued)
+        } else {
+            (0, 0)
+        };
+        is_growing
     }
 
     /// Handles an answer of the server.
@@ -186,34 +195,34 @@ impl Actor {
         let line = &mut self.line;
         match purpose {
             Purpose::Scripts => return Ok(()),
-            Purpose::Tracking => {
-                self.wakeups.tracks(&value, line);
-                return Ok(());
-            }
             Purpose::Keys(watch) => {
-                self.wakeups.answered(&watch, &value);
+                self.wakeups.answered(&watch, &value, line);
                 return Ok(());
             }
             // A refusal ends the connection, and does not count as an answer.
             Purpose::Check(asked) => self.check.answered(asked, &value, line)?,
             Purpose::Heartbeat => self.judge_memory(&value)?,
             Purpose::Several(releases) => {
-                for (submission, reply) in self.batch.replies(releases, value, line) {
-                    match reply {
-                        Some(value) => self.tell(submission, value),
-                        None => self.line.send_with_text(submission),
+                let replies = self.batch.replies(releases.len(), value, line);
+                let mut replies = replies.into_iter();
+                for submission in releases {
+                    match replies.next() {
+                        Some(reply @ Value::Int(_)) => self.tell(submission, reply),
+                        _ => self.line.add_call(submission, true),
                     }
                 }
+                self.line.send();
             }
             // A release whose script was not run is sent with its text, and so runs for the first time.
             Purpose::Call(submission) if is_noscript(&value) => {
                 line.load_scripts();
                 if submission.call.is_release() {
-                    line.send_with_text(submission);
+                    line.add_call(submission, true);
+                    line.send();
                     return Ok(());
                 }
                 let forgotten = b"NOSCRIPT the server had forgotten the scripts";
-                self.fail(submission, NodeError::server(forgotten).into_unsent());
+                self.fail(submission, &NodeError::server(forgotten).into_unsent());
             }
             Purpose::Call(submission) => self.tell(submission, value),
         }
@@ -226,124 +235,136 @@ impl Actor {
         if is_marker_gone(&value) {
             self.check.doubt(&mut self.line);
         }
-        let call = &submission.call;
-        let answer = Answer::of_reply(call, value, self.line.inbox.epoch());
+        let (call, inbox) = (&submission.call, &self.line.inbox);
+        let answer = Answer::of_reply(call, value, inbox.epoch());
         let answer = self.check.as_far_as_it_counts(call, answer);
         if let Answer::Failed(error) = answer {
-            return self.fail(submission, error);
-        }
-        if call.effect == Effect::Takes && self.line.inbox.refusals.voted() {
-            log_node!(self.line.inbox.log, INFO, "node votes again");
+            return self.fail(submission, &error);
         }
         self.answered += 1;
-        // A release that found nothing although its acquisition was never answered: the acquisition may lie in an old
-        // socket of a server that stands still, and come later.
-        if self.has_lost && call.is_release() {
+        if call.effect == Effect::Takes && std::mem::take(&mut self.refusals) >= REFUSALS {
+            inbox.refuses(None);
+            log_node!(inbox.log, INFO, "node votes again");
+        }
+        if call.is_release() {
             let is_released = matches!(call.vote(answer.clone()), Vote::Granted { .. });
-            if !self.line.inbox.is_undone(call, is_released)
-                && let Some(mut owed) = submission.owed(&self.line.inbox.time)
-            {
-                owed.is_answered = true;
-                self.owe(owed);
+            if inbox.is_still_owed(&submission, is_released) {
+                self.retry();
             }
         }
         submission.reply.answer(answer);
     }
 
     /// Tells a caller that the server did not serve the call. A release is owed.
-    fn fail(&mut self, submission: Submission, error: NodeError) {
+    fn fail(&mut self, submission: Submission, error: &NodeError) {
         self.answered += 1;
-        if let Some(owed) = submission.owed(&self.line.inbox.time) {
+        let inbox = Arc::clone(&self.line.inbox);
+        if submission.call.is_release() {
             log_node!(
-                self.line.inbox.log,
+                inbox.log,
                 WARN,
                 "node refuses releases; they are sent again until their ttl",
                 reason = %error
             );
-            self.owe(owed);
+            self.retry();
         }
-        let (inbox, heard) = (&self.line.inbox, self.line.heard);
-        inbox.metrics.failed(error.kind(), 1);
-        inbox.metrics.record_error(&error);
         let is_a_vote = matches!(submission.call.effect, Effect::Takes | Effect::Keeps);
-        if is_a_vote && error.concerns_the_node() && inbox.refusals.refused(&error, heard) {
-            log_node!(
-                inbox.log,
-                WARN,
-                "node answers with errors; it does not vote until it serves an operation",
-                reason = %error
-            );
+        if is_a_vote && error.concerns_the_node() {
+            self.refusals += 1;
+            if self.refusals >= REFUSALS {
+                inbox.refuses(Some(error));
+            }
+            if self.refusals == REFUSALS {
+                log_node!(
+                    inbox.log,
+                    WARN,
+                    "node answers with errors; it does not vote until it serves an operation",
+                    reason = %error
+                );
+            }
         }
-        submission.reply.answer(Answer::Failed(error));
+        inbox.refused(submission, error);
     }
 
-    /// Keeps a release that is to be sent again. All of them share one moment.
-    fn owe(&mut self, owed: Owed) {
-        self.line.inbox.owe(owed);
+    /// Has the owed releases sent again. All of them share one moment.
+    fn retry(&mut self) {
         let at = *self.retry_at.get_or_insert(self.line.heard + LONGEST_PAUSE);
         self.line.watch_by(at);
     }
 
     /// Refuses a server that has begun to evict keys.
     fn judge_memory(&self, value: &Value) -> Result<(), NodeError> {
-        let (pool, vetting) = (&self.line.inbox.log.pool, self.line.options.vetting);
+        let inbox = &self.line.inbox;
         let fault = match value {
-            Value::Text(info) if vetting == Vetting::Refuse => Facts::of_info(info).eviction(),
+            Value::Text(info) if inbox.options.vetting == Vetting::Refuse => {
+                Facts::of_info(info).eviction()
+            }
             _ => None,
         };
-        fault.map_or(Ok(()), |fault| Err(refused(format!("`{pool}` {fault}"))))
+        fault.map_or(Ok(()), |fault| {
+            Err(refused(format!("`{}` {fault}", inbox.log.pool)))
+        })
     }
 
     /// Counts an answer. Its latency ends when it was read, so no clock is read for each answer.
     fn count(&self) {
         let after = self.line.heard.saturating_duration_since(self.line.since);
-        self.line.inbox.metrics.answered(after);
-        if let Some(observer) = &self.line.options.answers {
+        let inbox = &self.line.inbox;
+        inbox.metrics.answered(after);
+        if let Some(observer) = &inbox.options.answers {
             caught("an observer of answers", || observer.answered(after));
         }
     }
 
     /// Does what is due, and waits for what is due next.
     fn watch(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
-        let line = &mut self.line;
-        while let Some(now) = line.fired(context) {
+        while self.line.alarm.as_mut().poll(context).is_ready() {
+            let line = &mut self.line;
+            let now = line.now();
             if self.check.at.is_some_and(|at| at <= now) {
                 self.check.ask(None, line);
             }
-            if self.retry_at.is_some_and(|at| at <= now) {
-                self.retry_at = None;
+            if self.retry_at.take_if(|at| *at <= now).is_some() {
                 line.inbox.send_owed(now);
             }
             if self.heartbeat_at <= now {
-                self.heartbeat_at = now + line.options.heartbeat;
+                self.heartbeat_at = now + line.inbox.options.heartbeat;
                 line.ask(self.heartbeat.clone(), Purpose::Heartbeat);
             }
-            let (suspect_after, dead_after) = (line.options.suspect_after, line.options.dead_after);
-            let patience = match line.waited(now) {
-                None => None,
-                Some(waited) if waited < suspect_after => suspect_after.checked_sub(waited),
-                Some(waited) if waited >= dead_after && self.is_suspect => {
-                    return Err(overdue(waited));
-                }
-                Some(waited) => {
-                    if !std::mem::replace(&mut self.is_suspect, true) {
-                        log_node!(
-                            line.inbox.log,
-                            WARN,
-                            "node does not answer; it does not vote until it does",
-                            overdue = %Brief(waited)
-                        );
-                    }
-                    line.inbox.suspect(waited);
-                    let left = dead_after.saturating_sub(waited).max(TO_READ);
-                    Some(suspect_after.min(left))
-                }
-            };
-            let patience = patience.map(|patience| now + patience);
-            let others = [self.check.at, self.retry_at, patience].into_iter();
-            line.set_alarm(now, others.flatten().fold(self.heartbeat_at, Instant::min));
+            let dues = [self.check.at, self.retry_at, self.patience(now)?];
+            let next = dues
+                .into_iter()
+                .flatten()
+                .fold(self.heartbeat_at, Instant::min);
+            self.line.alarm.as_mut().reset(next.max(now + A_MOMENT));
         }
         Ok(())
+    }
+
+    /// How long to wait for overdue answers. `None` if there are none to wait for.
+    fn patience(&mut self, now: Instant) -> Result<Option<Instant>, NodeError> {
+        let (inbox, options) = (&self.line.inbox, &self.line.inbox.options);
+        let Some(waited) = self.line.waited(now) else {
+            return Ok(None);
+        };
+        let left = options.suspect_after.saturating_sub(waited);
+        if !left.is_zero() {
+            return Ok(Some(now + left));
+        }
+        if self.is_suspect && waited >= options.dead_after {
+            return Err(overdue(waited));
+        }
+        if !std::mem::replace(&mut self.is_suspect, true) {
+            log_node!(
+                inbox.log,
+                WARN,
+                "node does not answer; it does not vote until it does",
+                overdue = %Brief(waited)
+            );
+        }
+        inbox.suspect(waited);
+        let left = options.dead_after.saturating_sub(waited).max(TO_READ);
+        Ok(Some(now + options.suspect_after.min(left)))
     }
 
     /// If the overdue answers have come, the node may vote again. A server that did not answer may have
@@ -352,7 +373,7 @@ impl Actor {
     /// their answers after this, so a caller that asks again is accepted.
     fn trust_again(&mut self) {
         let line = &mut self.line;
-        let is_overdue = |waited| waited >= line.options.suspect_after;
+        let is_overdue = |waited| waited >= line.inbox.options.suspect_after;
         if !self.is_suspect || line.waited(line.heard).is_some_and(is_overdue) {
             return;
         }
@@ -379,22 +400,6 @@ impl Actor {
         for watch in self.wakeups.forget() {
             inbox.queue_watch(watch);
         }
-    }
-}
-
-impl Gathering {
-    /// True if more operations may come before those in the inbox are taken.
-    fn goes_on(&mut self, inbox: &Inbox) -> bool {
-        if self.is_busy && self.times < MOST_TIMES {
-            let queued = inbox.queued();
-            if queued > 0 && (self.times == 0 || queued != self.queued) {
-                self.times += 1;
-                self.queued = queued;
-                return true;
-            }
-        }
-        self.times = 0;
-        false
     }
 }
 

@@ -59,7 +59,7 @@ impl Check {
             return Ok(());
         };
         let verdict = server_check.lock().answer(asked, value)?;
-        let mut next = line.options.heartbeat;
+        let mut next = line.inbox.options.heartbeat;
         let (reason, is_settled) = match &verdict.action {
             Action::Vote => (None, true),
             Action::Write(_) => (Some(in_doubt()), false),

@@ -18,7 +18,6 @@ use crate::node::watch::Watch;
 use crate::node::{NodeError, Value};
 use crate::redis::errors::{garbled, lost};
 use crate::redis::inbox::{Inbox, Submission};
-use crate::redis::options::RedisOptions;
 
 use super::command::{Dialect, broken, command, is_of_replica, value};
 use super::questions::introduce;
@@ -26,16 +25,12 @@ use super::questions::introduce;
 /// The most calls that are sent together. Their callers get their answers together.
 const MOST_TOGETHER: usize = 64;
 
-/// The shortest time that timers of tokio tell apart.
-const A_MOMENT: Duration = Duration::from_millis(1);
-
 /// A connection, with what was sent over it and is not answered. It holds no mutex across an await, and needs no task or
 /// channel for an operation.
 pub(super) struct Line {
     connection: MultiplexedConnection,
     pub(super) dialect: Dialect,
     pub(super) inbox: Arc<Inbox>,
-    pub(super) options: Arc<RedisOptions>,
     /// Commands that are sent together, and what their answers are for.
     commands: Pipeline,
     purposes: Vec<Purpose>,
@@ -45,17 +40,15 @@ pub(super) struct Line {
     landing: Zip<IntoIter<Purpose>, IntoIter<Value>>,
     /// The moment from which the wait for these answers is measured.
     pub(super) since: Instant,
-    /// The number of calls of callers that are not answered.
-    pub(super) calls: usize,
     /// The number of flights so far.
     pub(super) launched: usize,
     /// The moment of the last answer.
     pub(super) heard: Instant,
     /// Fires when something may be due. It is reset only when it fires, or would fire too late, and not for each
     /// operation.
-    alarm: Pin<Box<Sleep>>,
-    /// True while the server is made to remember the scripts again.
-    is_loading: bool,
+    pub(super) alarm: Pin<Box<Sleep>>,
+    /// The moment at which the server was last made to remember the scripts.
+    loaded: Instant,
     /// True if a replica's answer ends the connection: the server is no longer the node's master.
     leaves_a_replica: bool,
 }
@@ -74,14 +67,12 @@ pub(super) enum Purpose {
     Call(Submission),
     /// Callers wait for the answers to releases that were made by one call.
     Several(Vec<Submission>),
-    /// The server remembers the scripts again.
-    Scripts,
     /// Any answer shows that the connection is alive. If the answer is about the server's memory, it is judged.
     Heartbeat,
     /// The restart check's question, and when it was asked.
     Check(Moment),
-    /// The server is to send messages about keys.
-    Tracking,
+    /// The server remembers the scripts again.
+    Scripts,
     /// The question how long the keys of a waiting caller live.
     Keys(Arc<Watch>),
 }
@@ -91,9 +82,9 @@ impl Line {
         connection: MultiplexedConnection,
         dialect: Dialect,
         inbox: &Arc<Inbox>,
-        options: &Arc<RedisOptions>,
         leaves_a_replica: bool,
     ) -> Self {
+        let now = inbox.time.now();
         Self {
             connection,
             dialect,
@@ -101,14 +92,12 @@ impl Line {
             purposes: Vec::new(),
             flights: VecDeque::new(),
             landing: Vec::new().into_iter().zip(Vec::new()),
-            since: inbox.time.now(),
-            calls: 0,
+            since: now,
             launched: 0,
-            heard: inbox.time.now(),
-            alarm: Box::pin(inbox.time.sleep(options.suspect_after)),
+            heard: now,
+            alarm: Box::pin(inbox.time.sleep(inbox.options.suspect_after)),
             inbox: Arc::clone(inbox),
-            options: Arc::clone(options),
-            is_loading: false,
+            loaded: now,
             leaves_a_replica,
         }
     }
@@ -120,59 +109,53 @@ impl Line {
 
     /// Sends a command by itself.
     pub(super) fn ask(&mut self, question: Cmd, purpose: Purpose) {
-        let now = self.now();
-        self.add(question, purpose, now);
-        self.send(now);
+        self.add(question, purpose);
+        self.send();
     }
 
     /// Sends several commands together. The answer is the list of their answers.
     pub(super) fn ask_all(&mut self, commands: Pipeline, purpose: Purpose) {
-        let now = self.now();
-        self.launch(commands, vec![purpose], now);
+        self.launch(commands, vec![purpose]);
     }
 
     /// Adds a command to those that are sent together: the crate has its costs for each sending.
-    pub(super) fn add(&mut self, command: Cmd, purpose: Purpose, since: Instant) {
+    pub(super) fn add(&mut self, command: Cmd, purpose: Purpose) {
         self.commands.add_command(command);
         self.purposes.push(purpose);
         if self.purposes.len() == MOST_TOGETHER {
-            self.send(since);
+            self.send();
         }
     }
 
-    pub(super) fn add_call(&mut self, submission: Submission, since: Instant) {
-        let command = command(&submission.call, &self.dialect, false);
-        self.add(command, Purpose::Call(submission), since);
+    /// Adds a caller's call. `with_text` is for a script that the server has forgotten.
+    pub(super) fn add_call(&mut self, submission: Submission, with_text: bool) {
+        let command = command(&submission.call, &self.dialect, with_text);
+        self.add(command, Purpose::Call(submission));
     }
 
-    /// Sends a caller's call with the text of its script, which the server has forgotten. The server has answered, so
-    /// the wait for this answer begins anew.
-    pub(super) fn send_with_text(&mut self, submission: Submission) {
-        let command = command(&submission.call, &self.dialect, true);
-        self.add(command, Purpose::Call(submission), self.heard);
-        self.send(self.heard);
-    }
-
-    /// Makes the server remember the scripts again.
+    /// Makes the server remember the scripts again, after it did not know one. Calls that were sent before it was made to
+    /// are no reason.
     pub(super) fn load_scripts(&mut self) {
-        if !std::mem::replace(&mut self.is_loading, true) {
+        if self.since >= self.loaded {
             let mut scripts = Pipeline::new();
             introduce(&mut scripts);
             self.ask_all(scripts, Purpose::Scripts);
+            self.loaded = self.now();
         }
     }
 
     /// Sends what was added.
-    pub(super) fn send(&mut self, since: Instant) {
+    pub(super) fn send(&mut self) {
         if !self.purposes.is_empty() {
             let commands = std::mem::take(&mut self.commands);
             let purposes = std::mem::take(&mut self.purposes);
-            self.launch(commands, purposes, since);
+            self.launch(commands, purposes);
         }
     }
 
     /// The crate writes commands in the order in which their futures are polled first.
-    fn launch(&mut self, commands: Pipeline, purposes: Vec<Purpose>, since: Instant) {
+    fn launch(&mut self, commands: Pipeline, purposes: Vec<Purpose>) {
+        let since = self.now();
         let mut connection = self.connection.clone();
         let mut answers: Pin<Box<dyn Future<Output = _> + Send>> = Box::pin(async move {
             let count = commands.len();
@@ -188,8 +171,7 @@ impl Line {
         if let Poll::Ready(done) = answers.as_mut().poll(&mut context) {
             answers = Box::pin(std::future::ready(done));
         }
-        self.watch_by(since + self.options.suspect_after);
-        self.calls += purposes.iter().map(Purpose::calls).sum::<usize>();
+        self.watch_by(since + self.inbox.options.suspect_after);
         self.launched += 1;
         self.flights.push_back(Flight {
             answers,
@@ -204,10 +186,8 @@ impl Line {
         context: &mut Context<'_>,
     ) -> Result<Option<(Purpose, Value)>, NodeError> {
         loop {
-            if let Some((purpose, value)) = self.landing.next() {
-                self.calls -= purpose.calls();
-                self.is_loading &= !matches!(purpose, Purpose::Scripts);
-                return Ok(Some((purpose, value)));
+            if let Some(landed) = self.landing.next() {
+                return Ok(Some(landed));
             }
             if !self.read(context)? {
                 return Ok(None);
@@ -267,27 +247,6 @@ impl Line {
     pub(super) fn watch_by(&mut self, moment: Instant) {
         if self.alarm.deadline() > moment {
             self.alarm.as_mut().reset(moment);
-        }
-    }
-
-    /// The present time if the alarm fires.
-    pub(super) fn fired(&mut self, context: &mut Context<'_>) -> Option<Instant> {
-        let has_fired = self.alarm.as_mut().poll(context).is_ready();
-        has_fired.then(|| self.now())
-    }
-
-    pub(super) fn set_alarm(&mut self, now: Instant, at: Instant) {
-        self.alarm.as_mut().reset(at.max(now + A_MOMENT));
-    }
-}
-
-impl Purpose {
-    /// The number of calls of callers.
-    fn calls(&self) -> usize {
-        match self {
-            Self::Call(_) => 1,
-            Self::Several(calls) => calls.len(),
-            _ => 0,
         }
     }
 }

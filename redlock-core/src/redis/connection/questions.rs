@@ -10,8 +10,8 @@ use crate::kinds::{COMMANDS, DENIED, SCRIPTS};
 use crate::model::resource::Shown;
 use crate::node::{Code, NodeError, Script, Value};
 
-use super::command::{script_call, words};
-use crate::redis::errors::{not_connected, rejected, rejected_as};
+use super::command::script_call;
+use crate::redis::errors::{rejected, rejected_as};
 use crate::redis::vetting::{Facts, vet_version};
 
 /// Arguments that each script can read as its own.
@@ -36,127 +36,102 @@ static PERMISSIONS: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// What the server's ACL allows the user beyond the commands that every lock needs.
-#[derive(Default)]
-pub(in crate::redis) struct Allowed {
-    /// True if it allows the script that makes one call of several releases.
-    pub(in crate::redis) joins: bool,
-    /// The command that an operator has to run for the kinds of locks that need more commands, if the user lacks one
-    /// of these.
+/// What a server says of itself and of its user.
+pub(in crate::redis) struct Greeting {
+    pub(in crate::redis) facts: Facts,
+    /// The command that an operator has to run for the kinds of locks that need more commands than every lock, if the
+    /// user lacks one of these.
     pub(in crate::redis) mend: Option<Arc<str>>,
+    /// True if the user may run the script that makes one call of several releases.
+    pub(in crate::redis) joins: bool,
 }
 
 /// What a server is asked and made to remember before it may vote. All goes at once: with a round trip for each, a far
-/// server would take longer than `connect_timeout`, and so would a server to which many processes connect at once.
-pub(super) struct Questions {
-    pub(super) pipeline: Pipeline,
-    trusts_aof: bool,
-    loaded: usize,
+/// server would take longer than `connect_timeout`, and so would a server to which many processes connect at once. With
+/// `trusts_aof`, it is also asked about the settings of its append-only file.
+pub(super) fn questions(trusts_aof: bool, key_prefix: &[u8]) -> Pipeline {
+    let mut questions = Pipeline::new();
+    questions.cmd("HELLO").cmd("INFO");
+    if trusts_aof {
+        let settings = ["append*", "no-appendfsync-on-rewrite"];
+        questions.cmd("CONFIG").arg("GET").arg(&settings);
+    }
+    questions
+        .cmd("EVAL")
+        .arg(&*PERMISSIONS)
+        .arg(0)
+        .arg(key_prefix);
+    introduce(&mut questions);
+    let key = [key_prefix, b"redlock:permissions"].concat();
+    let (keys, tokens) = ([&*key].into_iter(), [&b""[..]].into_iter());
+    questions.add_command(script_call(&RELEASE_EACH, keys, tokens, true));
+    questions
 }
 
-impl Questions {
-    /// With the settings of the server's append-only file if the node trusts it.
-    pub(super) fn new(trusts_aof: bool, key_prefix: &[u8]) -> Self {
-        let mut pipeline = Pipeline::new();
-        pipeline.cmd("HELLO");
-        pipeline.cmd("INFO");
-        if trusts_aof {
-            let settings = ["append*", "no-appendfsync-on-rewrite"];
-            pipeline.cmd("CONFIG").arg("GET").arg(&settings);
-        }
-        let key = [key_prefix, b"redlock:permissions"].concat();
-        let trial = [b"EVAL", PERMISSIONS.as_bytes(), b"0", key_prefix];
-        pipeline.add_command(words(&[], trial.into_iter()));
-        // Shows whether the user may release several locks by one call.
-        let each = script_call(
-            &RELEASE_EACH,
-            [&*key].into_iter(),
-            [&b""[..]].into_iter(),
-            true,
-        );
-        pipeline.add_command(each);
-        let before = pipeline.len();
-        introduce(&mut pipeline);
-        Self {
-            loaded: pipeline.len() - before,
-            pipeline,
-            trusts_aof,
+/// What the answers to [`questions`] say.
+pub(super) fn read(
+    answers: Vec<Value>,
+    trusts_aof: bool,
+    user: &str,
+) -> Result<Greeting, NodeError> {
+    let mut answers = answers.into_iter();
+    let joins = matches!(answers.next_back(), Some(Value::List(_)));
+    let mut next = || served(answers.next().unwrap_or(Value::Nil));
+    let hello = next().map_err(|error| rejected(&error))?;
+    let mut facts = Facts::default();
+    for (name, value) in pairs(&hello) {
+        match name {
+            b"version" => vet_version(&Shown(value).to_string())?,
+            b"role" => facts.add(name, value),
+            _ => {}
         }
     }
-
-    pub(super) fn read(
-        &self,
-        mut answers: impl Iterator<Item = Value>,
-        user: &str,
-    ) -> Result<(Allowed, Facts), NodeError> {
-        let mut next = || {
-            let answer = answers.next();
-            answer.ok_or_else(|| not_connected("the server left a question without an answer"))
-        };
-        let hello = served(next()?).map_err(|error| rejected(&error))?;
-        let mut facts = Facts::default();
-        for (name, value) in pairs(&hello) {
-            match name {
-                b"version" => vet_version(&Shown(value).to_string())?,
-                b"role" => facts.add(name, value),
-                _ => {}
-            }
-        }
-        match served(next()?) {
-            Ok(Value::Text(info)) => facts = Facts::of_info(&info),
-            Ok(_) => {}
-            // Hidden by the ACL: unknown.
-            Err(error) if error.starts_with("NOPERM") => {}
-            Err(error) => return Err(rejected(&error)),
-        }
-        if self.trusts_aof {
-            // Hidden by the ACL, or renamed by a managed service: unknown in both cases.
-            for (name, value) in pairs(&next()?) {
-                facts.add(name, value);
-            }
-        }
-        let mend = |rules: &str| format!("ACL SETUSER {} {rules}", Shown(user.as_bytes()));
-        let refused = |error: String| {
-            let what = "the server does not run the scripts that a release needs";
-            let mut detail = format!("{what}: {error}");
-            if error.starts_with("NOPERM") {
-                // Writing to a string does not fail.
-                let _ = write!(detail, "; run there: {}", mend(NEEDED));
-            }
-            rejected_as(&error, &detail)
-        };
-        let missing = match served(next()?).map_err(refused)? {
-            Value::Text(text) => String::from_utf8_lossy(&text).into_owned(),
-            _ => String::new(),
-        };
-        let joins = served(next()?).is_ok_and(
-            |answer| matches!(answer, Value::List(ref list) if list[..] == [Value::Int(-1)]),
-        );
-        for _ in 0..self.loaded {
-            served(next()?).map_err(refused)?;
-        }
-        let missing = missing.trim_start();
-        Ok((
-            Allowed {
-                joins,
-                mend: (!missing.is_empty()).then(|| mend(missing).into()),
-            },
-            facts,
-        ))
+    match next() {
+        Ok(Value::Text(info)) => facts = Facts::of_info(&info),
+        Ok(_) => {}
+        // Hidden by the ACL: unknown.
+        Err(error) if error.starts_with("NOPERM") => {}
+        Err(error) => return Err(rejected(&error)),
     }
+    if trusts_aof {
+        // Hidden by the ACL, or renamed by a managed service: unknown in both cases.
+        for (name, value) in pairs(&next().unwrap_or(Value::Nil)) {
+            facts.add(name, value);
+        }
+    }
+    let mend = |rules: &str| format!("ACL SETUSER {} {rules}", Shown(user.as_bytes()));
+    let refused = |error: String| {
+        let what = "the server does not run the scripts that a release needs";
+        let mut detail = format!("{what}: {error}");
+        if error.starts_with("NOPERM") {
+            // Writing to a string does not fail.
+            let _ = write!(detail, "; run there: {}", mend(NEEDED));
+        }
+        rejected_as(&error, &detail)
+    };
+    let missing = match next().map_err(refused)? {
+        Value::Text(text) => String::from_utf8_lossy(&text).into_owned(),
+        _ => String::new(),
+    };
+    for answer in answers {
+        served(answer).map_err(refused)?;
+    }
+    let missing = missing.trim_start();
+    Ok(Greeting {
+        facts,
+        mend: (!missing.is_empty()).then(|| mend(missing).into()),
+        joins,
+    })
 }
 
 /// Makes the server remember every script, without a key and so without an effect. Otherwise the first
 /// release would be answered with NOSCRIPT, and if that answer were lost, the SET before it would not
 /// be undone. It also shows whether the server's ACL allows scripts and the commands in them.
 pub(in crate::redis) fn introduce(pipeline: &mut Pipeline) {
-    let call = |script: &'static Script, with_text| {
-        script_call(script, std::iter::empty(), NOTHING.into_iter(), with_text)
-    };
-    for script in SCRIPTS
-        .into_iter()
-        .filter(|script| matches!(script.code, Code::Loaded(_)))
-    {
+    let call =
+        |script, with_text| script_call(script, std::iter::empty(), NOTHING.into_iter(), with_text);
+    let is_loaded = |script: &&Script| matches!(script.code, Code::Loaded(_));
+    for script in SCRIPTS.into_iter().filter(is_loaded) {
         pipeline.add_command(call(script, true));
     }
     pipeline.add_command(call(&RELEASE, false));

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::node::{Call, Value};
+use crate::node::Value;
 use crate::redis::inbox::Submission;
 
 use super::command::{each, is_noscript};
@@ -20,12 +20,12 @@ use super::line::{Line, Purpose};
 const MOST: usize = 64;
 
 /// After the server has refused a call for several releases, the connection makes no other for this long.
-const REFUSED_FOR: Duration = Duration::from_secs(60);
+const REFUSED_FOR: Duration = Duration::from_secs(600);
 
 /// The releases that go in the next call.
 pub(super) struct Batch {
     releases: Vec<Submission>,
-    /// No call for several is made before; `None` if the server's ACL forbids them.
+    /// No call for several is made before; `None` if the server does not allow any.
     allowed_from: Option<Instant>,
 }
 
@@ -43,55 +43,40 @@ impl Batch {
     }
 
     /// Adds a caller's call to the line, or a release to the next call for several.
-    pub(super) fn add(&mut self, submission: Submission, since: Instant, line: &mut Line) {
-        let is_open = self.allowed_from.is_some_and(|from| from <= since);
-        if is_open && submission.call.joins.is_some() {
+    pub(super) fn add(&mut self, submission: Submission, line: &mut Line) {
+        let is_allowed = self.allowed_from.is_some_and(|from| from <= line.heard);
+        if is_allowed && submission.call.joins.is_some() {
             self.releases.push(submission);
             if self.releases.len() == MOST {
-                self.flush(since, line);
+                self.flush(line);
             }
             return;
         }
-        if self.concerns(&submission.call) {
-            self.flush(since, line);
+        let mut releases = self.releases.iter().map(|it| it.call.first_key());
+        if releases.any(|key| submission.call.keys().any(|it| it == key)) {
+            self.flush(line);
         }
-        line.add_call(submission, since);
-    }
-
-    /// True if a release is of a key of `call`.
-    fn concerns(&self, call: &Call) -> bool {
-        let mut releases = self.releases.iter();
-        releases.any(|release| call.keys().any(|key| key == release.call.first_key()))
+        line.add_call(submission, false);
     }
 
     /// Adds the releases to the line.
-    pub(super) fn flush(&mut self, since: Instant, line: &mut Line) {
+    pub(super) fn flush(&mut self, line: &mut Line) {
         let mut releases = self.take();
         let script = releases.first().and_then(|it| it.call.joins);
-        match (script, releases.len()) {
-            (Some(script), 2..) => {
-                let command = each(script, releases.iter().map(|it| &*it.call));
-                line.add(command, Purpose::Several(releases), since);
-            }
-            _ => {
-                if let Some(alone) = releases.pop() {
-                    line.add_call(alone, since);
-                }
-            }
+        if let (Some(script), 2..) = (script, releases.len()) {
+            let command = each(script, releases.iter().map(|it| &*it.call));
+            line.add(command, Purpose::Several(releases));
+        } else if let Some(alone) = releases.pop() {
+            line.add_call(alone, false);
         }
     }
 
-    /// The reply to each of these releases, by the server's answer to a call for all of them. `None`: the release is to be
-    /// sent by itself.
-    pub(super) fn replies(
-        &mut self,
-        releases: Vec<Submission>,
-        value: Value,
-        line: &mut Line,
-    ) -> impl Iterator<Item = (Submission, Option<Value>)> + use<> {
-        let replies = match value {
-            Value::Int(1) => vec![value; releases.len()],
-            Value::List(list) if list.len() == releases.len() => list,
+    /// The replies to `count` releases, by the server's answer to a call for all of them. None if it was refused: the
+    /// releases are to be sent by themselves.
+    pub(super) fn replies(&mut self, count: usize, value: Value, line: &mut Line) -> Vec<Value> {
+        match value {
+            Value::Int(1) => vec![value; count],
+            Value::List(list) if list.len() == count => list,
             refusal => {
                 if is_noscript(&refusal) {
                     line.load_scripts();
@@ -99,11 +84,8 @@ impl Batch {
                     // The ACL has changed, or a proxy stands before several servers.
                     self.allowed_from = Some(line.heard + REFUSED_FOR);
                 }
-                vec![Value::Nil; releases.len()]
+                Vec::new()
             }
-        };
-        let replies = replies.into_iter();
-        let replies = replies.map(|value| matches!(value, Value::Int(_)).then_some(value));
-        releases.into_iter().zip(replies)
+        }
     }
 }

@@ -22,21 +22,17 @@ use super::line::{Line, Purpose};
 
 /// The push messages of one connection.
 pub(in crate::redis) struct Wakeups {
-    /// `None` if the server knows no RESP3. Without messages, only the next call finds that the connection is closed.
-    messages: Option<UnboundedReceiver<PushInfo>>,
-    /// True once a caller has waited, and the server was asked to send messages about keys.
-    is_asked: bool,
-    /// True if the connection has no messages, or the server refuses to send any about keys.
+    messages: UnboundedReceiver<PushInfo>,
+    /// True if the server refuses to send messages about keys.
     is_impossible: bool,
     waiting: Vec<Arc<Watch>>,
 }
 
 impl Wakeups {
-    pub(super) fn new(messages: Option<UnboundedReceiver<PushInfo>>) -> Self {
+    pub(super) fn new(messages: UnboundedReceiver<PushInfo>) -> Self {
         Self {
-            is_asked: false,
-            is_impossible: messages.is_none(),
             messages,
+            is_impossible: false,
             waiting: Vec::new(),
         }
     }
@@ -52,10 +48,7 @@ impl Wakeups {
         context: &mut Context<'_>,
         line: &mut Line,
     ) -> Result<(), NodeError> {
-        let Some(messages) = &mut self.messages else {
-            return Ok(());
-        };
-        while let Poll::Ready(message) = messages.poll_recv(context) {
+        while let Poll::Ready(message) = self.messages.poll_recv(context) {
             match message {
                 Some(message) if message.kind == PushKind::Invalidate => {
                     self.waiting.retain(|it| it.is_wanted());
@@ -76,12 +69,6 @@ impl Wakeups {
             // The drop of the watches says that nothing is known.
             return watches.clear();
         }
-        if !watches.is_empty() && !std::mem::replace(&mut self.is_asked, true) {
-            // The second shows whether the ACL allows what goes ahead of each question.
-            for words in [["TRACKING", "ON", "OPTIN"].as_slice(), &["CACHING", "YES"]] {
-                line.ask(::redis::cmd("CLIENT").arg(words).take(), Purpose::Tracking);
-            }
-        }
         self.waiting.retain(|it| it.is_wanted());
         // Also if the keys are known: a state from before the caller's refusal tells the caller nothing.
         for watch in watches.iter() {
@@ -90,29 +77,29 @@ impl Wakeups {
         self.waiting.append(watches);
     }
 
-    /// The answer whether the server sends messages.
-    pub(super) fn tracks(&mut self, value: &Value, line: &Line) {
-        let Value::Error(text) = value else {
+    /// The server's answers to the question how long the keys of `watch` live.
+    pub(super) fn answered(&mut self, watch: &Watch, value: &Value, line: &Line) {
+        let Value::List(answers) = value else {
             return;
         };
-        if !std::mem::replace(&mut self.is_impossible, true) {
-            let reason = NodeError::server(text).to_string();
+        let refusal = answers.iter().take(2).find_map(|answer| match answer {
+            Value::Error(text) => Some(NodeError::server(text).to_string()),
+            _ => None,
+        });
+        if self.is_impossible {
+            // Without messages, a caller does not learn what happens to the keys.
+        } else if let Some(reason) = refusal {
             log_node!(
                 line.inbox.log,
                 WARN,
                 "node does not tell of released locks; waiting for one takes up to a retry delay longer",
                 reason
             );
-        }
-        // The drop of the watches says that nothing is known.
-        self.waiting.clear();
-    }
-
-    /// The answer how long the keys of `watch` live.
-    pub(super) fn answered(&self, watch: &Watch, value: &Value) {
-        // Without messages, a caller does not learn what happens to the keys.
-        if !self.is_impossible {
-            watch.report(report(value));
+            self.is_impossible = true;
+            // The drop of the watches says that nothing is known.
+            self.waiting.clear();
+        } else {
+            watch.report(report(answers.iter().skip(2).step_by(2)));
         }
     }
 }
@@ -130,24 +117,21 @@ fn concerns(message: &PushInfo, watch: &Watch) -> bool {
     watch.keys().names().any(is_named)
 }
 
-/// Asks how long the keys live.
+/// Asks how long the keys live. What the connection needs for messages goes ahead each time: it costs a server nothing.
 fn ask(watch: &Arc<Watch>, line: &mut Line) {
     let mut question = Pipeline::new();
+    question.cmd("CLIENT").arg(&["TRACKING", "ON", "OPTIN"]);
     for key in watch.keys().names() {
-        question.cmd("CLIENT").arg("CACHING").arg("YES");
+        question.cmd("CLIENT").arg(&["CACHING", "YES"]);
         question.cmd("PTTL").arg(key);
     }
     line.ask_all(question, Purpose::Keys(Arc::clone(watch)));
 }
 
-/// What the server's answers say of a caller's keys: they are free if none exists, or held for as long as the last one.
-fn report(value: &Value) -> KeyReport {
-    let Value::List(answers) = value else {
-        return KeyReport::Unknown;
-    };
+/// What the answers to `PTTL` say of a caller's keys: they are free if none exists, or held for as long as the last one.
+fn report<'a>(answers: impl Iterator<Item = &'a Value>) -> KeyReport {
     let mut last = KeyReport::Free;
-    // Each `PTTL` follows a `CLIENT CACHING`.
-    for answer in answers.iter().skip(1).step_by(2) {
+    for answer in answers {
         last = match (answer, last) {
             (Value::Int(-2), _) => last,
             (Value::Int(-1), _) | (Value::Int(_), KeyReport::Held(Remaining::Never)) => {

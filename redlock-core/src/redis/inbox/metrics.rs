@@ -1,143 +1,110 @@
-//! The figures of one node.
-//!
-//! An answer costs a few plain stores and reads no clock. Errors, checks and changes of the connection
-//! take a mutex.
+//! The figures of one node. No vote depends on them.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::node::NodeHealth;
-use crate::node::{ClockOffset, LastError, NodeError, NodeErrorKind};
+use crate::node::{ClockOffset, LastError, NodeError, NodeHealth};
 
 /// The figures of a node, over all its connections. The masters of a Cluster share them.
 #[derive(Default)]
 pub(in crate::redis) struct NodeMetrics {
-    /// Only drivers write these two, and those of a Cluster are on one thread, so a load and a store make an update.
-    answers: AtomicU64,
-    /// The smoothed latency in ns.
-    latency: AtomicU64,
-    state: Mutex<ConnectionState>,
+    figures: Mutex<Figures>,
     /// Notified of each error: another master of the Cluster may have the slot.
     pub(in crate::redis) trouble: Notify,
 }
 
 #[derive(Default)]
-struct ConnectionState {
+struct Figures {
+    /// What does not depend on the present time.
+    health: NodeHealth,
     /// The connections that stand.
     connected: usize,
     since: Option<Instant>,
-    connections: u64,
-    errors: BTreeMap<NodeErrorKind, u64>,
     last_error: Option<(NodeError, Instant)>,
-    clock: Option<ClockReading>,
-    mend: Option<Arc<str>>,
-}
-
-/// The node's clock compared with this host's, by one check.
-#[derive(Clone, Copy)]
-struct ClockReading {
-    ahead_us: i64,
-    within: Duration,
-    at: Instant,
+    /// By how many µs the node's clock was ahead of this host's, how exact that is, and when it was read.
+    clock: Option<(i64, Duration, Instant)>,
 }
 
 impl NodeMetrics {
-    pub(in crate::redis) fn connected(&self, now: Instant) {
-        let mut state = self.state.lock();
-        state.connected += 1;
-        state.since = Some(now);
-        state.connections += 1;
+    /// `mend` is the command that gives the user of the new connection what some kinds of locks need.
+    pub(in crate::redis) fn connected(
+        &self,
+        was_connected: bool,
+        now: Instant,
+        mend: Option<Arc<str>>,
+    ) {
+        let mut figures = self.figures.lock();
+        figures.connected += usize::from(!was_connected);
+        figures.since = Some(now);
         // The new connection may lead to another server, with another clock.
-        state.clock = None;
-    }
-
-    /// Records the command that gives the user of a new connection what some kinds of locks need.
-    pub(in crate::redis) fn lacks(&self, mend: Option<Arc<str>>) {
-        self.state.lock().mend = mend;
+        figures.clock = None;
+        figures.health.connections += 1;
+        figures.health.mend = mend;
     }
 
     /// Records that there is no connection, for the reason `error`.
     pub(in crate::redis) fn disconnected(&self, was_connected: bool, error: &NodeError) {
-        let mut state = self.state.lock();
-        if was_connected || state.since.is_none() {
-            state.since = Some(Instant::now());
+        let mut figures = self.figures.lock();
+        if was_connected || figures.since.is_none() {
+            figures.since = Some(Instant::now());
         }
-        state.connected -= usize::from(was_connected);
-        state.clock = None;
-        drop(state);
+        figures.connected -= usize::from(was_connected);
+        figures.clock = None;
+        drop(figures);
         self.record_error(error);
     }
 
     /// Records a fault of the connection or of the server.
     pub(in crate::redis) fn record_error(&self, error: &NodeError) {
-        self.state.lock().last_error = Some((error.clone(), Instant::now()));
+        self.figures.lock().last_error = Some((error.clone(), Instant::now()));
         self.trouble.notify_one();
     }
 
     /// Counts operations that were not served.
-    pub(in crate::redis) fn failed(&self, kind: NodeErrorKind, operations: usize) {
-        *self.state.lock().errors.entry(kind).or_default() += operations as u64;
+    pub(in crate::redis) fn failed(&self, error: &NodeError, operations: usize) {
+        let mut figures = self.figures.lock();
+        *figures.health.errors.entry(error.kind()).or_default() += operations as u64;
+        drop(figures);
         self.trouble.notify_one();
-    }
-
-    /// The number of answers.
-    pub(in crate::redis) fn answers(&self) -> u64 {
-        self.answers.load(Relaxed)
     }
 
     /// Counts an answer that took the time `after`.
     pub(in crate::redis) fn answered(&self, after: Duration) {
-        let after = u64::try_from(after.as_nanos()).unwrap_or(u64::MAX);
-        let (answers, smoothed) = (self.answers(), self.latency.load(Relaxed));
+        let health = &mut self.figures.lock().health;
+        health.answers += 1;
         // Smoothed like the round trips of TCP (RFC 6298).
-        let smoothed = match answers {
-            0 => after,
-            _ => smoothed - smoothed / 8 + after / 8,
-        };
-        self.latency.store(smoothed, Relaxed);
-        self.answers.store(answers + 1, Relaxed);
+        let smoothed = health
+            .latency
+            .map(|it| it.saturating_sub(it / 8) + after / 8);
+        health.latency = smoothed.or(Some(after));
     }
 
     /// Records by how much the node's clock is ahead of this host's, and how exact that is.
     pub(in crate::redis) fn read_clock(&self, ahead_us: i64, within: Duration) {
-        let at = Instant::now();
-        let reading = ClockReading {
-            ahead_us,
-            within,
-            at,
-        };
-        self.state.lock().clock = Some(reading);
+        self.figures.lock().clock = Some((ahead_us, within, Instant::now()));
     }
 
     /// The figures known here. The other fields keep their defaults.
     pub(in crate::redis) fn health(&self, now: Instant) -> NodeHealth {
-        let answers = self.answers();
-        let state = self.state.lock();
-        let last_error = state.last_error.as_ref();
+        let figures = self.figures.lock();
+        let last_error = figures.last_error.as_ref();
         NodeHealth {
-            is_connected: state.connected > 0,
-            since: state.since.map(|at| now.saturating_duration_since(at)),
-            connections: state.connections,
-            answers,
-            latency: (answers > 0).then(|| Duration::from_nanos(self.latency.load(Relaxed))),
-            errors: state.errors.clone(),
+            is_connected: figures.connected > 0,
+            since: figures.since.map(|at| now.saturating_duration_since(at)),
             last_error: last_error.map(|(error, at)| LastError {
                 error: error.clone(),
                 ago: now.saturating_duration_since(*at),
             }),
-            clock: state.clock.map(|reading| ClockOffset {
-                ahead_us: reading.ahead_us,
-                within: reading.within,
-                ago: now.saturating_duration_since(reading.at),
+            clock: figures.clock.map(|(ahead_us, within, at)| ClockOffset {
+                ahead_us,
+                within,
+                ago: now.saturating_duration_since(at),
             }),
-            mend: state.mend.clone(),
-            ..NodeHealth::default()
+            ..figures.health.clone()
         }
     }
 }
@@ -145,6 +112,7 @@ impl NodeMetrics {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::node::NodeErrorKind;
 
     fn ms(ms: u64) -> Duration {
         Duration::from_millis(ms)
@@ -159,13 +127,13 @@ mod tests {
         assert_eq!(latency(), Some(ms(80)));
         metrics.answered(ms(8));
         assert_eq!(latency(), Some(ms(71)));
-        assert_eq!(metrics.answers(), 2);
+        assert_eq!(metrics.health(Instant::now()).answers, 2);
     }
 
     #[tokio::test(start_paused = true)]
     async fn it_is_not_connected_since_the_connection_broke_and_not_since_the_last_attempt() {
         let metrics = NodeMetrics::default();
-        metrics.connected(Instant::now());
+        metrics.connected(false, Instant::now(), None);
         tokio::time::advance(ms(5)).await;
         for (was_connected, detail) in [
             (true, "closed"),

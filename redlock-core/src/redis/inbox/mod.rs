@@ -1,7 +1,6 @@
 //! The inbox, in which operations wait for the driver.
 
 pub(in crate::redis) mod metrics;
-mod refusals;
 mod state;
 mod submission;
 
@@ -10,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::Context;
 use std::time::Duration;
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -23,68 +22,60 @@ use crate::node::{
 };
 use crate::redis::options::RedisOptions;
 use state::{InboxState, wake_driver};
-pub(in crate::redis) use submission::{Owed, Submission};
+pub(in crate::redis) use submission::Submission;
 
 use metrics::NodeMetrics;
-use refusals::Refusals;
 
 /// Passes operations from the callers to the driver. Every call returns at once.
 pub(in crate::redis) struct Inbox {
     pub(in crate::redis) log: NodeLog,
+    pub(in crate::redis) options: RedisOptions,
+    pub(in crate::redis) metrics: Arc<NodeMetrics>,
+    pub(in crate::redis) time: LibraryTime,
     state: Mutex<InboxState>,
     /// True once the first attempt to connect is over, and it is known whether the node votes.
     is_settled: watch::Sender<bool>,
-    max_in_flight: usize,
+    /// True once the node was dropped. Submitted operations are still sent.
+    has_ended: watch::Sender<bool>,
     /// See [`Node::epoch`].
     epoch: AtomicU32,
     listeners: Mutex<Vec<EpochListener>>,
-    pub(in crate::redis) metrics: Arc<NodeMetrics>,
-    pub(in crate::redis) refusals: Refusals,
-    pub(in crate::redis) time: LibraryTime,
-    /// If the oldest call of the queue has waited for this long, the runtime of the driver stands still.
-    standing_after: Duration,
 }
+
+/// For this long after an error, a server that answers acquisitions with errors is shown as one that does not vote.
+const REFUSALS_COUNT_FOR: Duration = Duration::from_secs(10);
 
 impl Inbox {
     pub(in crate::redis) fn new(
         log: NodeLog,
-        options: &RedisOptions,
+        options: RedisOptions,
         metrics: Arc<NodeMetrics>,
         time: LibraryTime,
     ) -> Self {
         Self {
             log,
-            state: Mutex::new(InboxState::new()),
+            options,
+            metrics,
             time,
+            state: Mutex::new(InboxState::new()),
+            is_settled: watch::Sender::new(false),
+            has_ended: watch::Sender::new(false),
             epoch: AtomicU32::new(0),
             listeners: Mutex::default(),
-            metrics,
-            refusals: Refusals::default(),
-            is_settled: watch::Sender::new(false),
-            standing_after: options.suspect_after,
-            max_in_flight: options.max_in_flight,
         }
     }
 
     pub(in crate::redis) fn queue(&self, submission: Submission) {
-        let is_release = submission.call.is_release();
         let mut state = self.state.lock();
-        let refusal = state.refusal(is_release, self.standing_after, self.max_in_flight);
-        if let Some(error) = refusal {
-            if let Some(owed) = submission.owed(&self.time) {
-                state.owe(owed);
-            }
-            drop(state);
-            self.metrics.failed(error.kind(), 1);
-            submission.reply.answer(Answer::Failed(error));
-        } else {
-            state.outstanding += 1;
-            if state.queue.is_empty() {
-                state.oldest = Some(std::time::Instant::now());
-            }
-            state.queue.push(submission);
-            wake_driver(state);
+        if let Some(error) = state.refusal(submission.call.is_release(), &self.options) {
+            return self.fail(state, vec![submission], &error);
         }
+        state.outstanding += 1;
+        if state.queue.is_empty() {
+            state.oldest = Some(std::time::Instant::now());
+        }
+        state.queue.push(submission);
+        wake_driver(state);
     }
 
     /// Has the driver report the keys of a caller. Without a connection, the next one asks for them.
@@ -107,9 +98,8 @@ impl Inbox {
 
     /// Ends the inbox: no other operations come. The driver sends the queue and ends.
     pub(in crate::redis) fn end(&self) {
-        let mut state = self.state.lock();
-        state.has_ended = true;
-        wake_driver(state);
+        self.has_ended.send_replace(true);
+        wake_driver(self.state.lock());
     }
 
     /// Has the node checked at once, because of another node's check.
@@ -123,19 +113,18 @@ impl Inbox {
 
     /// Opens the gate of a new connection: the node votes from now on, unless it is in `quarantine`. What was owed
     /// before goes ahead of everything else.
-    pub(in crate::redis) fn open(&self, quarantine: Option<NodeError>) {
+    pub(in crate::redis) fn open(&self, quarantine: Option<NodeError>, mend: Option<Arc<str>>) {
         let now = self.time.now();
-        self.metrics.connected(now);
-        self.refusals.voted();
         // In quarantine the node settles later: `settled` waits for the result of the check.
         let is_settled = quarantine.is_none();
         {
             let mut state = self.state.lock();
             let closed = state.closed.take();
             // A server that was refused stays refused until the restart check says otherwise.
+            self.metrics.connected(closed.is_none(), now, mend);
             let refused = closed.filter(|error| error.kind() == NodeErrorKind::Refused);
             state.quarantine = quarantine.map(|looked_at| refused.unwrap_or(looked_at));
-            state.suspicion = None;
+            (state.suspicion, state.refusing) = (None, None);
             state.connections += 1;
             state.queue_owed(now);
         }
@@ -162,6 +151,12 @@ impl Inbox {
         self.state.lock().suspicion = None;
     }
 
+    /// Shows the node as one that does not vote, as the server answers acquisitions with errors. They are still sent.
+    pub(in crate::redis) fn refuses(&self, error: Option<&NodeError>) {
+        let refusing = error.map(|error| (error.clone(), self.time.now()));
+        self.state.lock().refusing = refusing;
+    }
+
     /// Sets the reason why the node votes no. `None` ends the quarantine. `is_settled` has the meaning
     /// of [`Action::Hold`](crate::restart_check::Action::Hold).
     pub(in crate::redis) fn quarantine(&self, reason: Option<NodeError>, is_settled: bool) {
@@ -183,37 +178,45 @@ impl Inbox {
     pub(in crate::redis) fn close(&self, error: &NodeError) {
         // What comes from now on is never sent.
         let unsent = error.clone().into_unsent();
-        let queue = {
-            let mut state = self.state.lock();
-            let before = state.closed.replace(unsent.clone());
-            self.metrics.disconnected(before.is_none(), error);
-            state.outstanding = 0;
-            let queue = std::mem::take(&mut state.queue);
-            let owed = queue.iter().filter_map(|it| it.owed(&self.time));
-            owed.for_each(|owed| state.owe(owed));
-            queue
-        };
         self.settle(true);
-        self.refuse(queue, &unsent);
+        let mut state = self.state.lock();
+        let before = state.closed.replace(unsent.clone());
+        self.metrics.disconnected(before.is_none(), error);
+        state.outstanding = 0;
+        let queue = std::mem::take(&mut state.queue);
+        self.fail(state, queue, &unsent);
     }
 
     /// These calls have no answer, for the reason `error`. They may have been served, and must be undone.
     pub(in crate::redis) fn lose(&self, calls: Vec<Submission>, error: &NodeError) {
-        {
-            let mut state = self.state.lock();
-            state.outstanding = state.queue.len();
-            for submission in &calls {
-                state.lose(&submission.call);
-                if let Some(owed) = submission.owed(&self.time) {
-                    state.owe(owed);
-                }
-            }
+        let mut state = self.state.lock();
+        state.outstanding = state.queue.len();
+        if calls.is_empty() {
+            return;
         }
-        self.refuse(calls, &error.clone().into_sent());
+        for submission in &calls {
+            state.lose(&submission.call);
+        }
+        self.fail(state, calls, &error.clone().into_sent());
     }
 
-    fn refuse(&self, calls: Vec<Submission>, error: &NodeError) {
-        self.metrics.failed(error.kind(), calls.len());
+    /// The server did not serve a call, for the reason `error`.
+    pub(in crate::redis) fn refused(&self, submission: Submission, error: &NodeError) {
+        self.metrics.record_error(error);
+        self.fail(self.state.lock(), vec![submission], error);
+    }
+
+    /// Fails calls. The releases among them are owed.
+    fn fail(
+        &self,
+        mut state: MutexGuard<'_, InboxState>,
+        calls: Vec<Submission>,
+        error: &NodeError,
+    ) {
+        let owed = calls.iter().filter_map(|it| it.owed(&self.time));
+        owed.for_each(|owed| state.owe(owed));
+        drop(state);
+        self.metrics.failed(error, calls.len());
         for submission in calls {
             submission.reply.answer(Answer::Failed(error.clone()));
         }
@@ -227,7 +230,7 @@ impl Inbox {
         std::mem::swap(&mut state.queue, &mut taken.calls);
         std::mem::swap(&mut state.watches, &mut taken.watches);
         taken.is_doubted = std::mem::take(&mut state.is_doubted);
-        taken.has_ended = state.has_ended;
+        taken.outstanding = state.outstanding;
         if taken.is_empty() {
             state.driver = Some(context.waker().clone());
         }
@@ -238,11 +241,6 @@ impl Inbox {
         self.state.lock().queue.len()
     }
 
-    /// Keeps a release that is to be sent again.
-    pub(in crate::redis) fn owe(&self, owed: Owed) {
-        self.state.lock().owe(owed);
-    }
-
     /// Has the owed releases sent again.
     pub(in crate::redis) fn send_owed(&self, now: Instant) {
         let mut state = self.state.lock();
@@ -250,22 +248,25 @@ impl Inbox {
         wake_driver(state);
     }
 
-    /// True if acquisitions of earlier connections have no answer.
-    pub(in crate::redis) fn has_lost(&self) -> bool {
-        !self.state.lock().lost.is_empty()
-    }
-
-    /// True if nothing is left to undo behind `release`, which has released its lock or found nothing. If its acquisition
-    /// was never answered, it may come later.
-    pub(in crate::redis) fn is_undone(&self, release: &Call, is_released: bool) -> bool {
-        let Some(token) = release.token() else {
-            return true;
+    /// True if `release`, which has released its lock or found nothing, is owed: if its acquisition was never answered,
+    /// that may come later.
+    pub(in crate::redis) fn is_still_owed(&self, release: &Submission, is_released: bool) -> bool {
+        let Some(token) = release.call.token() else {
+            return false;
         };
         let mut state = self.state.lock();
         if is_released {
             state.lost.remove(token);
         }
-        !state.lost.contains(token)
+        let is_lost = state.lost.contains(token);
+        if is_lost && let Some(owed) = release.owed(&self.time) {
+            let is_answered = true;
+            state.owe(Submission {
+                is_answered,
+                ..owed
+            });
+        }
+        is_lost
     }
 
     /// The number of operations that were submitted and not answered.
@@ -280,11 +281,14 @@ impl Inbox {
 
     /// True if a release is owed that has not passed its ttl.
     pub(in crate::redis) fn owes(&self, now: Instant) -> bool {
-        self.state.lock().owed.iter().any(|owed| owed.until > now)
+        self.state.lock().owed.iter().any(|it| it.is_due(now))
     }
 
     /// Takes out the owed releases that belong to another master of a Cluster.
-    pub(in crate::redis) fn take_owed(&self, is_misplaced: impl Fn(&Call) -> bool) -> Vec<Owed> {
+    pub(in crate::redis) fn take_owed(
+        &self,
+        is_misplaced: impl Fn(&Call) -> bool,
+    ) -> Vec<Submission> {
         let mut state = self.state.lock();
         let owed = std::mem::take(&mut state.owed).into_iter();
         let (misplaced, kept): (Vec<_>, _) = owed.partition(|it| is_misplaced(&it.call));
@@ -292,11 +296,14 @@ impl Inbox {
         misplaced
     }
 
-    /// Stores the waker. True if the node was dropped.
-    pub(in crate::redis) fn has_ended(&self, context: &Context<'_>) -> bool {
-        let mut state = self.state.lock();
-        state.driver = Some(context.waker().clone());
-        state.has_ended
+    /// True if the node was dropped.
+    pub(in crate::redis) fn has_ended(&self) -> bool {
+        *self.has_ended.borrow()
+    }
+
+    /// Waits until the node is dropped.
+    pub(in crate::redis) async fn ended(&self) {
+        let _ = self.has_ended.subscribe().wait_for(|it| *it).await;
     }
 }
 
@@ -314,7 +321,7 @@ impl Node for Inbox {
         let now = self.time.now();
         let state = self.state.lock();
         let mut owed = state.owed.iter();
-        let is_any = owed.any(|owed| owed.until > now && !owed.is_answered);
+        let is_any = owed.any(|it| it.is_due(now) && !it.is_answered);
         state.outstanding == 0 && !is_any
     }
 
@@ -330,8 +337,12 @@ impl Node for Inbox {
 
     /// The node votes if the gate is open and the server is not known to answer with errors.
     fn status(&self) -> NodeStatus {
-        let objection = self.state.lock().objection(self.standing_after);
-        let objection = objection.or_else(|| self.refusals.reason(self.time.now()));
+        let state = self.state.lock();
+        let refusing = state.refusing.as_ref();
+        let counts = |at: Instant| self.time.now().duration_since(at) < REFUSALS_COUNT_FOR;
+        let refusing = refusing.filter(|(_, at)| counts(*at));
+        let objection = state.objection(&self.options);
+        let objection = objection.or_else(|| refusing.map(|(error, _)| error.clone()));
         objection.map_or(NodeStatus::Voting, NodeStatus::Abstaining)
     }
 
@@ -359,8 +370,8 @@ pub(in crate::redis) struct Taken {
     pub(in crate::redis) watches: Vec<Arc<Watch>>,
     /// The node is to be checked at once.
     pub(in crate::redis) is_doubted: bool,
-    /// The node was dropped: nothing else will come.
-    pub(in crate::redis) has_ended: bool,
+    /// The number of operations that are not answered, with these.
+    pub(in crate::redis) outstanding: usize,
 }
 
 impl Taken {

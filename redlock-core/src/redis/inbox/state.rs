@@ -3,14 +3,15 @@
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 use std::task::Waker;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use parking_lot::MutexGuard;
 
-use super::{Owed, Submission};
+use super::Submission;
 use crate::model::token::OwnerToken;
 use crate::node::watch::Watch;
 use crate::node::{Call, Effect, NodeError, NodeErrorKind};
+use crate::redis::options::RedisOptions;
 
 /// The most releases that are kept while the server does not take them. Beyond it the oldest are
 /// dropped, and their keys expire at the ttl.
@@ -28,9 +29,12 @@ pub(super) struct InboxState {
     pub(super) quarantine: Option<NodeError>,
     /// An answer is overdue. The node votes no. Releases are still sent, after the operations that they undo.
     pub(super) suspicion: Option<NodeError>,
+    /// The server's last error, and when it came, if the server answers acquisitions with errors. They are still sent:
+    /// no vote depends on it.
+    pub(super) refusing: Option<(NodeError, tokio::time::Instant)>,
     pub(super) queue: Vec<Submission>,
     /// Releases that could not be sent, lost their answer, or were answered with an error.
-    pub(super) owed: VecDeque<Owed>,
+    pub(super) owed: VecDeque<Submission>,
     /// The owners of acquisitions that lost their answer with their connection. If the server stands still, the
     /// acquisition may lie in an old socket and come later than its release.
     pub(super) lost: HashSet<OwnerToken>,
@@ -46,8 +50,6 @@ pub(super) struct InboxState {
     pub(super) connections: u64,
     /// The driver's waker, while it has nothing to do.
     pub(super) driver: Option<Waker>,
-    /// True once the node was dropped. Submitted operations are still sent.
-    pub(super) has_ended: bool,
 }
 
 impl InboxState {
@@ -60,45 +62,46 @@ impl InboxState {
     }
 
     /// The reason why an operation is not queued.
-    pub(super) fn refusal(
-        &self,
-        is_release: bool,
-        standing_after: Duration,
-        max_in_flight: usize,
-    ) -> Option<NodeError> {
+    pub(super) fn refusal(&self, is_release: bool, options: &RedisOptions) -> Option<NodeError> {
         if is_release {
             return self.closed.clone();
         }
-        self.objection(standing_after).or_else(|| {
-            let detail = "too many operations are in flight";
-            let saturated = || NodeError::unsent(NodeErrorKind::Saturated, detail);
-            (self.outstanding >= max_in_flight).then(saturated)
-        })
+        let is_full = self.outstanding >= options.max_in_flight;
+        let detail = "too many operations are in flight";
+        let full = || NodeError::unsent(NodeErrorKind::Saturated, detail);
+        self.objection(options).or_else(|| is_full.then(full))
     }
 
     /// The reason why the node votes no. A quarantine precedes a suspicion, because a suspect node may vote again in a
     /// moment.
-    pub(super) fn objection(&self, standing_after: Duration) -> Option<NodeError> {
+    pub(super) fn objection(&self, options: &RedisOptions) -> Option<NodeError> {
         let known = self.closed.as_ref().or(self.quarantine.as_ref());
         let known = known.or(self.suspicion.as_ref()).cloned();
-        known.or_else(|| self.stands(standing_after).then(standing))
+        // If the driver has not looked at the queue for this long, its runtime stands still.
+        let stands = |oldest: Instant| oldest.elapsed() >= options.suspect_after;
+        let stands = || !self.queue.is_empty() && self.oldest.is_some_and(stands);
+        known.or_else(|| {
+            let detail =
+                "the runtime on which the locks were initialized does not run: something blocks it";
+            stands().then(|| NodeError::unsent(NodeErrorKind::TimedOut, detail))
+        })
     }
 
     /// Queues the owed releases that have not passed their ttl, ahead of everything else.
     pub(super) fn queue_owed(&mut self, now: tokio::time::Instant) {
         let mut owed = std::mem::take(&mut self.owed);
-        owed.retain(|owed| {
-            let is_due = owed.until > now;
-            if !is_due && let Some(token) = owed.call.token() {
+        owed.retain(|it| {
+            if !it.is_due(now)
+                && let Some(token) = it.call.token()
+            {
                 self.lost.remove(token);
             }
-            is_due
+            it.is_due(now)
         });
         if self.queue.is_empty() {
             self.oldest = Some(Instant::now());
         }
         self.outstanding += owed.len();
-        let owed = owed.into_iter().map(Submission::of_owed);
         self.queue.splice(..0, owed);
     }
 
@@ -112,13 +115,7 @@ impl InboxState {
         }
     }
 
-    /// True if the driver has not looked at the oldest call of the queue for `after`.
-    fn stands(&self, after: Duration) -> bool {
-        let stands = |oldest: Instant| oldest.elapsed() >= after;
-        !self.queue.is_empty() && self.oldest.is_some_and(stands)
-    }
-
-    pub(super) fn owe(&mut self, owed: Owed) {
+    pub(super) fn owe(&mut self, owed: Submission) {
         if self.owed.len() == MOST_OWED {
             self.owed.pop_front();
         }
@@ -133,10 +130,4 @@ pub(super) fn wake_driver(mut state: MutexGuard<'_, InboxState>) {
     if let Some(driver) = driver {
         driver.wake();
     }
-}
-
-fn standing() -> NodeError {
-    let detail =
-        "the runtime on which the locks were initialized does not run: something blocks it";
-    NodeError::unsent(NodeErrorKind::TimedOut, detail)
 }

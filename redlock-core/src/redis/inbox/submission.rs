@@ -8,17 +8,13 @@ use crate::env::io_thread::LibraryTime;
 use crate::node::Reply;
 use crate::node::{Call, Effect};
 
+/// A call on its way to a server, or a release that is still to be delivered.
 pub(in crate::redis) struct Submission {
     pub(in crate::redis) call: Arc<Call>,
     pub(in crate::redis) reply: Reply,
-    /// The deadline of a release that was owed before.
-    owed_until: Option<Instant>,
-}
-
-/// A release that is still to be delivered. After `until`, the key is gone by itself.
-pub(in crate::redis) struct Owed {
-    pub(in crate::redis) call: Arc<Call>,
-    pub(in crate::redis) until: Instant,
+    /// The end of the time for which a release is owed: after it, the key is gone by itself. `None` for a call that
+    /// was never owed.
+    pub(in crate::redis) until: Option<Instant>,
     /// True if the server found nothing to release, but the acquisition may still reach it. A shutdown does not wait
     /// for that.
     pub(in crate::redis) is_answered: bool,
@@ -26,38 +22,30 @@ pub(in crate::redis) struct Owed {
 
 impl Submission {
     pub(in crate::redis) fn new(call: Arc<Call>, reply: Reply) -> Self {
-        let owed_until = None;
         Self {
             call,
             reply,
-            owed_until,
+            until: None,
+            is_answered: false,
         }
     }
 
-    /// A release that no caller waits for any more.
-    pub(in crate::redis) fn of_owed(owed: Owed) -> Self {
-        Self {
-            call: owed.call,
-            reply: Reply::to_nobody(),
-            owed_until: Some(owed.until),
-        }
-    }
-
-    /// The release, to be delivered later. `None` if the call is not a release: then nothing is owed. The ttl
-    /// counts by the library's time, as the node's driver does.
-    pub(in crate::redis) fn owed(&self, time: &LibraryTime) -> Option<Owed> {
+    /// The release, to be delivered later, when no caller waits for it any more. `None` if the call is not a release:
+    /// then nothing is owed. The ttl counts by the library's time, as the node's driver does.
+    pub(in crate::redis) fn owed(&self, time: &LibraryTime) -> Option<Self> {
         let Effect::Undoes(ttl) = self.call.effect else {
             return None;
         };
         // The ttl is below a year, but this library checks its sums of times itself.
-        let until = match self.owed_until {
-            Some(until) => until,
-            None => time.now().checked_add(ttl)?,
-        };
-        Some(Owed {
-            call: Arc::clone(&self.call),
-            until,
-            is_answered: false,
+        let until = self.until.or_else(|| time.now().checked_add(ttl))?;
+        Some(Self {
+            until: Some(until),
+            ..Self::new(Arc::clone(&self.call), Reply::to_nobody())
         })
+    }
+
+    /// True if a release is still worth its delivery.
+    pub(in crate::redis) fn is_due(&self, now: Instant) -> bool {
+        self.until > Some(now)
     }
 }

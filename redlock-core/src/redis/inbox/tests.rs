@@ -14,13 +14,13 @@ use crate::quorum::round::{Goal, Round};
 
 fn inbox(time: LibraryTime) -> Inbox {
     let log = NodeLog::new("a".into(), still_clock().1);
-    Inbox::new(log, &RedisOptions::default(), Arc::default(), time)
+    Inbox::new(log, RedisOptions::default(), Arc::default(), time)
 }
 
 /// The inbox of a node that votes.
 fn open() -> Inbox {
     let inbox = inbox(LibraryTime::default());
-    inbox.open(None);
+    inbox.open(None, None);
     inbox
 }
 
@@ -85,7 +85,7 @@ fn a_server_that_was_refused_stays_refused_until_its_restart_check_says_otherwis
     let inbox = open();
     inbox.close(&NodeError::unsent(NodeErrorKind::Refused, "a twin"));
     let looked_at = NodeError::unsent(NodeErrorKind::Quarantined, "its restart check is under way");
-    inbox.open(Some(looked_at));
+    inbox.open(Some(looked_at), None);
     let NodeStatus::Abstaining(reason) = inbox.status() else {
         panic!("it votes");
     };

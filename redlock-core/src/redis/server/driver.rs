@@ -5,10 +5,8 @@
 //! that stands still is not left, so that nothing which lies in its connection is written later than what the next
 //! connection carries: the node votes no until the home goes on.
 
-use std::future::{Future, pending, poll_fn};
-use std::pin::pin;
+use std::future::pending;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -18,13 +16,13 @@ use tokio::task::AbortHandle;
 use crate::env::caught::unless_it_panics;
 use crate::env::io_thread::IoThread;
 use crate::model::brief::Brief;
-use crate::node::NodeError;
 use crate::node::log::log_node;
+use crate::node::{Node as _, NodeError};
 use crate::redis::address::{RedisAddress, Server, Target};
 use crate::redis::backoff::{Backoff, LONGEST_PAUSE};
 use crate::redis::errors::not_connected;
 use crate::redis::inbox::Inbox;
-use crate::redis::options::{RedisOptions, Vetting};
+use crate::redis::options::Vetting;
 use crate::redis::restart_check::ServerCheck;
 use crate::redis::vetting::{HIDDEN, refused};
 
@@ -35,7 +33,6 @@ use crate::redis::connection::connect::{Connected, connect};
 pub(super) struct Driver {
     pub(super) address: Arc<RedisAddress>,
     pub(super) inbox: Arc<Inbox>,
-    pub(super) options: Arc<RedisOptions>,
     /// The node's restart check, if the node belongs to a checked set.
     pub(super) server_check: Option<Arc<Mutex<ServerCheck>>>,
     /// True for a master of a Cluster.
@@ -51,16 +48,7 @@ struct AtHome {
 }
 
 impl Driver {
-    /// Runs the driver on the present runtime, or else on the library's thread, where all masters of a Cluster are.
-    pub(super) fn start(self) -> AbortHandle {
-        let driver = Arc::new(self);
-        match Handle::try_current() {
-            Ok(home) if !driver.is_part => driver.run_on(&home),
-            _ => driver.run_on(driver.io.handle()),
-        }
-    }
-
-    fn run_on(self: &Arc<Self>, home: &Handle) -> AbortHandle {
+    pub(super) fn run_on(self: &Arc<Self>, home: &Handle) -> AbortHandle {
         let at_home = AtHome {
             driver: Arc::clone(self),
             is_library: home.id() == self.io.handle().id(),
@@ -77,36 +65,24 @@ impl Driver {
         // line in the log, not one a second.
         let mut logged = String::new();
         loop {
-            let answers = self.inbox.metrics.answers();
-            let ended = match self.connect().await {
-                Ok((server, moved, connected)) => {
-                    log_node!(
-                        self.inbox.log,
-                        INFO,
-                        "node connected",
-                        server = %self.address, at = %server
-                    );
-                    logged.clear();
-                    let actor = Actor::new(
-                        connected,
-                        &self.inbox,
-                        &self.options,
-                        self.server_check.as_ref(),
-                        self.address.fails_over(),
-                    );
-                    actor.serve(moved).await
-                }
-                Err(error) => {
-                    self.inbox.close(&error);
-                    Err(error)
-                }
-            };
-            let Err(error) = ended else {
+            let answers = self.inbox.health().answers;
+            let Err(error) = self.connect_and_serve(&mut logged).await else {
                 return;
             };
             self.unreachable();
-            self.log(&error, &mut logged);
-            if self.inbox.metrics.answers() != answers {
+            let reason = error.to_string();
+            // A line that was held back is due once the node has come and gone for the last time.
+            if logged != reason
+                && log_node!(
+                    self.inbox.log,
+                    WARN,
+                    "node not connected; it does not vote until it is",
+                    server = %self.address, %reason
+                )
+            {
+                logged = reason;
+            }
+            if self.inbox.health().answers != answers {
                 // The connection was of use, however short it was.
                 backoff = Backoff::new();
             }
@@ -116,19 +92,31 @@ impl Driver {
         }
     }
 
-    fn log(&self, error: &NodeError, logged: &mut String) {
-        let reason = error.to_string();
-        // A line that was held back is due once the node has come and gone for the last time.
-        if *logged != reason
-            && log_node!(
-                self.inbox.log,
-                WARN,
-                "node not connected; it does not vote until it is",
-                server = %self.address, %reason
-            )
-        {
-            *logged = reason;
-        }
+    async fn connect_and_serve(&self, logged: &mut String) -> Result<(), NodeError> {
+        let timeout = self.inbox.options.connect_timeout;
+        let made = tokio::select! {
+            biased;
+            made = self.connect() => made,
+            () = self.inbox.time.sleep(timeout) => {
+                Err(not_connected(format!("no connection within {}", Brief(timeout))))
+            }
+        };
+        let (server, moved, connected) = made.inspect_err(|error| self.inbox.close(error))?;
+        log_node!(
+            self.inbox.log,
+            INFO,
+            "node connected",
+            server = %self.address, at = %server
+        );
+        logged.clear();
+        let actor = Actor::new(
+            connected,
+            &self.inbox,
+            self.server_check.as_ref(),
+            self.is_part,
+            self.address.fails_over(),
+        );
+        actor.serve(moved).await
     }
 
     fn unreachable(&self) {
@@ -139,45 +127,32 @@ impl Driver {
 
     /// Connects to a server that may vote, by all that it tells of itself.
     async fn connect(&self) -> Result<(Server, Moved<'_>, Connected), NodeError> {
-        let timeout = self.options.connect_timeout;
-        tokio::select! {
-            biased;
-            made = self.find_and_connect() => made,
-            () = self.inbox.time.sleep(timeout) => {
-                Err(not_connected(format!("no connection within {}", Brief(timeout))))
-            }
-        }
-    }
-
-    async fn find_and_connect(&self) -> Result<(Server, Moved<'_>, Connected), NodeError> {
-        let prefix = self.options.key_prefix();
+        let options = &self.inbox.options;
         let (server, moved): (_, Moved<'_>) = match &self.address.target {
             Target::Server(server) => (server.clone(), Box::pin(pending())),
             Target::Sentinel(sentinel) => {
-                crate::redis::sentinel::master(sentinel, &self.inbox, &self.options).await?
+                crate::redis::sentinel::master(sentinel, &self.inbox, options).await?
             }
             Target::Cluster(_) => {
                 let detail = "the address is that of a Redis Cluster, and not of one server";
                 return Err(not_connected(detail));
             }
         };
-        let connected = connect(&server, (self.options.trust_aof, prefix)).await;
-        let mut connected = connected.map_err(|error| {
+        let connected = connect(&server, options.trust_aof, options.key_prefix()).await;
+        let connected = connected.map_err(|error| {
             if self.address.fails_over() {
                 // The node's address does not show which server it is.
                 return NodeError::unsent(error.kind(), format!("master {server}: {error}"));
             }
             error
         })?;
-        // A slot may go away, and one call for keys of several slots would be refused.
-        connected.allowed.joins &= !self.is_part;
         self.vet(&server, &connected)?;
         Ok((server, moved, connected))
     }
 
     /// Refuses a server that a lock cannot rely on, or logs why it cannot.
     fn vet(&self, server: &Server, connected: &Connected) -> Result<(), NodeError> {
-        let (facts, pool) = (&connected.facts, &self.inbox.log.pool);
+        let (facts, inbox) = (&connected.greeting.facts, &self.inbox);
         let is_alone = !self.is_part && !self.address.fails_over();
         if !is_alone && facts.is_replica() {
             // Not refused: this server is being promoted, or another one is.
@@ -187,18 +162,18 @@ impl Driver {
         let mut check = self.server_check.as_ref().map(|it| it.lock());
         let mut faults = Vec::from_iter(facts.eviction());
         if is_alone {
-            faults.extend(facts.faults_alone(self.options.trust_aof));
+            faults.extend(facts.faults_alone(inbox.options.trust_aof));
         } else if facts.run_id().is_none()
             && check.as_ref().is_some_and(|it| it.marker_key().is_some())
         {
             faults.push(HIDDEN.to_owned());
         }
         if !faults.is_empty() {
-            let reason = format!("`{pool}` {}", faults.join("; "));
-            if self.options.vetting == Vetting::Refuse {
+            let reason = format!("`{}` {}", inbox.log.pool, faults.join("; "));
+            if inbox.options.vetting == Vetting::Refuse {
                 return Err(refused(reason));
             }
-            log_node!(self.inbox.log, WARN, "a lock cannot rely on this server", %reason);
+            log_node!(inbox.log, WARN, "a lock cannot rely on this server", %reason);
         }
         if let Some(check) = &mut check {
             check.connected(facts.run_id());
@@ -207,21 +182,17 @@ impl Driver {
     }
 
     async fn has_ended_within(&self, pause: Duration) -> bool {
-        let mut pause = pin!(self.inbox.time.sleep(pause));
-        poll_fn(|context| {
-            if self.inbox.has_ended(context) {
-                return Poll::Ready(true);
-            }
-            pause.as_mut().poll(context).map(|()| false)
-        })
-        .await
+        tokio::select! {
+            () = self.inbox.ended() => true,
+            () = self.inbox.time.sleep(pause) => false,
+        }
     }
 }
 
 impl AtHome {
     async fn run(mut self) {
         let driver = Arc::clone(&self.driver);
-        loop {
+        while !self.has_ended {
             self.has_ended = unless_it_panics("a node's driver", driver.drive())
                 .await
                 .is_some();
@@ -232,10 +203,7 @@ impl AtHome {
             }
             let detail = "the node's driver panicked, and starts again";
             driver.inbox.close(&not_connected(detail));
-            if driver.has_ended_within(LONGEST_PAUSE).await {
-                self.has_ended = true;
-                return;
-            }
+            self.has_ended = driver.has_ended_within(LONGEST_PAUSE).await;
         }
     }
 }

@@ -6,6 +6,7 @@ mod driver;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
 use crate::env::io_thread::IoThread;
@@ -25,8 +26,8 @@ pub(super) struct ServerNode {
 }
 
 impl ServerNode {
-    /// Starts a driver for the server at `address`, on the present runtime. A master of a Cluster is started on the
-    /// library's thread, with the Cluster's figures.
+    /// Starts a driver for the server at `address`, on the present runtime, or else on the library's thread, where all
+    /// masters of a Cluster are, with the Cluster's figures.
     pub(super) fn start(
         name: &Arc<str>,
         address: &Arc<RedisAddress>,
@@ -37,7 +38,8 @@ impl ServerNode {
         let log = NodeLog::new(Arc::clone(name), io.environment().clock);
         let is_part = of_cluster.is_some();
         let metrics = of_cluster.unwrap_or_default();
-        let inbox = Arc::new(Inbox::new(log, &options, metrics, io.time()));
+        let inbox = Arc::new(Inbox::new(log, options, metrics, io.time()));
+        let options = &inbox.options;
         // Made here and not in the driver's task, so that the checked set is complete once all its
         // nodes are started.
         let server_check = options.checked_set.as_ref().map(|checked_set| {
@@ -45,15 +47,16 @@ impl ServerNode {
             let it = ServerCheck::new(&inbox, checked_set, options.trust_aof, clock);
             Arc::new(Mutex::new(it))
         });
+        let home = Handle::try_current().ok().filter(|_| !is_part);
+        let home = home.unwrap_or_else(|| io.handle().clone());
         let driver = Driver {
             address: Arc::clone(address),
             inbox: Arc::clone(&inbox),
-            options: Arc::new(options),
             server_check,
             is_part,
             io: io.clone(),
         };
-        let driver = driver.start();
+        let driver = Arc::new(driver).run_on(&home);
         Self { inbox, driver }
     }
 
