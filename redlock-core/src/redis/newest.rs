@@ -72,10 +72,10 @@ mod tests {
         answers: &[Option<Result<Dated<&'static str>, &'static str>>],
     ) -> Result<&'static str, String> {
         let address = RedisAddress::parse("redis://h").unwrap();
-        let Target::Server(server) = address.target else {
+        let Target::Server(server) = address.0 else {
             unreachable!("one server");
         };
-        let at = |port| server.at("h", port).expect("a host");
+        let at = |port| server.at(Some("h"), port).expect("a host");
         let servers: Vec<_> = (0..).map(at).take(answers.len()).collect();
         let answer = |asked: Server| {
             let mut all = servers.iter().zip(answers);

@@ -44,7 +44,7 @@ impl RedisNode {
         options.trust_aof &= !address.fails_over();
         let options = options.within_bounds();
         let address = Arc::new(address);
-        let service = match &address.target {
+        let service = match &address.0 {
             Target::Cluster(seeds) => {
                 Service::Cluster(Cluster::start(&name, seeds.clone(), options, io))
             }

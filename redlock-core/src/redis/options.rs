@@ -68,12 +68,6 @@ impl RedisOptions {
         }
         self
     }
-
-    /// The configured beginning of all keys.
-    pub(super) fn key_prefix(&self) -> &[u8] {
-        let checked_set = self.checked_set.as_ref();
-        checked_set.map_or(&b""[..], |checked_set| checked_set.key_prefix())
-    }
 }
 
 /// What happens to a server that a lock cannot rely on.

@@ -19,7 +19,8 @@ use super::connection::connect;
 use super::connection::questions::pairs;
 use super::newest::{Dated, newest};
 
-/// The present master, and what completes when a newer failover has made another server the master.
+/// The present master, and what completes when a newer failover has made another server the master: the sentinels are
+/// asked with each heartbeat, as a master that was cut off or replaced may still answer this client.
 ///
 /// Dropping the future closes the connections to sentinels.
 pub(super) async fn master<'a>(
@@ -27,28 +28,21 @@ pub(super) async fn master<'a>(
     inbox: &'a Inbox,
     options: &'a RedisOptions,
 ) -> Result<(Server, Moved<'a>), NodeError> {
-    let from = ask(of, inbox, options).await?;
-    let server = from.1.clone();
-    Ok((server, Box::pin(moved(of, from, inbox, options))))
-}
-
-/// Asks the sentinels with each heartbeat, as a master that was cut off or replaced may still answer this client.
-async fn moved(
-    of: &Sentinel,
-    (failover, server): Dated<Server>,
-    inbox: &Inbox,
-    options: &RedisOptions,
-) -> NodeError {
-    loop {
-        inbox.time.sleep(options.heartbeat).await;
-        // Otherwise the connection stays, also if no sentinel answers.
-        if let Ok((latest, other)) = ask(of, inbox, options).await
-            && other != server
-            && latest > failover
-        {
-            return lost(format!("the sentinels name another master, {other}"));
+    let (failover, server) = ask(of, inbox, options).await?;
+    let master = server.clone();
+    let moved = async move {
+        loop {
+            inbox.time.sleep(options.heartbeat).await;
+            // Otherwise the connection stays, also if no sentinel answers.
+            if let Ok((latest, other)) = ask(of, inbox, options).await
+                && other != server
+                && latest > failover
+            {
+                return lost(format!("the sentinels name another master, {other}"));
+            }
         }
-    }
+    };
+    Ok((master, Box::pin(moved)))
 }
 
 /// Asks all sentinels at once. A failover needs a majority of them, so every majority contains a sentinel that knows of
@@ -94,7 +88,7 @@ async fn ask_one(
 fn server(place: &Value, of_master: &Server) -> Option<Server> {
     let (host, port) = pairs(place).next()?;
     let (host, port) = (str::from_utf8(host).ok()?, str::from_utf8(port).ok()?);
-    of_master.at(host, port.parse().ok()?)
+    of_master.at(Some(host), port.parse().ok()?)
 }
 
 fn epoch(about: &Value) -> Option<u64> {
@@ -109,7 +103,7 @@ mod tests {
 
     fn master() -> Server {
         let address = RedisAddress::parse("redis://h").unwrap();
-        let Target::Server(server) = address.target else {
+        let Target::Server(server) = address.0 else {
             unreachable!("one server");
         };
         server

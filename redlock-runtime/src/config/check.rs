@@ -124,19 +124,12 @@ impl Config {
             let (place, name) = (self.place(&key), Name(name));
             problems.push(format!("{place}the pool `{name}` {why}"));
         };
-        let no_aof = if address.is_cluster() {
-            // A Cluster's masters carry no marker.
-            "is a Redis Cluster, which has no restart check, so `trust_aof` has no meaning there; leave it out"
-        } else if address.fails_over() {
-            "has `trust_aof`, but a replica may take the place of its server, and the locks that the replica lacks \
-             are in no file; leave `trust_aof` out"
-        } else if matches!(address, PoolAddress::Memory(_)) {
-            "has `trust_aof`, but it is in the process's memory and has no append-only file; leave `trust_aof` out"
-        } else {
-            ""
-        };
-        if pool.trust_aof == Some(true) && !no_aof.is_empty() {
-            refuse(KeyPath::new("pools", name, "trust_aof"), no_aof);
+        if pool.trust_aof == Some(true) && !address.is_one_server() {
+            refuse(
+                KeyPath::new("pools", name, "trust_aof"),
+                "has `trust_aof`, which is for one server that no replica replaces: a promoted replica lacks locks that are \
+                 in no file, a Redis Cluster has no restart check, and `memory://` has no file; leave `trust_aof` out",
+            );
         }
         if address.is_cluster() && self.restart_check == Some(RestartCheck::Strict) {
             refuse(

@@ -1,6 +1,7 @@
 //! A pool: where it is, and its settings.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use redlock_core::error::Invalid;
@@ -82,8 +83,8 @@ pub(crate) enum PoolAddress {
     Redis(RedisAddress),
 }
 
-/// The longest name of a `memory://` store, in bytes.
-const LONGEST_STORE: usize = 64;
+/// The lengths that a name of a `memory://` store may have, in bytes.
+const LENGTHS_OF_STORES: RangeInclusive<usize> = 1..=64;
 
 fn is_of_a_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || ".-_".contains(c)
@@ -97,16 +98,15 @@ impl PoolSource {
         };
         match url.strip_prefix("memory://") {
             None => RedisAddress::parse(url).map(PoolAddress::Redis),
-            Some("") => Err(Invalid::new(
-                "`memory://` names no store; write memory://name",
-            )),
-            Some(name) if name.len() <= LONGEST_STORE && name.chars().all(is_of_a_name) => {
+            Some(name)
+                if LENGTHS_OF_STORES.contains(&name.len()) && name.chars().all(is_of_a_name) =>
+            {
                 Ok(PoolAddress::Memory(name.to_owned()))
             }
             // The text is not repeated: it may be the password of another URL.
             Some(_) => Err(Invalid::new(
-                "the store of a `memory://` URL has a name of at most 64 letters, digits, `.`, `-` \
-                 and `_`",
+                "the store of a `memory://` URL has a name of at most 64 letters, digits, `.`, `-` and `_`; write \
+                 memory://name",
             )),
         }
     }
@@ -158,9 +158,9 @@ impl PoolAddress {
         }
     }
 
-    /// True if a replica may take the place of the server.
-    pub(super) fn fails_over(&self) -> bool {
-        matches!(self, Self::Redis(address) if address.fails_over())
+    /// True for a server that no replica replaces.
+    pub(super) fn is_one_server(&self) -> bool {
+        matches!(self, Self::Redis(address) if !address.fails_over())
     }
 }
 

@@ -42,7 +42,7 @@ async fn a_pool_in_memory_has_no_file_that_could_be_trusted() {
     let config = Config::new().pool("a", "memory://a").trust_aof("a", true);
     let text = refusal(config).await;
     assert!(
-        text.contains("the pool `a` has `trust_aof`, but it is in the process's memory"),
+        text.contains("the pool `a` has `trust_aof`") && text.contains("`memory://` has no file"),
         "{text}"
     );
 }

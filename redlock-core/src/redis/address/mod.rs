@@ -16,9 +16,7 @@ use super::secret_file::password;
 
 /// A node's address and credentials. `Debug` and `Display` show no password.
 #[derive(Clone, Debug)]
-pub struct RedisAddress {
-    pub(super) target: Target,
-}
+pub struct RedisAddress(pub(super) Target);
 
 /// The kind of Redis at an address.
 #[derive(Clone, Debug)]
@@ -60,12 +58,11 @@ impl RedisAddress {
                 "this build leaves TLS out; enable the feature `tls` of `redlock-runtime`",
             ));
         }
-        let target = match scheme.split_once('+') {
+        Ok(Self(match scheme.split_once('+') {
             Some((redis, "sentinel")) => Target::Sentinel(sentinel(redis, rest)?),
             Some((redis, "cluster")) => Target::Cluster(cluster(redis, rest)?),
             _ => Target::Server(Server::parse(url)?),
-        };
-        Ok(Self { target })
+        }))
     }
 
     /// The server of a user's own client, with the client's login, database and TLS. `config` may bring a provider of
@@ -87,7 +84,7 @@ impl RedisAddress {
         let info = client.get_connection_info().clone();
         let server = Server::new(info, config.unwrap_or_default());
         let unknown = || Invalid::new("the client's kind of address is not supported");
-        server.map(Self::of_server).ok_or_else(unknown)
+        Ok(Self(Target::Server(server.ok_or_else(unknown)?)))
     }
 
     /// The same address, with TLS verified by `options`. All files are read, so that faults in them are
@@ -121,7 +118,7 @@ impl RedisAddress {
     /// [`Invalid`] with the fault of the file, never with its content.
     pub fn with_password_file(mut self, path: &Path) -> Result<Self, Invalid> {
         password(path)?;
-        let servers = match &mut self.target {
+        let servers = match &mut self.0 {
             Target::Sentinel(it) => vec![&mut it.of_master],
             _ => self.servers(),
         };
@@ -132,7 +129,7 @@ impl RedisAddress {
     }
 
     fn servers(&mut self) -> Vec<&mut Server> {
-        match &mut self.target {
+        match &mut self.0 {
             Target::Server(server) => vec![server],
             Target::Sentinel(it) => it.sentinels.iter_mut().chain([&mut it.of_master]).collect(),
             Target::Cluster(seeds) => seeds.iter_mut().collect(),
@@ -141,19 +138,12 @@ impl RedisAddress {
 
     /// True for the address of a Redis Cluster.
     pub fn is_cluster(&self) -> bool {
-        matches!(self.target, Target::Cluster(_))
-    }
-
-    /// The address of one server.
-    pub(super) fn of_server(server: Server) -> Self {
-        Self {
-            target: Target::Server(server),
-        }
+        matches!(self.0, Target::Cluster(_))
     }
 
     /// True if a replica may replace the server. The replica may lack the newest writes.
     pub fn fails_over(&self) -> bool {
-        !matches!(self.target, Target::Server(_))
+        !matches!(self.0, Target::Server(_))
     }
 }
 
@@ -210,7 +200,7 @@ impl fmt::Display for RedisAddress {
             servers.sort();
             servers.join(", ")
         };
-        match &self.target {
+        match &self.0 {
             Target::Server(server) => server.fmt(f),
             Target::Sentinel(it) => write!(f, "{} of {}", it.master, listed(&it.sentinels)),
             Target::Cluster(seeds) => write!(f, "the cluster of {}", listed(seeds)),

@@ -53,7 +53,6 @@ impl Server {
 
     /// `None` for a kind of address that this library does not support, and for what cannot be a host.
     pub(super) fn new(info: ConnectionInfo, config: AsyncConnectionConfig) -> Option<Self> {
-        let address = info.addr().clone();
         let settings = info.redis_settings().clone().set_skip_set_lib_name();
         let settings = settings.set_protocol(ProtocolVersion::RESP3);
         let tcp = info.tcp_settings().clone().set_nodelay(true);
@@ -69,22 +68,19 @@ impl Server {
             password_file: None,
             tls: None,
         };
-        match address {
-            ConnectionAddr::Tcp(host, port) | ConnectionAddr::TcpTls { host, port, .. } => {
-                server.at(&host, port)
+        match server.info.addr() {
+            ConnectionAddr::Tcp(_, port) | ConnectionAddr::TcpTls { port, .. } => {
+                server.at(None, *port)
             }
             ConnectionAddr::Unix(_) => Some(server),
             _ => None,
         }
     }
 
-    /// The server at another address, with the same login and TLS. `None` if `host` cannot be a host: another server
-    /// may have named it, and it appears in the log and in errors, so it must not contain other text.
-    pub(in crate::redis) fn at(&self, host: &str, port: u16) -> Option<Self> {
-        let is_of_a_host = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:%".contains(&byte);
-        if !(1..=LONGEST_HOST).contains(&host.len()) || !host.bytes().all(is_of_a_host) {
-            return None;
-        }
+    /// The server at another address, with the same login and TLS, and, without a `host`, the same host. `None` if that
+    /// cannot be a host: another server may have named it, and it appears in the log and in errors, so it must not contain
+    /// other text.
+    pub(in crate::redis) fn at(&self, host: Option<&str>, port: u16) -> Option<Self> {
         let mut address = self.info.addr().clone();
         let (ConnectionAddr::Tcp(place, number)
         | ConnectionAddr::TcpTls {
@@ -95,19 +91,14 @@ impl Server {
         else {
             return None;
         };
-        (*place, *number) = (host.to_ascii_lowercase(), port);
-        Some(Self {
+        *place = host.unwrap_or(place).to_ascii_lowercase();
+        *number = port;
+        let is_of_a_host = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:%".contains(&byte);
+        let is_host = (1..=LONGEST_HOST).contains(&place.len()) && place.bytes().all(is_of_a_host);
+        is_host.then(|| Self {
             info: Arc::new(ConnectionInfo::clone(&self.info).set_addr(address)),
             ..self.clone()
         })
-    }
-
-    /// `None` for a Unix socket.
-    pub(in crate::redis) fn host(&self) -> Option<&str> {
-        match self.info.addr() {
-            ConnectionAddr::Tcp(host, _) | ConnectionAddr::TcpTls { host, .. } => Some(host),
-            _ => None,
-        }
     }
 
     pub(super) fn is_tls(&self) -> bool {

@@ -105,7 +105,7 @@ fn tls_options_of_a_url_without_tls_are_refused() {
 #[tokio::test]
 async fn a_masters_login_is_not_that_of_its_sentinels() {
     let url = "redis+sentinel://app:one@h1:1,h2/shop/3?sentinel_login=watch:t%20wo";
-    let Target::Sentinel(found) = RedisAddress::parse(url).unwrap().target else {
+    let Target::Sentinel(found) = RedisAddress::parse(url).unwrap().0 else {
         panic!("no sentinels");
     };
     assert_eq!(found.master, "shop");

@@ -20,7 +20,7 @@ use crate::node::hash_slot::slot_of_all;
 use crate::node::watch::Watch;
 use crate::node::{Answer, Call, Node, NodeError, NodeHealth, NodeStatus, Reply};
 
-use super::address::{RedisAddress, Server};
+use super::address::{RedisAddress, Server, Target};
 use super::errors::not_connected;
 use super::inbox::metrics::NodeMetrics;
 use super::options::RedisOptions;
@@ -163,14 +163,6 @@ impl ClusterShared {
         Arc::clone(&self.map.read())
     }
 
-    /// True if every slot has a master that votes, and no release is owed.
-    fn is_quiet(&self) -> bool {
-        let (map, now) = (self.map(), self.io.time().now());
-        self.retired.lock().is_empty()
-            && matches!(map.status(), NodeStatus::Voting)
-            && !map.shards.values().any(|it| it.node.inbox.owes(now))
-    }
-
     /// Replaces the map: new masters get connections, and masters without slots are retired.
     async fn apply(&self, ranges: Vec<Range>) {
         let old = self.map();
@@ -203,7 +195,7 @@ impl ClusterShared {
     }
 
     fn start_shard(&self, server: Server) -> Arc<Shard> {
-        let address = Arc::new(RedisAddress::of_server(server.clone()));
+        let address = Arc::new(RedisAddress(Target::Server(server.clone())));
         let (options, metrics) = (self.options.clone(), Some(Arc::clone(&self.metrics)));
         let node = ServerNode::start(&self.name, &address, options, metrics, &self.io);
         Arc::new(Shard { server, node })

@@ -27,7 +27,7 @@ async fn cluster() -> Cluster {
 
 fn server(port: u16) -> Server {
     let address = RedisAddress::parse(&format!("redis://127.0.0.1:{port}")).unwrap();
-    let Target::Server(server) = address.target else {
+    let Target::Server(server) = address.0 else {
         unreachable!("one server");
     };
     server

@@ -70,7 +70,7 @@ fn range(entry: &Value, asked: &Server) -> Option<Range> {
     (first <= last).then_some(Range {
         first,
         last,
-        master: asked.at(host.or(asked.host())?, u16::try_from(*port).ok()?)?,
+        master: asked.at(host, u16::try_from(*port).ok()?)?,
         id: text(id)?.to_owned(),
     })
 }

@@ -280,6 +280,7 @@ impl Inbox {
     }
 
     /// True if a release is owed that has not passed its ttl.
+    #[cfg(test)]
     pub(in crate::redis) fn owes(&self, now: Instant) -> bool {
         self.state.lock().owed.iter().any(|it| it.is_due(now))
     }

@@ -128,7 +128,7 @@ impl Driver {
     /// Connects to a server that may vote, by all that it tells of itself.
     async fn connect(&self) -> Result<(Server, Moved<'_>, Connected), NodeError> {
         let options = &self.inbox.options;
-        let (server, moved): (_, Moved<'_>) = match &self.address.target {
+        let (server, moved): (_, Moved<'_>) = match &self.address.0 {
             Target::Server(server) => (server.clone(), Box::pin(pending())),
             Target::Sentinel(sentinel) => {
                 crate::redis::sentinel::master(sentinel, &self.inbox, options).await?
@@ -138,7 +138,8 @@ impl Driver {
                 return Err(not_connected(detail));
             }
         };
-        let connected = connect(&server, options.trust_aof, options.key_prefix()).await;
+        let prefix = options.checked_set.as_ref().map(|it| it.key_prefix());
+        let connected = connect(&server, options.trust_aof, prefix.unwrap_or_default()).await;
         let connected = connected.map_err(|error| {
             if self.address.fails_over() {
                 // The node's address does not show which server it is.

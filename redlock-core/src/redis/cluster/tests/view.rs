@@ -11,7 +11,7 @@ use crate::redis::address::{RedisAddress, Server, Target};
 fn asked() -> Server {
     let url = "redis://u:pw@Seed:7001";
     let address = RedisAddress::parse(url).unwrap();
-    let Target::Server(server) = address.target else {
+    let Target::Server(server) = address.0 else {
         unreachable!("one server");
     };
     server
