@@ -22,7 +22,7 @@ use crate::redis::restart_check::ServerCheck;
 use crate::redis::vetting::{Facts, refused};
 
 use super::check::Check;
-use super::command::{Dialect, is_marker_gone, is_noscript};
+use super::command::{Dialect, is_error};
 use super::connect::Connected;
 use super::line::{Line, Purpose};
 use super::several::Batch;
@@ -213,8 +213,8 @@ impl Actor {
                 }
                 self.line.send();
             }
-            // A release whose script was not run is sent with its text, and so runs for the first time.
-            Purpose::Call(submission) if is_noscript(&value) => {
+            // The server was restarted, or its scripts were flushed. A release whose script was not run is sent with its text, and so runs for the first time.
+            Purpose::Call(submission) if is_error(&value, "NOSCRIPT") => {
                 line.load_scripts();
                 if submission.call.is_release() {
                     line.add_call(submission, true);
@@ -232,7 +232,8 @@ impl Actor {
 
     /// Delivers the server's reply to a caller.
     fn tell(&mut self, submission: Submission, value: Value) {
-        if is_marker_gone(&value) {
+        // The call set nothing because the node's marker is gone, or shows a quarantine.
+        if is_error(&value, "NOMARKER") {
             self.check.doubt(&mut self.line);
         }
         let (call, inbox) = (&submission.call, &self.line.inbox);
@@ -385,7 +386,7 @@ impl Actor {
 
     /// The connection is gone: its calls are answered as lost, and its releases are owed.
     fn give_up(&mut self, error: &NodeError) {
-        let mut calls = self.batch.take();
+        let mut calls = std::mem::take(&mut self.batch.releases);
         for purpose in self.line.end() {
             match purpose {
                 Purpose::Call(call) => calls.push(call),

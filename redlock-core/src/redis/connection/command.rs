@@ -59,17 +59,11 @@ pub(in crate::redis) fn each<'a>(
     script_call(script, releases.map(Call::first_key), tokens, false)
 }
 
-/// The command of these words.
-pub(in crate::redis) fn words<'a>(
-    first: &[&[u8]],
-    others: impl Iterator<Item = &'a [u8]> + Clone,
-) -> Cmd {
-    let lengths = others.clone().map(<[u8]>::len);
-    let lengths = lengths.chain(first.iter().map(|word| word.len()));
-    let mut command = Cmd::with_capacity(lengths.clone().count(), lengths.sum());
-    for word in first {
-        command.arg(*word);
-    }
+fn words<'a>(first: &[&[u8]], others: impl Iterator<Item = &'a [u8]> + Clone) -> Cmd {
+    let length = |words: usize, word: &[u8]| words + word.len();
+    let sum = others.clone().fold(0, length) + first.iter().copied().fold(0, length);
+    let mut command = Cmd::with_capacity(first.len() + others.clone().count(), sum);
+    command.arg(first);
     for word in others {
         command.arg(word);
     }
@@ -82,20 +76,13 @@ pub(in crate::redis) fn value(theirs: Theirs) -> Value {
     match theirs {
         Theirs::Nil => Value::Nil,
         Theirs::Int(number) => Value::Int(number),
-        Theirs::Boolean(is_true) => Value::Int(i64::from(is_true)),
         Theirs::Okay => Value::text(*b"OK"),
         Theirs::SimpleString(text) | Theirs::VerbatimString { text, .. } => {
             Value::text(text.into_bytes())
         }
         Theirs::BulkString(bytes) => Value::text(bytes),
-        Theirs::Array(parts) | Theirs::Set(parts) => list(parts),
-        Theirs::Map(pairs) => list(
-            pairs
-                .into_iter()
-                .flat_map(|(name, value)| [name, value])
-                .collect(),
-        ),
-        Theirs::Attribute { data, .. } => value(*data),
+        Theirs::Array(parts) => list(parts),
+        Theirs::Map(pairs) => list(pairs.into_iter().flat_map(<[Theirs; 2]>::from).collect()),
         Theirs::ServerError(error) => match error.details() {
             Some(details) => Value::error(&format!("{} {details}", error.code())),
             None => Value::error(error.code()),
@@ -135,29 +122,17 @@ fn reason(error: &RedisError) -> String {
     }
 }
 
-/// True if the server does not know the script: it was restarted, or its scripts were flushed.
-pub(in crate::redis) fn is_noscript(value: &Value) -> bool {
-    begins(value, &["NOSCRIPT"])
-}
-
-/// True if a call set nothing because the node's marker is gone, or shows a quarantine.
-pub(in crate::redis) fn is_marker_gone(value: &Value) -> bool {
-    begins(value, &["NOMARKER"])
-}
-
 /// True if the server answered that it is a replica, and wrote nothing. Also in a list of answers.
 pub(in crate::redis) fn is_of_replica(value: &Value) -> bool {
     match value {
         Value::List(parts) => parts.iter().any(is_of_replica),
-        value => begins(value, &["READONLY", "MASTERDOWN"]),
+        value => is_error(value, "READONLY") || is_error(value, "MASTERDOWN"),
     }
 }
 
-fn begins(value: &Value, codes: &[&str]) -> bool {
-    let Value::Error(text) = value else {
-        return false;
-    };
-    codes.iter().any(|code| text.starts_with(code.as_bytes()))
+/// True if the value is an error of this kind.
+pub(in crate::redis) fn is_error(value: &Value, code: &str) -> bool {
+    matches!(value, Value::Error(text) if text.starts_with(code.as_bytes()))
 }
 
 #[cfg(test)]

@@ -185,42 +185,32 @@ impl Line {
         &mut self,
         context: &mut Context<'_>,
     ) -> Result<Option<(Purpose, Value)>, NodeError> {
-        loop {
-            if let Some(landed) = self.landing.next() {
-                return Ok(Some(landed));
-            }
-            if !self.read(context)? {
+        while self.landing.len() == 0 {
+            let Some(flight) = self.flights.front_mut() else {
                 return Ok(None);
+            };
+            let Poll::Ready(answers) = flight.answers.as_mut().poll(context) else {
+                return Ok(None);
+            };
+            let answers = answers.map_err(|error| broken(&error))?;
+            let mut values: Vec<_> = answers.into_iter().map(value).collect();
+            if self.leaves_a_replica && values.iter().any(is_of_replica) {
+                // The server did not serve the operation. If it is a release, it is owed to the next master.
+                return Err(lost("the server is a replica now"));
             }
+            if flight.purposes.len() == 1 && values.len() > 1 {
+                values = vec![Value::List(values)];
+            }
+            if flight.purposes.len() != values.len() {
+                return Err(garbled());
+            }
+            if let Some(flight) = self.flights.pop_front() {
+                self.since = flight.since;
+                self.landing = flight.purposes.into_iter().zip(values);
+            }
+            self.heard = self.now();
         }
-    }
-
-    /// Takes the answers to the oldest flight. False if there are none.
-    fn read(&mut self, context: &mut Context<'_>) -> Result<bool, NodeError> {
-        let Some(flight) = self.flights.front_mut() else {
-            return Ok(false);
-        };
-        let Poll::Ready(answers) = flight.answers.as_mut().poll(context) else {
-            return Ok(false);
-        };
-        let answers = answers.map_err(|error| broken(&error))?;
-        let mut values: Vec<_> = answers.into_iter().map(value).collect();
-        if self.leaves_a_replica && values.iter().any(is_of_replica) {
-            // The server did not serve the operation. If it is a release, it is owed to the next master.
-            return Err(lost("the server is a replica now"));
-        }
-        if flight.purposes.len() == 1 && values.len() > 1 {
-            values = vec![Value::List(values)];
-        }
-        if flight.purposes.len() != values.len() {
-            return Err(garbled());
-        }
-        if let Some(flight) = self.flights.pop_front() {
-            self.since = flight.since;
-            self.landing = flight.purposes.into_iter().zip(values);
-        }
-        self.heard = self.now();
-        Ok(true)
+        Ok(self.landing.next())
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use crate::node::Value;
 use crate::redis::inbox::Submission;
 
-use super::command::{each, is_noscript};
+use super::command::{each, is_error};
 use super::line::{Line, Purpose};
 
 /// The most releases in one call. A server serves nothing else meanwhile.
@@ -24,7 +24,7 @@ const REFUSED_FOR: Duration = Duration::from_secs(600);
 
 /// The releases that go in the next call.
 pub(super) struct Batch {
-    releases: Vec<Submission>,
+    pub(super) releases: Vec<Submission>,
     /// No call for several is made before; `None` if the server does not allow any.
     allowed_from: Option<Instant>,
 }
@@ -35,11 +35,6 @@ impl Batch {
             releases: Vec::new(),
             allowed_from,
         }
-    }
-
-    /// Takes everything out.
-    pub(super) fn take(&mut self) -> Vec<Submission> {
-        std::mem::take(&mut self.releases)
     }
 
     /// Adds a caller's call to the line, or a release to the next call for several.
@@ -61,7 +56,7 @@ impl Batch {
 
     /// Adds the releases to the line.
     pub(super) fn flush(&mut self, line: &mut Line) {
-        let mut releases = self.take();
+        let mut releases = std::mem::take(&mut self.releases);
         let script = releases.first().and_then(|it| it.call.joins);
         if let (Some(script), 2..) = (script, releases.len()) {
             let command = each(script, releases.iter().map(|it| &*it.call));
@@ -78,7 +73,7 @@ impl Batch {
             Value::Int(1) => vec![value; count],
             Value::List(list) if list.len() == count => list,
             refusal => {
-                if is_noscript(&refusal) {
+                if is_error(&refusal, "NOSCRIPT") {
                     line.load_scripts();
                 } else {
                     // The ACL has changed, or a proxy stands before several servers.

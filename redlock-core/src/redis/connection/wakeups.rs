@@ -130,24 +130,20 @@ fn ask(watch: &Arc<Watch>, line: &mut Line) {
 
 /// What the answers to `PTTL` say of a caller's keys: they are free if none exists, or held for as long as the last one.
 fn report<'a>(answers: impl Iterator<Item = &'a Value>) -> KeyReport {
-    let mut last = KeyReport::Free;
+    let mut longest = None;
     for answer in answers {
-        last = match (answer, last) {
-            (Value::Int(-2), _) => last,
-            (Value::Int(-1), _) | (Value::Int(_), KeyReport::Held(Remaining::Never)) => {
-                KeyReport::Held(Remaining::Never)
-            }
-            (Value::Int(left), _) => {
-                // The server counts in whole milliseconds, and deletes the key when the last one is over.
-                let left = Duration::from_millis(left.unsigned_abs().saturating_add(1));
-                KeyReport::Held(Remaining::Expires(match last {
-                    KeyReport::Held(Remaining::Expires(before)) => before.max(left),
-                    _ => left,
-                }))
-            }
+        longest = longest.max(match answer {
+            Value::Int(-2) => None,
+            Value::Int(-1) => Some(Duration::MAX),
+            // The server counts in whole milliseconds, and deletes the key when the last one is over.
+            Value::Int(left) => Some(Duration::from_millis(left.unsigned_abs().saturating_add(1))),
             // The user may not read this key, or the server is loading its data.
             _ => return KeyReport::Unknown,
-        };
+        });
     }
-    last
+    match longest {
+        None => KeyReport::Free,
+        Some(Duration::MAX) => KeyReport::Held(Remaining::Never),
+        Some(left) => KeyReport::Held(Remaining::Expires(left)),
+    }
 }

@@ -120,8 +120,8 @@ impl Inbox {
         {
             let mut state = self.state.lock();
             let closed = state.closed.take();
-            // A server that was refused stays refused until the restart check says otherwise.
             self.metrics.connected(closed.is_none(), now, mend);
+            // A server that was refused stays refused until the restart check says otherwise.
             let refused = closed.filter(|error| error.kind() == NodeErrorKind::Refused);
             state.quarantine = quarantine.map(|looked_at| refused.unwrap_or(looked_at));
             (state.suspicion, state.refusing) = (None, None);
@@ -178,13 +178,13 @@ impl Inbox {
     pub(in crate::redis) fn close(&self, error: &NodeError) {
         // What comes from now on is never sent.
         let unsent = error.clone().into_unsent();
-        self.settle(true);
         let mut state = self.state.lock();
         let before = state.closed.replace(unsent.clone());
         self.metrics.disconnected(before.is_none(), error);
         state.outstanding = 0;
         let queue = std::mem::take(&mut state.queue);
         self.fail(state, queue, &unsent);
+        self.settle(true);
     }
 
     /// These calls have no answer, for the reason `error`. They may have been served, and must be undone.
@@ -259,12 +259,9 @@ impl Inbox {
             state.lost.remove(token);
         }
         let is_lost = state.lost.contains(token);
-        if is_lost && let Some(owed) = release.owed(&self.time) {
-            let is_answered = true;
-            state.owe(Submission {
-                is_answered,
-                ..owed
-            });
+        if is_lost && let Some(mut owed) = release.owed(&self.time) {
+            owed.is_answered = true;
+            state.owe(owed);
         }
         is_lost
     }
