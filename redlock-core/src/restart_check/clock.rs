@@ -84,11 +84,19 @@ impl NodeClock {
         let Some(step) = self.step else {
             return SteppedClock::Nodes;
         };
+        let is_like = |other: Step| {
+            let [first, last] = [step.seen.min(other.seen), step.seen.max(other.seen)];
+            let is_together = last.saturating_since(first) <= TOGETHER;
+            is_together && (step.by_us - other.by_us).abs() <= micros(CLOCK_WINDOW)
+        };
         let (mut alike, mut is_pending) = (1, false);
         for other in others {
+            let was_read = other.last.is_some_and(|it| it.asked > step.seen);
+            // A slow answer shows no step, and the next one would show it too late.
+            let is_too_late = other.asked > Some(step.seen.saturating_add(TOGETHER));
             match other.step {
-                Some(own) if own.is_like(step) => alike += 1,
-                _ if other.asked > Some(step.seen) => return SteppedClock::Nodes,
+                Some(own) if is_like(own) => alike += 1,
+                _ if was_read || is_too_late => return SteppedClock::Nodes,
                 _ => is_pending = true,
             }
         }
@@ -99,13 +107,5 @@ impl NodeClock {
         } else {
             SteppedClock::Nodes
         }
-    }
-}
-
-impl Step {
-    fn is_like(self, other: Self) -> bool {
-        let (first, last) = (self.seen.min(other.seen), self.seen.max(other.seen));
-        let is_together = last.saturating_since(first) <= TOGETHER;
-        is_together && (self.by_us - other.by_us).abs() <= micros(CLOCK_WINDOW)
     }
 }
