@@ -15,6 +15,7 @@ pub(crate) async fn before<W: Future>(
     tokio::select! {
         biased;
         output = work => Some(output),
-        () = clock.sleep_until(until) => None,
+        // There is no timer until the work has to wait.
+        () = async { clock.sleep_until(until).await } => None,
     }
 }

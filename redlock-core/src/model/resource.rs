@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use crate::model::invalid::Invalid;
 
 /// The longest name of a resource, in bytes, without the key prefix.
@@ -35,20 +37,21 @@ pub const RESERVED_PREFIX: &[u8] = b"redlock:";
 /// assert_eq!(items, Resource::from(vec!["item:8", "item:7"]));
 /// ```
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Resource(Arc<[Arc<[u8]>]>);
+pub struct Resource(SmallVec<[Arc<[u8]>; 1]>);
 
 impl Resource {
     /// All of `names` together.
     pub fn all<N: AsRef<[u8]>>(names: impl IntoIterator<Item = N>) -> Self {
         let names = names.into_iter().map(|name| Arc::from(name.as_ref()));
-        Self::of(names.collect())
+        Self::of(names)
     }
 
     /// All of `names` together, without a copy of them.
-    pub(crate) fn of(mut names: Vec<Arc<[u8]>>) -> Self {
+    pub(crate) fn of(names: impl IntoIterator<Item = Arc<[u8]>>) -> Self {
+        let mut names: SmallVec<_> = names.into_iter().collect();
         names.sort_unstable();
         names.dedup();
-        Self(names.into())
+        Self(names)
     }
 
     pub(crate) fn shared_names(&self) -> &[Arc<[u8]>] {

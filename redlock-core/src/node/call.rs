@@ -1,9 +1,11 @@
 //! A call: what a node is asked to do.
 
-use std::borrow::Cow;
 use std::fmt;
+use std::io::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
+
+use smallvec::SmallVec;
 
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
@@ -17,8 +19,8 @@ use super::{Answer, Vote};
 pub struct Call {
     /// What is called.
     pub script: &'static Script,
-    keys: Vec<Arc<[u8]>>,
-    arguments: Vec<Argument>,
+    keys: SmallVec<[Arc<[u8]>; 2]>,
+    arguments: SmallVec<[Argument; 5]>,
     /// What the call changes.
     pub effect: Effect,
     pub(crate) reads: Reads,
@@ -55,11 +57,13 @@ pub enum Effect {
 
 /// An argument of a call.
 #[derive(Clone, PartialEq, Eq)]
-pub enum Argument {
-    /// The owner token.
+pub struct Argument(ArgumentBytes);
+
+#[derive(Clone, PartialEq, Eq)]
+enum ArgumentBytes {
     Token(OwnerToken),
-    /// Any other bytes.
-    Text(Cow<'static, [u8]>),
+    /// Numbers and the words of commands need no allocation.
+    Text(SmallVec<[u8; 16]>),
 }
 
 /// The meaning of a server's reply. `None`: it is no reply to such a call. The node's epoch is added to a
@@ -74,20 +78,20 @@ impl Call {
         keys: &Resource,
         reads: Reads,
     ) -> Self {
-        Self::in_order(script, effect, keys.shared_names().to_vec(), reads)
+        Self::in_order(script, effect, keys.shared_names().iter().cloned(), reads)
     }
 
     /// The same with keys in the given order.
     pub(crate) fn in_order(
         script: &'static Script,
         effect: Effect,
-        keys: Vec<Arc<[u8]>>,
+        keys: impl IntoIterator<Item = Arc<[u8]>>,
         reads: Reads,
     ) -> Self {
         Self {
             script,
-            keys,
-            arguments: Vec::new(),
+            keys: keys.into_iter().collect(),
+            arguments: SmallVec::new(),
             effect,
             reads,
             joins: None,
@@ -141,7 +145,7 @@ impl Call {
     /// The owner token, if the call has one.
     pub fn token(&self) -> Option<&OwnerToken> {
         match self.arguments.first() {
-            Some(Argument::Token(token)) => Some(token),
+            Some(Argument(ArgumentBytes::Token(token))) => Some(token),
             _ => None,
         }
     }
@@ -160,29 +164,32 @@ impl Call {
 impl Argument {
     /// The owner token.
     pub(crate) fn token(token: &OwnerToken) -> Self {
-        Self::Token(token.clone())
+        Self(ArgumentBytes::Token(token.clone()))
     }
 
-    /// A word of a command.
-    pub(crate) const fn word(word: &'static str) -> Self {
-        Self::Text(Cow::Borrowed(word.as_bytes()))
+    /// A number, a word of a command, or another text.
+    pub(crate) fn text(text: impl fmt::Display) -> Self {
+        let mut bytes = SmallVec::new();
+        // A write to memory does not fail.
+        let _ = write!(bytes, "{text}");
+        Self(ArgumentBytes::Text(bytes))
     }
 
-    /// A number, or another text.
-    pub(crate) fn text(text: String) -> Self {
-        Self::Text(text.into_bytes().into())
+    /// Bytes that are no text.
+    pub(crate) fn bytes(bytes: &[u8]) -> Self {
+        Self(ArgumentBytes::Text(bytes.into()))
     }
 
     /// A duration in whole ms.
     pub(crate) fn millis(span: Duration) -> Self {
-        Self::text(span.as_millis().to_string())
+        Self::text(span.as_millis())
     }
 
     /// The bytes that a server receives.
     pub fn as_bytes(&self) -> &[u8] {
-        match self {
-            Self::Token(token) => token.as_bytes(),
-            Self::Text(text) => text,
+        match &self.0 {
+            ArgumentBytes::Token(token) => token.as_bytes(),
+            ArgumentBytes::Text(text) => text,
         }
     }
 }

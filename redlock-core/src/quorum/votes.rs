@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use smallvec::{SmallVec, smallvec};
+
 use crate::node::{Holding, Node, Vote, bit};
 
 use super::Tally;
@@ -42,7 +44,7 @@ impl Seats {
 
 /// The answers by seat.
 pub(crate) struct Votes {
-    answers: Vec<Option<Vote>>,
+    answers: SmallVec<[Option<Vote>; 5]>,
     /// The seats whose grants were late.
     pub(crate) late: u64,
 }
@@ -50,7 +52,7 @@ pub(crate) struct Votes {
 impl Votes {
     pub(crate) fn new(configured: usize) -> Self {
         Self {
-            answers: vec![None; configured],
+            answers: smallvec![None; configured],
             late: 0,
         }
     }
@@ -124,7 +126,7 @@ impl Votes {
 
     /// The answers, by seat. If a seat granted another than the leading one, it counts as held.
     pub(crate) fn answers(&self) -> Vec<Option<Vote>> {
-        let (mut answers, strayed) = (self.answers.clone(), self.strayed());
+        let (mut answers, strayed) = (self.answers.to_vec(), self.strayed());
         for (seat, answer) in answers.iter_mut().enumerate() {
             if strayed & bit(seat) != 0 {
                 *answer = Some(Vote::Held(Holding {

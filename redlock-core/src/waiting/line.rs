@@ -1,9 +1,11 @@
 //! One line.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::hash::{BuildHasher as _, Hash, Hasher, RandomState};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
+use smallvec::SmallVec;
 use tokio::sync::Notify;
 
 use crate::env::Moment;
@@ -21,24 +23,35 @@ const NEXT_LOOK: Duration = Duration::from_millis(1);
 
 /// What callers of the same line have in common: they exclude each other, and would be given the
 /// same keys on the same nodes. Callers that want one of several locks have the keys of all of them.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) struct LineKey {
+    /// The hash of the other fields: a caller looks for its line several times.
+    hash: u64,
     keys: Resource,
     /// Callers of different kinds stand in lines of their own. Which of them goes first is for the nodes to say.
     kind: Kind,
     /// The identities of the nodes, sorted, as the order of the nodes does not matter.
-    nodes: Arc<[usize]>,
+    nodes: SmallVec<[usize; 5]>,
 }
 
 impl LineKey {
     pub(crate) fn new(keys: &Resource, kind: Kind, nodes: &NodeSet) -> Self {
-        let mut nodes: Arc<[usize]> = nodes.iter().map(identity).collect();
-        Arc::make_mut(&mut nodes).sort_unstable();
+        static HASHER: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+        let mut nodes: SmallVec<_> = nodes.iter().map(identity).collect();
+        nodes.sort_unstable();
+        let (keys, kind) = (keys.clone(), kind.on_nodes());
         Self {
-            keys: keys.clone(),
-            kind: kind.on_nodes(),
+            hash: HASHER.hash_one((&keys, kind, &nodes)),
+            keys,
+            kind,
             nodes,
         }
+    }
+}
+
+impl Hash for LineKey {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        hasher.write_u64(self.hash);
     }
 }
 

@@ -72,7 +72,7 @@ impl Kind for Exclusive {
         if self.keys.names().len() > 1 {
             return call(&ACQUIRE_ALL, taken).with([token, px]);
         }
-        let [nx, word, get] = ["NX", "PX", "GET"].map(Argument::word);
+        let [nx, word, get] = ["NX", "PX", "GET"].map(Argument::text);
         // With GET, a refusal has the holder's value.
         call(&SET, set).with([token, nx, word, px, get])
     }

@@ -38,13 +38,13 @@ impl Counters {
 
     /// The arguments that follow those of an acquisition without counters.
     pub(crate) fn acquired(hint: u64, ttl: Duration) -> [Argument; 3] {
-        let window = Argument::text(HINT_WINDOW.as_micros().to_string());
-        [Argument::text(hint.to_string()), window, Self::life(ttl)]
+        let window = Argument::text(HINT_WINDOW.as_micros());
+        [Argument::text(hint), window, Self::life(ttl)]
     }
 
     /// The arguments of a confirmation.
     pub(crate) fn confirmed(token: &OwnerToken, counter: u64, ttl: Duration) -> [Argument; 3] {
-        let counter = Argument::text(counter.to_string());
+        let counter = Argument::text(counter);
         [Argument::token(token), counter, Self::life(ttl)]
     }
 

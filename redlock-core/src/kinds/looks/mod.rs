@@ -20,9 +20,7 @@ pub(crate) fn peek(keys: &Resource) -> Call {
 
 /// Deletes what the holders with the tokens `lost` have on `keys`, and asks who has them then.
 pub(crate) fn force_release(keys: &Resource, lost: &BTreeSet<Box<[u8]>>) -> Call {
-    let lost = lost
-        .iter()
-        .map(|token| Argument::Text(token.to_vec().into()));
+    let lost = lost.iter().map(|token| Argument::bytes(token));
     Call::new(&FORCE_RELEASE, Effect::Looks, keys, holders).with(lost)
 }
 

@@ -89,7 +89,7 @@ impl Kind for AnyPermit {
     fn beside(&self) -> Vec<Beside> {
         let last = self.keys.last().cloned();
         vec![Beside {
-            keys: Resource::of(last.into_iter().collect()),
+            keys: Resource::of(last),
             parameter: "`permits`",
             key: "key of a permit",
         }]

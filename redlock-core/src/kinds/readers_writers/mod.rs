@@ -141,7 +141,7 @@ impl Shared {
     ) -> Call {
         let (name, advice) = match &self.waits {
             Some((name, advice)) => (Argument::token(name), *advice),
-            None => (Argument::word(""), Duration::ZERO),
+            None => (Argument::text(""), Duration::ZERO),
         };
         let [ttl_millis, advice] = [ttl, advice].map(Argument::millis);
         let call = self
@@ -194,7 +194,7 @@ impl Kind for Reader {
     fn acquire(&self, token: &OwnerToken, ttl: Duration, hint: u64) -> Call {
         let is_last =
             self.was_refused.load(Ordering::Relaxed) && !self.is_followed.load(Ordering::Relaxed);
-        let last = Argument::word(if is_last { "last" } else { "" });
+        let last = Argument::text(if is_last { "last" } else { "" });
         self.shared
             .acquire(&ACQUIRE_READ, token, (ttl, hint), Some(last))
     }
