@@ -2,11 +2,9 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
-use crate::env::Sleep;
-use crate::env::timeout::before;
+use crate::env::{Moment, Sleep};
 use crate::error::LeaseEnd;
 
 use super::LeaseHandle;
@@ -35,66 +33,88 @@ pub enum BodyOutcome<T> {
 /// Watches the lease of one body.
 #[derive(Debug)]
 pub struct BodyWatch {
+    lease: LeaseHandle,
     on_lost: OnLost,
     has_begun: bool,
-    /// Completes at the end of the lease, or sooner. It is there once the body has waited.
-    ending: Option<Sleep>,
+    /// Its number among the bodies of the lease; zero until the body has waited.
+    number: u32,
+    /// Completes at a deadline of the lease, which an extension may have moved since.
+    timer: Option<Sleep>,
 }
 
 impl BodyWatch {
     /// For a body that has not begun.
-    pub const fn new(on_lost: OnLost) -> Self {
+    pub const fn new(lease: LeaseHandle, on_lost: OnLost) -> Self {
         Self {
+            lease,
             on_lost,
             has_begun: false,
-            ending: None,
+            number: 0,
+            timer: None,
         }
     }
 
     /// One poll of [`hold`](LeaseHandle::hold), for a caller that keeps the body.
     pub fn poll<T>(
         &mut self,
-        lease: &LeaseHandle,
         context: &mut Context<'_>,
         poll: impl FnOnce(&mut Context<'_>) -> Poll<T>,
     ) -> Poll<BodyOutcome<T>> {
-        if let Some(over) = self.stop_reason(lease) {
+        if let Some(over) = self.stop_reason() {
             return Poll::Ready(BodyOutcome::Cancelled(over));
         }
         self.has_begun = true;
         if let Poll::Ready(output) = poll(context) {
-            return Poll::Ready(match lease.over() {
+            return Poll::Ready(match self.lease.over() {
                 None => BodyOutcome::Done(output),
                 Some(over) => BodyOutcome::Late(output, over),
             });
         }
         // After the body: bodies that never wait need no timer.
-        self.watch(lease, context).map(BodyOutcome::Cancelled)
+        self.watch(context).map(BodyOutcome::Cancelled)
     }
 
     /// Has the body woken at the end of the lease. Returns the reason if the body has to stop already.
-    fn watch(&mut self, lease: &LeaseHandle, context: &mut Context<'_>) -> Poll<LeaseEnd> {
+    fn watch(&mut self, context: &mut Context<'_>) -> Poll<LeaseEnd> {
         loop {
-            let ending = self
-                .ending
-                .get_or_insert_with(|| ending(lease, self.on_lost));
-            // Polled before the look, so that no end is missed.
-            let may_be_over = Pin::new(ending).poll(context).is_ready();
-            if let Some(over) = self.stop_reason(lease) {
+            // Before the look, so that no end is missed.
+            let deadline = self.register(context.waker());
+            if let Some(over) = self.stop_reason() {
                 return Poll::Ready(over);
             }
-            if !may_be_over {
+            if self.on_lost == OnLost::Continue {
                 return Poll::Pending;
             }
-            self.ending = None;
+            let clock = self.lease.shared.clock();
+            let timer = self
+                .timer
+                .get_or_insert_with(|| clock.sleep_until(deadline));
+            if Pin::new(timer).poll(context).is_pending() {
+                return Poll::Pending;
+            }
+            self.timer = None;
         }
+    }
+
+    /// Has the waker woken when the state of the lease changes. Returns the deadline.
+    fn register(&mut self, waker: &Waker) -> Moment {
+        // Dropped once the mutex is unlocked: it may be the last handle of its task.
+        let _earlier;
+        let mut state = self.lease.shared.state.lock();
+        if self.number == 0 {
+            state.last_body = state.last_body.wrapping_add(1).max(1);
+            self.number = state.last_body;
+        }
+        _earlier = state.forget_body(self.number);
+        state.bodies.push((self.number, waker.clone()));
+        state.deadline
     }
 
     /// The reason why the body may not be polled any longer, if there is one. A body that goes on without its lock
     /// stops only if the lease is revoked, before or after its end. No body begins without its lock.
-    fn stop_reason(&self, lease: &LeaseHandle) -> Option<LeaseEnd> {
-        let now = lease.shared.now();
-        let state = lease.shared.state.lock();
+    fn stop_reason(&self) -> Option<LeaseEnd> {
+        let now = self.lease.shared.now();
+        let state = self.lease.shared.state.lock();
         let over = state.over_at(now)?;
         match self.on_lost {
             OnLost::Continue if self.has_begun => state.is_revoked.then_some(LeaseEnd::Revoked),
@@ -103,16 +123,8 @@ impl BodyWatch {
     }
 }
 
-/// Completes when the state of the lease has changed, and at the deadline, which an extension may have moved since.
-fn ending(lease: &LeaseHandle, on_lost: OnLost) -> Sleep {
-    let shared = Arc::clone(&lease.shared);
-    Sleep::new(async move {
-        let changed = shared.changed.notified();
-        match on_lost {
-            OnLost::Continue => changed.await,
-            OnLost::Cancel => {
-                before(shared.clock(), shared.deadline(), changed).await;
-            }
-        }
-    })
+impl Drop for BodyWatch {
+    fn drop(&mut self) {
+        let _waker = self.lease.shared.state.lock().forget_body(self.number);
+    }
 }

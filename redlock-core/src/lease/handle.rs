@@ -192,8 +192,8 @@ impl LeaseHandle {
         mut body: Pin<&mut F>,
         on_lost: OnLost,
     ) -> BodyOutcome<F::Output> {
-        let mut watch = BodyWatch::new(on_lost);
-        poll_fn(|context| watch.poll(self, context, |context| body.as_mut().poll(context))).await
+        let mut watch = BodyWatch::new(self.clone(), on_lost);
+        poll_fn(|context| watch.poll(context, |context| body.as_mut().poll(context))).await
     }
 
     /// Lets the lock live for at least `ttl` from now. Succeeds if a majority of the nodes grants before

@@ -1,13 +1,16 @@
 //! What the holders and the handles of a lease share: its state, and how it changes.
 
+use std::mem;
 use std::sync::Arc;
+use std::task::Waker;
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use smallvec::SmallVec;
 use tokio::sync::Notify;
 
 use crate::context::Context;
-use crate::env::caught::caught;
+use crate::env::caught::{caught, wake};
 use crate::env::timeout::before;
 use crate::env::{Clock, Moment};
 use crate::error::LeaseEnd;
@@ -52,6 +55,9 @@ pub(super) struct LeaseState {
     /// The number of renewals that are running.
     pub(super) renewals: u32,
     pub(super) extensions: u32,
+    /// The bodies that wait, by their numbers, and the last number.
+    pub(super) bodies: SmallVec<[(u32, Waker); 1]>,
+    pub(super) last_body: u32,
     /// The turn in this lease's line, until the lease is over. `None` if the turn was passed on at once.
     turn: Option<Turn>,
     pub(super) observer: Option<Arc<dyn ObserveExtensions>>,
@@ -68,6 +74,12 @@ impl LeaseState {
         self.over
             .clone()
             .or_else(|| (now >= self.deadline).then(ended))
+    }
+
+    /// Returns the waker of a body, to be dropped once the mutex is unlocked.
+    pub(super) fn forget_body(&mut self, number: u32) -> Option<(u32, Waker)> {
+        let place = self.bodies.iter().position(|(it, _)| *it == number);
+        place.map(|place| self.bodies.swap_remove(place))
     }
 
     /// Records why the lease is over, unless it is over already, and returns the turn: the next in line may ask the
@@ -107,6 +119,8 @@ impl LeaseShared {
                 not_prolonged: None,
                 renewals: 0,
                 extensions: 0,
+                bodies: SmallVec::new(),
+                last_body: 0,
                 turn,
                 observer: None,
             }),
@@ -171,7 +185,11 @@ impl LeaseShared {
 
     /// Changes the state, and wakes the tasks that wait under the lease.
     pub(super) fn change<T>(&self, change: impl FnOnce(&mut LeaseState) -> T) -> T {
-        let changed = change(&mut self.state.lock());
+        let (changed, bodies) = {
+            let mut state = self.state.lock();
+            (change(&mut state), mem::take(&mut state.bodies))
+        };
+        bodies.into_iter().for_each(|(_, waker)| wake(waker));
         caught("a waker", || self.changed.notify_waiters());
         changed
     }

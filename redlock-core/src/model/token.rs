@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use crate::env::Entropy;
 
 use super::note::{MAX_NOTE_BYTES, Note};
@@ -33,9 +35,10 @@ impl OwnerToken {
         entropy.fill(&mut random);
         let digit = |half: u8| b"0123456789abcdef"[usize::from(half)];
         let digits = random.map(|byte| [digit(byte >> 4), digit(byte & 15)]);
-        // One allocation, as the length is known.
-        let bytes = owner.as_bytes().iter().chain(b"/");
-        Self(bytes.chain(digits.as_flattened()).copied().collect())
+        let mut bytes: SmallVec<[u8; 64]> = owner.as_bytes().into();
+        bytes.push(b'/');
+        bytes.extend_from_slice(digits.as_flattened());
+        Self(bytes.as_slice().into())
     }
 
     /// The same token with the holder's note after it.

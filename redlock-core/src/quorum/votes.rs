@@ -83,7 +83,10 @@ impl Votes {
 
     /// The seats that granted another one of several than most.
     fn strayed(&self) -> u64 {
-        self.seats_with(is_grant) & !self.granted()
+        match self.choice() {
+            None => 0,
+            Some(_) => self.seats_with(is_grant) & !self.granted(),
+        }
     }
 
     pub(crate) fn failed(&self) -> u64 {

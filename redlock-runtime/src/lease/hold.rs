@@ -31,7 +31,7 @@ impl Hold {
         }
         Ok(Self {
             below: Below::new(lease.handle()),
-            watch: BodyWatch::new(lease.on_lost),
+            watch: BodyWatch::new(lease.handle.core.clone(), lease.on_lost),
         })
     }
 
@@ -49,7 +49,7 @@ impl Hold {
             let _entered = below.enter();
             body(context)
         };
-        let outcome = ready!(watch.poll(&lease.handle.core, context, poll));
+        let outcome = ready!(watch.poll(context, poll));
         lease.holding.body_ended(&lease.handle.core, &outcome);
         let (has_returned, over) = match outcome {
             BodyOutcome::Done(()) => (true, None),
