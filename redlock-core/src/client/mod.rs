@@ -336,7 +336,7 @@ async fn last_run(
     period: Duration,
     end: Option<Moment>,
 ) -> Option<LastRun> {
-    let question = runs::recall(&runs::run_keys(keys, &context.key_prefix));
+    let question = looks::peek(&runs::run_key(keys, &context.key_prefix));
     let answers = ask(context, nodes, question, Goal::MajorityHeld, end).await;
     runs::last_run(&answers, period)
 }

@@ -136,24 +136,17 @@ impl fmt::Display for Kind {
 }
 
 /// All scripts, for the connections that load them and for the tests that run them.
-pub(crate) static SCRIPTS: [&Script; 19] = [
+pub(crate) static SCRIPTS: [&Script; 12] = [
     &exclusive::scripts::SET,
     &exclusive::scripts::ACQUIRE_ALL,
     &exclusive::scripts::EXTEND,
-    &exclusive::scripts::RESTORE,
     &exclusive::scripts::RELEASE,
-    &exclusive::scripts::RELEASE_EACH,
     &permits::scripts::ACQUIRE_PERMIT,
     &readers_writers::scripts::ACQUIRE_READ,
     &readers_writers::scripts::ACQUIRE_WRITE,
     &readers_writers::scripts::EXTEND_READ,
-    &readers_writers::scripts::CONFIRM_READ,
-    &readers_writers::scripts::RESTORE_READ,
     &readers_writers::scripts::RELEASE_SHARED,
-    &fenced::scripts::ACQUIRE_FENCED,
-    &fenced::scripts::CONFIRM,
-    &runs::scripts::REMEMBER,
-    &runs::scripts::RECALL,
+    &runs::REMEMBER,
     &looks::scripts::PEEK,
     &looks::scripts::FORCE_RELEASE,
 ];

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::env::timeout::before;
 use crate::env::{Moment, log_throttled};
 use crate::error::NodeReport;
-use crate::kinds::runs::{remember, remembered_for, run_keys};
+use crate::kinds::runs::{remember, remembered_for, run_key};
 use crate::quorum::round::{Goal, Round};
 
 use super::shared::LeaseShared;
@@ -41,8 +41,8 @@ impl Run {
         let began = u64::try_from(began).unwrap_or(u64::MAX);
         let ttl = Duration::from_millis(u64::try_from(left).unwrap_or(u64::MAX));
         let claim = &shared.claim;
-        let keys = run_keys(claim.kind.keys(), &shared.context().key_prefix);
-        let call = remember(&keys, &claim.token, began, (ttl, longest));
+        let key = run_key(claim.kind.keys(), &shared.context().key_prefix);
+        let call = remember(&key, &claim.token, began, (ttl, longest));
         self.remembered = Some(Round::start(&claim.nodes, call, Goal::Majority));
     }
 

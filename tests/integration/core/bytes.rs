@@ -14,8 +14,8 @@ use crate::core::fixture::{SOON, client, once, settle, start};
 const TTL: Duration = Duration::from_secs(300);
 
 /// The digests of the scripts, by which servers know them.
-const RELEASE: &str = "ad12b32775606752f39681e8928fc1fff3655210";
-const ACQUIRE_ALL: &str = "57f6be231599beaeb51eba0713ffdc5274c543eb";
+const RELEASE: &str = "3f734c3a05774c35cc8de8bfb1109fed9efb9a87";
+const ACQUIRE_ALL: &str = "0d4b8b36d4a7a24ddfd4a3d81f64ef4ae082517e";
 
 /// A connection that is shown each command of a server's clients.
 pub(crate) struct Monitor<'a> {

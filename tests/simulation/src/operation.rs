@@ -71,8 +71,10 @@ impl Operation {
             Effect::Undoes(ttl) => Want::Release { ttl },
             Effect::Takes => Want::Acquire { ttl },
             Effect::PutsBack => Want::Restore { ttl },
-            Effect::Keeps if name.starts_with("confirm") => Want::Confirm { counter: number(1) },
-            Effect::Keeps if name.starts_with("extend") => Want::Extend { ttl },
+            Effect::Keeps if name.starts_with("extend") => match number(2) {
+                0 => Want::Extend { ttl },
+                counter => Want::Confirm { counter },
+            },
             Effect::Keeps | Effect::Looks => Want::Inspect,
         };
         let is_lock = |key: &&[u8]| {

@@ -1,12 +1,7 @@
--- Takes several locks, all or none.
--- KEYS: the locks. ARGV: token, ttl.
--- 1: taken; a text: another holder's token; 0: a key that is no string.
-for i = 1, #KEYS do
-  local held = redis.pcall('GET', KEYS[i])
-  if type(held) == 'table' then return 0 end
-  if held then return held end
-end
-for i = 1, #KEYS do
-  redis.call('SET', KEYS[i], ARGV[1], 'PX', ARGV[2])
-end
-return 1
+-- Takes several locks, all or none, and raises their counters to one number, two above them all.
+-- ARGV: token, ttl, and with counters hint, the counters' ttl and the hint's window.
+-- The counters' number, or 1 without counters: taken; a text: the token of a holder.
+if gone < locks then return ARGV[1] end
+local count = counted and counted(2, ARGV[3], ARGV[4], ARGV[5]) or 1
+for i = 1, locks do redis.call('SET', KEYS[i], ARGV[1], 'PX', ARGV[2]) end
+return count

@@ -8,14 +8,16 @@ use std::time::Duration;
 
 use crate::kinds::Asking;
 use crate::kinds::fenced::Counters;
-use crate::kinds::fenced::scripts::{ACQUIRE_FENCED, CONFIRM};
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::hash_slot::Beside;
 use crate::node::{Argument, Call, Effect, Holding, Remaining, Value, Vote};
 use crate::quorum::kind::{Kind, TurnRule};
 
-use scripts::{ACQUIRE_ALL, EXTEND, RELEASE, RELEASE_EACH, RESTORE, SET};
+use scripts::{ACQUIRE_ALL, EXTEND, RELEASE, SET};
+
+/// The last argument of an extension that puts back what is missing.
+pub(super) const BACK: &str = "back";
 
 /// One lock on one key or several.
 pub(crate) struct Exclusive {
@@ -52,6 +54,18 @@ impl Exclusive {
     pub(crate) fn counters(&self) -> Option<&Counters> {
         self.counters.as_ref()
     }
+
+    /// An extension that raises the counters to at least `count`.
+    fn keep(&self, token: &OwnerToken, ttl: Duration, count: u64) -> Call {
+        let call = Call::new(&EXTEND, Effect::Keeps, &self.keys, done)
+            .with([Argument::token(token), Argument::millis(ttl)]);
+        match &self.counters {
+            Some(counters) => call
+                .beside(counters.keys())
+                .with(Counters::kept(count, ttl)),
+            None => call,
+        }
+    }
 }
 
 impl Kind for Exclusive {
@@ -63,7 +77,7 @@ impl Kind for Exclusive {
         let call = |script, reads| Call::new(script, Effect::Takes, &self.keys, reads);
         let (token, px) = (Argument::token(token), Argument::millis(ttl));
         if let Some(counters) = &self.counters {
-            return call(&ACQUIRE_FENCED, taken)
+            return call(&ACQUIRE_ALL, taken)
                 .beside(counters.keys())
                 .with([token, px])
                 .with(Counters::acquired(hint, ttl))
@@ -78,30 +92,27 @@ impl Kind for Exclusive {
     }
 
     fn confirm(&self, token: &OwnerToken, counter: u64, ttl: Duration) -> Option<Call> {
-        let counters = self.counters.as_ref()?;
-        let call = Call::new(&CONFIRM, Effect::Keeps, &self.keys, done);
-        let call = call.beside(counters.keys());
-        Some(call.with(Counters::confirmed(token, counter, ttl)))
+        self.counters.as_ref()?;
+        Some(self.keep(token, ttl, counter))
     }
 
     fn extend(&self, token: &OwnerToken, ttl: Duration) -> Call {
-        let call = Call::new(&EXTEND, Effect::Keeps, &self.keys, done)
-            .with([Argument::token(token), Argument::millis(ttl)]);
-        match &self.counters {
-            Some(counters) => call.beside(counters.keys()).with([Counters::life(ttl)]),
-            None => call,
-        }
+        self.keep(token, ttl, 0)
     }
 
     fn restore(&self, token: &OwnerToken, ttl: Duration) -> Call {
-        Call::new(&RESTORE, Effect::PutsBack, &self.keys, done)
-            .with([Argument::token(token), Argument::millis(ttl)])
+        let words = [
+            Argument::token(token),
+            Argument::millis(ttl),
+            Argument::text(BACK),
+        ];
+        Call::new(&EXTEND, Effect::PutsBack, &self.keys, done).with(words)
     }
 
     fn release(&self, token: &OwnerToken, until: Duration, _is_lease: bool) -> Call {
         let mut release = Call::new(&RELEASE, Effect::Undoes(until), &self.keys, done)
             .with([Argument::token(token)]);
-        release.joins = (self.keys.names().len() == 1).then_some(&RELEASE_EACH);
+        release.joins = (self.keys.names().len() == 1).then_some(&RELEASE);
         release
     }
 

@@ -1,6 +1,7 @@
-//! The scripts of plain locks, with their twins.
+//! The scripts of locks that one holder has, with their twins.
 
-use crate::kinds::words::{integer, values, word};
+use crate::kinds::fenced::{counted, counters};
+use crate::kinds::words::{number, values};
 use crate::node::script::Script;
 use crate::node::store::Store;
 use crate::node::value::Value;
@@ -9,111 +10,90 @@ use crate::node::value::Value;
 pub(crate) static SET: Script =
     Script::command("set", "SET", set).shaped("lock", "token NX PX ttl GET");
 
-/// Takes the locks on several keys, all or none.
-pub(crate) static ACQUIRE_ALL: Script =
-    Script::loaded("acquire-all", include_str!("acquire_all.lua"), acquire_all)
-        .shaped("lock+", "token ttl");
+/// Takes the locks on several keys, all or none, and raises their counters.
+pub(crate) static ACQUIRE_ALL: Script = Script::loaded(
+    "acquire-all",
+    concat!(
+        include_str!("locks.lua"),
+        include_str!("../fenced/counters.lua"),
+        include_str!("acquire_all.lua"),
+    ),
+    acquire_all,
+)
+.shaped(
+    "lock+ [ counter+ marker? ]",
+    "token ttl [ hint life window ]",
+);
 
-/// Lets the keys of a lock that is ours live on, and its counters.
+/// Lets the keys of a lock that is ours live on, or puts them back, and raises its counters.
 pub(crate) static EXTEND: Script = Script::loaded(
     "extend",
-    concat!(include_str!("ours.lua"), include_str!("extend.lua")),
+    concat!(
+        include_str!("locks.lua"),
+        include_str!("../fenced/counters.lua"),
+        include_str!("extend.lua"),
+    ),
     extend,
 )
-.shaped("lock+ [ counter+ ]", "token ttl [ life ]");
+.shaped("lock+ [ counter+ ]", "token ttl [ hint life ] back?");
 
-/// Puts the missing keys of a lock back.
-pub(crate) static RESTORE: Script =
-    Script::loaded("restore", include_str!("restore.lua"), restore).shaped("lock+", "token ttl");
-
-/// Deletes the keys of a lock that are ours.
+/// Deletes the keys of a lock that are ours, or those of several locks with a token each.
 pub(crate) static RELEASE: Script =
-    Script::loaded("release", include_str!("release.lua"), release).shaped("lock+", "token");
-
-/// Releases several locks of one key.
-pub(crate) static RELEASE_EACH: Script = Script::loaded(
-    "release-each",
-    include_str!("release_each.lua"),
-    release_each,
-)
-.shaped("lock+", "token+");
+    Script::loaded("release", include_str!("release.lua"), release).shaped("lock+", "token+");
 
 fn set(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
-    let (key, token, ttl) = (word(keys, 0)?, word(arguments, 0)?, integer(arguments, 3)?);
-    let held = store.get(key).map(|held| held.map(Value::text));
-    store.set_nx(key, token, ttl)?;
+    let held = store.get(keys[0]).map(|held| held.map(Value::text));
+    store.set_nx(keys[0], arguments[0], number(arguments[3])?)?;
     Ok(held?.unwrap_or(Value::Nil))
 }
 
 fn acquire_all(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
-    free(store, keys)?;
-    for key in keys {
-        store.set(key, word(arguments, 0)?, integer(arguments, 1)?)?;
+    let (locks, gone) = locks(store, keys, arguments)?;
+    let counters = counters(store, &keys[locks..], locks)?;
+    if gone < locks {
+        return Ok(Value::text(arguments[0]));
     }
-    Ok(Value::Int(1))
-}
-
-/// Ends a script unless all keys are free.
-pub(crate) fn free(store: &Store, keys: &[&[u8]]) -> Result<(), Value> {
-    for key in keys {
-        match store.get(key) {
-            Err(_) => return Err(Value::Int(0)),
-            Ok(Some(held)) => return Err(Value::text(held)),
-            Ok(None) => {}
-        }
+    let count = counted(store, counters, 2, &arguments[2..])?;
+    for key in &keys[..locks] {
+        store.set(key, arguments[0], number(arguments[1])?)?;
     }
-    Ok(())
+    Ok(Value::Int(count))
 }
 
 fn extend(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
-    let (locks, counters) = keys.split_at(ours(store, keys, arguments)?);
-    for key in locks {
-        live(store, key, integer(arguments, 1)?);
+    let (locks, gone) = locks(store, keys, arguments)?;
+    if gone > 0 && !arguments.ends_with(&[b"back"]) {
+        return Ok(Value::Int(-1));
     }
-    for key in counters {
-        live(store, key, integer(arguments, 2)?);
+    for key in &keys[..locks] {
+        let ttl = number(arguments[1])?;
+        if !store.exists(key) {
+            store.set(key, arguments[0], ttl)?;
+        }
+        live(store, key, ttl);
     }
+    counted(
+        store,
+        &keys[locks..],
+        0,
+        &arguments[2..arguments.len().min(4)],
+    )?;
     Ok(Value::Int(1))
 }
 
-/// `ours.lua`: ends a script unless all locks are ours. Returns how many of the keys are locks and not counters.
-pub(crate) fn ours(store: &Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<usize, Value> {
-    let has_counters = arguments.len() > 2;
-    let count = if has_counters {
-        keys.len() / 2
-    } else {
-        keys.len()
-    };
-    let mut is_gone = false;
+/// `locks.lua`: how many keys are locks, and how many of these are missing. Ends a script at another holder's lock.
+fn locks(store: &Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<(usize, usize), Value> {
+    let has_counters = arguments.len() > 3;
+    let (count, mut gone) = (keys.len() / if has_counters { 2 } else { 1 }, 0);
     for key in &keys[..count] {
         match store.get(key) {
             Err(_) => return Err(Value::Int(0)),
-            Ok(None) => is_gone = true,
-            Ok(held) if held == arguments.first().copied() => {}
+            Ok(None) => gone += 1,
+            Ok(Some(held)) if held == arguments[0] => {}
             Ok(Some(held)) => return Err(Value::text(held)),
         }
     }
-    if is_gone {
-        Err(Value::Int(-1))
-    } else {
-        Ok(count)
-    }
-}
-
-fn restore(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
-    let token = arguments.first().copied();
-    let is_anothers =
-        |key: &&[u8]| !matches!(store.get(key), Ok(held) if held.is_none() || held == token);
-    if keys.iter().any(is_anothers) {
-        return Ok(Value::Int(0));
-    }
-    for key in keys {
-        let ttl = integer(arguments, 1)?;
-        if !store.set_nx(key, word(arguments, 0)?, ttl)? {
-            live(store, key, ttl);
-        }
-    }
-    Ok(Value::Int(1))
+    Ok((count, gone))
 }
 
 /// Lets a key live for at least `ttl` ms.
@@ -124,35 +104,23 @@ pub(crate) fn live(store: &mut Store, key: &[u8], ttl: i64) {
 }
 
 fn release(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
-    let held = values(store, keys);
-    let deleted = keys
-        .iter()
-        .zip(held)
-        .map(|(key, held)| delete(store, key, held, arguments.first()));
-    Ok(Value::Int(deleted.max().unwrap_or(-1)))
-}
-
-/// Deletes a key that holds `token`: 1. Otherwise 0 if it holds another value, and -1 if it is missing.
-fn delete(store: &mut Store, key: &[u8], held: Option<Box<[u8]>>, token: Option<&&[u8]>) -> i64 {
-    match held {
-        None => -1,
-        Some(held) if Some(&&*held) == token => {
-            store.del(key);
-            1
-        }
-        Some(_) => 0,
-    }
-}
-
-fn release_each(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
-    let held = values(store, keys);
     let mut answers = Vec::new();
-    for (place, (key, held)) in keys.iter().zip(held).enumerate() {
-        let token = arguments.get(place);
-        answers.push(Value::Int(delete(store, key, held, token)));
+    for (place, held) in values(store, keys).into_iter().enumerate() {
+        let token = arguments.get(place).or(arguments.first());
+        answers.push(match held {
+            None => -1,
+            Some(held) if Some(&&*held) == token => {
+                store.del(keys[place]);
+                1
+            }
+            Some(_) => 0,
+        });
     }
-    if answers.iter().all(|answer| *answer == Value::Int(1)) {
-        return Ok(Value::Int(1));
-    }
-    Ok(Value::List(answers))
+    let (lowest, highest) = (answers.iter().min(), answers.iter().max());
+    Ok(match lowest {
+        Some(..1) if arguments.len() > 1 => {
+            Value::List(answers.into_iter().map(Value::Int).collect())
+        }
+        _ => Value::Int(highest.copied().unwrap_or(1)),
+    })
 }

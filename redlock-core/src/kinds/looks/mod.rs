@@ -63,7 +63,7 @@ pub(crate) fn tokens_in(answers: &[Option<Vote>]) -> BTreeSet<Box<[u8]>> {
 }
 
 /// The number before the first space, and what comes after the space.
-pub(crate) fn number<N: FromStr>(text: &[u8]) -> Option<(N, &[u8])> {
+fn number<N: FromStr>(text: &[u8]) -> Option<(N, &[u8])> {
     let space = text.iter().position(|byte| *byte == b' ')?;
     let number = std::str::from_utf8(&text[..space]).ok()?.parse().ok()?;
     Some((number, &text[space + 1..]))

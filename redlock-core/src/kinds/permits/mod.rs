@@ -11,12 +11,12 @@ use std::io::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::kinds::exclusive::Exclusive;
+use crate::kinds::exclusive::{self, Exclusive};
 use crate::model::invalid::Invalid;
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::hash_slot::{Beside, key_beside};
-use crate::node::{Argument, Call, Effect, Holding, Remaining, Value, Vote};
+use crate::node::{Argument, Call, Effect, Value, Vote};
 use crate::quorum::kind::{Kind, TurnRule};
 
 use scripts::ACQUIRE_PERMIT;
@@ -126,33 +126,16 @@ impl Kind for AnyPermit {
     }
 }
 
-/// The reply of the script: which of the keys is taken, from 1; or a list of the remaining ms of the key that expires
-/// first (-1: never, -3: no string), and that key's value.
+/// The reply of the script: which of the keys is taken, from 1; or the refusal of a plain lock.
 fn taken(value: Value) -> Option<Vote> {
-    let parts = match value {
-        Value::Int(place) => {
-            return Some(Vote::Granted {
-                counter: None,
-                epoch: 0,
-                choice: Some(u16::try_from(place.checked_sub(1)?).ok()?),
-            });
-        }
-        Value::List(parts) => parts,
-        _ => return None,
-    };
-    let [Value::Int(left), holder] = &parts[..] else {
-        return None;
-    };
-    let mut holding = match holder {
-        Value::Text(value) => Holding::by(value),
-        _ => Holding::default(),
-    };
-    holding.remaining = match left {
-        -1 => Remaining::Never,
-        0.. => Remaining::Expires(Duration::from_millis(left.unsigned_abs())),
-        _ => Remaining::NotALock,
-    };
-    Some(Vote::Held(holding))
+    match value {
+        Value::Int(place @ 1..) => Some(Vote::Granted {
+            counter: None,
+            epoch: 0,
+            choice: Some(u16::try_from(place - 1).ok()?),
+        }),
+        refusal => exclusive::taken(refusal),
+    }
 }
 
 /// The keys that permits of the lock on `key` may have.

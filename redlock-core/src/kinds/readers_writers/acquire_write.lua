@@ -1,6 +1,5 @@
 -- Lets a writer in.
--- KEYS: as for a reader. ARGV: token, ttl, advice, the client's name, and for a fenced lock hint, window and the
--- counter's ttl.
+-- ARGV: token, ttl, advice, the client's name, and for a fenced lock hint, the counter's ttl and the hint's window.
 -- 'r': readers are in; 't': it is the readers' turn; otherwise as for a reader. A refusal leaves the name for `advice`
 -- ms.
 local why, last

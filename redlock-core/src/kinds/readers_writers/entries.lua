@@ -18,9 +18,3 @@ local function settle(till)
   redis.call('PEXPIRE', KEYS[2], life)
 end
 
--- True if we have an entry that has not ended. Entries count only beside the readers' marker.
-local function is_in()
-  local ends = held == marker and redis.call('ZSCORE', KEYS[2], ARGV[1])
-  return ends and tonumber(ends) > now
-end
-

@@ -1,5 +1,7 @@
--- KEYS are the lock's key, the readers, the intent and the turn. ARGV begins with the owner token.
+-- KEYS are the lock's key, the readers, the intent and the turn, and for a fenced lock the counter. ARGV begins with
+-- the owner token.
 if #KEYS == 0 then return 0 end
+local first, last = KEYS[5] and 5, 5
 local marker = 'redlock:readers'
 local function says(key, text) return redis.pcall('GET', key) == text end
 -- A key that is no string is another's.

@@ -9,7 +9,6 @@
 //! beside the readers' marker.
 
 pub(super) mod scripts;
-mod state;
 #[cfg(test)]
 mod tests;
 
@@ -18,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::kinds::Asking;
-use crate::kinds::exclusive::{self, Exclusive, done};
+use crate::kinds::exclusive::{self, BACK, Exclusive, done};
 use crate::kinds::fenced::Counters;
 use crate::model::invalid::Invalid;
 use crate::model::resource::Resource;
@@ -28,9 +27,7 @@ use crate::node::hash_slot::{Beside, key_beside};
 use crate::node::{Argument, Call, Effect, Holding, Obstacle, READERS_MARKER, Script, Value, Vote};
 use crate::quorum::kind::{Kind, TurnRule};
 
-use scripts::{
-    ACQUIRE_READ, ACQUIRE_WRITE, CONFIRM_READ, EXTEND_READ, RELEASE_SHARED, RESTORE_READ,
-};
+use scripts::{ACQUIRE_READ, ACQUIRE_WRITE, EXTEND_READ, RELEASE_SHARED};
 
 /// The beginning of the keys that list readers, after `redlock:`.
 pub(super) const READERS: &[u8] = b"readers:";
@@ -117,18 +114,14 @@ impl Shared {
             .collect()
     }
 
-    /// A call with the first `beside` of the keys beside the lock's.
+    /// A call with the first `beside` of the keys beside the lock's, and with its counter if it needs one.
     fn call(&self, script: &'static Script, effect: Effect, beside: usize) -> Call {
         let reads: Reads = if effect == Effect::Takes { taken } else { done };
+        let counts = matches!(effect, Effect::Takes | Effect::Keeps);
+        let counters = self.lock.counters().filter(|_| counts);
         Call::new(script, effect, self.lock.keys(), reads)
             .beside(self.beside[..beside].iter().cloned())
-    }
-
-    /// A call with all keys of the lock, and its counter if it has one.
-    fn call_with_counter(&self, script: &'static Script, effect: Effect) -> Call {
-        let counters = self.lock.counters();
-        let call = self.call(script, effect, 3);
-        call.beside(counters.into_iter().flat_map(Counters::keys))
+            .beside(counters.into_iter().flat_map(Counters::keys))
     }
 
     /// An acquisition. `last` is the argument after the client's name.
@@ -145,7 +138,7 @@ impl Shared {
         };
         let [ttl_millis, advice] = [ttl, advice].map(Argument::millis);
         let call = self
-            .call_with_counter(script, Effect::Takes)
+            .call(script, Effect::Takes, 3)
             .with([Argument::token(token), ttl_millis, advice, name])
             .with(last);
         match self.lock.counters() {
@@ -178,6 +171,19 @@ impl Reader {
             is_followed: AtomicBool::new(false),
         }
     }
+
+    /// An extension that raises the counter to at least `count`.
+    fn keep(&self, token: &OwnerToken, ttl: Duration, count: u64) -> Call {
+        let counters = self.shared.lock.counters();
+        self.shared
+            .call(&EXTEND_READ, Effect::Keeps, 3)
+            .with([Argument::token(token), Argument::millis(ttl)])
+            .with(
+                counters
+                    .into_iter()
+                    .flat_map(|_| Counters::kept(count, ttl)),
+            )
+    }
 }
 
 impl Writer {
@@ -201,8 +207,7 @@ impl Kind for Reader {
 
     fn confirm(&self, token: &OwnerToken, counter: u64, ttl: Duration) -> Option<Call> {
         self.shared.lock.counters()?;
-        let call = self.shared.call_with_counter(&CONFIRM_READ, Effect::Keeps);
-        Some(call.with(Counters::confirmed(token, counter, ttl)))
+        Some(self.keep(token, ttl, counter))
     }
 
     fn token_at(&self, count: u64) -> u64 {
@@ -210,17 +215,15 @@ impl Kind for Reader {
     }
 
     fn extend(&self, token: &OwnerToken, ttl: Duration) -> Call {
-        let counters = self.shared.lock.counters();
-        self.shared
-            .call_with_counter(&EXTEND_READ, Effect::Keeps)
-            .with([Argument::token(token), Argument::millis(ttl)])
-            .with(counters.map(|_| Counters::life(ttl)))
+        self.keep(token, ttl, 0)
     }
 
     fn restore(&self, token: &OwnerToken, ttl: Duration) -> Call {
-        self.shared
-            .call(&RESTORE_READ, Effect::PutsBack, 3)
-            .with([Argument::token(token), Argument::millis(ttl)])
+        self.shared.call(&EXTEND_READ, Effect::PutsBack, 3).with([
+            Argument::token(token),
+            Argument::millis(ttl),
+            BACK,
+        ])
     }
 
     fn release(&self, token: &OwnerToken, until: Duration, _is_lease: bool) -> Call {

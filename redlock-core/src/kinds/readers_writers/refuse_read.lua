@@ -1,8 +1,7 @@
 -- The beginning of a reader's acquisition: refuses it if another holder has the key, or a writer waits.
--- KEYS: and for a fenced lock its counter, and the node's marker if it is to be checked.
 -- ARGV: token, ttl, advice, the client's name, 'last' if nodes may have refused the caller and no other of the client
--- that was refused waits, and for a fenced lock hint, window and the counter's ttl; and last 'tried', if the connection's
--- user was found to have the commands of readers.
+-- that was refused waits, and for a fenced lock hint, the counter's ttl and the hint's window; and last 'tried', if the
+-- connection's user was found to have the commands of readers.
 -- A number: granted, and the counter stands there; '=' and a value: another holder's; 'i' and an id: a writer
 -- waits; 0: the key is no string. A refusal is remembered for `advice` ms.
 local why

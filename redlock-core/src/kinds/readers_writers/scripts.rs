@@ -1,27 +1,12 @@
 //! The scripts that let readers and writers in and out, with their twins.
 
-use super::state::{DUE, Held, LONGEST_TURN, held, is_in, is_turn, settle};
 use crate::kinds::exclusive::scripts::live;
-use crate::kinds::fenced::scripts::{check, clamped, kept_for, stands};
-use crate::kinds::words::{integer, missing, parsed};
+use crate::kinds::fenced::{counted, counters};
+use crate::kinds::words::number;
 use crate::node::READERS_MARKER;
 use crate::node::script::Script;
 use crate::node::store::Store;
 use crate::node::value::Value;
-
-/// Declares the function `counted`, which raises the counter, but only in a call with a counter: declaring a function
-/// costs a server as much as a command.
-macro_rules! counted {
-    () => {
-        concat!(
-            "local counted\nif #KEYS > 4 then\n",
-            include_str!("../fenced/counters.lua"),
-            include_str!("../fenced/hint.lua"),
-            include_str!("counted.lua"),
-            "end\n\n",
-        )
-    };
-}
 
 /// Lets a reader in.
 pub(crate) static ACQUIRE_READ: Script = Script::loaded(
@@ -29,7 +14,7 @@ pub(crate) static ACQUIRE_READ: Script = Script::loaded(
     concat!(
         include_str!("held.lua"),
         include_str!("clock.lua"),
-        counted!(),
+        include_str!("../fenced/counters.lua"),
         include_str!("turn.lua"),
         include_str!("refuse_read.lua"),
         // A user without one of the commands would leave entries behind.
@@ -46,7 +31,7 @@ pub(crate) static ACQUIRE_READ: Script = Script::loaded(
 .trying()
 .shaped(
     "lock readers intent turn [ counter marker? ]",
-    "token ttl advice name last [ hint window life ] tried?",
+    "token ttl advice name last [ hint life window ] tried?",
 );
 
 /// Lets a writer in.
@@ -55,7 +40,7 @@ pub(crate) static ACQUIRE_WRITE: Script = Script::loaded(
     concat!(
         include_str!("held.lua"),
         include_str!("clock.lua"),
-        counted!(),
+        include_str!("../fenced/counters.lua"),
         include_str!("turn.lua"),
         include_str!("acquire_write.lua"),
     ),
@@ -63,48 +48,25 @@ pub(crate) static ACQUIRE_WRITE: Script = Script::loaded(
 )
 .shaped(
     "lock readers intent turn [ counter marker? ]",
-    "token ttl advice name [ hint window life ]",
+    "token ttl advice name [ hint life window ]",
 );
 
-/// Lets a reader's entry live on.
+/// Lets a reader's entry live on, or puts it back, and raises the counter.
 pub(crate) static EXTEND_READ: Script = Script::loaded(
     "extend-read",
     concat!(
         include_str!("held.lua"),
         include_str!("clock.lua"),
+        include_str!("../fenced/counters.lua"),
         include_str!("entries.lua"),
         include_str!("extend_read.lua"),
     ),
     extend_read,
 )
-.shaped("lock readers intent turn [ counter ]", "token ttl [ life ]");
-
-/// Raises the counter of a reader that is in to its fencing token.
-pub(crate) static CONFIRM_READ: Script = Script::loaded(
-    "confirm-read",
-    concat!(
-        include_str!("../fenced/counters.lua"),
-        include_str!("held.lua"),
-        include_str!("clock.lua"),
-        include_str!("entries.lua"),
-        include_str!("confirm_read.lua"),
-    ),
-    confirm_read,
-)
-.shaped("lock readers intent turn counter", "token hint life");
-
-/// Puts a reader's entry back.
-pub(crate) static RESTORE_READ: Script = Script::loaded(
-    "restore-read",
-    concat!(
-        include_str!("held.lua"),
-        include_str!("clock.lua"),
-        include_str!("entries.lua"),
-        include_str!("restore_read.lua"),
-    ),
-    restore_read,
-)
-.shaped("lock readers intent turn", "token ttl");
+.shaped(
+    "lock readers intent turn [ counter ]",
+    "token ttl [ hint life ] back?",
+);
 
 /// Deletes a reader's entry or a writer's key.
 pub(crate) static RELEASE_SHARED: Script = Script::loaded(
@@ -120,42 +82,82 @@ pub(crate) static RELEASE_SHARED: Script = Script::loaded(
 )
 .shaped("lock readers [ intent turn? ]", "token [ name ]");
 
-fn acquire_read(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
-    let [key, readers, intent, turn, counter @ ..] = keys else {
-        return missing();
-    };
-    let [token, ttl, advice, name, last, numbers @ ..] = arguments else {
-        return missing();
-    };
-    let held = held(store, key)?;
-    if let [_, marker] = counter {
-        check(store, marker)?;
+/// Beside the readers that were refused, if a writer has been let in since.
+const DUE: &[u8] = b"due";
+
+/// The longest time in ms for which readers keep a writer out that they do not use the lock.
+pub(super) const LONGEST_TURN: i64 = 500;
+
+/// The value of another holder than readers, and whether readers hold the lock.
+type Held = (Option<Box<[u8]>>, bool);
+
+/// `held.lua`. If the lock's key is no string, the answer is 0.
+fn held(store: &Store, key: &[u8]) -> Result<Held, Value> {
+    let held = store.get(key).map_err(|_| Value::Int(0))?;
+    let is_read = held == Some(READERS_MARKER);
+    Ok((held.filter(|_| !is_read).map(Box::from), is_read))
+}
+
+/// `turn.lua`: true if readers that were refused go first.
+fn is_turn(store: &Store, turn: &[u8]) -> bool {
+    let now = store.millis();
+    store.entries(turn).is_ok_and(|waiting| {
+        let lasts = |ends: &&i64| **ends > now;
+        waiting.get(DUE).is_some_and(|ends| lasts(&ends))
+            && waiting.values().filter(lasts).count() > 1
+    })
+}
+
+/// `entries.lua`: with `till`, makes the entry of a token or lets it last until then. Then lets the key and the set
+/// live for as long as the reader that stays longest.
+fn settle(
+    store: &mut Store,
+    (key, readers): (&[u8], &[u8]),
+    is_read: bool,
+    till: Option<(i64, &[u8])>,
+) -> Result<(), Value> {
+    let now = store.millis();
+    store.zremrangebyscore(readers, now)?;
+    if let Some((till, token)) = till {
+        store.zadd(readers, till, token)?;
     }
-    let why = match (&held, store.get(intent)) {
-        (Held::By(holder), _) => Some([b"=", &**holder].concat()),
+    let Some(last) = store.highest(readers)? else {
+        store.del(key);
+        return Ok(());
+    };
+    if is_read {
+        store.pexpire(key, last - now);
+    } else {
+        store.set(key, READERS_MARKER, last - now)?;
+    }
+    store.pexpire(readers, last - now);
+    Ok(())
+}
+
+fn acquire_read(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
+    let (key, readers, intent, turn) = (keys[0], keys[1], keys[2], keys[3]);
+    let (token, advice, name) = (arguments[0], arguments[2], arguments[3]);
+    let (other, is_read) = held(store, key)?;
+    let counters = counters(store, &keys[4..], 1)?;
+    let why = match (&other, store.get(intent)) {
+        (Some(holder), _) => Some([b"=", &**holder].concat()),
         (_, Ok(Some(writer))) if !is_turn(store, turn) => Some([b"i", writer].concat()),
         _ => None,
     };
     if let Some(why) = why {
-        if *advice != b"0" {
-            wait(
-                store,
-                turn,
-                name,
-                parsed(advice)?,
-                matches!(held, Held::By(_)),
-            );
+        if advice != b"0" {
+            wait(store, turn, name, number(advice)?, other.is_some());
         }
         return Ok(Value::text(why));
     }
-    if arguments.last().copied() != Some(b"tried") {
+    if !arguments.ends_with(&[b"tried"]) {
         store.need_memory()?;
         store.zrem(readers, b"")?;
     }
-    let count = counted(store, counter, 0, numbers)?;
-    let (now, mut life) = (store.millis(), parsed(ttl)?);
+    let count = counted(store, counters, 0, &arguments[5..])?;
+    let (now, mut life) = (store.millis(), number(arguments[1])?);
     let ends = now.saturating_add(life);
-    if held == Held::Readers {
+    if is_read {
         store.zadd(readers, ends, token)?;
         store.zremrangebyscore(readers, now)?;
         let last = store.highest(readers)?;
@@ -167,7 +169,7 @@ fn acquire_read(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Resul
         store.zadd(readers, ends, token)?;
     }
     store.pexpire(readers, life);
-    if *last == b"last" {
+    if arguments[4] == b"last" {
         let _ = store.zrem(turn, name);
     }
     Ok(Value::Int(count))
@@ -187,30 +189,24 @@ fn wait(store: &mut Store, turn: &[u8], name: &[u8], advice: i64, is_held: bool)
 }
 
 fn acquire_write(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
-    let [key, readers, intent, turn, counter @ ..] = keys else {
-        return missing();
-    };
-    let [token, ttl, advice, name, numbers @ ..] = arguments else {
-        return missing();
-    };
-    let held = held(store, key)?;
-    if let [_, marker] = counter {
-        check(store, marker)?;
-    }
-    if let Some(why) = in_the_way(store, readers, turn, &held)? {
-        let is_ours = matches!(store.get(intent), Ok(known) if known.is_none_or(|it| it == *name));
+    let (key, readers, intent, turn) = (keys[0], keys[1], keys[2], keys[3]);
+    let (token, advice, name) = (arguments[0], arguments[2], arguments[3]);
+    let (other, is_read) = held(store, key)?;
+    let counters = counters(store, &keys[4..], 1)?;
+    if let Some(why) = in_the_way(store, readers, turn, (other, is_read))? {
+        let is_ours = matches!(store.get(intent), Ok(known) if known.is_none_or(|it| it == name));
         if is_ours
-            && *advice != b"0"
-            && let Ok(advice) = parsed(advice)
+            && advice != b"0"
+            && let Ok(advice) = number(advice)
         {
             // Advice, which may fail.
             let _ = store.set(intent, name, advice);
         }
         return Ok(Value::text(why));
     }
-    let count = counted(store, counter, 2, numbers)?;
-    store.set(key, token, parsed(ttl)?)?;
-    if held == Held::Readers {
+    let count = counted(store, counters, 2, &arguments[4..])?;
+    store.set(key, token, number(arguments[1])?)?;
+    if is_read {
         store.del(readers);
     }
     if !name.is_empty() && store.says(intent, name) {
@@ -227,17 +223,16 @@ fn in_the_way(
     store: &mut Store,
     readers: &[u8],
     turn: &[u8],
-    held: &Held,
+    (other, is_read): Held,
 ) -> Result<Option<Vec<u8>>, Value> {
-    match held {
-        Held::By(holder) => return Ok(Some([b"=", &**holder].concat())),
-        Held::Readers => {
-            store.zremrangebyscore(readers, store.millis())?;
-            if !store.entries(readers)?.is_empty() {
-                return Ok(Some(b"r".into()));
-            }
+    if let Some(holder) = other {
+        return Ok(Some([b"=", &*holder].concat()));
+    }
+    if is_read {
+        store.zremrangebyscore(readers, store.millis())?;
+        if !store.entries(readers)?.is_empty() {
+            return Ok(Some(b"r".into()));
         }
-        Held::Nothing => {}
     }
     if !is_turn(store, turn) {
         return Ok(None);
@@ -248,96 +243,50 @@ fn in_the_way(
     Ok(Some(b"t".into()))
 }
 
-/// `counted.lua`: raises the counter, if there is one. The numbers are hint, window and ttl.
-fn counted(
-    store: &mut Store,
-    counter: &[&[u8]],
-    step: i64,
-    numbers: &[&[u8]],
-) -> Result<i64, Value> {
-    let Some(counter) = counter.first() else {
-        return Ok(1);
-    };
-    let hint = clamped(store, integer(numbers, 0)?, integer(numbers, 1)?);
-    let count = hint.max(stands(store, counter) + step);
-    let life = kept_for(store, count, integer(numbers, 2)?);
-    store.set(counter, count.to_string().as_bytes(), life)?;
-    Ok(count)
-}
-
 fn extend_read(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
-    let ([key, readers, _, _, counter @ ..], [token, ttl, life @ ..]) = (keys, arguments) else {
-        return missing();
-    };
-    let held = held(store, key)?;
-    if let Held::By(holder) = held {
+    let (key, readers, token) = (keys[0], keys[1], arguments[0]);
+    let (other, is_read) = held(store, key)?;
+    if let Some(holder) = other {
         return Ok(Value::Text(holder));
     }
-    if !is_in(store, readers, token, &held)? {
-        return Ok(Value::Int(-1));
+    if arguments.ends_with(&[b"back"]) {
+        if !is_read {
+            store.del(readers);
+        }
+    } else {
+        let ends = if is_read {
+            store.zscore(readers, token)?
+        } else {
+            None
+        };
+        if ends.is_none_or(|ends| ends <= store.millis()) {
+            return Ok(Value::Int(-1));
+        }
     }
-    let till = store.millis().saturating_add(parsed(ttl)?);
-    settle(store, key, readers, &held, Some((till, token)))?;
-    if let ([counter], [life]) = (counter, life) {
-        live(store, counter, parsed(life)?);
-    }
-    Ok(Value::Int(1))
-}
-
-fn confirm_read(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
-    let ([key, readers, _, _, counter], [token, number, life]) = (keys, arguments) else {
-        return missing();
-    };
-    let held = held(store, key)?;
-    if let Held::By(_) = held {
-        return Ok(Value::Int(0));
-    }
-    if !is_in(store, readers, token, &held)? {
-        return Ok(Value::Int(-1));
-    }
-    let count = parsed(number)?;
-    if stands(store, counter) < count {
-        let life = kept_for(store, count, parsed(life)?);
-        store.set(counter, number, life)?;
-    }
-    Ok(Value::Int(1))
-}
-
-fn restore_read(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
-    let ([key, readers, ..], [token, ttl]) = (keys, arguments) else {
-        return missing();
-    };
-    let held = held(store, key)?;
-    if let Held::By(_) = held {
-        return Ok(Value::Int(0));
-    }
-    if held == Held::Nothing {
-        store.del(readers);
-    }
-    let till = store.millis().saturating_add(parsed(ttl)?);
-    settle(store, key, readers, &held, Some((till, token)))?;
+    let till = store.millis().saturating_add(number(arguments[1])?);
+    settle(store, (key, readers), is_read, Some((till, token)))?;
+    counted(store, &keys[4..], 0, &arguments[2..arguments.len().min(4)])?;
     Ok(Value::Int(1))
 }
 
 fn release_shared(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
-    let ([key, readers, left @ ..], [token, name @ ..]) = (keys, arguments) else {
-        return missing();
-    };
-    let held = held(store, key)?;
-    match (left, name) {
+    let (key, readers, token) = (keys[0], keys[1], arguments[0]);
+    let (other, is_read) = held(store, key)?;
+    match (&keys[2..], &arguments[1..]) {
         ([_, turn], [name]) => drop(store.zrem(turn, name)),
         ([intent], [name]) if store.says(intent, name) => drop(store.del(intent)),
         _ => {}
     }
-    if held == Held::By((*token).into()) {
+    if other.as_deref() == Some(token) {
         store.del(key);
         return Ok(Value::Int(1));
     }
     if store.zrem(readers, token)? {
-        if held == Held::Readers {
-            settle(store, key, readers, &held, None)?;
+        if is_read {
+            settle(store, (key, readers), is_read, None)?;
         }
         return Ok(Value::Int(1));
     }
-    Ok(Value::Int(if held == Held::Nothing { -1 } else { 0 }))
+    let is_free = other.is_none() && !is_read;
+    Ok(Value::Int(if is_free { -1 } else { 0 }))
 }

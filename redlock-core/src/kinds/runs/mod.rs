@@ -2,7 +2,6 @@
 #![doc = include_str!("runs.md")]
 
 mod run_record;
-pub(super) mod scripts;
 #[cfg(test)]
 mod tests;
 
@@ -10,14 +9,12 @@ use std::time::Duration;
 
 use crate::error::LastRun;
 use crate::kinds::exclusive::done;
-use crate::kinds::looks::number;
+use crate::kinds::words::number;
 use crate::model::resource::Resource;
 use crate::model::token::{OwnerToken, owner_of};
-use crate::node::hash_slot::{Beside, keys_beside};
-use crate::node::{Argument, Call, Effect, Holding, Remaining, Value, Vote};
+use crate::node::hash_slot::{Beside, key_beside};
+use crate::node::{Argument, Call, Effect, Remaining, Script, Value, Vote};
 use crate::quorum::majority;
-
-use scripts::{RECALL, REMEMBER};
 
 /// The beginning of the keys that remember runs, after `redlock:`.
 pub(super) const RUNS: &[u8] = b"once:";
@@ -28,56 +25,56 @@ pub(crate) fn remembered_for(period: Duration) -> Duration {
     period.saturating_sub(period / 10)
 }
 
-/// The keys that remember the runs of the lock on `keys`, with `prefix`.
-pub(crate) fn run_keys(keys: &Resource, prefix: &[u8]) -> Resource {
-    keys_beside(keys, prefix, RUNS)
+/// The key that remembers the runs of the lock on `keys`, with `prefix`. It has all names of the lock.
+pub(crate) fn run_key(keys: &Resource, prefix: &[u8]) -> Resource {
+    let mut names = keys.names();
+    let first = key_beside(names.next().unwrap_or_default(), prefix, RUNS);
+    Resource::all([names.fold(first, |key, name| [&*key, b"+", name].concat())])
 }
 
 /// What has to be in the hash slot of the lock on `keys`.
 pub(crate) fn beside(keys: &Resource, prefix: &[u8]) -> Beside {
     Beside {
-        keys: run_keys(keys, prefix),
+        keys: run_key(keys, prefix),
         parameter: "`once_per`",
         key: "record of its runs",
     }
 }
 
-/// Has `keys` remember for `ttl` that the holder with `token` began at `began`, in ms since 1970. A record that
+/// Sets a key to the record of a run. The script is sent with its text: a client without a period never sends it, and
+/// an answer `NOSCRIPT` would send the record after the release of its lock.
+pub(super) static REMEMBER: Script = Script::whole(
+    "remember",
+    include_str!("remember.lua"),
+    |store, keys, arguments| {
+        let (left, ttl) = (store.pttl(keys[0]), number(arguments[1])?);
+        if left < ttl || left > number(arguments[2])? {
+            store.del(keys[0]);
+            store.set(keys[0], arguments[0], ttl)?;
+        }
+        Ok(Value::Int(1))
+    },
+)
+.shaped("run", "text ttl life");
+
+/// Has `key` remember for `ttl` that the holder with `token` began at `began`, in ms since 1970. A record that
 /// expires later than that, and within `longest`, stays.
 pub(crate) fn remember(
-    keys: &Resource,
+    key: &Resource,
     token: &OwnerToken,
     began: u64,
     (ttl, longest): (Duration, Duration),
 ) -> Call {
     let owner = owner_of(token.as_bytes()).unwrap_or_default();
     let record = run_record::written(owner, began);
-    Call::new(&REMEMBER, Effect::Keeps, keys, done).with([
+    Call::new(&REMEMBER, Effect::Keeps, key, done).with([
         Argument::text(record),
         Argument::millis(ttl),
         Argument::millis(longest),
     ])
 }
 
-/// Asks which run `keys` remember.
-pub(crate) fn recall(keys: &Resource) -> Call {
-    Call::new(&RECALL, Effect::Looks, keys, recalled)
-}
-
-/// Reads a run record: its remaining ms, a space, and the record.
-fn recalled(value: Value) -> Option<Vote> {
-    let text = match value {
-        Value::Nil => return Some(Vote::Absent),
-        Value::Text(text) => text,
-        _ => return None,
-    };
-    let (left, record) = number(&text)?;
-    let mut holding = Holding::by(record);
-    holding.remaining = Remaining::Expires(Duration::from_millis(left));
-    Some(Vote::Held(holding))
-}
-
-/// The run that a majority remembers, by the answers of all nodes to a caller with this period. A node that
+/// The run that a majority remembers, by what all nodes say of its key to a caller with this period. A node that
 /// failed, or did not answer, remembers nothing. Nor does a node whose record has more time left than a run of
 /// the period can have: its clock was set back, or the run was one of a longer period.
 pub(crate) fn last_run(answers: &[Option<Vote>], period: Duration) -> Option<LastRun> {

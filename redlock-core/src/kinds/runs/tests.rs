@@ -2,24 +2,9 @@
 
 use std::time::Duration;
 
-use super::{last_run, recall};
+use super::last_run;
 use crate::error::LastRun;
-use crate::node::{Answer, Holding, NodeError, NodeErrorKind, Remaining, Value, Vote};
-
-#[test]
-fn a_recall_replies_with_the_record_and_its_time() {
-    let call = recall(&"r".into());
-    let vote = |value| call.vote(Answer::Reply { value, epoch: 0 });
-    assert_eq!(vote(Value::Nil), Vote::Absent);
-    let record = "web-7/3121 2026-11-22T03:00:00.012Z";
-    let mut holding = Holding::by(record);
-    holding.remaining = Remaining::Expires(Duration::from_secs(3240));
-    let text = format!("3240000 {record}").into_bytes();
-    assert_eq!(vote(Value::text(text)), Vote::Held(holding));
-    for nonsense in [Value::text(*b"soon"), Value::text(*b"x y"), Value::Int(1)] {
-        assert!(matches!(vote(nonsense), Vote::Failed(_)));
-    }
-}
+use crate::node::{Holding, NodeError, NodeErrorKind, Remaining, Vote};
 
 fn remembers(secs: u64) -> Vote {
     let mut holding = Holding::by("web-7/3121 2026-11-22T03:00:00.000Z");

@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 
 use ::redis::Pipeline;
 
-use crate::kinds::exclusive::scripts::{RELEASE, RELEASE_EACH};
+use crate::kinds::exclusive::scripts::RELEASE;
 use crate::kinds::{COMMANDS, DENIED, SCRIPTS};
 use crate::model::resource::Shown;
 use crate::node::{Code, NodeError, Script, Value};
@@ -63,8 +63,8 @@ pub(super) fn questions(trusts_aof: bool, key_prefix: &[u8]) -> Pipeline {
         .arg(key_prefix);
     introduce(&mut questions);
     let key = [key_prefix, b"redlock:permissions"].concat();
-    let (keys, tokens) = ([&*key].into_iter(), [&b""[..]].into_iter());
-    questions.add_command(script_call(&RELEASE_EACH, keys, tokens, true));
+    let (keys, tokens) = ([&*key].into_iter(), [&b""[..], b""].into_iter());
+    questions.add_command(script_call(&RELEASE, keys, tokens, true));
     questions
 }
 

@@ -99,7 +99,10 @@ impl History {
             (
                 Some((_, was)),
                 Some((_, is)),
-                Want::Acquire { .. } | Want::Extend { .. } | Want::Restore { .. },
+                Want::Acquire { .. }
+                | Want::Confirm { .. }
+                | Want::Extend { .. }
+                | Want::Restore { .. },
             ) => is >= was,
             (Some((_, was)), Some((_, is)), _) => is == was,
         };

@@ -281,6 +281,7 @@ impl History {
                     }
                 }
                 Want::Confirm { counter } => {
+                    kept.is_excused |= served.is_late && is_granted(answer);
                     if is_ours && served.counts.iter().all(|stands| *stands >= counter) {
                         kept.stands = Some(counter);
                     }

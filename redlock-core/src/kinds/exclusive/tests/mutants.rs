@@ -11,9 +11,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "acquire-without-nx",
         patches: &[Patch {
             file: SCRIPTS,
-            find: "    store.set_nx(key, token, ttl)?;
+            find: "    store.set_nx(keys[0], arguments[0], number(arguments[3])?)?;
 ",
-            replace: "    store.set(key, token, ttl)?;
+            replace: "    store.set(keys[0], arguments[0], number(arguments[3])?)?;
     let held: Result<Option<Value>, Value> = held.map(|_| None);
 ",
         }],
@@ -24,9 +24,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "release-by-plain-del",
         patches: &[Patch {
             file: SCRIPTS,
-            find: "        Some(held) if Some(&&*held) == token => {
+            find: "            Some(held) if Some(&&*held) == token => {
 ",
-            replace: "        Some(_) if token.is_some() => {
+            replace: "            Some(_) if token.is_some() => {
 ",
         }],
         profile: "faulty",
@@ -36,15 +36,15 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "extension-by-set",
         patches: &[Patch {
             file: SCRIPTS,
-            find: "            Ok(held) if held == arguments.first().copied() => {}
+            find: "            Ok(Some(held)) if held == arguments[0] => {}
 ",
-            replace: "            Ok(_) if true => {}
+            replace: "            Ok(Some(_)) if true => {}
 ",
         }, Patch {
             file: SCRIPTS,
-            find: "        live(store, key, integer(arguments, 1)?);
+            find: "        live(store, key, ttl);
 ",
-            replace: "        store.set(key, word(arguments, 0)?, integer(arguments, 1)?)?;
+            replace: "        store.set(key, arguments[0], ttl)?;
 ",
         }],
         profile: "faulty",

@@ -4,24 +4,30 @@ use redlock_simulation::Invariant;
 
 use crate::table::{Mutant, Patch};
 
-const SCRIPTS: &str = "redlock-core/src/kinds/fenced/scripts.rs";
+const COUNTERS: &str = "redlock-core/src/kinds/fenced/mod.rs";
+const SCRIPTS: &str = "redlock-core/src/kinds/exclusive/scripts.rs";
 const ATTEMPT: &str = "redlock-core/src/client/attempt.rs";
 
 const CONFIRM_ANY_KEY: Patch = Patch {
     file: SCRIPTS,
-    find: "    let counters = &keys[ours(store, keys, arguments)?..];
-",
-    replace: "    let counters = &keys[keys.len() / 2..];
-    let _ = ours;
-",
+    find: "    let (locks, gone) = locks(store, keys, arguments)?;
+    if gone > 0",
+    replace: "    if arguments.len() == 4 && arguments[2] != b\"0\" {
+        counted(store, &keys[keys.len() / 2..], 0, &arguments[2..])?;
+        return Ok(Value::Int(1));
+    }
+    let (locks, gone) = locks(store, keys, arguments)?;
+    if gone > 0",
 };
 
 /// Counters are seldom apart where clocks make them alike. This alone breaks nothing.
 const NO_HINT: Patch = Patch {
-    file: SCRIPTS,
-    find: "    let mut count = clamped(store, integer(arguments, 2)?, integer(arguments, 3)?);
+    file: COUNTERS,
+    find: "        let window = number(window)?;
 ",
-    replace: "    let mut count = 0;
+    replace: "        count = 0;
+        let (window, now): (i64, i64) = (number(window)?, 0);
+        let window = window * 0;
 ",
 };
 
@@ -29,9 +35,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "a-counter-that-repeats",
         patches: &[Patch {
-            file: SCRIPTS,
-            find: "count.max(stands(store, key) + 2);",
-            replace: "count.max(stands(store, key));",
+            file: COUNTERS,
+            find: "count.max(step + if",
+            replace: "count.max(0 * step + if",
         }],
         profile: "wild",
         breaks: Invariant::TokenUnique,
@@ -39,10 +45,11 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "a-clients-wrong-clock-has-its-say",
         patches: &[Patch {
-            file: SCRIPTS,
-            find: "        .min(now.saturating_add(window))
+            file: COUNTERS,
+            find: "            .min(now.saturating_add(window));
 ",
-            replace: "",
+            replace: ";
+",
         }],
         profile: "faulty",
         breaks: Invariant::TokenAhead,
@@ -50,9 +57,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "counters-that-are-ahead-idle-away",
         patches: &[Patch {
-            file: SCRIPTS,
-            find: "ttl.saturating_add(ahead / 1000 + i64::from(ahead % 1000 > 0))",
-            replace: "ttl.saturating_add(ahead * 0)",
+            file: COUNTERS,
+            find: ".saturating_add(ahead);",
+            replace: ".saturating_add(ahead * 0);",
         }],
         profile: "misset",
         breaks: Invariant::TokenOrder,

@@ -96,10 +96,10 @@ pub(crate) const MUTANTS: &[Mutant] = &[
 ",
         }, Patch {
             file: ACQUIRE,
-            find: "        if is_free && store.set_nx(key, word(arguments, 0)?, integer(arguments, 1)?)? {
+            find: "        if is_free && store.set_nx(key, arguments[0], number(arguments[1])?)? {
 ",
             replace: "        if is_free {
-            store.set(key, word(arguments, 0)?, integer(arguments, 1)?)?;
+            store.set(key, arguments[0], number(arguments[1])?)?;
 ",
         }],
         profile: "permits",

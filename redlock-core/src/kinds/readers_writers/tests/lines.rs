@@ -1,7 +1,7 @@
 //! Readers and writers of several processes, and of one.
 
 use crate::kinds::Kind;
-use crate::kinds::readers_writers::state::LONGEST_TURN;
+use crate::kinds::readers_writers::scripts::LONGEST_TURN;
 use crate::node::Obstacle;
 use crate::waiting::tests::blind::{SOON, acquired_within, patient, waits_for};
 use crate::waiting::tests::*;

@@ -7,7 +7,6 @@ use crate::table::{Mutant, Patch};
 const KIND: &str = "redlock-core/src/kinds/readers_writers/mod.rs";
 const ANY_KIND: &str = "redlock-core/src/quorum/kind.rs";
 const SCRIPTS: &str = "redlock-core/src/kinds/readers_writers/scripts.rs";
-const STATE: &str = "redlock-core/src/kinds/readers_writers/state.rs";
 const ATTEMPT: &str = "redlock-core/src/client/attempt.rs";
 
 pub(crate) const MUTANTS: &[Mutant] = &[
@@ -15,14 +14,10 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "an-extension-revives-an-entry",
         patches: &[Patch {
             file: SCRIPTS,
-            find: "    if !is_in(store, readers, token, &held)? {
-        return Ok(Value::Int(-1));
-    }
-    let till",
-            replace: "    if !is_in(store, readers, token, &held)? && held != Held::Readers {
-        return Ok(Value::Int(-1));
-    }
-    let till",
+            find: "        if ends.is_none_or(|ends| ends <= store.millis()) {
+",
+            replace: "        if ends.is_none_or(|ends| ends <= store.millis()) && !is_read {
+",
         }],
         profile: "sharing",
         breaks: Invariant::Entry,
@@ -54,7 +49,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "a-reader-takes-the-marker-of-the-others-along",
         patches: &[Patch {
             file: SCRIPTS,
-            find: "            settle(store, key, readers, &held, None)?;
+            find: "            settle(store, (key, readers), is_read, None)?;
 ",
             replace: "            store.del(key);
 ",
@@ -80,7 +75,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "an-extension-moves-an-entry-back",
         patches: &[Patch {
-            file: STATE,
+            file: SCRIPTS,
             find: "        store.zadd(readers, till, token)?;
 ",
             replace: "        store.zrem(readers, token)?;
@@ -104,13 +99,16 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "a-reader-is-put-back-beside-a-writer",
         patches: &[Patch {
             file: SCRIPTS,
-            find: "    if let Held::By(_) = held {
-        return Ok(Value::Int(0));
+            find: "    if let Some(holder) = other {
+        return Ok(Value::Text(holder));
     }
-    if held == Held::Nothing {
-",
-            replace: "    if held != Held::Readers {
-",
+    if arguments",
+            replace: "    if let Some(holder) = other
+        && !arguments.ends_with(&[b\"back\"])
+    {
+        return Ok(Value::Text(holder));
+    }
+    if arguments",
         }],
         profile: "sharing",
         breaks: Invariant::ForeignChange,
@@ -143,8 +141,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "a-writer-that-takes-the-number-of-readers",
         patches: &[Patch {
             file: SCRIPTS,
-            find: "counted(store, counter, 2, ",
-            replace: "counted(store, counter, 1, ",
+            find: "counted(store, counters, 2, ",
+            replace: "counted(store, counters, 1, ",
         }],
         profile: "sharing",
         breaks: Invariant::TokenUnique,
@@ -173,8 +171,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "a-reader-waits-for-nothing",
         patches: &[Patch {
             file: SCRIPTS,
-            find: "(Held::By(holder), _) => Some",
-            replace: "(Held::By(holder), _) if false => Some",
+            find: "(Some(holder), _) => Some",
+            replace: "(Some(holder), _) if false => Some",
         }],
         profile: "sharing",
         breaks: Invariant::Exclusion,
