@@ -64,7 +64,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
             find: "    if store.zrem(readers, token)? {
 ",
             replace: "    let mut others = store.entries(readers)?.keys();
-    let other = others.find(|reader| ***reader != **token).cloned();
+    let other = others.find(|reader| ***reader != *token).cloned();
     other.map(|other| store.zrem(readers, &other)).transpose()?;
     if store.zrem(readers, token)? {
 ",
