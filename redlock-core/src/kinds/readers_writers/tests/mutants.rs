@@ -64,8 +64,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
             find: "    if store.zrem(readers, token)? {
 ",
             replace: "    let mut others = store.entries(readers)?.keys();
-    let other = others.find(|reader| ***reader != *token).cloned();
-    other.map(|other| store.zrem(readers, &other)).transpose()?;
+    let reader = others.find(|reader| ***reader != *token).cloned();
+    reader.map(|it| store.zrem(readers, &it)).transpose()?;
     if store.zrem(readers, token)? {
 ",
         }],
