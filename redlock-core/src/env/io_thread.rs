@@ -24,13 +24,9 @@ const LONGEST_NAP: Duration = Duration::from_secs(1);
 /// sleep holds one.
 #[derive(Clone)]
 pub struct IoThread {
-    shared: Arc<Shared>,
-}
-
-struct Shared {
     handle: Handle,
     /// Dropping the sender ends the thread.
-    _alive: oneshot::Sender<()>,
+    _alive: Arc<oneshot::Sender<()>>,
 }
 
 impl IoThread {
@@ -51,31 +47,29 @@ impl IoThread {
                 // another executor, whose waker may panic.
                 while caught("a waker", || runtime.block_on(&mut ended)).is_none() {}
             })?;
-        let shared = Shared {
-            handle,
-            _alive: alive,
-        };
         Ok(Self {
-            shared: Arc::new(shared),
+            handle,
+            _alive: Arc::new(alive),
         })
     }
 
     /// The handle of the thread's tokio runtime.
     pub fn handle(&self) -> &Handle {
-        &self.shared.handle
+        &self.handle
     }
 
     pub(crate) fn time(&self) -> LibraryTime {
-        LibraryTime::of(Some(self.shared.handle.clone()))
+        LibraryTime::of(Some(self.handle.clone()))
     }
 
     /// The production environment: the boot clock, the operating system's randomness, and this thread
     /// for background work.
     pub fn environment(&self) -> Environment {
+        let io = Arc::new(self.clone());
         Environment {
-            clock: Arc::new(BootClock { io: self.clone() }),
-            entropy: Arc::new(SystemEntropy),
-            spawner: Arc::new(self.clone()),
+            clock: io.clone(),
+            entropy: io.clone(),
+            spawner: io,
         }
     }
 }
@@ -126,13 +120,12 @@ impl std::fmt::Debug for IoThread {
 
 impl Spawn for IoThread {
     fn spawn(&self, task: Task) {
-        self.shared.handle.spawn(task);
+        self.handle.spawn(task);
     }
 }
 
-struct SystemEntropy;
-
-impl Entropy for SystemEntropy {
+/// The operating system's randomness.
+impl Entropy for IoThread {
     fn fill(&self, bytes: &mut [u8]) {
         if SysRng.try_fill_bytes(bytes).is_err() {
             // No kernel in use fails here. A token of this generator is better than a panic.
@@ -142,11 +135,7 @@ impl Entropy for SystemEntropy {
 }
 
 /// Time since boot, suspended time included, with timers on the library's thread.
-struct BootClock {
-    io: IoThread,
-}
-
-impl Clock for BootClock {
+impl Clock for IoThread {
     fn now(&self) -> Moment {
         Moment::from_origin(since_boot())
     }
@@ -160,7 +149,7 @@ impl Clock for BootClock {
 
     fn sleep_until(&self, at: Moment) -> Sleep {
         // Keeps the thread alive: without the thread the sleeper would never wake.
-        let io = self.io.clone();
+        let io = self.clone();
         Sleep::new(async move {
             loop {
                 let left = at.saturating_since(Moment::from_origin(since_boot()));

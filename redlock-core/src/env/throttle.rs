@@ -11,42 +11,23 @@ use parking_lot::Mutex;
 
 use super::{Clock, Moment};
 
-/// The most causes that are told apart at a time. All further ones are one cause.
-const MOST_CAUSES: usize = 256;
+/// A cause has one line in this time.
+const PACE: Duration = Duration::from_secs(1);
 
-/// Lets a few log lines of each cause pass and holds the others back, whose number comes with the next line of the
+/// Lets a log line a second of each cause pass and holds the others back, whose number comes with the next line of the
 /// cause. A fault of a node concerns all leases at once. See [`log_throttled!`].
 pub struct Throttle {
     clock: Arc<dyn Clock>,
-    lines: u32,
-    every: Duration,
-    /// By the hash of the cause.
-    causes: Mutex<BTreeMap<u64, Passing>>,
-}
-
-#[derive(Clone, Copy, Default)]
-struct Passing {
-    /// The lines that may pass before `full_at`.
-    left: u32,
-    full_at: Moment,
-    held_back: u64,
+    /// By the hash of the cause: when its next line may pass, and how many were held back. There are about as many
+    /// causes as functions with a lock.
+    causes: Mutex<BTreeMap<u64, (Moment, u64)>>,
 }
 
 impl Throttle {
-    /// A line a second of each cause.
+    /// A line a second of each cause, by `clock`.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
-        Self::with_pace(1, Duration::from_secs(1), clock)
-    }
-
-    /// That many `lines` of each cause in a time. While there are more, one.
-    pub(crate) fn with_pace(lines: u32, every: Duration, clock: Arc<dyn Clock>) -> Self {
         let causes = Mutex::default();
-        Self {
-            clock,
-            lines,
-            every,
-            causes,
-        }
+        Self { clock, causes }
     }
 
     /// The number of lines of this cause that were held back since the last one, if this line may be written; `None`
@@ -54,26 +35,15 @@ impl Throttle {
     pub fn pass(&self, cause: impl Hash) -> Option<u64> {
         let mut hasher = DefaultHasher::new();
         cause.hash(&mut hasher);
-        let (mut key, now) = (hasher.finish(), self.clock.now());
+        let now = self.clock.now();
         let mut causes = self.causes.lock();
-        if causes.len() >= MOST_CAUSES && !causes.contains_key(&key) {
-            causes.retain(|_, it| it.full_at > now);
-            if causes.len() >= MOST_CAUSES {
-                key = 0;
-            }
-        }
-        let passing = causes.entry(key).or_default();
-        if now >= passing.full_at {
-            let is_calm = passing.held_back == 0;
-            passing.left = if is_calm { self.lines } else { 1 };
-            passing.full_at = now.saturating_add(self.every);
-        }
-        if passing.left == 0 {
-            passing.held_back += 1;
+        let (passes_at, held_back) = causes.entry(hasher.finish()).or_default();
+        if now < *passes_at {
+            *held_back += 1;
             return None;
         }
-        passing.left -= 1;
-        Some(std::mem::take(&mut passing.held_back))
+        *passes_at = now.saturating_add(PACE);
+        Some(std::mem::take(held_back))
     }
 }
 
@@ -144,38 +114,5 @@ mod tests {
         let pauses = lines.windows(2).map(|two| two[1].saturating_since(two[0]));
         let pauses: Vec<_> = pauses.map(|it| it.as_millis()).collect();
         assert!(pauses.len() >= 8 && pauses.iter().all(|it| (1000..1005).contains(it)));
-    }
-
-    #[test]
-    fn a_pace_of_several_lines_is_one_line_while_there_are_more() {
-        let (clock, as_clock) = still_clock();
-        let throttle = Throttle::with_pace(12, Duration::from_secs(60), as_clock);
-        let mut passed = Vec::new();
-        // Ten times a second, for five minutes.
-        for tenth in 0..3000 {
-            passed.extend(throttle.pass("a").map(|held_back| (tenth, held_back)));
-            clock.advance(Duration::from_millis(100));
-        }
-        let burst = (0..12).map(|tenth| (tenth, 0));
-        let after = [(600, 588), (1200, 599), (1800, 599), (2400, 599)];
-        assert_eq!(passed, burst.chain(after).collect::<Vec<_>>());
-    }
-
-    #[test]
-    fn many_causes_take_no_more_memory_than_some() {
-        let (clock, as_clock) = still_clock();
-        let throttle = Throttle::new(as_clock);
-        let passed = |numbers: std::ops::Range<usize>| {
-            let passes = |number: &usize| throttle.pass(number).is_some();
-            numbers.filter(passes).count()
-        };
-        let known = || throttle.causes.lock().len();
-        // The rest is one cause.
-        assert_eq!(passed(0..10 * MOST_CAUSES), MOST_CAUSES + 1);
-        assert_eq!(known(), MOST_CAUSES + 1);
-        // Causes that are quiet for a second make room.
-        clock.advance(Duration::from_secs(1));
-        assert_eq!(passed(10 * MOST_CAUSES..11 * MOST_CAUSES), MOST_CAUSES);
-        assert_eq!(known(), MOST_CAUSES);
     }
 }

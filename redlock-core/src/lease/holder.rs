@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::env::Moment;
 use crate::env::io_thread::share_woken_tasks;
 use crate::env::timeout::before;
-use crate::error::{ExtendError, TooLate, Unavailable};
+use crate::error::{ExtendError, LeaseEnd, TooLate, Unavailable};
 use crate::model::limits::{Renewal, drift};
 use crate::quorum::claim::Claim;
 use crate::quorum::majority;
@@ -82,7 +82,11 @@ impl Lease {
     /// Starts the renewal that `request` asks for, counted from `renewed_from`, and the run that began at `began`. The
     /// renewal ends when this holder leaves, before the release is sent, or when the lease is over.
     fn serve(&mut self, request: &Request, began: Moment, renewed_from: Moment) {
-        self.run = request.once_per.map(|period| Run::new(period, began));
+        self.run = request.once_per.map(|period| Run {
+            period,
+            began,
+            remembered: None,
+        });
         let max_hold = match request.renewal {
             Renewal::Never => return,
             Renewal::For(held) => held,
@@ -199,7 +203,7 @@ impl Lease {
         }
         let renewal = self.renewal.take();
         self.stop_renewal(renewal);
-        self.shared.leave()
+        self.shared.release(LeaseEnd::Released, 1)
     }
 }
 

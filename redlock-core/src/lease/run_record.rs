@@ -13,21 +13,13 @@ use super::shared::LeaseShared;
 
 /// A holder's run of a job.
 pub(super) struct Run {
-    period: Duration,
-    began: Moment,
+    pub(super) period: Duration,
+    pub(super) began: Moment,
     /// The answers of the nodes that were told to remember it.
-    remembered: Option<Arc<Round>>,
+    pub(super) remembered: Option<Arc<Round>>,
 }
 
 impl Run {
-    pub(super) fn new(period: Duration, began: Moment) -> Self {
-        Self {
-            period,
-            began,
-            remembered: None,
-        }
-    }
-
     /// See [`Lease::remember_run`](crate::Lease::remember_run).
     pub(super) fn submit(&mut self, shared: &LeaseShared) {
         let ago = shared.now().saturating_since(self.began);

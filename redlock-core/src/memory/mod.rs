@@ -13,13 +13,13 @@ use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
 
+use crate::env::Clock;
 use crate::env::caught::caught;
 use crate::env::caught::wake;
-use crate::env::{Clock, Moment};
 use crate::model::resource::Resource;
 use crate::node::watch::{KeyReport, Watch};
 use crate::node::{
-    Answer, Argument, Call, Effect, EpochListener, Node, NodeStatus, Remaining, Reply, Store, Value,
+    Answer, Argument, Call, EpochListener, Node, NodeStatus, Remaining, Reply, Store, Value,
 };
 use trouble::Trouble;
 
@@ -47,24 +47,20 @@ struct MemoryState {
     watches: Vec<Watch>,
     /// Calls that arrived while the node hangs, in order.
     unanswered: VecDeque<(Arc<Call>, Reply)>,
-    /// Releases that the node did not serve, and the moment until which their keys may live.
-    owed: VecDeque<(Arc<Call>, Moment)>,
+    /// Releases that the node did not serve.
+    owed: Vec<Arc<Call>>,
 }
 
 impl MemoryState {
     /// Serves `call`. A release that the node does not serve, because it is in trouble, is owed.
-    fn serve(&mut self, call: &Arc<Call>, now: Moment, epoch: u32) -> Answer {
+    fn serve(&mut self, call: &Arc<Call>, epoch: u32) -> Answer {
         let answer = match (&self.trouble, self.trouble.reason()) {
             (Trouble::Fails(text), _) => Answer::of_reply(call, Value::error(text), epoch),
             (_, Some(reason)) => Answer::Failed(reason),
             (_, None) => run(&mut self.store, call, epoch),
         };
-        if let (Answer::Failed(_), Effect::Undoes(ttl)) = (&answer, call.effect) {
-            while self.owed.front().is_some_and(|(_, until)| *until <= now) {
-                self.owed.pop_front();
-            }
-            self.owed
-                .push_back((Arc::clone(call), now.saturating_add(ttl)));
+        if matches!(answer, Answer::Failed(_)) && call.is_release() {
+            self.owed.push(Arc::clone(call));
         }
         answer
     }
@@ -229,25 +225,23 @@ impl MemoryNode {
     /// Sets the node's trouble. Unless the node hangs, it answers all operations that it owes an
     /// answer.
     fn trouble(&self, trouble: Trouble) {
-        let (now, epoch) = (self.shared.clock.now(), self.epoch());
+        let epoch = self.epoch();
         let (answers, woken) = {
             let mut state = self.current();
-            let is_hanging = matches!(trouble, Trouble::Hangs);
-            let is_well = matches!(trouble, Trouble::None);
             state.trouble = trouble;
-            if is_well {
-                for (release, _) in std::mem::take(&mut state.owed) {
+            if matches!(state.trouble, Trouble::None) {
+                for release in std::mem::take(&mut state.owed) {
                     run(&mut state.store, &release, epoch);
                 }
             }
-            let due = if is_hanging {
+            let due = if matches!(state.trouble, Trouble::Hangs) {
                 VecDeque::new()
             } else {
                 std::mem::take(&mut state.unanswered)
             };
             let answers: Vec<_> = due
                 .into_iter()
-                .map(|(call, reply)| (state.serve(&call, now, epoch), reply))
+                .map(|(call, reply)| (state.serve(&call, epoch), reply))
                 .collect();
             (answers, state.tell())
         };
@@ -291,7 +285,7 @@ impl Node for MemoryNode {
                 return;
             }
             let has_expired = state.store.begin(now, wall);
-            let answer = state.serve(&call, now, epoch);
+            let answer = state.serve(&call, epoch);
             // As with a server, a question is no change: an observer that asks would be told of itself.
             let woken = if has_expired || state.store.has_written() {
                 state.tell()
@@ -306,10 +300,8 @@ impl Node for MemoryNode {
     }
 
     fn drained(&self) -> bool {
-        let now = self.shared.clock.now();
         let state = self.shared.state.lock();
-        let owes = state.owed.iter().any(|(_, until)| *until > now);
-        state.unanswered.is_empty() && !owes
+        state.unanswered.is_empty() && state.owed.is_empty()
     }
 
     fn status(&self) -> NodeStatus {

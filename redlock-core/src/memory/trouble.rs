@@ -16,15 +16,11 @@ pub(super) enum Trouble {
 }
 
 impl Trouble {
-    pub(super) fn cut() -> NodeError {
-        NodeError::unsent(NodeErrorKind::NotConnected, "cut off")
-    }
-
     /// The reason why the node does not vote, if it does not.
     pub(super) fn reason(&self) -> Option<NodeError> {
         match self {
             Self::None => None,
-            Self::Cut => Some(Self::cut()),
+            Self::Cut => Some(NodeError::unsent(NodeErrorKind::NotConnected, "cut off")),
             Self::Hangs => Some(NodeError::sent(NodeErrorKind::TimedOut, "it hangs")),
             Self::Fails(error) => Some(NodeError::server(error.as_bytes())),
         }

@@ -1,7 +1,6 @@
 //! What is logged of a node that comes and goes.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::env::{Clock, Throttle};
 
@@ -9,8 +8,7 @@ use crate::env::{Clock, Throttle};
 #[derive(Clone, Debug)]
 pub(crate) struct NodeLog {
     pub(crate) pool: Arc<str>,
-    /// Three restarts in a minute are told line by line. A node that comes and goes more often has a line a minute of
-    /// each text.
+    /// A node that comes and goes has a line a second of each text.
     pub(crate) throttle: Arc<Throttle>,
 }
 
@@ -18,7 +16,7 @@ impl NodeLog {
     pub(crate) fn new(pool: Arc<str>, clock: Arc<dyn Clock>) -> Self {
         Self {
             pool,
-            throttle: Arc::new(Throttle::with_pace(12, Duration::from_secs(60), clock)),
+            throttle: Arc::new(Throttle::new(clock)),
         }
     }
 }

@@ -143,9 +143,10 @@ pub(crate) fn every_key(key: &Resource, prefix: &[u8]) -> Vec<Arc<[u8]>> {
     AnyPermit::new(key, MAX_PERMITS, prefix).keys
 }
 
-/// The key of a permit: the first one is the plain lock, so that a plain lock counts as a holder.
+/// The key of a permit, with the key prefix `prefix`. The first permit is the plain lock, so that a plain lock counts as
+/// a holder.
 #[cfg(any(test, feature = "testing"))]
-pub(crate) fn key_of(key: &Resource, permit: u16, prefix: &[u8]) -> Resource {
+pub fn key_of(key: &Resource, prefix: &[u8], permit: u16) -> Resource {
     let plain = key.names().next().unwrap_or_default();
     Resource::all([name_of(plain, permit, prefix)])
 }
