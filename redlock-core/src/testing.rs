@@ -12,7 +12,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::kinds::{self, Asking};
+use crate::kinds::{self, Asking, looks};
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::{Call, Node, Reply, Script, Vote};
@@ -20,7 +20,7 @@ use crate::quorum::kind::Kind;
 use crate::quorum::round::{Goal, Round};
 use crate::request::Request;
 
-pub use crate::kinds::{every_key, looks::peek, permits::key_of as permit_key};
+pub use crate::kinds::permits::key_of as permit_key;
 pub use crate::waiting::wakeup::QuorumWatch;
 
 /// Asks one node one thing and waits for its answer, however long that takes.
@@ -116,4 +116,14 @@ impl Calls {
 /// All scripts of the library.
 pub fn scripts() -> impl Iterator<Item = &'static Script> {
     kinds::SCRIPTS.into_iter()
+}
+
+/// Asks which of `keys` is the first that is there, for how long, and whose.
+pub fn peek(keys: &Resource) -> Call {
+    looks::peek(keys)
+}
+
+/// The keys of every kind of lock on the one name of `key`, which has the key prefix `prefix`, that say who has it.
+pub fn every_key(key: &Resource, prefix: &[u8]) -> Resource {
+    kinds::every_key(key, prefix)
 }

@@ -162,7 +162,7 @@ const BESIDE: [&[u8]; 6] = [
 ];
 
 /// The keys of every kind of lock on the one name of `key`, which say who has it. `prefix` is its key prefix.
-pub fn every_key(key: &Resource, prefix: &[u8]) -> Resource {
+pub(crate) fn every_key(key: &Resource, prefix: &[u8]) -> Resource {
     // The first permit has the plain lock's key.
     let mut keys = permits::every_key(key, prefix);
     keys.push(readers_writers::readers_of(key, prefix));

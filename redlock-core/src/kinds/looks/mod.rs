@@ -14,7 +14,7 @@ use crate::node::{Argument, Call, Effect, Holding, Remaining, Value, Vote};
 use scripts::{FORCE_RELEASE, PEEK};
 
 /// Asks which of `keys` is the first that is there, for how long, and whose.
-pub fn peek(keys: &Resource) -> Call {
+pub(crate) fn peek(keys: &Resource) -> Call {
     Call::new(&PEEK, Effect::Looks, keys, peeked)
 }
 
