@@ -222,7 +222,7 @@ impl Kind for Reader {
         self.shared.call(&EXTEND_READ, Effect::PutsBack, 3).with([
             Argument::token(token),
             Argument::millis(ttl),
-            BACK,
+            Argument::text(BACK),
         ])
     }
 
