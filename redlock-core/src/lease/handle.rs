@@ -269,8 +269,7 @@ impl LeaseHandle {
     /// # Cancellation
     /// The release is sent at the first poll. A later drop only ends the waiting.
     pub async fn revoke_and_release(&self) -> Released {
-        let sent = self.shared.release(LeaseEnd::Revoked, u32::MAX);
-        settled(&self.shared, sent).await
+        settled(&self.shared, self.shared.revoke_and_release()).await
     }
 }
 

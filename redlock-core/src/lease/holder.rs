@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::env::Moment;
 use crate::env::io_thread::share_woken_tasks;
 use crate::env::timeout::before;
-use crate::error::{ExtendError, LeaseEnd, TooLate, Unavailable};
+use crate::error::{ExtendError, TooLate, Unavailable};
 use crate::model::limits::{Renewal, drift};
 use crate::quorum::claim::Claim;
 use crate::quorum::majority;
@@ -203,7 +203,7 @@ impl Lease {
         }
         let renewal = self.renewal.take();
         self.stop_renewal(renewal);
-        self.shared.release(LeaseEnd::Released, 1)
+        self.shared.leave()
     }
 }
 

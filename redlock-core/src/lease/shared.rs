@@ -236,9 +236,19 @@ impl LeaseShared {
         Ok(())
     }
 
-    /// That many holders leave. Once all holders have left, all handles lose their effect. Then the lock is handed over,
-    /// or the release is sent. Only the first call does this. Returns what was sent.
-    pub(super) fn release(&self, over: LeaseEnd, leaving: u32) -> Option<Left> {
+    /// One holder leaves. Returns what was sent, if the holder was the last one.
+    pub(super) fn leave(&self) -> Option<Left> {
+        self.release(LeaseEnd::Released, 1)
+    }
+
+    /// Ends the lease for all holders, and sends the release.
+    pub(super) fn revoke_and_release(&self) -> Option<Left> {
+        self.release(LeaseEnd::Revoked, u32::MAX)
+    }
+
+    /// Once all holders have left, all handles lose their effect. Then the lock is handed over, or the release is
+    /// sent. Only the first call does this.
+    fn release(&self, over: LeaseEnd, leaving: u32) -> Option<Left> {
         let (leases, kind) = (&self.leases, &self.claim.kind);
         let hands_over = over == LeaseEnd::Released && kind.turn() == TurnRule::HandOver;
         let (turn, left_claim) = self.change(|state| {
