@@ -25,7 +25,6 @@ pub use redlock_core::restart_check::RestartCheck;
 
 pub(crate) use check::{CONFIRMING, same_node};
 use pool::PoolSource;
-use pool::SecretPath;
 pub(crate) use pool::{Pool, PoolAddress};
 pub use site::SiteConfig;
 pub(crate) use site::SiteName;

@@ -19,17 +19,13 @@ pub(crate) enum PoolSource {
     Client(Result<RedisAddress, Invalid>),
 }
 
-/// The path of a file. `Debug` does not show it: it may be the password in place of the name of its file.
-#[derive(Clone)]
-pub(crate) struct SecretPath(PathBuf);
-
 macro_rules! pool {
     ($(
         $(#[$doc:meta])+
         $name:ident: $type:ty $(, from $from:ty)? $(, by $by:path)?;
     )+) => {
         /// A pool of the configuration. What is `None` has its default.
-        #[derive(Clone, Debug, Default)]
+        #[derive(Clone, Default)]
         pub(crate) struct Pool {
             pub(crate) url: Option<PoolSource>,
             $( pub(crate) $name: Option<$type>, )+
@@ -50,6 +46,16 @@ macro_rules! pool {
                 Ok(())
             }
         }
+
+        /// Shows which settings there are: the path of a file may be the password in place of the name of its file.
+        impl fmt::Debug for Pool {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct("Pool")
+                    .field("url", &self.url)
+                    $( .field(stringify!($name), &self.$name.is_some()) )+
+                    .finish()
+            }
+        }
     };
 }
 
@@ -63,17 +69,11 @@ impl Value for PoolSource {
     }
 }
 
-impl Value for SecretPath {
+impl Value for PathBuf {
     const EXPECTED: &'static str = "the path of a file";
 
     fn read(said: &Said<'_>) -> Option<Self> {
         String::read(said).map(Self::from)
-    }
-}
-
-impl<P: Into<PathBuf>> From<P> for SecretPath {
-    fn from(path: P) -> Self {
-        Self(path.into())
     }
 }
 
@@ -120,16 +120,12 @@ impl Pool {
     }
 
     fn with_files(&self, address: PoolAddress) -> Result<PoolAddress, Invalid> {
-        let path = |file: &Option<SecretPath>| file.as_ref().map(|file| file.0.clone());
         let mut tls = TlsOptions::default();
-        (tls.ca, tls.certificate, tls.key) = (
-            path(&self.tls_ca),
-            path(&self.tls_cert),
-            path(&self.tls_key),
-        );
-        let password_file = path(&self.password_file);
+        tls.ca.clone_from(&self.tls_ca);
+        tls.certificate.clone_from(&self.tls_cert);
+        tls.key.clone_from(&self.tls_key);
         let PoolAddress::Redis(address) = address else {
-            if tls == TlsOptions::default() && password_file.is_none() {
+            if tls == TlsOptions::default() && self.password_file.is_none() {
                 return Ok(address);
             }
             return Err(Invalid::new(
@@ -138,8 +134,8 @@ impl Pool {
             ));
         };
         let address = address.with_tls(tls)?;
-        Ok(PoolAddress::Redis(match password_file {
-            Some(file) => address.with_password_file(&file)?,
+        Ok(PoolAddress::Redis(match &self.password_file {
+            Some(file) => address.with_password_file(file)?,
             None => address,
         }))
     }
@@ -170,11 +166,5 @@ impl fmt::Debug for PoolSource {
             Ok(address) => f.write_str(&address.server()),
             Err(_) => f.write_str("not valid"),
         }
-    }
-}
-
-impl fmt::Debug for SecretPath {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a file")
     }
 }

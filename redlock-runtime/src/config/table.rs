@@ -165,7 +165,7 @@ macro_rules! for_each_pool_setting {
             ///     .pool("a", "redis://locker@10.0.0.1:6379")
             ///     .password_file("a", "/run/secrets/redis");
             /// ```
-            password_file: SecretPath, from impl Into<PathBuf>, by SecretPath::from;
+            password_file: PathBuf, from impl Into<PathBuf>;
 
             /// What `init` does if a lock cannot rely on this pool's server: a replica, or a
             /// server that evicts keys. By default it refuses the pool.
@@ -193,7 +193,7 @@ macro_rules! for_each_pool_setting {
             ///     .pool("a", "rediss://10.0.0.1:6380")
             ///     .tls_ca("a", "/etc/shop/redis-ca.pem");
             /// ```
-            tls_ca: SecretPath, from impl Into<PathBuf>, by SecretPath::from;
+            tls_ca: PathBuf, from impl Into<PathBuf>;
 
             /// The PEM file with the certificate that this pool's server is shown.
             ///
@@ -203,7 +203,7 @@ macro_rules! for_each_pool_setting {
             ///     .tls_cert("a", "/etc/shop/client.pem")
             ///     .tls_key("a", "/etc/shop/client.key");
             /// ```
-            tls_cert: SecretPath, from impl Into<PathBuf>, by SecretPath::from;
+            tls_cert: PathBuf, from impl Into<PathBuf>;
 
             /// The PEM file with the private key of [`tls_cert`](Self::tls_cert).
             ///
@@ -213,7 +213,7 @@ macro_rules! for_each_pool_setting {
             ///     .tls_cert("a", "/etc/shop/client.pem")
             ///     .tls_key("a", "/etc/shop/client.key");
             /// ```
-            tls_key: SecretPath, from impl Into<PathBuf>, by SecretPath::from;
+            tls_key: PathBuf, from impl Into<PathBuf>;
         }
     };
 }

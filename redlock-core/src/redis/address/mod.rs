@@ -147,6 +147,15 @@ impl RedisAddress {
     }
 }
 
+/// The error shows no piece of the URL: a host cannot be told from a piece of a password with a `#` or a `/` in it.
+fn not_a_url() -> Invalid {
+    Invalid::new(
+        "this is not a node's URL; write redis://[user:password@]host:port[/db], rediss://host:port, redis+unix:///path, \
+         redis+sentinel://host:port,host:port/master[/db][?sentinel_login=user:password], \
+         redis+cluster://host:port,host:port (a Cluster has no other database) or memory://name",
+    )
+}
+
 /// The parts of `[user[:password]@]host[:port],…/path?query`. The login ends with its `@`.
 fn several(rest: &str) -> ([&str; 3], Vec<&str>) {
     let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
@@ -158,10 +167,7 @@ fn several(rest: &str) -> ([&str; 3], Vec<&str>) {
 fn cluster(redis: &str, rest: &str) -> Result<Vec<Server>, Invalid> {
     let ([login, path, query], hosts) = several(rest);
     if !matches!(path, "" | "0") || !query.is_empty() {
-        return Err(Invalid::new(
-            "the URL has something behind its hosts; a cluster has no other database: write \
-             redis+cluster://host:port,host:port",
-        ));
+        return Err(not_a_url());
     }
     let seeds = hosts.iter();
     let seeds = seeds.map(|host| Server::parse(&format!("{redis}://{login}{host}")));
@@ -173,10 +179,7 @@ fn sentinel(redis: &str, rest: &str) -> Result<Sentinel, Invalid> {
     let (master, db) = path.split_once('/').unwrap_or((path, "0"));
     let login_there = query.strip_prefix("sentinel_login=").unwrap_or_default();
     if master.is_empty() || login_there.contains(':') == query.is_empty() {
-        return Err(Invalid::new(
-            "the URL names no master, or has another query than the sentinels' login; write \
-             redis+sentinel://host:port,host:port/master[/db][?sentinel_login=user:password]",
-        ));
+        return Err(not_a_url());
     }
     let at = if query.is_empty() { "" } else { "@" };
     let sentinels = hosts.iter().map(|host| {

@@ -8,6 +8,7 @@ use ::redis::{
     AsyncConnectionConfig, ConnectionAddr, ConnectionInfo, IntoConnectionInfo as _, ProtocolVersion,
 };
 
+use super::not_a_url;
 use crate::model::invalid::Invalid;
 use crate::redis::options::TlsOptions;
 use crate::redis::secret_file::password;
@@ -32,7 +33,7 @@ pub(in crate::redis) struct Server {
 }
 
 impl Server {
-    /// No error shows a piece of the URL: a host cannot be told from a piece of a password with a `#` or a `/` in it.
+    /// The server at a URL of the crate's.
     pub(super) fn parse(url: &str) -> Result<Self, Invalid> {
         let (scheme, rest) = url.split_once("://").unwrap_or_default();
         // By the standard, `redis://user:12#34@host` is a host called `user`.
@@ -45,10 +46,7 @@ impl Server {
         }
         let info = url.into_connection_info().ok();
         let server = info.and_then(|info| Self::new(info, AsyncConnectionConfig::new()));
-        let wrong = "this is not a node's URL; write redis://[user:password@]host:port[/db], \
-                     rediss://host:port, redis+unix:///path, redis+sentinel://host:port,host:port/master, \
-                     redis+cluster://host:port,host:port or memory://name";
-        server.ok_or_else(|| Invalid::new(wrong))
+        server.ok_or_else(not_a_url)
     }
 
     /// `None` for a kind of address that this library does not support, and for what cannot be a host.

@@ -14,7 +14,6 @@ use parking_lot::{Mutex, RwLock};
 use tokio::sync::Semaphore;
 use tokio::task::AbortHandle;
 
-use crate::env::caught::log;
 use crate::env::io_thread::IoThread;
 use crate::node::hash_slot::slot_of_all;
 use crate::node::watch::Watch;
@@ -181,11 +180,6 @@ impl ClusterShared {
         for shard in &gone {
             // Its word no longer counts: it may yet grant what its successor has granted.
             shard.node.cut_off().await;
-            log!(
-                info,
-                pool = %self.name, server = %shard.server,
-                "server is no longer a master of the Cluster",
-            );
         }
         self.retired.lock().extend(gone);
         *self.map.write() = Arc::new(new);
