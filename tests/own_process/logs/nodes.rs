@@ -194,7 +194,7 @@ async fn a_server_that_does_not_tell_of_released_locks_is_logged_once() {
 #[tokio::test]
 async fn a_node_that_comes_and_goes_has_few_lines() {
     const CONNECTIONS: u64 = 15;
-    let lines = lines();
+    let (lines, began) = (lines(), std::time::Instant::now());
     let node = RedisNode::start().await;
     let io = IoThread::start().unwrap();
     let mut options = RedisOptions::default();
@@ -217,6 +217,7 @@ async fn a_node_that_comes_and_goes_has_few_lines() {
         .collect();
     let at_debug = of_it.iter().filter(|it| it.contains("DEBUG")).count();
     assert!(of_it.len() as u64 >= 2 * CONNECTIONS - 1, "{of_it:#?}");
-    // Twelve of each text.
-    assert_eq!(of_it.len() - at_debug, 24, "{of_it:#?}");
+    // One of each text a second.
+    let most = 2 * (began.elapsed().as_secs() + 1);
+    assert!((of_it.len() - at_debug) as u64 <= most, "{of_it:#?}");
 }
