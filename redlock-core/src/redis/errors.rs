@@ -2,9 +2,7 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
 
-use crate::model::brief::Brief;
 use crate::node::{NodeError, NodeErrorKind};
 use crate::redis::address::Server;
 
@@ -36,11 +34,6 @@ pub(in crate::redis) fn rejected_as(answer: &str, detail: &str) -> NodeError {
 /// An error for operations that may have been sent, on a closed connection.
 pub(in crate::redis) fn lost(detail: impl Into<Arc<str>>) -> NodeError {
     NodeError::sent(NodeErrorKind::Disconnected, detail)
-}
-
-/// The same if the oldest answer has been missing for `waited`, which is too long.
-pub(in crate::redis) fn overdue(waited: Duration) -> NodeError {
-    lost(format!("no answer for {}", Brief(waited)))
 }
 
 /// An error for bytes that are no reply.

@@ -15,7 +15,7 @@ use crate::model::brief::Brief;
 use crate::node::log::log_node;
 use crate::node::{Answer, Effect, Node as _, NodeError, Value, Vote};
 use crate::redis::backoff::LONGEST_PAUSE;
-use crate::redis::errors::{lost, overdue};
+use crate::redis::errors::lost;
 use crate::redis::inbox::{Inbox, Submission, Taken};
 use crate::redis::options::Vetting;
 use crate::redis::restart_check::ServerCheck;
@@ -25,7 +25,6 @@ use super::check::Check;
 use super::command::{Dialect, is_error};
 use super::connect::Connected;
 use super::line::{Line, Purpose};
-use super::several::Batch;
 use super::wakeups::Wakeups;
 
 /// The most operations that a lone caller has under way: it may submit two at once, and if it continues at a majority,
@@ -48,7 +47,6 @@ const A_MOMENT: Duration = Duration::from_millis(1);
 /// What serves a connection.
 pub(in crate::redis) struct Actor {
     line: Line,
-    batch: Batch,
     check: Check,
     wakeups: Wakeups,
     /// What the server is asked once a heartbeat: about its memory, or anything if it does not answer `INFO`.
@@ -89,14 +87,19 @@ impl Actor {
         let now = inbox.time.now();
         let mut check = Check::new(server_check);
         inbox.open(check.quarantine(), greeting.mend);
-        let mut line = Line::new(connected.connection, dialect, inbox, leaves_a_replica);
+        // A slot may go away, and one call for keys of several slots would be refused.
+        let joins = greeting.joins && !is_part;
+        let mut line = Line::new(
+            connected.connection,
+            dialect,
+            inbox,
+            joins,
+            leaves_a_replica,
+        );
         check.ask(None, &mut line);
         let heartbeat_at = now + inbox.options.heartbeat;
         line.watch_by(heartbeat_at);
-        // A slot may go away, and one call for keys of several slots would be refused.
-        let joins = greeting.joins && !is_part;
         Self {
-            batch: Batch::new(joins.then_some(now)),
             line,
             check,
             wakeups: connected.wakeups,
@@ -169,9 +172,8 @@ impl Actor {
         self.wakeups.add(&mut taken.watches, line);
         self.is_busy = taken.outstanding > QUIET;
         for submission in taken.calls.drain(..) {
-            self.batch.add(submission, line);
+            line.submit(submission);
         }
-        self.batch.flush(line);
         line.send();
         true
     }
@@ -203,7 +205,7 @@ impl Actor {
             Purpose::Check(asked) => self.check.answered(asked, &value, line)?,
             Purpose::Heartbeat => self.judge_memory(&value)?,
             Purpose::Several(releases) => {
-                let replies = self.batch.replies(releases.len(), value, line);
+                let replies = line.replies(releases.len(), value);
                 let mut replies = replies.into_iter();
                 for submission in releases {
                     match replies.next() {
@@ -353,7 +355,7 @@ impl Actor {
             return Ok(Some(now + left));
         }
         if self.is_suspect && waited >= options.dead_after {
-            return Err(overdue(waited));
+            return Err(lost(format!("no answer for {}", Brief(waited))));
         }
         if !std::mem::replace(&mut self.is_suspect, true) {
             log_node!(
@@ -386,19 +388,12 @@ impl Actor {
 
     /// The connection is gone: its calls are answered as lost, and its releases are owed.
     fn give_up(&mut self, error: &NodeError) {
-        let mut calls = std::mem::take(&mut self.batch.releases);
-        for purpose in self.line.end() {
-            match purpose {
-                Purpose::Call(call) => calls.push(call),
-                Purpose::Several(releases) => calls.extend(releases),
-                _ => {}
-            }
-        }
+        let mut calls = self.line.end();
         calls.append(&mut self.taken.calls);
         let inbox = &self.line.inbox;
         inbox.lose(calls, error);
         // The next connection asks for their keys.
-        for watch in self.wakeups.forget() {
+        for watch in std::mem::take(&mut self.wakeups.waiting) {
             inbox.queue_watch(watch);
         }
     }

@@ -1,4 +1,9 @@
 //! The line to a server: what was sent over a connection, and what came back.
+//!
+//! A release costs a server less in a call for several than in a script call alone, and a process with many callers
+//! often has several to send. So the releases of one write go in one call. Other calls go ahead of them, unless they
+//! have a key in common: such calls keep their order. Each lock is judged by its own reply. A release without a valid
+//! reply is sent by itself.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -19,11 +24,15 @@ use crate::node::{NodeError, Value};
 use crate::redis::errors::{garbled, lost};
 use crate::redis::inbox::{Inbox, Submission};
 
-use super::command::{Dialect, broken, command, is_of_replica, value};
+use super::command::{Dialect, broken, command, each, is_error, is_of_replica, value};
 use super::questions::introduce;
 
-/// The most calls that are sent together. Their callers get their answers together.
+/// The most calls that are sent together. Their callers get their answers together. Also the most releases in one call:
+/// a server serves nothing else meanwhile.
 const MOST_TOGETHER: usize = 64;
+
+/// After the server has refused a call for several releases, the connection makes no other for this long.
+const REFUSED_FOR: Duration = Duration::from_secs(600);
 
 /// A connection, with what was sent over it and is not answered. It holds no mutex across an await, and needs no task or
 /// channel for an operation.
@@ -34,6 +43,10 @@ pub(super) struct Line {
     /// Commands that are sent together, and what their answers are for.
     commands: Pipeline,
     purposes: Vec<Purpose>,
+    /// The releases that go in the next call for several.
+    releases: Vec<Submission>,
+    /// No call for several is made before; `None` if the server does not allow any.
+    joins_from: Option<Instant>,
     /// In the order in which the server answers.
     flights: VecDeque<Flight>,
     /// Answers that came together, and are not handled yet.
@@ -82,6 +95,7 @@ impl Line {
         connection: MultiplexedConnection,
         dialect: Dialect,
         inbox: &Arc<Inbox>,
+        joins: bool,
         leaves_a_replica: bool,
     ) -> Self {
         let now = inbox.time.now();
@@ -90,6 +104,8 @@ impl Line {
             dialect,
             commands: Pipeline::new(),
             purposes: Vec::new(),
+            releases: Vec::new(),
+            joins_from: joins.then_some(now),
             flights: VecDeque::new(),
             landing: Vec::new().into_iter().zip(Vec::new()),
             since: now,
@@ -127,7 +143,49 @@ impl Line {
         }
     }
 
-    /// Adds a caller's call. `with_text` is for a script that the server has forgotten.
+    /// Adds a caller's call, or a release to the next call for several.
+    pub(super) fn submit(&mut self, submission: Submission) {
+        let joins = self.joins_from.is_some_and(|from| from <= self.heard);
+        if joins && submission.call.joins.is_some() {
+            self.releases.push(submission);
+            if self.releases.len() == MOST_TOGETHER {
+                self.join();
+            }
+            return;
+        }
+        let mut released = self.releases.iter().map(|it| it.call.first_key());
+        if released.any(|key| submission.call.keys().any(|it| it == key)) {
+            self.join();
+        }
+        self.add_call(submission, false);
+    }
+
+    /// Adds the releases, as one call if there are several.
+    fn join(&mut self) {
+        let mut releases = std::mem::take(&mut self.releases);
+        let script = releases.first().and_then(|it| it.call.joins);
+        if let (Some(script), 2..) = (script, releases.len()) {
+            let command = each(script, releases.iter().map(|it| &*it.call));
+            self.add(command, Purpose::Several(releases));
+        } else if let Some(alone) = releases.pop() {
+            self.add_call(alone, false);
+        }
+    }
+
+    /// The replies to `count` releases, by the server's answer to a call for all of them. None if it was refused: the
+    /// releases are to be sent by themselves.
+    pub(super) fn replies(&mut self, count: usize, value: Value) -> Vec<Value> {
+        match value {
+            Value::Int(1) => return vec![value; count],
+            Value::List(list) if list.len() == count => return list,
+            refusal if is_error(&refusal, "NOSCRIPT") => self.load_scripts(),
+            // The ACL has changed, or a proxy stands before several servers.
+            _ => self.joins_from = Some(self.heard + REFUSED_FOR),
+        }
+        Vec::new()
+    }
+
+    /// Adds a call. `with_text` is for a script that the server has forgotten.
     pub(super) fn add_call(&mut self, submission: Submission, with_text: bool) {
         let command = command(&submission.call, &self.dialect, with_text);
         self.add(command, Purpose::Call(submission));
@@ -146,6 +204,7 @@ impl Line {
 
     /// Sends what was added.
     pub(super) fn send(&mut self) {
+        self.join();
         if !self.purposes.is_empty() {
             let commands = std::mem::take(&mut self.commands);
             let purposes = std::mem::take(&mut self.purposes);
@@ -223,14 +282,17 @@ impl Line {
         Some(now.saturating_duration_since(oldest.since))
     }
 
-    /// Takes out what has no answer, or whose answer was not handled.
-    pub(super) fn end(&mut self) -> Vec<Purpose> {
+    /// Takes out the calls that have no answer, or whose answer was not handled.
+    pub(super) fn end(&mut self) -> Vec<Submission> {
         let landed = self.landing.by_ref().map(|(purpose, _)| purpose);
         let flights = self.flights.drain(..).flat_map(|flight| flight.purposes);
-        landed
-            .chain(flights)
-            .chain(self.purposes.drain(..))
-            .collect()
+        let purposes = landed.chain(flights).chain(self.purposes.drain(..));
+        let calls = purposes.flat_map(|purpose| match purpose {
+            Purpose::Call(call) => vec![call],
+            Purpose::Several(releases) => releases,
+            _ => Vec::new(),
+        });
+        calls.chain(self.releases.drain(..)).collect()
     }
 
     /// Makes the alarm fire at `moment` at the latest.

@@ -6,5 +6,4 @@ pub(super) mod command;
 pub(super) mod connect;
 mod line;
 pub(super) mod questions;
-mod several;
 pub(super) mod wakeups;

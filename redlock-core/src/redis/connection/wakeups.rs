@@ -25,7 +25,7 @@ pub(in crate::redis) struct Wakeups {
     messages: UnboundedReceiver<PushInfo>,
     /// True if the server refuses to send messages about keys.
     is_impossible: bool,
-    waiting: Vec<Arc<Watch>>,
+    pub(super) waiting: Vec<Arc<Watch>>,
 }
 
 impl Wakeups {
@@ -35,11 +35,6 @@ impl Wakeups {
             is_impossible: false,
             waiting: Vec::new(),
         }
-    }
-
-    /// Forgets all, and returns the watches.
-    pub(super) fn forget(&mut self) -> Vec<Arc<Watch>> {
-        std::mem::take(&mut self.waiting)
     }
 
     /// Takes the server's messages. An error: the connection is closed.

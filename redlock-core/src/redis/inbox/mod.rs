@@ -20,6 +20,7 @@ use crate::node::watch::{KeyReport, Watch};
 use crate::node::{
     Answer, Call, EpochListener, Node, NodeError, NodeErrorKind, NodeHealth, NodeStatus, Reply,
 };
+use crate::redis::errors::not_connected;
 use crate::redis::options::RedisOptions;
 use state::{InboxState, wake_driver};
 pub(in crate::redis) use submission::Submission;
@@ -52,12 +53,16 @@ impl Inbox {
         metrics: Arc<NodeMetrics>,
         time: LibraryTime,
     ) -> Self {
+        let state = InboxState {
+            closed: Some(not_connected("not connected yet")),
+            ..InboxState::default()
+        };
         Self {
             log,
             options,
             metrics,
             time,
-            state: Mutex::new(InboxState::new()),
+            state: Mutex::new(state),
             is_settled: watch::Sender::new(false),
             has_ended: watch::Sender::new(false),
             epoch: AtomicU32::new(0),

@@ -53,14 +53,6 @@ pub(super) struct InboxState {
 }
 
 impl InboxState {
-    pub(super) fn new() -> Self {
-        let connecting = NodeError::unsent(NodeErrorKind::NotConnected, "not connected yet");
-        Self {
-            closed: Some(connecting),
-            ..Self::default()
-        }
-    }
-
     /// The reason why an operation is not queued.
     pub(super) fn refusal(&self, is_release: bool, options: &RedisOptions) -> Option<NodeError> {
         if is_release {
