@@ -62,7 +62,8 @@
 //! * [`mod@env`]: what an [`Environment`] is made of: clock, randomness, background work.
 //!
 //! # Features
-//! No feature is on by default. `tls` adds `rediss://`. `testing` is for `[dev-dependencies]`: it has what tests of nodes and of the holders of leases
+//! No feature is on by default. `tls` adds `rediss://`, `sentinel` adds `redis+sentinel://`, `cluster` adds
+//! `redis+cluster://`. `testing` is for `[dev-dependencies]`: it has what tests of nodes and of the holders of leases
 //! need, in the module `testing` and as methods.
 // docs.rs says which feature an item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]

@@ -21,8 +21,14 @@
 //! ```
 // `server` keeps one server connected, `connection` serves one connection, `cluster` is many servers as one node.
 
+#![cfg_attr(
+    not(all(feature = "cluster", feature = "sentinel")),
+    allow(dead_code, reason = "the features share it")
+)]
+
 mod address;
 mod backoff;
+#[cfg(feature = "cluster")]
 mod cluster;
 mod connection;
 mod errors;
@@ -32,6 +38,7 @@ pub(crate) mod node;
 mod options;
 mod restart_check;
 mod secret_file;
+#[cfg(feature = "sentinel")]
 mod sentinel;
 mod server;
 #[cfg(feature = "tls")]

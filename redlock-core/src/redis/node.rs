@@ -9,7 +9,9 @@ use crate::node::watch::Watch;
 use crate::node::{EpochListener, Node, NodeHealth, NodeStatus, Reply};
 
 use super::address::RedisAddress;
+#[cfg(feature = "cluster")]
 use super::address::Target;
+#[cfg(feature = "cluster")]
 use super::cluster::Cluster;
 use super::options::RedisOptions;
 use super::server::ServerNode;
@@ -23,6 +25,7 @@ pub struct RedisNode {
 
 enum Service {
     Server(ServerNode),
+    #[cfg(feature = "cluster")]
     Cluster(Cluster),
 }
 
@@ -45,6 +48,7 @@ impl RedisNode {
         let options = options.within_bounds();
         let address = Arc::new(address);
         let service = match &address.0 {
+            #[cfg(feature = "cluster")]
             Target::Cluster(seeds) => {
                 Service::Cluster(Cluster::start(&name, seeds.clone(), options, io))
             }
@@ -61,6 +65,7 @@ impl RedisNode {
     pub async fn settled(&self) {
         match &self.service {
             Service::Server(server) => server.inbox.settled().await,
+            #[cfg(feature = "cluster")]
             Service::Cluster(cluster) => cluster.settled().await,
         }
     }
@@ -73,6 +78,7 @@ impl RedisNode {
     /// True if both are one Cluster, by what is known: they have a master in common.
     pub fn is_same_cluster(&self, other: &Self) -> bool {
         match (&self.service, &other.service) {
+            #[cfg(feature = "cluster")]
             (Service::Cluster(one), Service::Cluster(other)) => one.shares_a_master_with(other),
             _ => false,
         }
@@ -81,6 +87,7 @@ impl RedisNode {
     fn service(&self) -> &dyn Node {
         match &self.service {
             Service::Server(server) => &*server.inbox,
+            #[cfg(feature = "cluster")]
             Service::Cluster(cluster) => cluster,
         }
     }

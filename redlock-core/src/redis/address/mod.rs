@@ -53,10 +53,24 @@ impl RedisAddress {
     /// [`Invalid`], without the password, if the URL has another scheme or cannot be understood.
     pub fn parse(url: &str) -> Result<Self, Invalid> {
         let (scheme, rest) = url.split_once("://").unwrap_or_default();
-        if scheme.starts_with("rediss") && !cfg!(feature = "tls") {
-            return Err(Invalid::new(
-                "this build leaves TLS out; enable the feature `tls` of `redlock-runtime`",
-            ));
+        for (is_asked, feature, is_there) in [
+            (scheme.starts_with("rediss"), "tls", cfg!(feature = "tls")),
+            (
+                scheme.ends_with("+cluster"),
+                "cluster",
+                cfg!(feature = "cluster"),
+            ),
+            (
+                scheme.ends_with("+sentinel"),
+                "sentinel",
+                cfg!(feature = "sentinel"),
+            ),
+        ] {
+            if is_asked && !is_there {
+                return Err(Invalid::new(format!(
+                    "this build leaves out what the URL needs; enable the feature `{feature}` of `redlock-runtime`"
+                )));
+            }
         }
         Ok(Self(match scheme.split_once('+') {
             Some((redis, "sentinel")) => Target::Sentinel(sentinel(redis, rest)?),

@@ -22,8 +22,14 @@ fn good_urls_name_their_server() {
             "the cluster of h1:6379, h2:2",
         ),
     ] {
-        if !url.starts_with("rediss") || cfg!(feature = "tls") {
-            assert_eq!(RedisAddress::parse(url).unwrap().to_string(), server);
+        let has_all = cfg!(all(
+            feature = "cluster",
+            feature = "sentinel",
+            feature = "tls"
+        ));
+        match RedisAddress::parse(url) {
+            Err(error) if !has_all => assert!(error.to_string().contains("enable the feature")),
+            parsed => assert_eq!(parsed.unwrap().to_string(), server),
         }
     }
 }
@@ -83,6 +89,7 @@ fn without_tls_its_urls_are_refused_with_the_feature_that_has_it() {
     }
 }
 
+#[cfg(all(feature = "cluster", feature = "sentinel"))]
 #[test]
 fn tls_options_of_a_url_without_tls_are_refused() {
     let options = TlsOptions {
@@ -102,6 +109,7 @@ fn tls_options_of_a_url_without_tls_are_refused() {
     }
 }
 
+#[cfg(feature = "sentinel")]
 #[tokio::test]
 async fn a_masters_login_is_not_that_of_its_sentinels() {
     let url = "redis+sentinel://app:one@h1:1,h2/shop/3?sentinel_login=watch:t%20wo";

@@ -1,7 +1,10 @@
 //! Makes a connection that may vote.
 
 use ::redis::aio::MultiplexedConnection;
-use ::redis::{AsyncConnectionConfig, Client, Pipeline, RedisError};
+use ::redis::{
+    AsyncConnectionConfig, Client, ConnectionInfo, Pipeline, ProtocolVersion, RedisError,
+    RedisResult,
+};
 use tokio::sync::mpsc::unbounded_channel;
 
 use crate::node::{NodeError, Value};
@@ -26,8 +29,8 @@ pub(in crate::redis) async fn ask(
     server: &Server,
     questions: &Pipeline,
 ) -> Result<Vec<Value>, NodeError> {
-    let (_, answers) = open(server, &server.config, questions).await?;
-    Ok(answers)
+    let opened = open(info(server)?, &server.config, questions).await;
+    Ok(opened.map_err(|error| unconnected(&error))?.1)
 }
 
 /// Connects, logs in, checks the server's version, and makes it remember the scripts.
@@ -39,8 +42,17 @@ pub(in crate::redis) async fn connect(
     key_prefix: &[u8],
 ) -> Result<Connected, NodeError> {
     let (sender, messages) = unbounded_channel();
+    let mut messages = Some(messages);
     let config = AsyncConnectionConfig::clone(&server.config).set_push_sender(sender);
-    let (connection, answers) = open(server, &config, &questions(trusts_aof, key_prefix)).await?;
+    let (info, questions) = (info(server)?, questions(trusts_aof, key_prefix));
+    let mut opened = open(info.clone(), &config, &questions).await;
+    if opened.as_ref().is_err_and(knows_no_resp3) {
+        let settings = info.redis_settings().clone();
+        let info = info.set_redis_settings(settings.set_protocol(ProtocolVersion::RESP2));
+        opened = open(info, &server.config, &questions).await;
+        messages = None;
+    }
+    let (connection, answers) = opened.map_err(|error| unconnected(&error))?;
     Ok(Connected {
         connection,
         greeting: read(answers, trusts_aof, server.user())?,
@@ -48,22 +60,25 @@ pub(in crate::redis) async fn connect(
     })
 }
 
+fn info(server: &Server) -> Result<ConnectionInfo, NodeError> {
+    let info = server.info();
+    info.map_err(|invalid| not_connected(invalid.to_string()))
+}
+
 async fn open(
-    server: &Server,
+    info: ConnectionInfo,
     config: &AsyncConnectionConfig,
     questions: &Pipeline,
-) -> Result<(MultiplexedConnection, Vec<Value>), NodeError> {
-    let info = server.info();
-    let info = info.map_err(|invalid| not_connected(invalid.to_string()))?;
-    let opened = async {
-        let client = Client::open(info)?;
-        let connecting = client.get_multiplexed_async_connection_with_config(config);
-        let mut connection = connecting.await?;
-        let asked = connection.send_packed_commands(questions, 0, questions.len());
-        let answers = asked.await?.into_iter().map(value).collect();
-        Ok((connection, answers))
-    };
-    opened
-        .await
-        .map_err(|error: RedisError| unconnected(&error))
+) -> RedisResult<(MultiplexedConnection, Vec<Value>)> {
+    let client = Client::open(info)?;
+    let connecting = client.get_multiplexed_async_connection_with_config(config);
+    let mut connection = connecting.await?;
+    let asked = connection.send_packed_commands(questions, 0, questions.len());
+    let answers = asked.await?.into_iter().map(value).collect();
+    Ok((connection, answers))
+}
+
+/// A proxy may know no RESP3.
+fn knows_no_resp3(error: &RedisError) -> bool {
+    error.code() == Some("NOPROTO") || error.kind() == ::redis::ErrorKind::RESP3NotSupported
 }

@@ -22,17 +22,18 @@ use super::line::{Line, Purpose};
 
 /// The push messages of one connection.
 pub(in crate::redis) struct Wakeups {
-    messages: UnboundedReceiver<PushInfo>,
-    /// True if the server refuses to send messages about keys.
+    /// `None` if the server knows no RESP3. Then the next call finds that the connection is closed.
+    messages: Option<UnboundedReceiver<PushInfo>>,
+    /// True if the server sends no messages about keys.
     is_impossible: bool,
     pub(super) waiting: Vec<Arc<Watch>>,
 }
 
 impl Wakeups {
-    pub(super) fn new(messages: UnboundedReceiver<PushInfo>) -> Self {
+    pub(super) fn new(messages: Option<UnboundedReceiver<PushInfo>>) -> Self {
         Self {
+            is_impossible: messages.is_none(),
             messages,
-            is_impossible: false,
             waiting: Vec::new(),
         }
     }
@@ -43,7 +44,10 @@ impl Wakeups {
         context: &mut Context<'_>,
         line: &mut Line,
     ) -> Result<(), NodeError> {
-        while let Poll::Ready(message) = self.messages.poll_recv(context) {
+        let Some(messages) = &mut self.messages else {
+            return Ok(());
+        };
+        while let Poll::Ready(message) = messages.poll_recv(context) {
             match message {
                 Some(message) if message.kind == PushKind::Invalidate => {
                     self.waiting.retain(|it| it.is_wanted());

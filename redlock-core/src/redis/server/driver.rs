@@ -130,11 +130,12 @@ impl Driver {
         let options = &self.inbox.options;
         let (server, moved): (_, Moved<'_>) = match &self.address.0 {
             Target::Server(server) => (server.clone(), Box::pin(pending())),
+            #[cfg(feature = "sentinel")]
             Target::Sentinel(sentinel) => {
                 crate::redis::sentinel::master(sentinel, &self.inbox, options).await?
             }
-            Target::Cluster(_) => {
-                let detail = "the address is that of a Redis Cluster, and not of one server";
+            _ => {
+                let detail = "the address is not that of one server";
                 return Err(not_connected(detail));
             }
         };
