@@ -125,6 +125,8 @@ impl BodyWatch {
 
 impl Drop for BodyWatch {
     fn drop(&mut self) {
-        let _waker = self.lease.shared.state.lock().forget_body(self.number);
+        if self.number != 0 {
+            let _waker = self.lease.shared.state.lock().forget_body(self.number);
+        }
     }
 }
