@@ -60,6 +60,10 @@ pub(in crate::redis) fn together(errors: &[(Server, NodeError)]) -> NodeError {
 
 /// `connection refused` rather than `Connection refused (os error 111)`.
 pub(in crate::redis) fn describe(error: &io::Error) -> String {
+    #[cfg(feature = "tls")]
+    if let Some(text) = super::tls::without_time(error) {
+        return text;
+    }
     match (error.raw_os_error(), error.kind()) {
         // Also over TLS, if the server closed the connection without `close_notify`.
         (None, io::ErrorKind::UnexpectedEof) => CLOSED.to_owned(),

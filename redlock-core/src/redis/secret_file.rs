@@ -9,9 +9,13 @@ use std::path::Path;
 use crate::model::invalid::Invalid;
 
 /// The content of the file at `path`, the value of `setting`.
-#[cfg(feature = "tls")]
 pub(super) fn read(setting: &str, path: &Path) -> Result<Vec<u8>, Invalid> {
-    fs::read(path).map_err(|error| unusable(setting, error.kind()))
+    // Opening a pipe would wait for its other end.
+    match path.metadata() {
+        Ok(it) if !it.is_file() => Err(unusable(setting, "it is no file")),
+        Ok(_) => fs::read(path).map_err(|error| unusable(setting, error.kind())),
+        Err(error) => Err(unusable(setting, error.kind())),
+    }
 }
 
 /// The error for a file that cannot be used.
@@ -23,10 +27,25 @@ pub(super) fn unusable(setting: &str, what: impl Display) -> Invalid {
 
 /// The password in the file, without a line break at its end.
 pub(super) fn password(path: &Path) -> Result<String, Invalid> {
-    let text = fs::read_to_string(path);
-    let text = text.map_err(|error| unusable("password_file", error.kind()))?;
+    let text = String::from_utf8(read("password_file", path)?);
+    let text = text.map_err(|_| unusable("password_file", "it has bytes that are no text"))?;
     match text.trim_end_matches(['\r', '\n']) {
         "" => Err(unusable("password_file", "there is no text in it")),
         password => Ok(password.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_file_is_not_opened() {
+        let error = password(Path::new("/dev/null")).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "`password_file` cannot be used: it is no file; write the path of a file"
+        );
     }
 }

@@ -7,7 +7,7 @@
 
 use ::redis::Pipeline;
 
-use crate::node::{NodeError, Value};
+use crate::node::{Node as _, NodeError, NodeErrorKind, NodeStatus, Value};
 use crate::quorum::majority;
 use crate::redis::address::{Sentinel, Server};
 use crate::redis::errors::{lost, not_connected};
@@ -20,7 +20,8 @@ use super::connection::questions::pairs;
 use super::newest::{Dated, newest};
 
 /// The present master, and what completes when a newer failover has made another server the master: the sentinels are
-/// asked with each heartbeat, as a master that was cut off or replaced may still answer this client.
+/// asked with each heartbeat, as a master that was cut off or replaced may still answer this client, and again and again
+/// while an answer of the master is overdue.
 ///
 /// Dropping the future closes the connections to sentinels.
 pub(super) async fn master<'a>(
@@ -30,9 +31,17 @@ pub(super) async fn master<'a>(
 ) -> Result<(Server, Moved<'a>), NodeError> {
     let (failover, server) = ask(of, inbox, options).await?;
     let master = server.clone();
+    let is_suspect = || matches!(inbox.status(), NodeStatus::Abstaining(it) if it.kind() == NodeErrorKind::TimedOut);
     let moved = async move {
+        let mut asked = inbox.time.now();
         loop {
-            inbox.time.sleep(options.heartbeat).await;
+            let pause = options.suspect_after.min(options.heartbeat);
+            inbox.time.sleep(pause).await;
+            let now = inbox.time.now();
+            if now.saturating_duration_since(asked) < options.heartbeat && !is_suspect() {
+                continue;
+            }
+            asked = now;
             // Otherwise the connection stays, also if no sentinel answers.
             if let Ok((latest, other)) = ask(of, inbox, options).await
                 && other != server

@@ -2,7 +2,7 @@
 
 use std::pin::pin;
 use std::task::{Context, Waker};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use redlock_core::testing::QuorumWatch;
 use redlock_core::{NodeSet, Resource};
@@ -97,6 +97,42 @@ async fn an_expiry_that_a_server_sees_first_is_told() {
     until_held(&watch, Duration::ZERO).await;
     node.command(["PEXPIRE", "r", "20"]);
     until_free(&watch).await;
+}
+
+/// How often a server was asked how long a key lives.
+fn questions(node: &RedisNode) -> u64 {
+    let Value::BulkString(info) = node.command(["INFO", "commandstats"]) else {
+        panic!("statistics");
+    };
+    let info = String::from_utf8(info).unwrap();
+    let calls = info.split("cmdstat_pttl:calls=").nth(1).unwrap_or("0");
+    let digits = calls.split(|c: char| !c.is_ascii_digit()).next();
+    digits.unwrap_or_default().parse().unwrap_or_default()
+}
+
+#[tokio::test]
+async fn a_server_that_forgets_whom_it_tells_is_asked_a_few_times_a_second() {
+    let node = RedisNode::start().await;
+    node.command(["CONFIG", "SET", "tracking-table-max-keys", "1"]);
+    let set = connect([node.url()]).await;
+    let watcher = Watcher::of(&set);
+    let watches = ["r", "s"].map(|key| {
+        node.set(key, "someone", Some(TTL));
+        watcher.watch(key)
+    });
+    for watch in &watches {
+        until_held(watch, Duration::ZERO).await;
+    }
+    let (before, began) = (questions(&node), Instant::now());
+    // So many come within 2 s, on any machine, and they take their time.
+    eventually("more questions", SOON, async || {
+        let more = questions(&node) - before;
+        (more >= 8).then_some(()).ok_or(more.to_string())
+    })
+    .await;
+    assert!(began.elapsed() > Duration::from_millis(500));
+    node.del("r");
+    until_free(&watches[0]).await;
 }
 
 #[tokio::test]

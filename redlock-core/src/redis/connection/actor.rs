@@ -3,6 +3,7 @@
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use crate::node::log::log_node;
 use crate::node::{Answer, Effect, Node as _, NodeError, Value, Vote};
 use crate::redis::backoff::LONGEST_PAUSE;
 use crate::redis::errors::lost;
-use crate::redis::inbox::{Inbox, Submission, Taken};
+use crate::redis::inbox::{Inbox, REFUSALS_COUNT_FOR, Submission, Taken};
 use crate::redis::options::Vetting;
 use crate::redis::restart_check::ServerCheck;
 use crate::redis::vetting::{Facts, refused};
@@ -62,8 +63,9 @@ pub(in crate::redis) struct Actor {
     is_busy: bool,
     /// How often in a row they went first, and how many operations were queued at the last time.
     went_first: (u32, usize),
-    /// The number of errors in a row in the place of votes.
+    /// The number of errors in a row in the place of votes, and the moment of the last one.
     refusals: u32,
+    refused_at: Instant,
     is_suspect: bool,
 }
 
@@ -115,6 +117,7 @@ impl Actor {
             is_busy: false,
             went_first: (0, 0),
             refusals: 0,
+            refused_at: now,
             is_suspect: false,
         }
     }
@@ -273,6 +276,11 @@ impl Actor {
         }
         let is_a_vote = matches!(submission.call.effect, Effect::Takes | Effect::Keeps);
         if is_a_vote && error.concerns_the_node() {
+            let heard = self.line.heard;
+            let last = std::mem::replace(&mut self.refused_at, heard);
+            if heard.saturating_duration_since(last) >= REFUSALS_COUNT_FOR {
+                self.refusals = 0;
+            }
             self.refusals += 1;
             if self.refusals >= REFUSALS {
                 inbox.refuses(Some(error));
@@ -313,6 +321,7 @@ impl Actor {
     fn count(&self) {
         let after = self.line.heard.saturating_duration_since(self.line.since);
         let inbox = &self.line.inbox;
+        inbox.has_served.store(true, Ordering::Relaxed);
         inbox.metrics.answered(after);
         if let Some(observer) = &inbox.options.answers {
             caught("an observer of answers", || observer.answered(after));
@@ -334,7 +343,13 @@ impl Actor {
                 self.heartbeat_at = now + line.inbox.options.heartbeat;
                 line.ask(self.heartbeat.clone(), Purpose::Heartbeat);
             }
-            let dues = [self.check.at, self.retry_at, self.patience(now)?];
+            self.wakeups.ask_due(&mut self.line);
+            let dues = [
+                self.check.at,
+                self.retry_at,
+                self.wakeups.next_due(),
+                self.patience(now)?,
+            ];
             let next = dues
                 .into_iter()
                 .flatten()
@@ -393,8 +408,8 @@ impl Actor {
         let inbox = &self.line.inbox;
         inbox.lose(calls, error);
         // The next connection asks for their keys.
-        for watch in std::mem::take(&mut self.wakeups.waiting) {
-            inbox.queue_watch(watch);
+        for it in std::mem::take(&mut self.wakeups.waiting) {
+            inbox.queue_watch(it.watch);
         }
     }
 }

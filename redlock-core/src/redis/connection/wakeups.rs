@@ -3,8 +3,10 @@
 //! The server sends push messages of RESP3 on the connection of the node, only about the keys that it was asked about
 //! (`CLIENT TRACKING ON OPTIN`). Without `NOLOOP`, it also sends them for what this process changed: other callers of
 //! this process wait too. A message only says that a key changed, so the server is asked what became of the key, and
-//! with the answer it remembers the key again. It sends one message about a key, and no other until it is asked again,
-//! so there are never more questions than messages and callers.
+//! with the answer it remembers the key again. It sends one message about a key, and no other until it is asked again.
+//!
+//! A server with a small table of keys forgets one key for another, and says each time that it changed. So if a message
+//! was about no change, the next question waits for [`PACE`].
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -12,6 +14,7 @@ use std::time::Duration;
 
 use ::redis::{Pipeline, PushInfo, PushKind, Value as Theirs};
 use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::time::Instant;
 
 use crate::node::log::log_node;
 use crate::node::watch::{KeyReport, Watch};
@@ -20,13 +23,30 @@ use crate::redis::errors::{CLOSED, lost};
 
 use super::line::{Line, Purpose};
 
+/// The pause between questions about a key that does not change.
+const PACE: Duration = Duration::from_millis(250);
+
+/// How late two answers may name the same end of a key.
+const SAME_END: Duration = Duration::from_millis(20);
+
+/// A caller that waits for keys.
+pub(super) struct Waiting {
+    pub(super) watch: Arc<Watch>,
+    /// When the keys expire, by the last answer.
+    end: Option<Instant>,
+    /// The moment from which on the server may be asked again.
+    asks_from: Instant,
+    /// True if a message came before that moment.
+    is_due: bool,
+}
+
 /// The push messages of one connection.
 pub(in crate::redis) struct Wakeups {
     /// `None` if the server knows no RESP3. Then the next call finds that the connection is closed.
     messages: Option<UnboundedReceiver<PushInfo>>,
     /// True if the server sends no messages about keys.
     is_impossible: bool,
-    pub(super) waiting: Vec<Arc<Watch>>,
+    pub(super) waiting: Vec<Waiting>,
 }
 
 impl Wakeups {
@@ -50,15 +70,17 @@ impl Wakeups {
         while let Poll::Ready(message) = messages.poll_recv(context) {
             match message {
                 Some(message) if message.kind == PushKind::Invalidate => {
-                    self.waiting.retain(|it| it.is_wanted());
-                    for watch in self.waiting.iter().filter(|it| concerns(&message, it)) {
-                        ask(watch, line);
+                    self.waiting.retain(|it| it.watch.is_wanted());
+                    let waiting = self.waiting.iter_mut();
+                    for it in waiting.filter(|it| concerns(&message, &it.watch)) {
+                        it.is_due = true;
                     }
                 }
                 Some(message) if message.kind != PushKind::Disconnection => {}
                 _ => return Err(lost(CLOSED)),
             }
         }
+        self.ask_due(line);
         Ok(())
     }
 
@@ -68,21 +90,47 @@ impl Wakeups {
             // The drop of the watches says that nothing is known.
             return watches.clear();
         }
-        self.waiting.retain(|it| it.is_wanted());
+        self.waiting.retain(|it| it.watch.is_wanted());
         // Also if the keys are known: a state from before the caller's refusal tells the caller nothing.
-        for watch in watches.iter() {
-            ask(watch, line);
+        for watch in watches.drain(..) {
+            ask(&watch, line);
+            self.waiting.push(Waiting {
+                watch,
+                end: None,
+                asks_from: line.heard,
+                is_due: false,
+            });
         }
-        self.waiting.append(watches);
+    }
+
+    /// Asks about keys that a message was about. The alarm fires for those that have to wait.
+    pub(super) fn ask_due(&mut self, line: &mut Line) {
+        for it in self.waiting.iter_mut().filter(|it| it.is_due) {
+            if it.asks_from <= line.now() {
+                it.is_due = false;
+                ask(&it.watch, line);
+            } else {
+                line.watch_by(it.asks_from);
+            }
+        }
+    }
+
+    /// The moment of the next question that has to wait.
+    pub(super) fn next_due(&self) -> Option<Instant> {
+        let due = self.waiting.iter().filter(|it| it.is_due);
+        due.map(|it| it.asks_from).min()
     }
 
     /// The server's answers to the question how long the keys of `watch` live.
-    pub(super) fn answered(&mut self, watch: &Watch, value: &Value, line: &Line) {
+    pub(super) fn answered(&mut self, watch: &Arc<Watch>, value: &Value, line: &Line) {
         let Value::List(answers) = value else {
             return;
         };
+        // Another error passes, as that of a server that is busy.
         let refusal = answers.iter().take(2).find_map(|answer| match answer {
-            Value::Error(text) => Some(NodeError::server(text).to_string()),
+            Value::Error(text) if text.starts_with(b"NOPERM") || text.starts_with(b"ERR") => {
+                Some(NodeError::server(text).to_string())
+            }
             _ => None,
         });
         if self.is_impossible {
@@ -98,7 +146,23 @@ impl Wakeups {
             // The drop of the watches says that nothing is known.
             self.waiting.clear();
         } else {
-            watch.report(report(answers.iter().skip(2).step_by(2)));
+            let report = report(answers.iter().skip(2).step_by(2));
+            let mut waiting = self.waiting.iter_mut();
+            if let Some(it) = waiting.find(|it| Arc::ptr_eq(&it.watch, watch)) {
+                let last = it.end.take();
+                let is_unchanged = match &report {
+                    KeyReport::Held(Remaining::Never) => true,
+                    KeyReport::Held(Remaining::Expires(left)) => {
+                        let end = *it.end.insert(line.heard + *left);
+                        last.is_some_and(|last| end < last + SAME_END && last < end + SAME_END)
+                    }
+                    _ => false,
+                };
+                if is_unchanged {
+                    it.asks_from = line.heard + PACE;
+                }
+            }
+            watch.report(report);
         }
     }
 }

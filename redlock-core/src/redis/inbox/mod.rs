@@ -5,7 +5,7 @@ mod state;
 mod submission;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::task::Context;
 use std::time::Duration;
 
@@ -38,13 +38,15 @@ pub(in crate::redis) struct Inbox {
     is_settled: watch::Sender<bool>,
     /// True once the node was dropped. Submitted operations are still sent.
     has_ended: watch::Sender<bool>,
+    /// True if a server has answered a call since the driver last looked.
+    pub(in crate::redis) has_served: AtomicBool,
     /// See [`Node::epoch`].
     epoch: AtomicU32,
     listeners: Mutex<Vec<EpochListener>>,
 }
 
 /// For this long after an error, a server that answers acquisitions with errors is shown as one that does not vote.
-const REFUSALS_COUNT_FOR: Duration = Duration::from_secs(10);
+pub(in crate::redis) const REFUSALS_COUNT_FOR: Duration = Duration::from_secs(10);
 
 impl Inbox {
     pub(in crate::redis) fn new(
@@ -65,6 +67,7 @@ impl Inbox {
             state: Mutex::new(state),
             is_settled: watch::Sender::new(false),
             has_ended: watch::Sender::new(false),
+            has_served: AtomicBool::new(false),
             epoch: AtomicU32::new(0),
             listeners: Mutex::default(),
         }
@@ -186,8 +189,9 @@ impl Inbox {
         let mut state = self.state.lock();
         let before = state.closed.replace(unsent.clone());
         self.metrics.disconnected(before.is_none(), error);
-        state.outstanding = 0;
+        // What was sent stays outstanding until it is lost, and its releases are owed.
         let queue = std::mem::take(&mut state.queue);
+        state.outstanding = state.outstanding.saturating_sub(queue.len());
         self.fail(state, queue, &unsent);
         self.settle(true);
     }

@@ -7,6 +7,7 @@
 
 use std::future::pending;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -16,8 +17,8 @@ use tokio::task::AbortHandle;
 use crate::env::caught::unless_it_panics;
 use crate::env::io_thread::IoThread;
 use crate::model::brief::Brief;
+use crate::node::NodeError;
 use crate::node::log::log_node;
-use crate::node::{Node as _, NodeError};
 use crate::redis::address::{RedisAddress, Server, Target};
 use crate::redis::backoff::{Backoff, LONGEST_PAUSE};
 use crate::redis::errors::not_connected;
@@ -65,7 +66,6 @@ impl Driver {
         // line in the log, not one a second.
         let mut logged = String::new();
         loop {
-            let answers = self.inbox.health().answers;
             let Err(error) = self.connect_and_serve(&mut logged).await else {
                 return;
             };
@@ -82,7 +82,7 @@ impl Driver {
             {
                 logged = reason;
             }
-            if self.inbox.health().answers != answers {
+            if self.inbox.has_served.swap(false, Ordering::Relaxed) {
                 // The connection was of use, however short it was.
                 backoff = Backoff::new();
             }
