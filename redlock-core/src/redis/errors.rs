@@ -60,14 +60,15 @@ pub(in crate::redis) fn together(errors: &[(Server, NodeError)]) -> NodeError {
 
 /// `connection refused` rather than `Connection refused (os error 111)`.
 pub(in crate::redis) fn describe(error: &io::Error) -> String {
-    #[cfg(feature = "tls")]
-    if let Some(text) = super::tls::without_time(error) {
-        return text;
-    }
     match (error.raw_os_error(), error.kind()) {
         // Also over TLS, if the server closed the connection without `close_notify`.
         (None, io::ErrorKind::UnexpectedEof) => CLOSED.to_owned(),
         (Some(_), kind) => kind.to_string(),
-        (None, _) => error.to_string(),
+        (None, _) => {
+            let text = error.to_string();
+            // Of a certificate that expired. The log omits a line that is the same as the last one.
+            let timeless = text.split(": verification time").next();
+            timeless.unwrap_or_default().to_owned()
+        }
     }
 }

@@ -12,7 +12,7 @@ use crate::model::invalid::Invalid;
 pub(super) fn read(setting: &str, path: &Path) -> Result<Vec<u8>, Invalid> {
     // Opening a pipe would wait for its other end.
     match path.metadata() {
-        Ok(it) if !it.is_file() => Err(unusable(setting, "it is no file")),
+        Ok(it) if !it.is_file() => Err(unusable(setting, "it is a directory or a pipe")),
         Ok(_) => fs::read(path).map_err(|error| unusable(setting, error.kind())),
         Err(error) => Err(unusable(setting, error.kind())),
     }
@@ -45,7 +45,7 @@ mod tests {
         let error = password(Path::new("/dev/null")).unwrap_err().to_string();
         assert_eq!(
             error,
-            "`password_file` cannot be used: it is no file; write the path of a file"
+            "`password_file` cannot be used: it is a directory or a pipe; write the path of a file"
         );
     }
 }

@@ -2,12 +2,10 @@
 //!
 //! There is no way to switch the verification off.
 
-use std::io;
 use std::path::Path;
 
 use ::redis::{Client, ClientTlsConfig, ConnectionInfo, TlsCertificates};
 use rustls::crypto::{CryptoProvider, ring};
-use rustls::{CertificateError, Error};
 
 use crate::model::invalid::Invalid;
 
@@ -50,17 +48,6 @@ pub(super) fn with_certificates(
         ))
     })?;
     Ok(client.get_connection_info().clone())
-}
-
-/// The text of an error of TLS without its time: the log omits a line that is the same as the last one.
-pub(super) fn without_time(error: &io::Error) -> Option<String> {
-    use CertificateError::{Expired, ExpiredContext, NotValidYet, NotValidYetContext};
-    let timeless = match error.get_ref()?.downcast_ref()? {
-        Error::InvalidCertificate(ExpiredContext { .. }) => Expired,
-        Error::InvalidCertificate(NotValidYetContext { .. }) => NotValidYet,
-        _ => return None,
-    };
-    Some(Error::InvalidCertificate(timeless).to_string())
 }
 
 /// The content of the file. The crate takes one without a certificate as well.
