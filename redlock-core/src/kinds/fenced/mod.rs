@@ -1,8 +1,12 @@
 //! Fencing counters, which nodes keep beside the keys of locks.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::kinds::exclusive::scripts::live;
 use crate::kinds::words::number;
 use crate::model::resource::Resource;
 use crate::node::Argument;
@@ -79,8 +83,14 @@ pub(super) fn counted(
     let ahead = count.saturating_sub(now).max(0);
     let ahead = ahead / 1000 + i64::from(ahead % 1000 > 0);
     let life = number(numbers[1])?.saturating_add(ahead);
+    let text = count.to_string();
     for key in counters {
-        store.set(key, count.to_string().as_bytes(), life)?;
+        let has_window = numbers.len() > 2;
+        if has_window || (count > 0 && !store.says(key, text.as_bytes())) {
+            store.set(key, text.as_bytes(), life.max(store.pttl(key)))?;
+        } else {
+            live(store, key, life);
+        }
     }
     Ok(count)
 }

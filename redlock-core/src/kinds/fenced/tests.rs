@@ -1,0 +1,46 @@
+//! What counters hold, and for how long.
+
+use std::time::Duration;
+
+use super::counted;
+use crate::env::Moment;
+use crate::node::store::Store;
+
+const COUNTER: &[&[u8]] = &[b"counter"];
+const NOW: Duration = Duration::from_secs(1_700_000_000);
+
+fn store(found: Option<(&str, i64)>) -> Store {
+    let mut store = Store::default();
+    store.begin(Moment::from_origin(NOW), NOW);
+    if let Some((text, ttl)) = found {
+        store.set(COUNTER[0], text.as_bytes(), ttl).unwrap();
+    }
+    store.begin(Moment::from_origin(NOW), NOW);
+    store
+}
+
+#[test]
+fn no_call_shortens_the_life_of_a_counter() {
+    let acquisition = [b"1700000000000000".as_slice(), b"1000", b"5000"];
+    let extension = [b"7".as_slice(), b"1000"];
+    for numbers in [&acquisition[..], &extension] {
+        for text in ["6", "7"] {
+            for (before, after) in [(9000, 9000), (10, 1000)] {
+                let mut store = store(Some((text, before)));
+                counted(&mut store, COUNTER, 0, numbers).unwrap();
+                assert_eq!(store.pttl(COUNTER[0]), after, "{text} {numbers:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_extension_that_raises_nothing_needs_no_memory_and_makes_no_counter() {
+    let mut full = store(Some(("7", 10)));
+    full.fill(true);
+    assert_eq!(counted(&mut full, COUNTER, 0, &[b"7", b"1000"]), Ok(7));
+    assert_eq!(full.pttl(COUNTER[0]), 1000);
+    let mut empty = store(None);
+    assert_eq!(counted(&mut empty, COUNTER, 0, &[b"0", b"1000"]), Ok(0));
+    assert!(!empty.exists(COUNTER[0]));
+}
