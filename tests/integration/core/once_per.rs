@@ -208,7 +208,7 @@ async fn several_names_have_one_record_which_refuses_nobody_else() {
         lease.release().await;
     }
     for node in &nodes {
-        node.del("redlock:once:{r}+s");
+        node.del("redlock:once:513b62e577cd6a1ae3d6dc008e4c7d6b209ce481:{r}");
     }
     client().acquire(&set, &both).await.unwrap().release().await;
 }

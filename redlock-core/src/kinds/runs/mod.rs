@@ -25,11 +25,20 @@ pub(crate) fn remembered_for(period: Duration) -> Duration {
     period.saturating_sub(period / 10)
 }
 
-/// The key that remembers the runs of the lock on `keys`, with `prefix`. It has all names of the lock.
+/// The key that remembers the runs of the lock on `keys`, with `prefix`. That of several names has a digest of them all,
+/// each behind its length: no two locks share a record.
 pub(crate) fn run_key(keys: &Resource, prefix: &[u8]) -> Resource {
-    let mut names = keys.names();
-    let first = key_beside(names.next().unwrap_or_default(), prefix, RUNS);
-    Resource::all([names.fold(first, |key, name| [&*key, b"+", name].concat())])
+    let first = keys.names().next().unwrap_or_default();
+    let mut kind = RUNS.to_vec();
+    if keys.names().count() > 1 {
+        let mut digest = sha1_smol::Sha1::new();
+        for name in keys.names() {
+            digest.update(format!("{}:", name.len()).as_bytes());
+            digest.update(name);
+        }
+        kind.extend(format!("{}:", digest.digest()).bytes());
+    }
+    Resource::all([key_beside(first, prefix, &kind)])
 }
 
 /// What has to be in the hash slot of the lock on `keys`.

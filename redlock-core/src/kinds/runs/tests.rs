@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use super::last_run;
+use super::{last_run, run_key};
 use crate::error::LastRun;
+use crate::model::resource::Resource;
 use crate::node::{Holding, NodeError, NodeErrorKind, Remaining, Vote};
 
 fn remembers(secs: u64) -> Vote {
@@ -69,4 +70,20 @@ fn a_record_of_another_format_counts_and_names_nobody() {
         "run already in this period: web-7/3121 began at 2026-11-22T03:00:00Z; it may run again \
          in 50 min",
     );
+}
+
+#[test]
+fn no_two_locks_share_a_record() {
+    let key = |names: &[&str]| {
+        let key = run_key(&Resource::all(names.iter().copied()), b"");
+        key.names().next().unwrap().to_vec()
+    };
+    assert_eq!(key(&["a"]), b"redlock:once:{a}");
+    let digest = "95253b90414f24c679779b57f9eb73d08de34a87";
+    assert_eq!(
+        key(&["a", "b"]),
+        format!("redlock:once:{digest}:{{a}}").as_bytes()
+    );
+    assert_ne!(key(&["a", "b+c"]), key(&["a", "b", "c"]));
+    assert_ne!(key(&["{a}+b"]), key(&["{a}", "b"]));
 }
