@@ -245,6 +245,11 @@ impl NodeCheck {
             _ => self.hold_since(found.since, found.cause.clone(), facts),
         }
         let max_ttl = self.peers.max_ttl;
+        // Other processes have to know for how long locks may live, also while the node is held.
+        if found.cause != OPENING && found.max_ttl < max_ttl {
+            let found = found.clone();
+            return replace(facts.check, Marker { max_ttl, ..found });
+        }
         match self.hold(facts) {
             Some(hold) => hold,
             // The node has its marker still, so it has forgotten nothing since, and may vote once that can be said of
@@ -256,11 +261,6 @@ impl NodeCheck {
                 "its set is new, and is opened when a majority of the pools is marked",
                 false,
             ),
-            // Other processes have to know for how long locks may live.
-            None if found.max_ttl < max_ttl => {
-                let found = found.clone();
-                replace(facts.check, Marker { max_ttl, ..found })
-            }
             None => Action::Vote,
         }
     }

@@ -355,3 +355,17 @@ fn a_quarantine_that_is_over_for_a_client_goes_on_for_a_client_of_a_longer_max_t
     long.see(&short);
     long.is_held_for(QUARANTINE.saturating_sub(ms(2_540)));
 }
+
+#[test]
+fn a_client_that_holds_a_node_tells_the_others_of_its_longer_max_ttl() {
+    let [mut short, mut long] = short_and_long();
+    short.restart("run2", None);
+    short.held();
+    let before = short.read();
+    long.see(&short);
+    long.held();
+    let raised = long.read();
+    assert_eq!((raised.max_ttl, raised.since), (MAX_TTL, before.since));
+    short.see(&long);
+    short.is_held_for(QUARANTINE);
+}
