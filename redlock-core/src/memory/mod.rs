@@ -13,13 +13,13 @@ use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::env::Clock;
 use crate::env::caught::caught;
 use crate::env::caught::wake;
+use crate::env::{Clock, Moment};
 use crate::model::resource::Resource;
 use crate::node::watch::{KeyReport, Watch};
 use crate::node::{
-    Answer, Argument, Call, EpochListener, Node, NodeStatus, Remaining, Reply, Store, Value,
+    Answer, Argument, Call, Effect, EpochListener, Node, NodeStatus, Remaining, Reply, Store, Value,
 };
 use trouble::Trouble;
 
@@ -47,20 +47,22 @@ struct MemoryState {
     watches: Vec<Watch>,
     /// Calls that arrived while the node hangs, in order.
     unanswered: VecDeque<(Arc<Call>, Reply)>,
-    /// Releases that the node did not serve.
-    owed: Vec<Arc<Call>>,
+    /// Releases that the node did not serve, and the moment until which their keys may live.
+    owed: Vec<(Arc<Call>, Moment)>,
 }
 
 impl MemoryState {
     /// Serves `call`. A release that the node does not serve, because it is in trouble, is owed.
-    fn serve(&mut self, call: &Arc<Call>, epoch: u32) -> Answer {
+    fn serve(&mut self, call: &Arc<Call>, now: Moment, epoch: u32) -> Answer {
         let answer = match (&self.trouble, self.trouble.reason()) {
             (Trouble::Fails(text), _) => Answer::of_reply(call, Value::error(text), epoch),
             (_, Some(reason)) => Answer::Failed(reason),
             (_, None) => run(&mut self.store, call, epoch),
         };
-        if matches!(answer, Answer::Failed(_)) && call.is_release() {
-            self.owed.push(Arc::clone(call));
+        if let (Answer::Failed(_), Effect::Undoes(ttl)) = (&answer, call.effect) {
+            self.owed.retain(|(_, until)| *until > now);
+            let until = now.saturating_add(ttl);
+            self.owed.push((Arc::clone(call), until));
         }
         answer
     }
@@ -225,12 +227,12 @@ impl MemoryNode {
     /// Sets the node's trouble. Unless the node hangs, it answers all operations that it owes an
     /// answer.
     fn trouble(&self, trouble: Trouble) {
-        let epoch = self.epoch();
+        let (now, epoch) = (self.shared.clock.now(), self.epoch());
         let (answers, woken) = {
             let mut state = self.current();
             state.trouble = trouble;
             if matches!(state.trouble, Trouble::None) {
-                for release in std::mem::take(&mut state.owed) {
+                for (release, _) in std::mem::take(&mut state.owed) {
                     run(&mut state.store, &release, epoch);
                 }
             }
@@ -241,7 +243,7 @@ impl MemoryNode {
             };
             let answers: Vec<_> = due
                 .into_iter()
-                .map(|(call, reply)| (state.serve(&call, epoch), reply))
+                .map(|(call, reply)| (state.serve(&call, now, epoch), reply))
                 .collect();
             (answers, state.tell())
         };
@@ -285,7 +287,7 @@ impl Node for MemoryNode {
                 return;
             }
             let has_expired = state.store.begin(now, wall);
-            let answer = state.serve(&call, epoch);
+            let answer = state.serve(&call, now, epoch);
             // As with a server, a question is no change: an observer that asks would be told of itself.
             let woken = if has_expired || state.store.has_written() {
                 state.tell()
@@ -300,8 +302,9 @@ impl Node for MemoryNode {
     }
 
     fn drained(&self) -> bool {
+        let now = self.shared.clock.now();
         let state = self.shared.state.lock();
-        state.unanswered.is_empty() && state.owed.is_empty()
+        state.unanswered.is_empty() && state.owed.iter().all(|(_, until)| *until <= now)
     }
 
     fn status(&self) -> NodeStatus {

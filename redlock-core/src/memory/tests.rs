@@ -84,6 +84,22 @@ fn a_node_that_fails_answers_the_error_and_keeps_what_it_holds() {
 }
 
 #[test]
+fn a_release_is_owed_for_no_longer_than_its_keys_may_live() {
+    let (clock, shared) = still_clock();
+    let node = MemoryNode::new("a", shared);
+    node.cut();
+    now(&node, release(&token()));
+    clock.advance(TTL / 2);
+    now(&node, release(&other()));
+    assert!(!node.drained());
+    clock.advance(TTL / 2);
+    now(&node, release(&token()));
+    assert_eq!(node.shared.state.lock().owed.len(), 2);
+    clock.advance(TTL);
+    assert!(node.drained());
+}
+
+#[test]
 fn a_set_that_was_answered_with_an_error_leaves_nothing_to_release() {
     let node = MemoryNode::new("a", still_clock().1);
     node.fail("OOM command not allowed when used memory > 'maxmemory'.");
