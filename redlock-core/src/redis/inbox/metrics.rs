@@ -67,7 +67,9 @@ impl NodeMetrics {
     /// Counts operations that were not served.
     pub(in crate::redis) fn failed(&self, error: &NodeError, operations: usize) {
         let mut figures = self.figures.lock();
-        *figures.health.errors.entry(error.kind()).or_default() += operations as u64;
+        if operations > 0 {
+            *figures.health.errors.entry(error.kind()).or_default() += operations as u64;
+        }
         drop(figures);
         self.trouble.notify_one();
     }
