@@ -133,10 +133,14 @@ impl CheckedSet {
 
     /// Records a check of `seat`. After a step of its clock the other nodes are asked. An error is the reason why the
     /// server must not vote as this node: it is another connected node too.
+    ///
+    /// Another process may be on another host, whose clock has not stepped. With `trust_aof` no other server takes the
+    /// node's place, and a step that a restart hides has to be seen.
     pub(super) fn record<'a>(
         &self,
         seat: usize,
         check: &'a CheckAnswer<'a>,
+        trust_aof: bool,
     ) -> Result<Facts<'a>, String> {
         let mut seats = self.seats.lock();
         let is_twin = |it: &&Seat| it.run_id.is_some() && it.run_id.as_deref() == check.run_id;
@@ -151,6 +155,10 @@ impl CheckedSet {
             return Err(reason);
         }
         let (own, found, now) = (&mut seats[seat], Found::of(check.marker), check.answered);
+        let processes = own.run_id.as_deref().zip(check.run_id);
+        if !trust_aof && processes.is_some_and(|(before, now)| before != now) {
+            own.clock = NodeClock::default();
+        }
         own.run_id = check.run_id.map(str::to_owned);
         own.finding = match &found {
             Found::Nothing => Finding::Blank(now),

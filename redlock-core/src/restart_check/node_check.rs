@@ -140,7 +140,7 @@ impl NodeCheck {
     /// # Errors
     /// The node must not vote at all: it is the same server as another node. The text names both nodes, and the fix.
     pub fn check(&mut self, check: &CheckAnswer<'_>) -> Result<Verdict, String> {
-        let facts = self.peers.record(self.seat, check)?;
+        let facts = self.peers.record(self.seat, check, self.trust_aof)?;
         let mut verdict = Verdict {
             action: Action::Vote,
             is_new_epoch: false,

@@ -229,6 +229,18 @@ fn an_operators_word_says_nothing_of_what_comes_after_it() {
 }
 
 #[test]
+fn an_operators_word_opens_a_server_on_another_host_whatever_its_clock_says() {
+    for trust_aof in [false, true] {
+        let mut a = Bench::new(&peers(RestartCheck::Standard, 1), "a", "run1", trust_aof);
+        assert_eq!(a.settle(), Action::Vote);
+        a.restart("run2", Some(IDLE.into()));
+        a.time += ms(7_000);
+        // Only the host itself may come back with all its data: its clock stepped.
+        assert_eq!(a.settle() == Action::Vote, !trust_aof);
+    }
+}
+
+#[test]
 fn an_operators_word_does_not_cover_a_step_that_is_seen_along_with_it() {
     let mut a = Bench::voting();
     a.marker = Some(IDLE.into());
