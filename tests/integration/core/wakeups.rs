@@ -116,11 +116,11 @@ async fn a_server_that_forgets_whom_it_tells_is_asked_a_few_times_a_second() {
     node.command(["CONFIG", "SET", "tracking-table-max-keys", "1"]);
     let set = connect([node.url()]).await;
     let watcher = Watcher::of(&set);
-    let watches = ["r", "s"].map(|key| {
+    let seen = ["r", "s"].map(|key| {
         node.set(key, "someone", Some(TTL));
         watcher.watch(key)
     });
-    for watch in &watches {
+    for watch in &seen {
         until_held(watch, Duration::ZERO).await;
     }
     let (before, began) = (questions(&node), Instant::now());
@@ -132,7 +132,7 @@ async fn a_server_that_forgets_whom_it_tells_is_asked_a_few_times_a_second() {
     .await;
     assert!(began.elapsed() > Duration::from_millis(500));
     node.del("r");
-    until_free(&watches[0]).await;
+    until_free(&seen[0]).await;
 }
 
 #[tokio::test]
