@@ -66,7 +66,8 @@ pub(in crate::redis) fn describe(error: &io::Error) -> String {
         (Some(_), kind) => kind.to_string(),
         (None, _) => {
             let text = error.to_string();
-            // Of a certificate that expired. The log omits a line that is the same as the last one.
+            // An expired certificate is named with the present time, and the log leaves a line out only if its text is the
+            // last one.
             let timeless = text.split(": verification time").next();
             timeless.unwrap_or_default().to_owned()
         }

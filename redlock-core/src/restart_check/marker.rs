@@ -8,7 +8,7 @@ use crate::model::limits::MAX_TTL;
 use crate::model::resource::RESERVED_PREFIX;
 use crate::quorum::fencing::HINT_WINDOW;
 
-/// The set is new, and its other nodes are not all marked yet. Nobody votes under it.
+/// The set is new, and its other nodes are not all marked yet. No node votes under it.
 pub(super) const OPENING: &str = "opening";
 /// The set was new.
 pub(super) const NEW: &str = "new";

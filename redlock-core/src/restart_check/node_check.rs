@@ -235,7 +235,7 @@ impl NodeCheck {
     fn follow(&mut self, facts: &Facts<'_>, found: &Marker) -> Action {
         let time = facts.check.time;
         match &*found.cause {
-            // A client that had not seen the node in use takes it for new. Nobody votes yet.
+            // A client that had not seen the node in use takes it for new. No node votes yet.
             OPENING if self.seen.is_some() => return self.forgot(facts, self.lost_by(facts)),
             NEW if self.seen.is_some() && !self.is_as_before(facts) => {
                 self.hold_since(time, self.lost_by(facts).into(), facts);

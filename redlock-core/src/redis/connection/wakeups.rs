@@ -26,7 +26,7 @@ use super::line::{Line, Purpose};
 /// The pause between questions about a key that does not change.
 const PACE: Duration = Duration::from_millis(250);
 
-/// How late two answers may name the same end of a key.
+/// If two answers name ends of a key that are this close, the key did not change in between.
 const SAME_END: Duration = Duration::from_millis(20);
 
 /// A caller that waits for keys.
