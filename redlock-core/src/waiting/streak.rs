@@ -39,7 +39,7 @@ pub(super) struct Streak {
     wary: u8,
     /// The questions that are left of the break that is due.
     pub(super) questions: u32,
-    /// A caller that comes to an empty line before this moment has to know of the streak.
+    /// If a caller enters an empty line before this moment, the streak still binds the caller.
     until: Moment,
 }
 
@@ -83,7 +83,7 @@ impl Streak {
         }
     }
 
-    /// True if a caller that comes to an empty line `now` need not know of the streak.
+    /// True if the streak does not bind a caller that enters an empty line `now`.
     pub(super) fn is_forgotten(&self, now: Moment) -> bool {
         self.until <= now
     }

@@ -35,7 +35,7 @@ const QUIET: usize = 4;
 /// The most times in a row that several callers go first: what they submit meanwhile goes in one call.
 const MOST_TIMES: u32 = 3;
 
-/// After this many errors in a row in the place of votes, the node is shown as one that does not vote.
+/// After this many errors in a row in the place of votes, the status of the node is that it does not vote.
 const REFUSALS: u32 = 3;
 
 /// A server counts as dead only if it was suspect for this long: after a standstill of this process, the crate's task

@@ -45,7 +45,7 @@ pub(in crate::redis) struct Inbox {
     listeners: Mutex<Vec<EpochListener>>,
 }
 
-/// For this long after an error, a server that answers acquisitions with errors is shown as one that does not vote.
+/// For this long after an error, a server that answers acquisitions with errors has the status that it does not vote.
 pub(in crate::redis) const REFUSALS_COUNT_FOR: Duration = Duration::from_secs(10);
 
 impl Inbox {
@@ -159,7 +159,8 @@ impl Inbox {
         self.state.lock().suspicion = None;
     }
 
-    /// Shows the node as one that does not vote, as the server answers acquisitions with errors. They are still sent.
+    /// The status of the node is that it does not vote if the server answers acquisitions with `error`. Acquisitions are
+    /// still sent.
     pub(in crate::redis) fn refuses(&self, error: Option<&NodeError>) {
         let refusing = error.map(|error| (error.clone(), self.time.now()));
         self.state.lock().refusing = refusing;
