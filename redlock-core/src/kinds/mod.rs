@@ -136,11 +136,12 @@ impl fmt::Display for Kind {
 }
 
 /// All scripts, for the connections that load them and for the tests that run them.
-pub(crate) static SCRIPTS: [&Script; 12] = [
+pub(crate) static SCRIPTS: [&Script; 13] = [
     &exclusive::scripts::SET,
     &exclusive::scripts::ACQUIRE_ALL,
     &exclusive::scripts::EXTEND,
     &exclusive::scripts::RELEASE,
+    &exclusive::scripts::MANY,
     &permits::scripts::ACQUIRE_PERMIT,
     &readers_writers::scripts::ACQUIRE_READ,
     &readers_writers::scripts::ACQUIRE_WRITE,

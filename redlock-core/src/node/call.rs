@@ -24,9 +24,10 @@ pub struct Call {
     /// What the call changes.
     pub effect: Effect,
     pub(crate) reads: Reads,
-    /// The script with which a node may make this release and others at once, if the release has such a script. Each
-    /// of them has one key and one token. The reply is 1 if all are done, and otherwise a list with a reply to each
-    /// release.
+    /// The script with which a node may make this acquisition or release and others at once, if there is one. Each of
+    /// them has one key and one token. The script's keys are those of the acquisitions, and then those of the releases.
+    /// Its arguments are the token of each, and then the [ttl](Self::ttl) of each acquisition. The reply is 1 if all are
+    /// done, and otherwise a list with a reply to each.
     pub joins: Option<&'static Script>,
     /// True if the node adds the key of its marker after the other keys, if it has one. The script then
     /// answers `NOMARKER` if the marker is gone, or shows a quarantine.
@@ -140,6 +141,12 @@ impl Call {
     /// The arguments.
     pub fn arguments(&self) -> &[Argument] {
         &self.arguments
+    }
+
+    /// The ttl of an acquisition that joins others, in ms.
+    pub fn ttl(&self) -> Option<&[u8]> {
+        let words = self.arguments.iter().map(Argument::as_bytes);
+        words.skip_while(|word| *word != b"PX").nth(1)
     }
 
     /// The owner token, if the call has one.

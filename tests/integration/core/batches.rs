@@ -1,9 +1,13 @@
-//! Locks that are released together: a node gets their releases in few calls.
+//! Locks that are acquired and released together: a node gets them in few calls, and each lock gets what it would have got
+//! by itself.
 
 use std::time::Duration;
 
-use redlock_core::NodeSet;
-use redlock_tests::{Nodes, RedisNode};
+use futures_util::future::join_all;
+use redlock_core::error::AcquireError;
+use redlock_core::lease::Released;
+use redlock_core::{Lease, NodeSet};
+use redlock_tests::{Nodes, RedisNode, drop_after};
 
 use crate::core::fixture::{SOON, client, connect, once, settle, start};
 
@@ -42,23 +46,125 @@ async fn locks_that_were_released_in_one_call_are_free_for_what_comes_behind() {
     }
 }
 
+/// Acquires each lock in one attempt. The node runs on the same thread as the test, and sees all attempts at once.
+async fn at_once(set: &NodeSet, names: &[&str]) -> Vec<Result<Lease, AcquireError>> {
+    let (client, requests): (_, Vec<_>) = (client(), names.iter().map(|it| once(*it)).collect());
+    let attempts = requests.iter().map(|it| client.acquire(set, it));
+    join_all(attempts).await
+}
+
 #[tokio::test]
-async fn locks_that_are_released_together_take_a_node_few_calls() {
+async fn locks_that_are_acquired_and_released_together_take_a_node_few_calls() {
     let (nodes, set) = start(3).await;
-    let (client, mut leases) = (client(), Vec::new());
-    for number in 0..LEASES {
-        let request = once(format!("r{number}")).ttl(TTL);
-        leases.push(client.acquire(&set, &request).await.unwrap());
-    }
+    let client = client();
+    let request = |number| once(format!("r{number}")).ttl(TTL);
+    let requests: Vec<_> = (0..LEASES * 2).map(request).collect();
+    let (first, second) = requests.split_at(LEASES);
+    let acquire = |request| client.acquire(&set, request);
+    let count = || nodes.iter().map(calls).collect::<Vec<_>>();
+    let before = count();
+    // The nodes run on the same thread as this test, and see all calls at once.
+    let leases = join_all(first.iter().map(acquire)).await;
     settle(&set).await;
-    let before: Vec<_> = nodes.iter().map(calls).collect();
-    // The nodes run on the same thread as this test, and see all releases at once.
+    let between = count();
     drop(leases);
+    let others = join_all(second.iter().map(acquire)).await;
+    assert!(others.iter().all(Result::is_ok));
     settle(&set).await;
-    for (node, before) in nodes.iter().zip(before) {
-        let taken = calls(node) - before;
-        assert!((4..=8).contains(&taken), "{taken} calls for {LEASES} locks");
+    for (taken, calls) in [(&before, between.clone()), (&between, count())] {
+        for (before, after) in taken.iter().zip(calls) {
+            let taken = after - before;
+            assert!((4..=8).contains(&taken), "{taken} calls for {LEASES} locks");
+        }
     }
+    drop(others);
+    nodes.assert_no_keys(SOON).await;
+}
+
+/// Why a lock was refused, without the time that it took.
+fn reason(refused: Result<Lease, AcquireError>) -> String {
+    let error = refused.map(drop).unwrap_err().to_string();
+    error
+        .split("; gave up")
+        .next()
+        .unwrap_or_default()
+        .to_owned()
+}
+
+#[tokio::test]
+async fn a_refusal_in_a_call_for_several_concerns_its_own_lock() {
+    for (more, reads) in [("+mget", "get"), ("+mget +getrange", "getrange")] {
+        let (nodes, set) = start_with_a_user_who_may(more).await;
+        nodes[0].command(["RPUSH", "list", "x"]);
+        nodes[0].command(["SET", "held", &"x".repeat(1_000_000)]);
+        let mut alone = Vec::new();
+        for name in ["list", "held"] {
+            let refused = client().acquire(&set, &once(name)).await;
+            alone.push(reason(refused));
+        }
+        settle(&set).await;
+        let before = nodes[0].calls(reads);
+        let together = at_once(&set, &["a", "list", "b", "held"]).await;
+        // The script has read what the two keys hold.
+        assert!(nodes[0].calls(reads) >= before + 2);
+        let [a, list, b, held] = <[_; 4]>::try_from(together).unwrap();
+        drop((a.unwrap(), b.unwrap()));
+        let refused = [list, held].map(reason);
+        assert_eq!(refused[..], alone, "with {more:?}");
+        nodes[0].command(["DEL", "list", "held"]);
+        nodes.assert_no_keys(SOON).await;
+    }
+}
+
+#[tokio::test]
+async fn on_a_full_server_no_acquisition_of_a_call_is_a_grant_and_each_release_is_made() {
+    let (nodes, set) = start(1).await;
+    let held = at_once(&set, &["a", "b"]).await;
+    nodes[0].command(["CONFIG", "SET", "maxmemory-policy", "noeviction"]);
+    nodes[0].command(["CONFIG", "SET", "maxmemory", "1"]);
+    drop(held);
+    for refused in at_once(&set, &["c", "d"]).await {
+        let refused = reason(refused);
+        assert!(refused.contains("OOM"), "{refused}");
+    }
+    nodes.assert_no_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn a_call_whose_script_was_forgotten_acquires_nothing_and_releases_all() {
+    let (nodes, set) = start(1).await;
+    let held = at_once(&set, &["a", "b"]).await;
+    nodes[0].command(["SCRIPT", "FLUSH"]);
+    drop(held);
+    for refused in at_once(&set, &["c", "d"]).await {
+        let refused = reason(refused);
+        assert!(refused.contains("NOSCRIPT"), "{refused}");
+    }
+    nodes.assert_no_keys(SOON).await;
+    let before = nodes[0].calls("evalsha");
+    let again = at_once(&set, &["c", "d"]).await;
+    assert!(
+        again.iter().all(Result::is_ok),
+        "the script is loaded again"
+    );
+    assert_eq!(nodes[0].calls("evalsha"), before + 1);
+}
+
+#[tokio::test]
+async fn calls_of_one_key_that_go_together_keep_their_order() {
+    let (nodes, set) = start(1).await;
+    let [first, second, third] = [(); 3].map(|()| client());
+    let lease = first.acquire(&set, &once("a")).await.unwrap();
+    let other = first.acquire(&set, &once("b")).await.unwrap();
+    drop((lease, other));
+    // The lock was released, is acquired and given up, and is acquired again, before the node looks.
+    assert!(
+        drop_after(1, second.acquire(&set, &once("a")))
+            .await
+            .is_none()
+    );
+    let lease = third.acquire(&set, &once("a")).await;
+    assert_eq!(lease.unwrap().release().await, Released::Confirmed);
     nodes.assert_no_keys(SOON).await;
 }
 
@@ -76,4 +182,8 @@ async fn a_lock_that_goes_with_a_forbidden_one_is_not_said_to_be_forbidden() {
     let refused = other.map(drop).unwrap_err().to_string();
     assert!(!refused.contains("mine"), "{refused}");
     nodes.assert_no_keys(SOON).await;
+    let before = nodes[0].calls("evalsha");
+    let mine = at_once(&set, &["mine", "mine too"]).await;
+    assert!(mine.iter().all(Result::is_ok), "each by itself");
+    assert_eq!(nodes[0].calls("evalsha"), before);
 }

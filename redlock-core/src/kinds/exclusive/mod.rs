@@ -14,7 +14,7 @@ use crate::node::hash_slot::Beside;
 use crate::node::{Argument, Call, Effect, Holding, Remaining, Value, Vote};
 use crate::quorum::kind::{Kind, TurnRule};
 
-use scripts::{ACQUIRE_ALL, EXTEND, RELEASE, SET};
+use scripts::{ACQUIRE_ALL, EXTEND, MANY, RELEASE, SET};
 
 /// The last argument of an extension that puts back what is missing.
 pub(super) const BACK: &str = "back";
@@ -88,7 +88,9 @@ impl Kind for Exclusive {
         }
         let [nx, word, get] = ["NX", "PX", "GET"].map(Argument::text);
         // With GET, a refusal has the holder's value.
-        call(&SET, set).with([token, nx, word, px, get])
+        let mut call = call(&SET, set).with([token, nx, word, px, get]);
+        call.joins = Some(&MANY);
+        call
     }
 
     fn confirm(&self, token: &OwnerToken, counter: u64, ttl: Duration) -> Option<Call> {
@@ -112,7 +114,7 @@ impl Kind for Exclusive {
     fn release(&self, token: &OwnerToken, until: Duration, _is_lease: bool) -> Call {
         let mut release = Call::new(&RELEASE, Effect::Undoes(until), &self.keys, done)
             .with([Argument::token(token)]);
-        release.joins = (self.keys.names().len() == 1).then_some(&RELEASE);
+        release.joins = (self.keys.names().len() == 1).then_some(&MANY);
         release
     }
 

@@ -37,9 +37,28 @@ pub(crate) static EXTEND: Script = Script::loaded(
 )
 .shaped("lock+ [ counter+ ]", "token ttl [ hint life ] back?");
 
-/// Deletes the keys of a lock that are ours, or those of several locks with a token each.
-pub(crate) static RELEASE: Script =
-    Script::loaded("release", include_str!("release.lua"), release).shaped("lock+", "token+");
+/// Deletes the keys of a lock that are ours.
+pub(crate) static RELEASE: Script = Script::loaded(
+    "release",
+    concat!(
+        "local each, taken, answers, all = false, 0, {}, true ",
+        include_str!("release.lua")
+    ),
+    release,
+)
+.shaped("lock+", "token");
+
+/// Makes several calls at once, with an answer to each: `SET` for the first keys, which have a ttl, and `RELEASE` for the
+/// others.
+pub(crate) static MANY: Script = Script::loaded(
+    "many",
+    concat!(include_str!("take_each.lua"), include_str!("release.lua")),
+    many,
+)
+.shaped("lock+", "token+ ttl? ttl?");
+
+/// The longest part of a value that is the answer to one of several acquisitions.
+const LONGEST: usize = 301;
 
 fn set(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
     let held = store.get(keys[0]).map(|held| held.map(Value::text));
@@ -104,23 +123,52 @@ pub(crate) fn live(store: &mut Store, key: &[u8], ttl: i64) {
 }
 
 fn release(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
+    let answers = released(store, keys, arguments);
+    Ok(Value::Int(answers.into_iter().max().unwrap_or(1)))
+}
+
+fn many(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
+    let taken = arguments.len().saturating_sub(keys.len()).min(keys.len());
     let mut answers = Vec::new();
-    for (place, held) in values(store, keys).into_iter().enumerate() {
-        let token = arguments.get(place).or(arguments.first());
-        answers.push(match held {
-            None => -1,
-            Some(held) if Some(&&*held) == token => {
-                store.del(keys[place]);
-                1
-            }
-            Some(_) => 0,
-        });
+    for place in 0..taken {
+        let answer = take(
+            store,
+            keys[place],
+            arguments[place],
+            arguments[keys.len() + place],
+        );
+        answers.push(answer.unwrap_or_else(|error| error));
     }
-    let (lowest, highest) = (answers.iter().min(), answers.iter().max());
-    Ok(match lowest {
-        Some(..1) if arguments.len() > 1 => {
-            Value::List(answers.into_iter().map(Value::Int).collect())
+    let released = released(store, &keys[taken..], &arguments[taken..]);
+    answers.extend(released.into_iter().map(Value::Int));
+    if answers.iter().all(|answer| *answer == Value::Int(1)) {
+        return Ok(Value::Int(1));
+    }
+    Ok(Value::List(answers))
+}
+
+/// Takes one lock: 1, or what the key holds.
+fn take(store: &mut Store, key: &[u8], token: &[u8], ttl: &[u8]) -> Result<Value, Value> {
+    if store.set_nx(key, token, number(ttl)?)? {
+        return Ok(Value::Int(1));
+    }
+    let held = store.get(key)?.unwrap_or_default();
+    Ok(Value::text(&held[..held.len().min(LONGEST)]))
+}
+
+/// Deletes the keys that hold their token, or the only one: 1 for each that is deleted, 0 for another holder's, and -1 for
+/// one that is missing or no string.
+fn released(store: &mut Store, keys: &[&[u8]], tokens: &[&[u8]]) -> Vec<i64> {
+    // All are read before one is deleted.
+    let held = values(store, keys);
+    let each = keys.iter().zip(held).zip(tokens.iter().cycle());
+    each.map(|((key, held), token)| match held {
+        None => -1,
+        Some(held) if held[..] == **token => {
+            store.del(key);
+            1
         }
-        _ => Value::Int(highest.copied().unwrap_or(1)),
+        Some(_) => 0,
     })
+    .collect()
 }

@@ -14,9 +14,9 @@ use tokio::time::Instant;
 use crate::env::caught::caught;
 use crate::model::brief::Brief;
 use crate::node::log::log_node;
-use crate::node::{Answer, Effect, Node as _, NodeError, Value, Vote};
+use crate::node::{Answer, Call, Effect, Node as _, NodeError, Value, Vote};
 use crate::redis::backoff::LONGEST_PAUSE;
-use crate::redis::errors::lost;
+use crate::redis::errors::{garbled, lost};
 use crate::redis::inbox::{Inbox, REFUSALS_COUNT_FOR, Submission, Taken};
 use crate::redis::options::Vetting;
 use crate::redis::restart_check::ServerCheck;
@@ -71,6 +71,15 @@ pub(in crate::redis) struct Actor {
 
 /// Completes once the server is no longer the node's, with the reason.
 pub(in crate::redis) type Moved<'a> = Pin<Box<dyn Future<Output = NodeError> + Send + 'a>>;
+
+/// True if a server may answer this to one of several calls. Nothing else is a grant.
+fn is_part(reply: &Value, call: &Call) -> bool {
+    match reply {
+        Value::Int(number) => call.is_release() || *number == 1,
+        Value::Text(_) | Value::Error(_) => !call.is_release(),
+        _ => false,
+    }
+}
 
 impl Actor {
     /// Opens the inbox. The restart check's question goes first, then the owed releases, then everything else.
@@ -207,13 +216,19 @@ impl Actor {
             // A refusal ends the connection, and does not count as an answer.
             Purpose::Check(asked) => self.check.answered(asked, &value, line)?,
             Purpose::Heartbeat => self.judge_memory(&value)?,
-            Purpose::Several(releases) => {
-                let replies = line.replies(releases.len(), value);
+            Purpose::Several(calls) => {
+                let (replies, refusal) = match line.replies(calls.len(), value) {
+                    Ok(replies) => (replies, garbled()),
+                    Err(refusal) => (Vec::new(), refusal),
+                };
                 let mut replies = replies.into_iter();
-                for submission in releases {
+                for submission in calls {
                     match replies.next() {
-                        Some(reply @ Value::Int(_)) => self.tell(submission, reply),
-                        _ => self.line.add_call(submission, true),
+                        Some(reply) if is_part(&reply, &submission.call) => {
+                            self.tell(submission, reply);
+                        }
+                        _ if submission.call.is_release() => self.line.add_call(submission, true),
+                        _ => self.refuse(submission, &refusal),
                     }
                 }
                 self.line.send();
@@ -263,7 +278,6 @@ impl Actor {
 
     /// Tells a caller that the server did not serve the call. A release is owed.
     fn fail(&mut self, submission: Submission, error: &NodeError) {
-        self.answered += 1;
         let inbox = Arc::clone(&self.line.inbox);
         if submission.call.is_release() {
             log_node!(
@@ -294,7 +308,12 @@ impl Actor {
                 );
             }
         }
-        inbox.refused(submission, error);
+        self.refuse(submission, error);
+    }
+
+    fn refuse(&mut self, submission: Submission, error: &NodeError) {
+        self.answered += 1;
+        self.line.inbox.refused(submission, error);
     }
 
     /// Has the owed releases sent again. All of them share one moment.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use ::redis::{Cmd, ErrorKind, RedisError, Value as Theirs};
 
+use crate::model::token::OwnerToken;
 use crate::node::{Argument, Call, Code, NodeError, Script, Value};
 use crate::redis::errors::{CLOSED, GARBLED, describe, garbled, lost, not_connected, rejected};
 
@@ -47,16 +48,19 @@ pub(in crate::redis) fn script_call<'a>(
     words(&call, keys.chain(arguments))
 }
 
-/// One call of `script` that makes all of these `releases`.
-pub(in crate::redis) fn each<'a>(
+/// One call of `script` that makes all of these calls. The first `taken` of them are acquisitions, the others releases.
+pub(in crate::redis) fn many<'a>(
     script: &Script,
-    releases: impl Iterator<Item = &'a Call> + Clone,
+    calls: impl Iterator<Item = &'a Call> + Clone,
+    taken: usize,
 ) -> Cmd {
-    let tokens = releases.clone().map(|call| {
-        let token = call.arguments().first();
-        token.map_or(&b""[..], Argument::as_bytes)
-    });
-    script_call(script, releases.map(Call::first_key), tokens, false)
+    let tokens = calls
+        .clone()
+        .map(|it| it.token().map_or(&[][..], OwnerToken::as_bytes));
+    let acquisitions = calls.clone().take(taken);
+    let ttls = acquisitions.map(|it| it.ttl().unwrap_or_default());
+    let arguments = tokens.chain(ttls);
+    script_call(script, calls.map(Call::first_key), arguments, false)
 }
 
 fn words<'a>(first: &[&[u8]], others: impl Iterator<Item = &'a [u8]> + Clone) -> Cmd {

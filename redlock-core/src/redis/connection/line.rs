@@ -1,9 +1,10 @@
 //! The line to a server: what was sent over a connection, and what came back.
 //!
-//! A release costs a server less in a call for several than in a script call alone, and a process with many callers
-//! often has several to send. So the releases of one write go in one call. Other calls go ahead of them, unless they
-//! have a key in common: such calls keep their order. Each lock is judged by its own reply. A release without a valid
-//! reply is sent by itself.
+//! The crate and a server have their costs for each command, and a process with many callers often has several to send.
+//! So the acquisitions and releases of one write go in one call of a script, if each has one key. In it, and in a write,
+//! acquisitions and other calls go ahead of releases of *other* keys: calls that have a key in common keep their order.
+//! Each lock is judged by its own reply. An acquisition without a valid reply has failed, and is never sent again. A
+//! release without one is sent by itself.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -20,18 +21,18 @@ use tokio::time::{Instant, Sleep};
 
 use crate::env::Moment;
 use crate::node::watch::Watch;
-use crate::node::{NodeError, Value};
+use crate::node::{NodeError, NodeErrorKind, Value, is_refusal};
 use crate::redis::errors::{garbled, lost};
 use crate::redis::inbox::{Inbox, Submission};
 
-use super::command::{Dialect, broken, command, each, is_error, is_of_replica, value};
+use super::command::{Dialect, broken, command, is_of_replica, many, value};
 use super::questions::introduce;
 
-/// The most calls that are sent together. Their callers get their answers together. Also the most releases in one call:
-/// a server serves nothing else meanwhile.
+/// The most calls that are sent together. Their callers get their answers together. Also the most acquisitions, and
+/// the most releases, in one call: a server serves nothing else meanwhile.
 const MOST_TOGETHER: usize = 64;
 
-/// After the server has refused a call for several releases, the connection makes no other for this long.
+/// After the server has refused a call for several, the connection makes no other for this long.
 const REFUSED_FOR: Duration = Duration::from_secs(600);
 
 /// A connection, with what was sent over it and is not answered. It holds no mutex across an await, and needs no task or
@@ -43,7 +44,8 @@ pub(super) struct Line {
     /// Commands that are sent together, and what their answers are for.
     commands: Pipeline,
     purposes: Vec<Purpose>,
-    /// The releases that go in the next call for several.
+    /// What may go in the next call for several: acquisitions, and releases behind them.
+    acquisitions: Vec<Submission>,
     releases: Vec<Submission>,
     /// No call for several is made before; `None` if the server does not allow any.
     joins_from: Option<Instant>,
@@ -78,7 +80,7 @@ struct Flight {
 pub(super) enum Purpose {
     /// A caller waits for the answer.
     Call(Submission),
-    /// Callers wait for the answers to releases that were made by one call.
+    /// Callers wait for the answers to acquisitions and releases that were made by one call.
     Several(Vec<Submission>),
     /// Any answer shows that the connection is alive. If the answer is about the server's memory, it is judged.
     Heartbeat,
@@ -104,6 +106,7 @@ impl Line {
             dialect,
             commands: Pipeline::new(),
             purposes: Vec::new(),
+            acquisitions: Vec::new(),
             releases: Vec::new(),
             joins_from: joins.then_some(now),
             flights: VecDeque::new(),
@@ -143,46 +146,68 @@ impl Line {
         }
     }
 
-    /// Adds a caller's call, or a release to the next call for several.
+    /// Adds a caller's call, maybe to the next call for several. Calls that have a key in common keep their order.
     pub(super) fn submit(&mut self, submission: Submission) {
-        let joins = self.joins_from.is_some_and(|from| from <= self.heard);
-        if joins && submission.call.joins.is_some() {
-            self.releases.push(submission);
-            if self.releases.len() == MOST_TOGETHER {
-                self.join();
-            }
-            return;
-        }
-        let mut released = self.releases.iter().map(|it| it.call.first_key());
-        if released.any(|key| submission.call.keys().any(|it| it == key)) {
+        let call = &submission.call;
+        let joins = self.joins_from.is_some_and(|from| from <= self.heard) && call.joins.is_some();
+        let is_release = joins && call.is_release();
+        let goes_ahead_of = |it: &Submission| call.keys().any(|key| key == it.call.first_key());
+        if !is_release && self.releases.iter().any(goes_ahead_of)
+            || !joins && self.acquisitions.iter().any(goes_ahead_of)
+        {
             self.join();
         }
-        self.add_call(submission, false);
+        if !joins {
+            return self.add_call(submission, false);
+        }
+        let several = if is_release {
+            &mut self.releases
+        } else {
+            &mut self.acquisitions
+        };
+        several.push(submission);
+        if several.len() == MOST_TOGETHER {
+            self.join();
+        }
     }
 
-    /// Adds the releases, as one call if there are several.
+    /// Adds what may go in one call, as one call if there are several.
     fn join(&mut self) {
-        let mut releases = std::mem::take(&mut self.releases);
-        let script = releases.first().and_then(|it| it.call.joins);
-        if let (Some(script), 2..) = (script, releases.len()) {
-            let command = each(script, releases.iter().map(|it| &*it.call));
-            self.add(command, Purpose::Several(releases));
-        } else if let Some(alone) = releases.pop() {
+        let mut calls = std::mem::take(&mut self.acquisitions);
+        let taken = calls.len();
+        calls.append(&mut self.releases);
+        let script = calls.first().and_then(|it| it.call.joins);
+        if let (Some(script), 2..) = (script, calls.len()) {
+            let command = many(script, calls.iter().map(|it| &*it.call), taken);
+            self.add(command, Purpose::Several(calls));
+        } else if let Some(alone) = calls.pop() {
             self.add_call(alone, false);
         }
     }
 
-    /// The replies to `count` releases, by the server's answer to a call for all of them. None if it was refused: the
-    /// releases are to be sent by themselves.
-    pub(super) fn replies(&mut self, count: usize, value: Value) -> Vec<Value> {
-        match value {
-            Value::Int(1) => return vec![value; count],
-            Value::List(list) if list.len() == count => return list,
-            refusal if is_error(&refusal, "NOSCRIPT") => self.load_scripts(),
+    /// The replies to `count` calls, by the server's answer to a call for all of them. An error: it was refused.
+    pub(super) fn replies(&mut self, count: usize, value: Value) -> Result<Vec<Value>, NodeError> {
+        let text = match value {
+            Value::Int(1) => return Ok(vec![value; count]),
+            Value::List(list) if list.len() == count => return Ok(list),
+            Value::Error(text) => text,
+            _ => return Err(garbled()),
+        };
+        if text.starts_with(b"NOSCRIPT") {
+            self.load_scripts();
+        } else {
             // The ACL has changed, or a proxy stands before several servers.
-            _ => self.joins_from = Some(self.heard + REFUSED_FOR),
+            self.joins_from = Some(self.heard + REFUSED_FOR);
         }
-        Vec::new()
+        let refusal = NodeError::server(&text);
+        let detail =
+            format!("it was sent together with others, which the server refused: {refusal}");
+        // Not the kind of the refusal: it may concern the key of another call.
+        Err(if is_refusal(&text) {
+            NodeError::unsent(NodeErrorKind::Server, detail)
+        } else {
+            NodeError::sent(NodeErrorKind::Server, detail)
+        })
     }
 
     /// Adds a call. `with_text` is for a script that the server has forgotten.
@@ -292,7 +317,10 @@ impl Line {
             Purpose::Several(releases) => releases,
             _ => Vec::new(),
         });
-        calls.chain(self.releases.drain(..)).collect()
+        calls
+            .chain(self.acquisitions.drain(..))
+            .chain(self.releases.drain(..))
+            .collect()
     }
 
     /// Makes the alarm fire at `moment` at the latest.

@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 
 use ::redis::Pipeline;
 
-use crate::kinds::exclusive::scripts::RELEASE;
+use crate::kinds::exclusive::scripts::{MANY, RELEASE};
 use crate::kinds::{COMMANDS, DENIED, SCRIPTS};
 use crate::model::resource::Shown;
 use crate::node::{Code, NodeError, Script, Value};
@@ -42,7 +42,7 @@ pub(in crate::redis) struct Greeting {
     /// The command that an operator has to run for the kinds of locks that need more commands than every lock, if the
     /// user lacks one of these.
     pub(in crate::redis) mend: Option<Arc<str>>,
-    /// True if the user may run the script that makes one call of several releases.
+    /// True if the user may run the script that makes several calls at once.
     pub(in crate::redis) joins: bool,
 }
 
@@ -63,8 +63,8 @@ pub(super) fn questions(trusts_aof: bool, key_prefix: &[u8]) -> Pipeline {
         .arg(key_prefix);
     introduce(&mut questions);
     let key = [key_prefix, b"redlock:permissions"].concat();
-    let (keys, tokens) = ([&*key].into_iter(), [&b""[..], b""].into_iter());
-    questions.add_command(script_call(&RELEASE, keys, tokens, true));
+    let (keys, tokens) = ([&*key; 2].into_iter(), [&b""[..]; 2].into_iter());
+    questions.add_command(script_call(&MANY, keys, tokens, true));
     questions
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use ::redis::Arg;
 
 use super::*;
-use crate::kinds::exclusive::scripts::RELEASE;
+use crate::kinds::exclusive::scripts::{MANY, RELEASE};
 use crate::kinds::tests::{TTL, other, token};
 use crate::kinds::{Asking, Kind, SCRIPTS, looks, plain, runs};
 use crate::model::resource::Resource;
@@ -81,7 +81,13 @@ fn calls() -> BTreeSet<String> {
         let command = command(call, &dialect, false);
         format!("{what}: {}", shown(&command))
     });
-    lines.collect()
+    let several = [
+        acquisition(&["a"]),
+        plain(&"b".into()).acquire(&other, TTL * 2, 0),
+        release("c"),
+    ];
+    let several = shown(&many(&MANY, several.iter(), 2));
+    lines.chain([format!("several: {several}")]).collect()
 }
 
 #[test]
@@ -119,19 +125,6 @@ fn a_script_that_the_server_has_forgotten_is_sent_with_its_text() {
     let text = RELEASE.text().unwrap();
     let mut words = command.args_iter();
     assert!(words.any(|word| word == Arg::Simple(text.as_bytes())));
-}
-
-#[test]
-fn one_call_for_several_releases_has_all_keys_and_then_all_tokens() {
-    let calls = [
-        release("a"),
-        plain(&"b".into()).release(&other(), TTL, true),
-    ];
-    let command = each(&RELEASE, calls.iter());
-    let [one, other] = [token(), other()];
-    let [one, other] = [&one, &other].map(|it| std::str::from_utf8(it.as_bytes()).unwrap());
-    let expected = format!("EVALSHA <release> 2 a b {one} {other}");
-    assert_eq!(shown(&command), expected);
 }
 
 fn error_of(call: &Call, error: &[u8]) -> NodeError {
