@@ -174,7 +174,7 @@ impl Argument {
         Self(ArgumentBytes::Token(token.clone()))
     }
 
-    /// A number, a word of a command, or another text.
+    /// A number or another text.
     pub(crate) fn text(text: impl fmt::Display) -> Self {
         let mut bytes = SmallVec::new();
         // A write to memory does not fail.
@@ -182,9 +182,9 @@ impl Argument {
         Self(ArgumentBytes::Text(bytes))
     }
 
-    /// Bytes that are no text.
+    /// A word of a command, or bytes that are no text.
     pub(crate) fn bytes(bytes: &[u8]) -> Self {
-        Self(ArgumentBytes::Text(bytes.into()))
+        Self(ArgumentBytes::Text(SmallVec::from_slice(bytes)))
     }
 
     /// A duration in whole ms.

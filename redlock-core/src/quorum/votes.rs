@@ -45,6 +45,9 @@ impl Seats {
 /// The answers by seat.
 pub(crate) struct Votes {
     answers: SmallVec<[Option<Vote>; 5]>,
+    counted: Tally,
+    /// True if a seat granted one of several locks.
+    has_choices: bool,
     /// The seats whose grants were late.
     pub(crate) late: u64,
 }
@@ -53,6 +56,11 @@ impl Votes {
     pub(crate) fn new(configured: usize) -> Self {
         Self {
             answers: smallvec![None; configured],
+            counted: Tally {
+                configured,
+                ..Tally::default()
+            },
+            has_choices: false,
             late: 0,
         }
     }
@@ -62,6 +70,8 @@ impl Votes {
         let Some(place @ None) = self.answers.get_mut(seat) else {
             return false;
         };
+        self.counted.count(&answer);
+        self.has_choices |= taken(&answer).is_some();
         *place = Some(answer);
         if is_late {
             self.late |= bit(seat);
@@ -114,12 +124,15 @@ impl Votes {
 
     /// The place of the lock that the most seats granted, of several.
     pub(crate) fn choice(&self) -> Option<u16> {
+        if !self.has_choices {
+            return None;
+        }
         let all = || self.answers.iter().flatten().filter_map(taken);
         all().max_by_key(|one| all().filter(|other| other == one).count())
     }
 
     pub(crate) fn tally(&self) -> Tally {
-        let (strayed, tally) = (seats_in(self.strayed()), Tally::of(&self.answers));
+        let (strayed, tally) = (seats_in(self.strayed()), self.counted);
         Tally {
             granted: tally.granted - strayed,
             held: tally.held + strayed,

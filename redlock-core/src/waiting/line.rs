@@ -55,6 +55,22 @@ impl Hash for LineKey {
     }
 }
 
+/// Takes the hash of a [`LineKey`] as it is.
+#[derive(Default)]
+pub(super) struct KnownHash(u64);
+
+impl Hasher for KnownHash {
+    fn write(&mut self, _: &[u8]) {}
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
 #[derive(Default)]
 pub(super) struct Line {
     /// The ticket of the caller with the turn, and what wakes that caller from a pause.

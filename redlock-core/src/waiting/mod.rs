@@ -28,6 +28,7 @@ pub(crate) mod wakeup;
 mod protocol {}
 
 use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -44,7 +45,7 @@ use crate::env::Moment;
 use crate::env::caught::caught;
 use crate::env::timeout::before;
 use budget::RetryBudget;
-use line::Line;
+use line::{KnownHash, Line};
 use streak::Streak;
 
 /// From this number of lines on, empty lines are looked for and forgotten.
@@ -64,7 +65,7 @@ pub(crate) struct Lines {
 
 #[derive(Default)]
 struct LinesState {
-    lines: HashMap<LineKey, Line>,
+    lines: HashMap<LineKey, Line, BuildHasherDefault<KnownHash>>,
     /// How many callers stand in all lines.
     waiting: usize,
     /// The last ticket. None is used twice, so that a turn that was taken away is told from any later one.
@@ -104,9 +105,8 @@ impl Lines {
         self.context.node_timeout.saturating_mul(4)
     }
 
-    /// The deadline of a caller with the turn for a step that begins now and takes `timeout`.
-    fn due(&self, timeout: Duration) -> Moment {
-        let now = self.context.now();
+    /// The deadline of a caller with the turn for a step that begins `now` and takes `timeout`.
+    fn due(&self, now: Moment, timeout: Duration) -> Moment {
         now.saturating_add(timeout).saturating_add(self.grace())
     }
 
@@ -173,7 +173,8 @@ impl Lines {
     /// Looks what is up for the caller of `turn`, which stands in line from the first look on. `None` if its turn has
     /// come, otherwise the moment of the next look. A caller that gives up at `gives_up` gets what is known of the lock.
     fn stand(&self, turn: &Turn, gives_up: Option<Moment>) -> Result<Option<Moment>, LastKnown> {
-        let (now, due) = (self.context.now(), self.due(self.context.node_timeout));
+        let now = self.context.now();
+        let due = self.due(now, self.context.node_timeout);
         let mut state = self.state.lock();
         state.sweep(now);
         let all = state.waiting;
@@ -219,7 +220,8 @@ impl Lines {
     /// The caller with `ticket` leaves. If it has the turn, the turn goes to the first waiter. If no caller waits, what was
     /// left for the next caller is released, and the line is forgotten, now or in a moment.
     fn leave(&self, line_key: &LineKey, ticket: u64) {
-        let (now, due) = (self.context.now(), self.due(self.context.node_timeout));
+        let now = self.context.now();
+        let due = self.due(now, self.context.node_timeout);
         // Dropped once the lines are unlocked: its claim is released, and may be the last reference to a node.
         let _left;
         let mut state = self.state.lock();

@@ -66,7 +66,7 @@ impl Turn {
     pub(crate) fn attempt(&self, timeout: Duration) -> Option<(bool, bool)> {
         // The attempt follows all that this caller was woken for.
         pin!(self.woken.notified()).enable();
-        let due = self.lines.due(timeout);
+        let due = self.lines.due(self.lines.context.now(), timeout);
         self.change(|line| {
             line.due = due;
             line.were_refused(self.ticket)
@@ -75,7 +75,7 @@ impl Turn {
 
     /// Records that a break lasts for `timeout` at most, and for this number of questions.
     pub(crate) fn gives_way(&self, timeout: Duration, questions: u32) {
-        let due = self.lines.due(timeout);
+        let due = self.lines.due(self.lines.context.now(), timeout);
         self.change(|line| {
             line.due = due;
             line.streak.questions = questions;

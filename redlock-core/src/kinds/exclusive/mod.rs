@@ -86,7 +86,7 @@ impl Kind for Exclusive {
         if self.keys.names().len() > 1 {
             return call(&ACQUIRE_ALL, taken).with([token, px]);
         }
-        let [nx, word, get] = ["NX", "PX", "GET"].map(Argument::text);
+        let [nx, word, get] = ["NX", "PX", "GET"].map(|word| Argument::bytes(word.as_bytes()));
         // With GET, a refusal has the holder's value.
         let mut call = call(&SET, set).with([token, nx, word, px, get]);
         call.joins = Some(&MANY);

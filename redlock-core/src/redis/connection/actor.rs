@@ -67,6 +67,8 @@ pub(in crate::redis) struct Actor {
     refusals: u32,
     refused_at: Instant,
     is_suspect: bool,
+    /// True if an acquisition was lost with an earlier connection.
+    has_lost: bool,
 }
 
 /// Completes once the server is no longer the node's, with the reason.
@@ -128,6 +130,7 @@ impl Actor {
             refusals: 0,
             refused_at: now,
             is_suspect: false,
+            has_lost: inbox.has_lost(),
         }
     }
 
@@ -267,7 +270,7 @@ impl Actor {
             inbox.refuses(None);
             log_node!(inbox.log, INFO, "node votes again");
         }
-        if call.is_release() {
+        if self.has_lost && call.is_release() {
             let is_released = matches!(call.vote(answer.clone()), Vote::Granted { .. });
             if inbox.is_still_owed(&submission, is_released) {
                 self.retry();

@@ -258,6 +258,11 @@ impl Inbox {
         wake_driver(state);
     }
 
+    /// True if an acquisition has lost its answer.
+    pub(in crate::redis) fn has_lost(&self) -> bool {
+        !self.state.lock().lost.is_empty()
+    }
+
     /// True if `release`, which has released its lock or found nothing, is owed: if its acquisition was never answered,
     /// that may come later.
     pub(in crate::redis) fn is_still_owed(&self, release: &Submission, is_released: bool) -> bool {
