@@ -26,7 +26,7 @@ const LONGEST_NAP: Duration = Duration::from_secs(1);
 pub struct IoThread {
     handle: Handle,
     /// Dropping the sender ends the thread.
-    _alive: Arc<oneshot::Sender<()>>,
+    alive: Arc<oneshot::Sender<()>>,
 }
 
 impl IoThread {
@@ -49,7 +49,7 @@ impl IoThread {
             })?;
         Ok(Self {
             handle,
-            _alive: Arc::new(alive),
+            alive: Arc::new(alive),
         })
     }
 
@@ -149,14 +149,15 @@ impl Clock for IoThread {
 
     fn sleep_until(&self, at: Moment) -> Sleep {
         // Keeps the thread alive: without the thread the sleeper would never wake.
-        let io = self.clone();
+        let (library, alive) = (self.time(), Arc::clone(&self.alive));
         Sleep::new(async move {
+            let _alive = alive;
             loop {
                 let left = at.saturating_since(Moment::from_origin(since_boot()));
                 if left.is_zero() {
                     return;
                 }
-                io.time().sleep(left.min(LONGEST_NAP)).await;
+                library.sleep(left.min(LONGEST_NAP)).await;
             }
         })
     }

@@ -8,6 +8,7 @@ use crate::env::{Moment, Sleep};
 use crate::error::LeaseEnd;
 
 use super::LeaseHandle;
+use super::shared::LeaseState;
 
 /// What happens to a body when its lease is lost or its validity ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -77,11 +78,10 @@ impl BodyWatch {
     /// Has the body woken at the end of the lease. Returns the reason if the body has to stop already.
     fn watch(&mut self, context: &mut Context<'_>) -> Poll<LeaseEnd> {
         loop {
-            // Before the look, so that no end is missed.
-            let deadline = self.register(context.waker());
-            if let Some(over) = self.stop_reason() {
-                return Poll::Ready(over);
-            }
+            let deadline = match self.register(context.waker()) {
+                Ok(deadline) => deadline,
+                Err(over) => return Poll::Ready(over),
+            };
             if self.on_lost == OnLost::Continue {
                 return Poll::Pending;
             }
@@ -93,11 +93,15 @@ impl BodyWatch {
                 return Poll::Pending;
             }
             self.timer = None;
+            if let Some(over) = self.stop_reason() {
+                return Poll::Ready(over);
+            }
         }
     }
 
-    /// Has the waker woken when the state of the lease changes. Returns the deadline.
-    fn register(&mut self, waker: &Waker) -> Moment {
+    /// Has the waker woken when the state of the lease changes. Returns the deadline, or the reason why the body has to
+    /// stop already.
+    fn register(&mut self, waker: &Waker) -> Result<Moment, LeaseEnd> {
         // Dropped once the mutex is unlocked: it may be the last handle of its task.
         let _earlier;
         let mut state = self.lease.shared.state.lock();
@@ -107,14 +111,19 @@ impl BodyWatch {
         }
         _earlier = state.forget_body(self.number);
         state.bodies.push((self.number, waker.clone()));
-        state.deadline
+        // The timer sees to the deadline.
+        let reason = self.reason(&state, Moment::default());
+        reason.map_or(Ok(state.deadline), Err)
+    }
+
+    fn stop_reason(&self) -> Option<LeaseEnd> {
+        let now = self.lease.shared.now();
+        self.reason(&self.lease.shared.state.lock(), now)
     }
 
     /// The reason why the body may not be polled any longer, if there is one. A body that goes on without its lock
     /// stops only if the lease is revoked, before or after its end. No body begins without its lock.
-    fn stop_reason(&self) -> Option<LeaseEnd> {
-        let now = self.lease.shared.now();
-        let state = self.lease.shared.state.lock();
+    fn reason(&self, state: &LeaseState, now: Moment) -> Option<LeaseEnd> {
         let over = state.over_at(now)?;
         match self.on_lost {
             OnLost::Continue if self.has_begun => state.is_revoked.then_some(LeaseEnd::Revoked),

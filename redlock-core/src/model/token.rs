@@ -35,7 +35,7 @@ impl OwnerToken {
         entropy.fill(&mut random);
         let digit = |half: u8| b"0123456789abcdef"[usize::from(half)];
         let digits = random.map(|byte| [digit(byte >> 4), digit(byte & 15)]);
-        let mut bytes: SmallVec<[u8; 64]> = owner.as_bytes().into();
+        let mut bytes = SmallVec::<[u8; 64]>::from_slice(owner.as_bytes());
         bytes.push(b'/');
         bytes.extend_from_slice(digits.as_flattened());
         Self(bytes.as_slice().into())

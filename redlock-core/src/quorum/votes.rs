@@ -99,26 +99,34 @@ impl Votes {
         }
     }
 
-    pub(crate) fn failed(&self) -> u64 {
-        self.seats_with(|vote| matches!(vote, Vote::Failed(_)))
-    }
-
     /// The seats that answered and did not fail.
     pub(crate) fn voted(&self) -> u64 {
         self.seats_with(|vote| !matches!(vote, Vote::Failed(_)))
     }
 
     pub(crate) fn seats(&self) -> Seats {
-        let granted = self.granted();
-        let is_unsent = |vote: &_| matches!(vote, Vote::Failed(error) if !error.was_sent());
+        let (mut held, mut absent, mut failed, mut unsent) = (0, 0, 0, 0);
+        let (granted, mut voted) = (self.granted(), 0);
+        for (seat, answer) in self.answers.iter().enumerate() {
+            let of_kind = match answer {
+                None => continue,
+                Some(Vote::Granted { .. }) => &mut voted,
+                Some(Vote::Held(_)) => &mut held,
+                Some(Vote::Absent) => &mut absent,
+                Some(Vote::Failed(error)) if error.was_sent() => &mut failed,
+                Some(Vote::Failed(_)) => &mut unsent,
+            };
+            *of_kind |= bit(seat);
+        }
+        voted |= held | absent;
         Seats {
             granted,
             in_time: granted & !self.late,
-            held: self.seats_with(|vote| matches!(vote, Vote::Held(_))),
-            absent: self.seats_with(|vote| *vote == Vote::Absent),
-            voted: self.voted(),
-            failed: self.failed(),
-            reached: !self.seats_with(is_unsent),
+            held,
+            absent,
+            voted,
+            failed: failed | unsent,
+            reached: !unsent,
         }
     }
 

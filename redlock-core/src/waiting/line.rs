@@ -25,7 +25,7 @@ const NEXT_LOOK: Duration = Duration::from_millis(1);
 /// same keys on the same nodes. Callers that want one of several locks have the keys of all of them.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct LineKey {
-    /// The hash of the other fields: a caller looks for its line several times.
+    /// The hash of the keys and the kind: a caller looks for its line several times.
     hash: u64,
     keys: Resource,
     /// Callers of different kinds stand in lines of their own. Which of them goes first is for the nodes to say.
@@ -41,7 +41,7 @@ impl LineKey {
         nodes.sort_unstable();
         let (keys, kind) = (keys.clone(), kind.on_nodes());
         Self {
-            hash: HASHER.hash_one((&keys, kind, &nodes)),
+            hash: HASHER.hash_one((&keys, kind)),
             keys,
             kind,
             nodes,

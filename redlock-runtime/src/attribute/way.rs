@@ -16,7 +16,7 @@ use crate::lease::{Hold, Lease};
 pub(super) struct Way<'a> {
     step: Step,
     /// The lease, unless the body has it in `held`. It is dropped after the step.
-    own: Slot,
+    own: Option<Lease>,
     held: Option<&'a Slot>,
 }
 
@@ -36,7 +36,7 @@ impl<'a> Way<'a> {
     pub(super) fn begin(acquiring: Acquisition, held: Option<&'a Slot>) -> Self {
         Self {
             step: Step::Acquiring(acquiring),
-            own: Slot::new(),
+            own: None,
             held,
         }
     }
@@ -53,19 +53,16 @@ impl<'a> Way<'a> {
         ready!(self.poll_acquiring(body, context));
         ready!(self.poll_holding(body, context));
         let ended = ready!(self.poll_releasing(context));
-        self.own = Slot::new();
+        self.own = None;
         Poll::Ready(ended)
     }
 
     /// Drops the body before its end, as a part of what runs under the lease.
     pub(super) fn cut_off(&self, body: &mut dyn PollBody) {
-        let lease = matches!(self.step, Step::Holding(_)).then(|| self.lease());
+        let is_held = matches!(self.step, Step::Holding(_));
+        let lease = is_held.then(|| lease_in(self.own.as_ref(), self.held));
         let _entered = lease.map(|lease| lease.span().enter());
         body.stop();
-    }
-
-    fn lease(&self) -> &Lease {
-        self.held.unwrap_or(&self.own).lease()
     }
 
     // Each step is a function of its own, so that the frames below the body are small.
@@ -76,7 +73,10 @@ impl<'a> Way<'a> {
         };
         self.step = match ready!(acquiring.as_mut().poll(context)) {
             Ok(lease) => {
-                let lease = self.held.unwrap_or(&self.own).fill(lease);
+                let lease = match self.held {
+                    Some(held) => held.fill(lease),
+                    None => self.own.insert(lease),
+                };
                 let _entered = lease.span().enter();
                 match Hold::begin(lease) {
                     Ok(hold) => Step::Holding(hold),
@@ -101,7 +101,7 @@ impl<'a> Way<'a> {
         let Step::Holding(hold) = &mut self.step else {
             return Poll::Ready(());
         };
-        let lease = self.held.unwrap_or(&self.own).lease();
+        let lease = lease_in(self.own.as_ref(), self.held);
         let _entered = lease.span().enter();
         let mut has_succeeded = false;
         let poll = &mut |context: &mut Context<'_>| {
@@ -127,13 +127,18 @@ impl<'a> Way<'a> {
             unreachable!("the release is the last step")
         };
         if let Some(releasing) = releasing {
-            let lease = self.held.unwrap_or(&self.own).lease();
+            let lease = lease_in(self.own.as_ref(), self.held);
             let _entered = lease.span().enter();
             lease.released(ready!(releasing.as_mut().poll(context)));
         }
         let error = error.take();
         Poll::Ready(error.map_or(Ok(()), Err))
     }
+}
+
+/// The lease of a call that has its lock.
+fn lease_in<'a>(own: Option<&'a Lease>, held: Option<&'a Slot>) -> &'a Lease {
+    own.unwrap_or_else(|| held.map_or_else(|| unreachable!("the lock is held"), Slot::lease))
 }
 
 /// Begins the release, if there is anything left to release. `error` is that of a lease that was lost.

@@ -123,10 +123,9 @@ impl Kind for Exclusive {
     }
 
     fn turn(&self) -> TurnRule {
-        if *self.line() == self.keys {
-            TurnRule::HandOver
-        } else {
-            TurnRule::PassOn
+        match &self.one_of {
+            Some((all, _)) if *all != self.keys => TurnRule::PassOn,
+            _ => TurnRule::HandOver,
         }
     }
 
