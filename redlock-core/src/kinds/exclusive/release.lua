@@ -10,7 +10,7 @@ for i = taken + 1, #KEYS do
   local held = values[i - taken]
   if held == nil then held = redis.pcall('GET', KEYS[i]) end
   if held == (ARGV[i] or ARGV[1]) then
-    ours[#ours + 1], answers[i] = KEYS[i], 1
+    ours[#ours + 1] = KEYS[i]
   else
     answers[i], all = held and 0 or -1, false
   end
@@ -21,4 +21,7 @@ if type(deleted) == 'table' then
   for i = taken + 1, #KEYS do answers[i], all = deleted, false end
 end
 if all then return 1 end
+for i = 1, #KEYS do
+  if answers[i] == nil then answers[i] = 1 end
+end
 return each and answers or math.max(unpack(answers))

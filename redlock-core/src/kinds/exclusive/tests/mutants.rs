@@ -24,9 +24,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "release-by-plain-del",
         patches: &[Patch {
             file: SCRIPTS,
-            find: "            Some(held) if Some(&&*held) == token => {
+            find: "        Some(held) if held[..] == **token => {
 ",
-            replace: "            Some(_) if token.is_some() => {
+            replace: "        Some(_) if !token.is_empty() => {
 ",
         }],
         profile: "faulty",
