@@ -32,9 +32,6 @@ use super::wakeups::Wakeups;
 /// two more stay unanswered on the slowest node.
 const QUIET: usize = 4;
 
-/// The most times in a row that several callers go first: what they submit meanwhile goes in one call.
-const MOST_TIMES: u32 = 3;
-
 /// After this many errors in a row in the place of votes, the status of the node is that it does not vote.
 const REFUSALS: u32 = 3;
 
@@ -59,10 +56,8 @@ pub(in crate::redis) struct Actor {
     taken: Taken,
     /// The number of operations answered since the inbox was last told.
     answered: usize,
-    /// True if several callers are there, which go first.
+    /// True if several callers are there, and were not let go first since the last write.
     is_busy: bool,
-    /// How often in a row they went first, and how many operations were queued at the last time.
-    went_first: (u32, usize),
     /// The number of errors in a row in the place of votes, and the moment of the last one.
     refusals: u32,
     refused_at: Instant,
@@ -126,7 +121,6 @@ impl Actor {
             taken: Taken::default(),
             answered: 0,
             is_busy: false,
-            went_first: (0, 0),
             refusals: 0,
             refused_at: now,
             is_suspect: false,
@@ -193,18 +187,12 @@ impl Actor {
         true
     }
 
-    /// True if more operations may come before those in the inbox are taken.
+    /// True if more operations may come before those in the inbox are taken: what several callers submit goes in one
+    /// write.
     fn lets_callers_go_first(&mut self) -> bool {
-        let (times, before) = self.went_first;
-        let may = self.is_busy && times < MOST_TIMES;
-        let queued = if may { self.line.inbox.queued() } else { 0 };
-        let is_growing = queued > before;
-        self.went_first = if is_growing {
-            (times + 1, queued)
-        } else {
-            (0, 0)
-        };
-        is_growing
+        let goes_first = self.is_busy && self.line.inbox.has_queued();
+        self.is_busy &= !goes_first;
+        goes_first
     }
 
     /// Handles an answer of the server.

@@ -246,9 +246,9 @@ impl Inbox {
         }
     }
 
-    /// The number of operations that wait for the driver.
-    pub(in crate::redis) fn queued(&self) -> usize {
-        self.state.lock().queue.len()
+    /// True if an operation waits for the driver.
+    pub(in crate::redis) fn has_queued(&self) -> bool {
+        !self.state.lock().queue.is_empty()
     }
 
     /// Has the owed releases sent again.
