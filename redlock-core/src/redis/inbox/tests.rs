@@ -152,3 +152,30 @@ fn a_release_is_owed_by_the_time_of_the_library() {
     .unwrap();
     assert_eq!(at_the_end.take_owed(|_| true).len(), 1);
 }
+
+#[tokio::test(start_paused = true)]
+async fn errors_from_a_while_ago_say_nothing_of_the_node() {
+    let inbox = open();
+    let is_voting = || matches!(inbox.status(), NodeStatus::Voting);
+    inbox.refuses(Some(&NodeError::server(b"OOM command not allowed")));
+    assert!(!is_voting());
+    tokio::time::advance(REFUSALS_COUNT_FOR).await;
+    assert!(is_voting());
+}
+
+#[test]
+fn a_release_is_waited_for_at_each_step_of_the_end_of_its_connection() {
+    let (inbox, release) = (open(), release());
+    submit(&inbox, &release);
+    let mut taken = Taken::default();
+    inbox.take(&mut taken, 0, &Context::from_waker(Waker::noop()));
+    assert!(!inbox.drained(), "unanswered");
+    let error = NodeError::sent(
+        NodeErrorKind::Disconnected,
+        "the server closed the connection",
+    );
+    inbox.close(&error);
+    assert!(!inbox.drained(), "neither answered nor owed yet");
+    inbox.lose(taken.calls, &error);
+    assert!(!inbox.drained(), "owed");
+}
