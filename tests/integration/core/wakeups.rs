@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use redlock_core::testing::QuorumWatch;
 use redlock_core::{NodeSet, Resource};
-use redlock_tests::redis::Value;
+use redlock_tests::redis::{self, Value};
 use redlock_tests::{Nodes, RedisNode, eventually};
 
 use crate::core::fixture::{SOON, client, connect, once, start};
@@ -133,6 +133,41 @@ async fn a_server_that_forgets_whom_it_tells_is_asked_a_few_times_a_second() {
     assert!(began.elapsed() > Duration::from_millis(500));
     node.del("r");
     until_free(&seen[0]).await;
+}
+
+#[tokio::test]
+async fn a_server_that_was_busy_when_it_was_asked_is_asked_about_the_next_lock() {
+    let node = RedisNode::start().await;
+    node.command(["CONFIG", "SET", "busy-reply-threshold", "1"]);
+    let set = connect([node.url()]).await;
+    let watcher = Watcher::of(&set);
+    node.set("r", "someone", Some(TTL));
+    let url = node.url();
+    let script = std::thread::spawn(move || {
+        let mut connection = redis::Client::open(url)?.get_connection()?;
+        let endless = ["while true do end", "0"];
+        redis::cmd("EVAL")
+            .arg(&endless)
+            .query::<Value>(&mut connection)
+    });
+    eventually("the script", SOON, async || {
+        let answer = node.try_command::<Value>(["GET", "r"]);
+        answer
+            .is_err()
+            .then_some(())
+            .ok_or_else(|| "none runs".to_owned())
+    })
+    .await;
+    let _early = watcher.watch("r");
+    // The server answers in order.
+    let refused = client().acquire(&set, &once("other")).await.unwrap_err();
+    assert!(refused.to_string().contains("BUSY"), "{refused}");
+    node.command(["SCRIPT", "KILL"]);
+    assert!(script.join().unwrap().is_err(), "the script was ended");
+    let watch = watcher.watch("r");
+    until_held(&watch, Duration::ZERO).await;
+    node.del("r");
+    until_free(&watch).await;
 }
 
 #[tokio::test]
