@@ -124,10 +124,9 @@ impl BodyWatch {
     /// The reason why the body may not be polled any longer, if there is one. A body that goes on without its lock
     /// stops only if the lease is revoked, before or after its end. No body begins without its lock.
     fn reason(&self, state: &LeaseState, now: Moment) -> Option<LeaseEnd> {
-        let over = state.over_at(now)?;
         match self.on_lost {
             OnLost::Continue if self.has_begun => state.is_revoked.then_some(LeaseEnd::Revoked),
-            _ => Some(over),
+            _ => state.over_at(now),
         }
     }
 }

@@ -6,7 +6,10 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use redlock_core::error::AcquireError;
 use redlock_core::lease::Released;
+use redlock_core::request::MAX_NOTE_BYTES;
+use redlock_core::testing::scripts;
 use redlock_core::{Lease, NodeSet};
+use redlock_tests::redis::Value;
 use redlock_tests::{Nodes, RedisNode, drop_after};
 
 use crate::core::fixture::{SOON, client, connect, once, settle, start};
@@ -114,6 +117,20 @@ async fn a_refusal_in_a_call_for_several_concerns_its_own_lock() {
         nodes[0].command(["DEL", "list", "held"]);
         nodes.assert_no_keys(SOON).await;
     }
+}
+
+/// Otherwise two nodes name one holder in two ways, if one of them had a call for several.
+#[tokio::test]
+async fn the_answer_to_one_of_several_acquisitions_has_the_longest_token_as_a_whole() {
+    let nodes = Nodes::start(1).await;
+    let (host, random) = ("h".repeat(255), "0".repeat(32));
+    let note = "n".repeat(MAX_NOTE_BYTES);
+    let held = format!("{host}/4294967295/{random} {note}");
+    nodes[0].command(["SET", "held", &held]);
+    let many = scripts().find(|it| it.name == "many").unwrap();
+    let text = many.text().unwrap();
+    let answer = nodes[0].command(["EVAL", text, "1", "held", "ours", "1000"]);
+    assert_eq!(answer, Value::Array(vec![Value::BulkString(held.into())]));
 }
 
 #[tokio::test]

@@ -125,3 +125,23 @@ async fn a_body_that_goes_on_without_its_lock_is_cancelled_when_the_lease_is_rev
         );
     }
 }
+
+/// Nobody would wake the body later: it has not waited yet.
+#[tokio::test]
+async fn a_body_that_goes_on_without_its_lock_is_cancelled_if_its_first_poll_sees_the_lease_revoked()
+ {
+    let clock = StillClock::default();
+    let nodes = ["a", "b", "c"].map(|name| MemoryNode::new(name, Arc::new(clock.clone())));
+    let client = Client::new(clock.environment());
+    let lease = client.acquire(&set_of(&nodes), &once("r")).await.unwrap();
+    let handle = lease.handle();
+    let mut body = pin!(std::future::poll_fn(|_| {
+        clock.advance(handle.validity());
+        handle.revoke();
+        Poll::<()>::Pending
+    }));
+    let mut held = pin!(lease.hold(body.as_mut(), OnLost::Continue));
+    let polled = held.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+    let cancelled = BodyOutcome::Cancelled(LeaseEnd::Revoked);
+    assert_eq!(polled, Poll::Ready(cancelled));
+}

@@ -88,6 +88,7 @@ async fn use_all(set: &Set) -> Result<(), String> {
             .await
             .map_err(|error| error.to_string())?;
     }
+    be_refused_together(&nodes).await?;
     // A job of its own each time: the server remembers the runs of the others.
     let mut job = once("shop:job");
     job.resource = format!("shop:job:{}", USES.fetch_add(1, Ordering::Relaxed)).into();
@@ -103,6 +104,25 @@ async fn use_all(set: &Set) -> Result<(), String> {
         Ok(Some(_)) => Ok(()),
         other => Err(format!("the run was not remembered: {other:?}")),
     }
+}
+
+/// Two locks of another client, in one call.
+async fn be_refused_together(nodes: &NodeSet) -> Result<(), String> {
+    let names = ["shop:a", "shop:b"];
+    let mut held = once("shop:a");
+    held.resource = redlock_core::Resource::all(names);
+    let lease = client().acquire(nodes, &held).await;
+    let lease = lease.map_err(|error| error.to_string())?;
+    let (other, [a, b]) = (client(), names.map(once));
+    let refused = tokio::join!(other.acquire(nodes, &a), other.acquire(nodes, &b));
+    lease.release().await;
+    for refused in [refused.0, refused.1] {
+        match refused {
+            Err(AcquireError::Contended(_)) => {}
+            other => return Err(format!("{other:?}")),
+        }
+    }
+    Ok(())
 }
 
 /// A permit, and a lock that is looked at.
@@ -266,7 +286,7 @@ async fn without_one_of_the_rules_of_the_first_line_the_node_does_not_vote_and_n
 async fn without_one_of_the_others_the_node_does_without() {
     let all = documented();
     let others = all[1..].concat();
-    assert_eq!(others.len(), 13, "{others:?}");
+    assert_eq!(others.len(), 14, "{others:?}");
     for without in others {
         let node = server().await;
         let mut rules = all.concat();
@@ -300,6 +320,11 @@ async fn without_one_of_the_others_the_node_does_without() {
             "+mget" => {
                 use_permits(&set).await.unwrap();
                 assert!(denials(&node).contains("\"mget\""));
+            }
+            // It is tried, and the whole value is read then.
+            "+getrange" => {
+                be_refused_together(&set.node_set()).await.unwrap();
+                assert!(denials(&node).contains("\"getrange\""));
             }
             // One server has no use for what a Cluster needs.
             "+cluster|slots" | "+cluster|info" => {}

@@ -2,6 +2,7 @@
 
 use crate::kinds::fenced::{counted, counters};
 use crate::kinds::words::{number, values};
+use crate::model::token;
 use crate::node::script::Script;
 use crate::node::store::Store;
 use crate::node::value::Value;
@@ -57,8 +58,8 @@ pub(crate) static MANY: Script = Script::loaded(
 )
 .shaped("lock+", "token+ ttl? ttl?");
 
-/// The longest part of a value that is the answer to one of several acquisitions.
-const LONGEST: usize = 301;
+/// The longest part of a value that is the answer to one of several acquisitions: a value of this length is no token.
+const LONGEST: usize = token::LONGEST + 1;
 
 fn set(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
     let held = store.get(keys[0]).map(|held| held.map(Value::text));

@@ -1,16 +1,16 @@
 -- Takes several locks, each by itself.
 -- KEYS: the locks, and then those that `release.lua` releases. ARGV: the token of each key, and then the ttl of each
 -- lock that is taken.
--- The answer to each that is not taken: the first 301 bytes of what the key holds, which may be huge; or the error of its
--- command. A user who may not run GETRANGE has the GET.
+-- The answer to each that is not taken: the first 557 bytes of what the key holds, which may be huge (no token is that
+-- long); or the error of its command. A user who may not run GETRANGE has the GET.
 local each, taken, answers, all = true, math.max(0, math.min(#KEYS, #ARGV - #KEYS)), {}, true
 local set, count = redis.pcall, #KEYS
 for i = 1, taken do
   local answer = set('SET', KEYS[i], ARGV[i], 'NX', 'PX', ARGV[count + i])
   if not answer then
-    answer = redis.pcall('GETRANGE', KEYS[i], 0, 300)
+    answer = redis.pcall('GETRANGE', KEYS[i], 0, 556)
     if answer.err then answer = redis.pcall('GET', KEYS[i]) end
-    if not answer.err then answer = answer:sub(1, 301) end
+    if not answer.err then answer = answer:sub(1, 557) end
   end
   if not answer.ok then answers[i], all = answer, false end
 end
