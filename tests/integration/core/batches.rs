@@ -1,18 +1,21 @@
 //! Locks that are acquired and released together: a node gets them in few calls, and each lock gets what it would have got
 //! by itself.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use redlock_core::error::AcquireError;
 use redlock_core::lease::Released;
-use redlock_core::request::MAX_NOTE_BYTES;
-use redlock_core::testing::scripts;
-use redlock_core::{Lease, NodeSet};
+use redlock_core::node::{Call, OwnerToken, Vote};
+use redlock_core::request::{Kind, MAX_NOTE_BYTES};
+use redlock_core::testing::{Calls, scripts, submit};
+use redlock_core::{Lease, MemoryNode, NodeSet, Resource};
+use redlock_simulation::random::Random;
 use redlock_tests::redis::Value;
 use redlock_tests::{Nodes, RedisNode, drop_after};
 
-use crate::core::fixture::{SOON, client, connect, once, settle, start};
+use crate::core::fixture::{IO, SOON, client, connect, once, settle, start};
 
 /// Longer than it takes any machine to acquire these locks one after the other.
 const TTL: Duration = Duration::from_secs(60 * 60);
@@ -203,4 +206,69 @@ async fn a_lock_that_goes_with_a_forbidden_one_is_not_said_to_be_forbidden() {
     let mine = at_once(&set, &["mine", "mine too"]).await;
     assert!(mine.iter().all(Result::is_ok), "each by itself");
     assert_eq!(nodes[0].calls("evalsha"), before);
+}
+
+/// What an answer says, without numbers that depend on the time. All releases of a call read before one deletes, so one
+/// may find what another has released.
+fn gist(vote: &Vote, is_release: bool) -> String {
+    match vote {
+        Vote::Granted { .. } => "granted".to_owned(),
+        Vote::Held(_) | Vote::Absent if is_release => "not ours".to_owned(),
+        Vote::Held(holding) => format!("held by {:?}", holding.owner()),
+        other => format!("{other:?}"),
+    }
+}
+
+/// Draws a call for a new lock, or for one of those that were asked for.
+fn draw(random: &mut Random, asked: &mut Vec<(Calls, OwnerToken)>) -> Call {
+    let place = random.index(asked.len().max(1));
+    match random.below(20) {
+        0 | 1 if !asked.is_empty() => asked[place].0.extend(&asked[place].1, TTL),
+        2..9 if !asked.is_empty() => {
+            let (calls, token) = asked.swap_remove(place);
+            calls.release(&token, TTL, true)
+        }
+        drawn => {
+            let mut request = once(random.pick(&["a", "b", "c", "d", "e", "f"]));
+            match drawn {
+                9 => request.resource = Resource::all(["a", "b"]),
+                10 => request.fencing = true,
+                11 => request = request.kind(Kind::Permits(2)),
+                12 => request = request.kind(Kind::Read),
+                13 => request = request.kind(Kind::Write),
+                _ => {}
+            }
+            let owner = format!("host-{}/1", random.below(1 << 40));
+            let token = OwnerToken::draw(&owner, &*IO.environment().entropy);
+            let calls = Calls::of(&request, b"");
+            let call = calls.acquire(&token, TTL, 0);
+            asked.push((calls, token));
+            call
+        }
+    }
+}
+
+#[tokio::test]
+async fn calls_that_go_together_have_the_answers_that_they_would_have_had_one_after_the_other() {
+    let (_nodes, set) = start(1).await;
+    let twin = MemoryNode::new("twin", IO.environment().clock);
+    let node = set.iter().next().unwrap();
+    let (mut random, mut asked) = (Random::new(7), Vec::new());
+    for round in 0..200 {
+        let count = 1 + random.below(300);
+        let mut answers = Vec::new();
+        for _ in 0..count {
+            let call = Arc::new(draw(&mut random, &mut asked));
+            let pair = [
+                submit(&**node, Arc::clone(&call)),
+                submit(&twin, Arc::clone(&call)),
+            ];
+            answers.push((call, pair));
+        }
+        for (call, [real, twin]) in answers {
+            let (real, twin) = (real.vote().await, twin.vote().await);
+            let [real, twin] = [real, twin].map(|it| gist(&it, call.is_release()));
+            assert_eq!(real, twin, "round {round}: {call:?}");
+        }
+    }
 }
