@@ -36,7 +36,6 @@ mod inbox;
 mod newest;
 pub(crate) mod node;
 mod options;
-mod restart_check;
 mod secret_file;
 #[cfg(feature = "sentinel")]
 mod sentinel;

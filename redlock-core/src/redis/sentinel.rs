@@ -5,6 +5,8 @@
 //! with an old master does not send anybody back to that master. The sentinels alone are not believed: the server that
 //! they name has to say that it is a master.
 
+use std::sync::Arc;
+
 use ::redis::Pipeline;
 
 use crate::node::{Node as _, NodeError, NodeErrorKind, NodeStatus, Value};
@@ -12,7 +14,6 @@ use crate::quorum::majority;
 use crate::redis::address::{Sentinel, Server};
 use crate::redis::errors::{lost, not_connected};
 use crate::redis::inbox::Inbox;
-use crate::redis::options::RedisOptions;
 
 use super::connection::actor::Moved;
 use super::connection::connect;
@@ -24,26 +25,27 @@ use super::newest::{Dated, newest};
 /// while an answer of the master is overdue.
 ///
 /// Dropping the future closes the connections to sentinels.
-pub(super) async fn master<'a>(
-    of: &'a Sentinel,
-    inbox: &'a Inbox,
-    options: &'a RedisOptions,
-) -> Result<(Server, Moved<'a>), NodeError> {
-    let (failover, server) = ask(of, inbox, options).await?;
+pub(super) async fn master(
+    of: &Sentinel,
+    inbox: &Arc<Inbox>,
+) -> Result<(Server, Moved), NodeError> {
+    let (of, inbox) = (of.clone(), Arc::clone(inbox));
+    let (failover, server) = ask(&of, &inbox).await?;
     let master = server.clone();
-    let is_suspect = || matches!(inbox.status(), NodeStatus::Abstaining(it) if it.kind() == NodeErrorKind::TimedOut);
     let moved = async move {
+        let heartbeat = inbox.options.heartbeat;
+        let is_suspect = || matches!(inbox.status(), NodeStatus::Abstaining(it) if it.kind() == NodeErrorKind::TimedOut);
+        let pause = inbox.options.suspect_after.min(heartbeat);
         let mut asked = inbox.time.now();
         loop {
-            let pause = options.suspect_after.min(options.heartbeat);
             inbox.time.sleep(pause).await;
             let now = inbox.time.now();
-            if now.saturating_duration_since(asked) < options.heartbeat && !is_suspect() {
+            if now.saturating_duration_since(asked) < heartbeat && !is_suspect() {
                 continue;
             }
             asked = now;
             // Otherwise the connection stays, also if no sentinel answers.
-            if let Ok((latest, other)) = ask(of, inbox, options).await
+            if let Ok((latest, other)) = ask(&of, &inbox).await
                 && other != server
                 && latest > failover
             {
@@ -56,12 +58,8 @@ pub(super) async fn master<'a>(
 
 /// Asks all sentinels at once. A failover needs a majority of them, so every majority contains a sentinel that knows of
 /// it.
-async fn ask(
-    of: &Sentinel,
-    inbox: &Inbox,
-    options: &RedisOptions,
-) -> Result<Dated<Server>, NodeError> {
-    let within = options.connect_timeout / 2;
+async fn ask(of: &Sentinel, inbox: &Inbox) -> Result<Dated<Server>, NodeError> {
+    let within = inbox.options.connect_timeout / 2;
     let is_enough = |named: &[_]| named.len() >= majority(of.sentinels.len());
     let ask = |sentinel| ask_one(sentinel, of.master.clone(), of.of_master.clone());
     let newest = newest(of.sentinels.clone(), ask, within, &inbox.time, is_enough).await;

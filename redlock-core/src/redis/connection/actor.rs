@@ -8,7 +8,6 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use ::redis::Cmd;
-use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::env::caught::caught;
@@ -19,10 +18,9 @@ use crate::redis::backoff::LONGEST_PAUSE;
 use crate::redis::errors::{garbled, lost};
 use crate::redis::inbox::{Inbox, REFUSALS_COUNT_FOR, Submission, Taken};
 use crate::redis::options::Vetting;
-use crate::redis::restart_check::ServerCheck;
 use crate::redis::vetting::{Facts, refused};
 
-use super::check::Check;
+use super::check::ServerCheck;
 use super::command::{Dialect, is_error};
 use super::connect::Connected;
 use super::line::{Line, Purpose};
@@ -43,9 +41,9 @@ const TO_READ: Duration = Duration::from_millis(20);
 const A_MOMENT: Duration = Duration::from_millis(1);
 
 /// What serves a connection.
-pub(in crate::redis) struct Actor {
+pub(in crate::redis) struct Actor<'a> {
     line: Line,
-    check: Check,
+    check: &'a mut ServerCheck,
     wakeups: Wakeups,
     /// What the server is asked once a heartbeat: about its memory, or anything if it does not answer `INFO`.
     heartbeat: Cmd,
@@ -67,7 +65,7 @@ pub(in crate::redis) struct Actor {
 }
 
 /// Completes once the server is no longer the node's, with the reason.
-pub(in crate::redis) type Moved<'a> = Pin<Box<dyn Future<Output = NodeError> + Send + 'a>>;
+pub(in crate::redis) type Moved = Pin<Box<dyn Future<Output = NodeError> + Send>>;
 
 /// True if a server may answer this to one of several calls. Nothing else is a grant.
 fn is_part(reply: &Value, call: &Call) -> bool {
@@ -78,23 +76,23 @@ fn is_part(reply: &Value, call: &Call) -> bool {
     }
 }
 
-impl Actor {
+impl<'a> Actor<'a> {
     /// Opens the inbox. The restart check's question goes first, then the owed releases, then everything else.
     pub(in crate::redis) fn new(
         connected: Connected,
         inbox: &Arc<Inbox>,
-        server_check: Option<&Arc<Mutex<ServerCheck>>>,
+        check: &'a mut ServerCheck,
         is_part: bool,
         leaves_a_replica: bool,
     ) -> Self {
         let greeting = connected.greeting;
         let dialect = Dialect {
-            marker: server_check.and_then(|server_check| server_check.lock().marker_key()),
+            marker: check.marker_key(),
             is_tried: greeting.mend.is_none(),
         };
         let now = inbox.time.now();
-        let mut check = Check::new(server_check);
-        inbox.open(check.quarantine(), greeting.mend);
+        let quarantine = check.connected(greeting.facts.run_id());
+        inbox.open(quarantine, greeting.mend);
         // A slot may go away, and one call for keys of several slots would be refused.
         let joins = greeting.joins && !is_part;
         let mut line = Line::new(
@@ -130,7 +128,7 @@ impl Actor {
 
     /// Serves the connection until it breaks, another server is the node's, or the node was dropped and everything is
     /// answered.
-    pub(in crate::redis) async fn serve(mut self, mut moved: Moved<'_>) -> Result<(), NodeError> {
+    pub(in crate::redis) async fn serve(mut self, mut moved: Moved) -> Result<(), NodeError> {
         let ended = poll_fn(|context| match self.step(context) {
             Poll::Pending => moved.as_mut().poll(context).map(Err),
             ended @ Poll::Ready(_) => ended,
@@ -424,7 +422,7 @@ impl Actor {
     }
 }
 
-impl Drop for Actor {
+impl Drop for Actor<'_> {
     /// If something is under way, the actor's runtime has ended, or it has panicked. The inbox stays open for another
     /// actor.
     fn drop(&mut self) {

@@ -1,65 +1,141 @@
-//! The restart check of a node, on a live connection.
+//! The restart check of a node: asks the server on each connection, keeps the node from voting by the verdicts, and logs
+//! what they change.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
 
-use parking_lot::Mutex;
+use ::redis::cmd;
 use tokio::time::Instant;
 
-use crate::env::Moment;
+use crate::env::caught::log;
+use crate::env::{Clock, Moment, micros};
+use crate::node::log::log_node;
 use crate::node::{Answer, Call, Effect, NodeError, NodeErrorKind, Value};
-use crate::redis::restart_check::ServerCheck;
-use crate::restart_check::{Action, MarkerWrite};
+use crate::quorum::fencing::HINT_WINDOW;
+use crate::redis::errors::garbled;
+use crate::redis::inbox::Inbox;
+use crate::redis::vetting::refused;
+use crate::restart_check::{Action, CheckAnswer, MarkerWrite, NodeCheck, RestartCheck, Verdict};
 
+use super::command::is_error;
 use super::line::{Line, Purpose};
 
-pub(super) struct Check {
-    /// The node's restart check, if it has one.
-    asker: Option<Arc<Mutex<ServerCheck>>>,
+/// Sets the marker if it has the expected value, or is missing if none is given, and it is not too late. Returns the
+/// time in µs and the marker.
+const CHECK: &str = "\
+    local time = redis.call('TIME') \
+    local now = time[1] * 1000000 + time[2] \
+    local marker = KEYS[1] ~= nil and redis.pcall('GET', KEYS[1]) \
+    if type(marker) == 'table' then marker = 'of another type' end \
+    if ARGV[1] and marker == (ARGV[3] or false) and now <= tonumber(ARGV[2]) then \
+      marker = ARGV[1] \
+      redis.call('SET', KEYS[1], marker) \
+    end \
+    return {now, marker}";
+
+/// The restart check of one node, over all its connections. Without a checked set it asks nothing and forbids nothing.
+pub(in crate::redis) struct ServerCheck {
+    inbox: Arc<Inbox>,
+    /// `None` without a checked set.
+    node_check: Option<NodeCheck>,
+    clock: Arc<dyn Clock>,
+    /// The id of the server of the present connection.
+    run_id: Option<String>,
     /// The reason why the node must not vote. While there is one, a grant counts as not granted.
     quarantine: Option<NodeError>,
-    /// The moment of the next question; `None` while the last one is unanswered, or without a restart check.
+    /// The moment of the next question; `None` while the last one is unanswered, or without a checked set.
     pub(super) at: Option<Instant>,
+    /// The last logged reason for not voting, without figures. Empty while the node votes, and on a new connection: the
+    /// line `node connected` came after it, and people would believe that the node votes.
+    logged: String,
+    /// True if the node's clock differs from this host's clock, which is logged.
+    is_off: bool,
 }
 
-impl Check {
-    /// In quarantine until the first answer.
-    pub(super) fn new(server_check: Option<&Arc<Mutex<ServerCheck>>>) -> Self {
+impl ServerCheck {
+    /// Joins the checked set of the options, if there is one.
+    pub(in crate::redis) fn new(inbox: &Arc<Inbox>, clock: Arc<dyn Clock>) -> Self {
+        let node_check = inbox.options.checked_set.as_ref().map(|peers| {
+            let (name, trust_aof) = (Arc::clone(&inbox.log.pool), inbox.options.trust_aof);
+            let node_check = NodeCheck::new(Arc::clone(peers), name, trust_aof);
+            let asked = Arc::downgrade(inbox);
+            node_check.on_doubt(Arc::new(move || {
+                if let Some(inbox) = Weak::upgrade(&asked) {
+                    inbox.doubt();
+                }
+            }));
+            node_check
+        });
         Self {
-            quarantine: server_check.map(|_| {
-                let detail = "connected; its restart check is under way";
-                NodeError::unsent(NodeErrorKind::NotConnected, detail)
-            }),
-            asker: server_check.cloned(),
+            inbox: Arc::clone(inbox),
+            node_check,
+            clock,
+            run_id: None,
+            quarantine: None,
             at: None,
+            logged: String::new(),
+            is_off: false,
         }
     }
 
-    pub(super) fn quarantine(&self) -> Option<NodeError> {
+    /// The marker's key. Without a restart check the node has no marker.
+    pub(in crate::redis) fn marker_key(&self) -> Option<Arc<[u8]>> {
+        let peers = &self.node_check.as_ref()?.peers;
+        (peers.restart_check() != RestartCheck::Off).then(|| peers.marker_key().into())
+    }
+
+    /// Begins with a new connection, to the server `run_id`. The node is in the returned quarantine until the first
+    /// answer.
+    pub(super) fn connected(&mut self, run_id: Option<&str>) -> Option<NodeError> {
+        self.run_id = run_id.map(str::to_owned);
+        self.logged.clear();
+        self.at = None;
+        self.quarantine = self.node_check.as_ref().map(|_| {
+            let detail = "connected; its restart check is under way";
+            NodeError::unsent(NodeErrorKind::NotConnected, detail)
+        });
         self.quarantine.clone()
     }
 
-    /// Asks the server, also if an earlier question is unanswered. What is sent after the question is answered after
-    /// its verdict.
-    pub(super) fn ask(&mut self, write: Option<MarkerWrite>, line: &mut Line) {
-        if let Some(server_check) = &self.asker {
-            self.at = None;
-            let (question, asked) = server_check.lock().question(write);
-            line.ask(question, Purpose::Check(asked));
+    /// Records that there is no connection.
+    pub(in crate::redis) fn unreachable(&mut self) {
+        if let Some(node_check) = &mut self.node_check {
+            node_check.unreachable();
         }
     }
 
-    /// Applies the result of a check to the connection and the inbox. An error ends the connection.
+    /// Asks the server for its time and the marker, with the `write` that a verdict asked for, also if an earlier question
+    /// is unanswered. What is sent after the question is answered after its verdict.
+    pub(super) fn ask(&mut self, write: Option<MarkerWrite>, line: &mut Line) {
+        if self.node_check.is_none() {
+            return;
+        }
+        self.at = None;
+        // If there is no marker, the user needs no permission for its key.
+        let key = self.marker_key();
+        let mut question = cmd("EVAL");
+        question
+            .arg(CHECK)
+            .arg(usize::from(key.is_some()))
+            .arg(key.as_deref());
+        if let Some(write) = write {
+            let not_after = write.not_after.as_micros().to_string();
+            question.arg(write.new).arg(not_after).arg(write.expected);
+        }
+        line.ask(question, Purpose::Check(self.clock.now()));
+    }
+
+    /// Applies the answer to the question of the moment `asked` to the connection and the inbox. An error ends the
+    /// connection.
     pub(super) fn answered(
         &mut self,
         asked: Moment,
         value: &Value,
         line: &mut Line,
     ) -> Result<(), NodeError> {
-        let Some(server_check) = &self.asker else {
-            return Ok(());
-        };
-        let verdict = server_check.lock().answer(asked, value)?;
-        let mut next = line.inbox.options.heartbeat;
+        let verdict = self.judge(asked, value)?;
+        self.log(&verdict);
+        let mut next = self.inbox.options.heartbeat;
         let (reason, is_settled) = match &verdict.action {
             Action::Vote => (None, true),
             Action::Write(_) => (Some(in_doubt()), false),
@@ -77,10 +153,10 @@ impl Check {
         if verdict.is_new_epoch {
             // The gate is closed first, and listeners are called with no mutex held. A caller that rechecks a lease then
             // finds a node that grants nothing.
-            line.inbox.quarantine(Some(in_doubt()), false);
-            line.inbox.begin_epoch();
+            self.inbox.quarantine(Some(in_doubt()), false);
+            self.inbox.begin_epoch();
         }
-        line.inbox.quarantine(reason, is_settled);
+        self.inbox.quarantine(reason, is_settled);
         if let Action::Write(write) = verdict.action {
             self.ask(Some(write), line);
         } else {
@@ -91,11 +167,106 @@ impl Check {
         Ok(())
     }
 
+    fn judge(&mut self, asked: Moment, value: &Value) -> Result<Verdict, NodeError> {
+        let answered = self.clock.now();
+        let (time, marker) = self.read(value)?;
+        self.read_clock(time, answered.saturating_since(asked));
+        // Without a checked set nothing was asked.
+        let node_check = self.node_check.as_mut().ok_or_else(garbled)?;
+        let verdict = node_check.check(&CheckAnswer {
+            run_id: self.run_id.as_deref(),
+            marker,
+            time,
+            asked,
+            answered,
+        });
+        verdict.map_err(refused)
+    }
+
+    /// The server's time and its marker, if it has one.
+    fn read<'a>(&self, answer: &'a Value) -> Result<(Duration, Option<&'a [u8]>), NodeError> {
+        let (micros, marker) = match answer {
+            Value::Error(text) if is_error(answer, "NOPERM") => {
+                let peers = self.node_check.as_ref().map(|it| &it.peers);
+                return Err(refused(format!(
+                    "`{}` refuses the restart check: {}; allow EVAL, TIME, GET and SET on the key \
+                     `{}` in its ACL, or set `restart_check` to \"off\"",
+                    self.inbox.log.pool,
+                    NodeError::server(text),
+                    peers
+                        .map(|it| it.marker_key())
+                        .unwrap_or_default()
+                        .escape_ascii(),
+                )));
+            }
+            Value::Error(text) => return Err(NodeError::server(text)),
+            Value::List(fields) => match &fields[..] {
+                [Value::Int(micros), Value::Text(marker)] => (micros, Some(&**marker)),
+                [Value::Int(micros), Value::Nil] => (micros, None),
+                _ => return Err(garbled()),
+            },
+            _ => return Err(garbled()),
+        };
+        Ok((Duration::from_micros(micros.unsigned_abs()), marker))
+    }
+
+    /// Logs what the verdict changes. A quarantine is also logged again on a new connection.
+    fn log(&mut self, verdict: &Verdict) {
+        let node = &self.inbox.log;
+        if let Some(by_ms) = verdict.stepped_ms {
+            log!(
+                warn, pool = %node.pool, by_ms,
+                "the node's clock stepped; it drops locks early or late",
+            );
+        }
+        let reason = match &verdict.action {
+            Action::Vote => "",
+            Action::Hold {
+                reason,
+                is_settled: true,
+                ..
+            } => reason,
+            _ => return,
+        };
+        // The text after `;` is the remaining time, which makes no new reason.
+        let kind = reason.split(';').next().unwrap_or(reason);
+        if self.logged == kind {
+            return;
+        }
+        kind.clone_into(&mut self.logged);
+        if kind.is_empty() {
+            log_node!(node, INFO, "node votes again");
+        } else {
+            log_node!(node, WARN, "node in quarantine; it does not vote until that ends", %reason);
+        }
+    }
+
+    /// Records the node's clock, which showed `theirs`. Logs if it differs from this host's by more than a fencing hint
+    /// may be off.
+    fn read_clock(&mut self, theirs: Duration, round_trip: Duration) {
+        let ours = self.clock.wall();
+        let off = ours.abs_diff(theirs);
+        let is_off = off > HINT_WINDOW + round_trip;
+        if is_off && !self.is_off {
+            let direction = if theirs > ours { "ahead of" } else { "behind" };
+            let by_ms = u64::try_from(off.as_millis()).unwrap_or(u64::MAX);
+            log!(
+                warn, pool = %self.inbox.log.pool, by_ms,
+                "the node's clock is {direction} this host's; synchronize both by one time service",
+            );
+        }
+        self.is_off = is_off;
+        // The server read its clock at some point of the round trip, most likely in the middle.
+        let middle = ours.saturating_sub(round_trip / 2);
+        let ahead_us = i64::try_from(micros(theirs) - micros(middle)).unwrap_or(i64::MAX);
+        self.inbox.metrics.read_clock(ahead_us, round_trip / 2);
+    }
+
     /// Asks at once: the node has lost its marker. Until the answer the node votes no.
     pub(super) fn doubt(&mut self, line: &mut Line) {
         if self.quarantine.is_none() {
             self.quarantine = Some(in_doubt());
-            line.inbox.quarantine(self.quarantine(), false);
+            self.inbox.quarantine(self.quarantine.clone(), false);
             self.ask(None, line);
         }
     }

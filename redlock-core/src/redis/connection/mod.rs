@@ -1,7 +1,7 @@
 //! One connection to a server, over the `redis` crate.
 
 pub(super) mod actor;
-mod check;
+pub(super) mod check;
 pub(super) mod command;
 pub(super) mod connect;
 mod line;

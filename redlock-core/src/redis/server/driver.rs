@@ -10,7 +10,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
@@ -24,18 +23,17 @@ use crate::redis::backoff::{Backoff, LONGEST_PAUSE};
 use crate::redis::errors::not_connected;
 use crate::redis::inbox::Inbox;
 use crate::redis::options::Vetting;
-use crate::redis::restart_check::ServerCheck;
 use crate::redis::vetting::{HIDDEN, refused};
 
 use crate::redis::connection::actor::{Actor, Moved};
+use crate::redis::connection::check::ServerCheck;
 use crate::redis::connection::connect::{Connected, connect};
 
 /// What keeps a node connected.
 pub(super) struct Driver {
     pub(super) address: Arc<RedisAddress>,
     pub(super) inbox: Arc<Inbox>,
-    /// The node's restart check, if the node belongs to a checked set.
-    pub(super) server_check: Option<Arc<Mutex<ServerCheck>>>,
+    pub(super) check: ServerCheck,
     /// True for a master of a Cluster.
     pub(super) is_part: bool,
     pub(super) io: IoThread,
@@ -43,16 +41,17 @@ pub(super) struct Driver {
 
 /// A driver at its home. If it is dropped before its end, the library's thread goes on with it.
 struct AtHome {
-    driver: Arc<Driver>,
+    /// `None` once the library's thread has it.
+    driver: Option<Driver>,
     is_library: bool,
     has_ended: bool,
 }
 
 impl Driver {
-    pub(super) fn run_on(self: &Arc<Self>, home: &Handle) -> AbortHandle {
+    pub(super) fn run_on(self, home: &Handle) -> AbortHandle {
         let at_home = AtHome {
-            driver: Arc::clone(self),
             is_library: home.id() == self.io.handle().id(),
+            driver: Some(self),
             has_ended: false,
         };
         let task = home.spawn(tokio::task::unconstrained(at_home.run()));
@@ -60,7 +59,7 @@ impl Driver {
     }
 
     /// Connects, serves, and connects again, until the node is dropped.
-    async fn drive(&self) {
+    async fn drive(&mut self) {
         let mut backoff = Backoff::new();
         // The last logged reason for having no connection: a server that is down for a night gets one
         // line in the log, not one a second.
@@ -69,7 +68,7 @@ impl Driver {
             let Err(error) = self.connect_and_serve(&mut logged).await else {
                 return;
             };
-            self.unreachable();
+            self.check.unreachable();
             let reason = error.to_string();
             // A line that was held back is due once the node has come and gone for the last time.
             if logged != reason
@@ -92,7 +91,7 @@ impl Driver {
         }
     }
 
-    async fn connect_and_serve(&self, logged: &mut String) -> Result<(), NodeError> {
+    async fn connect_and_serve(&mut self, logged: &mut String) -> Result<(), NodeError> {
         let timeout = self.inbox.options.connect_timeout;
         let made = tokio::select! {
             biased;
@@ -112,27 +111,21 @@ impl Driver {
         let actor = Actor::new(
             connected,
             &self.inbox,
-            self.server_check.as_ref(),
+            &mut self.check,
             self.is_part,
             self.address.fails_over(),
         );
         actor.serve(moved).await
     }
 
-    fn unreachable(&self) {
-        if let Some(server_check) = &self.server_check {
-            server_check.lock().unreachable();
-        }
-    }
-
     /// Connects to a server that may vote, by all that it tells of itself.
-    async fn connect(&self) -> Result<(Server, Moved<'_>, Connected), NodeError> {
+    async fn connect(&self) -> Result<(Server, Moved, Connected), NodeError> {
         let options = &self.inbox.options;
-        let (server, moved): (_, Moved<'_>) = match &self.address.0 {
+        let (server, moved): (_, Moved) = match &self.address.0 {
             Target::Server(server) => (server.clone(), Box::pin(pending())),
             #[cfg(feature = "sentinel")]
             Target::Sentinel(sentinel) => {
-                crate::redis::sentinel::master(sentinel, &self.inbox, options).await?
+                crate::redis::sentinel::master(sentinel, &self.inbox).await?
             }
             _ => {
                 let detail = "the address is not that of one server";
@@ -161,13 +154,10 @@ impl Driver {
             let detail = format!("{server} was named as the master, and is a replica");
             return Err(not_connected(detail));
         }
-        let mut check = self.server_check.as_ref().map(|it| it.lock());
         let mut faults = Vec::from_iter(facts.eviction());
         if is_alone {
             faults.extend(facts.faults_alone(inbox.options.trust_aof));
-        } else if facts.run_id().is_none()
-            && check.as_ref().is_some_and(|it| it.marker_key().is_some())
-        {
+        } else if facts.run_id().is_none() && self.check.marker_key().is_some() {
             faults.push(HIDDEN.to_owned());
         }
         if !faults.is_empty() {
@@ -176,9 +166,6 @@ impl Driver {
                 return Err(refused(reason));
             }
             log_node!(inbox.log, WARN, "a lock cannot rely on this server", %reason);
-        }
-        if let Some(check) = &mut check {
-            check.connected(facts.run_id());
         }
         Ok(())
     }
@@ -193,7 +180,9 @@ impl Driver {
 
 impl AtHome {
     async fn run(mut self) {
-        let driver = Arc::clone(&self.driver);
+        let Some(driver) = &mut self.driver else {
+            return;
+        };
         while !self.has_ended {
             self.has_ended = unless_it_panics("a node's driver", driver.drive())
                 .await
@@ -213,12 +202,16 @@ impl AtHome {
 impl Drop for AtHome {
     /// However the driver ends, no caller may keep waiting for it.
     fn drop(&mut self) {
-        self.driver.unreachable();
+        let Some(mut driver) = self.driver.take() else {
+            return;
+        };
+        driver.check.unreachable();
         if self.has_ended || self.is_library {
             let detail = "the node's driver has ended";
-            self.driver.inbox.close(&not_connected(detail));
+            driver.inbox.close(&not_connected(detail));
         } else {
-            let _ = self.driver.run_on(self.driver.io.handle());
+            let io = driver.io.clone();
+            let _ = driver.run_on(io.handle());
         }
     }
 }

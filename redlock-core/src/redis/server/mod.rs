@@ -5,7 +5,6 @@ mod driver;
 
 use std::sync::Arc;
 
-use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
@@ -13,10 +12,10 @@ use crate::env::io_thread::IoThread;
 use crate::node::log::NodeLog;
 
 use super::address::RedisAddress;
+use super::connection::check::ServerCheck;
 use super::inbox::Inbox;
 use super::inbox::metrics::NodeMetrics;
 use super::options::RedisOptions;
-use super::restart_check::ServerCheck;
 use driver::Driver;
 
 /// Dropping it ends the driver, once all submitted operations have been sent.
@@ -39,24 +38,18 @@ impl ServerNode {
         let is_part = of_cluster.is_some();
         let metrics = of_cluster.unwrap_or_default();
         let inbox = Arc::new(Inbox::new(log, options, metrics, io.time()));
-        let options = &inbox.options;
-        // Made here and not in the driver's task, so that the checked set is complete once all its
-        // nodes are started.
-        let server_check = options.checked_set.as_ref().map(|checked_set| {
-            let clock = io.environment().clock;
-            let it = ServerCheck::new(&inbox, checked_set, options.trust_aof, clock);
-            Arc::new(Mutex::new(it))
-        });
         let home = Handle::try_current().ok().filter(|_| !is_part);
         let home = home.unwrap_or_else(|| io.handle().clone());
         let driver = Driver {
             address: Arc::clone(address),
+            // Made here and not in the driver's task, so that the checked set is complete once all its
+            // nodes are started.
+            check: ServerCheck::new(&inbox, io.environment().clock),
             inbox: Arc::clone(&inbox),
-            server_check,
             is_part,
             io: io.clone(),
         };
-        let driver = Arc::new(driver).run_on(&home);
+        let driver = driver.run_on(&home);
         Self { inbox, driver }
     }
 
