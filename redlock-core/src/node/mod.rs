@@ -233,12 +233,13 @@ fn is_elsewhere(text: &[u8]) -> bool {
     CODES.iter().any(|code| text.starts_with(code))
 }
 
-/// True if the server's ACL does not allow the user what was asked for. Redis 7.0 has
-/// no code for that in the error of a script.
+/// True if the server does not let the user log in, or its ACL does not allow what was asked for. Redis 7.0 has no code
+/// for that in the error of a script.
 fn is_denial(text: &[u8]) -> bool {
     const OF_A_SCRIPT: &[u8] = b"can't run this command or subcommand";
     let mut parts = text.windows(OF_A_SCRIPT.len());
-    text.starts_with(b"NOPERM") || text.starts_with(b"NOAUTH") || parts.any(|it| it == OF_A_SCRIPT)
+    let codes: [&[u8]; 3] = [b"WRONGPASS", b"NOAUTH", b"NOPERM"];
+    codes.iter().any(|code| text.starts_with(code)) || parts.any(|it| it == OF_A_SCRIPT)
 }
 
 impl fmt::Display for NodeError {

@@ -3,25 +3,25 @@
 use std::time::Duration;
 
 /// The client notices within this time that a server is back.
-pub(in crate::redis) const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// The longest first pause before another attempt to connect. Many processes that lost their connections at the same
 /// moment come back spread over this time. All at once they would overflow the server's queue of connections (511).
 /// A connection that finds the queue full is tried again by the host, a second later.
-pub(in crate::redis) const SPREAD: Duration = Duration::from_millis(100);
+pub(super) const SPREAD: Duration = Duration::from_millis(100);
 
 /// The pauses between attempts to connect. Each is drawn from the time up to a bound. The bound is [`SPREAD`] at
 /// first, and doubles up to [`LONGEST_PAUSE`].
-pub(in crate::redis) struct Backoff {
+pub(super) struct Backoff {
     bound: Duration,
 }
 
 impl Backoff {
-    pub(in crate::redis) fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { bound: SPREAD }
     }
 
     /// The next pause.
-    pub(in crate::redis) fn next(&mut self) -> Duration {
+    pub(super) fn next(&mut self) -> Duration {
         let pause = self.bound.mul_f64(rand::random_range(0.0..=1.0));
         self.bound = (self.bound * 2).min(LONGEST_PAUSE);
         pause

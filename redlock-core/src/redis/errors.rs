@@ -7,42 +7,36 @@ use crate::node::{NodeError, NodeErrorKind};
 use crate::redis::address::Server;
 
 /// The detail if the server closed the connection.
-pub(in crate::redis) const CLOSED: &str = "the server closed the connection";
+pub(super) const CLOSED: &str = "the server closed the connection";
 
 /// The detail if bytes are no reply.
-pub(in crate::redis) const GARBLED: &str = "the server does not speak the Redis protocol";
+pub(super) const GARBLED: &str = "the server does not speak the Redis protocol";
 
 /// An error for an operation that was never sent.
-pub(in crate::redis) fn not_connected(detail: impl Into<Arc<str>>) -> NodeError {
+pub(super) fn not_connected(detail: impl Into<Arc<str>>) -> NodeError {
     NodeError::unsent(NodeErrorKind::NotConnected, detail)
 }
 
 /// The same for an error with which the server answered a step of the handshake.
-pub(in crate::redis) fn rejected(answer: &str) -> NodeError {
-    rejected_as(answer, answer)
-}
-
-/// The same, with more words than those of the server.
-pub(in crate::redis) fn rejected_as(answer: &str, detail: &str) -> NodeError {
-    const DENIALS: [&str; 3] = ["WRONGPASS", "NOAUTH", "NOPERM"];
-    if DENIALS.iter().any(|code| answer.starts_with(code)) {
-        return NodeError::unsent(NodeErrorKind::Denied, detail);
+pub(super) fn rejected(error: NodeError) -> NodeError {
+    match error.kind() {
+        NodeErrorKind::Denied => error.into_unsent(),
+        _ => not_connected(error.to_string()),
     }
-    not_connected(detail)
 }
 
 /// An error for operations that may have been sent, on a closed connection.
-pub(in crate::redis) fn lost(detail: impl Into<Arc<str>>) -> NodeError {
+pub(super) fn lost(detail: impl Into<Arc<str>>) -> NodeError {
     NodeError::sent(NodeErrorKind::Disconnected, detail)
 }
 
 /// An error for bytes that are no reply.
-pub(in crate::redis) fn garbled() -> NodeError {
+pub(super) fn garbled() -> NodeError {
     NodeError::sent(NodeErrorKind::Protocol, GARBLED)
 }
 
 /// The errors of several servers as one, with the kind of the first that says more than that there is no connection.
-pub(in crate::redis) fn together(errors: &[(Server, NodeError)]) -> NodeError {
+pub(super) fn together(errors: &[(Server, NodeError)]) -> NodeError {
     const MOST_NAMED: usize = 3;
     let mut kinds = errors.iter().map(|(_, error)| error.kind());
     let kind = kinds.find(|kind| *kind != NodeErrorKind::NotConnected);
@@ -59,7 +53,7 @@ pub(in crate::redis) fn together(errors: &[(Server, NodeError)]) -> NodeError {
 }
 
 /// `connection refused` rather than `Connection refused (os error 111)`.
-pub(in crate::redis) fn describe(error: &io::Error) -> String {
+pub(super) fn describe(error: &io::Error) -> String {
     match (error.raw_os_error(), error.kind()) {
         // Also over TLS, if the server closed the connection without `close_notify`.
         (None, io::ErrorKind::UnexpectedEof) => CLOSED.to_owned(),

@@ -6,41 +6,41 @@ use std::sync::Arc;
 use crate::node::{NodeError, NodeErrorKind};
 
 /// What a server that hides `INFO` is refused with, if the restart check has to tell it from its replicas.
-pub(in crate::redis) const HIDDEN: &str = "does not answer INFO, so a promoted replica without the newest locks is \
+pub(super) const HIDDEN: &str = "does not answer INFO, so a promoted replica without the newest locks is \
                                            not noticed; allow `+info` in its ACL";
 
 /// The facts about the server of a connection that its ACL shows, as lines of `name:value`: the answer to `INFO`, or the
 /// role if it is hidden, and the settings of its append-only file if that is to be trusted.
 #[derive(Clone, Debug, Default)]
-pub(in crate::redis) struct Facts(String);
+pub(super) struct Facts(String);
 
 impl Facts {
-    pub(in crate::redis) fn of_info(info: &[u8]) -> Self {
+    pub(super) fn of_info(info: &[u8]) -> Self {
         Self(String::from_utf8_lossy(info).into_owned())
     }
 
-    pub(in crate::redis) fn add(&mut self, name: &[u8], value: &[u8]) {
+    pub(super) fn add(&mut self, name: &[u8], value: &[u8]) {
         let [name, value] = [name, value].map(String::from_utf8_lossy);
         // Writing to a string does not fail.
         let _ = write!(self.0, "\n{name}:{value}");
     }
 
-    pub(in crate::redis) fn get(&self, name: &str) -> Option<&str> {
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
         let mut lines = self.0.lines();
         lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
     }
 
     /// The id of the server's process; `None` if `INFO` is hidden.
-    pub(in crate::redis) fn run_id(&self) -> Option<&str> {
+    pub(super) fn run_id(&self) -> Option<&str> {
         self.get("run_id")
     }
 
-    pub(in crate::redis) fn is_replica(&self) -> bool {
+    pub(super) fn is_replica(&self) -> bool {
         self.get("role").is_some_and(|role| role != "master")
     }
 
     /// The reasons why a lock cannot rely on a server that is the whole node, and that no other server replaces.
-    pub(in crate::redis) fn faults_alone(&self, trusts_aof: bool) -> Vec<String> {
+    pub(super) fn faults_alone(&self, trusts_aof: bool) -> Vec<String> {
         let mut faults = Vec::new();
         if self.is_replica() {
             let get = |name| self.get(name).unwrap_or("?");
@@ -72,7 +72,7 @@ impl Facts {
     }
 
     /// The reason why the server may drop locks early, if there is one.
-    pub(in crate::redis) fn eviction(&self) -> Option<String> {
+    pub(super) fn eviction(&self) -> Option<String> {
         let policy = self.get("maxmemory_policy")?;
         let is_limited = self.get("maxmemory").is_some_and(|it| it != "0");
         (is_limited && policy != "noeviction").then(|| {
@@ -86,7 +86,7 @@ impl Facts {
 
 /// Refuses a server without `SET … NX … GET`, whatever the [`Vetting`](super::options::Vetting). A Valkey began with the
 /// version 7.2.
-pub(in crate::redis) fn vet_version(version: &str) -> Result<(), NodeError> {
+pub(super) fn vet_version(version: &str) -> Result<(), NodeError> {
     let major = version.split('.').next().and_then(|it| it.parse().ok());
     match major {
         Some(7..) => Ok(()),
@@ -96,7 +96,7 @@ pub(in crate::redis) fn vet_version(version: &str) -> Result<(), NodeError> {
     }
 }
 
-pub(in crate::redis) fn refused(detail: impl Into<Arc<str>>) -> NodeError {
+pub(super) fn refused(detail: impl Into<Arc<str>>) -> NodeError {
     NodeError::unsent(NodeErrorKind::Refused, detail)
 }
 

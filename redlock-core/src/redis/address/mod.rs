@@ -53,26 +53,17 @@ impl RedisAddress {
     /// [`Invalid`], without the password, if the URL has another scheme or cannot be understood.
     pub fn parse(url: &str) -> Result<Self, Invalid> {
         let (scheme, rest) = url.split_once("://").unwrap_or_default();
-        for (is_asked, feature, is_there) in [
-            (scheme.starts_with("rediss"), "tls", cfg!(feature = "tls")),
-            (
-                scheme.ends_with("+cluster"),
-                "cluster",
-                cfg!(feature = "cluster"),
-            ),
-            (
-                scheme.ends_with("+sentinel"),
-                "sentinel",
-                cfg!(feature = "sentinel"),
-            ),
-        ] {
-            if is_asked && !is_there {
-                return Err(Invalid::new(format!(
-                    "this build leaves out what the URL needs; enable the feature `{feature}` of `redlock-runtime`"
-                )));
-            }
+        let lacks = |feature| {
+            Err(Invalid::new(format!(
+                "this build leaves out what the URL needs; enable the feature `{feature}` of `redlock-runtime`"
+            )))
+        };
+        if scheme.starts_with("rediss") && !cfg!(feature = "tls") {
+            return lacks("tls");
         }
         Ok(Self(match scheme.split_once('+') {
+            Some((_, "sentinel")) if !cfg!(feature = "sentinel") => return lacks("sentinel"),
+            Some((_, "cluster")) if !cfg!(feature = "cluster") => return lacks("cluster"),
             Some((redis, "sentinel")) => Target::Sentinel(sentinel(redis, rest)?),
             Some((redis, "cluster")) => Target::Cluster(cluster(redis, rest)?),
             _ => Target::Server(Server::parse(url)?),

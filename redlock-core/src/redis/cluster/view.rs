@@ -38,7 +38,7 @@ pub(super) fn read(answers: &[Value], asked: &Server) -> Result<Dated<Vec<Range>
             let detail = "it is no part of a Redis Cluster; write redis:// in the pool's URL";
             return Err(refused(detail));
         }
-        [_, Value::Error(error)] => return Err(rejected(&NodeError::server(error).to_string())),
+        [_, Value::Error(error)] => return Err(rejected(NodeError::server(error))),
         _ => &[],
     };
     // A master without a reachable address does not hide the others.

@@ -112,7 +112,7 @@ pub(in crate::redis) fn unconnected(error: &RedisError) -> NodeError {
         return not_connected(reason(error));
     };
     let text = [code, error.detail().unwrap_or_default()].join(" ");
-    rejected(&NodeError::server(text.trim_end().as_bytes()).to_string())
+    rejected(NodeError::server(text.trim_end().as_bytes()))
 }
 
 /// The text of the crate's error, without its kind and without the number of a system's error.

@@ -1,6 +1,5 @@
 //! What a server is asked and made to remember before it may vote.
 
-use std::fmt::Write as _;
 use std::sync::{Arc, LazyLock};
 
 use ::redis::Pipeline;
@@ -8,10 +7,10 @@ use ::redis::Pipeline;
 use crate::kinds::exclusive::scripts::{MANY, RELEASE};
 use crate::kinds::{COMMANDS, DENIED, SCRIPTS};
 use crate::model::resource::Shown;
-use crate::node::{Code, NodeError, Script, Value};
+use crate::node::{Code, NodeError, NodeErrorKind, Script, Value};
 
 use super::command::script_call;
-use crate::redis::errors::{rejected, rejected_as};
+use crate::redis::errors::{not_connected, rejected};
 use crate::redis::vetting::{Facts, vet_version};
 
 /// Arguments that each script can read as its own.
@@ -77,7 +76,7 @@ pub(super) fn read(
     let mut answers = answers.into_iter();
     let joins = matches!(answers.next_back(), Some(Value::List(_)));
     let mut next = || served(answers.next().unwrap_or(Value::Nil));
-    let hello = next().map_err(|error| rejected(&error))?;
+    let hello = next().map_err(rejected)?;
     let mut facts = Facts::default();
     for (name, value) in pairs(&hello) {
         match name {
@@ -90,8 +89,8 @@ pub(super) fn read(
         Ok(Value::Text(info)) => facts = Facts::of_info(&info),
         Ok(_) => {}
         // Hidden by the ACL: unknown.
-        Err(error) if error.starts_with("NOPERM") => {}
-        Err(error) => return Err(rejected(&error)),
+        Err(error) if error.kind() == NodeErrorKind::Denied => {}
+        Err(error) => return Err(rejected(error)),
     }
     if trusts_aof {
         // Hidden by the ACL, or renamed by a managed service: unknown in both cases.
@@ -100,14 +99,14 @@ pub(super) fn read(
         }
     }
     let mend = |rules: &str| format!("ACL SETUSER {} {rules}", Shown(user.as_bytes()));
-    let refused = |error: String| {
-        let what = "the server does not run the scripts that a release needs";
-        let mut detail = format!("{what}: {error}");
-        if error.starts_with("NOPERM") {
-            // Writing to a string does not fail.
-            let _ = write!(detail, "; run there: {}", mend(NEEDED));
+    let refused = |error: NodeError| {
+        let detail = format!("the server does not run the scripts that a release needs: {error}");
+        match error.kind() {
+            kind @ NodeErrorKind::Denied => {
+                NodeError::unsent(kind, format!("{detail}; run there: {}", mend(NEEDED)))
+            }
+            _ => not_connected(detail),
         }
-        rejected_as(&error, &detail)
     };
     let missing = match next().map_err(refused)? {
         Value::Text(text) => String::from_utf8_lossy(&text).into_owned(),
@@ -137,10 +136,10 @@ pub(in crate::redis) fn introduce(pipeline: &mut Pipeline) {
     pipeline.add_command(call(&RELEASE, false));
 }
 
-/// The text of a server's error.
-fn served(answer: Value) -> Result<Value, String> {
+/// The answer, if it is not an error.
+fn served(answer: Value) -> Result<Value, NodeError> {
     match answer {
-        Value::Error(text) => Err(NodeError::server(&text).to_string()),
+        Value::Error(text) => Err(NodeError::server(&text)),
         answer => Ok(answer),
     }
 }

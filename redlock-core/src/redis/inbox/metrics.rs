@@ -93,18 +93,19 @@ impl NodeMetrics {
     /// The figures known here. The other fields keep their defaults.
     pub(in crate::redis) fn health(&self, now: Instant) -> NodeHealth {
         let figures = self.figures.lock();
+        let ago = |at: Instant| now.saturating_duration_since(at);
         let last_error = figures.last_error.as_ref();
         NodeHealth {
             is_connected: figures.connected > 0,
-            since: figures.since.map(|at| now.saturating_duration_since(at)),
+            since: figures.since.map(ago),
             last_error: last_error.map(|(error, at)| LastError {
                 error: error.clone(),
-                ago: now.saturating_duration_since(*at),
+                ago: ago(*at),
             }),
             clock: figures.clock.map(|(ahead_us, within, at)| ClockOffset {
                 ahead_us,
                 within,
-                ago: now.saturating_duration_since(at),
+                ago: ago(at),
             }),
             ..figures.health.clone()
         }

@@ -1,6 +1,6 @@
 //! The inbox, in which operations wait for the driver.
 
-pub(in crate::redis) mod metrics;
+pub(super) mod metrics;
 mod state;
 mod submission;
 
@@ -23,33 +23,33 @@ use crate::node::{
 use crate::redis::errors::not_connected;
 use crate::redis::options::RedisOptions;
 use state::{InboxState, wake_driver};
-pub(in crate::redis) use submission::Submission;
+pub(super) use submission::Submission;
 
 use metrics::NodeMetrics;
 
 /// Passes operations from the callers to the driver. Every call returns at once.
-pub(in crate::redis) struct Inbox {
-    pub(in crate::redis) log: NodeLog,
-    pub(in crate::redis) options: RedisOptions,
-    pub(in crate::redis) metrics: Arc<NodeMetrics>,
-    pub(in crate::redis) time: LibraryTime,
+pub(super) struct Inbox {
+    pub(super) log: NodeLog,
+    pub(super) options: RedisOptions,
+    pub(super) metrics: Arc<NodeMetrics>,
+    pub(super) time: LibraryTime,
     state: Mutex<InboxState>,
     /// True once the first attempt to connect is over, and it is known whether the node votes.
     is_settled: watch::Sender<bool>,
     /// True once the node was dropped. Submitted operations are still sent.
     has_ended: watch::Sender<bool>,
     /// True if a server has answered a call since the driver last looked.
-    pub(in crate::redis) has_served: AtomicBool,
+    pub(super) has_served: AtomicBool,
     /// See [`Node::epoch`].
     epoch: AtomicU32,
     listeners: Mutex<Vec<EpochListener>>,
 }
 
 /// For this long after an error, a server that answers acquisitions with errors has the status that it does not vote.
-pub(in crate::redis) const REFUSALS_COUNT_FOR: Duration = Duration::from_secs(10);
+pub(super) const REFUSALS_COUNT_FOR: Duration = Duration::from_secs(10);
 
 impl Inbox {
-    pub(in crate::redis) fn new(
+    pub(super) fn new(
         log: NodeLog,
         options: RedisOptions,
         metrics: Arc<NodeMetrics>,
@@ -73,7 +73,7 @@ impl Inbox {
         }
     }
 
-    pub(in crate::redis) fn queue(&self, submission: Submission) {
+    pub(super) fn queue(&self, submission: Submission) {
         let mut state = self.state.lock();
         if let Some(error) = state.refusal(submission.call.is_release(), &self.options) {
             return self.fail(state, vec![submission], &error);
@@ -87,7 +87,7 @@ impl Inbox {
     }
 
     /// Has the driver report the keys of a caller. Without a connection, the next one asks for them.
-    pub(in crate::redis) fn queue_watch(&self, watch: Arc<Watch>) {
+    pub(super) fn queue_watch(&self, watch: Arc<Watch>) {
         if self.state.lock().closed.is_some() {
             watch.report(KeyReport::Unknown);
         }
@@ -99,19 +99,19 @@ impl Inbox {
         wake_driver(state);
     }
 
-    pub(in crate::redis) async fn settled(&self) {
+    pub(super) async fn settled(&self) {
         // It can only fail without a sender, which is here.
         let _ = self.is_settled.subscribe().wait_for(|it| *it).await;
     }
 
     /// Ends the inbox: no other operations come. The driver sends the queue and ends.
-    pub(in crate::redis) fn end(&self) {
+    pub(super) fn end(&self) {
         self.has_ended.send_replace(true);
         wake_driver(self.state.lock());
     }
 
     /// Has the node checked at once, because of another node's check.
-    pub(in crate::redis) fn doubt(&self) {
+    pub(super) fn doubt(&self) {
         let mut state = self.state.lock();
         state.is_doubted = true;
         wake_driver(state);
@@ -121,7 +121,7 @@ impl Inbox {
 
     /// Opens the gate of a new connection: the node votes from now on, unless it is in `quarantine`. What was owed
     /// before goes ahead of everything else.
-    pub(in crate::redis) fn open(&self, quarantine: Option<NodeError>, mend: Option<Arc<str>>) {
+    pub(super) fn open(&self, quarantine: Option<NodeError>, mend: Option<Arc<str>>) {
         let now = self.time.now();
         // In quarantine the node settles later: `settled` waits for the result of the check.
         let is_settled = quarantine.is_none();
@@ -146,7 +146,7 @@ impl Inbox {
     }
 
     /// Makes the node suspect: an answer is overdue.
-    pub(in crate::redis) fn suspect(&self, overdue: Duration) {
+    pub(super) fn suspect(&self, overdue: Duration) {
         let detail = format!("no answer for {} ms", overdue.as_millis());
         let error = NodeError::unsent(NodeErrorKind::TimedOut, detail);
         self.metrics.record_error(&error);
@@ -155,27 +155,27 @@ impl Inbox {
     }
 
     /// Ends the suspicion: the overdue answer came.
-    pub(in crate::redis) fn trust(&self) {
+    pub(super) fn trust(&self) {
         self.state.lock().suspicion = None;
     }
 
     /// The status of the node is that it does not vote if the server answers acquisitions with `error`. Acquisitions are
     /// still sent.
-    pub(in crate::redis) fn refuses(&self, error: Option<&NodeError>) {
+    pub(super) fn refuses(&self, error: Option<&NodeError>) {
         let refusing = error.map(|error| (error.clone(), self.time.now()));
         self.state.lock().refusing = refusing;
     }
 
     /// Sets the reason why the node votes no. `None` ends the quarantine. `is_settled` has the meaning
     /// of [`Action::Hold`](crate::restart_check::Action::Hold).
-    pub(in crate::redis) fn quarantine(&self, reason: Option<NodeError>, is_settled: bool) {
+    pub(super) fn quarantine(&self, reason: Option<NodeError>, is_settled: bool) {
         self.state.lock().quarantine = reason;
         self.settle(is_settled);
     }
 
     /// Begins an epoch: earlier grants of the node no longer count. Call it while the node is in
     /// quarantine, so that the node grants nothing meanwhile.
-    pub(in crate::redis) fn begin_epoch(&self) {
+    pub(super) fn begin_epoch(&self) {
         self.epoch.fetch_add(1, Ordering::AcqRel);
         let listeners = self.listeners.lock().clone();
         for tell in listeners {
@@ -184,7 +184,7 @@ impl Inbox {
     }
 
     /// Closes the gate: there is no connection, for the reason `error`. The operations in the queue were never sent.
-    pub(in crate::redis) fn close(&self, error: &NodeError) {
+    pub(super) fn close(&self, error: &NodeError) {
         // What comes from now on is never sent.
         let unsent = error.clone().into_unsent();
         let mut state = self.state.lock();
@@ -198,7 +198,7 @@ impl Inbox {
     }
 
     /// These calls have no answer, for the reason `error`. They may have been served, and must be undone.
-    pub(in crate::redis) fn lose(&self, calls: Vec<Submission>, error: &NodeError) {
+    pub(super) fn lose(&self, calls: Vec<Submission>, error: &NodeError) {
         let mut state = self.state.lock();
         state.outstanding = state.queue.len();
         if calls.is_empty() {
@@ -211,7 +211,7 @@ impl Inbox {
     }
 
     /// The server did not serve a call, for the reason `error`.
-    pub(in crate::redis) fn refused(&self, submission: Submission, error: &NodeError) {
+    pub(super) fn refused(&self, submission: Submission, error: &NodeError) {
         self.metrics.record_error(error);
         self.fail(self.state.lock(), vec![submission], error);
     }
@@ -234,7 +234,7 @@ impl Inbox {
 
     /// Moves what came into `taken`, which is empty, and subtracts `answered` from the outstanding operations. If nothing
     /// came, stores the waker.
-    pub(in crate::redis) fn take(&self, taken: &mut Taken, answered: usize, context: &Context<'_>) {
+    pub(super) fn take(&self, taken: &mut Taken, answered: usize, context: &Context<'_>) {
         let mut state = self.state.lock();
         state.outstanding = state.outstanding.saturating_sub(answered);
         std::mem::swap(&mut state.queue, &mut taken.calls);
@@ -247,25 +247,25 @@ impl Inbox {
     }
 
     /// True if an operation waits for the driver.
-    pub(in crate::redis) fn has_queued(&self) -> bool {
+    pub(super) fn has_queued(&self) -> bool {
         !self.state.lock().queue.is_empty()
     }
 
     /// Has the owed releases sent again.
-    pub(in crate::redis) fn send_owed(&self, now: Instant) {
+    pub(super) fn send_owed(&self, now: Instant) {
         let mut state = self.state.lock();
         state.queue_owed(now);
         wake_driver(state);
     }
 
     /// True if an acquisition has lost its answer.
-    pub(in crate::redis) fn has_lost(&self) -> bool {
+    pub(super) fn has_lost(&self) -> bool {
         !self.state.lock().lost.is_empty()
     }
 
     /// True if `release`, which has released its lock or found nothing, is owed: if its acquisition was never answered,
     /// that may come later.
-    pub(in crate::redis) fn is_still_owed(&self, release: &Submission, is_released: bool) -> bool {
+    pub(super) fn is_still_owed(&self, release: &Submission, is_released: bool) -> bool {
         let Some(token) = release.call.token() else {
             return false;
         };
@@ -282,26 +282,23 @@ impl Inbox {
     }
 
     /// The number of operations that were submitted and not answered.
-    pub(in crate::redis) fn in_flight(&self) -> usize {
+    pub(super) fn in_flight(&self) -> usize {
         self.state.lock().outstanding
     }
 
     /// True if there was an earlier connection, which may have led to another server.
-    pub(in crate::redis) fn has_reconnected(&self) -> bool {
+    pub(super) fn has_reconnected(&self) -> bool {
         self.state.lock().connections > 1
     }
 
     /// True if a release is owed that has not passed its ttl.
     #[cfg(test)]
-    pub(in crate::redis) fn owes(&self, now: Instant) -> bool {
+    pub(super) fn owes(&self, now: Instant) -> bool {
         self.state.lock().owed.iter().any(|it| it.is_due(now))
     }
 
     /// Takes out the owed releases that belong to another master of a Cluster.
-    pub(in crate::redis) fn take_owed(
-        &self,
-        is_misplaced: impl Fn(&Call) -> bool,
-    ) -> Vec<Submission> {
+    pub(super) fn take_owed(&self, is_misplaced: impl Fn(&Call) -> bool) -> Vec<Submission> {
         let mut state = self.state.lock();
         let owed = std::mem::take(&mut state.owed).into_iter();
         let (misplaced, kept): (Vec<_>, _) = owed.partition(|it| is_misplaced(&it.call));
@@ -310,12 +307,12 @@ impl Inbox {
     }
 
     /// True if the node was dropped.
-    pub(in crate::redis) fn has_ended(&self) -> bool {
+    pub(super) fn has_ended(&self) -> bool {
         *self.has_ended.borrow()
     }
 
     /// Waits until the node is dropped.
-    pub(in crate::redis) async fn ended(&self) {
+    pub(super) async fn ended(&self) {
         let _ = self.has_ended.subscribe().wait_for(|it| *it).await;
     }
 }
@@ -377,18 +374,18 @@ impl Node for Inbox {
 
 /// What came since the last look.
 #[derive(Default)]
-pub(in crate::redis) struct Taken {
-    pub(in crate::redis) calls: Vec<Submission>,
+pub(super) struct Taken {
+    pub(super) calls: Vec<Submission>,
     /// Callers that wait for keys.
-    pub(in crate::redis) watches: Vec<Arc<Watch>>,
+    pub(super) watches: Vec<Arc<Watch>>,
     /// The node is to be checked at once.
-    pub(in crate::redis) is_doubted: bool,
+    pub(super) is_doubted: bool,
     /// The number of operations that are not answered, with these.
-    pub(in crate::redis) outstanding: usize,
+    pub(super) outstanding: usize,
 }
 
 impl Taken {
-    pub(in crate::redis) fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.calls.is_empty() && self.watches.is_empty() && !self.is_doubted
     }
 }
