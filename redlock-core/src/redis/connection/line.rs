@@ -13,10 +13,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
-use std::vec::IntoIter;
 
 use ::redis::aio::MultiplexedConnection;
 use ::redis::{Cmd, Pipeline, RedisResult, Value as Theirs};
+use smallvec::{IntoIter, SmallVec, smallvec};
 use tokio::time::{Instant, Sleep};
 
 use crate::env::Moment;
@@ -35,6 +35,9 @@ const MOST_TOGETHER: usize = 64;
 /// After the server has refused a call for several, the connection makes no other for this long.
 const REFUSED_FOR: Duration = Duration::from_secs(600);
 
+/// Most writes have one command, which needs no allocation of its own.
+type Few<T> = SmallVec<[T; 1]>;
+
 /// A connection, with what was sent over it and is not answered. It holds no mutex across an await, and needs no task or
 /// channel for an operation.
 pub(super) struct Line {
@@ -42,8 +45,8 @@ pub(super) struct Line {
     pub(super) dialect: Dialect,
     pub(super) inbox: Arc<Inbox>,
     /// Commands that are sent together, and what their answers are for.
-    commands: Pipeline,
-    purposes: Vec<Purpose>,
+    commands: Few<Cmd>,
+    purposes: Few<Purpose>,
     /// What may go in the next call for several: acquisitions, and releases behind them.
     acquisitions: Vec<Submission>,
     releases: Vec<Submission>,
@@ -52,7 +55,7 @@ pub(super) struct Line {
     /// In the order in which the server answers.
     flights: VecDeque<Flight>,
     /// Answers that came together, and are not handled yet.
-    landing: Zip<IntoIter<Purpose>, IntoIter<Value>>,
+    landing: Zip<IntoIter<[Purpose; 1]>, IntoIter<[Value; 1]>>,
     /// The moment from which the wait for these answers is measured.
     pub(super) since: Instant,
     /// The number of flights so far.
@@ -70,11 +73,11 @@ pub(super) struct Line {
 
 /// Commands that were sent together.
 struct Flight {
-    answers: Pin<Box<dyn Future<Output = RedisResult<Vec<Theirs>>> + Send>>,
+    answers: Pin<Box<dyn Future<Output = RedisResult<Few<Theirs>>> + Send>>,
     /// The moment from which the wait for the answers is measured.
     since: Instant,
     /// One for each command, or one for all.
-    purposes: Vec<Purpose>,
+    purposes: Few<Purpose>,
 }
 
 pub(super) enum Purpose {
@@ -104,13 +107,13 @@ impl Line {
         Self {
             connection,
             dialect,
-            commands: Pipeline::new(),
-            purposes: Vec::new(),
+            commands: Few::new(),
+            purposes: Few::new(),
             acquisitions: Vec::new(),
             releases: Vec::new(),
             joins_from: joins.then_some(now),
             flights: VecDeque::new(),
-            landing: Vec::new().into_iter().zip(Vec::new()),
+            landing: Few::new().into_iter().zip(Few::new()),
             since: now,
             launched: 0,
             heard: now,
@@ -134,12 +137,12 @@ impl Line {
 
     /// Sends several commands together. The answer is the list of their answers.
     pub(super) fn ask_all(&mut self, commands: Pipeline, purpose: Purpose) {
-        self.launch(commands, vec![purpose]);
+        self.launch_all(commands, smallvec![purpose]);
     }
 
     /// Adds a command to those that are sent together: the crate has its costs for each sending.
     pub(super) fn add(&mut self, command: Cmd, purpose: Purpose) {
-        self.commands.add_command(command);
+        self.commands.push(command);
         self.purposes.push(purpose);
         if self.purposes.len() == MOST_TOGETHER {
             self.send();
@@ -230,25 +233,40 @@ impl Line {
     /// Sends what was added.
     pub(super) fn send(&mut self) {
         self.join();
-        if !self.purposes.is_empty() {
-            let commands = std::mem::take(&mut self.commands);
-            let purposes = std::mem::take(&mut self.purposes);
-            self.launch(commands, purposes);
+        let mut commands = std::mem::take(&mut self.commands);
+        let purposes = std::mem::take(&mut self.purposes);
+        if commands.len() > 1 {
+            let mut several = Pipeline::with_capacity(commands.len());
+            for command in commands {
+                several.add_command(command);
+            }
+            self.launch_all(several, purposes);
+        } else if let Some(alone) = commands.pop() {
+            let mut connection = self.connection.clone();
+            // The crate has less to do for a command by itself.
+            let answers =
+                async move { Ok(smallvec![connection.send_packed_command(&alone).await?]) };
+            self.launch(answers, purposes);
         }
     }
 
-    /// The crate writes commands in the order in which their futures are polled first.
-    fn launch(&mut self, commands: Pipeline, purposes: Vec<Purpose>) {
-        let since = self.now();
+    fn launch_all(&mut self, commands: Pipeline, purposes: Few<Purpose>) {
         let mut connection = self.connection.clone();
-        let mut answers: Pin<Box<dyn Future<Output = _> + Send>> = Box::pin(async move {
-            let count = commands.len();
-            // The crate has less to do for an answer by itself.
-            if let (1, Some(alone)) = (count, commands.cmd_iter().next()) {
-                return Ok(vec![connection.send_packed_command(alone).await?]);
-            }
-            connection.send_packed_commands(&commands, 0, count).await
-        });
+        let answers = async move {
+            let answers = connection.send_packed_commands(&commands, 0, commands.len());
+            Ok(answers.await?.into())
+        };
+        self.launch(answers, purposes);
+    }
+
+    /// The crate writes commands in the order in which their futures are polled first.
+    fn launch(
+        &mut self,
+        answers: impl Future<Output = RedisResult<Few<Theirs>>> + Send + 'static,
+        purposes: Few<Purpose>,
+    ) {
+        let since = self.now();
+        let mut answers: Pin<Box<dyn Future<Output = _> + Send>> = Box::pin(answers);
         // The connection's queue never fills, so the first poll hands the commands over. The poll can only fail at once
         // if the connection has ended, which `next` finds.
         let mut context = Context::from_waker(Waker::noop());
@@ -277,13 +295,13 @@ impl Line {
                 return Ok(None);
             };
             let answers = answers.map_err(|error| broken(&error))?;
-            let mut values: Vec<_> = answers.into_iter().map(value).collect();
+            let mut values: Few<_> = answers.into_iter().map(value).collect();
             if self.leaves_a_replica && values.iter().any(is_of_replica) {
                 // The server did not serve the operation. If it is a release, it is owed to the next master.
                 return Err(lost("the server is a replica now"));
             }
             if flight.purposes.len() == 1 && values.len() > 1 {
-                values = vec![Value::List(values)];
+                values = smallvec![Value::List(values.into_vec())];
             }
             if flight.purposes.len() != values.len() {
                 return Err(garbled());
