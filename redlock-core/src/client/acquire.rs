@@ -91,14 +91,17 @@ pub(super) async fn acquire(
             let refusal = if let Some(refusal) = met {
                 refusal
             } else {
-                let Some((was_refused, is_followed)) = turn.attempt(context.node_timeout) else {
+                // The clock is read before the first byte is sent, as a node may count from then on.
+                let started = environment.now();
+                let attempted = turn.attempt(started, context.node_timeout);
+                let Some((was_refused, is_followed)) = attempted else {
                     // This future was not polled for so long that another caller took the turn.
                     continue 'line;
                 };
                 kind.attempts(budget.attempts > 0 || was_refused, is_followed);
                 left_behind.is_won = Some(false);
                 let timeout = budget.begin_attempt(environment, request.ttl);
-                match attempt(context, nodes, request, &kind, timeout).await {
+                match attempt(context, nodes, request, &kind, (started, timeout)).await {
                     Ok((claim, terms)) => {
                         // If it is the first attempt, the release of its lease takes back what it left.
                         left_behind.is_won = (budget.attempts > 1).then_some(true);

@@ -26,17 +26,15 @@ struct Agreement {
     disagreement: Option<Answers>,
 }
 
-/// Asks for `request` once. Dropping the future drops the claim, which sends the release to every node.
+/// Asks for `request` once: from the moment on that is given, for the time that is given. Dropping the future drops the claim, which sends the release to every node.
 pub(crate) async fn attempt(
     context: &Arc<Context>,
     nodes: &NodeSet,
     request: &Request,
     kind: &Arc<dyn Kind>,
-    timeout: Duration,
+    (started, timeout): (Moment, Duration),
 ) -> Result<(Arc<Claim>, Terms), Refusal> {
     let environment = &context.environment;
-    // The clock is read before the first byte is sent, as a node may count from then on.
-    let started = environment.now();
     let token = context.noted_token(request.note.as_ref());
     let hint = if request.fencing {
         hint(&*environment.clock)

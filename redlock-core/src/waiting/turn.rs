@@ -61,12 +61,12 @@ impl Turn {
         begun.unwrap_or((None, 0))
     }
 
-    /// Records that the nodes are asked now, for `timeout` at most. Says whether the caller, and whether a waiter, was in
+    /// Records that the nodes are asked `now`, for `timeout` at most. Says whether the caller, and whether a waiter, was in
     /// line when the nodes last refused an attempt. `None` if the turn was taken away.
-    pub(crate) fn attempt(&self, timeout: Duration) -> Option<(bool, bool)> {
+    pub(crate) fn attempt(&self, now: Moment, timeout: Duration) -> Option<(bool, bool)> {
         // The attempt follows all that this caller was woken for.
         pin!(self.woken.notified()).enable();
-        let due = self.lines.due(self.lines.context.now(), timeout);
+        let due = self.lines.due(now, timeout);
         self.change(|line| {
             line.due = due;
             line.were_refused(self.ticket)

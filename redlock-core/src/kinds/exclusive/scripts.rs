@@ -157,8 +157,8 @@ fn take(store: &mut Store, key: &[u8], token: &[u8], ttl: &[u8]) -> Result<Value
     Ok(Value::text(&held[..held.len().min(LONGEST)]))
 }
 
-/// Deletes the keys that hold their token, or the only one: 1 for each that is deleted, 0 for another holder's, and -1 for
-/// one that is missing or no string.
+/// Deletes the keys that hold their token, or the only token: 1 for each key that is deleted, 0 for another holder's key,
+/// and -1 for a key that is missing or no string.
 fn released(store: &mut Store, keys: &[&[u8]], tokens: &[&[u8]]) -> Vec<i64> {
     // All are read before one is deleted.
     let held = values(store, keys);
