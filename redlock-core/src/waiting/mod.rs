@@ -220,6 +220,8 @@ impl Lines {
     /// The caller with `ticket` leaves. If it has the turn, the turn goes to the first waiter. If no caller waits, what was
     /// left for the next caller is released, and the line is forgotten, now or in a moment.
     fn leave(&self, line_key: &LineKey, ticket: u64) {
+        let now = self.context.now();
+        let due = self.due(now, self.context.node_timeout);
         // Dropped once the lines are unlocked: its claim is released, and may be the last reference to a node.
         let _left;
         let mut state = self.state.lock();
@@ -229,14 +231,6 @@ impl Lines {
         };
         let standing = line.waiters.len();
         line.waiters.remove(&ticket);
-        // Without waiters, and without a streak that binds the next caller, the time makes no difference.
-        let is_free = line.waiters.is_empty() && line.streak.is_forgotten(Moment::default());
-        let now = if is_free {
-            Moment::default()
-        } else {
-            self.context.now()
-        };
-        let due = self.due(now, self.context.node_timeout);
         let next = line.has(ticket).then(|| line.pass(due)).flatten();
         *waiting = *waiting + line.waiters.len() - standing;
         if line.is_empty() {
