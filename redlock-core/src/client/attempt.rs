@@ -26,7 +26,8 @@ struct Agreement {
     disagreement: Option<Answers>,
 }
 
-/// Asks for `request` once: from the moment on that is given, for the time that is given. Dropping the future drops the claim, which sends the release to every node.
+/// Asks for `request` once, from the moment `started` on, for `timeout` at most. Dropping the future drops the claim, which
+/// sends the release to every node.
 pub(crate) async fn attempt(
     context: &Arc<Context>,
     nodes: &NodeSet,

@@ -122,7 +122,7 @@ async fn a_refusal_in_a_call_for_several_concerns_its_own_lock() {
     }
 }
 
-/// Otherwise two nodes name one holder in two ways, if one of them had a call for several.
+/// If a token were cut, a node with a call for several would name a holder otherwise than a node with a lone call.
 #[tokio::test]
 async fn the_answer_to_one_of_several_acquisitions_has_the_longest_token_as_a_whole() {
     let nodes = Nodes::start(1).await;
@@ -208,8 +208,8 @@ async fn a_lock_that_goes_with_a_forbidden_one_is_not_said_to_be_forbidden() {
     assert_eq!(nodes[0].calls("evalsha"), before);
 }
 
-/// What an answer says, without numbers that depend on the time. All releases of a call read before one deletes, so one
-/// may find what another has released.
+/// What an answer says, without numbers that depend on the time. In a call for several, all keys are
+/// read before any key is deleted, so a release may find a key that another release deletes.
 fn gist(vote: &Vote, is_release: bool) -> String {
     match vote {
         Vote::Granted { .. } => "granted".to_owned(),

@@ -126,7 +126,7 @@ async fn a_body_that_goes_on_without_its_lock_is_cancelled_when_the_lease_is_rev
     }
 }
 
-/// Nobody would wake the body later: it has not waited yet.
+/// The body has not waited yet, so nothing would wake it later.
 #[tokio::test]
 async fn a_body_that_goes_on_without_its_lock_is_cancelled_if_its_first_poll_sees_the_lease_revoked()
  {

@@ -49,8 +49,8 @@ pub(crate) static RELEASE: Script = Script::loaded(
 )
 .shaped("lock+", "token");
 
-/// Makes several calls at once, with an answer to each: `SET` for the first keys, which have a ttl, and `RELEASE` for the
-/// others.
+/// Makes several calls at once, with an answer to each call: `SET` for the keys that have a ttl, which come first, and
+/// `RELEASE` for the keys behind them.
 pub(crate) static MANY: Script = Script::loaded(
     "many",
     concat!(include_str!("take_each.lua"), include_str!("release.lua")),
@@ -160,7 +160,7 @@ fn take(store: &mut Store, key: &[u8], token: &[u8], ttl: &[u8]) -> Result<Value
 /// Deletes the keys that hold their token, or the only token: 1 for each key that is deleted, 0 for another holder's key,
 /// and -1 for a key that is missing or no string.
 fn released(store: &mut Store, keys: &[&[u8]], tokens: &[&[u8]]) -> Vec<i64> {
-    // All are read before one is deleted.
+    // All keys are read before any key is deleted.
     let held = values(store, keys);
     let each = keys.iter().zip(held).zip(tokens.iter().cycle());
     each.map(|((key, held), token)| match held {

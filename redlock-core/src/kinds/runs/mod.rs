@@ -25,8 +25,8 @@ pub(crate) fn remembered_for(period: Duration) -> Duration {
     period.saturating_sub(period / 10)
 }
 
-/// The key that remembers the runs of the lock on `keys`, with `prefix`. That of several names has a digest of them all,
-/// each behind its length: no two locks share a record.
+/// The key that remembers the runs of the lock on `keys`, with `prefix`. If the lock has several names, the key has a
+/// digest of all names, each behind its length, so that no two locks share a record.
 pub(crate) fn run_key(keys: &Resource, prefix: &[u8]) -> Resource {
     let first = keys.names().next().unwrap_or_default();
     let mut kind = RUNS.to_vec();

@@ -67,7 +67,7 @@ pub(in crate::redis) struct Actor<'a> {
 /// Completes once the server is no longer the node's, with the reason.
 pub(in crate::redis) type Moved = Pin<Box<dyn Future<Output = NodeError> + Send>>;
 
-/// True if a server may answer this to one of several calls. Nothing else is a grant.
+/// True if `reply` is a valid answer to `call` in a call for several. Another reply is never a grant.
 fn is_part(reply: &Value, call: &Call) -> bool {
     match reply {
         Value::Int(number) => call.is_release() || *number == 1,

@@ -205,7 +205,7 @@ impl Line {
         let refusal = NodeError::server(&text);
         let detail =
             format!("it was sent together with others, which the server refused: {refusal}");
-        // Not the kind of the refusal: it may concern the key of another call.
+        // The error does not have the kind of the refusal, which may concern the key of another call.
         Err(if is_refusal(&text) {
             NodeError::unsent(NodeErrorKind::Server, detail)
         } else {
