@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use ::redis::Pipeline;
 
-use crate::node::{Node as _, NodeError, NodeErrorKind, NodeStatus, Value};
+use crate::node::{NodeError, Value};
 use crate::quorum::majority;
 use crate::redis::address::{Sentinel, Server};
 use crate::redis::errors::{lost, not_connected};
@@ -33,17 +33,11 @@ pub(super) async fn master(
     let (failover, server) = ask(&of, &inbox).await?;
     let master = server.clone();
     let moved = async move {
-        let heartbeat = inbox.options.heartbeat;
-        let is_suspect = || matches!(inbox.status(), NodeStatus::Abstaining(it) if it.kind() == NodeErrorKind::TimedOut);
-        let pause = inbox.options.suspect_after.min(heartbeat);
-        let mut asked = inbox.time.now();
         loop {
-            inbox.time.sleep(pause).await;
-            let now = inbox.time.now();
-            if now.saturating_duration_since(asked) < heartbeat && !is_suspect() {
-                continue;
+            tokio::select! {
+                () = inbox.overdue.notified() => {}
+                () = inbox.time.sleep(inbox.options.heartbeat) => {}
             }
-            asked = now;
             // Otherwise the connection stays, also if no sentinel answers.
             if let Ok((latest, other)) = ask(&of, &inbox).await
                 && other != server

@@ -59,9 +59,11 @@ pub(crate) fn brief() -> RedisOptions {
     options
 }
 
-/// The same, and a silent server is suspect soon. It is not given up for being silent.
+/// The same, and a silent server is suspect soon. It is not given up for being silent, and no heartbeat has the sentinels
+/// asked.
 pub(crate) fn wary() -> RedisOptions {
     let mut options = brief();
+    options.heartbeat = SOON * 10;
     options.suspect_after = Duration::from_millis(200);
     options
 }
