@@ -3,7 +3,8 @@
 use std::future::Future;
 use std::time::Duration;
 
-use tokio::task::JoinSet;
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
 
 use crate::env::io_thread::LibraryTime;
 use crate::model::brief::Brief;
@@ -20,36 +21,30 @@ pub(super) type Dated<T> = (u64, T);
 /// each has the time `within`.
 ///
 /// Dropping the future ends the questions.
-pub(super) async fn newest<T, Asked>(
-    servers: Vec<Server>,
+pub(super) async fn newest<T, Asked: Future<Output = Result<Dated<T>, NodeError>>>(
+    servers: &[Server],
     ask: impl Fn(Server) -> Asked,
     within: Duration,
     time: &LibraryTime,
     is_enough: impl Fn(&[Dated<T>]) -> bool,
-) -> Result<Dated<T>, NodeError>
-where
-    T: Send + 'static,
-    Asked: Future<Output = Result<Dated<T>, NodeError>> + Send + 'static,
-{
-    let mut asking = JoinSet::new();
-    for server in servers {
+) -> Result<Dated<T>, NodeError> {
+    let asking = servers.iter().map(|server| {
         let (asked, late) = (ask(server.clone()), time.sleep(within));
-        asking.spawn(async move {
+        async move {
             tokio::select! {
                 biased;
                 told = asked => told,
                 () = late => Err(not_connected(format!("no answer within {}", Brief(within)))),
             }
-            .map_err(|error| (server, error))
-        });
-    }
+            .map_err(|error| (server.clone(), error))
+        }
+    });
+    let mut asking: FuturesUnordered<_> = asking.collect();
     let (mut told, mut errors) = (Vec::new(), Vec::new());
-    while let Some(ended) = asking.join_next().await {
+    while let Some(ended) = asking.next().await {
         match ended {
-            Ok(Ok(answer)) => told.push(answer),
-            Ok(Err(error)) => errors.push(error),
-            // A task that panicked knows nothing.
-            Err(_) => {}
+            Ok(answer) => told.push(answer),
+            Err(error) => errors.push(error),
         }
         if is_enough(&told) {
             break;
@@ -90,7 +85,7 @@ mod tests {
         let within = Duration::from_millis(10);
         let time = LibraryTime::default();
         let is_enough = |told: &[_]| told.len() >= majority(answers.len());
-        let newest = newest(servers.clone(), answer, within, &time, is_enough).await;
+        let newest = newest(&servers, answer, within, &time, is_enough).await;
         newest.map(|(_, name)| name).map_err(|it| it.to_string())
     }
 

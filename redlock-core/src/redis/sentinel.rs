@@ -55,21 +55,17 @@ pub(super) async fn master(
 async fn ask(of: &Sentinel, inbox: &Inbox) -> Result<Dated<Server>, NodeError> {
     let within = inbox.options.connect_timeout / 2;
     let is_enough = |named: &[_]| named.len() >= majority(of.sentinels.len());
-    let ask = |sentinel| ask_one(sentinel, of.master.clone(), of.of_master.clone());
-    let newest = newest(of.sentinels.clone(), ask, within, &inbox.time, is_enough).await;
+    let ask = |sentinel| ask_one(sentinel, of);
+    let newest = newest(&of.sentinels, ask, within, &inbox.time, is_enough).await;
     newest.map_err(|error| not_connected(format!("no sentinel names a master: {error}")))
 }
 
-async fn ask_one(
-    sentinel: Server,
-    master: String,
-    of_master: Server,
-) -> Result<Dated<Server>, NodeError> {
+async fn ask_one(sentinel: Server, of: &Sentinel) -> Result<Dated<Server>, NodeError> {
     // The epoch is asked first: if the master moves in between, the new address has the old epoch, and loses against a
     // sentinel that knows better. In the other order the old address would win.
     let mut questions = Pipeline::new();
     for what in ["MASTER", "GET-MASTER-ADDR-BY-NAME"] {
-        questions.cmd("SENTINEL").arg(what).arg(&master);
+        questions.cmd("SENTINEL").arg(what).arg(&of.master);
     }
     let answers = connect::ask(&sentinel, &questions).await?;
     let (about, place) = match &answers[..] {
@@ -79,9 +75,8 @@ async fn ask_one(
         [about, place] => (about, place),
         _ => return Err(not_connected("its answer is not valid")),
     };
-    let server = server(place, &of_master);
-    let server =
-        server.ok_or_else(|| not_connected(format!("it knows no address of `{master}`")))?;
+    let unknown = || not_connected(format!("it knows no address of `{}`", of.master));
+    let server = server(place, &of.of_master).ok_or_else(unknown)?;
     // Zero if the sentinel's ACL hides it.
     Ok((epoch(about).unwrap_or(0), server))
 }

@@ -39,7 +39,7 @@ async fn learn_always(cluster: &ClusterShared) {
         servers.truncate(ASKED);
         let within = cluster.options.connect_timeout;
         let is_enough = |told: &[(u64, _)]| told.iter().any(|(epoch, _)| *epoch >= known);
-        match newest(servers, view::ask, within, &cluster.io.time(), is_enough).await {
+        match newest(&servers, view::ask, within, &cluster.io.time(), is_enough).await {
             Ok((epoch, ranges)) => {
                 known = epoch;
                 logged.clear();
