@@ -4,6 +4,10 @@ mod view;
 
 use std::time::Duration;
 
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::Instant;
+
 use super::*;
 use crate::kinds::looks::peek;
 use crate::kinds::plain;
@@ -12,12 +16,14 @@ use crate::model::token::OwnerToken;
 use crate::node::NodeErrorKind;
 use crate::node::hash_slot::{SLOTS, slot_of};
 use crate::redis::address::Target;
+use crate::redis::backoff::LONGEST_PAUSE;
 use crate::redis::node::RedisNode;
 
 /// A Cluster that learns nothing by itself.
-async fn cluster() -> Cluster {
+async fn cluster(seed: u16) -> Cluster {
     let io = IoThread::start().expect("a thread");
-    let cluster = Cluster::start(&"a".into(), vec![server(1)], RedisOptions::default(), &io);
+    let seeds = vec![server(seed)];
+    let cluster = Cluster::start(&"a".into(), seeds, RedisOptions::default(), &io);
     cluster.refresh.abort();
     while !cluster.refresh.is_finished() {
         tokio::task::yield_now().await;
@@ -54,7 +60,7 @@ fn ask(cluster: &Cluster) {
 
 #[tokio::test]
 async fn what_finds_no_master_is_counted_and_says_why() {
-    let cluster = cluster().await;
+    let cluster = cluster(1).await;
     ask(&cluster);
     let health = cluster.health();
     assert_eq!(health.errors[&NodeErrorKind::NotConnected], 1);
@@ -71,7 +77,7 @@ async fn what_finds_no_master_is_counted_and_says_why() {
 /// Also if no master has the slot in between.
 #[tokio::test]
 async fn an_owed_release_goes_to_whichever_master_has_its_slot() {
-    let cluster = cluster().await;
+    let cluster = cluster(1).await;
     let shared = &cluster.shared;
     shared.apply(all(1)).await;
     assert!(cluster.drained());
@@ -94,6 +100,42 @@ async fn an_owed_release_goes_to_whichever_master_has_its_slot() {
     shared.apply(all(3)).await;
     assert_eq!(who(), [true]);
     assert!(!cluster.drained());
+}
+
+/// Answers one asker: the master of all slots is at a port without a server.
+async fn name_a_dead_master(mut asker: TcpStream) {
+    let mut question = [0; 1024];
+    while let Ok(length @ 1..) = asker.read(&mut question).await {
+        let is_greeting = question[..length].windows(5).any(|it| it == b"HELLO");
+        let slots = "*1\r\n*3\r\n:0\r\n:16383\r\n*3\r\n$9\r\n127.0.0.1\r\n:1\r\n$1\r\nm\r\n";
+        let answer = if is_greeting {
+            "%0\r\n"
+        } else {
+            &format!("_\r\n{slots}")
+        };
+        asker.write_all(answer.as_bytes()).await.expect("it reads");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn while_a_master_is_dead_the_topology_is_asked_for_with_pauses_of_up_to_a_second() {
+    let seed = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let cluster = cluster(seed.local_addr().expect("an address").port()).await;
+    let refresh = tokio::spawn(refresh::run(Arc::clone(&cluster.shared)));
+    let mut asked = Vec::new();
+    for _ in 0..40 {
+        let (asker, _) = seed.accept().await.expect("an asker");
+        asked.push(Instant::now());
+        // As the master's driver does, which goes by the clock of the library's thread.
+        cluster.shared.metrics.failed(&not_connected("dead"), 1);
+        name_a_dead_master(asker).await;
+    }
+    refresh.abort();
+    assert_eq!(cluster.shared.map().shards.len(), 1);
+    let mut pauses = asked.windows(2).map(|it| it[1] - it[0]);
+    assert!(pauses.all(|it| it <= LONGEST_PAUSE + Duration::from_millis(1)));
+    // Pauses that did not grow would be 100 ms at most.
+    assert!(asked[39] - asked[0] > Duration::from_secs(9));
 }
 
 #[tokio::test]
