@@ -124,11 +124,11 @@ async fn while_a_master_is_dead_the_topology_is_asked_for_with_pauses_of_up_to_a
     let refresh = tokio::spawn(refresh::run(Arc::clone(&cluster.shared)));
     let mut asked = Vec::new();
     for _ in 0..40 {
-        let (asker, _) = seed.accept().await.expect("an asker");
+        let (stream, _) = seed.accept().await.expect("a question");
         asked.push(Instant::now());
         // As the master's driver does, which goes by the clock of the library's thread.
         cluster.shared.metrics.failed(&not_connected("dead"), 1);
-        name_a_dead_master(asker).await;
+        name_a_dead_master(stream).await;
     }
     refresh.abort();
     assert_eq!(cluster.shared.map().shards.len(), 1);
