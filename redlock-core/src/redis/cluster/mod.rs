@@ -1,31 +1,42 @@
 //! A Redis Cluster as one node.
 //!
 //! The *map* ([`map`]) says which master has which slot. If a master does not serve a call, or says nothing, the *topology
-//! refresh* ([`refresh`]) learns the map anew.
+//! refresh* learns the map anew.
 #![doc = include_str!("protocol.md")]
 
 mod map;
-mod refresh;
 mod view;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::{Mutex, RwLock};
+use rand::seq::SliceRandom as _;
 use tokio::sync::Semaphore;
 use tokio::task::AbortHandle;
+use tokio::time::{Instant, sleep, timeout};
 
+use crate::env::caught::{log, unless_it_panics};
 use crate::env::io_thread::IoThread;
 use crate::node::hash_slot::slot_of_all;
 use crate::node::watch::Watch;
 use crate::node::{Answer, Call, Node, NodeError, NodeHealth, NodeStatus, Reply};
 
 use super::address::{RedisAddress, Server, Target};
+use super::backoff::{Backoff, LONGEST_PAUSE};
 use super::errors::not_connected;
 use super::inbox::metrics::NodeMetrics;
+use super::newest::newest;
 use super::options::RedisOptions;
 use super::server::ServerNode;
 use map::{Shard, SlotMap};
 use view::Range;
+
+/// The interval at which the map is learned without a reason.
+const EVERY: Duration = Duration::from_secs(15);
+
+/// The servers that are asked at once for one map.
+const ASKED: usize = 3;
 
 /// The handle. Dropping it ends the drivers, once all submitted operations have been sent.
 pub(super) struct Cluster {
@@ -70,7 +81,7 @@ impl Cluster {
             settled: Semaphore::new(0),
             metrics: Arc::default(),
         });
-        let refresh = io.handle().spawn(refresh::run(Arc::clone(&shared)));
+        let refresh = io.handle().spawn(Arc::clone(&shared).refresh());
         Self {
             shared,
             refresh: refresh.abort_handle(),
@@ -160,6 +171,53 @@ impl Drop for Cluster {
 impl ClusterShared {
     fn map(&self) -> Arc<SlotMap> {
         Arc::clone(&self.map.read())
+    }
+
+    /// The topology refresh: learns the map again and again. After a panic it starts again with a pause.
+    async fn refresh(self: Arc<Self>) {
+        loop {
+            unless_it_panics("a Cluster's topology refresh", self.learn_always()).await;
+            sleep(LONGEST_PAUSE).await;
+        }
+    }
+
+    async fn learn_always(&self) {
+        let (mut backoff, mut known, mut logged) = (Backoff::new(), 0, String::new());
+        loop {
+            // In any order: seeds that are gone, and masters that were replaced, are not always the first.
+            let map = self.map();
+            let masters = map.shards.values().map(|it| &it.server);
+            let mut servers: Vec<_> = masters.chain(&self.seeds).cloned().collect();
+            servers.shuffle(&mut rand::rng());
+            servers.truncate(ASKED);
+            let within = self.options.connect_timeout;
+            let is_enough = |told: &[(u64, _)]| told.iter().any(|(epoch, _)| *epoch >= known);
+            match newest(&servers, view::ask, within, &self.io.time(), is_enough).await {
+                Ok((epoch, ranges)) => {
+                    known = epoch;
+                    logged.clear();
+                    self.apply(ranges).await;
+                }
+                Err(why) => {
+                    let reason = why.to_string();
+                    self.metrics.record_error(&why);
+                    if logged != reason {
+                        log!(warn, pool = %self.name, %reason, "the Cluster's slots cannot be learned");
+                    }
+                    logged = reason;
+                    *self.why.lock() = why;
+                }
+            }
+            self.settled.close();
+            // However much is wrong.
+            sleep(backoff.next()).await;
+            let since = Instant::now();
+            // Masters that do not vote, and releases that are owed, are trouble at least once a second.
+            let _ = timeout(EVERY, self.metrics.trouble.notified()).await;
+            if since.elapsed() >= LONGEST_PAUSE {
+                backoff = Backoff::new();
+            }
+        }
     }
 
     /// Replaces the map: new masters get connections, and masters without slots are retired.

@@ -2,11 +2,8 @@
 
 mod view;
 
-use std::time::Duration;
-
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::time::Instant;
 
 use super::*;
 use crate::kinds::looks::peek;
@@ -16,7 +13,6 @@ use crate::model::token::OwnerToken;
 use crate::node::NodeErrorKind;
 use crate::node::hash_slot::{SLOTS, slot_of};
 use crate::redis::address::Target;
-use crate::redis::backoff::LONGEST_PAUSE;
 use crate::redis::node::RedisNode;
 
 /// A Cluster that learns nothing by itself.
@@ -121,7 +117,7 @@ async fn name_a_dead_master(mut asker: TcpStream) {
 async fn while_a_master_is_dead_the_topology_is_asked_for_with_pauses_of_up_to_a_second() {
     let seed = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let cluster = cluster(seed.local_addr().expect("an address").port()).await;
-    let refresh = tokio::spawn(refresh::run(Arc::clone(&cluster.shared)));
+    let refresh = tokio::spawn(Arc::clone(&cluster.shared).refresh());
     let mut asked = Vec::new();
     for _ in 0..40 {
         let (stream, _) = seed.accept().await.expect("a question");
