@@ -1,22 +1,31 @@
-//! One server as a node: the inbox for its operations, and the driver that connects to it and serves them.
+//! One server as a node: the inbox for its operations, and the driver, which is the task that connects to it and serves
+//! them.
 #![doc = include_str!("protocol.md")]
 
-mod driver;
-
+use std::future::pending;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
+use crate::env::caught::unless_it_panics;
 use crate::env::io_thread::IoThread;
-use crate::node::log::NodeLog;
+use crate::model::brief::Brief;
+use crate::node::NodeError;
+use crate::node::log::{NodeLog, log_node};
 
-use super::address::RedisAddress;
+use super::address::{RedisAddress, Server, Target};
+use super::backoff::{Backoff, LONGEST_PAUSE};
+use super::connection::actor::{Actor, Moved};
 use super::connection::check::ServerCheck;
+use super::connection::connect::{Connected, connect};
+use super::errors::not_connected;
 use super::inbox::Inbox;
 use super::inbox::metrics::NodeMetrics;
-use super::options::RedisOptions;
-use driver::Driver;
+use super::options::{RedisOptions, Vetting};
+use super::vetting::{HIDDEN, refused};
 
 /// Dropping it ends the driver, once all submitted operations have been sent.
 pub(super) struct ServerNode {
@@ -66,5 +75,190 @@ impl ServerNode {
 impl Drop for ServerNode {
     fn drop(&mut self) {
         self.inbox.end();
+    }
+}
+
+/// What keeps a node connected.
+struct Driver {
+    address: Arc<RedisAddress>,
+    inbox: Arc<Inbox>,
+    check: ServerCheck,
+    /// True for a master of a Cluster.
+    is_part: bool,
+    io: IoThread,
+}
+
+/// A driver at its home. If it is dropped before its end, the library's thread goes on with it.
+struct AtHome {
+    /// `None` once the library's thread has it.
+    driver: Option<Driver>,
+    is_library: bool,
+    has_ended: bool,
+}
+
+impl Driver {
+    fn run_on(self, home: &Handle) -> AbortHandle {
+        let at_home = AtHome {
+            is_library: home.id() == self.io.handle().id(),
+            driver: Some(self),
+            has_ended: false,
+        };
+        let task = home.spawn(tokio::task::unconstrained(at_home.run()));
+        task.abort_handle()
+    }
+
+    /// Connects, serves, and connects again, until the node is dropped.
+    async fn drive(&mut self) {
+        let mut backoff = Backoff::new();
+        // The last logged reason for having no connection: a server that is down for a night gets one
+        // line in the log, not one a second.
+        let mut logged = String::new();
+        loop {
+            let Err(error) = self.connect_and_serve(&mut logged).await else {
+                return;
+            };
+            self.check.unreachable();
+            let reason = error.to_string();
+            // A line that was held back is due once the node has come and gone for the last time.
+            if logged != reason
+                && log_node!(
+                    self.inbox.log,
+                    WARN,
+                    "node not connected; it does not vote until it is",
+                    server = %self.address, %reason
+                )
+            {
+                logged = reason;
+            }
+            if self.inbox.has_served.swap(false, Ordering::Relaxed) {
+                // The connection was of use, however short it was.
+                backoff = Backoff::new();
+            }
+            if self.has_ended_within(backoff.next()).await {
+                return;
+            }
+        }
+    }
+
+    async fn connect_and_serve(&mut self, logged: &mut String) -> Result<(), NodeError> {
+        let timeout = self.inbox.options.connect_timeout;
+        let made = tokio::select! {
+            biased;
+            made = self.connect() => made,
+            () = self.inbox.time.sleep(timeout) => {
+                Err(not_connected(format!("no connection within {}", Brief(timeout))))
+            }
+        };
+        let (server, moved, connected) = made.inspect_err(|error| self.inbox.close(error))?;
+        log_node!(
+            self.inbox.log,
+            INFO,
+            "node connected",
+            server = %self.address, at = %server
+        );
+        logged.clear();
+        let actor = Actor::new(
+            connected,
+            &self.inbox,
+            &mut self.check,
+            self.is_part,
+            self.address.fails_over(),
+        );
+        actor.serve(moved).await
+    }
+
+    /// Connects to a server that may vote, by all that it tells of itself.
+    async fn connect(&self) -> Result<(Server, Moved, Connected), NodeError> {
+        let options = &self.inbox.options;
+        let (server, moved): (_, Moved) = match &self.address.0 {
+            Target::Server(server) => (server.clone(), Box::pin(pending())),
+            #[cfg(feature = "sentinel")]
+            Target::Sentinel(sentinel) => super::sentinel::master(sentinel, &self.inbox).await?,
+            _ => {
+                let detail = "the address is not that of one server";
+                return Err(not_connected(detail));
+            }
+        };
+        let prefix = options.checked_set.as_ref().map(|it| it.key_prefix());
+        let connected = connect(&server, options.trust_aof, prefix.unwrap_or_default()).await;
+        let connected = connected.map_err(|error| {
+            if self.address.fails_over() {
+                // The node's address does not show which server it is.
+                return NodeError::unsent(error.kind(), format!("master {server}: {error}"));
+            }
+            error
+        })?;
+        self.vet(&server, &connected)?;
+        Ok((server, moved, connected))
+    }
+
+    /// Refuses a server that a lock cannot rely on, or logs why it cannot.
+    fn vet(&self, server: &Server, connected: &Connected) -> Result<(), NodeError> {
+        let (facts, inbox) = (&connected.greeting.facts, &self.inbox);
+        let is_alone = !self.is_part && !self.address.fails_over();
+        if !is_alone && facts.is_replica() {
+            // Not refused: this server is being promoted, or another one is.
+            let detail = format!("{server} was named as the master, and is a replica");
+            return Err(not_connected(detail));
+        }
+        let mut faults = Vec::from_iter(facts.eviction());
+        if is_alone {
+            faults.extend(facts.faults_alone(inbox.options.trust_aof));
+        } else if facts.run_id().is_none() && self.check.marker_key().is_some() {
+            faults.push(HIDDEN.to_owned());
+        }
+        if !faults.is_empty() {
+            let reason = format!("`{}` {}", inbox.log.pool, faults.join("; "));
+            if inbox.options.vetting == Vetting::Refuse {
+                return Err(refused(reason));
+            }
+            log_node!(inbox.log, WARN, "a lock cannot rely on this server", %reason);
+        }
+        Ok(())
+    }
+
+    async fn has_ended_within(&self, pause: Duration) -> bool {
+        tokio::select! {
+            () = self.inbox.ended() => true,
+            () = self.inbox.time.sleep(pause) => false,
+        }
+    }
+}
+
+impl AtHome {
+    async fn run(mut self) {
+        let Some(driver) = &mut self.driver else {
+            return;
+        };
+        while !self.has_ended {
+            self.has_ended = unless_it_panics("a node's driver", driver.drive())
+                .await
+                .is_some();
+            // After a panic on another runtime, the library's thread goes on: connecting panics on a runtime without
+            // sockets.
+            if self.has_ended || !self.is_library {
+                return;
+            }
+            let detail = "the node's driver panicked, and starts again";
+            driver.inbox.close(&not_connected(detail));
+            self.has_ended = driver.has_ended_within(LONGEST_PAUSE).await;
+        }
+    }
+}
+
+impl Drop for AtHome {
+    /// However the driver ends, no caller may keep waiting for it.
+    fn drop(&mut self) {
+        let Some(mut driver) = self.driver.take() else {
+            return;
+        };
+        driver.check.unreachable();
+        if self.has_ended || self.is_library {
+            let detail = "the node's driver has ended";
+            driver.inbox.close(&not_connected(detail));
+        } else {
+            let io = driver.io.clone();
+            let _ = driver.run_on(io.handle());
+        }
     }
 }
