@@ -12,13 +12,13 @@ use ::redis::Pipeline;
 use crate::node::{NodeError, Value};
 use crate::quorum::majority;
 use crate::redis::address::{Sentinel, Server};
-use crate::redis::errors::{lost, not_connected};
+use crate::redis::errors::{lost, not_connected, rejected};
 use crate::redis::inbox::Inbox;
 
 use super::connection::actor::Moved;
 use super::connection::connect;
-use super::connection::questions::pairs;
 use super::newest::{Dated, newest};
+use super::vetting::{Facts, pairs};
 
 /// The present master, and what completes when a newer failover has made another server the master: the sentinels are
 /// asked with each heartbeat, as a master that was cut off or replaced may still answer this client, and again and again
@@ -69,27 +69,21 @@ async fn ask_one(sentinel: Server, of: &Sentinel) -> Result<Dated<Server>, NodeE
     }
     let answers = connect::ask(&sentinel, &questions).await?;
     let (about, place) = match &answers[..] {
-        [_, Value::Error(text)] => {
-            return Err(not_connected(NodeError::server(text).to_string()));
-        }
-        [about, place] => (about, place),
+        [_, Value::Error(text)] => return Err(rejected(NodeError::server(text))),
+        [about, place] => (Facts::of(about), place),
         _ => return Err(not_connected("its answer is not valid")),
     };
     let unknown = || not_connected(format!("it knows no address of `{}`", of.master));
     let server = server(place, &of.of_master).ok_or_else(unknown)?;
     // Zero if the sentinel's ACL hides it.
-    Ok((epoch(about).unwrap_or(0), server))
+    let failover = about.get("config-epoch").and_then(|it| it.parse().ok());
+    Ok((failover.unwrap_or(0), server))
 }
 
 fn server(place: &Value, of_master: &Server) -> Option<Server> {
     let (host, port) = pairs(place).next()?;
     let (host, port) = (str::from_utf8(host).ok()?, str::from_utf8(port).ok()?);
     of_master.at(Some(host), port.parse().ok()?)
-}
-
-fn epoch(about: &Value) -> Option<u64> {
-    let (_, epoch) = pairs(about).find(|(name, _)| *name == b"config-epoch")?;
-    str::from_utf8(epoch).ok()?.parse().ok()
 }
 
 #[cfg(test)]

@@ -1,28 +1,34 @@
 //! What a server tells of itself, and whether a lock may rely on it.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 
-use crate::node::{NodeError, NodeErrorKind};
+use crate::model::resource::Shown;
+use crate::node::{NodeError, NodeErrorKind, Value};
 
 /// What a server that hides `INFO` is refused with, if the restart check has to tell it from its replicas.
 pub(super) const HIDDEN: &str = "does not answer INFO, so a promoted replica without the newest locks is \
                                            not noticed; allow `+info` in its ACL";
 
-/// The facts about the server of a connection that its ACL shows, as lines of `name:value`: the answer to `INFO`, or the
-/// role if it is hidden, and the settings of its append-only file if that is to be trusted.
+/// What a server says of itself, as lines of `name:value`.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Facts(String);
 
 impl Facts {
-    pub(super) fn of_info(info: &[u8]) -> Self {
-        Self(String::from_utf8_lossy(info).into_owned())
+    pub(super) fn of(answer: &Value) -> Self {
+        let mut facts = Self::default();
+        facts.add(answer);
+        facts
     }
 
-    pub(super) fn add(&mut self, name: &[u8], value: &[u8]) {
-        let [name, value] = [name, value].map(String::from_utf8_lossy);
-        // Writing to a string does not fail.
-        let _ = write!(self.0, "\n{name}:{value}");
+    /// Adds what a server answered: lines, or names and values. Of two facts with one name, the first counts.
+    pub(super) fn add(&mut self, answer: &Value) {
+        if let Value::Text(lines) = answer {
+            self.0.extend([&String::from_utf8_lossy(lines), "\n"]);
+        }
+        for (name, value) in pairs(answer) {
+            let [name, value] = [name, value].map(String::from_utf8_lossy);
+            self.0.extend([&name, ":", &value, "\n"]);
+        }
     }
 
     pub(super) fn get(&self, name: &str) -> Option<&str> {
@@ -91,9 +97,22 @@ pub(super) fn vet_version(version: &str) -> Result<(), NodeError> {
     match major {
         Some(7..) => Ok(()),
         _ => Err(refused(format!(
-            "the server's version is {version}; locks need Redis 7.0 or later, or Valkey"
+            "the server's version is {}; locks need Redis 7.0 or later, or Valkey",
+            Shown(version.as_bytes())
         ))),
     }
+}
+
+/// The names and values of a flat list.
+pub(super) fn pairs(value: &Value) -> impl Iterator<Item = (&[u8], &[u8])> {
+    let words = match value {
+        Value::List(words) => &words[..],
+        _ => &[],
+    };
+    words.chunks(2).filter_map(|pair| match pair {
+        [Value::Text(name), Value::Text(value)] => Some((&**name, &**value)),
+        _ => None,
+    })
 }
 
 pub(super) fn refused(detail: impl Into<Arc<str>>) -> NodeError {
@@ -127,7 +146,7 @@ mod tests {
             ("role:replica", Some("is a replica of ")),
             ("cluster_enabled:1", Some("write redis+cluster://")),
         ] {
-            let faults = Facts::of_info(info.as_bytes()).faults_alone(false);
+            let faults = Facts::of(&Value::text(info.as_bytes())).faults_alone(false);
             assert_eq!(faults.len(), usize::from(hint.is_some()), "{faults:?}");
             assert!(faults.iter().all(|it| it.contains(hint.unwrap())));
         }
@@ -141,7 +160,7 @@ mod tests {
             (1000, "volatile-ttl", true),
         ] {
             let info = format!("maxmemory:{maxmemory}\r\nmaxmemory_policy:{policy}\r\n");
-            let eviction = Facts::of_info(info.as_bytes()).eviction();
+            let eviction = Facts::of(&Value::text(info.as_bytes())).eviction();
             assert_eq!(eviction.is_some(), evicts);
             assert!(eviction.is_none_or(|it| it.contains(policy)));
         }
@@ -155,11 +174,12 @@ mod tests {
             ("no-appendfsync-on-rewrite", "no", "yes"),
         ];
         for wrong in 0..=settings.len() {
-            let mut facts = Facts::default();
-            for (index, (name, good, bad)) in settings.iter().enumerate() {
-                let value = if index == wrong { bad } else { good };
-                facts.add(name.as_bytes(), value.as_bytes());
-            }
+            let words = settings.iter().enumerate();
+            let words = words.flat_map(|(index, (name, good, bad))| {
+                [name, if index == wrong { bad } else { good }]
+            });
+            let words = words.map(|word| Value::text(word.as_bytes()));
+            let facts = Facts::of(&Value::List(words.collect()));
             let faults = facts.faults_alone(true);
             assert_eq!(faults.len(), usize::from(wrong < settings.len()));
             assert!(facts.faults_alone(false).is_empty());

@@ -47,7 +47,7 @@ pub(super) fn read(answers: &[Value], asked: &Server) -> Result<Dated<Vec<Range>
         let detail = "it has joined no Cluster, or one without slots";
         return Err(not_connected(detail));
     }
-    let info = Facts::of_info(text(&answers[0]).unwrap_or_default().as_bytes());
+    let info = Facts::of(&answers[0]);
     let epoch = info.get("cluster_current_epoch");
     // Zero if the ACL hides it: the first server is believed then.
     Ok((epoch.and_then(|it| it.parse().ok()).unwrap_or(0), ranges))

@@ -314,15 +314,11 @@ impl<'a> Actor<'a> {
     /// Refuses a server that has begun to evict keys.
     fn judge_memory(&self, value: &Value) -> Result<(), NodeError> {
         let inbox = &self.line.inbox;
-        let fault = match value {
-            Value::Text(info) if inbox.options.vetting == Vetting::Refuse => {
-                Facts::of_info(info).eviction()
-            }
-            _ => None,
-        };
-        fault.map_or(Ok(()), |fault| {
-            Err(refused(format!("`{}` {fault}", inbox.log.pool)))
-        })
+        let fault = Facts::of(value).eviction();
+        match fault.filter(|_| inbox.options.vetting == Vetting::Refuse) {
+            Some(fault) => Err(refused(format!("`{}` {fault}", inbox.log.pool))),
+            None => Ok(()),
+        }
     }
 
     /// Counts an answer. Its latency ends when it was read, so no clock is read for each answer.

@@ -77,26 +77,19 @@ pub(super) fn read(
     let joins = matches!(answers.next_back(), Some(Value::List(_)));
     let mut next = || served(answers.next().unwrap_or(Value::Nil));
     let hello = next().map_err(rejected)?;
-    let mut facts = Facts::default();
-    for (name, value) in pairs(&hello) {
-        match name {
-            b"version" => vet_version(&Shown(value).to_string())?,
-            b"role" => facts.add(name, value),
-            _ => {}
-        }
+    let mut facts = Facts::of(&hello);
+    if let Some(version) = facts.get("version") {
+        vet_version(version)?;
     }
     match next() {
-        Ok(Value::Text(info)) => facts = Facts::of_info(&info),
-        Ok(_) => {}
+        Ok(info) => facts.add(&info),
         // Hidden by the ACL: unknown.
         Err(error) if error.kind() == NodeErrorKind::Denied => {}
         Err(error) => return Err(rejected(error)),
     }
     if trusts_aof {
         // Hidden by the ACL, or renamed by a managed service: unknown in both cases.
-        for (name, value) in pairs(&next().unwrap_or(Value::Nil)) {
-            facts.add(name, value);
-        }
+        facts.add(&next().unwrap_or(Value::Nil));
     }
     let mend = |rules: &str| format!("ACL SETUSER {} {rules}", Shown(user.as_bytes()));
     let refused = |error: NodeError| {
@@ -142,16 +135,4 @@ fn served(answer: Value) -> Result<Value, NodeError> {
         Value::Error(text) => Err(NodeError::server(&text)),
         answer => Ok(answer),
     }
-}
-
-/// The names and values of a flat list.
-pub(in crate::redis) fn pairs(value: &Value) -> impl Iterator<Item = (&[u8], &[u8])> {
-    let words = match value {
-        Value::List(words) => &words[..],
-        _ => &[],
-    };
-    words.chunks(2).filter_map(|pair| match pair {
-        [Value::Text(name), Value::Text(value)] => Some((&**name, &**value)),
-        _ => None,
-    })
 }
