@@ -34,8 +34,8 @@ impl RedisNode {
     /// runtime the driver is on `io`, and so are those of the masters of a Cluster. When the runtime ends, the driver
     /// goes on there. Returns at once; see [`settled`](Self::settled).
     ///
-    /// The restart check does not cover the masters of a Cluster: `options.checked_set` and
-    /// `options.trust_aof` have no effect.
+    /// The restart check does not cover the masters of a Cluster: of `options.checked_set` they have the prefix of keys,
+    /// and `options.trust_aof` has no effect.
     pub fn start(
         name: impl Into<Arc<str>>,
         address: RedisAddress,

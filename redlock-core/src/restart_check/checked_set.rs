@@ -88,6 +88,13 @@ pub(super) enum SetView {
     Marked,
 }
 
+/// A node by itself, with the restart check off.
+impl Default for CheckedSet {
+    fn default() -> Self {
+        Self::new(RestartCheck::Off, MAX_TTL, 1, b"")
+    }
+}
+
 impl CheckedSet {
     /// A set of `size` nodes, whose locks live for at most `max_ttl`. `key_prefix` comes before all keys of the client,
     /// the marker's too.
@@ -107,6 +114,11 @@ impl CheckedSet {
     }
 
     /// What comes before all keys of the client.
+    /// The set of one master of a Cluster, whose clock alone is checked.
+    pub(crate) fn of_a_part(&self) -> Self {
+        Self::new(RestartCheck::Off, self.max_ttl, 1, &self.key_prefix)
+    }
+
     pub(crate) fn key_prefix(&self) -> &[u8] {
         &self.key_prefix
     }

@@ -79,3 +79,19 @@ async fn masters_that_evict_keys_are_refused() {
         "which: {text}"
     );
 }
+
+#[tokio::test]
+async fn the_user_of_the_masters_needs_no_key_beyond_the_prefix() {
+    let cluster = RedisCluster::start(0).await;
+    for server in cluster.servers() {
+        server.command([
+            "ACL", "SETUSER", "app", "on", ">pw", "~app:*", "&*", "+@all",
+        ]);
+    }
+    let url = cluster.url().replace("://", "://app:pw@");
+    let config = patient(Config::new().pool("a", url)).key_prefix("app:");
+    let redlock = Redlock::start(config).await.unwrap();
+    let registry = redlock.registry().clone();
+    let lease = registry.scope(lock("order").acquire()).await.unwrap();
+    lease.release().await;
+}

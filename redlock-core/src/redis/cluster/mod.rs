@@ -66,10 +66,9 @@ impl Cluster {
     pub(super) fn start(
         name: &Arc<str>,
         seeds: Vec<Server>,
-        mut options: RedisOptions,
+        options: RedisOptions,
         io: &IoThread,
     ) -> Self {
-        options.checked_set = None;
         let shared = Arc::new(ClusterShared {
             name: Arc::clone(name),
             seeds,
@@ -248,7 +247,8 @@ impl ClusterShared {
 
     fn start_shard(&self, server: Server) -> Arc<Shard> {
         let address = Arc::new(RedisAddress(Target::Server(server.clone())));
-        let (options, metrics) = (self.options.clone(), Some(Arc::clone(&self.metrics)));
+        let (mut options, metrics) = (self.options.clone(), Some(Arc::clone(&self.metrics)));
+        options.checked_set = Arc::new(options.checked_set.of_a_part());
         let node = ServerNode::start(&self.name, &address, options, metrics, &self.io);
         Arc::new(Shard { server, node })
     }

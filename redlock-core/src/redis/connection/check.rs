@@ -33,17 +33,16 @@ const CHECK: &str = "\
     end \
     return {now, marker}";
 
-/// The restart check of one node, over all its connections. Without a checked set it asks nothing and forbids nothing.
+/// The restart check of one node, over all its connections.
 pub(in crate::redis) struct ServerCheck {
     inbox: Arc<Inbox>,
-    /// `None` without a checked set.
-    node_check: Option<NodeCheck>,
+    node_check: NodeCheck,
     clock: Arc<dyn Clock>,
     /// The id of the server of the present connection.
     run_id: Option<String>,
     /// The reason why the node must not vote. While there is one, a grant counts as not granted.
     quarantine: Option<NodeError>,
-    /// The moment of the next question; `None` while the last one is unanswered, or without a checked set.
+    /// The moment of the next question; `None` while the last one is unanswered.
     pub(super) at: Option<Instant>,
     /// The last logged reason for not voting, without figures. Empty while the node votes, and on a new connection: the
     /// line `node connected` came after it, and people would believe that the node votes.
@@ -53,19 +52,16 @@ pub(in crate::redis) struct ServerCheck {
 }
 
 impl ServerCheck {
-    /// Joins the checked set of the options, if there is one.
+    /// Joins the checked set of the options.
     pub(in crate::redis) fn new(inbox: &Arc<Inbox>, clock: Arc<dyn Clock>) -> Self {
-        let node_check = inbox.options.checked_set.as_ref().map(|peers| {
-            let (name, trust_aof) = (Arc::clone(&inbox.log.pool), inbox.options.trust_aof);
-            let node_check = NodeCheck::new(Arc::clone(peers), name, trust_aof);
-            let asked = Arc::downgrade(inbox);
-            node_check.on_doubt(Arc::new(move || {
-                if let Some(inbox) = Weak::upgrade(&asked) {
-                    inbox.doubt();
-                }
-            }));
-            node_check
-        });
+        let (name, options) = (Arc::clone(&inbox.log.pool), &inbox.options);
+        let node_check = NodeCheck::new(Arc::clone(&options.checked_set), name, options.trust_aof);
+        let asked = Arc::downgrade(inbox);
+        node_check.on_doubt(Arc::new(move || {
+            if let Some(inbox) = Weak::upgrade(&asked) {
+                inbox.doubt();
+            }
+        }));
         Self {
             inbox: Arc::clone(inbox),
             node_check,
@@ -80,7 +76,7 @@ impl ServerCheck {
 
     /// The marker's key. Without a restart check the node has no marker.
     pub(in crate::redis) fn marker_key(&self) -> Option<Arc<[u8]>> {
-        let peers = &self.node_check.as_ref()?.peers;
+        let peers = &self.node_check.peers;
         (peers.restart_check() != RestartCheck::Off).then(|| peers.marker_key().into())
     }
 
@@ -90,26 +86,19 @@ impl ServerCheck {
         self.run_id = run_id.map(str::to_owned);
         self.logged.clear();
         self.at = None;
-        self.quarantine = self.node_check.as_ref().map(|_| {
-            let detail = "connected; its restart check is under way";
-            NodeError::unsent(NodeErrorKind::NotConnected, detail)
-        });
+        let detail = "connected; its restart check is under way";
+        self.quarantine = Some(NodeError::unsent(NodeErrorKind::NotConnected, detail));
         self.quarantine.clone()
     }
 
     /// Records that there is no connection.
     pub(in crate::redis) fn unreachable(&mut self) {
-        if let Some(node_check) = &mut self.node_check {
-            node_check.unreachable();
-        }
+        self.node_check.unreachable();
     }
 
     /// Asks the server for its time and the marker, with the `write` that a verdict asked for, also if an earlier question
     /// is unanswered. What is sent after the question is answered after its verdict.
     pub(super) fn ask(&mut self, write: Option<MarkerWrite>, line: &mut Line) {
-        if self.node_check.is_none() {
-            return;
-        }
         self.at = None;
         // If there is no marker, the user needs no permission for its key.
         let key = self.marker_key();
@@ -171,9 +160,7 @@ impl ServerCheck {
         let answered = self.clock.now();
         let (time, marker) = self.read(value)?;
         self.read_clock(time, answered.saturating_since(asked));
-        // Without a checked set nothing was asked.
-        let node_check = self.node_check.as_mut().ok_or_else(garbled)?;
-        let verdict = node_check.check(&CheckAnswer {
+        let verdict = self.node_check.check(&CheckAnswer {
             run_id: self.run_id.as_deref(),
             marker,
             time,
@@ -187,16 +174,12 @@ impl ServerCheck {
     fn read<'a>(&self, answer: &'a Value) -> Result<(Duration, Option<&'a [u8]>), NodeError> {
         let (micros, marker) = match answer {
             Value::Error(text) if is_error(answer, "NOPERM") => {
-                let peers = self.node_check.as_ref().map(|it| &it.peers);
                 return Err(refused(format!(
                     "`{}` refuses the restart check: {}; allow EVAL, TIME, GET and SET on the key \
                      `{}` in its ACL, or set `restart_check` to \"off\"",
                     self.inbox.log.pool,
                     NodeError::server(text),
-                    peers
-                        .map(|it| it.marker_key())
-                        .unwrap_or_default()
-                        .escape_ascii(),
+                    self.node_check.peers.marker_key().escape_ascii(),
                 )));
             }
             Value::Error(text) => return Err(NodeError::server(text)),

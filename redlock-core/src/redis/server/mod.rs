@@ -179,8 +179,8 @@ impl Driver {
                 return Err(not_connected(detail));
             }
         };
-        let prefix = options.checked_set.as_ref().map(|it| it.key_prefix());
-        let connected = connect(&server, options.trust_aof, prefix.unwrap_or_default()).await;
+        let prefix = options.checked_set.key_prefix();
+        let connected = connect(&server, options.trust_aof, prefix).await;
         let connected = connected.map_err(|error| {
             if self.address.fails_over() {
                 // The node's address does not show which server it is.
