@@ -25,8 +25,8 @@ pub struct RedisOptions {
     /// The most operations in flight; beyond that the node votes no at once.
     pub max_in_flight: usize,
     /// The nodes that this one is checked with. The checks find whether the node may have forgotten
-    /// locks, and whether its clock steps. By default it is checked alone, and only its clock.
-    pub checked_set: Arc<CheckedSet>,
+    /// locks, and whether its clock steps. Without a checked set only the node's own clock is checked.
+    pub checked_set: Option<Arc<CheckedSet>>,
     /// What happens to a server that a lock cannot rely on.
     pub vetting: Vetting,
     /// The server forgets nothing when it restarts: `appendfsync always`, no replica that is
@@ -45,7 +45,7 @@ impl Default for RedisOptions {
             dead_after: Duration::from_secs(5),
             heartbeat: Duration::from_secs(10),
             max_in_flight: 16_384,
-            checked_set: Arc::default(),
+            checked_set: None,
             vetting: Vetting::Refuse,
             trust_aof: false,
             answers: None,

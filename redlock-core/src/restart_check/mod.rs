@@ -4,8 +4,8 @@
 //! node names the server process that the node was when it was last in order, and says until when it is
 //! in *quarantine*. A [`RestartCheck`] chooses how strict the rules are.
 //!
-//! [`RedisNode`](crate::RedisNode) obeys the rules of its
-//! [`checked_set`](crate::redis::RedisOptions::checked_set). A node of another kind
+//! [`RedisNode`](crate::RedisNode) obeys the rules if its
+//! [`checked_set`](crate::redis::RedisOptions::checked_set) is set. A node of another kind
 //! feeds a [`NodeCheck`] with each answer of its server, on each new connection and every few seconds, and
 //! obeys the [`Verdict`]. A [`CheckedSet`] is what the nodes of one client know of each other. The rules do
 //! no I/O and read no clock.

@@ -168,7 +168,7 @@ impl Registry {
         // A node that is not checked does not count when it is decided whether the set is new.
         let prefix = config.key_prefix.as_bytes();
         let set = CheckedSet::new(restart_check, config.max_ttl, checked.count(), prefix);
-        options.checked_set = Arc::new(set);
+        options.checked_set = Some(Arc::new(set));
         if !servers.is_empty() && servers.len().is_multiple_of(2) {
             tracing::warn!(
                 pools = servers.len(),

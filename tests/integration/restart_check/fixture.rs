@@ -69,7 +69,12 @@ impl Set {
         options.suspect_after = SOON;
         options.dead_after = SOON * 2;
         options.connect_timeout = SOON;
-        options.checked_set = Arc::new(CheckedSet::new(restart_check, MAX_TTL, urls.len(), b""));
+        options.checked_set = Some(Arc::new(CheckedSet::new(
+            restart_check,
+            MAX_TTL,
+            urls.len(),
+            b"",
+        )));
         change(&mut options);
         let start = |(url, name): (&String, char)| {
             let address = RedisAddress::parse(url).expect("the harness makes good URLs");

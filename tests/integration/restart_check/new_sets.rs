@@ -36,7 +36,7 @@ async fn patient(nodes: &Nodes, heartbeat: Duration) -> Set {
     let set = Set::with(nodes.urls(), RestartCheck::Standard, |options| {
         options.heartbeat = heartbeat;
         let checked_set = CheckedSet::new(RestartCheck::Standard, SOON * 60, nodes.len(), b"");
-        options.checked_set = Arc::new(checked_set);
+        options.checked_set = Some(Arc::new(checked_set));
     });
     set.await.voting().await
 }

@@ -74,7 +74,12 @@ async fn connect(
     (restart_check, max_ttl): (RestartCheck, Duration),
     mut options: RedisOptions,
 ) -> NodeSet {
-    options.checked_set = Arc::new(CheckedSet::new(restart_check, max_ttl, urls.len(), b""));
+    options.checked_set = Some(Arc::new(CheckedSet::new(
+        restart_check,
+        max_ttl,
+        urls.len(),
+        b"",
+    )));
     let start = |(url, name): (&String, char)| {
         let address = RedisAddress::parse(url).expect("the harness makes good URLs");
         RedisNode::start(name.to_string(), address, options.clone(), &IO)

@@ -115,7 +115,7 @@ async fn a_node_whose_clock_is_off_is_logged_once_until_it_agrees_again() {
     let set = CheckedSet::new(RestartCheck::Off, SOON, 1, b"");
     let mut options = RedisOptions::default();
     options.heartbeat = Duration::from_millis(10);
-    options.checked_set = Arc::new(set);
+    options.checked_set = Some(Arc::new(set));
     let address = RedisAddress::parse(&node.url()).unwrap();
     let checked = redlock_core::RedisNode::start("clock-off", address, options, &io);
     checked.settled().await;

@@ -248,7 +248,7 @@ impl ClusterShared {
     fn start_shard(&self, server: Server) -> Arc<Shard> {
         let address = Arc::new(RedisAddress(Target::Server(server.clone())));
         let (mut options, metrics) = (self.options.clone(), Some(Arc::clone(&self.metrics)));
-        options.checked_set = Arc::new(options.checked_set.of_a_part());
+        options.checked_set = options.checked_set.map(|it| Arc::new(it.of_a_part()));
         let node = ServerNode::start(&self.name, &address, options, metrics, &self.io);
         Arc::new(Shard { server, node })
     }

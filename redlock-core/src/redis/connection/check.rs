@@ -52,10 +52,11 @@ pub(in crate::redis) struct ServerCheck {
 }
 
 impl ServerCheck {
-    /// Joins the checked set of the options.
+    /// Joins the checked set of the options, or a set of its own.
     pub(in crate::redis) fn new(inbox: &Arc<Inbox>, clock: Arc<dyn Clock>) -> Self {
         let (name, options) = (Arc::clone(&inbox.log.pool), &inbox.options);
-        let node_check = NodeCheck::new(Arc::clone(&options.checked_set), name, options.trust_aof);
+        let peers = options.checked_set.clone().unwrap_or_default();
+        let node_check = NodeCheck::new(peers, name, options.trust_aof);
         let asked = Arc::downgrade(inbox);
         node_check.on_doubt(Arc::new(move || {
             if let Some(inbox) = Weak::upgrade(&asked) {
@@ -72,6 +73,11 @@ impl ServerCheck {
             logged: String::new(),
             is_off: false,
         }
+    }
+
+    /// The prefix of the keys of all locks.
+    pub(in crate::redis) fn key_prefix(&self) -> &[u8] {
+        self.node_check.peers.key_prefix()
     }
 
     /// The marker's key. Without a restart check the node has no marker.

@@ -179,8 +179,7 @@ impl Driver {
                 return Err(not_connected(detail));
             }
         };
-        let prefix = options.checked_set.key_prefix();
-        let connected = connect(&server, options.trust_aof, prefix).await;
+        let connected = connect(&server, options.trust_aof, self.check.key_prefix()).await;
         let connected = connected.map_err(|error| {
             if self.address.fails_over() {
                 // The node's address does not show which server it is.
