@@ -8,7 +8,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::runtime::Handle;
-use tokio::task::AbortHandle;
+use tokio::sync::Mutex;
+use tokio::task::{AbortHandle, JoinSet};
 
 use crate::env::caught::unless_it_panics;
 use crate::env::io_thread::IoThread;
@@ -27,10 +28,14 @@ use super::inbox::metrics::NodeMetrics;
 use super::options::{RedisOptions, Vetting};
 use super::vetting::{HIDDEN, refused};
 
+/// The detail if a node has no driver.
+const STOPPED: &str = "the node's driver has stopped";
+
 /// Dropping it ends the driver, once all submitted operations have been sent.
 pub(super) struct ServerNode {
     pub(super) inbox: Arc<Inbox>,
-    driver: AbortHandle,
+    driver: Arc<Mutex<Driver>>,
+    keeper: AbortHandle,
 }
 
 impl ServerNode {
@@ -49,7 +54,7 @@ impl ServerNode {
         let inbox = Arc::new(Inbox::new(log, options, metrics, io.time()));
         let home = Handle::try_current().ok().filter(|_| !is_part);
         let home = home.unwrap_or_else(|| io.handle().clone());
-        let driver = Driver {
+        let driver = Arc::new(Mutex::new(Driver {
             address: Arc::clone(address),
             // Made here and not in the driver's task, so that the checked set is complete once all its
             // nodes are started.
@@ -57,18 +62,26 @@ impl ServerNode {
             inbox: Arc::clone(&inbox),
             is_part,
             io: io.clone(),
-        };
-        let driver = driver.run_on(&home);
-        Self { inbox, driver }
+        }));
+        let mut task = JoinSet::new();
+        task.spawn_on(Driver::run(Arc::clone(&driver)), &home);
+        let is_library = home.id() == io.handle().id();
+        let keeper = Driver::keep(Arc::clone(&driver), task, is_library);
+        let keeper = io.handle().spawn(keeper).abort_handle();
+        Self {
+            inbox,
+            driver,
+            keeper,
+        }
     }
 
     /// Ends the connection of a master of a Cluster at once and for good: what was not answered is answered as lost,
     /// and releases are owed.
     pub(super) async fn cut_off(&self) {
-        self.driver.abort();
-        while !self.driver.is_finished() {
-            tokio::task::yield_now().await;
-        }
+        self.keeper.abort();
+        // Its task has it until its end.
+        let _driver = self.driver.lock().await;
+        self.inbox.close(&not_connected(STOPPED));
     }
 }
 
@@ -88,23 +101,30 @@ struct Driver {
     io: IoThread,
 }
 
-/// A driver at its home. If it is dropped before its end, the library's thread goes on with it.
-struct AtHome {
-    /// `None` once the library's thread has it.
-    driver: Option<Driver>,
-    is_library: bool,
-    has_ended: bool,
-}
-
 impl Driver {
-    fn run_on(self, home: &Handle) -> AbortHandle {
-        let at_home = AtHome {
-            is_library: home.id() == self.io.handle().id(),
-            driver: Some(self),
-            has_ended: false,
-        };
-        let task = home.spawn(tokio::task::unconstrained(at_home.run()));
-        task.abort_handle()
+    /// Drives until the node is dropped. `None`: the driver has panicked.
+    async fn run(driver: Arc<Mutex<Self>>) -> Option<()> {
+        let driving = async { driver.lock().await.drive().await };
+        tokio::task::unconstrained(unless_it_panics("a node's driver", driving)).await
+    }
+
+    /// Waits for the end of the driver's `task`. If its runtime has ended, or if the driver has panicked, the library's
+    /// thread goes on: connecting panics on a runtime without sockets.
+    async fn keep(of: Arc<Mutex<Self>>, mut task: JoinSet<Option<()>>, mut is_library: bool) {
+        loop {
+            let has_ended = matches!(task.join_next().await, Some(Ok(Some(()))));
+            let mut driver = of.lock().await;
+            driver.check.unreachable();
+            if has_ended || is_library {
+                // No caller may keep waiting for it.
+                driver.inbox.close(&not_connected(STOPPED));
+            }
+            if has_ended || is_library && driver.has_ended_within(LONGEST_PAUSE).await {
+                return;
+            }
+            is_library = true;
+            task.spawn_on(Self::run(Arc::clone(&of)), driver.io.handle());
+        }
     }
 
     /// Connects, serves, and connects again, until the node is dropped.
@@ -220,44 +240,6 @@ impl Driver {
         tokio::select! {
             () = self.inbox.ended() => true,
             () = self.inbox.time.sleep(pause) => false,
-        }
-    }
-}
-
-impl AtHome {
-    async fn run(mut self) {
-        let Some(driver) = &mut self.driver else {
-            return;
-        };
-        while !self.has_ended {
-            self.has_ended = unless_it_panics("a node's driver", driver.drive())
-                .await
-                .is_some();
-            // After a panic on another runtime, the library's thread goes on: connecting panics on a runtime without
-            // sockets.
-            if self.has_ended || !self.is_library {
-                return;
-            }
-            let detail = "the node's driver panicked, and starts again";
-            driver.inbox.close(&not_connected(detail));
-            self.has_ended = driver.has_ended_within(LONGEST_PAUSE).await;
-        }
-    }
-}
-
-impl Drop for AtHome {
-    /// However the driver ends, no caller may keep waiting for it.
-    fn drop(&mut self) {
-        let Some(mut driver) = self.driver.take() else {
-            return;
-        };
-        driver.check.unreachable();
-        if self.has_ended || self.is_library {
-            let detail = "the node's driver has ended";
-            driver.inbox.close(&not_connected(detail));
-        } else {
-            let io = driver.io.clone();
-            let _ = driver.run_on(io.handle());
         }
     }
 }
