@@ -101,6 +101,12 @@ impl LibraryTime {
         tokio::time::sleep(span)
     }
 
+    /// Waits for `work`, at most for `span`, which begins now.
+    pub(crate) fn timeout<W: Future>(&self, span: Duration, work: W) -> tokio::time::Timeout<W> {
+        let _entered = self.0.as_ref().map(Handle::enter);
+        tokio::time::timeout(span, work)
+    }
+
     pub(crate) fn now(&self) -> Instant {
         let is_ending = |error: TryCurrentError| error.is_thread_local_destroyed();
         if Handle::try_current().is_err_and(is_ending) {

@@ -45,11 +45,9 @@ pub(super) fn together(errors: &[(Server, NodeError)]) -> NodeError {
         .iter()
         .map(|(server, error)| format!("{server}: {error}"))
         .collect();
-    let named: Vec<_> = named.into_iter().take(MOST_NAMED).collect();
-    NodeError::unsent(
-        kind.unwrap_or(NodeErrorKind::NotConnected),
-        named.join("; "),
-    )
+    let named = named.into_iter().take(MOST_NAMED).collect::<Vec<_>>();
+    let kind = kind.unwrap_or(NodeErrorKind::NotConnected);
+    NodeError::unsent(kind, named.join("; "))
 }
 
 /// `connection refused` rather than `Connection refused (os error 111)`.

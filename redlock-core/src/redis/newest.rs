@@ -29,14 +29,11 @@ pub(super) async fn newest<T, Asked: Future<Output = Result<Dated<T>, NodeError>
     is_enough: impl Fn(&[Dated<T>]) -> bool,
 ) -> Result<Dated<T>, NodeError> {
     let asking = servers.iter().map(|server| {
-        let (asked, late) = (ask(server.clone()), time.sleep(within));
+        let asked = time.timeout(within, ask(server.clone()));
+        let late = || not_connected(format!("no answer within {}", Brief(within)));
         async move {
-            tokio::select! {
-                biased;
-                told = asked => told,
-                () = late => Err(not_connected(format!("no answer within {}", Brief(within)))),
-            }
-            .map_err(|error| (server.clone(), error))
+            let told = asked.await.unwrap_or_else(|_| Err(late()));
+            told.map_err(|error| (server.clone(), error))
         }
     });
     let mut asking: FuturesUnordered<_> = asking.collect();

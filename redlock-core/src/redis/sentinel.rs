@@ -34,10 +34,8 @@ pub(super) async fn master(
     let master = server.clone();
     let moved = async move {
         loop {
-            tokio::select! {
-                () = inbox.overdue.notified() => {}
-                () = inbox.time.sleep(inbox.options.heartbeat) => {}
-            }
+            let overdue = inbox.overdue.notified();
+            let _ = inbox.time.timeout(inbox.options.heartbeat, overdue).await;
             // Otherwise the connection stays, also if no sentinel answers.
             if let Ok((latest, other)) = ask(&of, &inbox).await
                 && other != server

@@ -123,7 +123,8 @@ impl Wakeups {
 
     /// The server's answers to the question how long the keys of `watch` live.
     pub(super) fn answered(&mut self, watch: &Arc<Watch>, value: &Value, line: &Line) {
-        let Value::List(answers) = value else {
+        // Without messages, a caller does not learn what happens to the keys.
+        let (Value::List(answers), false) = (value, self.is_impossible) else {
             return;
         };
         // Another error passes, as that of a server that is busy.
@@ -133,9 +134,7 @@ impl Wakeups {
             }
             _ => None,
         });
-        if self.is_impossible {
-            // Without messages, a caller does not learn what happens to the keys.
-        } else if let Some(reason) = refusal {
+        if let Some(reason) = refusal {
             log_node!(
                 line.inbox.log,
                 WARN,
@@ -144,26 +143,23 @@ impl Wakeups {
             );
             self.is_impossible = true;
             // The drop of the watches says that nothing is known.
-            self.waiting.clear();
-        } else {
-            let report = report(answers.iter().skip(2).step_by(2));
-            let mut waiting = self.waiting.iter_mut();
-            if let Some(it) = waiting.find(|it| Arc::ptr_eq(&it.watch, watch)) {
-                let last = it.end.take();
-                let is_unchanged = match &report {
-                    KeyReport::Held(Remaining::Never) => true,
-                    KeyReport::Held(Remaining::Expires(left)) => {
-                        let end = *it.end.insert(line.heard + *left);
-                        last.is_some_and(|last| end < last + SAME_END && last < end + SAME_END)
-                    }
-                    _ => false,
-                };
-                if is_unchanged {
-                    it.asks_from = line.heard + PACE;
-                }
-            }
-            watch.report(report);
+            return self.waiting.clear();
         }
+        let report = report(answers.iter().skip(2).step_by(2));
+        let mut waiting = self.waiting.iter_mut();
+        if let Some(it) = waiting.find(|it| Arc::ptr_eq(&it.watch, watch)) {
+            let end = match report {
+                KeyReport::Held(Remaining::Expires(left)) => line.heard.checked_add(left),
+                _ => None,
+            };
+            let ends = end.zip(it.end);
+            let is_same_end = ends.is_some_and(|(a, b)| a.max(b) - a.min(b) < SAME_END);
+            if is_same_end || report == KeyReport::Held(Remaining::Never) {
+                it.asks_from = line.heard + PACE;
+            }
+            it.end = end;
+        }
+        watch.report(report);
     }
 }
 

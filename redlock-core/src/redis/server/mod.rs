@@ -162,13 +162,9 @@ impl Driver {
 
     async fn connect_and_serve(&mut self, logged: &mut String) -> Result<(), NodeError> {
         let timeout = self.inbox.options.connect_timeout;
-        let made = tokio::select! {
-            biased;
-            made = self.connect() => made,
-            () = self.inbox.time.sleep(timeout) => {
-                Err(not_connected(format!("no connection within {}", Brief(timeout))))
-            }
-        };
+        let made = self.inbox.time.timeout(timeout, self.connect()).await;
+        let late = || not_connected(format!("no connection within {}", Brief(timeout)));
+        let made = made.unwrap_or_else(|_| Err(late()));
         let (server, moved, connected) = made.inspect_err(|error| self.inbox.close(error))?;
         log_node!(
             self.inbox.log,
@@ -237,9 +233,7 @@ impl Driver {
     }
 
     async fn has_ended_within(&self, pause: Duration) -> bool {
-        tokio::select! {
-            () = self.inbox.ended() => true,
-            () = self.inbox.time.sleep(pause) => false,
-        }
+        let ended = self.inbox.time.timeout(pause, self.inbox.ended());
+        ended.await.is_ok()
     }
 }
