@@ -126,15 +126,15 @@ impl<R: Rig> Bench<R> {
         async move { client.acquire(&nodes, &request).await.expect("a free lock") }
     }
 
-    pub(crate) fn submit(&self, call: impl Into<Arc<Call>>) -> Asked {
+    pub(crate) fn submit(&self, call: Call) -> Asked {
         submit(&*self.node, call)
     }
 
     /// Takes the lock of `request`, which is free.
     pub(crate) async fn held(&self, request: &Request) -> Lock {
         let mut lock = self.lock_on(request);
-        let call = Arc::new(lock.acquire());
-        let asked = self.submit(Arc::clone(&call));
+        let call = lock.acquire();
+        let asked = self.submit(call.clone());
         let vote = granted!(asked, "a free lock, {}", request.kind);
         lock.calls = lock.calls.chosen(&call, &vote).unwrap_or(lock.calls);
         lock

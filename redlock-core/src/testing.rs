@@ -15,7 +15,7 @@ use std::time::Duration;
 use crate::kinds::{self, Asking, looks};
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
-use crate::node::{Call, Node, Reply, Script, Vote};
+use crate::node::{Call, Node, Script, Vote};
 use crate::quorum::kind::Kind;
 use crate::quorum::round::{Goal, Round};
 use crate::request::Request;
@@ -26,14 +26,14 @@ pub use crate::waiting::wakeup::QuorumWatch;
 /// Asks one node one thing and waits for its answer, however long that takes.
 ///
 /// Dropping the future leaves the call on its way.
-pub async fn ask(node: &dyn Node, call: impl Into<Arc<Call>>) -> Vote {
+pub async fn ask(node: &dyn Node, call: Call) -> Vote {
     submit(node, call).vote().await
 }
 
 /// Hands `call` to a node at once, on the present thread, and returns the answer, which may still be on its way.
-pub fn submit(node: &dyn Node, call: impl Into<Arc<Call>>) -> Asked {
-    let (round, call) = (Round::new(1, Goal::All), call.into());
-    node.submit(Arc::clone(&call), Reply::new(Arc::clone(&round), 0, &call));
+pub fn submit(node: &dyn Node, call: Call) -> Asked {
+    let round = Round::new(1, call, Goal::All);
+    round.send_to(node, 0);
     Asked(round)
 }
 

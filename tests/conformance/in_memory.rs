@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use redlock_conformance::{Fault, Report, Rig, TTL, run};
-use redlock_core::node::{Call, Effect, NodeStatus, Reply};
+use redlock_core::node::{Effect, NodeStatus, Submission};
 use redlock_core::{MemoryNode, Node};
 
 use crate::IO;
@@ -31,15 +31,16 @@ impl Node for Flawed {
         "flawed"
     }
 
-    fn submit(&self, call: Arc<Call>, reply: Reply) {
+    fn submit(&self, submission: Submission) {
+        let (effect, is_release) = (submission.call().effect, submission.call().is_release());
         let cannot_serve = matches!(self.status(), NodeStatus::Abstaining(_));
         match self.1 {
-            Flaw::OwesNothing if call.is_release() && cannot_serve => drop(reply),
-            Flaw::SwapsCalls if call.effect == Effect::Takes => {
+            Flaw::OwesNothing if is_release && cannot_serve => drop(submission),
+            Flaw::SwapsCalls if effect == Effect::Takes => {
                 let node = self.0.clone();
-                tokio::spawn(async move { node.submit(call, reply) });
+                tokio::spawn(async move { node.submit(submission) });
             }
-            _ => self.0.submit(call, reply),
+            _ => self.0.submit(submission),
         }
     }
 

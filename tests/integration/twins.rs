@@ -153,6 +153,7 @@ impl<'a> Draw<'a> {
             "name" => self.one_of("web-1/7/aa,web-3/9/cc,"),
             "last" => self.one_of("last,"),
             "ttl" => self.one_of("30000,3600000"),
+            "taken" => self.one_of("0,1,2,3"),
             "life" => self.one_of("3600000,7200000"),
             "advice" => self.one_of("0,600000"),
             "window" => "1000000".into(),
@@ -298,13 +299,18 @@ fn served(
     let began = before.cmd("TIME").query(connection);
     let (began,) = began.expect("a state");
     let mut command = match script.code {
-        Code::Command(word) => cmd(word),
+        Code::Command(word, _) => cmd(word),
         Code::Loaded(_) | Code::Whole(_) => cmd("EVAL"),
     };
     if let Some(text) = script.text() {
         command.arg(text).arg(call.keys.len());
     }
-    command.arg(&call.keys).arg(&call.arguments);
+    command.arg(&call.keys);
+    let mut arguments = call.arguments.iter();
+    if let Code::Command(_, options) = script.code {
+        command.arg(arguments.next()).arg(options);
+    }
+    command.arg(arguments.as_slice());
     // Not `query`, which makes an error among the parts the whole answer.
     let answer = connection.req_packed_command(&command.get_packed_command());
     let answer = read(answer.expect("an answer"));

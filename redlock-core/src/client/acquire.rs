@@ -173,7 +173,7 @@ async fn comes_another(
     let until = clock.now().saturating_add(context.node_timeout);
     // The break leaves enough time for the caller's last attempt.
     let until = budget.last_attempt.map_or(until, |last| until.min(last));
-    let question = Arc::new(looks::peek(kind.line()));
+    let question = looks::peek(kind.line());
     let mut met = None;
     for left in (1..=questions).rev() {
         let began = clock.now();
@@ -182,7 +182,7 @@ async fn comes_another(
             break;
         }
         turn.gives_way(timeout, left);
-        let votes = Round::start(nodes, Arc::clone(&question), Goal::FreeOfUs);
+        let votes = Round::start(nodes, question.clone(), Goal::FreeOfUs);
         before(clock, until, votes.decided()).await;
         let tally = votes.tally();
         if tally.is_contended() {

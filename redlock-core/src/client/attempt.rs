@@ -42,11 +42,8 @@ pub(crate) async fn attempt(
     } else {
         0
     };
-    // A straggler counts while the first keys cannot have expired, however little time the caller has.
-    let straggles_until = started.saturating_add(attempt_time(context.node_timeout, request.ttl));
-    let in_time = (Arc::clone(&environment.clock), straggles_until);
     let asked = Arc::clone(kind);
-    let (mut claim, acquisition) = Claim::acquire(nodes, asked, token, request.ttl, in_time, hint);
+    let (mut claim, acquisition) = Claim::acquire(nodes, asked, token, request.ttl, hint);
     let until = started.saturating_add(timeout);
     before(&*environment.clock, until, acquisition.decided()).await;
     // Votes that arrive later choose none of several locks.
@@ -57,8 +54,9 @@ pub(crate) async fn attempt(
         Agreement::default()
     };
 
-    // The lease is made of all grants so far, also of those that came late.
-    acquisition.admit_late();
+    // A straggler counts while the first keys cannot have expired, however little time the caller has.
+    let straggles_until = started.saturating_add(attempt_time(context.node_timeout, request.ttl));
+    acquisition.is_lease(Arc::clone(&environment.clock), straggles_until);
     // The votes are read first and the clock after them: a client that was paused between request and
     // reply, or between these two lines, sees here that its lock may have expired.
     let has_token = agreement.count.is_some() || !request.fencing;
@@ -119,7 +117,9 @@ async fn agree(context: &Context, claim: &Claim, acquisition: &Round, until: Mom
                 disagreement: None,
             };
         }
-        let round = claim.confirm(count, &below);
+        let Some(round) = claim.confirm(count, &below) else {
+            break;
+        };
         before(clock, until, round.decided()).await;
         let mut answers = round.answers();
         for seat in below {

@@ -4,14 +4,19 @@
 //! has one runtime for each worker, and a lease may be dropped after its runtime ended. The library therefore has a
 //! runtime of its own, on a thread of its own. A connection moves there when the runtime that began it has ended.
 
+use std::future::Future;
 use std::io;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rand::rngs::SysRng;
 use rand::{Rng as _, TryRng as _};
-use tokio::runtime::{Handle, RuntimeFlavor, TryCurrentError};
+use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::oneshot;
+use tokio::task::unconstrained;
 use tokio::time::Instant;
 
 use super::caught::caught;
@@ -20,13 +25,23 @@ use super::{Clock, Entropy, Environment, Moment, Sleep, Spawn, Task};
 /// Tokio's timers stop while the host is suspended, but the boot clock does not.
 const LONGEST_NAP: Duration = Duration::from_secs(1);
 
+/// The most timers that are kept for later sleeps.
+const MOST_SPARE: usize = 1024;
+
+type Timer = Pin<Box<tokio::time::Sleep>>;
+
 /// A handle to the library's I/O thread. The thread ends with the last clone. Each node, clock and
 /// sleep holds one.
 #[derive(Clone)]
-pub struct IoThread {
+pub struct IoThread(Arc<Shared>);
+
+struct Shared {
     handle: Handle,
+    /// Timers that were used. Most sleeps are over before their time and are followed by others, and tokio defers a timer
+    /// with a fraction of the work that a new timer takes.
+    spare: Mutex<Vec<Timer>>,
     /// Dropping the sender ends the thread.
-    alive: Arc<oneshot::Sender<()>>,
+    _alive: oneshot::Sender<()>,
 }
 
 impl IoThread {
@@ -47,19 +62,20 @@ impl IoThread {
                 // another executor, whose waker may panic.
                 while caught("a waker", || runtime.block_on(&mut ended)).is_none() {}
             })?;
-        Ok(Self {
+        Ok(Self(Arc::new(Shared {
             handle,
-            alive: Arc::new(alive),
-        })
+            spare: Mutex::default(),
+            _alive: alive,
+        })))
     }
 
     /// The handle of the thread's tokio runtime.
     pub fn handle(&self) -> &Handle {
-        &self.handle
+        &self.0.handle
     }
 
     pub(crate) fn time(&self) -> LibraryTime {
-        LibraryTime::of(Some(self.handle.clone()))
+        LibraryTime::of(Some(self.handle().clone()))
     }
 
     /// The production environment: the boot clock, the operating system's randomness, and this thread
@@ -108,13 +124,11 @@ impl LibraryTime {
     }
 
     pub(crate) fn now(&self) -> Instant {
-        let is_ending = |error: TryCurrentError| error.is_thread_local_destroyed();
-        if Handle::try_current().is_err_and(is_ending) {
-            // No runtime can be entered at the end of a thread.
-            return Instant::from_std(std::time::Instant::now());
+        match self.0 {
+            // The clock of the library's runtime is never stopped.
+            Some(_) => Instant::from_std(std::time::Instant::now()),
+            None => Instant::now(),
         }
-        let _entered = self.0.as_ref().map(Handle::enter);
-        Instant::now()
     }
 }
 
@@ -126,7 +140,7 @@ impl std::fmt::Debug for IoThread {
 
 impl Spawn for IoThread {
     fn spawn(&self, task: Task) {
-        self.handle.spawn(task);
+        self.handle().spawn(task);
     }
 }
 
@@ -154,18 +168,63 @@ impl Clock for IoThread {
     }
 
     fn sleep_until(&self, at: Moment) -> Sleep {
-        // Keeps the thread alive: without the thread the sleeper would never wake.
-        let (library, alive) = (self.time(), Arc::clone(&self.alive));
-        Sleep::new(async move {
-            let _alive = alive;
-            loop {
-                let left = at.saturating_since(Moment::from_origin(since_boot()));
-                if left.is_zero() {
-                    return;
-                }
-                library.sleep(left.min(LONGEST_NAP)).await;
-            }
+        Sleep::of_library(LibrarySleep {
+            io: self.clone(),
+            at,
+            timer: None,
         })
+    }
+}
+
+/// A sleep by the boot clock.
+pub(super) struct LibrarySleep {
+    /// Keeps the thread alive: without the thread the sleeper would never wake.
+    io: IoThread,
+    at: Moment,
+    timer: Option<Timer>,
+}
+
+impl Future for LibrarySleep {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        loop {
+            if let Some(timer) = &mut self.timer
+                && timer.as_mut().poll(context).is_pending()
+            {
+                return Poll::Pending;
+            }
+            let left = self.at.saturating_since(self.io.now());
+            if left.is_zero() {
+                return Poll::Ready(());
+            }
+            let nap = left.min(LONGEST_NAP);
+            let timer = self.timer.take().or_else(|| self.io.0.spare.lock().pop());
+            self.timer = Some(match timer {
+                Some(mut timer) => {
+                    timer
+                        .as_mut()
+                        .reset(Instant::from_std(std::time::Instant::now() + nap));
+                    timer
+                }
+                None => Box::pin(self.io.time().sleep(nap)),
+            });
+        }
+    }
+}
+
+impl Drop for LibrarySleep {
+    fn drop(&mut self) {
+        let Some(mut timer) = self.timer.take() else {
+            return;
+        };
+        // The timer forgets the sleeper's waker.
+        let mut context = Context::from_waker(Waker::noop());
+        let is_set = pin!(unconstrained(timer.as_mut())).poll(&mut context);
+        let mut spare = self.io.0.spare.lock();
+        if is_set.is_pending() && spare.len() < MOST_SPARE {
+            spare.push(timer);
+        }
     }
 }
 

@@ -24,6 +24,7 @@ use std::time::Duration;
 
 pub use caught::caught;
 pub(crate) use environment::Environment;
+use io_thread::LibrarySleep;
 pub use throttle::{Throttle, log_throttled};
 
 /// A point in time on one [`Clock`]: whole nanoseconds since an origin that only that clock knows. The
@@ -87,12 +88,21 @@ pub(crate) fn micros(span: Duration) -> i128 {
 
 /// A sleep of a [`Clock`]. Dropping it removes the timer.
 #[must_use = "futures do nothing unless awaited"]
-pub struct Sleep(Pin<Box<dyn Future<Output = ()> + Send>>);
+pub struct Sleep(SleepKind);
+
+enum SleepKind {
+    Library(LibrarySleep),
+    Other(Pin<Box<dyn Future<Output = ()> + Send>>),
+}
 
 impl Sleep {
     /// A sleep that ends when `future` completes.
     pub fn new(future: impl Future<Output = ()> + Send + 'static) -> Self {
-        Self(Box::pin(future))
+        Self(SleepKind::Other(Box::pin(future)))
+    }
+
+    fn of_library(sleep: LibrarySleep) -> Self {
+        Self(SleepKind::Library(sleep))
     }
 }
 
@@ -100,7 +110,10 @@ impl Future for Sleep {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        self.0.as_mut().poll(context)
+        match &mut self.0 {
+            SleepKind::Library(sleep) => Pin::new(sleep).poll(context),
+            SleepKind::Other(future) => future.as_mut().poll(context),
+        }
     }
 }
 

@@ -19,7 +19,8 @@ use crate::env::{Clock, Moment};
 use crate::model::resource::Resource;
 use crate::node::watch::{KeyReport, Watch};
 use crate::node::{
-    Answer, Argument, Call, Effect, EpochListener, Node, NodeStatus, Remaining, Reply, Store, Value,
+    Answer, Argument, Call, Effect, EpochListener, Node, NodeStatus, Remaining, Store, Submission,
+    Value,
 };
 use trouble::Trouble;
 
@@ -46,14 +47,15 @@ struct MemoryState {
     trouble: Trouble,
     watches: Vec<Watch>,
     /// Calls that arrived while the node hangs, in order.
-    unanswered: VecDeque<(Arc<Call>, Reply)>,
+    unanswered: VecDeque<Submission>,
     /// Releases that the node did not serve, and the moment until which their keys may live.
-    owed: Vec<(Arc<Call>, Moment)>,
+    owed: Vec<(Submission, Moment)>,
 }
 
 impl MemoryState {
     /// Serves `call`. A release that the node does not serve, because it is in trouble, is owed.
-    fn serve(&mut self, call: &Arc<Call>, now: Moment, epoch: u32) -> Answer {
+    fn serve(&mut self, submission: &Submission, now: Moment, epoch: u32) -> Answer {
+        let call = submission.call();
         let answer = match (&self.trouble, self.trouble.reason()) {
             (Trouble::Fails(text), _) => Answer::of_reply(call, Value::error(text), epoch),
             (_, Some(reason)) => Answer::Failed(reason),
@@ -62,7 +64,7 @@ impl MemoryState {
         if let (Answer::Failed(_), Effect::Undoes(ttl)) = (&answer, call.effect) {
             self.owed.retain(|(_, until)| *until > now);
             let until = now.saturating_add(ttl);
-            self.owed.push((Arc::clone(call), until));
+            self.owed.push((submission.owed(), until));
         }
         answer
     }
@@ -233,7 +235,7 @@ impl MemoryNode {
             state.trouble = trouble;
             if matches!(state.trouble, Trouble::None) {
                 for (release, _) in std::mem::take(&mut state.owed) {
-                    run(&mut state.store, &release, epoch);
+                    run(&mut state.store, release.call(), epoch);
                 }
             }
             let due = if matches!(state.trouble, Trouble::Hangs) {
@@ -243,13 +245,13 @@ impl MemoryNode {
             };
             let answers: Vec<_> = due
                 .into_iter()
-                .map(|(call, reply)| (state.serve(&call, now, epoch), reply))
+                .map(|submission| (state.serve(&submission, now, epoch), submission))
                 .collect();
             (answers, state.tell())
         };
         woken.into_iter().for_each(wake);
-        for (answer, reply) in answers {
-            reply.answer(answer);
+        for (answer, submission) in answers {
+            submission.answer(answer);
         }
     }
 
@@ -277,17 +279,17 @@ impl Node for MemoryNode {
         &self.shared.name
     }
 
-    fn submit(&self, call: Arc<Call>, reply: Reply) {
+    fn submit(&self, submission: Submission) {
         let (now, wall) = (self.shared.clock.now(), self.shared.clock.wall());
         let epoch = self.epoch();
         let (answer, woken) = {
             let mut state = self.shared.state.lock();
             if matches!(state.trouble, Trouble::Hangs) {
-                state.unanswered.push_back((call, reply));
+                state.unanswered.push_back(submission);
                 return;
             }
             let has_expired = state.store.begin(now, wall);
-            let answer = state.serve(&call, now, epoch);
+            let answer = state.serve(&submission, now, epoch);
             // As with a server, a question is no change: an observer that asks would be told of itself.
             let woken = if has_expired || state.store.has_written() {
                 state.tell()
@@ -298,7 +300,7 @@ impl Node for MemoryNode {
         };
         // The answer may wake the caller, so it is given after the store's mutex is unlocked.
         woken.into_iter().for_each(wake);
-        reply.answer(answer);
+        submission.answer(answer);
     }
 
     fn drained(&self) -> bool {

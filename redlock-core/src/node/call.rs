@@ -16,18 +16,19 @@ use super::{Answer, Vote};
 
 /// A call of a script on the keys of one lock, and all that a node has to know of it: its [`Effect`],
 /// and whether it [joins](Self::joins) others. A node knows no kind of lock.
+#[derive(Clone)]
 pub struct Call {
     /// What is called.
     pub script: &'static Script,
     keys: SmallVec<[Arc<[u8]>; 2]>,
-    arguments: SmallVec<[Argument; 5]>,
+    arguments: SmallVec<[Argument; 2]>,
     /// What the call changes.
     pub effect: Effect,
-    pub(crate) reads: Reads,
+    reads: Reads,
     /// The script with which a node may make this acquisition or release and others at once, if there is one. Each of
-    /// them has one key and one token. The script's keys are those of the acquisitions, and then those of the releases.
-    /// Its arguments are the token of each, and then the [ttl](Self::ttl) of each acquisition. The reply is 1 if all are
-    /// done, and otherwise a list with a reply to each.
+    /// them has one key and one token, and all acquisitions have one [ttl](Self::ttl). The script's keys are those of the
+    /// acquisitions, and then those of the releases. Its arguments are the token of each, and then, if there are
+    /// acquisitions, their number and their ttl. The reply is 1 if all are done, and otherwise a list with a reply to each.
     pub joins: Option<&'static Script>,
     /// True if the node adds the key of its marker after the other keys, if it has one. The script then
     /// answers `NOMARKER` if the marker is gone, or shows a quarantine.
@@ -143,10 +144,9 @@ impl Call {
         &self.arguments
     }
 
-    /// The ttl of an acquisition that joins others, in ms.
+    /// The ttl of an acquisition, in ms.
     pub fn ttl(&self) -> Option<&[u8]> {
-        let words = self.arguments.iter().map(Argument::as_bytes);
-        words.skip_while(|word| *word != b"PX").nth(1)
+        self.arguments.get(1).map(Argument::as_bytes)
     }
 
     /// The owner token, if the call has one.
@@ -187,9 +187,9 @@ impl Argument {
         Self(ArgumentBytes::Text(SmallVec::from_slice(bytes)))
     }
 
-    /// A duration in whole ms.
+    /// A duration in whole ms. Requests are checked to be below a year.
     pub(crate) fn millis(span: Duration) -> Self {
-        Self::text(span.as_millis())
+        Self::text(u64::try_from(span.as_millis()).unwrap_or(u64::MAX))
     }
 
     /// The bytes that a server receives.

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use super::call::Call;
 use super::watch::{KeyReport, Watch};
-use super::{NodeHealth, NodeStatus, Reply};
+use super::{NodeHealth, NodeStatus, Submission};
 
 /// One independent node: a Redis server, an in-process store, or a simulated one.
 ///
@@ -20,17 +19,17 @@ use super::{NodeHealth, NodeStatus, Reply};
 ///   the node votes no at once.
 /// * A node that may have forgotten begins a new [epoch](Node::epoch), and does not vote until all locks
 ///   that it may have granted are over.
-/// * Every reply is answered exactly once. Dropping it is an answer: the outcome is unknown.
+/// * Every submission is answered exactly once. Dropping it is an answer: the outcome is unknown.
 /// * No method blocks or panics. A panic is caught only in [`submit`](Node::submit). The library calls the other methods directly, and
 ///   [`epoch`](Node::epoch) under a mutex.
 pub trait Node: Send + Sync + 'static {
     /// The pool's name, for errors and logs.
     fn name(&self) -> &str;
 
-    /// Hands `call` to the node. Returns at once, never blocks, and may be called from `Drop` and
-    /// from any thread. The answer comes through `reply`, possibly before this returns.
-    /// A panic in here is logged; the outcome is then unknown, unless `reply` says more.
-    fn submit(&self, call: Arc<Call>, reply: Reply);
+    /// Hands a call to the node. Returns at once, never blocks, and may be called from `Drop` and
+    /// from any thread. The call may be answered before this returns.
+    /// A panic in here is logged; the outcome is then unknown, unless the call was answered.
+    fn submit(&self, submission: Submission);
 
     /// The node's present status, by what is known of it. A node that has just answered several
     /// acquisitions with errors does not count as voting.

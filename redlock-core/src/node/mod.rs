@@ -1,6 +1,6 @@
 //! What a [`Node`] is asked and answers, for custom nodes; and the health of a node.
 //!
-//! A node gets [`Call`]s, each with a [`Reply`] for its [`Answer`], and [`Watch`]es, in which it
+//! A node gets [`Call`]s, each as a [`Submission`] for its [`Answer`], and [`Watch`]es, in which it
 //! reports what becomes of keys. [`NodeStatus`] says whether it votes, [`NodeHealth`] how well.
 
 pub(crate) mod call;
@@ -10,9 +10,9 @@ mod health;
 mod holding;
 pub(crate) mod log;
 pub(crate) mod observe;
-mod reply;
 pub(crate) mod script;
 pub(crate) mod store;
+mod submission;
 pub(crate) mod value;
 mod vote;
 pub(crate) mod watch;
@@ -28,10 +28,10 @@ pub(crate) use contract::{Node, NodeSet};
 pub use health::{ClockOffset, LastError, NodeHealth};
 pub use holding::{Holding, Obstacle, READERS_MARKER, Remaining};
 pub use observe::ObserveAnswers;
-pub use reply::Reply;
-pub(crate) use reply::VoteReceiver;
 pub use script::{Code, Script, Twin};
 pub use store::Store;
+pub(crate) use submission::Asker;
+pub use submission::Submission;
 pub use value::Value;
 pub use vote::Vote;
 pub use watch::{KeyReport, Watch};
@@ -170,7 +170,7 @@ impl NodeError {
             return Self::unsent(NodeErrorKind::Quarantined, detail);
         }
         let error = Self::server(text);
-        let is_command = matches!(call.script.code, Code::Command(_));
+        let is_command = matches!(call.script.code, Code::Command(..));
         if call.effect == Effect::Takes && is_command && is_refusal(text) || is_elsewhere(text) {
             return error.into_unsent();
         }

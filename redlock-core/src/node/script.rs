@@ -29,8 +29,8 @@ pub struct Script {
 /// What a server is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
-    /// A command: this word, the keys, and the arguments.
-    Command(&'static str),
+    /// A command: this word, the keys, the first argument, these options, and the other arguments.
+    Command(&'static str, &'static [&'static str]),
     /// A Lua text that a server is made to remember when a connection begins. Without keys it has no
     /// effect, whatever its arguments are.
     Loaded(&'static str),
@@ -52,8 +52,13 @@ impl Script {
     }
 
     /// See [`Code::Command`].
-    pub const fn command(name: &'static str, word: &'static str, twin: Twin) -> Self {
-        Self::new(name, Code::Command(word), twin)
+    pub const fn command(
+        name: &'static str,
+        word: &'static str,
+        options: &'static [&'static str],
+        twin: Twin,
+    ) -> Self {
+        Self::new(name, Code::Command(word, options), twin)
     }
 
     /// See [`Code::Loaded`].
@@ -86,7 +91,7 @@ impl Script {
     /// The Lua text, unless it is a command.
     pub fn text(&self) -> Option<&'static str> {
         match self.code {
-            Code::Command(_) => None,
+            Code::Command(..) => None,
             Code::Loaded(text) | Code::Whole(text) => Some(text),
         }
     }

@@ -8,7 +8,6 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use crate::env::io_thread::share_woken_tasks;
-use crate::env::{Clock, Moment};
 use crate::model::token::OwnerToken;
 use crate::node::{Call, NodeSet, bit};
 
@@ -61,19 +60,16 @@ impl Claim {
         seats_in(self.acquisition.seats().granted)
     }
 
-    /// Sends the acquisition to all nodes at once, and returns its votes too. If a grant comes after
-    /// `in_time` and the lease is made already, the grant proves nothing yet.
+    /// Sends the acquisition to all nodes at once, and returns its votes too.
     pub(crate) fn acquire(
         nodes: &NodeSet,
         kind: Arc<dyn Kind>,
         token: OwnerToken,
         ttl: Duration,
-        in_time: (Arc<dyn Clock>, Moment),
         hint: u64,
     ) -> (Self, Arc<Round>) {
         let call = kind.acquire(&token, ttl, hint);
-        let acquisition = Round::with_time(nodes.len(), Goal::Majority, Some(in_time));
-        acquisition.send(nodes, call, u64::MAX);
+        let acquisition = Round::start(nodes, call, Goal::Majority);
         let claim = Self {
             nodes: Arc::clone(nodes),
             kind,
@@ -113,14 +109,16 @@ impl Claim {
         Arc::new(self)
     }
 
-    /// Raises the counters at `seats` to `counter`. The other seats count as answered.
-    pub(crate) fn confirm(&self, counter: u64, seats: &[usize]) -> Arc<Round> {
-        let round = Round::new(self.nodes.len(), Goal::All);
-        if let Some(call) = self.kind.confirm(&self.token, counter, self.longest_ttl()) {
-            let seats = seats.iter().fold(0, |seats, seat| seats | bit(*seat));
-            round.send(&self.nodes, call, seats);
-        }
-        round
+    /// Raises the counters at `seats` to `counter`. The other seats count as answered. `None` for a lock without a fencing
+    /// token.
+    pub(crate) fn confirm(&self, counter: u64, seats: &[usize]) -> Option<Arc<Round>> {
+        let call = self
+            .kind
+            .confirm(&self.token, counter, self.longest_ttl())?;
+        let round = Round::new(self.nodes.len(), call, Goal::All);
+        let seats = seats.iter().fold(0, |seats, seat| seats | bit(*seat));
+        round.send(&self.nodes, seats);
+        Some(round)
     }
 
     /// Sends an extension to all nodes.
@@ -164,21 +162,22 @@ impl Claim {
     /// was down during the acquisition. Call it only once an extension is a proof, so that no other
     /// client can hold the lock.
     pub(crate) fn restore(&self, ttl: Duration) {
-        let round = Round::new(self.nodes.len(), Goal::All);
-        let seats = {
+        let (round, seats) = {
             let mut state = self.state.lock();
             let acquisition = self.acquisition.seats();
             let seats = state.extension_proof.restorable(acquisition);
             if state.has_ended || seats == 0 {
                 return;
             }
+            let call = self.kind.restore(&self.token, ttl);
+            let round = Round::new(self.nodes.len(), call, Goal::All);
             state.extension_proof.restored(Arc::clone(&round), seats);
             state.restoring += 1;
-            seats
+            (round, seats)
         };
         // No caller waits for the round: the keys count from a later extension on, if they are there by
         // then.
-        round.send(&self.nodes, self.kind.restore(&self.token, ttl), seats);
+        round.send(&self.nodes, seats);
         // The claim may have ended meanwhile, and its end may be ahead of what was put back.
         let is_late = {
             let mut state = self.state.lock();
@@ -232,8 +231,8 @@ impl Claim {
     fn send_to(&self, seats: u64, release: Call, goal: Goal) -> Arc<Round> {
         let restored = self.state.lock().extension_proof.restored_seats();
         let reached = restored | self.acquisition.seats().reached;
-        let round = Round::new(self.nodes.len(), goal);
-        round.send(&self.nodes, release, seats & reached);
+        let round = Round::new(self.nodes.len(), release, goal);
+        round.send(&self.nodes, seats & reached);
         round
     }
 }

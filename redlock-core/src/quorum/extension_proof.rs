@@ -150,17 +150,20 @@ impl ExtensionProof {
 
 #[cfg(test)]
 mod tests {
-    use crate::node::VoteReceiver as _;
+    use crate::node::Asker as _;
     use std::time::Duration;
 
     use super::*;
     use crate::env::Moment;
     use crate::env::still_clock::still_clock;
+    use crate::kinds::looks::peek;
+    use crate::model::resource::Resource;
     use crate::node::{NodeError, NodeErrorKind, Vote};
     use crate::quorum::round::Goal;
 
     fn round(granted: &[usize]) -> Arc<Round> {
-        let round = Round::new(3, Goal::All);
+        let question = peek(&Resource::from("r"));
+        let round = Round::new(3, question, Goal::All);
         for seat in granted {
             round.vote(*seat, Vote::GRANTED);
         }
@@ -172,11 +175,8 @@ mod tests {
         let (clock, of_code) = still_clock();
         clock.advance(Duration::from_secs(1));
         let long_ago = Moment::from_origin(Duration::ZERO);
-        let round = Round::with_time(3, Goal::All, Some((of_code, long_ago)));
-        for seat in granted {
-            round.vote(*seat, Vote::GRANTED);
-        }
-        round.admit_late();
+        let round = round(granted);
+        round.is_lease(of_code, long_ago);
         round
     }
 

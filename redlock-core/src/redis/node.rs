@@ -4,9 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::env::io_thread::IoThread;
-use crate::node::Call;
 use crate::node::watch::Watch;
-use crate::node::{EpochListener, Node, NodeHealth, NodeStatus, Reply};
+use crate::node::{EpochListener, Node, NodeHealth, NodeStatus, Submission};
 
 use super::address::RedisAddress;
 #[cfg(feature = "cluster")]
@@ -98,8 +97,8 @@ impl Node for RedisNode {
         self.service().name()
     }
 
-    fn submit(&self, call: Arc<Call>, reply: Reply) {
-        self.service().submit(call, reply);
+    fn submit(&self, submission: Submission) {
+        self.service().submit(submission);
     }
 
     fn has_hash_slots(&self) -> bool {

@@ -22,9 +22,13 @@ use super::streak::Streak;
 const NEXT_LOOK: Duration = Duration::from_millis(1);
 
 /// What callers of the same line have in common: they exclude each other, and would be given the
-/// same keys on the same nodes. Callers that want one of several locks have the keys of all of them.
+/// same keys on the same nodes. Callers that want one of several locks have the keys of all of them. Clones are equal at
+/// a glance.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) struct LineKey {
+pub(crate) struct LineKey(Arc<Wanted>);
+
+#[derive(PartialEq, Eq)]
+struct Wanted {
     /// The hash of the keys and the kind: a caller looks for its line several times.
     hash: u64,
     keys: Resource,
@@ -40,18 +44,18 @@ impl LineKey {
         let mut nodes: SmallVec<_> = nodes.iter().map(identity).collect();
         nodes.sort_unstable();
         let (keys, kind) = (keys.clone(), kind.on_nodes());
-        Self {
+        Self(Arc::new(Wanted {
             hash: HASHER.hash_one((&keys, kind)),
             keys,
             kind,
             nodes,
-        }
+        }))
     }
 }
 
 impl Hash for LineKey {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
-        hasher.write_u64(self.hash);
+        hasher.write_u64(self.0.hash);
     }
 }
 

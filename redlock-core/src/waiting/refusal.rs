@@ -9,9 +9,9 @@ use crate::env::timeout::before;
 use crate::error::{AcquireError, Contended, NodeReport, Shortage, TooLate, Unavailable};
 use crate::kinds::looks;
 use crate::model::resource::Resource;
-use crate::node::{Holding, NodeSet, Remaining, Reply, Vote};
+use crate::node::{Holding, NodeSet, Remaining, Vote};
 use crate::quorum::kind::Kind;
-use crate::quorum::round::{Goal, Round, seats_in, submit};
+use crate::quorum::round::{Goal, Round, seats_in};
 use crate::quorum::{Tally, majority};
 
 use super::LastKnown;
@@ -173,10 +173,8 @@ impl Refusal {
         let answers = self.votes.answers();
         let is_held = |answer: &Option<Vote>| matches!(answer, Some(Vote::Held(_)));
         let seat = answers.iter().position(is_held)?;
-        let question = Arc::new(looks::peek(self.kind.keys()));
-        let round = Round::new(1, Goal::All);
-        let reply = Reply::new(Arc::clone(&round), 0, &question);
-        submit(&*self.nodes[seat], question, reply);
+        let round = Round::new(1, looks::peek(self.kind.keys()), Goal::All);
+        round.send_to(&*self.nodes[seat], 0);
         Some(round)
     }
 

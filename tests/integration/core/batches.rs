@@ -1,7 +1,6 @@
 //! Locks that are acquired and released together: a node gets them in few calls, and each lock gets what it would have got
 //! by itself.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -87,6 +86,24 @@ async fn locks_that_are_acquired_and_released_together_take_a_node_few_calls() {
     nodes.assert_no_keys(SOON).await;
 }
 
+#[tokio::test]
+async fn locks_that_are_acquired_together_have_their_own_ttls() {
+    let (nodes, set) = start(1).await;
+    let (client, ttls) = (client(), [TTL, TTL * 2]);
+    let request = |number: usize| once(format!("r{number}")).ttl(ttls[number % 2]);
+    let requests: Vec<_> = (0..8).map(request).collect();
+    let attempts = requests.iter().map(|it| client.acquire(&set, it));
+    let leases = join_all(attempts).await;
+    assert!(leases.iter().all(Result::is_ok));
+    for number in 0..8 {
+        let Value::Int(left) = nodes[0].command(["PTTL", &format!("r{number}")]) else {
+            panic!("a number of ms");
+        };
+        let left = Duration::from_millis(left.unsigned_abs());
+        assert_eq!(left > TTL, number % 2 == 1, "r{number}: {left:?}");
+    }
+}
+
 /// Why a lock was refused, without the time that it took.
 fn reason(refused: Result<Lease, AcquireError>) -> String {
     let error = refused.map(drop).unwrap_err().to_string();
@@ -132,7 +149,7 @@ async fn the_answer_to_one_of_several_acquisitions_has_the_longest_token_as_a_wh
     nodes[0].command(["SET", "held", &held]);
     let many = scripts().find(|it| it.name == "many").unwrap();
     let text = many.text().unwrap();
-    let answer = nodes[0].command(["EVAL", text, "1", "held", "ours", "1000"]);
+    let answer = nodes[0].command(["EVAL", text, "1", "held", "ours", "1", "1000"]);
     assert_eq!(answer, Value::Array(vec![Value::BulkString(held.into())]));
 }
 
@@ -241,7 +258,7 @@ fn draw(random: &mut Random, asked: &mut Vec<(Calls, OwnerToken)>) -> Call {
             let owner = format!("host-{}/1", random.below(1 << 40));
             let token = OwnerToken::draw(&owner, &*IO.environment().entropy);
             let calls = Calls::of(&request, b"");
-            let call = calls.acquire(&token, TTL, 0);
+            let call = calls.acquire(&token, random.pick(&[TTL, TTL * 2]), 0);
             asked.push((calls, token));
             call
         }
@@ -258,11 +275,8 @@ async fn calls_that_go_together_have_the_answers_that_they_would_have_had_one_af
         let count = 1 + random.below(300);
         let mut answers = Vec::new();
         for _ in 0..count {
-            let call = Arc::new(draw(&mut random, &mut asked));
-            let pair = [
-                submit(&**node, Arc::clone(&call)),
-                submit(&twin, Arc::clone(&call)),
-            ];
+            let call = draw(&mut random, &mut asked);
+            let pair = [submit(&**node, call.clone()), submit(&twin, call.clone())];
             answers.push((call, pair));
         }
         for (call, [real, twin]) in answers {

@@ -90,7 +90,7 @@ async fn a_lock_without_a_mode_is_set_and_released_by_these_bytes() {
                     panic!("{commands:?}");
                 };
                 let token = &*set[2];
-                let expected = ["SET", "r", token, "NX", "PX", "300000", "GET"];
+                let expected = ["SET", "r", token, "NX", "GET", "PX", "300000"];
                 assert_eq!(set, &expected);
                 assert_eq!(release, &["EVALSHA", RELEASE, "1", "r", token]);
                 let owner = format!("/{}/", std::process::id());

@@ -8,7 +8,7 @@ use std::time::Duration;
 use redlock_core::env::Clock;
 use redlock_core::error::{AcquireError, LeaseEnd, TooLate};
 use redlock_core::lease::{BodyOutcome, OnLost};
-use redlock_core::node::{Answer, Call, NodeStatus, Reply, Value};
+use redlock_core::node::{Answer, NodeStatus, Submission, Value};
 use redlock_core::{Client, Lease, MemoryNode, Node, NodeSet};
 
 use crate::core::fixture::once;
@@ -17,7 +17,7 @@ use crate::core::still_clock::StillClock;
 /// Votes when the test says so. What matters here is the client's clock, not the node.
 #[derive(Default)]
 struct Slow {
-    waiting: Mutex<Vec<Reply>>,
+    waiting: Mutex<Vec<Submission>>,
 }
 
 impl Node for Slow {
@@ -25,12 +25,12 @@ impl Node for Slow {
         "slow"
     }
 
-    fn submit(&self, call: Arc<Call>, reply: Reply) {
-        if call.is_release() {
+    fn submit(&self, submission: Submission) {
+        if submission.call().is_release() {
             let (value, epoch) = (Value::Int(1), 0);
-            return reply.answer(Answer::Reply { value, epoch });
+            return submission.answer(Answer::Reply { value, epoch });
         }
-        self.waiting.lock().unwrap().push(reply);
+        self.waiting.lock().unwrap().push(submission);
     }
 
     fn drained(&self) -> bool {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use redlock_core::error::LeaseEnd;
 use redlock_core::lease::Released;
-use redlock_core::node::{Call, Effect, NodeStatus, Reply};
+use redlock_core::node::{Effect, NodeStatus, Submission};
 use redlock_core::request::Renewal;
 use redlock_core::{Client, MemoryNode, Node, NodeSet, Request, Resource};
 use redlock_tests::{RedisNode, eventually};
@@ -230,11 +230,11 @@ impl Node for Moody {
         self.node.name()
     }
 
-    fn submit(&self, call: Arc<Call>, reply: Reply) {
-        let is_extension = call.effect == Effect::Keeps;
+    fn submit(&self, submission: Submission) {
+        let is_extension = submission.call().effect == Effect::Keeps;
         let panics = is_extension && !self.has_panicked.swap(true, Ordering::Relaxed);
         assert!(!panics, "on purpose");
-        self.node.submit(call, reply);
+        self.node.submit(submission);
     }
 
     fn drained(&self) -> bool {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use redlock_core::node::{Argument, Call, Effect, OwnerToken, Vote};
+use redlock_core::node::{Argument, Call, Effect, OwnerToken, Submission, Vote};
 use redlock_core::request::Kind;
 use redlock_core::testing::Calls;
 use redlock_core::{Request, Resource};
@@ -11,7 +11,9 @@ use redlock_core::{Request, Resource};
 /// A call, as the rules see it.
 pub struct Operation {
     /// The call itself.
-    pub call: Arc<Call>,
+    pub call: Call,
+    /// What was submitted; its round is not gone while this is here.
+    submission: Option<Submission>,
     want: Want,
     keys: Resource,
     counters: Option<Resource>,
@@ -58,15 +60,19 @@ impl Want {
 }
 
 impl Operation {
-    /// Reads `call`.
-    pub fn of(call: Arc<Call>) -> Arc<Self> {
+    /// Reads what was submitted.
+    pub fn of(submission: &Submission) -> Arc<Self> {
+        Self::read(submission.call().clone(), Some(submission.owed()))
+    }
+
+    fn read(call: Call, submission: Option<Submission>) -> Arc<Self> {
         let number = |at: usize| {
             let word = call.arguments().get(at).map(Argument::as_bytes);
             let digits = word.and_then(|word| std::str::from_utf8(word).ok());
             digits.and_then(|digits| digits.parse().ok()).unwrap_or(0)
         };
         let name = call.script.name;
-        let ttl = Duration::from_millis(number(if name == "set" { 3 } else { 1 }));
+        let ttl = Duration::from_millis(number(1));
         let want = match call.effect {
             Effect::Undoes(ttl) => Want::Release { ttl },
             Effect::Takes => Want::Acquire { ttl },
@@ -90,13 +96,20 @@ impl Operation {
             counters: has_counters.then(|| Resource::all(counters)),
             token: call.token().cloned(),
             call,
+            submission,
         })
     }
 
     /// The release of `keys` by `token`.
     pub fn release(keys: Resource, token: &OwnerToken, ttl: Duration) -> Arc<Self> {
         let calls = Calls::of(&Request::new(keys), b"");
-        Self::of(Arc::new(calls.release(token, ttl, true)))
+        Self::read(calls.release(token, ttl, true), None)
+    }
+
+    /// True if both belong to one round.
+    pub fn is_of_round(&self, other: &Self) -> bool {
+        let submissions = self.submission.as_ref().zip(other.submission.as_ref());
+        submissions.is_some_and(|(one, other)| std::ptr::eq(one.call(), other.call()))
     }
 
     /// What it wants.

@@ -75,20 +75,18 @@ impl Kind for Exclusive {
 
     fn acquire(&self, token: &OwnerToken, ttl: Duration, hint: u64) -> Call {
         let call = |script, reads| Call::new(script, Effect::Takes, &self.keys, reads);
-        let (token, px) = (Argument::token(token), Argument::millis(ttl));
+        let arguments = [Argument::token(token), Argument::millis(ttl)];
         if let Some(counters) = &self.counters {
             return call(&ACQUIRE_ALL, taken)
                 .beside(counters.keys())
-                .with([token, px])
+                .with(arguments)
                 .with(Counters::acquired(hint, ttl))
                 .marked();
         }
         if self.keys.names().len() > 1 {
-            return call(&ACQUIRE_ALL, taken).with([token, px]);
+            return call(&ACQUIRE_ALL, taken).with(arguments);
         }
-        let [nx, word, get] = ["NX", "PX", "GET"].map(|word| Argument::bytes(word.as_bytes()));
-        // With GET, a refusal has the holder's value.
-        let mut call = call(&SET, set).with([token, nx, word, px, get]);
+        let mut call = call(&SET, set).with(arguments);
         call.joins = Some(&MANY);
         call
     }

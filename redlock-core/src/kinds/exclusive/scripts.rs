@@ -9,7 +9,7 @@ use crate::node::value::Value;
 
 /// Takes the lock on one key. With `GET`, a refusal has the holder's token.
 pub(crate) static SET: Script =
-    Script::command("set", "SET", set).shaped("lock", "token NX PX ttl GET");
+    Script::command("set", "SET", &["NX", "GET", "PX"], set).shaped("lock", "token ttl");
 
 /// Takes the locks on several keys, all or none, and raises their counters.
 pub(crate) static ACQUIRE_ALL: Script = Script::loaded(
@@ -49,21 +49,21 @@ pub(crate) static RELEASE: Script = Script::loaded(
 )
 .shaped("lock+", "token");
 
-/// Makes several calls at once, with an answer to each call: `SET` for the keys that have a ttl, which come first, and
-/// `RELEASE` for the keys behind them.
+/// Makes several calls at once, with an answer to each call: `SET` for the first keys, and `RELEASE` for the keys behind
+/// them.
 pub(crate) static MANY: Script = Script::loaded(
     "many",
     concat!(include_str!("take_each.lua"), include_str!("release.lua")),
     many,
 )
-.shaped("lock+", "token+ ttl? ttl?");
+.shaped("lock+", "token+ [ taken ttl ]");
 
 /// The longest part of a value that is the answer to one of several acquisitions: a value of this length is no token.
 const LONGEST: usize = token::LONGEST + 1;
 
 fn set(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
     let held = store.get(keys[0]).map(|held| held.map(Value::text));
-    store.set_nx(keys[0], arguments[0], number(arguments[3])?)?;
+    store.set_nx(keys[0], arguments[0], number(arguments[1])?)?;
     Ok(held?.unwrap_or(Value::Nil))
 }
 
@@ -129,18 +129,16 @@ fn release(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Val
 }
 
 fn many(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
-    let taken = arguments.len().saturating_sub(keys.len()).min(keys.len());
+    let (tokens, times) = arguments.split_at(arguments.len().min(keys.len()));
+    let taken = times.first().and_then(|count| number(count).ok());
+    let taken = usize::try_from(taken.unwrap_or(0)).unwrap_or(0);
+    let taken = taken.min(keys.len());
     let mut answers = Vec::new();
     for place in 0..taken {
-        let answer = take(
-            store,
-            keys[place],
-            arguments[place],
-            arguments[keys.len() + place],
-        );
+        let answer = take(store, keys[place], tokens[place], times[1]);
         answers.push(answer.unwrap_or_else(|error| error));
     }
-    let released = released(store, &keys[taken..], &arguments[taken..]);
+    let released = released(store, &keys[taken..], &tokens[taken..]);
     answers.extend(released.into_iter().map(Value::Int));
     if answers.iter().all(|answer| *answer == Value::Int(1)) {
         return Ok(Value::Int(1));

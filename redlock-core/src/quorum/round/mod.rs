@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use crate::env::caught::{caught, wake};
 use crate::env::timeout::before;
 use crate::env::{Clock, Moment};
-use crate::node::{Call, Node, NodeError, NodeErrorKind, Reply, Vote, VoteReceiver, bit};
+use crate::node::{Asker, Call, Node, NodeError, NodeErrorKind, Submission, Vote, bit};
 
 pub(crate) use super::votes::{MOST_NODES, Seats, seats_in};
 
@@ -73,9 +73,10 @@ impl Goal {
 ///
 /// It outlives the decision: stragglers still vote, and the code that cleans up reads their votes.
 pub(crate) struct Round {
+    call: Call,
     state: Mutex<RoundState>,
-    /// The clock and the moment until which a grant is in time. Without it, every grant is.
-    in_time: Option<(Arc<dyn Clock>, Moment)>,
+    /// The clock and the moment until which a grant is in time, once the lease is made. Before, every grant is.
+    in_time: OnceLock<(Arc<dyn Clock>, Moment)>,
 }
 
 struct RoundState {
@@ -97,57 +98,48 @@ impl RoundState {
 }
 
 impl Round {
-    pub(crate) fn new(nodes: usize, goal: Goal) -> Arc<Self> {
-        Self::with_time(nodes, goal, None)
-    }
-
-    pub(crate) fn with_time(
-        nodes: usize,
-        goal: Goal,
-        in_time: Option<(Arc<dyn Clock>, Moment)>,
-    ) -> Arc<Self> {
+    /// A round about `call`, before it is sent.
+    pub(crate) fn new(nodes: usize, call: Call, goal: Goal) -> Arc<Self> {
         Arc::new(Self {
-            in_time,
+            call,
             state: Mutex::new(RoundState {
                 votes: Votes::new(nodes),
                 goal,
                 waiting: None,
             }),
+            in_time: OnceLock::new(),
         })
     }
 
     /// Sends `call` to all nodes. Returns the round that collects the answers.
-    pub(crate) fn start(
-        nodes: &[Arc<dyn Node>],
-        call: impl Into<Arc<Call>>,
-        goal: Goal,
-    ) -> Arc<Self> {
-        let round = Self::new(nodes.len(), goal);
-        round.send(nodes, call, u64::MAX);
+    pub(crate) fn start(nodes: &[Arc<dyn Node>], call: Call, goal: Goal) -> Arc<Self> {
+        let round = Self::new(nodes.len(), call, goal);
+        round.send(nodes, u64::MAX);
         round
     }
 
-    /// Sends `call` to the nodes at `seats`. The others are not asked, and count as not holding our key.
-    pub(crate) fn send(
-        self: &Arc<Self>,
-        nodes: &[Arc<dyn Node>],
-        call: impl Into<Arc<Call>>,
-        seats: u64,
-    ) {
-        let call = call.into();
+    /// Sends the call to the nodes at `seats`. The others are not asked, and count as not holding our key.
+    pub(crate) fn send(self: &Arc<Self>, nodes: &[Arc<dyn Node>], seats: u64) {
         for (seat, node) in nodes.iter().enumerate() {
             if seats & bit(seat) == 0 {
                 self.vote(seat, Vote::Absent);
             } else {
-                let reply = Reply::new(Arc::clone(self), seat, &call);
-                submit(&**node, Arc::clone(&call), reply);
+                self.send_to(&**node, seat);
             }
         }
     }
 
-    /// Counts all grants so far as in time: the lease is made of them.
-    pub(crate) fn admit_late(&self) {
-        self.state.lock().votes.late = 0;
+    /// Sends the call to the node at `seat`. If the node panics, the dropped submission is its answer: the other nodes
+    /// are asked anyway.
+    pub(crate) fn send_to(self: &Arc<Self>, node: &dyn Node, seat: usize) {
+        let submission = Submission::new(Arc::clone(self), seat);
+        caught("a node", || node.submit(submission));
+    }
+
+    /// Says that the lease is made of all grants so far, also of those that came late. Further grants are in time until
+    /// this moment.
+    pub(crate) fn is_lease(&self, clock: Arc<dyn Clock>, until: Moment) {
+        let _ = self.in_time.set((clock, until));
     }
 
     /// Completes when the goal is met. It has no time limit of its own: the caller has one.
@@ -216,13 +208,17 @@ pub(crate) fn forget_stale(answers: &mut [Option<Vote>], nodes: &[Arc<dyn Node>]
     }
 }
 
-impl VoteReceiver for Round {
+impl Asker for Round {
+    fn call(&self) -> &Call {
+        &self.call
+    }
+
     /// A second vote of the same seat is ignored.
     fn vote(&self, seat: usize, vote: Vote) {
         let is_late = matches!(vote, Vote::Granted { .. })
             && self
                 .in_time
-                .as_ref()
+                .get()
                 .is_some_and(|(clock, until)| clock.now() > *until);
         let waiting = {
             let mut state = self.state.lock();
@@ -237,12 +233,6 @@ impl VoteReceiver for Round {
             wake(waker);
         }
     }
-}
-
-/// Hands `call` to `node`. If the node panics, the dropped reply is its answer: the other nodes
-/// are asked anyway.
-pub(crate) fn submit(node: &dyn Node, call: Arc<Call>, reply: Reply) {
-    caught("a node", || node.submit(call, reply));
 }
 
 /// See [`Round::decided`].

@@ -22,6 +22,11 @@ impl Drop for Looks {
     }
 }
 
+/// A round about a question.
+fn round(nodes: usize, goal: Goal) -> Arc<Round> {
+    Round::new(nodes, peek(&Resource::from("r")), goal)
+}
+
 fn is_decided(round: &Round) -> bool {
     let mut context = Context::from_waker(Waker::noop());
     Pin::new(&mut round.decided()).poll(&mut context).is_ready()
@@ -33,7 +38,7 @@ fn held() -> Vote {
 
 #[test]
 fn decided_at_a_majority_and_not_before() {
-    let round = Round::new(5, Goal::Majority);
+    let round = round(5, Goal::Majority);
     round.vote(4, Vote::GRANTED);
     round.vote(0, held());
     round.vote(2, Vote::GRANTED);
@@ -44,7 +49,7 @@ fn decided_at_a_majority_and_not_before() {
 
 #[test]
 fn decided_as_soon_as_a_majority_is_out_of_reach() {
-    let round = Round::new(4, Goal::Majority);
+    let round = round(4, Goal::Majority);
     round.vote(0, Vote::GRANTED);
     round.vote(1, held());
     assert!(!is_decided(&round));
@@ -54,7 +59,7 @@ fn decided_as_soon_as_a_majority_is_out_of_reach() {
 
 #[test]
 fn a_waker_is_dropped_outside_of_the_lock() {
-    let round = Round::new(1, Goal::Majority);
+    let round = round(1, Goal::Majority);
     let was_free = Arc::new(AtomicBool::new(false));
     let waker = Waker::from(Arc::new(Looks(Arc::clone(&round), Arc::clone(&was_free))));
     let mut context = Context::from_waker(&waker);
@@ -71,7 +76,7 @@ fn a_waker_is_dropped_outside_of_the_lock() {
 
 #[test]
 fn a_node_votes_once() {
-    let round = Round::new(3, Goal::Majority);
+    let round = round(3, Goal::Majority);
     round.vote(0, Vote::GRANTED);
     round.vote(0, Vote::GRANTED);
     assert_eq!(round.tally().granted, 1);
@@ -79,9 +84,8 @@ fn a_node_votes_once() {
 
 #[test]
 fn a_reply_that_is_dropped_is_a_vote_against() {
-    let round = Round::new(1, Goal::Majority);
-    let call = peek(&Resource::from("r"));
-    drop(Reply::new(Arc::clone(&round), 0, &call));
+    let round = round(1, Goal::Majority);
+    drop(Submission::new(Arc::clone(&round), 0));
     assert!(is_decided(&round));
     assert_eq!(round.tally().failed, 1);
     assert!(
@@ -92,7 +96,7 @@ fn a_reply_that_is_dropped_is_a_vote_against() {
 
 #[test]
 fn what_was_never_sent_needs_no_release() {
-    let round = Round::new(2, Goal::Majority);
+    let round = round(2, Goal::Majority);
     let refused = NodeError::unsent(NodeErrorKind::NotConnected, "connection refused");
     round.vote(0, Vote::Failed(refused));
     assert_eq!(round.seats().reached & 0b11, 0b10);
@@ -111,7 +115,7 @@ fn a_look_is_decided_once_a_majority_agrees_or_all_answered() {
         (vec![by("a"), by("b"), by("c"), Vote::Absent], false),
         (vec![by("a"), by("b"), by("a"), by("b"), Vote::Absent], true),
     ] {
-        let round = Round::new(5, Goal::Known);
+        let round = round(5, Goal::Known);
         let shown = format!("{votes:?}");
         for (seat, vote) in votes.into_iter().enumerate() {
             assert!(!is_decided(&round), "{shown}: before {seat}");

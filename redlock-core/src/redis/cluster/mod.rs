@@ -20,7 +20,7 @@ use crate::env::caught::{log, unless_it_panics};
 use crate::env::io_thread::IoThread;
 use crate::node::hash_slot::slot_of_all;
 use crate::node::watch::Watch;
-use crate::node::{Answer, Call, Node, NodeError, NodeHealth, NodeStatus, Reply};
+use crate::node::{Answer, Call, Node, NodeError, NodeHealth, NodeStatus, Submission};
 
 use super::address::{RedisAddress, Server, Target};
 use super::backoff::{Backoff, LONGEST_PAUSE};
@@ -111,15 +111,15 @@ impl Node for Cluster {
         true
     }
 
-    fn submit(&self, call: Arc<Call>, reply: Reply) {
+    fn submit(&self, submission: Submission) {
         let map = self.shared.map();
-        if let Some(shard) = map.owner(&call) {
-            return shard.node.inbox.submit(call, reply);
+        if let Some(shard) = map.owner(submission.call()) {
+            return shard.node.inbox.submit(submission);
         }
         // Nothing was ever acquired by this node, so there is nothing to release.
         let why = self.shared.why.lock().clone();
         self.shared.metrics.failed(&why, 1);
-        reply.answer(Answer::Failed(why));
+        submission.answer(Answer::Failed(why));
     }
 
     /// True if no master has anything left to do.
@@ -261,7 +261,7 @@ impl ClusterShared {
         for shard in map.shards.values().chain(&*retired) {
             let elsewhere = |call: &Call| map.owner(call).filter(|it| !Arc::ptr_eq(it, shard));
             for owed in shard.node.inbox.take_owed(|call| elsewhere(call).is_some()) {
-                if let Some(owner) = map.owner(&owed.call) {
+                if let Some(owner) = map.owner(owed.call()) {
                     owner.node.inbox.queue(owed);
                 }
             }

@@ -50,8 +50,7 @@ fn all(port: u16) -> Vec<Range> {
 }
 
 fn ask(cluster: &Cluster) {
-    let call = peek(&Resource::from("r"));
-    cluster.submit(Arc::new(call), Reply::to_nobody());
+    drop(crate::testing::submit(cluster, peek(&Resource::from("r"))));
 }
 
 #[tokio::test]
@@ -80,7 +79,7 @@ async fn an_owed_release_goes_to_whichever_master_has_its_slot() {
     let token = OwnerToken::draw("other/1", &*shared.io.environment().entropy);
     let (resource, ttl) = (Resource::from("r"), Duration::from_secs(60));
     let release = plain(&resource).release(&token, ttl, true);
-    cluster.submit(Arc::new(release), Reply::to_nobody());
+    drop(crate::testing::submit(&cluster, release));
     let slot = slot_of(b"r");
     let owes = |shard: &Arc<Shard>| shard.node.inbox.owes(shared.io.time().now());
     let who = || shared.map().shards.values().map(owes).collect::<Vec<_>>();

@@ -16,7 +16,7 @@ use crate::node::log::log_node;
 use crate::node::{Answer, Call, Effect, Node as _, NodeError, Value, Vote};
 use crate::redis::backoff::LONGEST_PAUSE;
 use crate::redis::errors::{garbled, lost};
-use crate::redis::inbox::{Inbox, REFUSALS_COUNT_FOR, Submission, Taken};
+use crate::redis::inbox::{Entry, Inbox, REFUSALS_COUNT_FOR, Taken};
 use crate::redis::options::Vetting;
 use crate::redis::vetting::{Facts, refused};
 
@@ -142,47 +142,43 @@ impl<'a> Actor<'a> {
     }
 
     fn step(&mut self, context: &mut Context<'_>) -> Poll<Result<(), NodeError>> {
-        loop {
-            while let Some((purpose, value)) = self.line.next(context)? {
-                self.trust_again();
-                self.read(purpose, value)?;
-            }
-            let launched = self.line.launched;
-            self.wakeups.follow(context, &mut self.line)?;
-            if self.lets_callers_go_first() {
-                context.waker().wake_by_ref();
-                return Poll::Pending;
-            }
-            if !self.take(context) {
-                if self.line.is_empty() && self.line.inbox.has_ended() {
-                    return Poll::Ready(Ok(()));
-                }
-                self.watch(context)?;
-                if self.line.launched == launched {
-                    return Poll::Pending;
-                }
-            }
+        self.line.waker.clone_from(context.waker());
+        while let Some((purpose, value)) = self.line.next()? {
+            self.trust_again();
+            self.read(purpose, value)?;
         }
+        self.wakeups.follow(context, &mut self.line)?;
+        if self.lets_callers_go_first() {
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        // Nothing comes after the end.
+        let has_ended = self.line.inbox.has_ended();
+        self.take();
+        if has_ended && self.line.is_empty() {
+            return Poll::Ready(Ok(()));
+        }
+        self.watch(context)?;
+        Poll::Pending
     }
 
-    /// Sends what callers submitted. False if nothing came.
-    fn take(&mut self, context: &Context<'_>) -> bool {
+    /// Sends what callers submitted.
+    fn take(&mut self) {
         let answered = std::mem::take(&mut self.answered);
         let (line, taken) = (&mut self.line, &mut self.taken);
-        line.inbox.take(taken, answered, context);
+        line.inbox.take(taken, answered, &line.waker);
         if taken.is_empty() {
-            return false;
+            return;
         }
         if taken.is_doubted {
             self.check.ask(None, line);
         }
         self.wakeups.add(&mut taken.watches, line);
         self.is_busy = taken.outstanding > QUIET;
-        for submission in taken.calls.drain(..) {
-            line.submit(submission);
+        for entry in taken.calls.drain(..) {
+            line.submit(entry);
         }
         line.send();
-        true
     }
 
     /// True if more operations may come before those in the inbox are taken: what several callers submit goes in one
@@ -205,51 +201,52 @@ impl<'a> Actor<'a> {
             // A refusal ends the connection, and does not count as an answer.
             Purpose::Check(asked) => self.check.answered(asked, &value, line)?,
             Purpose::Heartbeat => self.judge_memory(&value)?,
-            Purpose::Several(calls) => {
+            Purpose::Several(mut calls) => {
                 let (replies, refusal) = match line.replies(calls.len(), value) {
                     Ok(replies) => (replies, garbled()),
                     Err(refusal) => (Vec::new(), refusal),
                 };
                 let mut replies = replies.into_iter();
-                for submission in calls {
+                for entry in calls.drain(..) {
                     match replies.next() {
-                        Some(reply) if is_part(&reply, &submission.call) => {
-                            self.tell(submission, reply);
+                        Some(reply) if is_part(&reply, entry.call()) => {
+                            self.tell(entry, reply);
                         }
-                        _ if submission.call.is_release() => self.line.add_call(submission, true),
-                        _ => self.refuse(submission, &refusal),
+                        _ if entry.call().is_release() => self.line.add_call(entry, true),
+                        _ => self.refuse(entry, &refusal),
                     }
                 }
+                self.line.spare_calls = calls;
                 self.line.send();
             }
             // The server was restarted, or its scripts were flushed. A release whose script was not run is sent with its text, and so runs for the first time.
-            Purpose::Call(submission) if is_error(&value, "NOSCRIPT") => {
+            Purpose::Call(entry) if is_error(&value, "NOSCRIPT") => {
                 line.load_scripts();
-                if submission.call.is_release() {
-                    line.add_call(submission, true);
+                if entry.call().is_release() {
+                    line.add_call(entry, true);
                     line.send();
                     return Ok(());
                 }
                 let forgotten = b"NOSCRIPT the server had forgotten the scripts";
-                self.fail(submission, &NodeError::server(forgotten).into_unsent());
+                self.fail(entry, &NodeError::server(forgotten).into_unsent());
             }
-            Purpose::Call(submission) => self.tell(submission, value),
+            Purpose::Call(entry) => self.tell(entry, value),
         }
         self.count();
         Ok(())
     }
 
     /// Delivers the server's reply to a caller.
-    fn tell(&mut self, submission: Submission, value: Value) {
+    fn tell(&mut self, entry: Entry, value: Value) {
         // The call set nothing because the node's marker is gone, or shows a quarantine.
         if is_error(&value, "NOMARKER") {
             self.check.doubt(&mut self.line);
         }
-        let (call, inbox) = (&submission.call, &self.line.inbox);
+        let (call, inbox) = (entry.call(), &self.line.inbox);
         let answer = Answer::of_reply(call, value, inbox.epoch());
         let answer = self.check.as_far_as_it_counts(call, answer);
         if let Answer::Failed(error) = answer {
-            return self.fail(submission, &error);
+            return self.fail(entry, &error);
         }
         self.answered += 1;
         if call.effect == Effect::Takes && std::mem::take(&mut self.refusals) >= REFUSALS {
@@ -258,17 +255,17 @@ impl<'a> Actor<'a> {
         }
         if self.has_lost && call.is_release() {
             let is_released = matches!(call.vote(answer.clone()), Vote::Granted { .. });
-            if inbox.is_still_owed(&submission, is_released) {
+            if inbox.is_still_owed(&entry, is_released) {
                 self.retry();
             }
         }
-        submission.reply.answer(answer);
+        entry.answer(answer);
     }
 
     /// Tells a caller that the server did not serve the call. A release is owed.
-    fn fail(&mut self, submission: Submission, error: &NodeError) {
+    fn fail(&mut self, entry: Entry, error: &NodeError) {
         let inbox = Arc::clone(&self.line.inbox);
-        if submission.call.is_release() {
+        if entry.call().is_release() {
             log_node!(
                 inbox.log,
                 WARN,
@@ -277,7 +274,7 @@ impl<'a> Actor<'a> {
             );
             self.retry();
         }
-        let is_a_vote = matches!(submission.call.effect, Effect::Takes | Effect::Keeps);
+        let is_a_vote = matches!(entry.call().effect, Effect::Takes | Effect::Keeps);
         if is_a_vote && error.concerns_the_node() {
             let heard = self.line.heard;
             let last = std::mem::replace(&mut self.refused_at, heard);
@@ -297,12 +294,12 @@ impl<'a> Actor<'a> {
                 );
             }
         }
-        self.refuse(submission, error);
+        self.refuse(entry, error);
     }
 
-    fn refuse(&mut self, submission: Submission, error: &NodeError) {
+    fn refuse(&mut self, entry: Entry, error: &NodeError) {
         self.answered += 1;
-        self.line.inbox.refused(submission, error);
+        self.line.inbox.refused(entry, error);
     }
 
     /// Has the owed releases sent again. All of them share one moment.

@@ -24,12 +24,17 @@ pub(in crate::redis) fn command(call: &Call, dialect: &Dialect, with_text: bool)
     let marker = dialect.marker.as_deref().filter(|_| call.has_marker);
     let keys = call.keys().chain(marker);
     let is_tried = dialect.is_tried && script.tries;
-    let arguments = call.arguments().iter().map(Argument::as_bytes);
-    let arguments = arguments.chain(is_tried.then_some(&b"tried"[..]));
-    match script.code {
-        Code::Command(word) => words(&[word.as_bytes()], keys.chain(arguments)),
-        _ => script_call(script, keys, arguments, with_text),
+    let mut arguments = call.arguments().iter().map(Argument::as_bytes);
+    if let Code::Command(word, options) = script.code {
+        let first = arguments.next();
+        let options = options.iter().map(|it| it.as_bytes());
+        return words(
+            &[word.as_bytes()],
+            keys.chain(first).chain(options).chain(arguments),
+        );
     }
+    let arguments = arguments.chain(is_tried.then_some(&b"tried"[..]));
+    script_call(script, keys, arguments, with_text)
 }
 
 /// The call of a script, with its text if the server does not remember it.
@@ -48,7 +53,8 @@ pub(in crate::redis) fn script_call<'a>(
     words(&call, keys.chain(arguments))
 }
 
-/// One call of `script` that makes all of these calls. The first `taken` of them are acquisitions, the others releases.
+/// One call of `script` that makes all of these calls. The first `taken` of them are acquisitions, which have one ttl, the
+/// others releases.
 pub(in crate::redis) fn many<'a>(
     script: &Script,
     calls: impl Iterator<Item = &'a Call> + Clone,
@@ -57,10 +63,18 @@ pub(in crate::redis) fn many<'a>(
     let tokens = calls
         .clone()
         .map(|it| it.token().map_or(&[][..], OwnerToken::as_bytes));
-    let acquisitions = calls.clone().take(taken);
-    let ttls = acquisitions.map(|it| it.ttl().unwrap_or_default());
-    let arguments = tokens.chain(ttls);
-    script_call(script, calls.map(Call::first_key), arguments, false)
+    let count = taken.to_string();
+    let acquisition = calls.clone().take(taken).next();
+    let ttl = acquisition
+        .and_then(Call::ttl)
+        .map(|ttl| [count.as_bytes(), ttl]);
+    let arguments = tokens.chain(ttl.into_iter().flatten());
+    #[expect(
+        clippy::redundant_closure_for_method_calls,
+        reason = "the method's own lifetime is longer than that of the count"
+    )]
+    let keys = calls.map(|it| it.first_key());
+    script_call(script, keys, arguments, false)
 }
 
 fn words<'a>(first: &[&[u8]], others: impl Iterator<Item = &'a [u8]> + Clone) -> Cmd {

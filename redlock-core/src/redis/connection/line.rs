@@ -15,15 +15,16 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use ::redis::aio::MultiplexedConnection;
-use ::redis::{Cmd, Pipeline, RedisResult, Value as Theirs};
+use ::redis::{Cmd, Pipeline, RedisResult};
 use smallvec::{IntoIter, SmallVec, smallvec};
 use tokio::time::{Instant, Sleep};
+use tokio_util::sync::ReusableBoxFuture;
 
 use crate::env::Moment;
 use crate::node::watch::Watch;
 use crate::node::{NodeError, NodeErrorKind, Value, is_refusal};
 use crate::redis::errors::{garbled, lost};
-use crate::redis::inbox::{Inbox, Submission};
+use crate::redis::inbox::{Entry, Inbox};
 
 use super::command::{Dialect, broken, command, is_of_replica, many, value};
 use super::questions::introduce;
@@ -48,18 +49,22 @@ pub(super) struct Line {
     commands: Few<Cmd>,
     purposes: Few<Purpose>,
     /// What may go in the next call for several: acquisitions, and releases behind them.
-    acquisitions: Vec<Submission>,
-    releases: Vec<Submission>,
+    acquisitions: Vec<Entry>,
+    releases: Vec<Entry>,
+    /// The memory of calls that were answered.
+    pub(super) spare_calls: Vec<Entry>,
     /// No call for several is made before; `None` if the server does not allow any.
     joins_from: Option<Instant>,
     /// In the order in which the server answers.
     flights: VecDeque<Flight>,
+    /// The memory of a flight that landed.
+    spare: Option<Answers>,
     /// Answers that came together, and are not handled yet.
     landing: Zip<IntoIter<[Purpose; 1]>, IntoIter<[Value; 1]>>,
     /// The moment from which the wait for these answers is measured.
     pub(super) since: Instant,
-    /// The number of flights so far.
-    pub(super) launched: usize,
+    /// Wakes the actor, which serves the connection.
+    pub(super) waker: Waker,
     /// The moment of the last answer.
     pub(super) heard: Instant,
     /// Fires when something may be due. It is reset only when it fires, or would fire too late, and not for each
@@ -71,9 +76,12 @@ pub(super) struct Line {
     leaves_a_replica: bool,
 }
 
+/// The answers to commands that were sent together. The memory is used again.
+type Answers = ReusableBoxFuture<'static, RedisResult<Few<Value>>>;
+
 /// Commands that were sent together.
 struct Flight {
-    answers: Pin<Box<dyn Future<Output = RedisResult<Few<Theirs>>> + Send>>,
+    answers: Answers,
     /// The moment from which the wait for the answers is measured.
     since: Instant,
     /// One for each command, or one for all.
@@ -82,9 +90,9 @@ struct Flight {
 
 pub(super) enum Purpose {
     /// A caller waits for the answer.
-    Call(Submission),
+    Call(Entry),
     /// Callers wait for the answers to acquisitions and releases that were made by one call.
-    Several(Vec<Submission>),
+    Several(Vec<Entry>),
     /// Any answer shows that the connection is alive. If the answer is about the server's memory, it is judged.
     Heartbeat,
     /// The restart check's question, and when it was asked.
@@ -111,11 +119,13 @@ impl Line {
             purposes: Few::new(),
             acquisitions: Vec::new(),
             releases: Vec::new(),
+            spare_calls: Vec::new(),
             joins_from: joins.then_some(now),
             flights: VecDeque::new(),
+            spare: None,
             landing: Few::new().into_iter().zip(Few::new()),
             since: now,
-            launched: 0,
+            waker: Waker::noop().clone(),
             heard: now,
             alarm: Box::pin(inbox.time.sleep(inbox.options.suspect_after)),
             inbox: Arc::clone(inbox),
@@ -150,25 +160,29 @@ impl Line {
     }
 
     /// Adds a caller's call, maybe to the next call for several. Calls that have a key in common keep their order.
-    pub(super) fn submit(&mut self, submission: Submission) {
-        let call = &submission.call;
-        let joins = self.joins_from.is_some_and(|from| from <= self.heard) && call.joins.is_some();
+    pub(super) fn submit(&mut self, entry: Entry) {
+        let call = entry.call();
+        let mut joins =
+            self.joins_from.is_some_and(|from| from <= self.heard) && call.joins.is_some();
         let is_release = joins && call.is_release();
-        let goes_ahead_of = |it: &Submission| call.keys().any(|key| key == it.call.first_key());
+        // The acquisitions of one call have one ttl.
+        let others = self.acquisitions.first();
+        joins &= is_release || others.is_none_or(|it| it.call().ttl() == call.ttl());
+        let goes_ahead_of = |it: &Entry| call.keys().any(|key| key == it.call().first_key());
         if !is_release && self.releases.iter().any(goes_ahead_of)
             || !joins && self.acquisitions.iter().any(goes_ahead_of)
         {
             self.join();
         }
         if !joins {
-            return self.add_call(submission, false);
+            return self.add_call(entry, false);
         }
         let several = if is_release {
             &mut self.releases
         } else {
             &mut self.acquisitions
         };
-        several.push(submission);
+        several.push(entry);
         if several.len() == MOST_TOGETHER {
             self.join();
         }
@@ -176,12 +190,15 @@ impl Line {
 
     /// Adds what may go in one call, as one call if there are several.
     fn join(&mut self) {
-        let mut calls = std::mem::take(&mut self.acquisitions);
+        let mut calls = std::mem::replace(
+            &mut self.acquisitions,
+            std::mem::take(&mut self.spare_calls),
+        );
         let taken = calls.len();
         calls.append(&mut self.releases);
-        let script = calls.first().and_then(|it| it.call.joins);
+        let script = calls.first().and_then(|it| it.call().joins);
         if let (Some(script), 2..) = (script, calls.len()) {
-            let command = many(script, calls.iter().map(|it| &*it.call), taken);
+            let command = many(script, calls.iter().map(Entry::call), taken);
             self.add(command, Purpose::Several(calls));
         } else if let Some(alone) = calls.pop() {
             self.add_call(alone, false);
@@ -214,9 +231,9 @@ impl Line {
     }
 
     /// Adds a call. `with_text` is for a script that the server has forgotten.
-    pub(super) fn add_call(&mut self, submission: Submission, with_text: bool) {
-        let command = command(&submission.call, &self.dialect, with_text);
-        self.add(command, Purpose::Call(submission));
+    pub(super) fn add_call(&mut self, entry: Entry, with_text: bool) {
+        let command = command(entry.call(), &self.dialect, with_text);
+        self.add(command, Purpose::Call(entry));
     }
 
     /// Makes the server remember the scripts again, after it did not know one. Calls that were sent before it was made to
@@ -244,8 +261,10 @@ impl Line {
         } else if let Some(alone) = commands.pop() {
             let mut connection = self.connection.clone();
             // The crate has less to do for a command by itself.
-            let answers =
-                async move { Ok(smallvec![connection.send_packed_command(&alone).await?]) };
+            let answers = async move {
+                let answer = connection.send_packed_command(&alone);
+                Ok(smallvec![value(answer.await?)])
+            };
             self.launch(answers, purposes);
         }
     }
@@ -254,7 +273,7 @@ impl Line {
         let mut connection = self.connection.clone();
         let answers = async move {
             let answers = connection.send_packed_commands(&commands, 0, commands.len());
-            Ok(answers.await?.into())
+            Ok(answers.await?.into_iter().map(value).collect())
         };
         self.launch(answers, purposes);
     }
@@ -262,19 +281,24 @@ impl Line {
     /// The crate writes commands in the order in which their futures are polled first.
     fn launch(
         &mut self,
-        answers: impl Future<Output = RedisResult<Few<Theirs>>> + Send + 'static,
+        answers: impl Future<Output = RedisResult<Few<Value>>> + Send + 'static,
         purposes: Few<Purpose>,
     ) {
         let since = self.now();
-        let mut answers: Pin<Box<dyn Future<Output = _> + Send>> = Box::pin(answers);
+        let mut answers = match self.spare.take() {
+            Some(mut spare) => {
+                spare.set(answers);
+                spare
+            }
+            None => ReusableBoxFuture::new(answers),
+        };
         // The connection's queue never fills, so the first poll hands the commands over. The poll can only fail at once
         // if the connection has ended, which `next` finds.
-        let mut context = Context::from_waker(Waker::noop());
-        if let Poll::Ready(done) = answers.as_mut().poll(&mut context) {
-            answers = Box::pin(std::future::ready(done));
+        let mut context = Context::from_waker(&self.waker);
+        if let Poll::Ready(done) = answers.poll(&mut context) {
+            answers.set(std::future::ready(done));
         }
         self.watch_by(since + self.inbox.options.suspect_after);
-        self.launched += 1;
         self.flights.push_back(Flight {
             answers,
             since,
@@ -282,20 +306,17 @@ impl Line {
         });
     }
 
-    /// The next answer, and what it is for. Without one, leaves the waker with the oldest flight.
-    pub(super) fn next(
-        &mut self,
-        context: &mut Context<'_>,
-    ) -> Result<Option<(Purpose, Value)>, NodeError> {
+    /// The next answer, and what it is for. Without one, the oldest flight wakes the actor.
+    pub(super) fn next(&mut self) -> Result<Option<(Purpose, Value)>, NodeError> {
+        let mut context = Context::from_waker(&self.waker);
         while self.landing.len() == 0 {
             let Some(flight) = self.flights.front_mut() else {
                 return Ok(None);
             };
-            let Poll::Ready(answers) = flight.answers.as_mut().poll(context) else {
+            let Poll::Ready(answers) = flight.answers.poll(&mut context) else {
                 return Ok(None);
             };
-            let answers = answers.map_err(|error| broken(&error))?;
-            let mut values: Few<_> = answers.into_iter().map(value).collect();
+            let mut values = answers.map_err(|error| broken(&error))?;
             if self.leaves_a_replica && values.iter().any(is_of_replica) {
                 // The server did not serve the operation. If it is a release, it is owed to the next master.
                 return Err(lost("the server is a replica now"));
@@ -308,6 +329,7 @@ impl Line {
             }
             if let Some(flight) = self.flights.pop_front() {
                 self.since = flight.since;
+                self.spare = Some(flight.answers);
                 self.landing = flight.purposes.into_iter().zip(values);
             }
             self.heard = self.now();
@@ -326,7 +348,7 @@ impl Line {
     }
 
     /// Takes out the calls that have no answer, or whose answer was not handled.
-    pub(super) fn end(&mut self) -> Vec<Submission> {
+    pub(super) fn end(&mut self) -> Vec<Entry> {
         let landed = self.landing.by_ref().map(|(purpose, _)| purpose);
         let flights = self.flights.drain(..).flat_map(|flight| flight.purposes);
         let purposes = landed.chain(flights).chain(self.purposes.drain(..));

@@ -1,12 +1,12 @@
 //! The inbox, in which operations wait for the driver.
 
+mod entry;
 pub(super) mod metrics;
 mod state;
-mod submission;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::task::Context;
+use std::task::Waker;
 use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
@@ -18,12 +18,12 @@ use crate::env::io_thread::LibraryTime;
 use crate::node::log::NodeLog;
 use crate::node::watch::{KeyReport, Watch};
 use crate::node::{
-    Answer, Call, EpochListener, Node, NodeError, NodeErrorKind, NodeHealth, NodeStatus, Reply,
+    Answer, Call, EpochListener, Node, NodeError, NodeErrorKind, NodeHealth, NodeStatus, Submission,
 };
 use crate::redis::errors::not_connected;
 use crate::redis::options::RedisOptions;
+pub(super) use entry::Entry;
 use state::{InboxState, wake_driver};
-pub(super) use submission::Submission;
 
 use metrics::NodeMetrics;
 
@@ -76,16 +76,16 @@ impl Inbox {
         }
     }
 
-    pub(super) fn queue(&self, submission: Submission) {
+    pub(super) fn queue(&self, entry: Entry) {
         let mut state = self.state.lock();
-        if let Some(error) = state.refusal(submission.call.is_release(), &self.options) {
-            return self.fail(state, vec![submission], &error);
+        if let Some(error) = state.refusal(entry.call().is_release(), &self.options) {
+            return self.fail(state, vec![entry], &error);
         }
         state.outstanding += 1;
         if state.queue.is_empty() {
             state.oldest = Some(std::time::Instant::now());
         }
-        state.queue.push(submission);
+        state.queue.push(entry);
         wake_driver(state);
     }
 
@@ -202,51 +202,46 @@ impl Inbox {
     }
 
     /// These calls have no answer, for the reason `error`. They may have been served, and must be undone.
-    pub(super) fn lose(&self, calls: Vec<Submission>, error: &NodeError) {
+    pub(super) fn lose(&self, calls: Vec<Entry>, error: &NodeError) {
         let mut state = self.state.lock();
         state.outstanding = state.queue.len();
         if calls.is_empty() {
             return;
         }
-        for submission in &calls {
-            state.lose(&submission.call);
+        for entry in &calls {
+            state.lose(entry.call());
         }
         self.fail(state, calls, &error.clone().into_sent());
     }
 
     /// The server did not serve a call, for the reason `error`.
-    pub(super) fn refused(&self, submission: Submission, error: &NodeError) {
+    pub(super) fn refused(&self, entry: Entry, error: &NodeError) {
         self.metrics.record_error(error);
-        self.fail(self.state.lock(), vec![submission], error);
+        self.fail(self.state.lock(), vec![entry], error);
     }
 
     /// Fails calls. The releases among them are owed.
-    fn fail(
-        &self,
-        mut state: MutexGuard<'_, InboxState>,
-        calls: Vec<Submission>,
-        error: &NodeError,
-    ) {
+    fn fail(&self, mut state: MutexGuard<'_, InboxState>, calls: Vec<Entry>, error: &NodeError) {
         let owed = calls.iter().filter_map(|it| it.owed(&self.time));
         owed.for_each(|owed| state.owe(owed));
         drop(state);
         self.metrics.failed(error, calls.len());
-        for submission in calls {
-            submission.reply.answer(Answer::Failed(error.clone()));
+        for entry in calls {
+            entry.answer(Answer::Failed(error.clone()));
         }
     }
 
-    /// Moves what came into `taken`, which is empty, and subtracts `answered` from the outstanding operations. If nothing
-    /// came, stores the waker.
-    pub(super) fn take(&self, taken: &mut Taken, answered: usize, context: &Context<'_>) {
+    /// Moves what came into `taken`, which is empty, and subtracts `answered` from the outstanding operations. What comes
+    /// later wakes the driver.
+    pub(super) fn take(&self, taken: &mut Taken, answered: usize, driver: &Waker) {
         let mut state = self.state.lock();
         state.outstanding = state.outstanding.saturating_sub(answered);
         std::mem::swap(&mut state.queue, &mut taken.calls);
         std::mem::swap(&mut state.watches, &mut taken.watches);
         taken.is_doubted = std::mem::take(&mut state.is_doubted);
         taken.outstanding = state.outstanding;
-        if taken.is_empty() {
-            state.driver = Some(context.waker().clone());
+        if !state.driver.as_ref().is_some_and(|it| it.will_wake(driver)) {
+            state.driver = Some(driver.clone());
         }
     }
 
@@ -269,8 +264,8 @@ impl Inbox {
 
     /// True if `release`, which has released its lock or found nothing, is owed: if its acquisition was never answered,
     /// that may come later.
-    pub(super) fn is_still_owed(&self, release: &Submission, is_released: bool) -> bool {
-        let Some(token) = release.call.token() else {
+    pub(super) fn is_still_owed(&self, release: &Entry, is_released: bool) -> bool {
+        let Some(token) = release.call().token() else {
             return false;
         };
         let mut state = self.state.lock();
@@ -302,10 +297,10 @@ impl Inbox {
     }
 
     /// Takes out the owed releases that belong to another master of a Cluster.
-    pub(super) fn take_owed(&self, is_misplaced: impl Fn(&Call) -> bool) -> Vec<Submission> {
+    pub(super) fn take_owed(&self, is_misplaced: impl Fn(&Call) -> bool) -> Vec<Entry> {
         let mut state = self.state.lock();
         let owed = std::mem::take(&mut state.owed).into_iter();
-        let (misplaced, kept): (Vec<_>, _) = owed.partition(|it| is_misplaced(&it.call));
+        let (misplaced, kept): (Vec<_>, _) = owed.partition(|it| is_misplaced(it.call()));
         state.owed = kept.into();
         misplaced
     }
@@ -326,8 +321,8 @@ impl Node for Inbox {
         &self.log.pool
     }
 
-    fn submit(&self, call: Arc<Call>, reply: Reply) {
-        self.queue(Submission::new(call, reply));
+    fn submit(&self, submission: Submission) {
+        self.queue(Entry::new(submission));
     }
 
     /// True if no call is queued or unanswered, and no release waits for its first answer.
@@ -379,7 +374,7 @@ impl Node for Inbox {
 /// What came since the last look.
 #[derive(Default)]
 pub(super) struct Taken {
-    pub(super) calls: Vec<Submission>,
+    pub(super) calls: Vec<Entry>,
     /// Callers that wait for keys.
     pub(super) watches: Vec<Arc<Watch>>,
     /// The node is to be checked at once.

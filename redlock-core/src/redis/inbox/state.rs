@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use parking_lot::MutexGuard;
 
-use super::Submission;
+use super::Entry;
 use crate::model::token::OwnerToken;
 use crate::node::watch::Watch;
 use crate::node::{Call, Effect, NodeError, NodeErrorKind};
@@ -32,9 +32,9 @@ pub(super) struct InboxState {
     /// The server's last error, and when it came, if the server answers acquisitions with errors. They are still sent:
     /// no vote depends on it.
     pub(super) refusing: Option<(NodeError, tokio::time::Instant)>,
-    pub(super) queue: Vec<Submission>,
+    pub(super) queue: Vec<Entry>,
     /// Releases that could not be sent, lost their answer, or were answered with an error.
-    pub(super) owed: VecDeque<Submission>,
+    pub(super) owed: VecDeque<Entry>,
     /// The owners of acquisitions that lost their answer with their connection. If the server stands still, the
     /// acquisition may lie in an old socket and come later than its release.
     pub(super) lost: HashSet<OwnerToken>,
@@ -84,7 +84,7 @@ impl InboxState {
         let mut owed = std::mem::take(&mut self.owed);
         owed.retain(|it| {
             if !it.is_due(now)
-                && let Some(token) = it.call.token()
+                && let Some(token) = it.call().token()
             {
                 self.lost.remove(token);
             }
@@ -107,7 +107,7 @@ impl InboxState {
         }
     }
 
-    pub(super) fn owe(&mut self, owed: Submission) {
+    pub(super) fn owe(&mut self, owed: Entry) {
         if self.owed.len() == MOST_OWED {
             self.owed.pop_front();
         }

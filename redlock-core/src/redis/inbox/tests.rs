@@ -9,7 +9,7 @@ use crate::env::still_clock::still_clock;
 use crate::kinds::plain;
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
-use crate::node::{Call, NodeStatus, Reply};
+use crate::node::{Call, NodeStatus};
 use crate::quorum::round::{Goal, Round};
 
 fn inbox(time: LibraryTime) -> Inbox {
@@ -26,7 +26,7 @@ fn open() -> Inbox {
 
 fn look(inbox: &Inbox) -> usize {
     let mut taken = Taken::default();
-    inbox.take(&mut taken, 0, &Context::from_waker(Waker::noop()));
+    inbox.take(&mut taken, 0, Waker::noop());
     taken.calls.len()
 }
 
@@ -37,14 +37,13 @@ fn token() -> OwnerToken {
     OwnerToken::draw("web-7/3121", &*io.environment().entropy)
 }
 
-fn release() -> Arc<Call> {
-    Arc::new(plain(&Resource::from("r")).release(&token(), TTL, true))
+fn release() -> Call {
+    plain(&Resource::from("r")).release(&token(), TTL, true)
 }
 
-fn submit(inbox: &Inbox, call: &Arc<Call>) -> Arc<Round> {
-    let round = Round::new(1, Goal::All);
-    let reply = Reply::new(Arc::clone(&round), 0, call);
-    inbox.submit(Arc::clone(call), reply);
+fn submit(inbox: &Inbox, call: &Call) -> Arc<Round> {
+    let round = Round::new(1, call.clone(), Goal::All);
+    round.send_to(inbox, 0);
     round
 }
 
@@ -106,31 +105,17 @@ fn a_node_in_quarantine_is_sent_releases() {
 
 #[test]
 fn a_release_is_owed_by_the_time_of_the_library() {
-    let paused = || {
-        let mut runtime = tokio::runtime::Builder::new_current_thread();
-        runtime.enable_time().start_paused(true).build().unwrap()
-    };
-    let (library, caller) = (paused(), paused());
-    let hour = Duration::from_secs(3600);
-    let made = || {
-        let time = LibraryTime::of(Some(library.handle().clone()));
-        inbox(time)
-    };
-    let is_owed_for_the_ttl = |inbox: &Inbox| {
-        let now = library.block_on(async { Instant::now() });
-        assert!(inbox.owes(now), "kept");
-        assert!(!inbox.owes(now + TTL), "and dropped");
-    };
+    let library = crate::IoThread::start().unwrap();
+    let made = || inbox(library.time());
     // A caller whose clock a test has moved.
-    caller.block_on(tokio::time::advance(hour));
-    let early = made();
-    caller.block_on(async { submit(&early, &release()) });
-    is_owed_for_the_ttl(&early);
-    // The clock of a caller stands still.
-    library.block_on(tokio::time::advance(2 * hour));
-    let late = made();
-    caller.block_on(async { submit(&late, &release()) });
-    is_owed_for_the_ttl(&late);
+    let mut caller = tokio::runtime::Builder::new_current_thread();
+    let caller = caller.enable_time().start_paused(true).build().unwrap();
+    caller.block_on(tokio::time::advance(Duration::from_secs(3600)));
+    let owing = made();
+    caller.block_on(async { submit(&owing, &release()) });
+    let now = Instant::from_std(std::time::Instant::now());
+    assert!(owing.owes(now), "kept");
+    assert!(!owing.owes(now + TTL), "and dropped");
     // A caller at the end of its thread, where no runtime can be entered.
     let at_the_end = Arc::new(made());
     let its = Arc::clone(&at_the_end);
@@ -168,7 +153,7 @@ fn a_release_is_waited_for_at_each_step_of_the_end_of_its_connection() {
     let (inbox, release) = (open(), release());
     submit(&inbox, &release);
     let mut taken = Taken::default();
-    inbox.take(&mut taken, 0, &Context::from_waker(Waker::noop()));
+    inbox.take(&mut taken, 0, Waker::noop());
     assert!(!inbox.drained(), "unanswered");
     let error = NodeError::sent(
         NodeErrorKind::Disconnected,

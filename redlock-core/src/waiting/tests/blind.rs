@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use super::*;
 use crate::node::watch::Watch;
-use crate::node::{Call, Effect, NodeStatus, Reply};
+use crate::node::{Effect, NodeStatus, Submission};
 
 /// A caller waits for less than this once the trouble is over: no pause is longer.
 pub(crate) const SOON: Duration = Duration::from_millis(2100);
@@ -72,10 +72,10 @@ impl Node for Untold {
         self.node.name()
     }
 
-    fn submit(&self, call: Arc<Call>, reply: Reply) {
-        let is_attempt = call.effect == Effect::Takes;
+    fn submit(&self, submission: Submission) {
+        let is_attempt = submission.call().effect == Effect::Takes;
         self.attempts.fetch_add(is_attempt.into(), Relaxed);
-        self.node.submit(call, reply);
+        self.node.submit(submission);
     }
 
     fn drained(&self) -> bool {

@@ -1,7 +1,7 @@
 //! A node that panics when an operation is handed to it.
 
 use super::*;
-use crate::node::{Call, NodeStatus, Reply};
+use crate::node::{NodeStatus, Submission};
 
 struct Bomb;
 
@@ -10,7 +10,7 @@ impl Node for Bomb {
         "bomb"
     }
 
-    fn submit(&self, _: Arc<Call>, _: Reply) {
+    fn submit(&self, _: Submission) {
         panic!("a bomb");
     }
 

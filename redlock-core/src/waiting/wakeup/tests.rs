@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::*;
 use crate::MemoryNode;
 use crate::env::still_clock::still_clock;
-use crate::node::{Call, Node, NodeStatus, Reply};
+use crate::node::{Node, NodeStatus, Submission};
 
 /// Says what the test says.
 #[derive(Default)]
@@ -31,8 +31,8 @@ impl Node for Teller {
         "teller"
     }
 
-    fn submit(&self, _call: Arc<Call>, reply: Reply) {
-        drop(reply);
+    fn submit(&self, submission: Submission) {
+        drop(submission);
     }
 
     fn drained(&self) -> bool {

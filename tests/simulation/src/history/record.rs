@@ -123,7 +123,7 @@ impl History {
                 }
                 Want::Extend { ttl } => {
                     let mut known = attempt.extensions.iter();
-                    if !known.any(|known| Arc::ptr_eq(&known.operation.call, &operation.call)) {
+                    if !known.any(|known| known.operation.is_of_round(operation)) {
                         attempt.extensions.push(Extension {
                             operation: Arc::clone(operation),
                             sent_at: now,
@@ -210,7 +210,7 @@ impl History {
             want if want.is_acquisition() => attempt.votes.push((now, operation.taken(answer))),
             Want::Extend { .. } => {
                 for known in &mut attempt.extensions {
-                    if Arc::ptr_eq(&known.operation.call, &operation.call) {
+                    if known.operation.is_of_round(operation) {
                         known.seats |= 1 << seat;
                     }
                 }

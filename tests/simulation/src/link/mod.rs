@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use crate::operation::Operation;
 use parking_lot::{Mutex, MutexGuard};
-use redlock_core::node::{Answer, EpochListener, NodeError, NodeErrorKind, Reply};
+use redlock_core::node::{Answer, EpochListener, NodeError, NodeErrorKind, Submission};
 use redlock_core::restart_check::NodeCheck;
 
 use crate::clock::SkewedClock;
@@ -89,7 +89,7 @@ pub(crate) enum Gate {
 pub(crate) struct InFlight {
     operation: Arc<Operation>,
     /// None for what is owed from an earlier connection.
-    reply: Option<Reply>,
+    submission: Option<Submission>,
     since: Duration,
     /// The node's epoch when it was sent: what it grants counts in that one only.
     epoch: u32,
@@ -217,8 +217,8 @@ impl Link {
         self.around.history.broke(self.process, self.server.seat);
         self.connect_after(BACKOFF.0);
         let error = NodeError::sent(NodeErrorKind::Disconnected, "the connection broke");
-        for reply in in_flight.into_iter().filter_map(|one| one.reply) {
-            reply.answer(Answer::Failed(error.clone()));
+        for submission in in_flight.into_iter().filter_map(|one| one.submission) {
+            submission.answer(Answer::Failed(error.clone()));
         }
     }
 
@@ -340,13 +340,13 @@ impl Link {
             }
             other => other,
         };
-        if let Some(reply) = one.reply {
+        if let Some(submission) = one.submission {
             let seat = self.server.seat;
             let history = &self.around.history;
             let vote = one.operation.call.vote(answer.clone());
             history.answered(seat, &one.operation, &vote);
             let strayed = history.strayed_late(&one.operation, &vote);
-            reply.answer(answer);
+            submission.answer(answer);
             history.heard(seat, &one.operation);
             if let Some(release) = strayed {
                 self.expect_gone_here(&release);

@@ -1,13 +1,12 @@
 //! A link as core sees it.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crate::operation::{Operation, Want};
 use redlock_core::Node;
 use redlock_core::node::{
-    Answer, Call, EpochListener, NodeError, NodeErrorKind, NodeStatus, Reply, Watch,
+    Answer, EpochListener, NodeError, NodeErrorKind, NodeStatus, Submission, Watch,
 };
 
 use super::owed::{Owed, owed_until};
@@ -46,11 +45,11 @@ impl Node for Link {
         &self.name
     }
 
-    fn submit(&self, call: Arc<Call>, reply: Reply) {
+    fn submit(&self, submission: Submission) {
         if self.world().has_ended() {
             return;
         }
-        let operation = Operation::of(call);
+        let operation = Operation::of(&submission);
         let (history, seat) = (&self.around.history, self.server.seat);
         if history.submitting(self.process, seat, &operation) {
             self.expect_gone(&history.to_be_gone(&operation));
@@ -70,7 +69,7 @@ impl Node for Link {
                 (None, _, Some(wire)) => {
                     let one = InFlight {
                         operation,
-                        reply: Some(reply),
+                        submission: Some(submission),
                         since: self.world().now(),
                         epoch: self.epoch(),
                         owed_until: None,
@@ -87,7 +86,7 @@ impl Node for Link {
             if error.kind() == NodeErrorKind::Quarantined {
                 history.count(|coverage| coverage.quarantined += 1);
             }
-            reply.answer(Answer::Failed(error));
+            submission.answer(Answer::Failed(error));
         }
     }
 

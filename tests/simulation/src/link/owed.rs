@@ -28,7 +28,7 @@ impl Link {
                 .repeated(self.process, self.server.seat, &operation);
             let one = InFlight {
                 operation,
-                reply: None,
+                submission: None,
                 since: now,
                 epoch: self.epoch(),
                 owed_until: Some(until),

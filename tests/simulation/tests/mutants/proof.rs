@@ -21,8 +21,11 @@ pub(crate) const PROOF: &[Mutant] = &[
         patches: &[
             Patch {
                 file: ATTEMPT,
-                find: "    acquisition.admit_late();\n",
-                replace: "",
+                find: "    let until = started.saturating_add(timeout);\n",
+                replace: "    let until = started.saturating_add(timeout);
+    let straggles_until = started.saturating_add(attempt_time(context.node_timeout, request.ttl));
+    acquisition.is_lease(Arc::clone(&environment.clock), straggles_until);
+",
             },
             Patch {
                 file: CLAIM,
@@ -37,8 +40,8 @@ pub(crate) const PROOF: &[Mutant] = &[
         name: "stragglers-count-while-the-caller-waits",
         patches: &[Patch {
             file: ATTEMPT,
-            find: "let in_time = (Arc::clone(&environment.clock), straggles_until);",
-            replace: "let in_time = (Arc::clone(&environment.clock), started.saturating_add(timeout / 4).min(straggles_until));",
+            find: "acquisition.is_lease(Arc::clone(&environment.clock), straggles_until);",
+            replace: "acquisition.is_lease(Arc::clone(&environment.clock), started.saturating_add(timeout / 4).min(straggles_until));",
         }],
         profile: "wild",
         breaks: Invariant::GivenUp,

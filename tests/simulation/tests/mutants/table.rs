@@ -105,10 +105,10 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         patches: &[
             Patch {
                 file: ATTEMPT,
-                find: "    acquisition.admit_late();
+                find: "    acquisition.is_lease(Arc::clone(&environment.clock), straggles_until);
 ",
                 replace: "    let now = environment.now();
-    acquisition.admit_late();
+    acquisition.is_lease(Arc::clone(&environment.clock), straggles_until);
 ",
             },
             Patch {

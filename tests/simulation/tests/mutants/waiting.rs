@@ -262,10 +262,14 @@ pub(crate) const WAITING: &[Mutant] = &[
             find: "        let refused = |line: &mut Line|",
             replace: "        let answers = refusal.votes.answers();
         let goal = crate::quorum::round::Goal::All;
-        let votes = crate::quorum::round::Round::new(answers.len(), goal);
+        let votes = crate::quorum::round::Round::new(
+            answers.len(),
+            crate::kinds::looks::peek(&refusal.resource),
+            goal,
+        );
         for (seat, vote) in answers.into_iter().enumerate() {
             if let Some(vote) = vote {
-                crate::node::VoteReceiver::vote(&*votes, seat, vote);
+                crate::node::Asker::vote(&*votes, seat, vote);
             }
         }
         let refusal = &Arc::new(Refusal {

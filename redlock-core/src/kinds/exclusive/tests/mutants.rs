@@ -11,9 +11,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "acquire-without-nx",
         patches: &[Patch {
             file: SCRIPTS,
-            find: "    store.set_nx(keys[0], arguments[0], number(arguments[3])?)?;
+            find: "    store.set_nx(keys[0], arguments[0], number(arguments[1])?)?;
 ",
-            replace: "    store.set(keys[0], arguments[0], number(arguments[3])?)?;
+            replace: "    store.set(keys[0], arguments[0], number(arguments[1])?)?;
     let held: Result<Option<Value>, Value> = held.map(|_| None);
 ",
         }],

@@ -77,11 +77,15 @@ pub(crate) const MUTANTS: &[Mutant] = &[
             NO_HINT,
             Patch {
                 file: ATTEMPT,
-                find: "let round = claim.confirm(count, &below);
+                find: "let Some(round) = claim.confirm(count, &below) else {
+            break;
+        };
         before(clock, until, round.decided()).await;
 ",
                 replace: "let all: Vec<usize> = (0..votes.len()).collect();
-        let round = claim.confirm(count, &all);
+        let Some(round) = claim.confirm(count, &all) else {
+            break;
+        };
         before(clock, until, round.decided()).await;
         if round.tally().is_won() {
             return Agreement { count: Some(count), disagreement: None };

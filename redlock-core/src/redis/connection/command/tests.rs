@@ -83,7 +83,7 @@ fn calls() -> BTreeSet<String> {
     });
     let several = [
         acquisition(&["a"]),
-        plain(&"b".into()).acquire(&other, TTL * 2, 0),
+        plain(&"b".into()).acquire(&other, TTL, 0),
         release("c"),
     ];
     let several = shown(&many(&MANY, several.iter(), 2));

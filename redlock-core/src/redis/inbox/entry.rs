@@ -1,46 +1,49 @@
 //! The entries of an inbox, and the releases that outlive a connection.
 
-use std::sync::Arc;
-
 use tokio::time::Instant;
 
 use crate::env::io_thread::LibraryTime;
-use crate::node::Reply;
-use crate::node::{Call, Effect};
+use crate::node::{Answer, Call, Effect, Submission};
 
 /// A call on its way to a server, or a release that is still to be delivered.
-pub(in crate::redis) struct Submission {
-    pub(in crate::redis) call: Arc<Call>,
-    pub(in crate::redis) reply: Reply,
+pub(in crate::redis) struct Entry {
+    submission: Submission,
     /// The end of the time for which a release is owed: after it, the key is gone by itself. `None` for a call that
     /// was never owed.
-    pub(in crate::redis) until: Option<Instant>,
+    until: Option<Instant>,
     /// True if the server found nothing to release, but the acquisition may still reach it. A shutdown does not wait
     /// for that.
     pub(in crate::redis) is_answered: bool,
 }
 
-impl Submission {
-    pub(in crate::redis) fn new(call: Arc<Call>, reply: Reply) -> Self {
+impl Entry {
+    pub(in crate::redis) fn new(submission: Submission) -> Self {
         Self {
-            call,
-            reply,
+            submission,
             until: None,
             is_answered: false,
         }
     }
 
+    pub(in crate::redis) fn call(&self) -> &Call {
+        self.submission.call()
+    }
+
+    pub(in crate::redis) fn answer(self, answer: Answer) {
+        self.submission.answer(answer);
+    }
+
     /// The release, to be delivered later, when no caller waits for it any more. `None` if the call is not a release:
     /// then nothing is owed. The ttl counts by the library's time, as the node's driver does.
     pub(in crate::redis) fn owed(&self, time: &LibraryTime) -> Option<Self> {
-        let Effect::Undoes(ttl) = self.call.effect else {
+        let Effect::Undoes(ttl) = self.call().effect else {
             return None;
         };
         // The ttl is below a year, but this library checks its sums of times itself.
         let until = self.until.or_else(|| time.now().checked_add(ttl))?;
         Some(Self {
             until: Some(until),
-            ..Self::new(Arc::clone(&self.call), Reply::to_nobody())
+            ..Self::new(self.submission.owed())
         })
     }
 

@@ -1,0 +1,78 @@
+//! The way of a call to a node, and of the node's answer back.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::{Answer, Call, NodeError, NodeErrorKind, Vote};
+
+/// A call that was handed to one node, and the duty to answer it. Dropping it unanswered is an answer too: the outcome is
+/// unknown.
+pub struct Submission {
+    asker: Arc<dyn Asker>,
+    seat: usize,
+    is_answered: bool,
+}
+
+/// Has a call, and receives the votes of the nodes, each at its own seat.
+pub(crate) trait Asker: Send + Sync {
+    fn call(&self) -> &Call;
+
+    /// Takes the vote of the node at `seat`. May wake the caller, and submit to the node.
+    fn vote(&self, seat: usize, vote: Vote);
+}
+
+impl Submission {
+    pub(crate) fn new(asker: Arc<impl Asker + 'static>, seat: usize) -> Self {
+        Self {
+            asker,
+            seat,
+            is_answered: false,
+        }
+    }
+
+    /// The call.
+    pub fn call(&self) -> &Call {
+        self.asker.call()
+    }
+
+    /// Delivers the answer, unless there was one. Wakes the caller if the answer decides its round, and may submit a
+    /// release to the same node. So do not call it while holding a mutex that the caller or a submission might need.
+    pub fn answer(mut self, answer: Answer) {
+        let vote = self.call().vote(answer);
+        self.vote(vote);
+    }
+
+    fn vote(&mut self, vote: Vote) {
+        if !std::mem::replace(&mut self.is_answered, true) {
+            self.asker.vote(self.seat, vote);
+        }
+    }
+
+    /// The same call without the duty to answer it, for a node that owes the call.
+    #[must_use]
+    pub fn owed(&self) -> Self {
+        Self {
+            asker: Arc::clone(&self.asker),
+            seat: self.seat,
+            is_answered: true,
+        }
+    }
+}
+
+impl Drop for Submission {
+    fn drop(&mut self) {
+        if !self.is_answered {
+            let error = NodeError::sent(NodeErrorKind::Disconnected, "the node went away");
+            self.vote(Vote::Failed(error));
+        }
+    }
+}
+
+impl fmt::Debug for Submission {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Submission")
+            .field("call", self.call())
+            .field("seat", &self.seat)
+            .finish_non_exhaustive()
+    }
+}
