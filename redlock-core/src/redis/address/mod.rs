@@ -87,6 +87,8 @@ impl RedisAddress {
         config: Option<AsyncConnectionConfig>,
     ) -> Result<Self, Invalid> {
         let info = client.get_connection_info().clone();
+        // A limit that is ever reached would change the order of commands, and none can be taken away.
+        let config = config.map(|config| config.set_concurrency_limit(usize::MAX));
         let server = Server::new(info, config.unwrap_or_default());
         let unknown = || Invalid::new("the client's kind of address is not supported");
         Ok(Self(Target::Server(server.ok_or_else(unknown)?)))

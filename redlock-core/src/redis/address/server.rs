@@ -54,12 +54,10 @@ impl Server {
         let settings = info.redis_settings().clone().set_skip_set_lib_name();
         let settings = settings.set_protocol(ProtocolVersion::RESP3);
         let tcp = info.tcp_settings().clone().set_nodelay(true);
-        // A limit that is ever reached would change the order of commands, and none can be taken away.
         let config = config
             .set_response_timeout(None)
             .set_connection_timeout(None)
-            .set_pipeline_buffer_size(PLACES)
-            .set_concurrency_limit(usize::MAX);
+            .set_pipeline_buffer_size(PLACES);
         let server = Self {
             info: Arc::new(info.set_redis_settings(settings).set_tcp_settings(tcp)),
             config: Arc::new(config),

@@ -147,7 +147,6 @@ impl<'a> Actor<'a> {
             self.trust_again();
             self.read(purpose, value)?;
         }
-        self.wakeups.follow(context, &mut self.line)?;
         if self.lets_callers_go_first() {
             context.waker().wake_by_ref();
             return Poll::Pending;
@@ -158,6 +157,7 @@ impl<'a> Actor<'a> {
         if has_ended && self.line.is_empty() {
             return Poll::Ready(Ok(()));
         }
+        self.wakeups.follow(context, &mut self.line)?;
         self.watch(context)?;
         Poll::Pending
     }

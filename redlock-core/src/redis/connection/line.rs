@@ -201,6 +201,7 @@ impl Line {
             let command = many(script, calls.iter().map(Entry::call), taken);
             self.add(command, Purpose::Several(calls));
         } else if let Some(alone) = calls.pop() {
+            self.spare_calls = calls;
             self.add_call(alone, false);
         }
     }

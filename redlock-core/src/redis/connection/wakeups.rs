@@ -67,6 +67,10 @@ impl Wakeups {
         let Some(messages) = &mut self.messages else {
             return Ok(());
         };
+        if self.waiting.is_empty() && !line.is_empty() {
+            // No caller waits for a message, and the next answer shows whether the connection is closed.
+            return Ok(());
+        }
         while let Poll::Ready(message) = messages.poll_recv(context) {
             match message {
                 Some(message) if message.kind == PushKind::Invalidate => {
