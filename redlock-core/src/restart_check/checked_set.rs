@@ -113,12 +113,13 @@ impl CheckedSet {
         }
     }
 
-    /// What comes before all keys of the client.
     /// The set of one master of a Cluster, whose clock alone is checked.
+    #[cfg(feature = "cluster")]
     pub(crate) fn of_a_part(&self) -> Self {
         Self::new(RestartCheck::Off, self.max_ttl, 1, &self.key_prefix)
     }
 
+    /// What comes before all keys of the client.
     pub(crate) fn key_prefix(&self) -> &[u8] {
         &self.key_prefix
     }
