@@ -7,7 +7,7 @@ pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// The longest first pause before another attempt to connect. Many processes that lost their connections at the same
 /// moment come back spread over this time. All at once they would overflow the server's queue of connections (511).
 /// A connection that finds the queue full is tried again by the host, a second later.
-pub(super) const SPREAD: Duration = Duration::from_millis(100);
+const SPREAD: Duration = Duration::from_millis(100);
 
 /// The pauses between attempts to connect. Each is drawn from the time up to a bound. The bound is [`SPREAD`] at
 /// first, and doubles up to [`LONGEST_PAUSE`].
