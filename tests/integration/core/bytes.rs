@@ -14,7 +14,7 @@ use crate::core::fixture::{SOON, client, once, settle, start};
 const TTL: Duration = Duration::from_secs(300);
 
 /// The digests of the scripts, by which servers know them.
-const RELEASE: &str = "f72afaf8e5b78f821c0fa8e79d290e2ece0d90bc";
+const RELEASE: &str = "b2069cdbca78b8e845e9e077cd04cb4f3636fc18";
 const ACQUIRE_ALL: &str = "58ba3919261d7fb7eca6952699f40bd4bf0da9f9";
 
 /// A connection that is shown each command of a server's clients.

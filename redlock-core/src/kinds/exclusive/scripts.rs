@@ -42,6 +42,7 @@ pub(crate) static EXTEND: Script = Script::loaded(
 pub(crate) static RELEASE: Script = Script::loaded(
     "release",
     concat!(
+        include_str!("release_one.lua"),
         "local each, taken, answers, all = false, 0, {}, true ",
         include_str!("release.lua")
     ),
