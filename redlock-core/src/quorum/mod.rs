@@ -21,7 +21,7 @@ pub(crate) mod terms;
 mod votes;
 
 /// Counting votes, and the proofs that rest on the count: [`fencing`] says why fencing tokens have an
-/// order, [`extension_proof`] what an extension proves, [`claim`] what copies of a process can do.
+/// order, [`extension_proof`] what an extension proves.
 #[doc = include_str!("protocol.md")]
 mod protocol {}
 
