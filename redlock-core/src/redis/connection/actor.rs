@@ -151,10 +151,8 @@ impl<'a> Actor<'a> {
             context.waker().wake_by_ref();
             return Poll::Pending;
         }
-        // Nothing comes after the end.
-        let has_ended = self.line.inbox.has_ended();
         self.take();
-        if has_ended && self.line.is_empty() {
+        if self.taken.has_ended && self.line.is_empty() {
             return Poll::Ready(Ok(()));
         }
         self.wakeups.follow(context, &mut self.line)?;

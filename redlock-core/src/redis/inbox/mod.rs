@@ -240,6 +240,8 @@ impl Inbox {
         std::mem::swap(&mut state.watches, &mut taken.watches);
         taken.is_doubted = std::mem::take(&mut state.is_doubted);
         taken.outstanding = state.outstanding;
+        // Nothing comes after the end, and an end after this look wakes the driver.
+        taken.has_ended = *self.has_ended.borrow();
         if !state.driver.as_ref().is_some_and(|it| it.will_wake(driver)) {
             state.driver = Some(driver.clone());
         }
@@ -303,11 +305,6 @@ impl Inbox {
         let (misplaced, kept): (Vec<_>, _) = owed.partition(|it| is_misplaced(it.call()));
         state.owed = kept.into();
         misplaced
-    }
-
-    /// True if the node was dropped.
-    pub(super) fn has_ended(&self) -> bool {
-        *self.has_ended.borrow()
     }
 
     /// Waits until the node is dropped.
@@ -381,6 +378,8 @@ pub(super) struct Taken {
     pub(super) is_doubted: bool,
     /// The number of operations that are not answered, with these.
     pub(super) outstanding: usize,
+    /// True if the node was dropped.
+    pub(super) has_ended: bool,
 }
 
 impl Taken {

@@ -1,6 +1,7 @@
 //! The gate, and the time that counts.
 
-use std::task::Waker;
+use std::sync::atomic::AtomicU32;
+use std::task::{Wake, Waker};
 
 use tokio::time::Instant;
 
@@ -163,4 +164,32 @@ fn a_release_is_waited_for_at_each_step_of_the_end_of_its_connection() {
     assert!(!inbox.drained(), "neither answered nor owed yet");
     inbox.lose(taken.calls, &error);
     assert!(!inbox.drained(), "owed");
+}
+
+/// Counts how often it was woken.
+#[derive(Default)]
+struct Driver(AtomicU32);
+
+impl Wake for Driver {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn the_end_of_a_node_is_seen_at_a_look_or_wakes_the_driver() {
+    let (inbox, driver) = (open(), Arc::new(Driver::default()));
+    let (mut taken, waker) = (Taken::default(), Waker::from(Arc::clone(&driver)));
+    inbox.take(&mut taken, 0, &waker);
+    assert!(!taken.has_ended);
+    submit(&inbox, &release());
+    assert_eq!(driver.0.load(Ordering::Relaxed), 1);
+    // The driver looks, and the node is dropped.
+    inbox.take(&mut taken, 0, &waker);
+    assert!(!taken.has_ended && taken.calls.len() == 1);
+    inbox.end();
+    assert_eq!(driver.0.load(Ordering::Relaxed), 2);
+    taken.calls.clear();
+    inbox.take(&mut taken, 0, &waker);
+    assert!(taken.has_ended && taken.calls.is_empty());
 }
