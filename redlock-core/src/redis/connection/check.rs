@@ -88,13 +88,14 @@ impl ServerCheck {
 
     /// Begins with a new connection, to the server `run_id`. The node is in the returned quarantine until the first
     /// answer.
-    pub(super) fn connected(&mut self, run_id: Option<&str>) -> Option<NodeError> {
+    pub(super) fn connected(&mut self, run_id: Option<&str>) -> NodeError {
         self.run_id = run_id.map(str::to_owned);
         self.logged.clear();
         self.at = None;
         let detail = "connected; its restart check is under way";
-        self.quarantine = Some(NodeError::unsent(NodeErrorKind::NotConnected, detail));
-        self.quarantine.clone()
+        let quarantine = NodeError::unsent(NodeErrorKind::NotConnected, detail);
+        self.quarantine = Some(quarantine.clone());
+        quarantine
     }
 
     /// Records that there is no connection.

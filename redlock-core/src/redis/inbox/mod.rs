@@ -122,24 +122,19 @@ impl Inbox {
 
     // The driver's side.
 
-    /// Opens the gate of a new connection: the node votes from now on, unless it is in `quarantine`. What was owed
-    /// before goes ahead of everything else.
-    pub(super) fn open(&self, quarantine: Option<NodeError>, mend: Option<Arc<str>>) {
+    /// Opens the gate of a new connection, in `quarantine` until its restart check is answered. What was owed before goes
+    /// ahead of everything else.
+    pub(super) fn open(&self, quarantine: NodeError, mend: Option<Arc<str>>) {
         let now = self.time.now();
-        // In quarantine the node settles later: `settled` waits for the result of the check.
-        let is_settled = quarantine.is_none();
-        {
-            let mut state = self.state.lock();
-            let closed = state.closed.take();
-            self.metrics.connected(closed.is_none(), now, mend);
-            // A server that was refused stays refused until the restart check says otherwise.
-            let refused = closed.filter(|error| error.kind() == NodeErrorKind::Refused);
-            state.quarantine = quarantine.map(|looked_at| refused.unwrap_or(looked_at));
-            (state.suspicion, state.refusing) = (None, None);
-            state.connections += 1;
-            state.queue_owed(now);
-        }
-        self.settle(is_settled);
+        let mut state = self.state.lock();
+        let closed = state.closed.take();
+        self.metrics.connected(closed.is_none(), now, mend);
+        // A server that was refused stays refused until the restart check says otherwise.
+        let refused = closed.filter(|error| error.kind() == NodeErrorKind::Refused);
+        state.quarantine = Some(refused.unwrap_or(quarantine));
+        (state.suspicion, state.refusing) = (None, None);
+        state.connections += 1;
+        state.queue_owed(now);
     }
 
     fn settle(&self, is_settled: bool) {

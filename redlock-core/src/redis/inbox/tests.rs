@@ -21,7 +21,9 @@ fn inbox(time: LibraryTime) -> Inbox {
 /// The inbox of a node that votes.
 fn open() -> Inbox {
     let inbox = inbox(LibraryTime::default());
-    inbox.open(None, None);
+    let looked_at = NodeError::unsent(NodeErrorKind::Quarantined, "its restart check is under way");
+    inbox.open(looked_at, None);
+    inbox.quarantine(None, true);
     inbox
 }
 
@@ -85,7 +87,7 @@ fn a_server_that_was_refused_stays_refused_until_its_restart_check_says_otherwis
     let inbox = open();
     inbox.close(&NodeError::unsent(NodeErrorKind::Refused, "a twin"));
     let looked_at = NodeError::unsent(NodeErrorKind::Quarantined, "its restart check is under way");
-    inbox.open(Some(looked_at), None);
+    inbox.open(looked_at, None);
     let NodeStatus::Abstaining(reason) = inbox.status() else {
         panic!("it votes");
     };
