@@ -294,10 +294,11 @@ impl Line {
             None => ReusableBoxFuture::new(answers),
         };
         // The connection's queue never fills, so the first poll hands the commands over. The poll can only fail at once
-        // if the connection has ended, which `next` finds.
+        // if the connection has ended. Nothing else may wake the actor then, and `next` finds it.
         let mut context = Context::from_waker(&self.waker);
         if let Poll::Ready(done) = answers.poll(&mut context) {
             answers.set(std::future::ready(done));
+            self.waker.wake_by_ref();
         }
         self.watch_by(since + self.inbox.options.suspect_after);
         self.flights.push_back(Flight {

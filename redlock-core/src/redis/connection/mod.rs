@@ -7,3 +7,6 @@ pub(super) mod connect;
 mod line;
 pub(super) mod questions;
 pub(super) mod wakeups;
+
+#[cfg(test)]
+mod tests;
