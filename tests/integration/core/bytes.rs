@@ -14,7 +14,7 @@ use crate::core::fixture::{SOON, client, once, settle, start};
 const TTL: Duration = Duration::from_secs(300);
 
 /// The digests of the scripts, by which servers know them.
-const RELEASE: &str = "b2069cdbca78b8e845e9e077cd04cb4f3636fc18";
+const RELEASE: &str = "b270217d60243d2a086a9a1331f546e00cb554d3";
 const ACQUIRE_ALL: &str = "58ba3919261d7fb7eca6952699f40bd4bf0da9f9";
 
 /// A connection that is shown each command of a server's clients.

@@ -2,10 +2,14 @@
 
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use redlock_core::lease::Released;
-use redlock_tests::{RedisNode, eventually};
+use redlock_core::{Lease, Resource};
+use redlock_tests::{Nodes, RedisNode, eventually};
 
-use crate::core::fixture::{SOON, client, once, settle, start};
+use crate::core::fixture::{SOON, client, connect, once, settle, start};
+
+const LONG: Duration = Duration::from_secs(10 * 60);
 
 /// Waits until the key is gone, long before its ttl.
 async fn until_released(node: &RedisNode, key: &str) {
@@ -25,9 +29,7 @@ async fn a_release_that_is_refused_is_repeated_once_the_server_takes_it() {
     let user = ["ACL", "SETUSER", "default"];
     for ([first, second, third], trouble, mended) in [(setting, "1", "0"), (user, "-del", "+del")] {
         let with = |last| [first, second, third, last];
-        let mut request = once("r");
-        request.ttl = Duration::from_secs(10 * 60);
-        let lease = client().acquire(&set, &request).await.unwrap();
+        let lease = client().acquire(&set, &once("r").ttl(LONG)).await.unwrap();
         settle(&set).await;
         nodes[0].command(with(trouble));
         assert_eq!(lease.release().await, Released::Confirmed);
@@ -36,6 +38,32 @@ async fn a_release_that_is_refused_is_repeated_once_the_server_takes_it() {
         nodes[0].command(with(mended));
         until_released(&nodes[0], "r").await;
         settle(&set).await;
+    }
+}
+
+#[tokio::test]
+async fn a_release_whose_user_may_not_read_is_owed() {
+    let nodes = Nodes::start(1).await;
+    let user = ["ACL", "SETUSER", "app"];
+    let may = |rules: &[&str]| nodes[0].command(user.iter().chain(rules).copied());
+    may(&["on", "nopass", "~*", "&*", "+@all"]);
+    let set = connect([nodes[0].url().replace("://", "://app:any@")]).await;
+    let client = client();
+    // One lock of one key, one of several, and two that are released in one call.
+    for locks in [&[&["r"][..]][..], &[&["r", "s"]], &[&["r"], &["s"]]] {
+        let all = locks.iter().map(|keys| async {
+            let request = once(Resource::all(keys.iter().copied())).ttl(LONG);
+            client.acquire(&set, &request).await.unwrap()
+        });
+        let leases = join_all(all).await;
+        settle(&set).await;
+        may(&["-get", "-mget"]);
+        join_all(leases.into_iter().map(Lease::release)).await;
+        let left = client.flush(&set, Duration::from_millis(1)).await;
+        assert_eq!(left, ["a"], "{locks:?}");
+        may(&["+get"]);
+        nodes.assert_no_keys(SOON).await;
+        may(&["+mget"]);
     }
 }
 

@@ -2,5 +2,5 @@
 if #KEYS == 1 then
   local held = redis.pcall('GET', KEYS[1])
   if held == ARGV[1] then return redis.pcall('DEL', KEYS[1]) end
-  return type(held) == 'string' and 0 or -1
+  if type(held) ~= 'table' then return held and 0 or -1 end
 end
