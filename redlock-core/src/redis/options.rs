@@ -19,8 +19,7 @@ pub struct RedisOptions {
     /// one.
     pub dead_after: Duration,
     /// The interval at which an idle connection is tested, so that a connection that died in silence
-    /// is replaced before a lock needs it. A node of a checked set is checked at this interval, idle or
-    /// not.
+    /// is replaced before a lock needs it. Each node is checked at this interval, idle or not.
     pub heartbeat: Duration,
     /// The most operations in flight; beyond that the node votes no at once.
     pub max_in_flight: usize,

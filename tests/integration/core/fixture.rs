@@ -43,7 +43,7 @@ pub(crate) fn impatient() -> Client {
 }
 
 /// Options with which no node is suspected or given up for being slow: on a busy machine the usual
-/// times pass without any fault. Such a node is sent nothing that the test did not ask for.
+/// times pass without any fault. After its first check, such a node is sent nothing that the test did not ask for.
 pub(crate) fn patient() -> RedisOptions {
     let mut options = RedisOptions::default();
     options.connect_timeout = SOON;

@@ -48,7 +48,7 @@ pub(super) struct InboxState {
     pub(super) outstanding: usize,
     /// The number of connections so far.
     pub(super) connections: u64,
-    /// The driver's waker, while it has nothing to do.
+    /// The driver's waker, unless the driver was woken since its last look.
     pub(super) driver: Option<Waker>,
 }
 
