@@ -190,6 +190,9 @@ impl Line {
 
     /// Adds what may go in one call, as one call if there are several.
     fn join(&mut self) {
+        if self.acquisitions.is_empty() && self.releases.is_empty() {
+            return;
+        }
         let mut calls = std::mem::replace(
             &mut self.acquisitions,
             std::mem::take(&mut self.spare_calls),
