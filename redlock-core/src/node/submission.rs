@@ -48,7 +48,7 @@ impl Submission {
         }
     }
 
-    /// The same call without the duty to answer it, for a node that owes the call.
+    /// A handle on this call without the duty to answer it, for a node that owes the call.
     #[must_use]
     pub fn owed(&self) -> Self {
         Self {

@@ -22,8 +22,8 @@ use super::streak::Streak;
 const NEXT_LOOK: Duration = Duration::from_millis(1);
 
 /// What callers of the same line have in common: they exclude each other, and would be given the
-/// same keys on the same nodes. Callers that want one of several locks have the keys of all of them. Clones are equal at
-/// a glance.
+/// same keys on the same nodes. Callers that want one of several locks have the keys of all of them. Clones share one
+/// allocation, so that it costs little to compare them.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct LineKey(Arc<Wanted>);
 

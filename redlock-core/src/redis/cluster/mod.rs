@@ -208,7 +208,7 @@ impl ClusterShared {
                 }
             }
             self.settled.close();
-            // However much is wrong.
+            // There is a pause behind each map, however much is wrong.
             sleep(backoff.next()).await;
             let since = Instant::now();
             // Masters that do not vote, and releases that are owed, are trouble at least once a second.

@@ -79,7 +79,7 @@ impl ServerNode {
     /// and releases are owed.
     pub(super) async fn cut_off(&self) {
         self.keeper.abort();
-        // Its task has it until its end.
+        // The driver's task holds this lock until the task has ended.
         let _driver = self.driver.lock().await;
         self.inbox.close(&not_connected(STOPPED));
     }
