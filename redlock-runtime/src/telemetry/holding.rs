@@ -96,7 +96,7 @@ impl Holding {
             lease.held_for().saturating_sub(self.before)
         ));
         if self.line.is_none() && !cfg!(feature = "metrics") {
-            // Without figures and a line of the journal, the end of the lease is not recorded.
+            // The end of the lease is recorded for the metrics and for the journal only.
             return;
         }
         let over = lease.over();

@@ -139,7 +139,7 @@ async fn a_refusal_in_a_call_for_several_concerns_its_own_lock() {
     }
 }
 
-/// If a token were cut, a node with a call for several would name a holder otherwise than a node with a lone call.
+/// All nodes have to name a holder alike, if they are asked alone or in a call for several. So no token may be cut.
 #[tokio::test]
 async fn the_answer_to_one_of_several_acquisitions_has_the_longest_token_as_a_whole() {
     let nodes = Nodes::start(1).await;

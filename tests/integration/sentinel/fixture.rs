@@ -59,8 +59,8 @@ pub(crate) fn brief() -> RedisOptions {
     options
 }
 
-/// The same, and a silent server is suspect soon. It is not given up for being silent, and no heartbeat has the sentinels
-/// asked.
+/// Options with which a silent server is suspect soon, and is not given up. The heartbeat is so long that only a suspicion
+/// makes a node ask its sentinels.
 pub(crate) fn wary() -> RedisOptions {
     let mut options = brief();
     options.heartbeat = SOON * 10;

@@ -293,7 +293,7 @@ async fn the_nodes_figures_follow_the_nodes() {
     })
     .await;
     assert_eq!(of("redlock_node_voting", names[0]), Some(1.0));
-    // A quarter of its ttl passes before the lease counts as one that does not rest on the node.
+    // The figure counts the lease once a quarter of the ttl has passed.
     let held = lock("figures of nodes").ttl(Duration::from_secs(20));
     let held = registry(&redlock).scope(held.acquire()).await.unwrap();
     until("a lease that does not rest on it", || {

@@ -12,7 +12,7 @@ use redlock_core::{Request, Resource};
 pub struct Operation {
     /// The call itself.
     pub call: Call,
-    /// What was submitted; its round is not gone while this is here.
+    /// The submission keeps its round alive, so that no other round has the same address.
     submission: Option<Submission>,
     want: Want,
     keys: Resource,

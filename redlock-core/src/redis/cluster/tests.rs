@@ -121,7 +121,7 @@ async fn while_a_master_is_dead_the_topology_is_asked_for_with_pauses_of_up_to_a
     for _ in 0..40 {
         let (stream, _) = seed.accept().await.expect("a question");
         asked.push(Instant::now());
-        // As the master's driver does, which goes by the clock of the library's thread.
+        // The master's driver reports its failures by another clock, so the test reports a failure in its place.
         cluster.shared.metrics.failed(&not_connected("dead"), 1);
         name_a_dead_master(stream).await;
     }
