@@ -124,3 +124,15 @@ pub(crate) async fn until_voting(node: &Arc<dyn Node>, expected: bool) {
     })
     .await;
 }
+
+/// Waits until the node votes over its connection with this number, so after the restart check of that connection.
+pub(crate) async fn until_voting_again(node: &Arc<dyn Node>, connection: u64) {
+    eventually("another connection", SOON, || async {
+        // The status is read last: a connection that is counted is in quarantine until its restart check is answered.
+        match (node.health().connections, node.status()) {
+            (connections, NodeStatus::Voting) if connections == connection => Ok(()),
+            now => Err(format!("{} is {now:?}", node.name())),
+        }
+    })
+    .await;
+}

@@ -8,7 +8,9 @@ use redlock_core::redis::RedisAddress;
 use redlock_core::{Node, NodeSet};
 use redlock_tests::{NodeOptions, RedisNode, eventually};
 
-use crate::core::fixture::{IO, SOON, client, connect, once, patient, until_voting};
+use crate::core::fixture::{
+    IO, SOON, client, connect, once, patient, until_voting, until_voting_again,
+};
 
 #[tokio::test]
 async fn a_password_that_changes_ends_no_connection_and_the_next_one_says_so() {
@@ -92,17 +94,12 @@ async fn a_password_in_a_file_is_read_again_at_each_connection() {
     let me = Arc::new(redlock_core::RedisNode::start("a", address, patient(), &IO));
     me.settled().await;
     let set: NodeSet = [me as Arc<dyn Node>].into_iter().collect();
-    for (connections, password) in (2..).zip(["second", "third"]) {
+    for (connection, password) in (2..).zip(["second", "third"]) {
         let lease = client().acquire(&set, &once("r")).await.unwrap();
         lease.release().await;
         rotate(password);
         node.command(["CLIENT", "KILL", "USER", "me"]);
-        eventually("another connection", SOON, async || {
-            let health = set[0].health();
-            let is_there = health.is_connected && health.connections == connections;
-            is_there.then_some(()).ok_or(format!("{health:?}"))
-        })
-        .await;
+        until_voting_again(&set[0], connection).await;
     }
     let lease = client().acquire(&set, &once("r")).await.unwrap();
     lease.release().await;
