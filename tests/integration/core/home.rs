@@ -11,9 +11,7 @@ use redlock_core::{Client, NodeSet};
 use redlock_tests::{Nodes, eventually};
 use tokio::runtime::{Builder, Runtime};
 
-use crate::core::fixture::{
-    SOON, client, connect_with, once, patient, until_voting, until_voting_again,
-};
+use crate::core::fixture::{SOON, client, connect_with, once, patient, until_voting};
 
 fn current() -> Runtime {
     Builder::new_current_thread().enable_all().build().unwrap()
@@ -43,9 +41,6 @@ fn runtimes_of_both_flavours_follow_one_another() {
     let (nodes, set) = first.block_on(start(&patient()));
     let held = first.block_on(client.acquire(&set, &once("held"))).unwrap();
     drop(first);
-    for node in &*set {
-        current().block_on(until_voting_again(node, 2));
-    }
     for runtime in [current(), multi(), current()] {
         runtime.block_on(lock_and_release(&client, &set));
     }

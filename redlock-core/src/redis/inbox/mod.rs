@@ -122,16 +122,19 @@ impl Inbox {
 
     // The driver's side.
 
-    /// Opens the gate of a new connection, in `quarantine` until its restart check is answered. What was owed before goes
-    /// ahead of everything else.
+    /// Opens the gate of a new connection, in `quarantine` until its restart check is answered. After a driver whose
+    /// runtime has ended the gate is still open and stays so: calls are behind the check's question, and its verdict
+    /// covers them. What was owed before goes ahead of everything else.
     pub(super) fn open(&self, quarantine: NodeError, mend: Option<Arc<str>>) {
         let now = self.time.now();
         let mut state = self.state.lock();
         let closed = state.closed.take();
         self.metrics.connected(closed.is_none(), now, mend);
-        // A server that was refused stays refused until the restart check says otherwise.
-        let refused = closed.filter(|error| error.kind() == NodeErrorKind::Refused);
-        state.quarantine = Some(refused.unwrap_or(quarantine));
+        if let Some(error) = closed {
+            // A server that was refused stays refused until the restart check says otherwise.
+            let is_refused = error.kind() == NodeErrorKind::Refused;
+            state.quarantine = Some(if is_refused { error } else { quarantine });
+        }
         (state.suspicion, state.refusing) = (None, None);
         state.connections += 1;
         state.queue_owed(now);

@@ -97,6 +97,18 @@ fn a_server_that_was_refused_stays_refused_until_its_restart_check_says_otherwis
 }
 
 #[test]
+fn a_driver_that_takes_over_refuses_no_call_before_its_restart_check() {
+    let inbox = open();
+    let looked_at = || NodeError::unsent(NodeErrorKind::Quarantined, "its check is under way");
+    inbox.open(looked_at(), None);
+    assert!(matches!(inbox.status(), NodeStatus::Voting));
+    // A node that did not vote does not begin to.
+    inbox.quarantine(Some(looked_at()), true);
+    inbox.open(looked_at(), None);
+    assert!(matches!(inbox.status(), NodeStatus::Abstaining(_)));
+}
+
+#[test]
 fn a_node_in_quarantine_is_sent_releases() {
     let inbox = open();
     let error = NodeError::unsent(NodeErrorKind::Quarantined, "flushed");
