@@ -138,7 +138,8 @@ pub(crate) async fn main(
     };
     say(&Report::Ready)?;
     loop {
-        let order = hear()?;
+        // What an attempt leaves behind is released meanwhile.
+        let order = tokio::task::spawn_blocking(hear).await??;
         let end = match attempt(generation, &url, &order).await {
             Ok(Ended::Done) => End::Done,
             Ok(Ended::Refused) => End::Refused,

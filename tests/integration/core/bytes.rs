@@ -72,6 +72,8 @@ impl<'a> Monitor<'a> {
 async fn sent(nodes: &Nodes, set: &NodeSet, request: &Request) -> Vec<Vec<Vec<String>>> {
     let monitors: Vec<_> = nodes.iter().map(Monitor::of).collect();
     let lease = client().acquire(set, request).await.unwrap();
+    // Both might go to the last node in one call.
+    settle(set).await;
     assert_eq!(lease.release().await, Released::Confirmed);
     settle(set).await;
     let commands = monitors.into_iter().map(|it| it.commands_with("r"));

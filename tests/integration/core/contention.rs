@@ -6,7 +6,7 @@ use redlock_core::error::AcquireError;
 use redlock_core::request::RetryLimit;
 use redlock_core::{Client, Resource};
 
-use crate::core::fixture::{SOON, client, once, start};
+use crate::core::fixture::{SOON, client, once, settle, start};
 use crate::core::still_clock::StillClock;
 
 #[tokio::test]
@@ -88,6 +88,7 @@ async fn a_value_of_megabytes_is_a_refusal_and_nothing_behind_it_is_misread() {
         assert_eq!(refused.holding.owner(), None, "nobody's token is so long");
         acquired.unwrap().release().await;
     }
+    settle(&set).await;
     for node in &nodes {
         assert_eq!(node.get("big").map(|value| value.len()), Some(1 << 22));
         assert_eq!(node.keys().len(), 1);

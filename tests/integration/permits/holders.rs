@@ -22,6 +22,7 @@ async fn a_key_of_any_type_is_not_free() {
     let lease = client.acquire(&set, &one_of(3)).await.unwrap();
     assert_eq!(lease.permit(), Some(0));
     lease.release().await;
+    settle(&set).await;
     for node in &nodes {
         node.command(["LPUSH", "r", "x"]);
     }

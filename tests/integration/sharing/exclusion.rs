@@ -100,6 +100,7 @@ async fn a_foreign_client_and_readers_and_writers_keep_each_other_out() {
             settle(&set).await;
             assert_eq!(foreign_lock(&nodes), 0, "{request:?}");
             lease.release().await;
+            settle(&set).await;
         }
         nodes.assert_no_keys(SOON).await;
     }
