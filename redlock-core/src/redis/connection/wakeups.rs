@@ -6,7 +6,8 @@
 //! with the answer it remembers the key again. It sends one message about a key, and no other until it is asked again.
 //!
 //! A server with a small table of keys forgets one key for another, and says each time that it changed. So if a message
-//! was about no change, the next question waits for [`PACE`].
+//! was about no change, the next question waits for a pause, which doubles up to [`LONGEST_PAUSE`]. It begins short,
+//! because each reader that leaves a shared lock changes the key, but hardly its end.
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -23,8 +24,9 @@ use crate::redis::errors::{CLOSED, lost};
 
 use super::line::{Line, Purpose};
 
-/// The pause between questions about a key that does not change.
-const PACE: Duration = Duration::from_millis(250);
+/// The first pause, and the longest pause, between questions about a key that does not change.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
+const LONGEST_PAUSE: Duration = Duration::from_millis(250);
 
 /// If two answers name ends of a key that are this close, the key did not change in between.
 const SAME_END: Duration = Duration::from_millis(20);
@@ -36,6 +38,8 @@ pub(super) struct Waiting {
     end: Option<Instant>,
     /// The moment from which on the server may be asked again.
     asks_from: Instant,
+    /// The pause behind the next answer without a change.
+    pause: Duration,
     /// True if a message came before that moment.
     is_due: bool,
 }
@@ -102,6 +106,7 @@ impl Wakeups {
                 watch,
                 end: None,
                 asks_from: line.heard,
+                pause: SHORTEST_PAUSE,
                 is_due: false,
             });
         }
@@ -159,7 +164,10 @@ impl Wakeups {
             let ends = end.zip(it.end);
             let is_same_end = ends.is_some_and(|(a, b)| a.max(b) - a.min(b) < SAME_END);
             if is_same_end || report == KeyReport::Held(Remaining::Never) {
-                it.asks_from = line.heard + PACE;
+                it.asks_from = line.heard + it.pause;
+                it.pause = (it.pause + it.pause / 4).min(LONGEST_PAUSE);
+            } else {
+                it.pause = SHORTEST_PAUSE;
             }
             it.end = end;
         }
