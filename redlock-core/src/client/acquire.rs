@@ -222,13 +222,19 @@ async fn pause(turn: &Turn, refusal: &Refusal, budget: &mut RetryBudget<'_>) -> 
     let Some(next) = next else { return false };
     let ended = environment.now();
     let watches = refusal.watches();
+    let shares = refusal.kind.is_shared();
     let free = async {
         if watches.is_empty() {
             return pending().await;
         }
-        any_free(&watches).await;
+        let is_free = tokio::select! {
+            biased;
+            () = any_free(&watches) => true,
+            // Other holders with whom the lock can be shared may have come before a majority of the nodes was free.
+            () = watches[0].changed_again(), if shares => false,
+        };
         // By now the votes that were missing when the attempt was decided have arrived.
-        let spread = if refusal.is_behind_others() {
+        let spread = if !is_free || refusal.is_behind_others() {
             budget.spread_behind_others(environment)
         } else {
             budget.spread(environment, refusal.is_divided())
@@ -237,7 +243,9 @@ async fn pause(turn: &Turn, refusal: &Refusal, budget: &mut RetryBudget<'_>) -> 
             .clock
             .sleep_until(ended.saturating_add(spread))
             .await;
-        any_free(&watches).await;
+        if !shares {
+            any_free(&watches).await;
+        }
     };
     turn.pause(next, free).await;
     true

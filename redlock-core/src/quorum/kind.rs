@@ -59,6 +59,12 @@ pub(crate) trait Kind: Send + Sync {
         TurnRule::Keep
     }
 
+    /// True if the lock can be acquired while others hold it. No node tells such holders from holders that are alone, so
+    /// a refused caller asks again at each change of the keys.
+    fn is_shared(&self) -> bool {
+        false
+    }
+
     /// The keys that name the line of callers who wait for the same.
     fn line(&self) -> &Resource {
         self.keys()

@@ -249,6 +249,10 @@ impl Kind for Reader {
         self.shared.beside()
     }
 
+    fn is_shared(&self) -> bool {
+        true
+    }
+
     fn turn(&self) -> TurnRule {
         // The next reader gets the lock, too.
         TurnRule::PassOn

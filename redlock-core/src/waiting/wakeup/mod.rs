@@ -218,6 +218,12 @@ impl QuorumWatch {
         self.reports.until(is_changed).await;
     }
 
+    /// Completes when a majority of the nodes has reported a change behind their first reports.
+    pub(crate) async fn changed_again(&self) {
+        self.changed().await;
+        self.changed().await;
+    }
+
     /// True if fewer nodes than a majority would tell of a change now. A node that once refused to
     /// tell never tells this watch: a new watch asks it again.
     pub fn is_blind(&self) -> bool {

@@ -3,6 +3,7 @@
 use crate::kinds::Kind;
 use crate::kinds::readers_writers::scripts::LONGEST_TURN;
 use crate::node::Obstacle;
+use crate::node::READERS_MARKER;
 use crate::waiting::tests::blind::{SOON, acquired_within, patient, waits_for};
 use crate::waiting::tests::*;
 
@@ -235,4 +236,20 @@ fn a_reader_that_only_a_waiting_writer_keeps_out_asks_again_soon() {
     }
     drop(acquired_within(SOON, &scene, &mut waits));
     drop(inside);
+}
+
+#[test]
+fn a_refused_reader_asks_again_once_the_key_is_that_of_readers() {
+    let scene = Scene::new();
+    scene.hold_elsewhere();
+    let mut reading = scene.acquire(&waiting().kind(Kind::Read));
+    assert!(is_waiting(&mut reading));
+    // The time for which a change does not count behind an attempt.
+    scene.clock.advance(MS * 10);
+    assert!(is_waiting(&mut reading), "nothing has changed");
+    // No node was free in between.
+    for node in &scene.nodes {
+        node.put(b"r", READERS_MARKER, SECOND * 60);
+    }
+    acquired(&mut reading);
 }
