@@ -6,7 +6,7 @@
 //! with the answer it remembers the key again. It sends one message about a key, and no other until it is asked again.
 //!
 //! A server with a small table of keys forgets one key for another, and says each time that it changed. So if a message
-//! was about no change, the next question waits for a pause, which doubles up to [`LONGEST_PAUSE`]. It begins short,
+//! was about no change, the next question waits for a pause. The pause begins short and grows up to [`LONGEST_PAUSE`],
 //! because each reader that leaves a shared lock changes the key, but hardly its end.
 
 use std::sync::Arc;
