@@ -231,7 +231,7 @@ async fn pause(turn: &Turn, refusal: &Refusal, budget: &mut RetryBudget<'_>) -> 
             biased;
             () = any_free(&watches) => true,
             // Other holders with whom the lock can be shared may have come before a majority of the nodes was free.
-            () = watches[0].changed_again(), if shares => false,
+            () = watches[0].moved(), if shares => false,
         };
         // By now the votes that were missing when the attempt was decided have arrived.
         let spread = if !is_free || refusal.is_behind_others() {

@@ -60,7 +60,7 @@ pub(crate) trait Kind: Send + Sync {
     }
 
     /// True if the lock can be acquired while others hold it. No node tells such holders from holders that are alone, so
-    /// a refused caller asks again at each change of the keys.
+    /// a refused caller asks again once the keys have changed.
     fn is_shared(&self) -> bool {
         false
     }

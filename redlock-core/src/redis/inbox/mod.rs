@@ -122,9 +122,9 @@ impl Inbox {
 
     // The driver's side.
 
-    /// Opens the gate of a new connection, in `quarantine` until its restart check is answered. After a driver whose
-    /// runtime has ended the gate is still open and stays so: calls are behind the check's question, and its verdict
-    /// covers them. What was owed before goes ahead of everything else.
+    /// Opens the gate of a new connection, in `quarantine` until its restart check is answered. After a driver that
+    /// panicked, or whose runtime has ended, the gate is still open and stays so: calls are behind the check's question,
+    /// and no grant counts before its verdict. What was owed before goes ahead of everything else.
     pub(super) fn open(&self, quarantine: NodeError, mend: Option<Arc<str>>) {
         let now = self.time.now();
         let mut state = self.state.lock();

@@ -4,6 +4,7 @@ use std::fmt;
 use std::future::{pending, poll_fn};
 use std::sync::Arc;
 use std::task::{Poll, Waker};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 
@@ -14,6 +15,9 @@ use crate::node::watch::{KeyReport, Sightings, Watch};
 use crate::node::{NodeSet, Remaining, bit};
 use crate::quorum::majority;
 use crate::quorum::round::{Goal, Round, seats_in};
+
+/// If two reports of a node name ends of its keys that are this close, the keys did not change in between.
+const SAME_END: Duration = Duration::from_millis(2);
 
 /// The nodes' reports on the keys. Each node writes at its own seat. One caller waits for the reports.
 struct Reports {
@@ -34,6 +38,8 @@ struct WatchState {
     seeing: u64,
     /// The seats that have reported since [`QuorumWatch::changed`] last completed.
     reported: u64,
+    /// The seats whose keys have changed since their first report.
+    changed: u64,
     waiting: Option<Waker>,
 }
 
@@ -73,6 +79,7 @@ impl Sightings for Reports {
             state.reported |= bit(seat);
         }
         let known = state.free_from.get_mut(seat)?;
+        let before = *known;
         *known = match key_report {
             KeyReport::Free => Some(now),
             KeyReport::Held(Remaining::Expires(left)) => Some(now.saturating_add(left)),
@@ -81,6 +88,11 @@ impl Sightings for Reports {
             // waking up then costs one attempt. A key that was gone may exist again.
             KeyReport::Unknown => known.filter(|from| *from > now),
         };
+        if let (Some(a), Some(b)) = (before, *known)
+            && a.max(b).saturating_since(a.min(b)) > SAME_END
+        {
+            state.changed |= bit(seat);
+        }
         state.waiting.take()
     }
 }
@@ -162,6 +174,7 @@ impl QuorumWatch {
                 free_from: vec![None; nodes.len()].into(),
                 seeing: 0,
                 reported: 0,
+                changed: 0,
                 waiting: None,
             }),
         });
@@ -218,10 +231,14 @@ impl QuorumWatch {
         self.reports.until(is_changed).await;
     }
 
-    /// Completes when a majority of the nodes has reported a change behind their first reports.
-    pub(crate) async fn changed_again(&self) {
-        self.changed().await;
-        self.changed().await;
+    /// Completes when the keys have changed on a majority of the nodes since these nodes' first reports. The refused
+    /// attempt of the caller itself has changed the keys of fewer nodes.
+    ///
+    /// # Cancellation
+    /// Dropping the future has no effect.
+    pub(crate) async fn moved(&self) {
+        let is_moved = |state: &mut WatchState| state.is_enough(state.changed);
+        self.reports.until(is_moved).await;
     }
 
     /// True if fewer nodes than a majority would tell of a change now. A node that once refused to
