@@ -1,12 +1,13 @@
 //! Servers that are emptied while they run.
 
+use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
 use redlock_core::Node;
 use redlock_core::error::AcquireError;
 use redlock_core::node::NodeErrorKind::Quarantined;
 use redlock_core::request::Kind;
-use redlock_core::restart_check::RestartCheck;
+use redlock_core::restart_check::{CheckedSet, RestartCheck};
 use redlock_tests::{Nodes, RedisNode};
 
 use crate::restart_check::fixture::{MAX_TTL, SOON, Set, client, once};
@@ -21,6 +22,37 @@ async fn a_flush_under_a_live_connection_is_found_by_the_next_check() {
     assert_eq!(set.nodes[0].epoch(), 1);
     assert_eq!(set.votes()[1..], [true, true]);
     set.until_voting(0).await;
+}
+
+/// The gate of such a node stays open, so what comes early is answered behind the check.
+#[test]
+fn a_flush_before_a_driver_takes_over_is_found_before_the_first_vote() {
+    let runtime = || {
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        builder.enable_all().build().unwrap()
+    };
+    let first = runtime();
+    let (nodes, set, lease) = first.block_on(async {
+        let nodes = Nodes::start(3).await;
+        let set = Set::with(nodes.urls(), RestartCheck::Standard, |options| {
+            // The quarantine lasts for longer than the test.
+            let checked_set = CheckedSet::new(RestartCheck::Standard, SOON * 10, 3, b"");
+            options.checked_set = Some(Arc::new(checked_set));
+        });
+        let set = set.await.voting().await;
+        let lease = client().acquire(&set.node_set(), &once("r")).await;
+        (nodes, set, lease.unwrap())
+    });
+    // The drivers do not run, so no check comes in between.
+    for node in nodes.iter().take(2) {
+        node.flushall();
+    }
+    drop(first);
+    let attempt = async { client().acquire(&set.node_set(), &once("r")).await };
+    let error = runtime().block_on(attempt).unwrap_err();
+    assert!(matches!(error, AcquireError::Unavailable(_)), "{error}");
+    assert!(error.to_string().contains("may have forgotten"), "{error}");
+    drop(lease);
 }
 
 #[tokio::test]
