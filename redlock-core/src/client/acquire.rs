@@ -230,7 +230,7 @@ async fn pause(turn: &Turn, refusal: &Refusal, budget: &mut RetryBudget<'_>) -> 
         let is_free = tokio::select! {
             biased;
             () = any_free(&watches) => true,
-            // Other holders with whom the lock can be shared may have come before a majority of the nodes was free.
+            // Other readers may have come before a majority of the nodes was free.
             () = watches[0].moved(), if shares => false,
         };
         // By now the votes that were missing when the attempt was decided have arrived.
