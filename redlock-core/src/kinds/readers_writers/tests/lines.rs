@@ -2,8 +2,7 @@
 
 use crate::kinds::Kind;
 use crate::kinds::readers_writers::scripts::LONGEST_TURN;
-use crate::node::Obstacle;
-use crate::node::READERS_MARKER;
+use crate::node::{Obstacle, READERS_MARKER};
 use crate::waiting::tests::blind::{SOON, acquired_within, patient, waits_for};
 use crate::waiting::tests::*;
 
