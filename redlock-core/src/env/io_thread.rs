@@ -20,6 +20,7 @@ use tokio::task::unconstrained;
 use tokio::time::Instant;
 
 use super::caught::caught;
+use super::names::Names;
 use super::{Clock, Entropy, Environment, Moment, Sleep, Spawn, Task};
 
 /// Tokio's timers stop while the host is suspended, but the boot clock does not.
@@ -40,6 +41,7 @@ struct Shared {
     /// Timers that were used. Most sleeps are over before their time and are followed by others, and tokio defers a timer
     /// with a fraction of the work that a new timer takes.
     spare: Mutex<Vec<Timer>>,
+    names: Names,
     /// Dropping the sender ends the thread.
     _alive: oneshot::Sender<()>,
 }
@@ -61,10 +63,13 @@ impl IoThread {
                 // Resolves with an error once the sender is dropped; nothing is ever sent. A timer may wake a caller of
                 // another executor, whose waker may panic.
                 while caught("a waker", || runtime.block_on(&mut ended)).is_none() {}
+                // A look-up may hang, and nobody waits for it.
+                runtime.shutdown_background();
             })?;
         Ok(Self(Arc::new(Shared {
             handle,
             spare: Mutex::default(),
+            names: Names::default(),
             _alive: alive,
         })))
     }
@@ -72,6 +77,10 @@ impl IoThread {
     /// The handle of the thread's tokio runtime.
     pub fn handle(&self) -> &Handle {
         &self.0.handle
+    }
+
+    pub(super) fn names(&self) -> &Names {
+        &self.0.names
     }
 
     pub(crate) fn time(&self) -> LibraryTime {

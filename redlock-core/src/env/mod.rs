@@ -10,6 +10,7 @@
 pub(crate) mod caught;
 pub(crate) mod environment;
 pub(crate) mod io_thread;
+mod names;
 pub(crate) mod process;
 #[cfg(test)]
 pub(crate) mod still_clock;

@@ -158,7 +158,9 @@ impl NodeError {
         } else {
             NodeErrorKind::Server
         };
-        Self::sent(kind, Shown(&text[..cut]).to_string())
+        // Old servers quote by backticks, which would be escaped.
+        let text = String::from_utf8_lossy(&text[..cut]).replace('`', "'");
+        Self::sent(kind, Shown(text.as_bytes()).to_string())
     }
 
     /// The error that a server replied to `call`. Its first word says that a refused command was not run:

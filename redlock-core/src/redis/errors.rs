@@ -1,10 +1,10 @@
 //! The reasons why there is no connection, as text for the log and for callers.
 use std::collections::BTreeSet;
+use std::fmt::Display;
 use std::io;
 use std::sync::Arc;
 
 use crate::node::{NodeError, NodeErrorKind};
-use crate::redis::address::Server;
 
 /// The detail if the server closed the connection.
 pub(super) const CLOSED: &str = "the server closed the connection";
@@ -35,8 +35,11 @@ pub(super) fn garbled() -> NodeError {
     NodeError::sent(NodeErrorKind::Protocol, GARBLED)
 }
 
+/// The detail if a server has become a replica, and takes no writes.
+pub(super) const IS_REPLICA: &str = "the server is a replica now";
+
 /// The errors of several servers as one, with the kind of the first that says more than that there is no connection.
-pub(super) fn together(errors: &[(Server, NodeError)]) -> NodeError {
+pub(super) fn together(errors: &[(impl Display, NodeError)]) -> NodeError {
     const MOST_NAMED: usize = 3;
     let mut kinds = errors.iter().map(|(_, error)| error.kind());
     let kind = kinds.find(|kind| *kind != NodeErrorKind::NotConnected);

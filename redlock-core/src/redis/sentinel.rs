@@ -6,9 +6,11 @@
 //! they name has to say that it is a master.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use ::redis::Pipeline;
 
+use crate::env::io_thread::IoThread;
 use crate::node::{NodeError, Value};
 use crate::quorum::majority;
 use crate::redis::address::{Sentinel, Server};
@@ -28,16 +30,17 @@ use super::vetting::{Facts, pairs};
 pub(super) async fn master(
     of: &Sentinel,
     inbox: &Arc<Inbox>,
+    io: &IoThread,
 ) -> Result<(Server, Moved), NodeError> {
-    let (of, inbox) = (of.clone(), Arc::clone(inbox));
-    let (failover, server) = ask(&of, &inbox).await?;
+    let (of, inbox, io) = (of.clone(), Arc::clone(inbox), io.clone());
+    let (failover, server) = ask(&of, &inbox, &io).await?;
     let master = server.clone();
     let moved = async move {
         loop {
             let overdue = inbox.overdue.notified();
             let _ = inbox.time.timeout(inbox.options.heartbeat, overdue).await;
             // Otherwise the connection stays, also if no sentinel answers.
-            if let Ok((latest, other)) = ask(&of, &inbox).await
+            if let Ok((latest, other)) = ask(&of, &inbox, &io).await
                 && other != server
                 && latest > failover
             {
@@ -50,22 +53,27 @@ pub(super) async fn master(
 
 /// Asks all sentinels at once. A failover needs a majority of them, so every majority contains a sentinel that knows of
 /// it.
-async fn ask(of: &Sentinel, inbox: &Inbox) -> Result<Dated<Server>, NodeError> {
+async fn ask(of: &Sentinel, inbox: &Inbox, io: &IoThread) -> Result<Dated<Server>, NodeError> {
     let within = inbox.options.connect_timeout / 2;
     let is_enough = |named: &[_]| named.len() >= majority(of.sentinels.len());
-    let ask = |sentinel| ask_one(sentinel, of);
+    let ask = |sentinel| ask_one(sentinel, of, within, io);
     let newest = newest(&of.sentinels, ask, within, &inbox.time, is_enough).await;
     newest.map_err(|error| not_connected(format!("no sentinel names a master: {error}")))
 }
 
-async fn ask_one(sentinel: Server, of: &Sentinel) -> Result<Dated<Server>, NodeError> {
+async fn ask_one(
+    sentinel: Server,
+    of: &Sentinel,
+    within: Duration,
+    io: &IoThread,
+) -> Result<Dated<Server>, NodeError> {
     // The epoch is asked first: if the master moves in between, the new address has the old epoch, and loses against a
     // sentinel that knows better. In the other order the old address would win.
     let mut questions = Pipeline::new();
     for what in ["MASTER", "GET-MASTER-ADDR-BY-NAME"] {
         questions.cmd("SENTINEL").arg(what).arg(&of.master);
     }
-    let answers = connect::ask(&sentinel, &questions).await?;
+    let answers = connect::ask(&sentinel, &questions, within, io).await?;
     let (about, place) = match &answers[..] {
         [_, Value::Error(text)] => return Err(rejected(NodeError::server(text))),
         [about, place] => (Facts::of(about), place),

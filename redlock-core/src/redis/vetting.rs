@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use crate::model::resource::Shown;
-use crate::node::{NodeError, NodeErrorKind, Value};
+use crate::node::{NodeError, NodeErrorKind, Value, is_refusal};
+
+use super::errors::{IS_REPLICA, lost};
+use super::options::Vetting;
 
 /// What a server that hides `INFO` is refused with, if the restart check has to tell it from its replicas.
 pub(super) const HIDDEN: &str = "does not answer INFO, so a promoted replica without the newest locks is \
@@ -90,7 +93,50 @@ impl Facts {
     }
 }
 
-/// Refuses a server without `SET … NX … GET`, whatever the [`Vetting`](super::options::Vetting). A Valkey began with the
+/// The rules for the servers of a node. They hold at each connection, and at each heartbeat.
+pub(super) struct Rules {
+    pub(super) pool: Arc<str>,
+    pub(super) vetting: Vetting,
+    pub(super) trusts_aof: bool,
+    /// True if the server is the whole node, and no other server replaces it.
+    pub(super) is_alone: bool,
+    /// True for a master of a Cluster.
+    pub(super) is_part: bool,
+}
+
+impl Rules {
+    /// Refuses a server that a lock cannot rely on, for `others` or by its own facts. Returns the reasons for the log if
+    /// the rules only warn.
+    pub(super) fn judge(
+        &self,
+        facts: &Facts,
+        others: impl IntoIterator<Item = String>,
+    ) -> Result<Option<String>, NodeError> {
+        let mut faults: Vec<_> = others.into_iter().chain(facts.eviction()).collect();
+        if self.is_alone {
+            faults.extend(facts.faults_alone(self.trusts_aof));
+        } else if facts.is_replica() {
+            // Not refused: this server is being promoted, or another one is.
+            return Err(lost(IS_REPLICA));
+        }
+        if faults.is_empty() {
+            return Ok(None);
+        }
+        let reason = format!("`{}` {}", self.pool, faults.join("; "));
+        match self.vetting {
+            Vetting::Refuse => Err(refused(reason)),
+            Vetting::Warn => Ok(Some(reason)),
+        }
+    }
+}
+
+/// True if an error means that the server keeps a command from this client: its ACL forbids the command, or the server
+/// knows it by another name or not at all. `LOADING` and its like mean that the server may answer later.
+pub(super) fn is_hidden(error: &[u8]) -> bool {
+    error.starts_with(b"NOPERM") || !is_refusal(error)
+}
+
+/// Refuses a server without `SET … NX … GET`, whatever the [`Vetting`]. A Valkey began with the
 /// version 7.2.
 pub(super) fn vet_version(version: &str) -> Result<(), NodeError> {
     let major = version.split('.').next().and_then(|it| it.parse().ok());
@@ -122,6 +168,27 @@ pub(super) fn refused(detail: impl Into<Arc<str>>) -> NodeError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_is_hidden_if_no_later_try_can_find_it() {
+        for (error, hidden) in [
+            (
+                "NOPERM User app has no permissions to run the 'info' command",
+                true,
+            ),
+            (
+                "ERR unknown command 'INFO', with args beginning with: ",
+                true,
+            ),
+            ("ERR unknown command `HELLO`", true),
+            ("unsupported command 'info'", true),
+            ("LOADING Redis is loading the dataset in memory", false),
+            ("NOAUTH Authentication required.", false),
+            ("BUSY Redis is busy running a script.", false),
+        ] {
+            assert_eq!(is_hidden(error.as_bytes()), hidden, "{error}");
+        }
+    }
 
     #[test]
     fn a_server_before_7_0_is_refused_with_its_version() {

@@ -10,10 +10,9 @@ use ::redis::{
 
 use super::not_a_url;
 use crate::model::invalid::Invalid;
-use crate::redis::options::TlsOptions;
 use crate::redis::secret_file::password;
 #[cfg(feature = "tls")]
-use crate::redis::tls::with_certificates;
+use crate::redis::tls::Tls;
 
 /// The longest host name in bytes: the limit of the domain name system.
 const LONGEST_HOST: usize = 255;
@@ -21,15 +20,27 @@ const LONGEST_HOST: usize = 255;
 /// The places in the queue of a connection. It never fills: a full queue would change the order of commands.
 const PLACES: usize = 1 << 24;
 
+/// Who opens the connections to a server.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::redis) enum Opener {
+    /// This library, for a URL.
+    Library,
+    /// The crate, for a user's own client. It gets one address at a time.
+    Crate,
+    /// The crate, at all addresses that the user's own resolver gives it.
+    CrateAndResolver,
+}
+
 /// One server, with all that the crate has to know to connect to it. `Debug` and `Display` show the address only.
 #[derive(Clone)]
 pub(in crate::redis) struct Server {
     info: Arc<ConnectionInfo>,
     pub(in crate::redis) config: Arc<AsyncConnectionConfig>,
+    pub(in crate::redis) opener: Opener,
     /// Read at each connection.
     pub(super) password_file: Option<Arc<Path>>,
-    /// The user's own certificates, if there are any.
-    pub(super) tls: Option<Arc<TlsOptions>>,
+    #[cfg(feature = "tls")]
+    pub(in crate::redis) tls: Arc<Tls>,
 }
 
 impl Server {
@@ -61,8 +72,10 @@ impl Server {
         let server = Self {
             info: Arc::new(info.set_redis_settings(settings).set_tcp_settings(tcp)),
             config: Arc::new(config),
+            opener: Opener::Library,
             password_file: None,
-            tls: None,
+            #[cfg(feature = "tls")]
+            tls: Arc::default(),
         };
         match server.info.addr() {
             ConnectionAddr::Tcp(_, port) | ConnectionAddr::TcpTls { port, .. } => {
@@ -97,7 +110,7 @@ impl Server {
         })
     }
 
-    pub(super) fn is_tls(&self) -> bool {
+    pub(in crate::redis) fn is_tls(&self) -> bool {
         matches!(self.info.addr(), ConnectionAddr::TcpTls { .. })
     }
 
@@ -107,16 +120,16 @@ impl Server {
         settings.username().unwrap_or("default")
     }
 
-    /// What the crate has to know to connect, with the password and the certificates of the present files.
+    pub(in crate::redis) fn addr(&self) -> &ConnectionAddr {
+        self.info.addr()
+    }
+
+    /// What the crate has to know to connect, with the password of the present file.
     pub(in crate::redis) fn info(&self) -> Result<ConnectionInfo, Invalid> {
         let mut info = ConnectionInfo::clone(&self.info);
         if let Some(path) = &self.password_file {
             let settings = info.redis_settings().clone();
             info = info.set_redis_settings(settings.set_password(password(path)?));
-        }
-        #[cfg(feature = "tls")]
-        if self.is_tls() {
-            info = with_certificates(info, self.tls.as_deref())?;
         }
         Ok(info)
     }

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use ::redis::Cmd;
+use ::redis::Pipeline;
 use tokio::time::Instant;
 
 use crate::env::caught::caught;
@@ -17,13 +17,13 @@ use crate::node::{Answer, Call, Effect, Node as _, NodeError, Value, Vote};
 use crate::redis::backoff::LONGEST_PAUSE;
 use crate::redis::errors::{garbled, lost};
 use crate::redis::inbox::{Entry, Inbox, REFUSALS_COUNT_FOR, Taken};
-use crate::redis::options::Vetting;
-use crate::redis::vetting::{Facts, refused};
+use crate::redis::vetting::{Facts, Rules};
 
 use super::check::ServerCheck;
 use super::command::{Dialect, is_error};
 use super::connect::Connected;
 use super::line::{Line, Purpose};
+use super::questions::ask_for_facts;
 use super::wakeups::Wakeups;
 
 /// The most operations that a lone caller has under way: it may submit two at once, and if it continues at a majority,
@@ -45,8 +45,11 @@ pub(in crate::redis) struct Actor<'a> {
     line: Line,
     check: &'a mut ServerCheck,
     wakeups: Wakeups,
-    /// What the server is asked once a heartbeat: about its memory, or anything if it does not answer `INFO`.
-    heartbeat: Cmd,
+    rules: &'a Rules,
+    /// The reasons that were logged why a lock cannot rely on the server.
+    warned: Option<String>,
+    /// The questions of a heartbeat: about the server, or anything if it does not answer `INFO`.
+    heartbeat: Pipeline,
     heartbeat_at: Instant,
     /// The moment at which owed releases are sent again; `None` if this connection owes nothing.
     retry_at: Option<Instant>,
@@ -82,8 +85,8 @@ impl<'a> Actor<'a> {
         connected: Connected,
         inbox: &Arc<Inbox>,
         check: &'a mut ServerCheck,
-        is_part: bool,
-        leaves_a_replica: bool,
+        rules: &'a Rules,
+        warned: Option<String>,
     ) -> Self {
         let greeting = connected.greeting;
         let dialect = Dialect {
@@ -94,26 +97,24 @@ impl<'a> Actor<'a> {
         let quarantine = check.connected(greeting.facts.run_id());
         inbox.open(quarantine, greeting.mend);
         // A slot may go away, and one call for keys of several slots would be refused.
-        let joins = greeting.joins && !is_part;
-        let mut line = Line::new(
-            connected.connection,
-            dialect,
-            inbox,
-            joins,
-            leaves_a_replica,
-        );
+        let joins = greeting.joins && !rules.is_part;
+        let mut line = Line::new(connected.opened, dialect, inbox, joins);
         check.ask(None, &mut line);
         let heartbeat_at = now + inbox.options.heartbeat;
         line.watch_by(heartbeat_at);
+        let mut heartbeat = Pipeline::new();
+        if greeting.facts.run_id().is_some() {
+            ask_for_facts(&mut heartbeat, rules.trusts_aof);
+        } else {
+            heartbeat.cmd("TIME");
+        }
         Self {
             line,
             check,
             wakeups: connected.wakeups,
-            heartbeat: if greeting.facts.run_id().is_some() {
-                ::redis::cmd("INFO").arg("memory").take()
-            } else {
-                ::redis::cmd("TIME")
-            },
+            rules,
+            warned,
+            heartbeat,
             heartbeat_at,
             retry_at: None,
             taken: Taken::default(),
@@ -198,7 +199,7 @@ impl<'a> Actor<'a> {
             }
             // A refusal ends the connection, and does not count as an answer.
             Purpose::Check(asked) => self.check.answered(asked, &value, line)?,
-            Purpose::Heartbeat => self.judge_memory(&value)?,
+            Purpose::Heartbeat => self.judge(&value)?,
             Purpose::Several(mut calls) => {
                 let (replies, refusal) = match line.replies(calls.len(), value) {
                     Ok(replies) => (replies, garbled()),
@@ -306,14 +307,25 @@ impl<'a> Actor<'a> {
         self.line.watch_by(at);
     }
 
-    /// Refuses a server that has begun to evict keys.
-    fn judge_memory(&self, value: &Value) -> Result<(), NodeError> {
-        let inbox = &self.line.inbox;
-        let fault = Facts::of(value).eviction();
-        match fault.filter(|_| inbox.options.vetting == Vetting::Refuse) {
-            Some(fault) => Err(refused(format!("`{}` {fault}", inbox.log.pool))),
-            None => Ok(()),
+    /// Refuses a server on which a lock cannot rely any more, or logs the reasons.
+    fn judge(&mut self, value: &Value) -> Result<(), NodeError> {
+        let mut facts = Facts::default();
+        let answers = match value {
+            // Several answers, each with names and values, or lines.
+            Value::List(answers) if self.rules.trusts_aof => &answers[..],
+            answer => std::slice::from_ref(answer),
+        };
+        for answer in answers {
+            facts.add(answer);
         }
+        let reasons = self.rules.judge(&facts, None)?;
+        if let Some(reason) = &reasons
+            && reasons != self.warned
+        {
+            log_node!(self.line.inbox.log, WARN, "a lock cannot rely on this server", %reason);
+        }
+        self.warned = reasons;
+        Ok(())
     }
 
     /// Counts an answer. Its latency ends when it was read, so no clock is read for each answer.
@@ -340,7 +352,7 @@ impl<'a> Actor<'a> {
             }
             if self.heartbeat_at <= now {
                 self.heartbeat_at = now + line.inbox.options.heartbeat;
-                line.ask(self.heartbeat.clone(), Purpose::Heartbeat);
+                line.ask_all(self.heartbeat.clone(), Purpose::Heartbeat);
             }
             self.wakeups.ask_due(&mut self.line);
             let dues = [

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use ::redis::{Cmd, ErrorKind, RedisError, Value as Theirs};
 
 use crate::model::token::OwnerToken;
+#[cfg(feature = "tls")]
+use crate::node::NodeErrorKind;
 use crate::node::{Argument, Call, Code, NodeError, Script, Value};
 use crate::redis::errors::{CLOSED, GARBLED, describe, garbled, lost, not_connected, rejected};
 
@@ -123,17 +125,26 @@ pub(in crate::redis) fn unconnected(error: &RedisError) -> NodeError {
         return not_connected(GARBLED);
     }
     let Some(code) = error.code() else {
+        #[cfg(feature = "tls")]
+        if of_the_system(error).is_some_and(crate::redis::tls::is_about_certificates) {
+            return NodeError::unsent(NodeErrorKind::Denied, reason(error));
+        }
         return not_connected(reason(error));
     };
     let text = [code, error.detail().unwrap_or_default()].join(" ");
     rejected(NodeError::server(text.trim_end().as_bytes()))
 }
 
+/// Returns the system's error, or that of TLS, of which the crate's error is made.
+fn of_the_system(error: &RedisError) -> Option<&io::Error> {
+    let source = error.source()?;
+    let source = source.downcast_ref::<Arc<dyn Error + Send + Sync>>()?;
+    source.downcast_ref()
+}
+
 /// The text of the crate's error, without its kind and without the number of a system's error.
 fn reason(error: &RedisError) -> String {
-    let source = error.source();
-    let source = source.and_then(|it| it.downcast_ref::<Arc<dyn Error + Send + Sync>>());
-    match source.and_then(|it| it.downcast_ref::<io::Error>()) {
+    match of_the_system(error) {
         Some(error) => describe(error),
         None if error.is_connection_dropped() => CLOSED.to_owned(),
         None => error.to_string(),

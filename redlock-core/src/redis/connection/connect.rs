@@ -1,23 +1,23 @@
 //! Makes a connection that may vote.
 
-use ::redis::aio::MultiplexedConnection;
-use ::redis::{
-    AsyncConnectionConfig, Client, ConnectionInfo, Pipeline, ProtocolVersion, RedisError,
-    RedisResult,
-};
+use std::time::Duration;
+
+use ::redis::{AsyncConnectionConfig, ErrorKind, Pipeline, ProtocolVersion, RedisError};
 use tokio::sync::mpsc::unbounded_channel;
 
+use crate::env::io_thread::IoThread;
 use crate::node::{NodeError, Value};
 use crate::redis::address::Server;
 use crate::redis::errors::not_connected;
 
 use super::command::{unconnected, value};
+use super::open::{Opened, Place, at_each_place, open};
 use super::questions::{Greeting, questions, read};
 use super::wakeups::Wakeups;
 
 /// A connection after login, with what the server says.
 pub(in crate::redis) struct Connected {
-    pub(in crate::redis) connection: MultiplexedConnection,
+    pub(in crate::redis) opened: Opened,
     pub(in crate::redis) greeting: Greeting,
     pub(in crate::redis) wakeups: Wakeups,
 }
@@ -28,57 +28,88 @@ pub(in crate::redis) struct Connected {
 pub(in crate::redis) async fn ask(
     server: &Server,
     questions: &Pipeline,
+    within: Duration,
+    io: &IoThread,
 ) -> Result<Vec<Value>, NodeError> {
-    let opened = open(info(server)?, &server.config, questions).await;
-    Ok(opened.map_err(|error| unconnected(&error))?.1)
+    let config = || AsyncConnectionConfig::clone(&server.config);
+    let attempt = |place| open_and_ask(server, place, config(), questions, io);
+    let asked = at_each_place(server, io, within, false, attempt, |_| true).await?;
+    let first = asked.into_iter().next();
+    Ok(first.map_or_else(Vec::new, |(_, asked)| asked.answers))
 }
 
-/// Connects, logs in, checks the server's version, and makes it remember the scripts.
+/// Connects to `server`, logs in, checks the server's version, and makes it remember the scripts. With `all`, connects
+/// to each address of its name. The first result is the one to use: a master, if there is one.
 ///
-/// Dropping the future closes the socket.
+/// Dropping the future closes the sockets.
 pub(in crate::redis) async fn connect(
     server: &Server,
     trusts_aof: bool,
     key_prefix: &[u8],
+    within: Duration,
+    all: bool,
+    io: &IoThread,
+) -> Result<Vec<(Place, Connected)>, NodeError> {
+    let attempt = |place| connect_at(server, place, trusts_aof, key_prefix, io);
+    let is_master = |it: &Connected| !it.greeting.facts.is_replica();
+    at_each_place(server, io, within, all, attempt, is_master).await
+}
+
+async fn connect_at(
+    server: &Server,
+    place: Place,
+    trusts_aof: bool,
+    key_prefix: &[u8],
+    io: &IoThread,
 ) -> Result<Connected, NodeError> {
     let (sender, messages) = unbounded_channel();
-    let mut messages = Some(messages);
     let config = AsyncConnectionConfig::clone(&server.config).set_push_sender(sender);
-    let (info, questions) = (info(server)?, questions(trusts_aof, key_prefix));
-    let mut opened = open(info.clone(), &config, &questions).await;
-    if opened.as_ref().is_err_and(knows_no_resp3) {
-        let settings = info.redis_settings().clone();
-        let info = info.set_redis_settings(settings.set_protocol(ProtocolVersion::RESP2));
-        opened = open(info, &server.config, &questions).await;
-        messages = None;
-    }
-    let (connection, answers) = opened.map_err(|error| unconnected(&error))?;
+    let questions = questions(trusts_aof, key_prefix);
+    let asked = open_and_ask(server, place, config, &questions, io).await?;
     Ok(Connected {
-        connection,
-        greeting: read(answers, trusts_aof, server.user())?,
-        wakeups: Wakeups::new(messages),
+        opened: asked.opened,
+        greeting: read(asked.answers, trusts_aof, server.user())?,
+        wakeups: Wakeups::new(asked.is_resp3.then_some(messages)),
     })
 }
 
-fn info(server: &Server) -> Result<ConnectionInfo, NodeError> {
-    let info = server.info();
-    info.map_err(|invalid| not_connected(invalid.to_string()))
+/// A connection on which questions were answered.
+struct Asked {
+    opened: Opened,
+    answers: Vec<Value>,
+    is_resp3: bool,
 }
 
-async fn open(
-    info: ConnectionInfo,
-    config: &AsyncConnectionConfig,
+/// Opens a connection by `config`, and asks questions on it. A server that knows no RESP3 is spoken to in RESP2.
+async fn open_and_ask(
+    server: &Server,
+    place: Place,
+    config: AsyncConnectionConfig,
     questions: &Pipeline,
-) -> RedisResult<(MultiplexedConnection, Vec<Value>)> {
-    let client = Client::open(info)?;
-    let connecting = client.get_multiplexed_async_connection_with_config(config);
-    let mut connection = connecting.await?;
+    io: &IoThread,
+) -> Result<Asked, NodeError> {
+    let info = server.info();
+    let info = info.map_err(|invalid| not_connected(invalid.to_string()))?;
+    let mut opened = open(server, place, info.clone(), config, io).await;
+    let is_resp3 = !opened.as_ref().is_err_and(knows_no_resp3);
+    if !is_resp3 {
+        let settings = info.redis_settings().clone();
+        let info = info.set_redis_settings(settings.set_protocol(ProtocolVersion::RESP2));
+        let config = AsyncConnectionConfig::clone(&server.config);
+        opened = open(server, place, info, config, io).await;
+    }
+    let mut opened = opened.map_err(|error| unconnected(&error))?;
+    let connection = &mut opened.connection;
     let asked = connection.send_packed_commands(questions, 0, questions.len());
-    let answers = asked.await?.into_iter().map(value).collect();
-    Ok((connection, answers))
+    let answers = asked.await.map_err(|error| unconnected(&error))?;
+    Ok(Asked {
+        opened,
+        answers: answers.into_iter().map(value).collect(),
+        is_resp3,
+    })
 }
 
-/// A proxy may know no RESP3.
+/// True if the server does not know RESP3, or does not know `HELLO`. A proxy may not, and `HELLO` may be renamed.
 fn knows_no_resp3(error: &RedisError) -> bool {
-    error.code() == Some("NOPROTO") || error.kind() == ::redis::ErrorKind::RESP3NotSupported
+    matches!(error.code(), Some("NOPROTO" | "ERR")) || error.kind() == ErrorKind::RESP3NotSupported
 }

@@ -11,10 +11,10 @@ use std::future::Future;
 use std::iter::Zip;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use ::redis::aio::MultiplexedConnection;
 use ::redis::{Cmd, Pipeline, RedisResult};
 use smallvec::{IntoIter, SmallVec, smallvec};
 use tokio::time::{Instant, Sleep};
@@ -23,10 +23,11 @@ use tokio_util::sync::ReusableBoxFuture;
 use crate::env::Moment;
 use crate::node::watch::Watch;
 use crate::node::{NodeError, NodeErrorKind, Value, is_refusal};
-use crate::redis::errors::{garbled, lost};
+use crate::redis::errors::{IS_REPLICA, garbled, lost};
 use crate::redis::inbox::{Entry, Inbox};
 
 use super::command::{Dialect, broken, command, is_of_replica, many, value};
+use super::open::Opened;
 use super::questions::introduce;
 
 /// The most calls that are sent together. Their callers get their answers together. Also the most acquisitions, and
@@ -42,7 +43,7 @@ type Few<T> = SmallVec<[T; 1]>;
 /// A connection, with what was sent over it and is not answered. It holds no mutex across an await, and needs no task or
 /// channel for an operation.
 pub(super) struct Line {
-    connection: MultiplexedConnection,
+    opened: Opened,
     pub(super) dialect: Dialect,
     pub(super) inbox: Arc<Inbox>,
     /// Commands that are sent together, and what their answers are for.
@@ -72,8 +73,6 @@ pub(super) struct Line {
     pub(super) alarm: Pin<Box<Sleep>>,
     /// The moment at which the server was last made to remember the scripts.
     loaded: Instant,
-    /// True if a replica's answer ends the connection: the server is no longer the node's master.
-    leaves_a_replica: bool,
 }
 
 /// The answers to commands that were sent together. The memory is used again.
@@ -93,7 +92,7 @@ pub(super) enum Purpose {
     Call(Entry),
     /// Callers wait for the answers to acquisitions and releases that were made by one call.
     Several(Vec<Entry>),
-    /// Any answer shows that the connection is alive. If the answer is about the server's memory, it is judged.
+    /// Any answer shows that the connection is alive. If the answer has facts about the server, they are judged.
     Heartbeat,
     /// The restart check's question, and when it was asked.
     Check(Moment),
@@ -104,16 +103,10 @@ pub(super) enum Purpose {
 }
 
 impl Line {
-    pub(super) fn new(
-        connection: MultiplexedConnection,
-        dialect: Dialect,
-        inbox: &Arc<Inbox>,
-        joins: bool,
-        leaves_a_replica: bool,
-    ) -> Self {
+    pub(super) fn new(opened: Opened, dialect: Dialect, inbox: &Arc<Inbox>, joins: bool) -> Self {
         let now = inbox.time.now();
         Self {
-            connection,
+            opened,
             dialect,
             commands: Few::new(),
             purposes: Few::new(),
@@ -130,7 +123,6 @@ impl Line {
             alarm: Box::pin(inbox.time.sleep(inbox.options.suspect_after)),
             inbox: Arc::clone(inbox),
             loaded: now,
-            leaves_a_replica,
         }
     }
 
@@ -263,7 +255,7 @@ impl Line {
             }
             self.launch_all(several, purposes);
         } else if let Some(alone) = commands.pop() {
-            let mut connection = self.connection.clone();
+            let mut connection = self.opened.connection.clone();
             // The crate has less to do for a command by itself.
             let answers = async move {
                 let answer = connection.send_packed_command(&alone);
@@ -274,7 +266,7 @@ impl Line {
     }
 
     fn launch_all(&mut self, commands: Pipeline, purposes: Few<Purpose>) {
-        let mut connection = self.connection.clone();
+        let mut connection = self.opened.connection.clone();
         let answers = async move {
             let answers = connection.send_packed_commands(&commands, 0, commands.len());
             Ok(answers.await?.into_iter().map(value).collect())
@@ -322,9 +314,11 @@ impl Line {
                 return Ok(None);
             };
             let mut values = answers.map_err(|error| broken(&error))?;
-            if self.leaves_a_replica && values.iter().any(is_of_replica) {
-                // The server did not serve the operation. If it is a release, it is owed to the next master.
-                return Err(lost("the server is a replica now"));
+            if values.iter().any(is_of_replica) {
+                // The server did not serve the operation. If it is a release, it is owed to the next master. A replica
+                // serves nothing, so the pauses between connections go on to grow.
+                self.inbox.has_served.store(false, Ordering::Relaxed);
+                return Err(lost(IS_REPLICA));
             }
             if flight.purposes.len() == 1 && values.len() > 1 {
                 values = smallvec![Value::List(values.into_vec())];

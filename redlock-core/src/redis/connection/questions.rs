@@ -11,7 +11,7 @@ use crate::node::{Code, NodeError, NodeErrorKind, Script, Value};
 
 use super::command::script_call;
 use crate::redis::errors::{not_connected, rejected};
-use crate::redis::vetting::{Facts, vet_version};
+use crate::redis::vetting::{Facts, is_hidden, vet_version};
 
 /// Arguments that each script can read as its own.
 const NOTHING: [&[u8]; 5] = [b"", b"10", b"0", b"0", b"10"];
@@ -50,11 +50,8 @@ pub(in crate::redis) struct Greeting {
 /// `trusts_aof`, it is also asked about the settings of its append-only file.
 pub(super) fn questions(trusts_aof: bool, key_prefix: &[u8]) -> Pipeline {
     let mut questions = Pipeline::new();
-    questions.cmd("HELLO").cmd("INFO");
-    if trusts_aof {
-        let settings = ["append*", "no-appendfsync-on-rewrite"];
-        questions.cmd("CONFIG").arg("GET").arg(&settings);
-    }
+    questions.cmd("HELLO");
+    ask_for_facts(&mut questions, trusts_aof);
     questions
         .cmd("EVAL")
         .arg(&*PERMISSIONS)
@@ -67,6 +64,16 @@ pub(super) fn questions(trusts_aof: bool, key_prefix: &[u8]) -> Pipeline {
     questions
 }
 
+/// Adds the questions about what may change under a connection: the role, the memory, and, with `trusts_aof`, the
+/// settings of the append-only file.
+pub(super) fn ask_for_facts(questions: &mut Pipeline, trusts_aof: bool) {
+    questions.cmd("INFO");
+    if trusts_aof {
+        let settings = ["append*", "no-appendfsync-on-rewrite"];
+        questions.cmd("CONFIG").arg("GET").arg(&settings);
+    }
+}
+
 /// What the answers to [`questions`] say.
 pub(super) fn read(
     answers: Vec<Value>,
@@ -75,21 +82,23 @@ pub(super) fn read(
 ) -> Result<Greeting, NodeError> {
     let mut answers = answers.into_iter();
     let joins = matches!(answers.next_back(), Some(Value::List(_)));
-    let mut next = || served(answers.next().unwrap_or(Value::Nil));
-    let hello = next().map_err(rejected)?;
-    let mut facts = Facts::of(&hello);
-    if let Some(version) = facts.get("version") {
-        vet_version(version)?;
+    let mut next = || answers.next().unwrap_or(Value::Nil);
+    let mut facts = Facts::default();
+    for answer in [next(), next()] {
+        match answer {
+            Value::Error(text) if !is_hidden(&text) => {
+                return Err(rejected(NodeError::server(&text)));
+            }
+            known_or_hidden => facts.add(&known_or_hidden),
+        }
     }
-    match next() {
-        Ok(info) => facts.add(&info),
-        // Hidden by the ACL: unknown.
-        Err(error) if error.kind() == NodeErrorKind::Denied => {}
-        Err(error) => return Err(rejected(error)),
+    // `INFO` has it under a name of its own.
+    if let Some(version) = facts.get("version").or_else(|| facts.get("redis_version")) {
+        vet_version(version)?;
     }
     if trusts_aof {
         // Hidden by the ACL, or renamed by a managed service: unknown in both cases.
-        facts.add(&next().unwrap_or(Value::Nil));
+        facts.add(&next());
     }
     let mend = |rules: &str| format!("ACL SETUSER {} {rules}", Shown(user.as_bytes()));
     let refused = |error: NodeError| {
@@ -101,7 +110,7 @@ pub(super) fn read(
             _ => not_connected(detail),
         }
     };
-    let missing = match next().map_err(refused)? {
+    let missing = match served(next()).map_err(refused)? {
         Value::Text(text) => String::from_utf8_lossy(&text).into_owned(),
         _ => String::new(),
     };

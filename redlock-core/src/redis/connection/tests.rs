@@ -5,6 +5,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufStream};
 use tokio::net::{TcpListener, TcpStream};
@@ -12,7 +13,7 @@ use tokio::net::{TcpListener, TcpStream};
 use super::actor::Actor;
 use super::check::ServerCheck;
 use super::connect::connect;
-use crate::env::io_thread::LibraryTime;
+use crate::env::io_thread::{IoThread, LibraryTime};
 use crate::env::still_clock::still_clock;
 use crate::kinds::looks::peek;
 use crate::model::resource::Resource;
@@ -20,7 +21,11 @@ use crate::node::log::NodeLog;
 use crate::node::{Node as _, NodeStatus};
 use crate::redis::address::{RedisAddress, Target};
 use crate::redis::inbox::Inbox;
-use crate::redis::options::RedisOptions;
+use crate::redis::options::{RedisOptions, Vetting};
+use crate::redis::vetting::Rules;
+
+/// Longer than a connection takes on any machine.
+const SOON: Duration = Duration::from_secs(20);
 
 /// Remembers that it was woken.
 #[derive(Default)]
@@ -71,14 +76,23 @@ async fn an_operation_on_a_connection_that_has_just_ended_fails_at_once() {
     else {
         unreachable!("one server");
     };
-    let connected = connect(&place, false, b"").await.expect("a connection");
-    let mut connection = connected.connection.clone();
+    let io = IoThread::start().unwrap();
+    let found = connect(&place, false, b"", SOON, false, &io).await;
+    let (_, connected) = found.expect("a connection").remove(0);
+    let mut connection = connected.opened.connection.clone();
     let clock = still_clock().1;
     let log = NodeLog::new("a".into(), Arc::clone(&clock));
     let (options, time) = (RedisOptions::default(), LibraryTime::default());
     let inbox = Arc::new(Inbox::new(log, options, Arc::default(), time));
     let mut check = ServerCheck::new(&inbox, clock);
-    let actor = Actor::new(connected, &inbox, &mut check, false, false);
+    let rules = Rules {
+        pool: "a".into(),
+        vetting: Vetting::Refuse,
+        trusts_aof: false,
+        is_alone: true,
+        is_part: false,
+    };
+    let actor = Actor::new(connected, &inbox, &mut check, &rules, None);
     let mut serving = pin!(actor.serve(Box::pin(pending())));
     let woken = Arc::new(Woken::default());
     let waker = Waker::from(Arc::clone(&woken));

@@ -22,11 +22,12 @@ use super::backoff::{Backoff, LONGEST_PAUSE};
 use super::connection::actor::{Actor, Moved};
 use super::connection::check::ServerCheck;
 use super::connection::connect::{Connected, connect};
-use super::errors::not_connected;
+use super::connection::open::Place;
+use super::errors::{IS_REPLICA, not_connected};
 use super::inbox::Inbox;
 use super::inbox::metrics::NodeMetrics;
-use super::options::{RedisOptions, Vetting};
-use super::vetting::{HIDDEN, refused};
+use super::options::RedisOptions;
+use super::vetting::{Facts, HIDDEN, Rules};
 
 /// The detail if a node has no driver.
 const STOPPED: &str = "the node's driver has stopped";
@@ -50,6 +51,13 @@ impl ServerNode {
     ) -> Self {
         let log = NodeLog::new(Arc::clone(name), io.environment().clock);
         let is_part = of_cluster.is_some();
+        let rules = Rules {
+            pool: Arc::clone(name),
+            vetting: options.vetting,
+            trusts_aof: options.trust_aof,
+            is_alone: !is_part && !address.fails_over(),
+            is_part,
+        };
         let metrics = of_cluster.unwrap_or_default();
         let inbox = Arc::new(Inbox::new(log, options, metrics, io.time()));
         let home = Handle::try_current().ok().filter(|_| !is_part);
@@ -60,8 +68,11 @@ impl ServerNode {
             // nodes are started.
             check: ServerCheck::new(&inbox, io.environment().clock),
             inbox: Arc::clone(&inbox),
-            is_part,
+            rules,
             io: io.clone(),
+            run_id: None,
+            is_new: true,
+            logged: String::new(),
         }));
         let mut task = JoinSet::new();
         task.spawn_on(Driver::run(Arc::clone(&driver)), &home);
@@ -96,9 +107,15 @@ struct Driver {
     address: Arc<RedisAddress>,
     inbox: Arc<Inbox>,
     check: ServerCheck,
-    /// True for a master of a Cluster.
-    is_part: bool,
+    rules: Rules,
     io: IoThread,
+    /// The id of the last server's process, if it was told.
+    run_id: Option<String>,
+    /// True until the first connection.
+    is_new: bool,
+    /// The last logged reason for having no connection: a server that is down for a night gets one line in the log, not
+    /// one a second.
+    logged: String,
 }
 
 impl Driver {
@@ -130,17 +147,14 @@ impl Driver {
     /// Connects, serves, and connects again, until the node is dropped.
     async fn drive(&mut self) {
         let mut backoff = Backoff::new();
-        // The last logged reason for having no connection: a server that is down for a night gets one
-        // line in the log, not one a second.
-        let mut logged = String::new();
         loop {
-            let Err(error) = self.connect_and_serve(&mut logged).await else {
+            let Err(error) = self.connect_and_serve().await else {
                 return;
             };
             self.check.unreachable();
             let reason = error.to_string();
             // A line that was held back is due once the node has come and gone for the last time.
-            if logged != reason
+            if self.logged != reason
                 && log_node!(
                     self.inbox.log,
                     WARN,
@@ -148,7 +162,7 @@ impl Driver {
                     server = %self.address, %reason
                 )
             {
-                logged = reason;
+                self.logged = reason;
             }
             if self.inbox.has_served.swap(false, Ordering::Relaxed) {
                 // The connection was of use, however short it was.
@@ -160,76 +174,125 @@ impl Driver {
         }
     }
 
-    async fn connect_and_serve(&mut self, logged: &mut String) -> Result<(), NodeError> {
+    async fn connect_and_serve(&mut self) -> Result<(), NodeError> {
         let timeout = self.inbox.options.connect_timeout;
         let made = self.inbox.time.timeout(timeout, self.connect()).await;
         let late = || not_connected(format!("no connection within {}", Brief(timeout)));
         let made = made.unwrap_or_else(|_| Err(late()));
-        let (server, moved, connected) = made.inspect_err(|error| self.inbox.close(error))?;
-        log_node!(
-            self.inbox.log,
-            INFO,
-            "node connected",
-            server = %self.address, at = %server
-        );
-        logged.clear();
-        let actor = Actor::new(
-            connected,
-            &self.inbox,
-            &mut self.check,
-            self.is_part,
-            self.address.fails_over(),
-        );
+        let made = made.and_then(|made| {
+            let (server, _, found) = &made;
+            let reasons = self.vet(server, found)?;
+            Ok((made, reasons))
+        });
+        let ((server, moved, found), reasons) =
+            made.inspect_err(|error| self.inbox.close(error))?;
+        let Some((_, connected)) = found.into_iter().next() else {
+            return Err(not_connected("its name has no address"));
+        };
+        let facts = &connected.greeting.facts;
+        // A replica that is accepted comes and goes with each call. Its lines were written at the first time.
+        if self.logged != IS_REPLICA || facts.get("role") == Some("master") {
+            let log = &self.inbox.log;
+            log_node!(log, INFO, "node connected", server = %self.address, at = %server);
+            if let Some(reason) = reasons {
+                log_node!(log, WARN, "a lock cannot rely on this server", %reason);
+            }
+            self.logged.clear();
+        }
+        self.compare(facts.run_id().map(str::to_owned));
+        self.is_new = false;
+        // At the heartbeat only what the facts say is judged again.
+        let warned = self.rules.judge(facts, None).ok().flatten();
+        let actor = Actor::new(connected, &self.inbox, &mut self.check, &self.rules, warned);
         actor.serve(moved).await
     }
 
-    /// Connects to a server that may vote, by all that it tells of itself.
-    async fn connect(&self) -> Result<(Server, Moved, Connected), NodeError> {
+    /// Logs that the node's server is another one than before, if no restart check says so.
+    fn compare(&mut self, run_id: Option<String>) {
+        let Some(run_id) = run_id else { return };
+        let before = self.run_id.replace(run_id);
+        if before.is_some() && before != self.run_id && self.check.marker_key().is_none() {
+            log_node!(
+                self.inbox.log,
+                WARN,
+                "the node's server was restarted, or another one has its place; it may have forgotten locks"
+            );
+        }
+    }
+
+    /// Connects to a server that may vote. The first of the results is used. Others are of the first connection, from
+    /// further addresses of the server's name.
+    async fn connect(&self) -> Result<(Server, Moved, Vec<(Place, Connected)>), NodeError> {
         let options = &self.inbox.options;
         let (server, moved): (_, Moved) = match &self.address.0 {
             Target::Server(server) => (server.clone(), Box::pin(pending())),
             #[cfg(feature = "sentinel")]
-            Target::Sentinel(sentinel) => super::sentinel::master(sentinel, &self.inbox).await?,
+            Target::Sentinel(sentinel) => {
+                super::sentinel::master(sentinel, &self.inbox, &self.io).await?
+            }
             _ => {
                 let detail = "the address is not that of one server";
                 return Err(not_connected(detail));
             }
         };
-        let connected = connect(&server, options.trust_aof, self.check.key_prefix()).await;
-        let connected = connected.map_err(|error| {
+        let found = connect(
+            &server,
+            options.trust_aof,
+            self.check.key_prefix(),
+            options.connect_timeout,
+            self.is_new,
+            &self.io,
+        );
+        let found = found.await;
+        let found = found.map_err(|error| {
             if self.address.fails_over() {
                 // The node's address does not show which server it is.
                 return NodeError::unsent(error.kind(), format!("master {server}: {error}"));
             }
             error
         })?;
-        self.vet(&server, &connected)?;
-        Ok((server, moved, connected))
+        Ok((server, moved, found))
     }
 
-    /// Refuses a server that a lock cannot rely on, or logs why it cannot.
-    fn vet(&self, server: &Server, connected: &Connected) -> Result<(), NodeError> {
-        let (facts, inbox) = (&connected.greeting.facts, &self.inbox);
-        let is_alone = !self.is_part && !self.address.fails_over();
-        if !is_alone && facts.is_replica() {
-            // Not refused: this server is being promoted, or another one is.
-            let detail = format!("{server} was named as the master, and is a replica");
-            return Err(not_connected(detail));
-        }
-        let mut faults = Vec::from_iter(facts.eviction());
-        if is_alone {
-            faults.extend(facts.faults_alone(inbox.options.trust_aof));
-        } else if facts.run_id().is_none() && self.check.marker_key().is_some() {
-            faults.push(HIDDEN.to_owned());
-        }
-        if !faults.is_empty() {
-            let reason = format!("`{}` {}", inbox.log.pool, faults.join("; "));
-            if inbox.options.vetting == Vetting::Refuse {
-                return Err(refused(reason));
+    /// Refuses a server that a lock cannot rely on, or returns the reasons for the log.
+    fn vet(
+        &self,
+        server: &Server,
+        found: &[(Place, Connected)],
+    ) -> Result<Option<String>, NodeError> {
+        let facts = found.iter().map(|(_, it)| &it.greeting.facts);
+        let mut faults = Vec::new();
+        if let Some(first) = facts.clone().next() {
+            if !self.rules.is_alone && first.is_replica() {
+                // Not refused: this server is being promoted, or another one is.
+                let detail = format!("{server} was named as the master, and is a replica");
+                return Err(not_connected(detail));
             }
-            log_node!(inbox.log, WARN, "a lock cannot rely on this server", %reason);
+            let needs_info = !self.rules.is_alone && self.check.marker_key().is_some();
+            if needs_info && first.run_id().is_none() {
+                faults.push(HIDDEN.to_owned());
+            }
         }
-        Ok(())
+        let ids: Vec<_> = facts.map(Facts::run_id).collect();
+        let places: Vec<_> = found.iter().map(|(place, _)| place.to_string()).collect();
+        let places = places.join(", ");
+        if ids.iter().any(|id| *id != ids[0]) {
+            faults.push(format!(
+                "has a name that leads to several servers, {places}: two clients may hold one lock on two of them; give the \
+                 pool the address of one server"
+            ));
+        } else if ids.len() > 1 && ids[0].is_none() {
+            log_node!(
+                self.inbox.log,
+                WARN,
+                "the name has several addresses, and INFO is hidden: they have to be of one server",
+                %places
+            );
+        }
+        match found.first() {
+            Some((_, first)) => self.rules.judge(&first.greeting.facts, faults),
+            None => Ok(None),
+        }
     }
 
     async fn has_ended_within(&self, pause: Duration) -> bool {

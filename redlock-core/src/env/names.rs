@@ -1,0 +1,135 @@
+//! Look-ups of host names, on threads of the library's own.
+//!
+//! The system's look-up blocks its thread for as long as the name servers are silent. So it runs on the blocking threads
+//! of the library's runtime: the application keeps all of its own, and no exit waits for a look-up.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::select_ok;
+use parking_lot::Mutex;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::io_thread::IoThread;
+
+/// The age at which a look-up is slow, so that another one begins: name servers may answer again by now.
+const SLOW: Duration = Duration::from_secs(5);
+
+/// The most look-ups of one name at a time.
+const MOST: usize = 2;
+
+/// The addresses of a host, sorted, or the system's reason why there are none.
+type Found = Result<Arc<[SocketAddr]>, Arc<str>>;
+
+/// A look-up that is under way. Its result is `None` until it ends.
+struct LookUp {
+    host: Arc<str>,
+    since: Instant,
+    result: watch::Receiver<Option<Found>>,
+}
+
+/// The look-ups that are under way. Callers that ask for one name share them.
+#[derive(Default)]
+pub(super) struct Names(Mutex<Vec<LookUp>>);
+
+impl Names {
+    /// Returns the look-ups of `host` that are under way. Begins one by `begin` if there is none, or only a slow one.
+    fn join(
+        &self,
+        host: &str,
+        now: Instant,
+        begin: impl FnOnce(Arc<str>, watch::Sender<Option<Found>>),
+    ) -> Vec<watch::Receiver<Option<Found>>> {
+        let mut under_way = self.0.lock();
+        under_way.retain(|it| it.result.has_changed().is_ok() && it.result.borrow().is_none());
+        let of_host = under_way.iter().filter(|it| *it.host == *host);
+        let ages: Vec<_> = of_host.map(|it| now.duration_since(it.since)).collect();
+        if ages.len() < MOST && ages.iter().all(|age| *age >= SLOW) {
+            let (sender, result) = watch::channel(None);
+            let host: Arc<str> = host.into();
+            begin(Arc::clone(&host), sender);
+            under_way.push(LookUp {
+                host,
+                since: now,
+                result,
+            });
+        }
+        let of_host = under_way.iter().filter(|it| *it.host == *host);
+        of_host.map(|it| it.result.clone()).collect()
+    }
+}
+
+impl IoThread {
+    /// Returns the addresses of `host`, sorted, so that all processes try them in one order. IPv4 comes first.
+    ///
+    /// Dropping the future leaves a look-up to the next caller.
+    pub(crate) async fn addresses(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, String> {
+        if let Ok(address) = host.parse::<IpAddr>() {
+            return Ok(vec![SocketAddr::new(address, port)]);
+        }
+        let look_ups = self.names().join(host, self.time().now(), |host, sender| {
+            self.handle().spawn_blocking(move || {
+                sender.send_replace(Some(look_up(&host)));
+            });
+        });
+        let results = look_ups.into_iter().map(|mut it| {
+            Box::pin(async move {
+                let found = it.wait_for(Option::is_some).await;
+                let found = found.ok().and_then(|found| found.clone());
+                found.unwrap_or_else(|| Err("its look-up was given up".into()))
+            })
+        });
+        let (found, _) = select_ok(results).await.map_err(|why| why.to_string())?;
+        let with_port = |mut address: SocketAddr| {
+            address.set_port(port);
+            address
+        };
+        Ok(found.iter().copied().map(with_port).collect())
+    }
+}
+
+fn look_up(host: &str) -> Found {
+    let found: io::Result<Vec<_>> = (host, 0).to_socket_addrs().map(Iterator::collect);
+    let mut found = found.map_err(|error| error.to_string())?;
+    found.sort_unstable();
+    found.dedup();
+    Ok(found.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_looked_up_once_and_again_if_that_is_slow() {
+        let names = Names::default();
+        let begun = Mutex::new(Vec::new());
+        let start = Instant::now();
+        let join = |host: &str, seconds: u64| {
+            let start_one = |_, sender| begun.lock().push(sender);
+            let joined = names.join(host, start + Duration::from_secs(seconds), start_one);
+            (joined.len(), begun.lock().len())
+        };
+        assert_eq!(join("a", 0), (1, 1));
+        assert_eq!(join("a", 4), (1, 1));
+        assert_eq!(join("b", 4), (1, 2));
+        assert_eq!(join("a", 5), (2, 3), "the first one is slow");
+        assert_eq!(join("a", 60), (2, 3), "two of a name are the most");
+        begun.lock()[0].send_replace(Some(Err("no such host".into())));
+        assert_eq!(join("a", 60), (2, 4), "the first one has ended");
+        begun.lock().clear();
+        assert_eq!(join("a", 60), (1, 1), "those that panicked have ended");
+    }
+
+    #[tokio::test]
+    async fn a_look_up_that_fails_says_why() {
+        let io = IoThread::start().unwrap();
+        let why = io.addresses("a\0b", 1).await.unwrap_err();
+        assert!(why.contains("NUL"), "{why}");
+        let here = io.addresses("127.0.0.1", 7).await.unwrap();
+        assert_eq!(here, [SocketAddr::from(([127, 0, 0, 1], 7))]);
+    }
+}

@@ -1,0 +1,234 @@
+//! Opens connections of the `redis` crate, at one address of a server after another.
+
+use std::fmt;
+use std::future::ready;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::time::Duration;
+
+use ::redis::aio::MultiplexedConnection;
+use ::redis::io::AsyncDNSResolver;
+use ::redis::{
+    AsyncConnectionConfig, Client, ConnectionAddr, ConnectionInfo, RedisFuture, RedisResult,
+};
+use futures_util::StreamExt as _;
+use futures_util::future::{Either, select};
+use futures_util::stream::FuturesUnordered;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+use tokio::task::JoinSet;
+
+use crate::env::io_thread::IoThread;
+use crate::node::NodeError;
+use crate::redis::address::{Opener, Server};
+use crate::redis::errors::{not_connected, together};
+
+/// The part of the time to connect that an address has for itself. After it the next address is tried as well.
+const SHARE: u32 = 4;
+
+/// A connection of the crate, and the task that reads and writes for it. Dropping it closes the socket.
+pub(in crate::redis) struct Opened {
+    pub(super) connection: MultiplexedConnection,
+    /// Empty if the crate has spawned the task.
+    _task: JoinSet<()>,
+}
+
+/// A place at which a server is tried.
+#[derive(Clone, Copy)]
+pub(in crate::redis) enum Place {
+    /// One of the addresses of its name.
+    At(SocketAddr),
+    /// What the URL or the client says, as it stands.
+    AsGiven,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::At(address) => address.fmt(f),
+            Self::AsGiven => f.write_str("its address"),
+        }
+    }
+}
+
+/// Returns the places of `server`, in the order in which all processes try them.
+async fn places(server: &Server, io: &IoThread) -> Result<Vec<Place>, NodeError> {
+    let (ConnectionAddr::Tcp(host, port) | ConnectionAddr::TcpTls { host, port, .. }) =
+        server.addr()
+    else {
+        return Ok(vec![Place::AsGiven]);
+    };
+    if server.opener == Opener::CrateAndResolver {
+        return Ok(vec![Place::AsGiven]);
+    }
+    let addresses = io.addresses(host, *port).await.map_err(not_connected)?;
+    Ok(addresses.into_iter().map(Place::At).collect())
+}
+
+/// Tries the places of `server` by `attempt`, and returns the results in the order of the places.
+///
+/// The next place is tried once the one before has failed, has had its share of the time `within`, or has a result that
+/// is not wanted. The first wanted result ends that. With `all`, all places are tried at once, and the last ones have a
+/// share of the time after the result before.
+///
+/// Dropping the future ends the attempts.
+pub(super) async fn at_each_place<T, Attempt: Future<Output = Result<T, NodeError>>>(
+    server: &Server,
+    io: &IoThread,
+    within: Duration,
+    all: bool,
+    attempt: impl Fn(Place) -> Attempt,
+    is_wanted: impl Fn(&T) -> bool,
+) -> Result<Vec<(Place, T)>, NodeError> {
+    let places = places(server, io).await?;
+    let share = within / SHARE;
+    let tried = |(index, place)| {
+        let tried = attempt(place);
+        async move { (index, place, tried.await) }
+    };
+    let mut left = places.iter().copied().enumerate();
+    let mut under_way = FuturesUnordered::new();
+    let (mut results, mut errors) = (Vec::new(), Vec::new());
+    loop {
+        let count = if all { places.len() } else { 1 };
+        under_way.extend(left.by_ref().take(count).map(tried));
+        let next = under_way.next();
+        let ended = if left.len() == 0 && results.is_empty() {
+            // The caller has a bound of its own.
+            Ok(next.await)
+        } else {
+            io.time().timeout(share, next).await
+        };
+        match ended {
+            Ok(Some((index, place, Ok(result)))) => {
+                let ends = !all && is_wanted(&result);
+                results.push((index, place, result));
+                if ends {
+                    break;
+                }
+            }
+            Ok(Some((_, place, Err(error)))) => errors.push((place, error)),
+            Ok(None) => break,
+            Err(_) if left.len() == 0 => break,
+            Err(_) => {}
+        }
+    }
+    if results.is_empty() {
+        let alone = errors.pop_if(|_| places.len() == 1);
+        return Err(alone.map_or_else(|| together(&errors), |(_, error)| error));
+    }
+    results.sort_by_key(|(index, _, result)| (!is_wanted(result), *index));
+    let results = results.into_iter();
+    Ok(results.map(|(_, place, result)| (place, result)).collect())
+}
+
+/// Opens a connection to `server` at `place`, and logs in.
+///
+/// Dropping the future closes the socket.
+pub(super) async fn open(
+    server: &Server,
+    place: Place,
+    info: ConnectionInfo,
+    config: AsyncConnectionConfig,
+    io: &IoThread,
+) -> RedisResult<Opened> {
+    let at = match (place, server.addr()) {
+        (Place::At(address), _) if server.opener == Opener::Library => address,
+        #[cfg(unix)]
+        (_, ConnectionAddr::Unix(path)) => {
+            let socket = tokio::net::UnixStream::connect(path).await?;
+            return over(socket, &info, config).await;
+        }
+        (Place::At(address), _) => {
+            return by_the_crate(server, info, config.set_dns_resolver(Only(address)), io).await;
+        }
+        (Place::AsGiven, _) => return by_the_crate(server, info, config, io).await,
+    };
+    let socket = TcpStream::connect(at).await?;
+    socket.set_nodelay(true)?;
+    #[cfg(feature = "tls")]
+    if let ConnectionAddr::TcpTls { host, .. } = server.addr() {
+        let socket = server.tls.clone().connect(host, socket, io).await?;
+        return over(socket, &info, config).await;
+    }
+    over(socket, &info, config).await
+}
+
+/// A socket, with TLS or without.
+trait Socket: AsyncRead + AsyncWrite + Send {}
+
+impl<S: AsyncRead + AsyncWrite + Send> Socket for S {}
+
+/// Logs in over `socket`.
+async fn over(
+    socket: impl Socket + 'static,
+    info: &ConnectionInfo,
+    config: AsyncConnectionConfig,
+) -> RedisResult<Opened> {
+    // One type, because the crate's code is compiled for each.
+    let socket: Pin<Box<dyn Socket>> = Box::pin(socket);
+    let settings = info.redis_settings();
+    let made = MultiplexedConnection::new_with_config(settings, socket, config).await;
+    let (connection, driver) = made?;
+    let mut task = JoinSet::new();
+    task.spawn(driver);
+    Ok(Opened {
+        connection,
+        _task: task,
+    })
+}
+
+/// Connects as the user's own client does.
+async fn by_the_crate(
+    server: &Server,
+    info: ConnectionInfo,
+    config: AsyncConnectionConfig,
+    io: &IoThread,
+) -> RedisResult<Opened> {
+    let connecting = async move |client: RedisResult<Client>| {
+        let client = client?;
+        let made = client.get_multiplexed_async_connection_with_config(&config);
+        made.await
+    };
+    let made = if server.is_tls() {
+        // The crate parses the system's certificates for each connection, so it connects on a thread of the library.
+        let (_alive, dropped) = oneshot::channel::<()>();
+        let home = Handle::current();
+        let connecting = io.handle().spawn_blocking(move || {
+            #[cfg(feature = "tls")]
+            let client = crate::redis::tls::client(info);
+            #[cfg(not(feature = "tls"))]
+            let client = Client::open(info);
+            let connecting = Box::pin(connecting(client));
+            match home.block_on(select(connecting, dropped)) {
+                Either::Left((made, _)) => Some(made),
+                Either::Right(_) => None,
+            }
+        });
+        connecting.await.ok().flatten()
+    } else {
+        Some(connecting(Client::open(info)).await)
+    };
+    let made = made.ok_or_else(|| io::Error::other("connecting was given up"))?;
+    Ok(Opened {
+        connection: made?,
+        _task: JoinSet::new(),
+    })
+}
+
+/// A resolver that gives the crate one address.
+struct Only(SocketAddr);
+
+impl AsyncDNSResolver for Only {
+    fn resolve<'a, 'b: 'a>(
+        &'a self,
+        _: &'b str,
+        _: u16,
+    ) -> RedisFuture<'a, Box<dyn Iterator<Item = SocketAddr> + Send + 'a>> {
+        let address: Box<dyn Iterator<Item = _> + Send> = Box::new(std::iter::once(self.0));
+        Box::pin(ready(Ok(address)))
+    }
+}
