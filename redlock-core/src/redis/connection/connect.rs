@@ -88,7 +88,10 @@ async fn open_and_ask(
     questions: &Pipeline,
     io: &IoThread,
 ) -> Result<Asked, NodeError> {
-    let info = server.info();
+    let own = server.clone();
+    // A file may be on a disk that hangs.
+    let info = io.handle().spawn_blocking(move || own.info()).await;
+    let info = info.map_err(|_| not_connected("its password file was not read"))?;
     let info = info.map_err(|invalid| not_connected(invalid.to_string()))?;
     let mut opened = open(server, place, info.clone(), config, io).await;
     let is_resp3 = !opened.as_ref().is_err_and(knows_no_resp3);
