@@ -8,7 +8,6 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::select_ok;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -22,7 +21,7 @@ const SLOW: Duration = Duration::from_secs(5);
 const MOST: usize = 2;
 
 /// The addresses of a host, sorted, or the system's reason why there are none.
-type Found = Result<Arc<[SocketAddr]>, Arc<str>>;
+type Found = Result<Vec<SocketAddr>, String>;
 
 /// A look-up that is under way. Its result is `None` until it ends.
 struct LookUp {
@@ -36,29 +35,30 @@ struct LookUp {
 pub(super) struct Names(Mutex<Vec<LookUp>>);
 
 impl Names {
-    /// Returns the look-ups of `host` that are under way. Begins one by `begin` if there is none, or only a slow one.
+    /// Returns the newest look-up of `host`. Begins one by `begin` if there is none, or only a slow one.
     fn join(
         &self,
         host: &str,
         now: Instant,
         begin: impl FnOnce(Arc<str>, watch::Sender<Option<Found>>),
-    ) -> Vec<watch::Receiver<Option<Found>>> {
+    ) -> watch::Receiver<Option<Found>> {
         let mut under_way = self.0.lock();
         under_way.retain(|it| it.result.has_changed().is_ok() && it.result.borrow().is_none());
-        let of_host = under_way.iter().filter(|it| *it.host == *host);
-        let ages: Vec<_> = of_host.map(|it| now.duration_since(it.since)).collect();
-        if ages.len() < MOST && ages.iter().all(|age| *age >= SLOW) {
-            let (sender, result) = watch::channel(None);
-            let host: Arc<str> = host.into();
-            begin(Arc::clone(&host), sender);
-            under_way.push(LookUp {
-                host,
-                since: now,
-                result,
-            });
+        let of_host: Vec<_> = under_way.iter().filter(|it| *it.host == *host).collect();
+        if let Some(newest) = of_host.last()
+            && (of_host.len() == MOST || now.duration_since(newest.since) < SLOW)
+        {
+            return newest.result.clone();
         }
-        let of_host = under_way.iter().filter(|it| *it.host == *host);
-        of_host.map(|it| it.result.clone()).collect()
+        let (sender, result) = watch::channel(None);
+        let host: Arc<str> = host.into();
+        begin(Arc::clone(&host), sender);
+        under_way.push(LookUp {
+            host,
+            since: now,
+            result: result.clone(),
+        });
+        result
     }
 }
 
@@ -70,24 +70,18 @@ impl IoThread {
         if let Ok(address) = host.parse::<IpAddr>() {
             return Ok(vec![SocketAddr::new(address, port)]);
         }
-        let look_ups = self.names().join(host, self.time().now(), |host, sender| {
+        let mut look_up = self.names().join(host, self.time().now(), |host, sender| {
             self.handle().spawn_blocking(move || {
                 sender.send_replace(Some(look_up(&host)));
             });
         });
-        let results = look_ups.into_iter().map(|mut it| {
-            Box::pin(async move {
-                let found = it.wait_for(Option::is_some).await;
-                let found = found.ok().and_then(|found| found.clone());
-                found.unwrap_or_else(|| Err("its look-up was given up".into()))
-            })
-        });
-        let (found, _) = select_ok(results).await.map_err(|why| why.to_string())?;
-        let with_port = |mut address: SocketAddr| {
+        let found = look_up.wait_for(Option::is_some).await;
+        let found = found.ok().and_then(|found| found.clone());
+        let mut found = found.ok_or("the look-up of its name was given up")??;
+        for address in &mut found {
             address.set_port(port);
-            address
-        };
-        Ok(found.iter().copied().map(with_port).collect())
+        }
+        Ok(found)
     }
 }
 
@@ -96,7 +90,7 @@ fn look_up(host: &str) -> Found {
     let mut found = found.map_err(|error| error.to_string())?;
     found.sort_unstable();
     found.dedup();
-    Ok(found.into())
+    Ok(found)
 }
 
 #[cfg(test)]
@@ -110,18 +104,18 @@ mod tests {
         let start = Instant::now();
         let join = |host: &str, seconds: u64| {
             let start_one = |_, sender| begun.lock().push(sender);
-            let joined = names.join(host, start + Duration::from_secs(seconds), start_one);
-            (joined.len(), begun.lock().len())
+            names.join(host, start + Duration::from_secs(seconds), start_one);
+            begun.lock().len()
         };
-        assert_eq!(join("a", 0), (1, 1));
-        assert_eq!(join("a", 4), (1, 1));
-        assert_eq!(join("b", 4), (1, 2));
-        assert_eq!(join("a", 5), (2, 3), "the first one is slow");
-        assert_eq!(join("a", 60), (2, 3), "two of a name are the most");
+        assert_eq!(join("a", 0), 1);
+        assert_eq!(join("a", 4), 1);
+        assert_eq!(join("b", 4), 2);
+        assert_eq!(join("a", 5), 3, "the first one is slow");
+        assert_eq!(join("a", 60), 3, "two of a name are the most");
         begun.lock()[0].send_replace(Some(Err("no such host".into())));
-        assert_eq!(join("a", 60), (2, 4), "the first one has ended");
+        assert_eq!(join("a", 60), 4, "the first one has ended");
         begun.lock().clear();
-        assert_eq!(join("a", 60), (1, 1), "those that panicked have ended");
+        assert_eq!(join("a", 60), 1, "those that panicked have ended");
     }
 
     #[tokio::test]

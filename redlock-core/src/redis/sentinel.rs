@@ -6,7 +6,6 @@
 //! they name has to say that it is a master.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use ::redis::Pipeline;
 
@@ -56,7 +55,7 @@ pub(super) async fn master(
 async fn ask(of: &Sentinel, inbox: &Inbox, io: &IoThread) -> Result<Dated<Server>, NodeError> {
     let within = inbox.options.connect_timeout / 2;
     let is_enough = |named: &[_]| named.len() >= majority(of.sentinels.len());
-    let ask = |sentinel| ask_one(sentinel, of, within, io);
+    let ask = |sentinel| ask_one(sentinel, of, io);
     let newest = newest(&of.sentinels, ask, within, &inbox.time, is_enough).await;
     newest.map_err(|error| not_connected(format!("no sentinel names a master: {error}")))
 }
@@ -64,7 +63,6 @@ async fn ask(of: &Sentinel, inbox: &Inbox, io: &IoThread) -> Result<Dated<Server
 async fn ask_one(
     sentinel: Server,
     of: &Sentinel,
-    within: Duration,
     io: &IoThread,
 ) -> Result<Dated<Server>, NodeError> {
     // The epoch is asked first: if the master moves in between, the new address has the old epoch, and loses against a
@@ -73,7 +71,7 @@ async fn ask_one(
     for what in ["MASTER", "GET-MASTER-ADDR-BY-NAME"] {
         questions.cmd("SENTINEL").arg(what).arg(&of.master);
     }
-    let answers = connect::ask(&sentinel, &questions, within, io).await?;
+    let answers = connect::ask(&sentinel, &questions, io).await?;
     let (about, place) = match &answers[..] {
         [_, Value::Error(text)] => return Err(rejected(NodeError::server(text))),
         [about, place] => (Facts::of(about), place),

@@ -4,6 +4,7 @@ mod server;
 
 use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 
 use ::redis::{AsyncConnectionConfig, Client};
 
@@ -12,8 +13,6 @@ pub(super) use server::{Opener, Server};
 
 use super::options::TlsOptions;
 use super::secret_file::password;
-#[cfg(feature = "tls")]
-use super::tls::Tls;
 
 /// A node's address and credentials. `Debug` and `Display` show no password.
 #[derive(Clone, Debug)]
@@ -90,16 +89,11 @@ impl RedisAddress {
         let info = client.get_connection_info().clone();
         // A limit that is ever reached would change the order of commands, and none can be taken away.
         let config = config.map(|config| config.set_concurrency_limit(usize::MAX));
-        let config = config.unwrap_or_default();
-        let opener = if has_resolver(&config) {
-            Opener::CrateAndResolver
-        } else {
-            Opener::Crate
-        };
+        let server = Server::new(info, config.unwrap_or_default());
         let unknown = || Invalid::new("the client's kind of address is not supported");
-        let mut server = Server::new(info, config).ok_or_else(unknown)?;
-        server.opener = opener;
-        Ok(Self(Target::Server(server)))
+        Ok(Self(Target::Server(
+            server.ok_or_else(unknown)?.of_a_client(),
+        )))
     }
 
     /// The same address, with TLS verified by `options`. All files are read, so that faults in them are
@@ -108,31 +102,22 @@ impl RedisAddress {
     /// # Errors
     /// [`Invalid`] with the file's setting and its fault, never with its content; also if there are options but
     /// no TLS.
-    #[cfg_attr(
-        not(feature = "tls"),
-        allow(
-            clippy::needless_pass_by_value,
-            reason = "without the feature no URL has TLS"
-        )
-    )]
     pub fn with_tls(mut self, options: TlsOptions) -> Result<Self, Invalid> {
         if options == TlsOptions::default() {
             return Ok(self);
         }
-        if self.servers().iter().any(|server| !server.is_tls()) {
-            return Err(Invalid::new(
-                "`tls_ca`, `tls_cert` and `tls_key` are for TLS, and the URL is not; write \
-                 rediss:// for redis://, or leave them out",
-            ));
+        let tls = Arc::new(options);
+        for server in self.servers() {
+            if !server.is_tls() {
+                return Err(Invalid::new(
+                    "`tls_ca`, `tls_cert` and `tls_key` are for TLS, and the URL is not; write \
+                     rediss:// for redis://, or leave them out",
+                ));
+            }
+            server.tls = Arc::clone(&tls);
         }
         #[cfg(feature = "tls")]
-        {
-            let tls = std::sync::Arc::new(Tls::new(options));
-            tls.check()?;
-            for server in self.servers() {
-                server.tls.clone_from(&tls);
-            }
-        }
+        super::tls::config(&tls)?;
         Ok(self)
     }
 
@@ -170,11 +155,6 @@ impl RedisAddress {
     pub fn fails_over(&self) -> bool {
         !matches!(self.0, Target::Server(_))
     }
-}
-
-/// True if the user has set a resolver of names. The crate shows that in `Debug` only.
-fn has_resolver(config: &AsyncConnectionConfig) -> bool {
-    !format!("{config:?}").contains("dns_resolver: \"not set\"")
 }
 
 /// The error shows no piece of the URL: a host cannot be told from a piece of a password with a `#` or a `/` in it.

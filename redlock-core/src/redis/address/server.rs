@@ -10,9 +10,8 @@ use ::redis::{
 
 use super::not_a_url;
 use crate::model::invalid::Invalid;
+use crate::redis::options::TlsOptions;
 use crate::redis::secret_file::password;
-#[cfg(feature = "tls")]
-use crate::redis::tls::Tls;
 
 /// The longest host name in bytes: the limit of the domain name system.
 const LONGEST_HOST: usize = 255;
@@ -39,8 +38,8 @@ pub(in crate::redis) struct Server {
     pub(in crate::redis) opener: Opener,
     /// Read at each connection.
     pub(super) password_file: Option<Arc<Path>>,
-    #[cfg(feature = "tls")]
-    pub(in crate::redis) tls: Arc<Tls>,
+    /// The user's own certificates, if there are any.
+    pub(in crate::redis) tls: Arc<TlsOptions>,
 }
 
 impl Server {
@@ -74,7 +73,6 @@ impl Server {
             config: Arc::new(config),
             opener: Opener::Library,
             password_file: None,
-            #[cfg(feature = "tls")]
             tls: Arc::default(),
         };
         match server.info.addr() {
@@ -84,6 +82,17 @@ impl Server {
             ConnectionAddr::Unix(_) => Some(server),
             _ => None,
         }
+    }
+
+    /// The server of a user's own client. The crate shows in `Debug` only that its user has set a resolver of names.
+    pub(super) fn of_a_client(mut self) -> Self {
+        let has_none = format!("{:?}", self.config).contains("dns_resolver: \"not set\"");
+        self.opener = if has_none {
+            Opener::Crate
+        } else {
+            Opener::CrateAndResolver
+        };
+        self
     }
 
     /// The server at another address, with the same login and TLS, and, without a `host`, the same host. `None` if that

@@ -191,7 +191,7 @@ impl ClusterShared {
             servers.truncate(ASKED);
             let within = self.options.connect_timeout;
             let is_enough = |told: &[(u64, _)]| told.iter().any(|(epoch, _)| *epoch >= known);
-            let ask = |server| view::ask(server, within, &self.io);
+            let ask = |server| view::ask(server, &self.io);
             match newest(&servers, ask, within, &self.io.time(), is_enough).await {
                 Ok((epoch, ranges)) => {
                     known = epoch;

@@ -1,7 +1,5 @@
 //! A server's view of its Cluster: `CLUSTER INFO` and `CLUSTER SLOTS`.
 
-use std::time::Duration;
-
 use ::redis::pipe;
 
 use crate::env::io_thread::IoThread;
@@ -26,18 +24,11 @@ pub(super) struct Range {
 /// Asks `server` for its view, on a connection of its own.
 ///
 /// Dropping the future closes the socket.
-pub(super) async fn ask(
-    server: Server,
-    within: Duration,
-    io: &IoThread,
-) -> Result<Dated<Vec<Range>>, NodeError> {
+pub(super) async fn ask(server: Server, io: &IoThread) -> Result<Dated<Vec<Range>>, NodeError> {
     let mut questions = pipe();
     questions.cmd("CLUSTER").arg("INFO");
     questions.cmd("CLUSTER").arg("SLOTS");
-    read(
-        &connect::ask(&server, &questions, within, io).await?,
-        &server,
-    )
+    read(&connect::ask(&server, &questions, io).await?, &server)
 }
 
 /// The slots of each master, behind the epoch of the Cluster, which increases with each failover.

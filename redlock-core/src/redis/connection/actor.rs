@@ -86,7 +86,6 @@ impl<'a> Actor<'a> {
         inbox: &Arc<Inbox>,
         check: &'a mut ServerCheck,
         rules: &'a Rules,
-        warned: Option<String>,
     ) -> Self {
         let greeting = connected.greeting;
         let dialect = Dialect {
@@ -113,7 +112,7 @@ impl<'a> Actor<'a> {
             check,
             wakeups: connected.wakeups,
             rules,
-            warned,
+            warned: rules.judge(&greeting.facts, None).ok().flatten(),
             heartbeat,
             heartbeat_at,
             retry_at: None,

@@ -11,9 +11,12 @@ use crate::redis::address::Server;
 use crate::redis::errors::not_connected;
 
 use super::command::{unconnected, value};
-use super::open::{Opened, Place, at_each_place, open};
+use super::open::{At, Opened, at_each_address, open};
 use super::questions::{Greeting, questions, read};
 use super::wakeups::Wakeups;
+
+/// The time for which an address of a server that is only asked may be silent, until the next one is tried as well.
+const SHARE: Duration = Duration::from_millis(250);
 
 /// A connection after login, with what the server says.
 pub(in crate::redis) struct Connected {
@@ -28,12 +31,11 @@ pub(in crate::redis) struct Connected {
 pub(in crate::redis) async fn ask(
     server: &Server,
     questions: &Pipeline,
-    within: Duration,
     io: &IoThread,
 ) -> Result<Vec<Value>, NodeError> {
     let config = || AsyncConnectionConfig::clone(&server.config);
-    let attempt = |place| open_and_ask(server, place, config(), questions, io);
-    let asked = at_each_place(server, io, within, false, attempt, |_| true).await?;
+    let attempt = |at| open_and_ask(server, at, config(), questions, io);
+    let asked = at_each_address(server, io, SHARE, false, attempt, |_| true).await?;
     let first = asked.into_iter().next();
     Ok(first.map_or_else(Vec::new, |(_, asked)| asked.answers))
 }
@@ -46,18 +48,18 @@ pub(in crate::redis) async fn connect(
     server: &Server,
     trusts_aof: bool,
     key_prefix: &[u8],
-    within: Duration,
+    share: Duration,
     all: bool,
     io: &IoThread,
-) -> Result<Vec<(Place, Connected)>, NodeError> {
-    let attempt = |place| connect_at(server, place, trusts_aof, key_prefix, io);
+) -> Result<Vec<(At, Connected)>, NodeError> {
+    let attempt = |at| connect_at(server, at, trusts_aof, key_prefix, io);
     let is_master = |it: &Connected| !it.greeting.facts.is_replica();
-    at_each_place(server, io, within, all, attempt, is_master).await
+    at_each_address(server, io, share, all, attempt, is_master).await
 }
 
 async fn connect_at(
     server: &Server,
-    place: Place,
+    at: At,
     trusts_aof: bool,
     key_prefix: &[u8],
     io: &IoThread,
@@ -65,7 +67,7 @@ async fn connect_at(
     let (sender, messages) = unbounded_channel();
     let config = AsyncConnectionConfig::clone(&server.config).set_push_sender(sender);
     let questions = questions(trusts_aof, key_prefix);
-    let asked = open_and_ask(server, place, config, &questions, io).await?;
+    let asked = open_and_ask(server, at, config, &questions, io).await?;
     Ok(Connected {
         opened: asked.opened,
         greeting: read(asked.answers, trusts_aof, server.user())?,
@@ -83,7 +85,7 @@ struct Asked {
 /// Opens a connection by `config`, and asks questions on it. A server that knows no RESP3 is spoken to in RESP2.
 async fn open_and_ask(
     server: &Server,
-    place: Place,
+    at: At,
     config: AsyncConnectionConfig,
     questions: &Pipeline,
     io: &IoThread,
@@ -93,13 +95,13 @@ async fn open_and_ask(
     let info = io.handle().spawn_blocking(move || own.info()).await;
     let info = info.map_err(|_| not_connected("its password file was not read"))?;
     let info = info.map_err(|invalid| not_connected(invalid.to_string()))?;
-    let mut opened = open(server, place, info.clone(), config, io).await;
+    let mut opened = open(server, at, info.clone(), config, io).await;
     let is_resp3 = !opened.as_ref().is_err_and(knows_no_resp3);
     if !is_resp3 {
         let settings = info.redis_settings().clone();
         let info = info.set_redis_settings(settings.set_protocol(ProtocolVersion::RESP2));
         let config = AsyncConnectionConfig::clone(&server.config);
-        opened = open(server, place, info, config, io).await;
+        opened = open(server, at, info, config, io).await;
     }
     let mut opened = opened.map_err(|error| unconnected(&error))?;
     let connection = &mut opened.connection;

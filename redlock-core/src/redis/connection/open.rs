@@ -1,6 +1,5 @@
 //! Opens connections of the `redis` crate, at one address of a server after another.
 
-use std::fmt;
 use std::future::ready;
 use std::io;
 use std::net::SocketAddr;
@@ -26,8 +25,8 @@ use crate::node::NodeError;
 use crate::redis::address::{Opener, Server};
 use crate::redis::errors::{not_connected, together};
 
-/// The part of the time to connect that an address has for itself. After it the next address is tried as well.
-const SHARE: u32 = 4;
+/// One of the addresses of a server's name.
+pub(in crate::redis) type At = Option<SocketAddr>;
 
 /// A connection of the crate, and the task that reads and writes for it. Dropping it closes the socket.
 pub(in crate::redis) struct Opened {
@@ -36,64 +35,46 @@ pub(in crate::redis) struct Opened {
     _task: JoinSet<()>,
 }
 
-/// A place at which a server is tried.
-#[derive(Clone, Copy)]
-pub(in crate::redis) enum Place {
-    /// One of the addresses of its name.
-    At(SocketAddr),
-    /// What the URL or the client says, as it stands.
-    AsGiven,
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::At(address) => address.fmt(f),
-            Self::AsGiven => f.write_str("its address"),
+/// The addresses of `server`, in the order in which all processes try them. `None` stands for what the URL or the client
+/// says, as it is.
+async fn addresses(server: &Server, io: &IoThread) -> Result<Vec<At>, NodeError> {
+    match server.addr() {
+        ConnectionAddr::Tcp(host, port) | ConnectionAddr::TcpTls { host, port, .. }
+            if server.opener != Opener::CrateAndResolver =>
+        {
+            let found = io.addresses(host, *port).await.map_err(not_connected)?;
+            Ok(found.into_iter().map(Some).collect())
         }
+        _ => Ok(vec![None]),
     }
 }
 
-/// Returns the places of `server`, in the order in which all processes try them.
-async fn places(server: &Server, io: &IoThread) -> Result<Vec<Place>, NodeError> {
-    let (ConnectionAddr::Tcp(host, port) | ConnectionAddr::TcpTls { host, port, .. }) =
-        server.addr()
-    else {
-        return Ok(vec![Place::AsGiven]);
-    };
-    if server.opener == Opener::CrateAndResolver {
-        return Ok(vec![Place::AsGiven]);
-    }
-    let addresses = io.addresses(host, *port).await.map_err(not_connected)?;
-    Ok(addresses.into_iter().map(Place::At).collect())
-}
-
-/// Tries the places of `server` by `attempt`, and returns the results in the order of the places.
+/// Tries the addresses of `server` by `attempt`, and returns the results: those that are wanted first, in the order of the
+/// addresses.
 ///
-/// The next place is tried once the one before has failed, has had its share of the time `within`, or has a result that
-/// is not wanted. The first wanted result ends that. With `all`, all places are tried at once, and the last ones have a
-/// share of the time after the result before.
+/// The next address is tried once the one before has failed, has not answered for the time `share`, or has a result that
+/// is not wanted. The first wanted result ends that. With `all`, all addresses are tried at once, and each has a share
+/// after the result before.
 ///
 /// Dropping the future ends the attempts.
-pub(super) async fn at_each_place<T, Attempt: Future<Output = Result<T, NodeError>>>(
+pub(super) async fn at_each_address<T, Attempt: Future<Output = Result<T, NodeError>>>(
     server: &Server,
     io: &IoThread,
-    within: Duration,
+    share: Duration,
     all: bool,
-    attempt: impl Fn(Place) -> Attempt,
+    attempt: impl Fn(At) -> Attempt,
     is_wanted: impl Fn(&T) -> bool,
-) -> Result<Vec<(Place, T)>, NodeError> {
-    let places = places(server, io).await?;
-    let share = within / SHARE;
-    let tried = |(index, place)| {
-        let tried = attempt(place);
-        async move { (index, place, tried.await) }
+) -> Result<Vec<(At, T)>, NodeError> {
+    let addresses = addresses(server, io).await?;
+    let tried = |at| {
+        let tried = attempt(at);
+        async move { (at, tried.await) }
     };
-    let mut left = places.iter().copied().enumerate();
+    let mut left = addresses.iter().copied();
     let mut under_way = FuturesUnordered::new();
     let (mut results, mut errors) = (Vec::new(), Vec::new());
     loop {
-        let count = if all { places.len() } else { 1 };
+        let count = if all { addresses.len() } else { 1 };
         under_way.extend(left.by_ref().take(count).map(tried));
         let next = under_way.next();
         let ended = if left.len() == 0 && results.is_empty() {
@@ -103,55 +84,54 @@ pub(super) async fn at_each_place<T, Attempt: Future<Output = Result<T, NodeErro
             io.time().timeout(share, next).await
         };
         match ended {
-            Ok(Some((index, place, Ok(result)))) => {
+            Ok(Some((at, Ok(result)))) => {
                 let ends = !all && is_wanted(&result);
-                results.push((index, place, result));
+                results.push((at, result));
                 if ends {
                     break;
                 }
             }
-            Ok(Some((_, place, Err(error)))) => errors.push((place, error)),
+            Ok(Some((_, Err(error)))) if addresses.len() == 1 => return Err(error),
+            Ok(Some((at, Err(error)))) => errors.extend(at.map(|at| (at, error))),
             Ok(None) => break,
             Err(_) if left.len() == 0 => break,
             Err(_) => {}
         }
     }
     if results.is_empty() {
-        let alone = errors.pop_if(|_| places.len() == 1);
-        return Err(alone.map_or_else(|| together(&errors), |(_, error)| error));
+        return Err(together(&errors));
     }
-    results.sort_by_key(|(index, _, result)| (!is_wanted(result), *index));
-    let results = results.into_iter();
-    Ok(results.map(|(_, place, result)| (place, result)).collect())
+    results.sort_by_key(|(at, result)| (!is_wanted(result), *at));
+    Ok(results)
 }
 
-/// Opens a connection to `server` at `place`, and logs in.
+/// Opens a connection to `server`, and logs in.
 ///
 /// Dropping the future closes the socket.
 pub(super) async fn open(
     server: &Server,
-    place: Place,
+    at: At,
     info: ConnectionInfo,
     config: AsyncConnectionConfig,
     io: &IoThread,
 ) -> RedisResult<Opened> {
-    let at = match (place, server.addr()) {
-        (Place::At(address), _) if server.opener == Opener::Library => address,
-        #[cfg(unix)]
-        (_, ConnectionAddr::Unix(path)) => {
-            let socket = tokio::net::UnixStream::connect(path).await?;
-            return over(socket, &info, config).await;
+    #[cfg(unix)]
+    if let ConnectionAddr::Unix(path) = server.addr() {
+        let socket = tokio::net::UnixStream::connect(path).await?;
+        return over(socket, &info, config).await;
+    }
+    let at = match at {
+        Some(at) if server.opener == Opener::Library => at,
+        Some(at) => {
+            return by_the_crate(server, info, config.set_dns_resolver(Only(at)), io).await;
         }
-        (Place::At(address), _) => {
-            return by_the_crate(server, info, config.set_dns_resolver(Only(address)), io).await;
-        }
-        (Place::AsGiven, _) => return by_the_crate(server, info, config, io).await,
+        None => return by_the_crate(server, info, config, io).await,
     };
     let socket = TcpStream::connect(at).await?;
     socket.set_nodelay(true)?;
     #[cfg(feature = "tls")]
     if let ConnectionAddr::TcpTls { host, .. } = server.addr() {
-        let socket = server.tls.clone().connect(host, socket, io).await?;
+        let socket = crate::redis::tls::connect(server.tls.clone(), host, socket, io).await?;
         return over(socket, &info, config).await;
     }
     over(socket, &info, config).await

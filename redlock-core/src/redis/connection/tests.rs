@@ -92,7 +92,7 @@ async fn an_operation_on_a_connection_that_has_just_ended_fails_at_once() {
         is_alone: true,
         is_part: false,
     };
-    let actor = Actor::new(connected, &inbox, &mut check, &rules, None);
+    let actor = Actor::new(connected, &inbox, &mut check, &rules);
     let mut serving = pin!(actor.serve(Box::pin(pending())));
     let woken = Arc::new(Woken::default());
     let waker = Waker::from(Arc::clone(&woken));

@@ -22,7 +22,7 @@ use super::backoff::{Backoff, LONGEST_PAUSE};
 use super::connection::actor::{Actor, Moved};
 use super::connection::check::ServerCheck;
 use super::connection::connect::{Connected, connect};
-use super::connection::open::Place;
+use super::connection::open::At;
 use super::errors::{IS_REPLICA, not_connected};
 use super::inbox::Inbox;
 use super::inbox::metrics::NodeMetrics;
@@ -201,9 +201,7 @@ impl Driver {
         }
         self.compare(facts.run_id().map(str::to_owned));
         self.is_new = false;
-        // At the heartbeat only what the facts say is judged again.
-        let warned = self.rules.judge(facts, None).ok().flatten();
-        let actor = Actor::new(connected, &self.inbox, &mut self.check, &self.rules, warned);
+        let actor = Actor::new(connected, &self.inbox, &mut self.check, &self.rules);
         actor.serve(moved).await
     }
 
@@ -222,7 +220,7 @@ impl Driver {
 
     /// Connects to a server that may vote. The first of the results is used. Others are of the first connection, from
     /// further addresses of the server's name.
-    async fn connect(&self) -> Result<(Server, Moved, Vec<(Place, Connected)>), NodeError> {
+    async fn connect(&self) -> Result<(Server, Moved, Vec<(At, Connected)>), NodeError> {
         let options = &self.inbox.options;
         let (server, moved): (_, Moved) = match &self.address.0 {
             Target::Server(server) => (server.clone(), Box::pin(pending())),
@@ -239,7 +237,7 @@ impl Driver {
             &server,
             options.trust_aof,
             self.check.key_prefix(),
-            options.connect_timeout,
+            options.connect_timeout / 4,
             self.is_new,
             &self.io,
         );
@@ -255,11 +253,7 @@ impl Driver {
     }
 
     /// Refuses a server that a lock cannot rely on, or returns the reasons for the log.
-    fn vet(
-        &self,
-        server: &Server,
-        found: &[(Place, Connected)],
-    ) -> Result<Option<String>, NodeError> {
+    fn vet(&self, server: &Server, found: &[(At, Connected)]) -> Result<Option<String>, NodeError> {
         let facts = found.iter().map(|(_, it)| &it.greeting.facts);
         let mut faults = Vec::new();
         if let Some(first) = facts.clone().next() {
@@ -274,7 +268,8 @@ impl Driver {
             }
         }
         let ids: Vec<_> = facts.map(Facts::run_id).collect();
-        let places: Vec<_> = found.iter().map(|(place, _)| place.to_string()).collect();
+        let places = found.iter().filter_map(|(at, _)| at.as_ref());
+        let places: Vec<_> = places.map(ToString::to_string).collect();
         let places = places.join(", ");
         if ids.iter().any(|id| *id != ids[0]) {
             faults.push(format!(
