@@ -122,6 +122,10 @@ pub(in crate::redis) fn unconnected(error: &RedisError) -> NodeError {
     if error.kind() == ErrorKind::Parse {
         return not_connected(GARBLED);
     }
+    if error.kind() == ErrorKind::AuthenticationFailed {
+        // In RESP2 the crate drops the server's words.
+        return rejected(NodeError::server(b"WRONGPASS the server refuses the login"));
+    }
     let Some(code) = error.code() else {
         return not_connected(reason(error));
     };
