@@ -84,7 +84,7 @@ async fn a_user_without_a_password_logs_in_as_itself() {
         format!("redis://me@{}", node.addr()),
         format!("{}?user=me", node.unix_url()),
     ] {
-        let set = connect([&url]).await;
+        let set = connect([url]).await;
         client()
             .acquire(&set, &once("r"))
             .await
