@@ -20,7 +20,7 @@ use crate::waiting::wakeup::any_free;
 use crate::waiting::{LineKey, Turn};
 
 use super::attempt::attempt;
-use super::{check_number, last_run};
+use super::{check_nodes, last_run};
 
 /// See [`Client::acquire`](super::Client::acquire).
 pub(super) async fn acquire(
@@ -29,7 +29,7 @@ pub(super) async fn acquire(
     request: &Request,
 ) -> Result<Lease, AcquireError> {
     request.check()?;
-    check_number(nodes)?;
+    check_nodes(nodes)?;
     let context = &leases.context;
     let (environment, prefix) = (&context.environment, &context.key_prefix);
     let mut budget = RetryBudget::new(environment, &request.retry, context.node_timeout);

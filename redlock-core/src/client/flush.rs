@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::env::Clock;
+use crate::env::{Clock, is_forked};
 use crate::node::{Node, NodeSet, NodeStatus};
 use crate::quorum::majority;
 
@@ -15,6 +15,9 @@ const PATIENCE: Duration = Duration::from_millis(800);
 
 /// See [`Client::flush`](super::Client::flush).
 pub(super) async fn flush(clock: &dyn Clock, nodes: &NodeSet, timeout: Duration) -> Vec<String> {
+    if is_forked() {
+        return nodes.iter().map(|node| node.name().to_owned()).collect();
+    }
     let until = clock.now().saturating_add(timeout);
     let mut last_awaited = clock.now();
     let mut pause = FIRST_PAUSE;

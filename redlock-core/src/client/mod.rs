@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use crate::context::Context;
 use crate::env::timeout::before;
-use crate::env::{Environment, Moment, process};
+use crate::env::{Environment, FORKED, Moment, is_forked, process};
 use crate::error::{AcquireError, LastRun};
 use crate::kinds::{looks, runs};
 use crate::lease::{Lease, Leases};
@@ -133,7 +133,7 @@ impl Client {
     /// nothing. A record with more time left than a run of `period` can have does not count.
     ///
     /// # Errors
-    /// [`Invalid`] for a key that belongs to the library.
+    /// [`Invalid`] for a key that belongs to the library, and for a set without nodes.
     ///
     /// # Cancellation
     /// Dropping the future has no effect on the nodes.
@@ -143,6 +143,7 @@ impl Client {
         resource: &Resource,
         period: Duration,
     ) -> Result<Option<LastRun>, Invalid> {
+        check_nodes(nodes)?;
         let context = &self.shared.context;
         let keys = resource.keys_under(&context.key_prefix)?;
         Ok(last_run(context, nodes, &keys, period, None).await)
@@ -206,7 +207,7 @@ impl Client {
     /// Watches `resource` on `nodes` for changes by any holder.
     ///
     /// # Errors
-    /// [`Invalid`] for a key that belongs to the library.
+    /// [`Invalid`] for a key that belongs to the library, and for a set without nodes.
     ///
     /// # Example: until somebody has the lock
     /// ```
@@ -235,6 +236,7 @@ impl Client {
         nodes: &NodeSet,
         resource: &Resource,
     ) -> Result<QuorumWatch, Invalid> {
+        check_nodes(nodes)?;
         let keys = resource.keys_under(&self.shared.context.key_prefix)?;
         let clock = &self.shared.context.environment.clock;
         Ok(QuorumWatch::begin(clock, nodes, &keys))
@@ -318,8 +320,11 @@ impl fmt::Debug for Client {
     }
 }
 
-/// Refuses a lock over no node, or over more than there are seats.
-fn check_number(nodes: &NodeSet) -> Result<(), Invalid> {
+/// Refuses a call over no node, or over more than there are seats, and any call in a forked process.
+fn check_nodes(nodes: &NodeSet) -> Result<(), Invalid> {
+    if is_forked() {
+        return Err(Invalid::new(FORKED));
+    }
     match nodes.len() {
         1..=MOST_NODES => Ok(()),
         other => Err(Invalid::new(format!(
@@ -348,7 +353,7 @@ fn checked_keys(
     resource: &Resource,
 ) -> Result<Resource, Invalid> {
     resource.check()?;
-    check_number(nodes)?;
+    check_nodes(nodes)?;
     let keys = resource.keys_under(&context.key_prefix)?;
     if let Some(node) = nodes.iter().find(|node| node.has_hash_slots()) {
         check_slots(&**node, &keys, &[])?;

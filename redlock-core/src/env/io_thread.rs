@@ -21,6 +21,7 @@ use tokio::time::Instant;
 
 use super::caught::caught;
 use super::names::Names;
+use super::process::notice_forks;
 use super::{Clock, Entropy, Environment, Moment, Sleep, Spawn, Task};
 
 /// Tokio's timers stop while the host is suspended, but the boot clock does not.
@@ -52,6 +53,7 @@ impl IoThread {
     /// # Errors
     /// When the operating system refuses the runtime's descriptors or the thread.
     pub fn start() -> io::Result<Self> {
+        notice_forks();
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;

@@ -26,6 +26,7 @@ use std::time::Duration;
 pub use caught::caught;
 pub(crate) use environment::Environment;
 use io_thread::LibrarySleep;
+pub use process::{FORKED, is_forked};
 pub use throttle::{Throttle, log_throttled};
 
 /// A point in time on one [`Clock`]: whole nanoseconds since an origin that only that clock knows. The

@@ -1,4 +1,28 @@
-//! The name of this process, with which owner tokens begin.
+//! This process: the name with which owner tokens begin, and whether it was forked.
+
+use std::sync::OnceLock;
+
+use forkguard::Guard;
+
+/// The reason why no call works in a forked process.
+pub const FORKED: &str = "this process was forked from the one that started redlock, and has neither its threads nor its \
+                          connections; fork before that, or exec";
+
+/// Set when the library's thread starts.
+static GUARD: OnceLock<Guard> = OnceLock::new();
+
+/// Has processes that are forked from now on know it.
+pub(super) fn notice_forks() {
+    if let Ok(guard) = Guard::try_new() {
+        GUARD.get_or_init(|| guard);
+    }
+}
+
+/// True in a process that was forked from the one with the library's thread. There a mutex may be locked for ever. Makes no
+/// system call.
+pub fn is_forked() -> bool {
+    GUARD.get().is_some_and(|it| it.clone().detected_fork())
+}
 
 /// `host/pid`.
 pub(crate) fn owner() -> String {

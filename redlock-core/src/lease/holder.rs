@@ -5,9 +5,9 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::env::Moment;
 use crate::env::io_thread::share_woken_tasks;
 use crate::env::timeout::before;
+use crate::env::{Moment, is_forked};
 use crate::error::{ExtendError, TooLate, Unavailable};
 use crate::model::limits::{Renewal, drift};
 use crate::quorum::claim::Claim;
@@ -199,6 +199,11 @@ impl Lease {
     /// What was sent, if this was the last holder.
     fn leave(&mut self) -> Option<Left> {
         if std::mem::replace(&mut self.has_left, true) {
+            return None;
+        }
+        if is_forked() {
+            // The lock is the parent's. A clone that is never dropped keeps the drops away that take a mutex.
+            std::mem::forget(self.handle.clone());
             return None;
         }
         let renewal = self.renewal.take();

@@ -12,7 +12,11 @@ use crate::model::token::OwnerToken;
 
 use super::script::Script;
 use super::value::Value;
-use super::{Answer, Vote};
+use super::{Answer, NodeError, NodeErrorKind, Vote};
+
+/// The detail of a node that refuses an attempt because of the attempt's own key.
+const OWN_KEY: &str = "this attempt's own key was there already: two pools are one server, or a proxy sends commands \
+                       twice; give each pool a server of its own";
 
 /// A call of a script on the keys of one lock, and all that a node has to know of it: its [`Effect`],
 /// and whether it [joins](Self::joins) others. A node knows no kind of lock.
@@ -162,9 +166,16 @@ impl Call {
         matches!(self.effect, Effect::Undoes(_))
     }
 
-    /// The vote that a node's answer is.
+    /// The vote that a node's answer is. An acquisition is sent to a node once and has a token of its own, so no holder
+    /// has that token. A node that names it as the holder's shares its server with another node.
     pub fn vote(&self, answer: Answer) -> Vote {
-        Vote::of(self.reads, answer)
+        let vote = Vote::of(self.reads, answer);
+        let holder = vote.holding().and_then(|it| it.value.as_deref());
+        let is_own = holder.is_some() && holder == self.token().map(OwnerToken::as_bytes);
+        if is_own && self.effect == Effect::Takes {
+            return Vote::Failed(NodeError::sent(NodeErrorKind::Refused, OWN_KEY));
+        }
+        vote
     }
 }
 

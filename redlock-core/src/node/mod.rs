@@ -106,8 +106,8 @@ pub struct NodeError {
 pub enum NodeErrorKind {
     /// There is no connection; one is being made in the background.
     NotConnected,
-    /// The server refuses the login or the operation, for the password, the user or what the user may do.
-    /// Another try fails too, until the URL or the server's ACL is mended.
+    /// The server refuses the login, the database or the operation, or has a certificate that is not trusted. Another
+    /// try fails too, until the URL, the server's ACL or its certificate is mended.
     Denied,
     /// The connection broke before the answer came.
     Disconnected,
@@ -146,9 +146,15 @@ impl NodeError {
     }
 
     /// An error text of a server, cut to one printable line. Arguments that the server repeats are left
-    /// out, as they may contain an owner token. The kind is [`Denied`](NodeErrorKind::Denied) if the ACL
-    /// does not allow the operation, and otherwise [`Server`](NodeErrorKind::Server).
+    /// out, as they may contain an owner token. The kind is [`Denied`](NodeErrorKind::Denied) if the server refuses the
+    /// login or the database, or its ACL the operation, and otherwise [`Server`](NodeErrorKind::Server).
     pub fn server(text: &[u8]) -> Self {
+        if text.starts_with(b"NOAUTH") {
+            // The server's own words are about the protocol.
+            let detail = "NOAUTH: the server wants a password; write it into the URL, as in redis://user:password@host \
+                          (a sentinel's as `?sentinel_login=user:password`), or into a `password_file`";
+            return Self::sent(NodeErrorKind::Denied, detail);
+        }
         let cut = text
             .windows(b", with args".len())
             .position(|window| window == b", with args")
@@ -235,13 +241,22 @@ fn is_elsewhere(text: &[u8]) -> bool {
     CODES.iter().any(|code| text.starts_with(code))
 }
 
-/// True if the server does not let the user log in, or its ACL does not allow what was asked for. Redis 7.0 has no code
-/// for that in the error of a script.
+/// True if the server does not let the user log in, does not have the database, or its ACL does not allow what was asked
+/// for. Redis 7.0 has no code for that in the error of a script, and the crate drops the code for a `SELECT`.
 fn is_denial(text: &[u8]) -> bool {
-    const OF_A_SCRIPT: &[u8] = b"can't run this command or subcommand";
-    let mut parts = text.windows(OF_A_SCRIPT.len());
-    let codes: [&[u8]; 3] = [b"WRONGPASS", b"NOAUTH", b"NOPERM"];
-    codes.iter().any(|code| text.starts_with(code)) || parts.any(|it| it == OF_A_SCRIPT)
+    let begins: [&[u8]; 5] = [
+        b"WRONGPASS",
+        b"NOPERM",
+        b"ERR DB index is out of range",
+        b"ERR invalid DB index",
+        b"ERR SELECT is not allowed in cluster mode",
+    ];
+    let parts = [
+        "can't run this command or subcommand",
+        "has no permissions to run",
+    ];
+    let has = |part: &str| text.windows(part.len()).any(|it| it == part.as_bytes());
+    begins.iter().any(|begin| text.starts_with(begin)) || parts.into_iter().any(has)
 }
 
 impl fmt::Display for NodeError {
@@ -269,9 +284,12 @@ mod tests {
     }
 
     #[test]
-    fn what_the_acl_does_not_allow_is_denied() {
+    fn a_refused_login_database_or_operation_is_denied() {
         let kind = |text: &str| NodeError::server(text.as_bytes()).kind();
         for text in [
+            "ERR DB index is out of range",
+            "ERR SELECT is not allowed in cluster mode",
+            "ERR User locker has no permissions to run the 'select' command",
             "NOPERM User locker has no permissions to run the 'set' command",
             "NOAUTH Authentication required.",
             "ERR The user executing the script can't run this command or subcommand script: f_1",

@@ -4,14 +4,16 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::env::io_thread::IoThread;
+use crate::env::{FORKED, is_forked};
 use crate::node::watch::Watch;
-use crate::node::{EpochListener, Node, NodeHealth, NodeStatus, Submission};
+use crate::node::{Answer, EpochListener, Node, NodeHealth, NodeStatus, Submission};
 
 use super::address::RedisAddress;
 #[cfg(feature = "cluster")]
 use super::address::Target;
 #[cfg(feature = "cluster")]
 use super::cluster::Cluster;
+use super::errors::not_connected;
 use super::options::RedisOptions;
 use super::server::ServerNode;
 
@@ -98,6 +100,10 @@ impl Node for RedisNode {
     }
 
     fn submit(&self, submission: Submission) {
+        if is_forked() {
+            // The connection is the parent's, and so is a lock that would be released.
+            return submission.answer(Answer::Failed(not_connected(FORKED)));
+        }
         self.service().submit(submission);
     }
 
@@ -118,6 +124,9 @@ impl Node for RedisNode {
     }
 
     fn status(&self) -> NodeStatus {
+        if is_forked() {
+            return NodeStatus::Abstaining(not_connected(FORKED));
+        }
         self.service().status()
     }
 

@@ -8,6 +8,7 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 
+use redlock_core::env::is_forked;
 use redlock_core::lease::OnLost;
 use redlock_core::request::Note;
 use redlock_core::{NodeSet, Request, Resource};
@@ -107,6 +108,10 @@ impl Wanted {
             decided.map_err(|kind| self.error(kind, Some(&registry)))
         };
         self.place().and_then(decide).inspect_err(|error| {
+            if is_forked() {
+                // A subscriber or a recorder may wait for a thread that is not here.
+                return;
+            }
             let journal = scope::current().and_then(|it| it.shared.journal.clone());
             telemetry::refused(self.site, &self.resource, error, journal);
         })

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use redlock_core::Resource;
-use redlock_core::env::Throttle;
+use redlock_core::env::{FORKED, Throttle, is_forked};
 use redlock_core::error::LeaseEnd;
 
 pub use redlock_core::error::{
@@ -80,7 +80,7 @@ pub enum LockErrorKind {
     /// This process refuses further locks: it is shutting down, or what [`init`](crate::init()) returned was
     /// dropped.
     ShuttingDown,
-    /// [`init`](crate::init()) has not run.
+    /// [`init`](crate::init()) has not run, or ran before this process was forked.
     NotInitialized,
     /// A pool that the configuration does not have.
     UnknownPool {
@@ -309,6 +309,9 @@ impl fmt::Display for LockError {
                 f,
                 "`{resource}` was not locked: this process is shutting down, or dropped its `Redlock`",
             ),
+            LockErrorKind::NotInitialized if is_forked() => {
+                write!(f, "`{name}` needs a lock, and {FORKED}")
+            }
             LockErrorKind::NotInitialized => write!(
                 f,
                 "`{name}` needs a lock, but redlock is not initialized; {}call \

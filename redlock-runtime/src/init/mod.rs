@@ -69,8 +69,8 @@ pub struct Redlock {
 /// [`InitError`] with every problem: no pools, a URL that makes no sense, two pools that are one
 /// node, a server that a lock cannot rely on (see [`Config::vetting`]), default values outside the limits,
 /// a function that names a pool which is not configured, or a ttl above `max_ttl`, an override
-/// that fits no function or several, default pools that deny the login if the others are no majority, a
-/// function with a `mode` whose pools do not allow it, and a registry that is running already.
+/// that fits no function or several, default pools that refuse the login or the database if the others are no majority,
+/// a function with a `mode` whose pools do not allow it, and a registry that is running already.
 ///
 /// # Cancellation
 /// Dropping the future starts nothing.
@@ -244,8 +244,8 @@ impl Registry {
         Ok(registry)
     }
 
-    /// Refuses the start if the default pools that do not deny the login are no majority: no lock could ever
-    /// be acquired. If only a minority denies it, the log has a warning.
+    /// Refuses the start if the default pools are no majority without those that refuse the login or the database, or
+    /// have a certificate that is not trusted: no lock could ever be acquired. For a minority the log has a warning.
     fn check_logins(&self) -> Result<(), InitError> {
         let nodes = &self.shared.pools.default_set;
         let denied: Vec<_> = nodes
@@ -262,8 +262,8 @@ impl Registry {
             return Ok(());
         }
         Err(InitError::one(format!(
-            "{} of {} default pools deny the login, and {needed} have to grant a lock: {}; mend \
-             the URLs, or the servers' ACLs",
+            "{} of {} default pools cannot be used as they are configured, and {needed} have to grant a lock: {}; mend \
+             the URLs, or the servers' ACLs, databases or certificates",
             denied.len(),
             nodes.len(),
             denied.join("; "),

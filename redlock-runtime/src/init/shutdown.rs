@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use redlock_core::env::is_forked;
+
 use super::Redlock;
 use crate::registry::signal::is_process_ending;
 use crate::registry::{ShutdownReport, shutdown};
@@ -72,6 +74,10 @@ impl Redlock {
 /// the end anywhere: `main` may return because a body was cancelled, and the releases are still on their way.
 impl Drop for Redlock {
     fn drop(&mut self) {
+        if is_forked() {
+            // The nodes are the parent's. A clone that is never dropped keeps the drops away that take a mutex.
+            return std::mem::forget(self.registry.clone());
+        }
         shutdown::begin_at_drop(&self.registry);
         let is_ending = is_process_ending();
         if is_ending || tokio::runtime::Handle::try_current().is_err() {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tracing::Instrument as _;
 
-use redlock_core::env::log_throttled;
+use redlock_core::env::{is_forked, log_throttled};
 use redlock_core::lease::{OnLost, Released};
 
 pub use redlock_core::error::LeaseEnd;
@@ -169,6 +169,9 @@ impl Lease {
     /// What is left to release, if anything; [`released`](Self::released) is to be told how the release
     /// went.
     pub(crate) fn take_for_release(&self) -> Option<redlock_core::Lease> {
+        if is_forked() {
+            return None;
+        }
         let Run { mut core, stage } = self.run.lock().take()?;
         self.holding.ended(&core, stage == Stage::InBody);
         let is_remembered = match self.counts {

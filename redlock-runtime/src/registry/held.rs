@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use redlock_core::env::is_forked;
 use redlock_core::node::seat_of;
 use redlock_core::{LeaseHandle, NodeSet, Resource};
 use tokio::sync::{Notify, SetOnce};
@@ -257,6 +258,9 @@ impl HeldPlace {
 
 impl Drop for HeldPlace {
     fn drop(&mut self) {
+        if is_forked() {
+            return;
+        }
         let _entry = {
             let mut state = self.table.state.lock();
             let entry = state.entries.remove(&self.id);

@@ -2,10 +2,14 @@
 
 use once_cell::sync::OnceCell;
 use redlock_core::IoThread;
+use redlock_core::env::{FORKED, is_forked};
 
 static IO: OnceCell<IoThread> = OnceCell::new();
 
 /// The library's I/O thread. The first call starts it.
 pub(crate) fn io() -> std::io::Result<&'static IoThread> {
+    if is_forked() {
+        return Err(std::io::Error::other(FORKED));
+    }
     IO.get_or_try_init(IoThread::start)
 }

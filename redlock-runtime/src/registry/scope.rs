@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::sync::OnceLock;
 
 use parking_lot::RwLock;
+use redlock_core::env::is_forked;
 
 use super::Registry;
 
@@ -87,8 +88,11 @@ pub(crate) fn set_resolver(resolver: fn() -> Option<Registry>) {
     RESOLVER.get_or_init(|| resolver);
 }
 
-/// The registry for a call made here and now.
+/// The registry for a call made here and now. A forked process has none.
 pub(crate) fn current() -> Option<Registry> {
+    if is_forked() {
+        return None;
+    }
     if let Ok(registry) = TASK.try_with(Registry::clone) {
         return Some(registry);
     }

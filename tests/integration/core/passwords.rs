@@ -77,6 +77,31 @@ async fn a_user_that_is_taken_away_under_a_lease_is_a_reason_and_comes_back() {
 }
 
 #[tokio::test]
+async fn a_user_without_a_password_logs_in_as_itself() {
+    let node = RedisNode::start_with(NodeOptions::default().unix_socket()).await;
+    node.command(["ACL", "SETUSER", "me", "on", "nopass", "~*", "+@all"]);
+    for url in [
+        format!("redis://me@{}", node.addr()),
+        format!("{}?user=me", node.unix_url()),
+    ] {
+        let set = connect([url]).await;
+        client()
+            .acquire(&set, &once("r"))
+            .await
+            .unwrap()
+            .release()
+            .await;
+        let clients: String = node.try_command_within(SOON, ["CLIENT", "LIST"]).unwrap();
+        let ours = clients.lines().filter(|it| it.contains("resp=3"));
+        let ours: Vec<_> = ours.collect();
+        assert!(
+            !ours.is_empty() && ours.iter().all(|it| it.contains("user=me")),
+            "{clients}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_password_in_a_file_is_read_again_at_each_connection() {
     let node = RedisNode::start().await;
     let file = node.dir().join("password");

@@ -151,11 +151,12 @@ async fn a_start_without_a_majority_that_lets_us_in_is_refused() {
     let error = start([urls[0].clone(), wrong(&urls[1]), without.clone()]).await;
     let error = error.unwrap_err().to_string();
     assert!(
-        error.contains("2 of 3 default pools deny the login"),
+        error.contains("2 of 3 default pools cannot be used as they are configured"),
         "{error}"
     );
+    let wants = "c: NOAUTH: the server wants a password; write it into the URL";
     assert!(
-        error.contains("b: WRONGPASS") && error.contains("c: NOAUTH"),
+        error.contains("b: WRONGPASS") && error.contains(wants),
         "{error}"
     );
     assert!(!error.contains("wr0ng"), "{error}");
@@ -172,6 +173,15 @@ async fn a_start_without_a_majority_that_lets_us_in_is_refused() {
     nodes[1].kill();
     let redlock = start([urls[0].clone(), urls[1].clone(), wrong(&urls[2])]).await;
     assert!(!redlock.unwrap().registry().is_ready());
+}
+
+#[tokio::test]
+async fn a_start_in_a_database_that_no_server_has_is_refused() {
+    let node = RedisNode::start().await;
+    let config = Config::new().pool("a", format!("{}/16", node.url()));
+    let error = Redlock::start(config.connect_timeout(SOON)).await;
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("a: ERR DB index is out of range"), "{error}");
 }
 
 #[tokio::test]

@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use redlock_runtime::config::RestartCheck;
+use redlock_runtime::error::LockErrorKind;
+use redlock_runtime::parameters::Mode;
 use redlock_runtime::{Config, Redlock, lock};
 use redlock_tests::{NodeOptions, Nodes, RedisNode, eventually};
 
@@ -147,4 +150,42 @@ async fn a_prefix_is_text_and_no_pattern() {
         })
         .await;
     }
+}
+
+#[tokio::test]
+async fn one_server_under_three_names_says_so_in_each_refusal() {
+    let node = RedisNode::start_with(NodeOptions::default().unix_socket()).await;
+    // Without `INFO`, `init` cannot tell that the pools are one server.
+    let user = [
+        "ACL", "SETUSER", "me", "on", "nopass", "~*", "+@all", "-info",
+    ];
+    node.command(user);
+    let port = node.port();
+    let config = Config::new()
+        .pool("a", format!("redis://me@127.0.0.1:{port}"))
+        .pool("b", format!("redis://me@localhost:{port}"))
+        .pool("c", format!("{}?user=me", node.unix_url()))
+        .restart_check(RestartCheck::Off)
+        .node_timeout(SOON)
+        .connect_timeout(SOON);
+    let redlock = Redlock::start(config).await.unwrap();
+    for (kind, wanted) in [
+        ("plain", lock("r")),
+        ("several", lock(["r", "s"])),
+        ("fenced", lock("r").fencing(true)),
+        ("two permits", lock("r").permits(2)),
+        ("four permits", lock("r").permits(4)),
+        ("writer", lock("r").mode(Mode::Write)),
+    ] {
+        let refused = registry(&redlock).scope(wanted.acquire()).await;
+        let refused = refused.unwrap_err();
+        let LockErrorKind::Unavailable(why) = refused.kind() else {
+            panic!("{kind}: {refused}");
+        };
+        assert_eq!((why.granted, why.attempts), (1, 3), "{kind}: {refused}");
+        let text = refused.to_string();
+        let own = ": this attempt's own key was there already: two pools are one server";
+        assert_eq!(text.matches(own).count(), 2, "{kind}: {text}");
+    }
+    redlock.shutdown().await;
 }

@@ -3,7 +3,7 @@
 use crate::kinds::plain;
 use crate::kinds::tests::{TTL, token};
 use crate::model::resource::Resource;
-use crate::node::{Answer, Holding, Remaining, Value, Vote};
+use crate::node::{Answer, Holding, NodeErrorKind, Remaining, Value, Vote};
 
 #[test]
 fn what_a_script_that_acquires_replies() {
@@ -20,6 +20,9 @@ fn what_a_script_that_acquires_replies() {
     assert_eq!(vote(Value::text(*b"web/1/2")), held);
     let no_lock = Vote::Held(Holding::unknown(Remaining::NotALock));
     assert_eq!(vote(Value::Int(0)), no_lock);
+    // No holder has the attempt's own token.
+    let own = vote(Value::text(token().as_bytes()));
+    assert!(matches!(own, Vote::Failed(error) if error.kind() == NodeErrorKind::Refused));
     // The reply of a `SET NX`.
     assert!(matches!(vote(Value::Nil), Vote::Failed(_)));
 }

@@ -16,6 +16,9 @@ pub(crate) static ACQUIRE_PERMIT: Script = Script::loaded(
 fn acquire_permit(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
     let held = values(store, keys);
     for (place, (key, held)) in (1..).zip(keys.iter().zip(&held)) {
+        if held.as_deref() == Some(arguments[0]) {
+            return Ok(Value::text(arguments[0]));
+        }
         let is_free = held.is_none();
         if is_free && store.set_nx(key, arguments[0], number(arguments[1])?)? {
             return Ok(Value::Int(place));

@@ -49,8 +49,10 @@ impl RedisAddress {
     ///   TLS to all of them;
     /// * `redis+cluster://[user[:password]@]host[:port],…`, `rediss+cluster` for TLS.
     ///
+    /// A user without a password logs in with an empty one.
+    ///
     /// # Errors
-    /// [`Invalid`], without the password, if the URL has another scheme or cannot be understood.
+    /// [`Invalid`], without the password, if the URL has another scheme or another parameter, or cannot be understood.
     pub fn parse(url: &str) -> Result<Self, Invalid> {
         let (scheme, rest) = url.split_once("://").unwrap_or_default();
         let lacks = |feature| {
@@ -125,7 +127,7 @@ impl RedisAddress {
     /// master's.
     ///
     /// # Errors
-    /// [`Invalid`] with the fault of the file, never with its content.
+    /// [`Invalid`] with the fault of the file, never with its content; also if the URL has a password.
     pub fn with_password_file(mut self, path: &Path) -> Result<Self, Invalid> {
         password(path)?;
         let servers = match &mut self.0 {
@@ -133,6 +135,11 @@ impl RedisAddress {
             _ => self.servers(),
         };
         for server in servers {
+            if server.has_password() {
+                return Err(Invalid::new(
+                    "the URL has a password beside `password_file`; leave one of them out",
+                ));
+            }
             server.password_file = Some(path.into());
         }
         Ok(self)
@@ -174,9 +181,37 @@ fn several(rest: &str) -> ([&str; 3], Vec<&str>) {
     ([login, path, query], hosts.split(',').collect())
 }
 
+/// Refuses a query with another parameter than the `known` ones, or with one of them twice.
+fn check_query(query: &str, known: &[&str]) -> Result<(), Invalid> {
+    // No other name is shown: it may be a piece of a password.
+    const SHOWN: &str = "db user pass password protocol sentinel_login";
+    let mut left = known.to_vec();
+    for part in query.split('&').filter(|_| !query.is_empty()) {
+        let name = part.split('=').next().unwrap_or_default();
+        if let Some(at) = left.iter().position(|it| *it == name) {
+            left.swap_remove(at);
+            continue;
+        }
+        let shown = SHOWN.split(' ').find(|it| *it == name);
+        let shown = shown.map(|name| format!(" `{name}`")).unwrap_or_default();
+        let there = match known {
+            [] => "none for this kind of URL".to_owned(),
+            known => format!(
+                "`{}`, each once, with `&` in a value as %26",
+                known.join("`, `")
+            ),
+        };
+        return Err(Invalid::new(format!(
+            "unknown parameter{shown} after the `?` of the URL; there are {there}"
+        )));
+    }
+    Ok(())
+}
+
 fn cluster(redis: &str, rest: &str) -> Result<Vec<Server>, Invalid> {
     let ([login, path, query], hosts) = several(rest);
-    if !matches!(path, "" | "0") || !query.is_empty() {
+    check_query(query, &[])?;
+    if !matches!(path, "" | "0") {
         return Err(not_a_url());
     }
     let seeds = hosts.iter();
@@ -187,13 +222,14 @@ fn cluster(redis: &str, rest: &str) -> Result<Vec<Server>, Invalid> {
 fn sentinel(redis: &str, rest: &str) -> Result<Sentinel, Invalid> {
     let ([login, path, query], hosts) = several(rest);
     let (master, db) = path.split_once('/').unwrap_or((path, "0"));
+    check_query(query, &["sentinel_login"])?;
     let login_there = query.strip_prefix("sentinel_login=").unwrap_or_default();
     if master.is_empty() || login_there.contains(':') == query.is_empty() {
         return Err(not_a_url());
     }
     let at = if query.is_empty() { "" } else { "@" };
     let sentinels = hosts.iter().map(|host| {
-        let has_port = host.contains(':') && !host.ends_with(']');
+        let has_port = host.contains(':') && !host.ends_with([']', ':']);
         let port = if has_port { "" } else { ":26379" };
         Server::parse(&format!("{redis}://{login_there}{at}{host}{port}"))
     });

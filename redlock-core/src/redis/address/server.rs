@@ -8,7 +8,7 @@ use ::redis::{
     AsyncConnectionConfig, ConnectionAddr, ConnectionInfo, IntoConnectionInfo as _, ProtocolVersion,
 };
 
-use super::not_a_url;
+use super::{check_query, not_a_url};
 use crate::model::invalid::Invalid;
 use crate::redis::options::TlsOptions;
 use crate::redis::secret_file::password;
@@ -48,15 +48,31 @@ impl Server {
         let (scheme, rest) = url.split_once("://").unwrap_or_default();
         // By the standard, `redis://user:12#34@host` is a host called `user`.
         let behind = rest.find(['/', '?', '#']).map_or("", |at| &rest[at..]);
-        if !scheme.ends_with("unix") && behind.contains(['@', '#']) {
+        let is_socket = scheme.ends_with("unix");
+        if behind.contains('#') || !is_socket && behind.contains('@') {
             return Err(Invalid::new(
                 "the URL has a `#`, or an `@` behind its host; write `@`, `/`, `?` and `#` in a user or \
                  a password as %40, %2F, %3F and %23 (TLS is always verified: there is no `#insecure`)",
             ));
         }
-        let info = url.into_connection_info().ok();
-        let server = info.and_then(|info| Self::new(info, AsyncConnectionConfig::new()));
-        server.ok_or_else(not_a_url)
+        // A socket has no host, so a login there would be passed over.
+        if is_socket && !rest.starts_with('/') {
+            return Err(not_a_url());
+        }
+        let info = url.into_connection_info().map_err(|_| not_a_url())?;
+        let known: &[_] = if is_socket {
+            &["db", "user", "pass"]
+        } else {
+            &[]
+        };
+        check_query(rest.split_once('?').map_or("", |(_, query)| query), known)?;
+        let mut settings = info.redis_settings().clone();
+        if settings.username().is_some() && settings.password().is_none() {
+            // Without a password the crate would log in as `default`.
+            settings = settings.set_password("");
+        }
+        let info = info.set_redis_settings(settings);
+        Self::new(info, AsyncConnectionConfig::new()).ok_or_else(not_a_url)
     }
 
     /// `None` for a kind of address that this library does not support, and for what cannot be a host.
@@ -121,6 +137,11 @@ impl Server {
 
     pub(in crate::redis) fn is_tls(&self) -> bool {
         matches!(self.info.addr(), ConnectionAddr::TcpTls { .. })
+    }
+
+    pub(super) fn has_password(&self) -> bool {
+        let password = self.info.redis_settings().password();
+        password.is_some_and(|it| !it.is_empty())
     }
 
     /// The user who logs in.

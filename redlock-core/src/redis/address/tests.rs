@@ -67,6 +67,11 @@ fn bad_urls_are_refused_without_their_password() {
         "redis+cluster://user:s3cret@host:1,host:99999",
         "redis+cluster://user:s3cret@host/3",
         "redis+cluster://user:s3cret@",
+        "redis+cluster://host?s3cret=s3cret",
+        "redis+sentinel://host/shop?sentinel_login=user:s3&cret",
+        "redis+unix:///s?user=u&pass=s3cret#",
+        "redis+unix:///s?pass=s3&cret",
+        "redis+unix://user:s3cret@localhost/s",
     ] {
         let text = RedisAddress::parse(url).unwrap_err().to_string();
         assert!(
@@ -74,6 +79,76 @@ fn bad_urls_are_refused_without_their_password() {
             "{url}: {text}"
         );
     }
+}
+
+#[test]
+fn an_unknown_parameter_is_refused_with_those_there_are() {
+    let none = "there are none for this kind of URL";
+    for (url, unknown, there) in [
+        ("redis://h?db=3", " `db`", none),
+        ("redis://h/3?protocol=resp3", " `protocol`", none),
+        ("redis://h?timeout=5s", "", none),
+        (
+            "redis+unix:///s?db=1&password=pw",
+            " `password`",
+            "there are `db`, `user`, `pass`",
+        ),
+        ("redis+unix:///s?db=1&db=2", " `db`", "each once"),
+        #[cfg(feature = "cluster")]
+        ("redis+cluster://h?db=0", " `db`", none),
+        #[cfg(feature = "sentinel")]
+        (
+            "redis+sentinel://h/shop?sentinel_login=:pw&db=3",
+            " `db`",
+            "there are `sentinel_login`, each once, with `&` in a value as %26",
+        ),
+    ] {
+        let text = RedisAddress::parse(url).unwrap_err().to_string();
+        let begin = format!("unknown parameter{unknown} after the `?` of the URL; ");
+        assert!(text.starts_with(&begin), "{url}: {text}");
+        assert!(text.contains(there), "{url}: {text}");
+    }
+}
+
+#[cfg(all(feature = "cluster", feature = "sentinel"))]
+#[test]
+fn a_user_without_a_password_has_an_empty_one_in_any_url() {
+    for (url, login) in [
+        ("redis://me@h", Some("me")),
+        ("redis://me:@h/3", Some("me")),
+        ("redis+unix:///s?user=me", Some("me")),
+        ("redis+cluster://me@h1,h2", Some("me")),
+        (
+            "redis+sentinel://me@h1,h2/shop?sentinel_login=me:",
+            Some("me"),
+        ),
+        ("redis://h", None),
+        ("redis://:@h", None),
+    ] {
+        let mut address = RedisAddress::parse(url).unwrap();
+        for server in address.servers() {
+            let info = server.info().unwrap();
+            let settings = info.redis_settings();
+            assert_eq!(settings.username(), login, "{url}");
+            assert_eq!(settings.password(), login.map(|_| ""), "{url}");
+        }
+    }
+    // The login of a user's own client is the user's.
+    let client = Client::open("redis://me@h").unwrap();
+    let mut address = RedisAddress::of_client(&client, None).unwrap();
+    let info = address.servers()[0].info().unwrap();
+    assert_eq!(info.redis_settings().password(), None);
+}
+
+#[test]
+fn a_password_beside_a_password_file_is_refused() {
+    let path = std::env::temp_dir().join(format!("redlock-{}-password", std::process::id()));
+    std::fs::write(&path, "other").unwrap();
+    let with_file = |url| RedisAddress::parse(url).unwrap().with_password_file(&path);
+    assert!(with_file("redis://me@h").is_ok());
+    let text = with_file("redis://me:s3cret@h").unwrap_err().to_string();
+    std::fs::remove_file(&path).unwrap();
+    assert!(text.contains("beside `password_file`"), "{text}");
 }
 
 #[cfg(not(feature = "tls"))]

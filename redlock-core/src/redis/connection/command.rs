@@ -124,6 +124,10 @@ pub(in crate::redis) fn unconnected(error: &RedisError) -> NodeError {
     if error.kind() == ErrorKind::Parse {
         return not_connected(GARBLED);
     }
+    if error.kind() == ErrorKind::AuthenticationFailed {
+        // In RESP2 the crate drops the server's words.
+        return rejected(NodeError::server(b"WRONGPASS the server refuses the login"));
+    }
     let Some(code) = error.code() else {
         #[cfg(feature = "tls")]
         if of_the_system(error).is_some_and(crate::redis::tls::is_about_certificates) {

@@ -73,8 +73,7 @@ impl InboxState {
         let stands = |oldest: Instant| oldest.elapsed() >= options.suspect_after;
         let stands = || !self.queue.is_empty() && self.oldest.is_some_and(stands);
         known.or_else(|| {
-            let detail =
-                "the runtime on which the locks were initialized does not run: something blocks it";
+            let detail = "the runtime on which the locks were initialized is too busy, or something blocks it";
             stands().then(|| NodeError::unsent(NodeErrorKind::TimedOut, detail))
         })
     }

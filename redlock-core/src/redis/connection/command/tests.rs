@@ -156,3 +156,14 @@ fn a_node_whose_marker_is_gone_is_in_quarantine() {
     let error = error_of(&acquisition(&["a", "b"]), b"NOMARKER");
     assert_eq!(error.kind(), NodeErrorKind::Quarantined);
 }
+
+#[test]
+fn a_login_that_resp2_refuses_is_denied_and_never_sent() {
+    let refused = (
+        ErrorKind::AuthenticationFailed,
+        "Password authentication failed",
+    );
+    let error = unconnected(&refused.into());
+    assert_eq!(error.kind(), NodeErrorKind::Denied);
+    assert!(!error.was_sent());
+}
