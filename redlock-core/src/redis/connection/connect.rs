@@ -1,5 +1,6 @@
 //! Makes a connection that may vote.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use ::redis::{AsyncConnectionConfig, ErrorKind, Pipeline, ProtocolVersion, RedisError};
@@ -23,6 +24,8 @@ pub(in crate::redis) struct Connected {
     pub(in crate::redis) opened: Opened,
     pub(in crate::redis) greeting: Greeting,
     pub(in crate::redis) wakeups: Wakeups,
+    /// The addresses of the server's name that led to a server, each with the id of its process.
+    pub(in crate::redis) addresses: Vec<(SocketAddr, Option<String>)>,
 }
 
 /// The answers of `server` to `questions`, on a connection of their own.
@@ -40,8 +43,8 @@ pub(in crate::redis) async fn ask(
     Ok(first.map_or_else(Vec::new, |(_, asked)| asked.answers))
 }
 
-/// Connects to `server`, logs in, checks the server's version, and makes it remember the scripts. With `all`, connects
-/// to each address of its name. The first result is the one to use: a master, if there is one.
+/// Connects to `server`, logs in, checks the server's version, and makes it remember the scripts. With `all`, it connects
+/// to each address of the name. A master comes before a replica.
 ///
 /// Dropping the future closes the sockets.
 pub(in crate::redis) async fn connect(
@@ -51,10 +54,16 @@ pub(in crate::redis) async fn connect(
     share: Duration,
     all: bool,
     io: &IoThread,
-) -> Result<Vec<(At, Connected)>, NodeError> {
+) -> Result<Connected, NodeError> {
     let attempt = |at| connect_at(server, at, trusts_aof, key_prefix, io);
     let is_master = |it: &Connected| !it.greeting.facts.is_replica();
-    at_each_address(server, io, share, all, attempt, is_master).await
+    let found = at_each_address(server, io, share, all, attempt, is_master).await?;
+    let id = |it: &Connected| it.greeting.facts.run_id().map(str::to_owned);
+    let addresses = found.iter().filter_map(|(at, it)| Some(((*at)?, id(it))));
+    let addresses = addresses.collect();
+    let first = found.into_iter().next();
+    let (_, first) = first.ok_or_else(|| not_connected("its name has no address"))?;
+    Ok(Connected { addresses, ..first })
 }
 
 async fn connect_at(
@@ -72,6 +81,7 @@ async fn connect_at(
         opened: asked.opened,
         greeting: read(asked.answers, trusts_aof, server.user())?,
         wakeups: Wakeups::new(asked.is_resp3.then_some(messages)),
+        addresses: Vec::new(),
     })
 }
 

@@ -26,7 +26,7 @@ use crate::redis::address::{Opener, Server};
 use crate::redis::errors::{not_connected, together};
 
 /// One of the addresses of a server's name.
-pub(in crate::redis) type At = Option<SocketAddr>;
+pub(super) type At = Option<SocketAddr>;
 
 /// A connection of the crate, and the task that reads and writes for it. Dropping it closes the socket.
 pub(in crate::redis) struct Opened {

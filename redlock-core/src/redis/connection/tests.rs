@@ -77,8 +77,8 @@ async fn an_operation_on_a_connection_that_has_just_ended_fails_at_once() {
         unreachable!("one server");
     };
     let io = IoThread::start().unwrap();
-    let found = connect(&place, false, b"", SOON, false, &io).await;
-    let (_, connected) = found.expect("a connection").remove(0);
+    let connected = connect(&place, false, b"", SOON, false, &io).await;
+    let connected = connected.expect("a connection");
     let mut connection = connected.opened.connection.clone();
     let clock = still_clock().1;
     let log = NodeLog::new("a".into(), Arc::clone(&clock));

@@ -22,7 +22,6 @@ use super::backoff::{Backoff, LONGEST_PAUSE};
 use super::connection::actor::{Actor, Moved};
 use super::connection::check::ServerCheck;
 use super::connection::connect::{Connected, connect};
-use super::connection::open::At;
 use super::errors::{IS_REPLICA, not_connected};
 use super::inbox::Inbox;
 use super::inbox::metrics::NodeMetrics;
@@ -179,16 +178,9 @@ impl Driver {
         let made = self.inbox.time.timeout(timeout, self.connect()).await;
         let late = || not_connected(format!("no connection within {}", Brief(timeout)));
         let made = made.unwrap_or_else(|_| Err(late()));
-        let made = made.and_then(|made| {
-            let (server, _, found) = &made;
-            let reasons = self.vet(server, found)?;
-            Ok((made, reasons))
-        });
-        let ((server, moved, found), reasons) =
+        let made = made.and_then(|made| Ok((self.vet(&made.0, &made.2)?, made)));
+        let (reasons, (server, moved, connected)) =
             made.inspect_err(|error| self.inbox.close(error))?;
-        let Some((_, connected)) = found.into_iter().next() else {
-            return Err(not_connected("its name has no address"));
-        };
         let facts = &connected.greeting.facts;
         // A replica that is accepted comes and goes with each call. Its lines were written at the first time.
         if self.logged != IS_REPLICA || facts.get("role") == Some("master") {
@@ -218,9 +210,8 @@ impl Driver {
         }
     }
 
-    /// Connects to a server that may vote. The first of the results is used. Others are of the first connection, from
-    /// further addresses of the server's name.
-    async fn connect(&self) -> Result<(Server, Moved, Vec<(At, Connected)>), NodeError> {
+    /// Connects to the server, and the first time to all addresses of its name.
+    async fn connect(&self) -> Result<(Server, Moved, Connected), NodeError> {
         let options = &self.inbox.options;
         let (server, moved): (_, Moved) = match &self.address.0 {
             Target::Server(server) => (server.clone(), Box::pin(pending())),
@@ -233,7 +224,7 @@ impl Driver {
                 return Err(not_connected(detail));
             }
         };
-        let found = connect(
+        let connected = connect(
             &server,
             options.trust_aof,
             self.check.key_prefix(),
@@ -241,42 +232,39 @@ impl Driver {
             self.is_new,
             &self.io,
         );
-        let found = found.await;
-        let found = found.map_err(|error| {
+        let connected = connected.await.map_err(|error| {
             if self.address.fails_over() {
                 // The node's address does not show which server it is.
                 return NodeError::unsent(error.kind(), format!("master {server}: {error}"));
             }
             error
         })?;
-        Ok((server, moved, found))
+        Ok((server, moved, connected))
     }
 
     /// Refuses a server that a lock cannot rely on, or returns the reasons for the log.
-    fn vet(&self, server: &Server, found: &[(At, Connected)]) -> Result<Option<String>, NodeError> {
-        let facts = found.iter().map(|(_, it)| &it.greeting.facts);
-        let mut faults = Vec::new();
-        if let Some(first) = facts.clone().next() {
-            if !self.rules.is_alone && first.is_replica() {
-                // Not refused: this server is being promoted, or another one is.
-                let detail = format!("{server} was named as the master, and is a replica");
-                return Err(not_connected(detail));
-            }
-            let needs_info = !self.rules.is_alone && self.check.marker_key().is_some();
-            if needs_info && first.run_id().is_none() {
-                faults.push(HIDDEN.to_owned());
-            }
+    fn vet(&self, server: &Server, connected: &Connected) -> Result<Option<String>, NodeError> {
+        let facts = &connected.greeting.facts;
+        if !self.rules.is_alone && facts.is_replica() {
+            // Not refused: this server is being promoted, or another one is.
+            let detail = format!("{server} was named as the master, and is a replica");
+            return Err(not_connected(detail));
         }
-        let ids: Vec<_> = facts.map(Facts::run_id).collect();
-        let places = found.iter().filter_map(|(at, _)| at.as_ref());
-        let places: Vec<_> = places.map(ToString::to_string).collect();
+        let mut faults = Vec::new();
+        if !self.rules.is_alone && self.check.marker_key().is_some() && facts.run_id().is_none() {
+            faults.push(HIDDEN.to_owned());
+        }
+        let servers = connected.addresses.iter();
+        let (places, ids): (Vec<_>, Vec<_>) = servers
+            .map(|(at, id)| (at.to_string(), id.as_deref()))
+            .unzip();
         let places = places.join(", ");
         if ids.iter().any(|id| *id != ids[0]) {
             faults.push(format!(
                 "has a name that leads to several servers, {places}: two clients may hold one lock on two of them; give the \
                  pool the address of one server"
             ));
-        } else if ids.len() > 1 && ids[0].is_none() {
+        } else if let [None, _, ..] = ids[..] {
             log_node!(
                 self.inbox.log,
                 WARN,
@@ -284,10 +272,7 @@ impl Driver {
                 %places
             );
         }
-        match found.first() {
-            Some((_, first)) => self.rules.judge(&first.greeting.facts, faults),
-            None => Ok(None),
-        }
+        self.rules.judge(facts, faults)
     }
 
     async fn has_ended_within(&self, pause: Duration) -> bool {
