@@ -26,7 +26,7 @@ use super::errors::{IS_REPLICA, not_connected};
 use super::inbox::Inbox;
 use super::inbox::metrics::NodeMetrics;
 use super::options::RedisOptions;
-use super::vetting::{Facts, HIDDEN, Rules};
+use super::vetting::{HIDDEN, Rules};
 
 /// The detail if a node has no driver.
 const STOPPED: &str = "the node's driver has stopped";
