@@ -29,6 +29,7 @@
 //! * [`RedisCluster`]: a Redis Cluster of such servers, with replicas, whose slots can be moved.
 //! * [`Proxy`]: a network that delays, loses or holds back what is sent.
 //! * [`CriticalLog`]: proves, across processes, that two holders were never inside at once.
+//! * [`lines()`]: what this process logs.
 //! * [`Service`], [`http_post`]: the workspace's examples as processes of their own.
 //! * [`drop_after()`]: a caller that goes away at an await of its choice.
 //! * [`eventually()`]: the one place where a test may wait by looking again and again.
@@ -51,6 +52,7 @@ mod drop_after;
 mod eventually;
 mod history;
 mod http;
+mod log;
 mod node;
 mod nodes;
 mod ports;
@@ -67,6 +69,7 @@ pub use drop_after::drop_after;
 pub use eventually::eventually;
 pub use history::{CriticalLog, Section, check_no_overlap, sections, sections_so_far};
 pub use http::{HttpReply, http_post, http_request};
+pub use log::{Lines, lines};
 pub use node::{NodeOptions, Pttl, RedisNode};
 pub use nodes::Nodes;
 pub use proxy::Proxy;

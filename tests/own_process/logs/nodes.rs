@@ -9,9 +9,9 @@ use redlock_core::restart_check::{CheckedSet, RestartCheck};
 use redlock_core::testing::QuorumWatch;
 use redlock_core::{IoThread, Node, NodeSet, Resource};
 use redlock_runtime::{Config, Redlock};
-use redlock_tests::{NodeOptions, Nodes, RedisNode, eventually};
+use redlock_tests::{NodeOptions, Nodes, RedisNode, eventually, lines};
 
-use crate::{SOON, lines};
+use crate::SOON;
 
 #[tokio::test]
 async fn a_node_that_stops_answering_is_logged_once_and_so_is_its_first_answer() {
