@@ -24,6 +24,7 @@
 //!
 //! * [`RedisNode`], [`Nodes`]: server processes that can be frozen, killed and restarted, and whose
 //!   clocks can be moved.
+//! * [`disguise()`]: a server that seems to be another one.
 //! * [`Authority`]: certificates for servers and clients, good and bad.
 //! * [`SentinelGroup`]: a master, its replicas and the sentinels that fail over between them.
 //! * [`RedisCluster`]: a Redis Cluster of such servers, with replicas, whose slots can be moved.
@@ -48,6 +49,7 @@ pub struct Reference;
 
 mod authority;
 mod cluster;
+mod disguise;
 mod drop_after;
 mod eventually;
 mod history;
@@ -65,6 +67,7 @@ mod temp_dir;
 
 pub use authority::{Authority, Identity};
 pub use cluster::RedisCluster;
+pub use disguise::disguise;
 pub use drop_after::drop_after;
 pub use eventually::eventually;
 pub use history::{CriticalLog, Section, check_no_overlap, sections, sections_so_far};
