@@ -24,6 +24,7 @@
 //!
 //! * [`RedisNode`], [`Nodes`]: server processes that can be frozen, killed and restarted, and whose
 //!   clocks can be moved.
+//! * [`with_names()`]: names whose addresses the test decides, in a process of the test's own.
 //! * [`disguise()`]: a server that seems to be another one.
 //! * [`Authority`]: certificates for servers and clients, good and bad.
 //! * [`SentinelGroup`]: a master, its replicas and the sentinels that fail over between them.
@@ -55,9 +56,11 @@ mod eventually;
 mod history;
 mod http;
 mod log;
+mod names;
 mod node;
 mod nodes;
 mod ports;
+mod preload;
 mod process;
 mod proxy;
 mod sentinels;
@@ -73,6 +76,7 @@ pub use eventually::eventually;
 pub use history::{CriticalLog, Section, check_no_overlap, sections, sections_so_far};
 pub use http::{HttpReply, http_post, http_request};
 pub use log::{Lines, lines};
+pub use names::{Names, with_names};
 pub use node::{NodeOptions, Pttl, RedisNode};
 pub use nodes::Nodes;
 pub use proxy::Proxy;
