@@ -24,11 +24,14 @@
 //!
 //! * [`RedisNode`], [`Nodes`]: server processes that can be frozen, killed and restarted, and whose
 //!   clocks can be moved.
+//! * [`with_names()`]: names whose addresses the test decides, in a process of the test's own.
+//! * [`disguise()`]: a server that seems to be another one.
 //! * [`Authority`]: certificates for servers and clients, good and bad.
 //! * [`SentinelGroup`]: a master, its replicas and the sentinels that fail over between them.
 //! * [`RedisCluster`]: a Redis Cluster of such servers, with replicas, whose slots can be moved.
 //! * [`Proxy`]: a network that delays, loses or holds back what is sent.
 //! * [`CriticalLog`]: proves, across processes, that two holders were never inside at once.
+//! * [`lines()`]: what this process logs.
 //! * [`Service`], [`http_post`]: the workspace's examples as processes of their own.
 //! * [`drop_after()`]: a caller that goes away at an await of its choice.
 //! * [`eventually()`]: the one place where a test may wait by looking again and again.
@@ -47,13 +50,17 @@ pub struct Reference;
 
 mod authority;
 mod cluster;
+mod disguise;
 mod drop_after;
 mod eventually;
 mod history;
 mod http;
+mod log;
+mod names;
 mod node;
 mod nodes;
 mod ports;
+mod preload;
 mod process;
 mod proxy;
 mod sentinels;
@@ -63,10 +70,13 @@ mod temp_dir;
 
 pub use authority::{Authority, Identity};
 pub use cluster::RedisCluster;
+pub use disguise::disguise;
 pub use drop_after::drop_after;
 pub use eventually::eventually;
 pub use history::{CriticalLog, Section, check_no_overlap, sections, sections_so_far};
 pub use http::{HttpReply, http_post, http_request};
+pub use log::{Lines, lines};
+pub use names::{Names, with_names};
 pub use node::{NodeOptions, Pttl, RedisNode};
 pub use nodes::Nodes;
 pub use proxy::Proxy;

@@ -1,19 +1,18 @@
 //! A server's wall clock, which a test can move.
 //!
-//! A small library is preloaded into the server: `clock.c`, built by `cc`, which Rust needs for
-//! linking anyway. (Debian's libfaketime and a server with jemalloc hang each other.)
+//! A small library is preloaded into the server: `clock.c`. (Debian's libfaketime and a server with
+//! jemalloc hang each other.)
 
-use crate::temp_dir::TempDir;
+use crate::preload::build;
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::LazyLock;
 
-const SOURCE: &str = include_str!("clock.c");
-
 /// The library, built once a process. The failure is stored as text, so that every test shows it.
-static LIBRARY: LazyLock<Result<Vec<u8>, String>> = LazyLock::new(build);
+static LIBRARY: LazyLock<Result<Vec<u8>, String>> =
+    LazyLock::new(|| build(include_str!("clock.c")));
 
 /// How far one server's clock is from the machine's.
 #[derive(Debug)]
@@ -52,32 +51,4 @@ pub(super) fn preload(command: &mut Command, dir: &Path) {
     command
         .env("LD_PRELOAD", dir.join("clock.so"))
         .env("REDLOCK_CLOCK", dir.join("clock"));
-}
-
-fn build() -> Result<Vec<u8>, String> {
-    if !cfg!(target_os = "linux") {
-        return Err("a movable clock needs Linux: nothing is preloaded this way elsewhere".into());
-    }
-    let dir = TempDir::new();
-    let (source, library) = (dir.path().join("clock.c"), dir.path().join("clock.so"));
-    fs::write(&source, SOURCE).map_err(|error| format!("cannot write the clock: {error}"))?;
-    let built = Command::new("cc")
-        .args([
-            "-std=gnu11",
-            "-O1",
-            "-Wall",
-            "-Werror",
-            "-shared",
-            "-fPIC",
-            "-o",
-        ])
-        .args([&library, &source])
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| format!("a movable clock needs a C compiler `cc`: {error}"))?;
-    if !built.status.success() {
-        let errors = String::from_utf8_lossy(&built.stderr);
-        return Err(format!("`cc` does not build the clock:\n{errors}"));
-    }
-    fs::read(&library).map_err(|error| format!("cannot read the clock: {error}"))
 }

@@ -15,7 +15,7 @@ use crate::process::{NoLine, Process};
 use crate::temp_dir::TempDir;
 use parking_lot::{Mutex, MutexGuard};
 use rustix::process::Signal;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -68,7 +68,7 @@ impl RedisNode {
             .movable_clock
             .then(|| Mutex::new(MovableClock::new(dir.path())));
         for _ in 0..PORT_ATTEMPTS {
-            let port = ports::next();
+            let port = options.port.unwrap_or_else(ports::next);
             match launch(&options, port, dir.path()) {
                 Ok(process) => {
                     return Self {
@@ -117,9 +117,9 @@ impl RedisNode {
         }
     }
 
-    /// The address that the server listens on.
+    /// The address that the server listens on, the first one if there are several.
     pub fn addr(&self) -> SocketAddr {
-        (Ipv4Addr::LOCALHOST, self.port).into()
+        (self.options.bound()[0], self.port).into()
     }
 
     /// The port that the server listens on, also after a restart.

@@ -1,6 +1,7 @@
 //! How a server is started.
 
 use crate::{Authority, Identity, ports};
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 
 /// What a server is started with. The default keeps nothing on disk and asks for no password.
@@ -11,6 +12,8 @@ use std::path::{Path, PathBuf};
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct NodeOptions {
+    addresses: Vec<Ipv4Addr>,
+    pub(super) port: Option<u16>,
     append_only: bool,
     pub(super) unix_socket: bool,
     pub(super) movable_clock: bool,
@@ -30,6 +33,22 @@ pub(super) struct ServerTls {
 }
 
 impl NodeOptions {
+    /// Listens on these addresses of the loopback instead of 127.0.0.1. The first one is that of the
+    /// node's URL. Linux has all of 127.0.0.0/8.
+    #[must_use]
+    pub fn addresses(mut self, addresses: impl IntoIterator<Item = Ipv4Addr>) -> Self {
+        self.addresses = addresses.into_iter().collect();
+        self
+    }
+
+    /// Listens on the port of `other`, which has other [`addresses`](Self::addresses): one name can then lead
+    /// to both servers.
+    #[must_use]
+    pub fn port_of(mut self, other: &crate::RedisNode) -> Self {
+        self.port = Some(other.port());
+        self
+    }
+
     /// Writes every change to disk before it is answered, so that a restart, even after
     /// [`kill`](crate::RedisNode::kill), loses nothing.
     #[must_use]
@@ -92,7 +111,10 @@ impl NodeOptions {
     /// Makes the server a replica of another one.
     #[must_use]
     pub fn replica_of(self, primary: &crate::RedisNode) -> Self {
-        self.arg("replicaof", &format!("127.0.0.1 {}", primary.port()))
+        self.arg(
+            "replicaof",
+            &format!("{} {}", primary.addr().ip(), primary.port()),
+        )
     }
 
     /// Makes it a sentinel, with this configuration, which it rewrites as things change: a restart
@@ -131,6 +153,14 @@ impl NodeOptions {
         self.unix_socket || self.tls.is_some()
     }
 
+    /// The addresses that the server listens on, of which there is at least one.
+    pub(super) fn bound(&self) -> &[Ipv4Addr] {
+        if self.addresses.is_empty() {
+            return &[Ipv4Addr::LOCALHOST];
+        }
+        &self.addresses
+    }
+
     /// What the server says once it is there.
     pub(super) fn ready_line(&self) -> &'static str {
         match self.watched {
@@ -153,7 +183,8 @@ impl NodeOptions {
             // Two values of one directive are two arguments; an empty one is an argument too.
             line.extend(value.split(' ').map(str::to_owned));
         };
-        add("bind", "127.0.0.1");
+        let bound: Vec<_> = self.bound().iter().map(Ipv4Addr::to_string).collect();
+        add("bind", &bound.join(" "));
         if self.tls.is_some() {
             add("port", "0");
             add("tls-port", &port.to_string());

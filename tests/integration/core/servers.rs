@@ -3,9 +3,10 @@
 use redlock_core::Request;
 use redlock_core::error::AcquireError;
 use redlock_core::lease::Released;
-use redlock_tests::{NodeOptions, Nodes, RedisNode};
-use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
-use tokio::net::{TcpListener, TcpStream};
+use redlock_core::node::{NodeErrorKind, NodeStatus};
+use redlock_tests::{NodeOptions, Nodes, RedisNode, disguise};
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpListener;
 
 use crate::core::fixture::{SOON, client, connect, once, stand_in_line, until_voting};
 
@@ -84,34 +85,11 @@ async fn what_does_not_speak_redis_votes_no() {
     );
 }
 
-/// The URL of a proxy before `node` that knows no RESP3.
-async fn without_resp3(node: &RedisNode) -> String {
-    let (listener, target) = (TcpListener::bind("127.0.0.1:0").await.unwrap(), node.addr());
-    let url = format!("redis://{}", listener.local_addr().unwrap());
-    tokio::spawn(async move {
-        while let Ok((mut client, _)) = listener.accept().await {
-            tokio::spawn(async move {
-                let mut greeting = vec![0; 4096];
-                let read = client.read(&mut greeting).await?;
-                let greeting = &greeting[..read];
-                if String::from_utf8_lossy(greeting).contains("HELLO\r\n$1\r\n3\r\n") {
-                    let refusal = "-NOPROTO unsupported protocol version\r\n".repeat(8);
-                    client.write_all(refusal.as_bytes()).await?;
-                    return client.read(&mut [0]).await.map(drop);
-                }
-                let mut server = TcpStream::connect(target).await?;
-                server.write_all(greeting).await?;
-                copy_bidirectional(&mut client, &mut server).await.map(drop)
-            });
-        }
-    });
-    url
-}
-
 #[tokio::test]
 async fn without_resp3_a_waiting_caller_asks_after_its_retry_delay() {
     let node = RedisNode::start().await;
-    let set = connect([without_resp3(&node).await]).await;
+    let refusal = "return redis.error_reply('NOPROTO unsupported protocol version')";
+    let set = connect([disguise(&node, [("HELLO 3", refusal)]).await]).await;
     let lease = client().acquire(&set, &once("r")).await.unwrap();
     let request = Request::new("r").retries(10_000);
     let waiting = stand_in_line(&client(), &set, &request);
@@ -119,4 +97,64 @@ async fn without_resp3_a_waiting_caller_asks_after_its_retry_delay() {
     assert_eq!(lease.release().await, Released::Confirmed);
     let next = waiting.await.unwrap().unwrap();
     assert_eq!(next.release().await, Released::Confirmed);
+}
+
+/// In the words of Redis before 6.0.
+const UNKNOWN_HELLO: &str =
+    "return redis.error_reply('ERR unknown command `HELLO`, with args beginning with: ')";
+
+#[tokio::test]
+async fn a_server_without_hello_is_judged_by_the_version_in_its_info() {
+    let options = NodeOptions::default().arg("rename-command", "HELLO ");
+    let renames = RedisNode::start_with(options).await;
+    let knows_none = RedisNode::start().await;
+    for url in [
+        renames.url(),
+        disguise(&knows_none, [("HELLO", UNKNOWN_HELLO)]).await,
+    ] {
+        let set = connect([url]).await;
+        let lease = client().acquire(&set, &once("r")).await.unwrap();
+        assert_eq!(lease.release().await, Released::Confirmed);
+    }
+    let old = [
+        ("HELLO", UNKNOWN_HELLO),
+        ("INFO", "return 'redis_version:5.0.14\\r\\nrole:master'"),
+    ];
+    let set = connect([disguise(&knows_none, old).await]).await;
+    let NodeStatus::Abstaining(reason) = set[0].status() else {
+        panic!("a server of an old version votes");
+    };
+    assert!(reason.kind() == NodeErrorKind::Refused, "{reason:?}");
+    assert!(reason.to_string().contains("version is 5.0.14"), "{reason}");
+}
+
+#[tokio::test]
+async fn a_servers_error_is_shown_in_the_servers_words() {
+    const UNKNOWN: &str =
+        "return redis.error_reply('ERR unknown command `EVAL`, with args beginning with: ')";
+    let node = RedisNode::start().await;
+    let set = connect([disguise(&node, [("EVAL", UNKNOWN)]).await]).await;
+    let error = client()
+        .acquire(&set, &once("r"))
+        .await
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("unknown command `EVAL`"), "{error}");
+}
+
+/// A replica whose master is away answers with MASTERDOWN if it takes writes and has no stale data.
+#[tokio::test]
+async fn an_answer_of_a_replica_ends_the_connection_to_it() {
+    for (read_only, error) in [("yes", "READONLY"), ("no", "MASTERDOWN")] {
+        let options = NodeOptions::default().arg("replica-read-only", read_only);
+        let node = RedisNode::start_with(options.arg("replica-serve-stale-data", "no")).await;
+        let set = connect([node.url()]).await;
+        let lease = client().acquire(&set, &once("r")).await.unwrap();
+        lease.release().await;
+        node.command(["REPLICAOF", "127.0.0.1", "1"]);
+        client().acquire(&set, &once("r")).await.unwrap_err();
+        let answers = node.info(&format!("errorstat_{error}"));
+        assert!(answers.is_some(), "no {error}");
+        until_voting(&set[0], false).await;
+    }
 }

@@ -1,8 +1,9 @@
 //! Users that may do little.
 
+use redlock_core::Node as _;
 use redlock_core::node::NodeErrorKind::Refused;
 use redlock_core::restart_check::Marker;
-use redlock_tests::{RedisNode, eventually};
+use redlock_tests::{NodeOptions, RedisNode, disguise, eventually};
 
 use crate::restart_check::fixture::{SOON, Set, client, marker, once};
 use crate::restart_check::rules::documented;
@@ -23,17 +24,37 @@ fn url_of_user(node: &RedisNode, rules: &[&str]) -> String {
 
 #[tokio::test]
 async fn a_server_that_hides_its_info_votes_and_its_marker_names_no_process() {
-    let node = RedisNode::start().await;
     let rules = [&["~*"], &documented()[0][..]].concat();
-    let url = url_of_user(&node, &rules);
-    let set = Set::attentive([url.clone()]).await;
-    assert_eq!(set.votes(), [true]);
-    assert_eq!(marker(&node).run_id, Marker::UNKNOWN);
-    // A client that connects later accepts the marker as its own. A flush is noticed nevertheless.
-    assert_eq!(Set::standard([url]).await.votes(), [true]);
-    let mut epochs = set.epochs(0);
-    node.flushall();
-    epochs.next().await;
+    let options = NodeOptions::default().arg("rename-command", "INFO ");
+    let [forbids, behind_a_proxy] = [RedisNode::start().await, RedisNode::start().await];
+    let unsupported = "return redis.error_reply(\"ERR unsupported command 'INFO'\")";
+    let renames = RedisNode::start_with(options).await;
+    for (node, url) in [
+        (&forbids, url_of_user(&forbids, &rules)),
+        (&renames, renames.url()),
+        (
+            &behind_a_proxy,
+            disguise(&behind_a_proxy, [("INFO", unsupported)]).await,
+        ),
+    ] {
+        let set = Set::attentive([url.clone()]).await;
+        assert_eq!(set.votes(), [true], "{:?}", set.nodes[0].status());
+        assert_eq!(marker(node).run_id, Marker::UNKNOWN);
+        // A client that connects later accepts the marker as its own. A flush is noticed nevertheless.
+        assert_eq!(Set::standard([url]).await.votes(), [true]);
+        let mut epochs = set.epochs(0);
+        node.flushall();
+        epochs.next().await;
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_loading_hides_nothing() {
+    const LOADING: &str =
+        "return redis.error_reply('LOADING Redis is loading the dataset in memory')";
+    let node = RedisNode::start().await;
+    let set = Set::standard([disguise(&node, [("INFO", LOADING)]).await]).await;
+    set.until_it_says(0, "LOADING").await;
 }
 
 #[tokio::test]

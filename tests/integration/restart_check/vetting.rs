@@ -100,3 +100,41 @@ async fn a_master_that_becomes_a_replica_under_a_live_connection_is_refused() {
     let reason = set.until(0, Refused).await;
     assert!(reason.contains("is a replica of"), "{reason}");
 }
+
+#[tokio::test]
+async fn a_master_that_becomes_a_writable_replica_is_refused() {
+    let options = NodeOptions::default().arg("replica-read-only", "no");
+    let nodes = Nodes::start_with(2, options).await;
+    let set = Set::with([nodes[0].url()], RestartCheck::Off, |options| {
+        options.heartbeat = OFTEN;
+    })
+    .await;
+    set.until_voting(0).await;
+    let port = nodes[1].port().to_string();
+    nodes[0].command(["REPLICAOF", "127.0.0.1", &port]);
+    let reason = set.until(0, Refused).await;
+    assert!(reason.contains("is a replica of"), "{reason}");
+    nodes[0].command(["REPLICAOF", "NO", "ONE"]);
+    set.until_voting(0).await;
+}
+
+#[tokio::test]
+async fn a_trusted_file_that_is_no_longer_always_synced_is_refused() {
+    let node = RedisNode::start_with(NodeOptions::default().append_only()).await;
+    let set = Set::with([node.url()], RestartCheck::Standard, |options| {
+        options.heartbeat = OFTEN;
+        options.trust_aof = true;
+    })
+    .await;
+    for (setting, good, bad) in [
+        ("appendfsync", "always", "everysec"),
+        ("no-appendfsync-on-rewrite", "no", "yes"),
+        ("appendonly", "yes", "no"),
+    ] {
+        set.until_voting(0).await;
+        node.command(["CONFIG", "SET", setting, bad]);
+        let reason = set.until(0, Refused).await;
+        assert!(reason.contains(&format!("{setting} {bad}")), "{reason}");
+        node.command(["CONFIG", "SET", setting, good]);
+    }
+}

@@ -2,62 +2,14 @@
 
 mod nodes;
 
-use std::io::Write;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use redlock_runtime::config::RestartCheck;
 use redlock_runtime::{Config, LockError, Redlock, lock, redlock};
-use redlock_tests::{NodeOptions, Nodes, RedisNode, eventually};
+use redlock_tests::{NodeOptions, Nodes, RedisNode, lines};
 
 const SOON: Duration = Duration::from_secs(20);
-
-#[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<u8>>>);
-
-impl Lines {
-    fn text(&self) -> String {
-        String::from_utf8_lossy(&self.0.lock().unwrap()).into_owned()
-    }
-
-    async fn until(&self, hint: &str) {
-        eventually("the log line", SOON, || async {
-            let text = self.text();
-            if text.contains(hint) {
-                Ok(())
-            } else {
-                Err(format!("no `{hint}` in\n{text}"))
-            }
-        })
-        .await;
-    }
-}
-
-impl Write for Lines {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-/// Everything that this process logs, at every level.
-fn lines() -> &'static Lines {
-    static LINES: OnceLock<Lines> = OnceLock::new();
-    LINES.get_or_init(|| {
-        let lines = Lines::default();
-        let writer = lines.clone();
-        tracing_subscriber::fmt()
-            .with_max_level(tracing_subscriber::filter::LevelFilter::TRACE)
-            .with_ansi(false)
-            .with_writer(move || writer.clone())
-            .init();
-        lines
-    })
-}
 
 /// Loses its lock, and would go on for ever.
 #[redlock(resource = "lost:{id}", guard = lease)]

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use redlock_core::redis::{RedisAddress, RedisOptions};
+use redlock_core::redis::{RedisAddress, RedisOptions, Vetting};
 use redlock_core::restart_check::{CheckedSet, RestartCheck};
 use redlock_core::testing::QuorumWatch;
 use redlock_core::{IoThread, Node, NodeSet, Resource};
 use redlock_runtime::{Config, Redlock};
-use redlock_tests::{NodeOptions, Nodes, RedisNode, eventually};
+use redlock_tests::{NodeOptions, Nodes, RedisNode, eventually, lines};
 
-use crate::{SOON, lines};
+use crate::SOON;
 
 #[tokio::test]
 async fn a_node_that_stops_answering_is_logged_once_and_so_is_its_first_answer() {
@@ -220,4 +220,33 @@ async fn a_node_that_comes_and_goes_has_few_lines() {
     // One of each text a second.
     let most = 2 * (began.elapsed().as_secs() + 1);
     assert!((of_it.len() - at_debug) as u64 <= most, "{of_it:#?}");
+}
+
+#[tokio::test]
+async fn a_trusted_file_that_is_no_longer_synced_is_logged_once() {
+    let lines = lines();
+    let node = RedisNode::start_with(NodeOptions::default().append_only()).await;
+    let io = IoThread::start().unwrap();
+    let mut options = RedisOptions::default();
+    options.connect_timeout = SOON;
+    options.suspect_after = SOON;
+    options.dead_after = SOON;
+    options.heartbeat = Duration::from_millis(10);
+    options.vetting = Vetting::Warn;
+    options.trust_aof = true;
+    let address = RedisAddress::parse(&node.url()).unwrap();
+    let trusted = redlock_core::RedisNode::start("trusted", address, options, &io);
+    trusted.settled().await;
+    node.command(["CONFIG", "SET", "appendfsync", "everysec"]);
+    lines.until("appendfsync everysec").await;
+    // Longer than the second in which a line is held back.
+    let answers = trusted.health().answers;
+    eventually("further heartbeats", SOON, async || {
+        let further = trusted.health().answers - answers;
+        (further > 250).then_some(()).ok_or(format!("{further}"))
+    })
+    .await;
+    let told = lines.with(&["pool=trusted", "appendfsync everysec"]);
+    assert!(told.len() == 1 && told[0].contains("WARN"), "{told:#?}");
+    assert_eq!(trusted.health().connections, 1);
 }
