@@ -139,7 +139,7 @@ async fn a_servers_error_is_shown_in_the_servers_words() {
         .await
         .unwrap_err()
         .to_string();
-    assert!(error.contains("unknown command `EVAL`"), "{error}");
+    assert!(error.contains("unknown command 'EVAL'"), "{error}");
 }
 
 /// A replica whose master is away answers with MASTERDOWN if it takes writes and has no stale data.

@@ -205,7 +205,7 @@ impl Driver {
             log_node!(
                 self.inbox.log,
                 WARN,
-                "the node's server was restarted, or another one has its place; it may have forgotten locks"
+                "the node's server was restarted, or another server has its place; it may have forgotten locks"
             );
         }
     }
