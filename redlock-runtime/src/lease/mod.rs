@@ -169,10 +169,8 @@ impl Lease {
     /// What is left to release, if anything; [`released`](Self::released) is to be told how the release
     /// went.
     pub(crate) fn take_for_release(&self) -> Option<redlock_core::Lease> {
-        if is_forked() {
-            return None;
-        }
-        let Run { mut core, stage } = self.run.lock().take()?;
+        // In a forked process the lock is the parent's.
+        let Run { mut core, stage } = (!is_forked()).then(|| self.run.lock().take())??;
         self.holding.ended(&core, stage == Stage::InBody);
         let is_remembered = match self.counts {
             None => false,

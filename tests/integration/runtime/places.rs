@@ -156,15 +156,13 @@ async fn a_prefix_is_text_and_no_pattern() {
 async fn one_server_under_three_names_says_so_in_each_refusal() {
     let node = RedisNode::start_with(NodeOptions::default().unix_socket()).await;
     // Without `INFO`, `init` cannot tell that the pools are one server.
-    let user = [
-        "ACL", "SETUSER", "me", "on", "nopass", "~*", "+@all", "-info",
-    ];
+    let user = ["ACL", "SETUSER", "me", "on", ">pw", "~*", "+@all", "-info"];
     node.command(user);
     let port = node.port();
     let config = Config::new()
-        .pool("a", format!("redis://me@127.0.0.1:{port}"))
-        .pool("b", format!("redis://me@localhost:{port}"))
-        .pool("c", format!("{}?user=me", node.unix_url()))
+        .pool("a", format!("redis://me:pw@127.0.0.1:{port}"))
+        .pool("b", format!("redis://me:pw@localhost:{port}"))
+        .pool("c", format!("{}?user=me&pass=pw", node.unix_url()))
         .restart_check(RestartCheck::Off)
         .node_timeout(SOON)
         .connect_timeout(SOON);

@@ -135,10 +135,11 @@ impl RedisAddress {
             _ => self.servers(),
         };
         for server in servers {
-            if server.has_password() {
-                return Err(Invalid::new(
-                    "the URL has a password beside `password_file`; leave one of them out",
-                ));
+            let login = server.info()?;
+            let own = login.redis_settings().password().unwrap_or_default();
+            if !own.is_empty() {
+                let text = "the URL has a password beside `password_file`; leave one of them out";
+                return Err(Invalid::new(text));
             }
             server.password_file = Some(path.into());
         }
@@ -181,36 +182,30 @@ fn several(rest: &str) -> ([&str; 3], Vec<&str>) {
     ([login, path, query], hosts.split(',').collect())
 }
 
-/// Refuses a query with another parameter than the `known` ones, or with one of them twice.
-fn check_query(query: &str, known: &[&str]) -> Result<(), Invalid> {
+/// The parameters of a URL that has none, for [`check_query`].
+const NONE: &str = "none for this kind of URL";
+
+/// Refuses a query with another parameter than those that `known` names, or with one of them twice.
+fn check_query(query: &str, known: &str) -> Result<(), Invalid> {
     // No other name is shown: it may be a piece of a password.
-    const SHOWN: &str = "db user pass password protocol sentinel_login";
-    let mut left = known.to_vec();
+    const SHOWN: &str = "`db` `user` `pass` `password` `protocol` `sentinel_login`";
+    let mut left = known.to_owned();
     for part in query.split('&').filter(|_| !query.is_empty()) {
-        let name = part.split('=').next().unwrap_or_default();
-        if let Some(at) = left.iter().position(|it| *it == name) {
-            left.swap_remove(at);
-            continue;
+        let name = format!("`{}`", part.split('=').next().unwrap_or_default());
+        if !left.contains(&name) {
+            let shown = Some(&*name).filter(|it| SHOWN.contains(it));
+            let shown = shown.unwrap_or("(not shown)");
+            let text = format!("unknown parameter {shown} in the URL; there are {known}");
+            return Err(Invalid::new(text));
         }
-        let shown = SHOWN.split(' ').find(|it| *it == name);
-        let shown = shown.map(|name| format!(" `{name}`")).unwrap_or_default();
-        let there = match known {
-            [] => "none for this kind of URL".to_owned(),
-            known => format!(
-                "`{}`, each once, with `&` in a value as %26",
-                known.join("`, `")
-            ),
-        };
-        return Err(Invalid::new(format!(
-            "unknown parameter{shown} after the `?` of the URL; there are {there}"
-        )));
+        left = left.replacen(&name, "", 1);
     }
     Ok(())
 }
 
 fn cluster(redis: &str, rest: &str) -> Result<Vec<Server>, Invalid> {
     let ([login, path, query], hosts) = several(rest);
-    check_query(query, &[])?;
+    check_query(query, NONE)?;
     if !matches!(path, "" | "0") {
         return Err(not_a_url());
     }
@@ -222,7 +217,7 @@ fn cluster(redis: &str, rest: &str) -> Result<Vec<Server>, Invalid> {
 fn sentinel(redis: &str, rest: &str) -> Result<Sentinel, Invalid> {
     let ([login, path, query], hosts) = several(rest);
     let (master, db) = path.split_once('/').unwrap_or((path, "0"));
-    check_query(query, &["sentinel_login"])?;
+    check_query(query, "`sentinel_login`, once, with `&` in it as %26")?;
     let login_there = query.strip_prefix("sentinel_login=").unwrap_or_default();
     if master.is_empty() || login_there.contains(':') == query.is_empty() {
         return Err(not_a_url());

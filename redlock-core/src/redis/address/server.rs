@@ -8,7 +8,7 @@ use ::redis::{
     AsyncConnectionConfig, ConnectionAddr, ConnectionInfo, IntoConnectionInfo as _, ProtocolVersion,
 };
 
-use super::{check_query, not_a_url};
+use super::{NONE, check_query, not_a_url};
 use crate::model::invalid::Invalid;
 use crate::redis::options::TlsOptions;
 use crate::redis::secret_file::password;
@@ -56,15 +56,11 @@ impl Server {
             ));
         }
         // A socket has no host, so a login there would be passed over.
-        if is_socket && !rest.starts_with('/') {
-            return Err(not_a_url());
-        }
-        let info = url.into_connection_info().map_err(|_| not_a_url())?;
-        let known: &[_] = if is_socket {
-            &["db", "user", "pass"]
-        } else {
-            &[]
-        };
+        let is_whole = !is_socket || rest.starts_with('/');
+        let info = url.into_connection_info().ok().filter(|_| is_whole);
+        let info = info.ok_or_else(not_a_url)?;
+        let of_socket = "`db`, `user`, `pass`, each once, with `&` in a value as %26";
+        let known = if is_socket { of_socket } else { NONE };
         check_query(rest.split_once('?').map_or("", |(_, query)| query), known)?;
         let mut settings = info.redis_settings().clone();
         if settings.username().is_some() && settings.password().is_none() {
@@ -137,11 +133,6 @@ impl Server {
 
     pub(in crate::redis) fn is_tls(&self) -> bool {
         matches!(self.info.addr(), ConnectionAddr::TcpTls { .. })
-    }
-
-    pub(super) fn has_password(&self) -> bool {
-        let password = self.info.redis_settings().password();
-        password.is_some_and(|it| !it.is_empty())
     }
 
     /// The user who logs in.
