@@ -39,6 +39,8 @@ fn the_guide_begins_with_the_programs_that_a_test_builds() {
     let programs = folders.map(|folder| read(format!("{folder}/src/main.rs")));
     assert_eq!(blocks(&page, &["rust,no_run"]), programs);
     assert_eq!(blocks(&page, &["toml"])[0], dependencies(folders[0]));
+    // The programs await `shutdown_signal()`, which switches it off.
+    assert!(!page.contains("release_on_exit = true"));
     for line in dependencies(folders[1])
         .lines()
         .filter(|it| it.contains("actix-web"))
