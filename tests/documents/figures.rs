@@ -10,7 +10,10 @@
 //! have them. The figure is the median of all rounds. With two contenders and a `/` between them it is the
 //! median of each round's ratio, as in `benches/RESULTS.md`. The document says with how many decimals, and
 //! in which unit, the figure is shown. In brackets behind it may be the smallest and the largest of all
-//! rounds: `17.1 times (12.2–19.1)`, and then the comment.
+//! rounds: `17.1 times (12.2–19.1)`, and then the comment. The paragraph says the date of a figure if others were
+//! measured later.
+
+use std::ops::Range;
 
 use pulldown_cmark::{Event, Tag, TagEnd};
 
@@ -140,6 +143,15 @@ pub(crate) fn wrong(path: &str, text: &str, results: &Results) -> Vec<String> {
                     continue;
                 };
                 is_sourced = true;
+                if let Some(date) = results
+                    .earlier(source)
+                    .filter(|it| !paragraph(text, &range).contains(it))
+                {
+                    say(
+                        range.start,
+                        format!("the figure is of {date}, which the paragraph does not say"),
+                    );
+                }
                 if let Some((before, figure)) = Figure::at_the_end_of(&segment) {
                     if let Err(problem) = figure.difference(source, results) {
                         say(range.start, problem);
@@ -159,6 +171,16 @@ pub(crate) fn wrong(path: &str, text: &str, results: &Results) -> Vec<String> {
     wrong
 }
 
+/// The paragraph around a place.
+fn paragraph<'a>(text: &'a str, place: &Range<usize>) -> &'a str {
+    let (before, after) = (&text[..place.start], &text[place.start..]);
+    let begin = before.rfind("\n\n").unwrap_or_default();
+    let end = after
+        .find("\n\n")
+        .map_or(text.len(), |end| place.start + end);
+    &text[begin..end]
+}
+
 fn source_of(html: &str) -> Option<&str> {
     let source = html.trim().strip_prefix("<!-- figure:")?;
     Some(source.strip_suffix("-->")?.trim())
@@ -175,13 +197,15 @@ mod tests {
     fn results() -> Results {
         let figure = |name: &str, who: &str, rounds: [f64; 3]| json!({ "case": "64 tasks", "name": name, "who": who, "rounds": rounds });
         let mut results = Results::default();
-        results.add(&json!({ "group": "hot-key", "figures": [
+        results.add(
+            &json!({ "group": "hot-key", "about": { "date": "2026-11-22" }, "figures": [
             figure("acquisitions_per_second", "redlock", [58_000.0, 58_965.0, 70_000.0]),
             figure("acquisitions_per_second", "rslock, 20 ms", [4_100.0, 3_000.0, 3_500.0]),
             figure("wait_p50_ms", "redlock", [1.02, 1.04, 0.9]),
             figure("handed_over", "redlock", [0.98, 0.975, 0.981]),
             figure("percent_of_a_core", "redlock", [0.52, 0.52, 0.52]),
-        ] }));
+        ] }),
+        );
         results
     }
 
@@ -208,6 +232,17 @@ mod tests {
             "README.md:10: `21 times` was measured as 20",
         ];
         assert_eq!(found(&text), expected);
+    }
+
+    #[test]
+    fn an_older_figure_without_its_date_is_found() {
+        let mut results = results();
+        results.add(&json!({ "group": "peers", "about": { "date": "2026-11-23" }, "figures": [] }));
+        let text = format!(
+            "59 k<!-- figure: {TASKS}; redlock -->\n\n2026-11-22: 59 k<!-- figure: {TASKS}; redlock -->"
+        );
+        let expected = "README.md:1: the figure is of 2026-11-22, which the paragraph does not say";
+        assert_eq!(wrong("README.md", &text, &results), [expected]);
     }
 
     #[test]

@@ -1,15 +1,9 @@
 //! The programs that a stranger starts with: README.md and the guide show the files of two folders, which the
 //! test `compile` builds.
 
-use std::fs;
-
 use redlock_runtime::Config;
 
-use crate::{GUIDE, root};
-
-fn read(path: &str) -> String {
-    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
-}
+use crate::{GUIDE, read};
 
 /// The blocks of code in one of these languages.
 fn blocks(text: &str, languages: &[&str]) -> Vec<String> {
@@ -21,7 +15,7 @@ fn blocks(text: &str, languages: &[&str]) -> Vec<String> {
 
 /// The dependencies of a manifest, with their heading.
 fn dependencies(folder: &str) -> String {
-    let manifest = read(&format!("{folder}/Cargo.toml"));
+    let manifest = read(format!("{folder}/Cargo.toml"));
     let begin = manifest.find("[dependencies]").expect("dependencies");
     manifest[begin..].to_owned()
 }
@@ -40,11 +34,13 @@ fn the_readme_shows_the_whole_program_that_a_test_builds() {
 
 #[test]
 fn the_guide_begins_with_the_programs_that_a_test_builds() {
-    let page = read(&format!("{GUIDE}/start/first_lock.md"));
+    let page = read(format!("{GUIDE}/start/first_lock.md"));
     let folders = ["examples/first_axum", "examples/first_actix"];
-    let programs = folders.map(|folder| read(&format!("{folder}/src/main.rs")));
+    let programs = folders.map(|folder| read(format!("{folder}/src/main.rs")));
     assert_eq!(blocks(&page, &["rust,no_run"]), programs);
     assert_eq!(blocks(&page, &["toml"])[0], dependencies(folders[0]));
+    // The programs await `shutdown_signal()`, which switches it off.
+    assert!(!page.contains("release_on_exit = true"));
     for line in dependencies(folders[1])
         .lines()
         .filter(|it| it.contains("actix-web"))

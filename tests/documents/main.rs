@@ -2,6 +2,8 @@
 //! figures are those that the benchmarks measured. CONTRIBUTING.md has the rules.
 
 mod attributes;
+mod defaults;
+mod facts;
 mod figures;
 mod first_programs;
 mod guide;
@@ -27,15 +29,28 @@ fn root() -> &'static Path {
         .expect("the tests are in a folder of the workspace")
 }
 
+/// The text of the file at `path`, from the root.
+fn read(path: impl AsRef<Path>) -> String {
+    let path = path.as_ref();
+    fs::read_to_string(root().join(path))
+        .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
 /// All Markdown files of the repository, by their paths from its root.
 fn pages() -> BTreeMap<PathBuf, String> {
-    let mut pages = BTreeMap::new();
-    collect(root(), &mut pages);
+    let pages = files("md");
     assert!(pages.contains_key(Path::new("README.md")));
     pages
 }
 
-fn collect(folder: &Path, pages: &mut BTreeMap<PathBuf, String>) {
+/// All files of the repository with this extension, by their paths from its root.
+fn files(extension: &str) -> BTreeMap<PathBuf, String> {
+    let mut found = BTreeMap::new();
+    collect(root(), extension, &mut found);
+    found
+}
+
+fn collect(folder: &Path, extension: &str, found: &mut BTreeMap<PathBuf, String>) {
     for entry in fs::read_dir(folder).expect("a folder of the workspace") {
         let path = entry.expect("an entry of a folder").path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -44,11 +59,11 @@ fn collect(folder: &Path, pages: &mut BTreeMap<PathBuf, String>) {
             continue;
         }
         if path.is_dir() {
-            collect(&path, pages);
-        } else if path.extension().is_some_and(|extension| extension == "md") {
-            let text = fs::read_to_string(&path).expect("a document");
+            collect(&path, extension, found);
+        } else if path.extension().is_some_and(|it| it == extension) {
+            let text = fs::read_to_string(&path).expect("a text");
             let path = path.strip_prefix(root()).expect("it is below the root");
-            pages.insert(path.to_owned(), text);
+            found.insert(path.to_owned(), text);
         }
     }
 }
@@ -75,6 +90,9 @@ fn no_document_is_too_long() {
         .iter()
         .filter_map(|(path, text)| sizes::excess(path, text));
     assert_none(&long.collect::<Vec<_>>());
+    let guide = pages.iter().filter(|(path, _)| path.starts_with(GUIDE));
+    let length: usize = guide.map(|(_, text)| markdown::words(text)).sum();
+    assert!(length <= sizes::GUIDE_WORDS, "the guide has {length} words");
 }
 
 #[test]

@@ -6,9 +6,13 @@ use std::path::Path;
 
 use serde_json::Value;
 
-/// The values of all rounds, by group, case, figure and contender.
 #[derive(Default)]
-pub(crate) struct Results(BTreeMap<[String; 4], Vec<f64>>);
+pub(crate) struct Results {
+    /// The values of all rounds, by group, case, figure and contender.
+    rounds: BTreeMap<[String; 4], Vec<f64>>,
+    /// The day on which each group was measured.
+    dates: BTreeMap<String, String>,
+}
 
 impl Results {
     /// Reads the JSON files in `folder`. They have the same figures as the CSV files beside them.
@@ -24,7 +28,11 @@ impl Results {
                 results.add(&serde_json::from_str(&text).expect("JSON"));
             }
         }
-        assert!(!results.0.is_empty(), "{} has results", folder.display());
+        assert!(
+            !results.rounds.is_empty(),
+            "{} has results",
+            folder.display()
+        );
         results
     }
 
@@ -39,12 +47,20 @@ impl Results {
                 &figure["who"],
             ];
             let rounds = rounds.iter().map(|round| round.as_f64().expect("a number"));
-            self.0.insert(key.map(word), rounds.collect());
+            self.rounds.insert(key.map(word), rounds.collect());
         }
+        let date = word(&group["about"]["date"]);
+        self.dates.insert(word(&group["group"]), date);
+    }
+
+    /// The day on which the group of `source` was measured, if others were measured later.
+    pub(crate) fn earlier(&self, source: &str) -> Option<&str> {
+        let date = self.dates.get(source.split(';').next()?.trim())?;
+        (Some(date) != self.dates.values().max()).then_some(date)
     }
 
     fn rounds(&self, key: [&str; 4]) -> Result<&[f64], String> {
-        let rounds = self.0.get(&key.map(str::to_owned));
+        let rounds = self.rounds.get(&key.map(str::to_owned));
         let rounds = rounds.ok_or_else(|| format!("there is no result `{}`", key.join("; ")))?;
         Ok(rounds)
     }

@@ -5,6 +5,9 @@ use std::path::Path;
 use crate::GUIDE;
 use crate::markdown::words;
 
+/// The most words of all pages of the guide together.
+pub(crate) const GUIDE_WORDS: usize = 36_000;
+
 /// The most words of the document at `path`, if it has a bound.
 fn limit_of(path: &Path) -> Option<usize> {
     if let Ok(page) = path.strip_prefix(GUIDE) {

@@ -23,8 +23,8 @@ const ENDINGS: [&str; 5] = [".rs", ".md", ".toml", ".css", ".yaml"];
 /// What names can mean.
 #[derive(Default)]
 struct Known {
-    /// The words of each source file, without its comments.
-    files: Vec<HashSet<String>>,
+    /// The path of each source file; its words without its comments, and those of the path.
+    files: Vec<(PathBuf, HashSet<String>)>,
     /// All packages that the workspace is built of, spelled as in `use`.
     packages: HashSet<String>,
     /// All files and folders, from the workspace's root.
@@ -59,18 +59,23 @@ impl Known {
                 && path != Path::new(file!())
             {
                 let source = fs::read_to_string(entry.path()).expect("a source file");
-                self.add_source(&source);
+                self.add_source(&path, &source);
             }
             self.paths.push(path);
         }
     }
 
     /// Comments say what they like.
-    fn add_source(&mut self, source: &str) {
+    fn add_source(&mut self, path: &Path, source: &str) {
         let lines = source.lines().map(str::trim_start);
         let code = lines.filter(|line| !line.starts_with("//"));
         let words = code.flat_map(|line| line.split(|part: char| !is_of_name(part)));
-        self.files.push(words.map(str::to_owned).collect());
+        // A module is named by its folder or file.
+        let modules = path
+            .iter()
+            .filter_map(|part| part.to_str()?.split('.').next());
+        let words = words.chain(modules).map(str::to_owned).collect();
+        self.files.push((path.to_owned(), words));
     }
 
     /// Whether `path` is the end of the path of a file or folder.
@@ -78,11 +83,15 @@ impl Known {
         self.paths.iter().any(|known| known.ends_with(path))
     }
 
-    /// Whether a file has all of `names`, or the only one is a package.
-    fn has_names(&self, names: &[&str]) -> bool {
+    /// Whether a file in one of `folders`, or anywhere if there are none, has all of `names`; or the only one is a package.
+    fn has_names(&self, names: &[&str], folders: &[String]) -> bool {
         let is_package = || names.len() == 1 && self.packages.contains(names[0]);
         let has_all = |words: &HashSet<String>| names.iter().all(|name| words.contains(*name));
-        self.files.iter().any(has_all) || is_package()
+        let is_in = |path: &Path| {
+            folders.is_empty() || folders.iter().any(|folder| path.starts_with(folder))
+        };
+        let mut files = self.files.iter();
+        files.any(|(path, words)| is_in(path) && has_all(words)) || is_package()
     }
 }
 
@@ -142,6 +151,16 @@ fn codes(line: &str) -> Vec<&str> {
         .collect()
 }
 
+/// The folders of the crates in the last cell of a row of the glossary.
+fn crates_of(line: &str) -> Vec<String> {
+    let last = line
+        .strip_suffix(" |")
+        .and_then(|line| line.rsplit(" | ").next());
+    let words = last.into_iter().flat_map(|cell| cell.split(", "));
+    let crates = words.filter(|word| ["core", "runtime", "macros"].contains(word));
+    crates.map(|word| format!("redlock-{word}")).collect()
+}
+
 /// What `document`, the text of the file `path`, names and is not there.
 fn wrong_names(known: &Known, path: &str, document: &str) -> Vec<String> {
     let mut wrong = Vec::new();
@@ -154,10 +173,11 @@ fn wrong_names(known: &Known, path: &str, document: &str) -> Vec<String> {
         if is_block {
             continue;
         }
+        let folders = crates_of(line);
         for code in codes(line) {
             let is_there = match Look::of(code) {
                 Look::Path(path) => known.has_path(path),
-                Look::Item(names) => known.has_names(&names),
+                Look::Item(names) => known.has_names(&names, &folders),
                 Look::Other => true,
             };
             if !is_there {
@@ -190,13 +210,15 @@ fn names_in_the_documents_are_in_the_source() {
 fn a_name_that_is_not_there_is_found_with_its_line() {
     let mut known = Known::default();
     known.add_source(
+        Path::new("redlock-core/src/lib.rs"),
         "/// Once called `Former`.\nstruct Node; impl Node { fn submit() {} } const A: &str = \"B_C\";",
     );
     known.paths.push(PathBuf::from("core/src/client/mod.rs"));
     known.paths.push(PathBuf::from("core/src/client"));
     let document = "`Node`, `Node::submit`, `client/mod.rs`, `client/`, `mod.rs`, `B_C`, `SET key`\n\
                     `Former`, `Node::send`\n`lient/mod.rs`, `other.rs`\n```text\n`Gone`\n```\n\
-                    [`away`](https://docs.rs), `#[old]`, `old = 1`, `PTTL`";
+                    [`away`](https://docs.rs), `#[old]`, `old = 1`, `PTTL`\n\
+                    | node | a vote (`Node`) | core |\n| vote | a node's (`Node`) | macros, runtime |";
     assert_eq!(
         wrong_names(&known, "README.md", document),
         [
@@ -206,6 +228,7 @@ fn a_name_that_is_not_there_is_found_with_its_line() {
             "README.md:3: there is no `other.rs`",
             "README.md:7: there is no `#[old]`",
             "README.md:7: there is no `old = 1`",
+            "README.md:9: there is no `Node`",
         ]
     );
 }

@@ -66,7 +66,7 @@ macro_rules! for_each_parameter {
             wait: Wait, from impl Into<Wait>, instead of retry_count;
 
             /// Between attempts passes a random time between half of this and this. Default: 200 ms. It ends early
-            /// when the nodes tell that the lock is free, and after 1 s if too few nodes could tell.
+            /// when the nodes tell that the lock is free, and after 2 s because too few nodes may be there to tell.
             ///
             /// ```
             /// use std::time::Duration;

@@ -1,0 +1,170 @@
+//! Defaults: the tables of the guide, the macro's reference and the setters' rustdoc say those of the code.
+
+use std::collections::BTreeMap;
+
+use redlock_runtime::{Config, LockError, Redlock, redlock};
+
+use crate::{GUIDE, assert_none, read};
+
+struct Shop;
+
+impl Shop {
+    #[redlock(resource = "by_default")]
+    #[allow(dead_code, reason = "only its parameters are looked at")]
+    async fn charge(&self) -> Result<(), LockError> {
+        Ok(())
+    }
+}
+
+/// The name of `charge`, whose type is not in it.
+const NAME: &str = concat!(module_path!(), "::charge");
+
+/// A default as a document says it.
+struct Claim {
+    place: String,
+    key: String,
+    said: String,
+}
+
+/// The values of `charge` as `redlock.toml` has them, if the configuration of the function says `line`.
+async fn values(line: &str) -> Result<BTreeMap<&'static str, String>, String> {
+    let text = format!("[pools.a]\nurl = 'memory://a'\n[sites.'{NAME}']\n{line}");
+    let config = Config::from_toml(&text).map_err(|error| error.to_string())?;
+    let redlock = Redlock::start(config).await;
+    let redlock = redlock.map_err(|error| error.to_string())?;
+    let sites = redlock.registry().sites();
+    let site = sites.into_iter().find(|it| it.site.site_name() == NAME);
+    let parameters = site.expect("a site of this name").parameters;
+    redlock.shutdown().await;
+    let values = parameters.into_iter();
+    Ok(values
+        .filter_map(|(key, it)| Some((key, it.value?)))
+        .collect())
+}
+
+/// The value in `said`, such as `60 000 ms` or `false`; `None` if it is in words.
+fn literal(said: &str) -> Option<String> {
+    let is_quoted = said.starts_with('`') && said.matches('`').count() == 2 && said.ends_with('`');
+    let is_number = said.starts_with(|it: char| it.is_ascii_digit());
+    (is_quoted || is_number).then(|| said.replace(['`', '"', ' '], ""))
+}
+
+/// The cells of each row of a table whose first cell has code, and the code there.
+fn rows(page: &str) -> impl Iterator<Item = (Vec<&str>, Vec<&str>)> {
+    let rows = page
+        .lines()
+        .filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |"));
+    rows.filter_map(|row| {
+        let cells: Vec<_> = row.split(" | ").collect();
+        let code: Vec<_> = cells[0].split('`').skip(1).step_by(2).collect();
+        (cells.len() == 4 && !code.is_empty()).then_some((code, cells))
+    })
+}
+
+/// What is between `Default: ` and the end of the clause, if anything.
+fn after_default(text: &str) -> Option<String> {
+    let (_, said) = text.split_once("Default: ")?;
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    let end = [". ", ", "].iter().filter_map(|end| said.find(end)).min();
+    let said = &said[..end.unwrap_or(said.len())];
+    Some(said.trim_end_matches('.').to_owned())
+}
+
+fn claims() -> Vec<Claim> {
+    let mut claims = Vec::new();
+    let mut claim = |place: &str, key: &str, said: &str| {
+        let [place, key, said] = [place, key, said].map(str::to_owned);
+        claims.push(Claim { place, key, said });
+    };
+    let attribute = read(format!("{GUIDE}/reference/attribute.md"));
+    rows(&attribute).for_each(|(code, cells)| claim("attribute.md", code[0], cells[2]));
+    let configuration = read(format!("{GUIDE}/reference/configuration.md"));
+    for (code, cells) in rows(&configuration).filter(|(code, _)| code[0] == "[defaults]") {
+        claim("configuration.md", code[1], cells[2]);
+    }
+    for section in read("redlock-macros/src/reference.md")
+        .split("\n## `")
+        .skip(1)
+    {
+        if let (Some((key, _)), Some(said)) = (section.split_once('`'), after_default(section)) {
+            claim("reference.md", key, &said);
+        }
+    }
+    for row in read("redlock-runtime/src/parameters/table.rs").split(";\n\n") {
+        let (comments, code): (Vec<_>, Vec<_>) = row
+            .lines()
+            .map(str::trim)
+            .partition(|it| it.starts_with("///"));
+        let mut code = code.iter().filter(|line| !line.starts_with("//"));
+        let code = code.find_map(|line| line.split_once(": "));
+        let comments = comments.join(" ").replace("///", "");
+        if let (Some((key, _)), Some(said)) = (code, after_default(&comments)) {
+            claim("table.rs", key, &said);
+        }
+    }
+    claims
+}
+
+#[tokio::test]
+async fn every_default_is_that_of_the_code() {
+    let built_in = values("").await.expect("a configuration");
+    let (mut wrong, mut compared) = (Vec::new(), BTreeMap::new());
+    for Claim { place, key, said } in &claims() {
+        let (Some(value), Some(literal)) = (built_in.get(&**key), literal(said)) else {
+            continue;
+        };
+        *compared.entry(key.clone()).or_insert(0) += 1;
+        let set = values(&format!("{key} = '{literal}'")).await;
+        // `if_locked` is no key of the file.
+        let set = set
+            .ok()
+            .and_then(|mut set| set.remove(&**key))
+            .unwrap_or(literal);
+        if set != *value {
+            wrong.push(format!(
+                "{place}: `{key}` has the default {value}, and not {said}"
+            ));
+        }
+    }
+    assert_none(&wrong);
+    for key in [
+        "ttl",
+        "retry_count",
+        "retry_delay",
+        "clock_drift_factor",
+        "min_validity",
+    ] {
+        assert_eq!(compared.get(key), Some(&4), "{key}");
+    }
+}
+
+#[test]
+fn every_setting_has_the_default_of_its_row() {
+    let page = read(format!("{GUIDE}/reference/configuration.md"));
+    let (mut wrong, mut compared) = (Vec::new(), 0);
+    for (code, cells) in rows(&page).filter(|(code, _)| !code[0].starts_with("[pools")) {
+        let variable = cells[1].split('`').nth(1).unwrap_or_default();
+        let Some(literal) = literal(cells[2]).filter(|_| code[0] != "[defaults]") else {
+            continue;
+        };
+        compared += 1;
+        let set = Config::new().with_env([(variable, &*literal)]);
+        let set = set.map_or_else(|error| error.to_string(), |set| format!("{set:?}"));
+        if set != format!("{:?}", Config::new()) {
+            wrong.push(format!("{variable} has not the default {}", cells[2]));
+        }
+    }
+    assert_none(&wrong);
+    assert!(compared > 9, "{compared}");
+}
+
+#[test]
+fn the_name_of_a_site_is_built_as_the_guide_says() {
+    let page = read(format!("{GUIDE}/reference/attribute.md"));
+    let said = rows(&page).find_map(|(code, cells)| (code[0] == "name").then_some(cells[2]));
+    let said = said.expect("a row of `name`").trim_matches('`');
+    let name = said
+        .replace("module", module_path!())
+        .replace("function", "charge");
+    assert_eq!(name, NAME);
+}
