@@ -27,7 +27,10 @@ pub(super) async fn ask(server: Server) -> Result<Dated<Vec<Range>>, NodeError> 
     let mut questions = pipe();
     questions.cmd("CLUSTER").arg("INFO");
     questions.cmd("CLUSTER").arg("SLOTS");
-    read(&connect::ask(&server, &questions).await?, &server)
+    read(
+        &connect::ask(&server, &questions, &mut None).await?,
+        &server,
+    )
 }
 
 /// The slots of each master, behind the epoch of the Cluster, which increases with each failover.

@@ -22,15 +22,21 @@ pub(in crate::redis) struct Connected {
     pub(in crate::redis) wakeups: Wakeups,
 }
 
-/// The answers of `server` to `questions`, on a connection of their own.
+/// Returns the answers of `server` to `questions`, on the connection in `kept`, or else on a new one, which is kept.
 ///
-/// Dropping the future closes the socket.
+/// Dropping the future closes the connection, and so does an error.
 pub(in crate::redis) async fn ask(
     server: &Server,
     questions: &Pipeline,
+    kept: &mut Option<MultiplexedConnection>,
 ) -> Result<Vec<Value>, NodeError> {
-    let opened = open(info(server)?, &server.config, questions).await;
-    Ok(opened.map_err(|error| unconnected(&error))?.1)
+    let asked = match kept.take() {
+        Some(connection) => put(connection, questions).await,
+        None => open(info(server)?, &server.config, questions).await,
+    };
+    let (connection, answers) = asked.map_err(|error| unconnected(&error))?;
+    *kept = Some(connection);
+    Ok(answers)
 }
 
 /// Connects, logs in, checks the server's version, and makes it remember the scripts.
@@ -72,7 +78,13 @@ async fn open(
 ) -> RedisResult<(MultiplexedConnection, Vec<Value>)> {
     let client = Client::open(info)?;
     let connecting = client.get_multiplexed_async_connection_with_config(config);
-    let mut connection = connecting.await?;
+    put(connecting.await?, questions).await
+}
+
+async fn put(
+    mut connection: MultiplexedConnection,
+    questions: &Pipeline,
+) -> RedisResult<(MultiplexedConnection, Vec<Value>)> {
     let asked = connection.send_packed_commands(questions, 0, questions.len());
     let answers = asked.await?.into_iter().map(value).collect();
     Ok((connection, answers))

@@ -60,6 +60,8 @@ impl ServerNode {
             // nodes are started.
             check: ServerCheck::new(&inbox, io.environment().clock),
             inbox: Arc::clone(&inbox),
+            #[cfg(feature = "sentinel")]
+            floor: Arc::default(),
             is_part,
             io: io.clone(),
         }));
@@ -96,6 +98,8 @@ struct Driver {
     address: Arc<RedisAddress>,
     inbox: Arc<Inbox>,
     check: ServerCheck,
+    #[cfg(feature = "sentinel")]
+    floor: Arc<parking_lot::Mutex<super::sentinel::Floor>>,
     /// True for a master of a Cluster.
     is_part: bool,
     io: IoThread,
@@ -189,7 +193,9 @@ impl Driver {
         let (server, moved): (_, Moved) = match &self.address.0 {
             Target::Server(server) => (server.clone(), Box::pin(pending())),
             #[cfg(feature = "sentinel")]
-            Target::Sentinel(sentinel) => super::sentinel::master(sentinel, &self.inbox).await?,
+            Target::Sentinel(sentinel) => {
+                super::sentinel::master(sentinel, &self.inbox, &self.floor).await?
+            }
             _ => {
                 let detail = "the address is not that of one server";
                 return Err(not_connected(detail));
