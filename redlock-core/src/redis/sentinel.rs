@@ -214,4 +214,85 @@ mod tests {
             assert_eq!(answer(host, port), None);
         }
     }
+
+    /// The answers of three sentinels, and what a floor makes of them.
+    struct Group {
+        floor: Floor,
+        sentinels: Vec<Server>,
+        now: Instant,
+    }
+
+    impl Group {
+        fn new() -> Self {
+            let at = |port| master().at(None, port).expect("a host");
+            Self {
+                floor: Floor::default(),
+                sentinels: (1..=3).map(at).collect(),
+                now: Instant::now(),
+            }
+        }
+
+        /// One of the sentinels names the server at a port. Returns the port that counts then, and the log's text.
+        fn hear(&mut self, by: usize, failover: u64, port: u16) -> (Option<u16>, Option<String>) {
+            let (told, of) = (master().at(None, port).unwrap(), self.sentinels.len());
+            let by = &self.sentinels[by];
+            let log = self.floor.add(&(failover, told), by, of, self.now);
+            let newest = self.floor.newest.clone();
+            let port = |(_, it): Dated<Server>| it.to_string().rsplit(':').next()?.parse().ok();
+            (newest.and_then(port), log)
+        }
+    }
+
+    #[test]
+    fn an_older_failover_never_counts_while_one_sentinel_is_silent() {
+        let mut group = Group::new();
+        assert_eq!(group.hear(0, 5, 7002), (Some(7002), None));
+        for _ in 0..100 {
+            group.now += PAUSE;
+            assert_eq!(group.hear(1, 4, 7001).0, Some(7002));
+            assert_eq!(group.hear(2, 4, 7001).0, Some(7002));
+        }
+        // The same failover by another name of the server, and the next failover.
+        assert_eq!(group.hear(0, 5, 7003), (Some(7003), None));
+        assert_eq!(group.hear(1, 6, 7001), (Some(7001), None));
+    }
+
+    #[test]
+    fn epochs_that_begin_again_count_once_all_sentinels_agreed_long() {
+        let mut group = Group::new();
+        group.hear(0, 5, 7001);
+        let rounds = (AGREED_AFTER.as_millis() / PAUSE.as_millis()) as usize;
+        // A sentinel that still knows it is believed once more.
+        for round in 0..=rounds {
+            group.now += PAUSE;
+            let says = if round == rounds { 5 } else { 0 };
+            assert_eq!(group.hear(1, 0, 7002).0, Some(7001));
+            assert_eq!(group.hear(0, says, 7001), (Some(7001), None));
+        }
+        for _ in 0..rounds {
+            group.now += PAUSE;
+            for by in 0..3 {
+                assert_eq!(group.hear(by, 0, 7002), (Some(7001), None));
+            }
+        }
+        group.now += PAUSE;
+        let (port, log) = group.hear(0, 0, 7002);
+        let log = log.expect("one is forgetful");
+        assert!(
+            log.starts_with("h:1 has forgotten failover 5 to h:7001; it counts until"),
+            "{log}"
+        );
+        assert_eq!(
+            (port, group.hear(0, 0, 7002)),
+            (Some(7001), (Some(7001), None))
+        );
+        assert!(group.hear(1, 0, 7002).1.is_some());
+        let (port, log) = group.hear(2, 0, 7002);
+        let log = log.expect("all are forgetful");
+        assert!(
+            log.ends_with("all sentinels have, so their answers count"),
+            "{log}"
+        );
+        assert_eq!((port, group.hear(0, 0, 7002)), (None, (Some(7002), None)));
+    }
 }

@@ -286,7 +286,7 @@ async fn one_to_each_sentinel_and_one_to_the_master() {
     let set = sentinel::voting(group.url(), sentinel::calm()).await;
     let client = client();
     let leases = soon(call(&client, &set, names("lock", 100)).join_all()).await;
-    // A connection that asked for the master may not have closed yet.
+    // A connection that asked for the first time may not have closed yet.
     until_seen(&mut sentinels, &[OPERATIONS]).await;
     until_seen(&mut master, &[OPERATIONS]).await;
 
@@ -295,6 +295,7 @@ async fn one_to_each_sentinel_and_one_to_the_master() {
     until_tracked(&mut master, 10).await;
     assert_eq!(seen(&mut master), [[TRACKING]]);
     assert!(seen(&mut others).iter().all(Vec::is_empty), "replicas");
+    assert_eq!(seen(&mut sentinels), [[OPERATIONS]; 3]);
     callers.shutdown().await;
     drop(leases);
 }
