@@ -67,10 +67,6 @@ pub(super) struct Floor {
 }
 
 impl Floor {
-    fn is_reached_by(&self, told: &Dated<Server>) -> bool {
-        self.newest.as_ref().is_none_or(|it| told.0 >= it.0)
-    }
-
     /// Adds the answer of one `of` so many sentinels. Returns a text for the log when the sentinel is found forgetful.
     ///
     /// If all sentinels are forgetful, their group was set up again, and its epochs have begun again. Then the floor is
@@ -82,11 +78,11 @@ impl Floor {
         of: usize,
         now: Instant,
     ) -> Option<String> {
-        if self.is_reached_by(told) {
+        let Some((failover, master)) = self.newest.clone().filter(|it| told.0 < it.0) else {
             *self = Self::default();
             self.newest = Some(told.clone());
-        }
-        let (failover, master) = self.newest.clone().filter(|it| told.0 < it.0)?;
+            return None;
+        };
         let since = *self.older.entry(by.to_string()).or_insert(now);
         if now.duration_since(since) < AGREED_AFTER || !self.forgetful.insert(by.to_string()) {
             return None;
@@ -116,9 +112,9 @@ impl View {
     async fn newest(&self) -> Result<Dated<Server>, NodeError> {
         let (sentinels, within) = (&self.of.sentinels, self.inbox.options.connect_timeout / 2);
         let ask = async |sentinel| self.ask(&sentinel, &mut None).await;
-        let is_enough = |told: &[_]| {
-            let is_reached = told.iter().any(|it| self.floor.lock().is_reached_by(it));
-            is_reached && told.len() >= majority(sentinels.len())
+        let is_enough = |told: &[Dated<_>]| {
+            let floor = self.floor.lock().newest.as_ref().map_or(0, |it| it.0);
+            told.len() >= majority(sentinels.len()) && told.iter().any(|it| it.0 >= floor)
         };
         let told = newest(sentinels, ask, within, &self.inbox.time, is_enough).await;
         let none = |error| not_connected(format!("no sentinel names a master: {error}"));
