@@ -1,14 +1,22 @@
 //! The master that sentinels name.
 //!
-//! All sentinels are asked at once, so a sentinel that hangs delays nothing. Among the answers of a majority the newest
-//! counts, by the sentinels' *configuration epoch*, the number of the failover: so a sentinel that was cut off together
-//! with an old master does not send anybody back to that master. The sentinels alone are not believed: the server that
-//! they name has to say that it is a master.
+//! All sentinels are asked at once, so a sentinel that hangs delays nothing. The newest answer counts, by the sentinels'
+//! *configuration epoch*, the number of the failover. A majority of the sentinels votes for a failover, but at first only
+//! its leader knows that it succeeded. The others learn it from the leader, up to two seconds later. So one sentinel is
+//! believed against all others if it names a newer master, and the [`Floor`] remembers its answer. The sentinels alone
+//! are not believed: the server that they name has to say that it is a master.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use ::redis::Pipeline;
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
+use parking_lot::Mutex;
+use tokio::time::Instant;
 
+use crate::env::caught::log;
 use crate::env::io_thread::IoThread;
 use crate::node::{NodeError, Value};
 use crate::quorum::majority;
@@ -18,70 +26,158 @@ use crate::redis::inbox::Inbox;
 
 use super::connection::actor::Moved;
 use super::connection::connect;
+use super::connection::open::Opened;
 use super::newest::{Dated, newest};
 use super::vetting::{Facts, pairs};
 
-/// The present master, and what completes when a newer failover has made another server the master: the sentinels are
-/// asked with each heartbeat, as a master that was cut off or replaced may still answer this client, and again and again
-/// while an answer of the master is overdue.
+/// The pause after each answer of a sentinel to a connected node.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// A time after which sentinels agree: each tells the others every two seconds what it knows.
+const AGREED_AFTER: Duration = Duration::from_secs(10);
+
+/// Finds the present master, and what completes once a newer failover has made another server the master.
 ///
-/// Dropping the future closes the connections to sentinels.
+/// Dropping the futures closes the connections to sentinels.
 pub(super) async fn master(
     of: &Sentinel,
     inbox: &Arc<Inbox>,
+    floor: &Arc<Mutex<Floor>>,
     io: &IoThread,
 ) -> Result<(Server, Moved), NodeError> {
-    let (of, inbox, io) = (of.clone(), Arc::clone(inbox), io.clone());
-    let (failover, server) = ask(&of, &inbox, &io).await?;
+    let view = View {
+        of: of.clone(),
+        inbox: Arc::clone(inbox),
+        floor: Arc::clone(floor),
+        io: io.clone(),
+    };
+    let (failover, server) = view.newest().await?;
     let master = server.clone();
     let moved = async move {
-        loop {
-            let overdue = inbox.overdue.notified();
-            let _ = inbox.time.timeout(inbox.options.heartbeat, overdue).await;
-            // Otherwise the connection stays, also if no sentinel answers.
-            if let Ok((latest, other)) = ask(&of, &inbox, &io).await
-                && other != server
-                && latest > failover
-            {
-                return lost(format!("the sentinels name another master, {other}"));
-            }
-        }
+        let watch = |sentinel| view.watch(sentinel, failover, &server);
+        let watches: FuturesUnordered<_> = view.of.sentinels.iter().map(watch).collect();
+        { watches }.select_next_some().await
     };
     Ok((master, Box::pin(moved)))
 }
 
-/// Asks all sentinels at once. A failover needs a majority of them, so every majority contains a sentinel that knows of
-/// it.
-async fn ask(of: &Sentinel, inbox: &Inbox, io: &IoThread) -> Result<Dated<Server>, NodeError> {
-    let within = inbox.options.connect_timeout / 2;
-    let is_enough = |named: &[_]| named.len() >= majority(of.sentinels.len());
-    let ask = |sentinel| ask_one(sentinel, of, io);
-    let newest = newest(&of.sentinels, ask, within, &inbox.time, is_enough).await;
-    newest.map_err(|error| not_connected(format!("no sentinel names a master: {error}")))
+/// Remembers the newest answer of all sentinels. It outlives connections: so whichever sentinels answer, a node that has
+/// left a deposed master never goes back to that master.
+#[derive(Default)]
+pub(super) struct Floor {
+    newest: Option<Dated<Server>>,
+    /// The sentinels that have answered less than that, and since when.
+    older: BTreeMap<String, Instant>,
+    /// Those of them that have answered less for [`AGREED_AFTER`].
+    forgetful: BTreeSet<String>,
 }
 
-async fn ask_one(
-    sentinel: Server,
-    of: &Sentinel,
-    io: &IoThread,
-) -> Result<Dated<Server>, NodeError> {
-    // The epoch is asked first: if the master moves in between, the new address has the old epoch, and loses against a
-    // sentinel that knows better. In the other order the old address would win.
-    let mut questions = Pipeline::new();
-    for what in ["MASTER", "GET-MASTER-ADDR-BY-NAME"] {
-        questions.cmd("SENTINEL").arg(what).arg(&of.master);
+impl Floor {
+    /// Adds the answer of one `of` so many sentinels. Returns a text for the log when the sentinel is found forgetful.
+    ///
+    /// If all sentinels are forgetful, their group was set up again, and its epochs have begun again. Then the floor is
+    /// dropped.
+    fn add(
+        &mut self,
+        told: &Dated<Server>,
+        by: &Server,
+        of: usize,
+        now: Instant,
+    ) -> Option<String> {
+        let Some((failover, master)) = self.newest.clone().filter(|it| told.0 < it.0) else {
+            *self = Self::default();
+            self.newest = Some(told.clone());
+            return None;
+        };
+        let since = *self.older.entry(by.to_string()).or_insert(now);
+        if now.duration_since(since) < AGREED_AFTER || !self.forgetful.insert(by.to_string()) {
+            return None;
+        }
+        let outcome = if self.forgetful.len() == of {
+            *self = Self::default();
+            "all sentinels have, so their answers count"
+        } else {
+            "it counts until all sentinels have, or this process is restarted"
+        };
+        Some(format!(
+            "{by} has forgotten failover {failover} to {master}; {outcome}"
+        ))
     }
-    let answers = connect::ask(&sentinel, &questions, io).await?;
-    let (about, place) = match &answers[..] {
-        [_, Value::Error(text)] => return Err(rejected(NodeError::server(text))),
-        [about, place] => (Facts::of(about), place),
-        _ => return Err(not_connected("its answer is not valid")),
-    };
-    let unknown = || not_connected(format!("it knows no address of `{}`", of.master));
-    let server = server(place, &of.of_master).ok_or_else(unknown)?;
-    // Zero if the sentinel's ACL hides it.
-    let failover = about.get("config-epoch").and_then(|it| it.parse().ok());
-    Ok((failover.unwrap_or(0), server))
+}
+
+/// The sentinels as one node sees them.
+struct View {
+    of: Sentinel,
+    inbox: Arc<Inbox>,
+    floor: Arc<Mutex<Floor>>,
+    io: IoThread,
+}
+
+impl View {
+    /// Asks all sentinels for the newest answer. If no answer of a majority reaches the floor, the others are waited for.
+    /// If theirs do not either, the floor is the answer.
+    async fn newest(&self) -> Result<Dated<Server>, NodeError> {
+        let (sentinels, within) = (&self.of.sentinels, self.inbox.options.connect_timeout / 2);
+        let ask = async |sentinel| self.ask(&sentinel, &mut None).await;
+        let is_enough = |told: &[Dated<_>]| {
+            let floor = self.floor.lock().newest.as_ref().map_or(0, |it| it.0);
+            told.len() >= majority(sentinels.len()) && told.iter().any(|it| it.0 >= floor)
+        };
+        let told = newest(sentinels, ask, within, &self.inbox.time, is_enough).await;
+        let none = |error| not_connected(format!("no sentinel names a master: {error}"));
+        let told = told.map_err(none)?;
+        Ok(self.floor.lock().newest.clone().unwrap_or(told))
+    }
+
+    /// Asks a sentinel until the newest answer has another failover than `failover` and another server than `server`.
+    /// Returns the reason to leave `server`.
+    async fn watch(&self, sentinel: &Server, failover: u64, server: &Server) -> NodeError {
+        let mut kept = None;
+        loop {
+            let asked = self.ask(sentinel, &mut kept);
+            let within = self.inbox.options.connect_timeout / 2;
+            // The connection stays also if no sentinel answers.
+            let _ = self.inbox.time.timeout(within, asked).await;
+            let newest = self.floor.lock().newest.clone();
+            match newest {
+                Some((latest, other)) if latest != failover && other != *server => {
+                    return lost(format!("the sentinels name another master, {other}"));
+                }
+                _ => self.inbox.time.sleep(PAUSE).await,
+            }
+        }
+    }
+
+    async fn ask(
+        &self,
+        sentinel: &Server,
+        kept: &mut Option<Opened>,
+    ) -> Result<Dated<Server>, NodeError> {
+        let of = &self.of;
+        // The epoch is asked first: if the master moves in between, the new address has the old epoch, and loses against a
+        // sentinel that knows better. In the other order the old address would win.
+        let mut questions = Pipeline::new();
+        for what in ["MASTER", "GET-MASTER-ADDR-BY-NAME"] {
+            questions.cmd("SENTINEL").arg(what).arg(&of.master);
+        }
+        let answers = connect::ask(sentinel, &questions, kept, &self.io).await?;
+        let (about, place) = match &answers[..] {
+            [_, Value::Error(text)] => return Err(rejected(NodeError::server(text))),
+            [about, place] => (Facts::of(about), place),
+            _ => return Err(not_connected("its answer is not valid")),
+        };
+        let unknown = || not_connected(format!("it knows no address of `{}`", of.master));
+        let server = server(place, &of.of_master).ok_or_else(unknown)?;
+        // Zero if the sentinel's ACL hides it.
+        let failover = about.get("config-epoch").and_then(|it| it.parse().ok());
+        let told = (failover.unwrap_or(0), server);
+        let (of, now) = (of.sentinels.len(), self.inbox.time.now());
+        let forgotten = self.floor.lock().add(&told, sentinel, of, now);
+        if let Some(reason) = forgotten {
+            log!(warn, pool = %self.inbox.log.pool, %reason, "a sentinel has forgotten a failover");
+        }
+        Ok(told)
+    }
 }
 
 fn server(place: &Value, of_master: &Server) -> Option<Server> {
@@ -120,5 +216,86 @@ mod tests {
         ] {
             assert_eq!(answer(host, port), None);
         }
+    }
+
+    /// The answers of three sentinels, and what a floor makes of them.
+    struct Group {
+        floor: Floor,
+        sentinels: Vec<Server>,
+        now: Instant,
+    }
+
+    impl Group {
+        fn new() -> Self {
+            let at = |port| master().at(None, port).expect("a host");
+            Self {
+                floor: Floor::default(),
+                sentinels: (1..=3).map(at).collect(),
+                now: Instant::now(),
+            }
+        }
+
+        /// One of the sentinels names the server at a port. Returns the port that counts then, and the log's text.
+        fn hear(&mut self, by: usize, failover: u64, port: u16) -> (Option<u16>, Option<String>) {
+            let (told, of) = (master().at(None, port).unwrap(), self.sentinels.len());
+            let by = &self.sentinels[by];
+            let log = self.floor.add(&(failover, told), by, of, self.now);
+            let newest = self.floor.newest.clone();
+            let port = |(_, it): Dated<Server>| it.to_string().rsplit(':').next()?.parse().ok();
+            (newest.and_then(port), log)
+        }
+    }
+
+    #[test]
+    fn an_older_failover_never_counts_while_one_sentinel_is_silent() {
+        let mut group = Group::new();
+        assert_eq!(group.hear(0, 5, 7002), (Some(7002), None));
+        for _ in 0..100 {
+            group.now += PAUSE;
+            assert_eq!(group.hear(1, 4, 7001).0, Some(7002));
+            assert_eq!(group.hear(2, 4, 7001).0, Some(7002));
+        }
+        // The same failover by another name of the server, and the next failover.
+        assert_eq!(group.hear(0, 5, 7003), (Some(7003), None));
+        assert_eq!(group.hear(1, 6, 7001), (Some(7001), None));
+    }
+
+    #[test]
+    fn epochs_that_begin_again_count_once_all_sentinels_agreed_long() {
+        let mut group = Group::new();
+        group.hear(0, 5, 7001);
+        let rounds = (AGREED_AFTER.as_millis() / PAUSE.as_millis()) as usize;
+        // A sentinel that still knows it is believed once more.
+        for round in 0..=rounds {
+            group.now += PAUSE;
+            let says = if round == rounds { 5 } else { 0 };
+            assert_eq!(group.hear(1, 0, 7002).0, Some(7001));
+            assert_eq!(group.hear(0, says, 7001), (Some(7001), None));
+        }
+        for _ in 0..rounds {
+            group.now += PAUSE;
+            for by in 0..3 {
+                assert_eq!(group.hear(by, 0, 7002), (Some(7001), None));
+            }
+        }
+        group.now += PAUSE;
+        let (port, log) = group.hear(0, 0, 7002);
+        let log = log.expect("one is forgetful");
+        assert!(
+            log.starts_with("h:1 has forgotten failover 5 to h:7001; it counts until"),
+            "{log}"
+        );
+        assert_eq!(
+            (port, group.hear(0, 0, 7002)),
+            (Some(7001), (Some(7001), None))
+        );
+        assert!(group.hear(1, 0, 7002).1.is_some());
+        let (port, log) = group.hear(2, 0, 7002);
+        let log = log.expect("all are forgetful");
+        assert!(
+            log.ends_with("all sentinels have, so their answers count"),
+            "{log}"
+        );
+        assert_eq!((port, group.hear(0, 0, 7002)), (None, (Some(7002), None)));
     }
 }

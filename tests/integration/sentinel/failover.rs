@@ -7,6 +7,7 @@ use redlock_core::lease::Released;
 use redlock_core::request::RetryLimit;
 use redlock_tests::{RedisNode, SentinelGroup, SentinelOptions, eventually};
 
+use crate::sentinel::agreement::until_moved;
 use crate::sentinel::fixture::{
     SOON, brief, calm, client, impatient, lock_soon, once, single, until_abstaining, until_at,
     until_voting, voting, wary,
@@ -210,7 +211,7 @@ async fn replaced_behind_its_clients_back(group: &SentinelGroup) {
 }
 
 #[tokio::test]
-async fn a_master_that_still_answers_is_left_in_a_while() {
+async fn a_deposed_master_that_answers_again_is_left_by_an_idle_node() {
     let group = SentinelGroup::start().await;
     for sentinel in &group.sentinels {
         // All that a client needs there, as the guide has it.
@@ -218,10 +219,19 @@ async fn a_master_that_still_answers_is_left_in_a_while() {
         let words = ["ACL", "SETUSER", "watch"].into_iter();
         sentinel.command(words.chain(rules.split_whitespace()));
     }
-    let mut options = calm();
-    options.heartbeat = Duration::from_millis(50);
     let url = format!("{}?sentinel_login=watch:pw", group.url());
-    let set = voting(url, options).await;
+    let set = voting(url, wary()).await;
+    let before = &group.servers[0];
+    before.freeze();
+    let refused = impatient().acquire(&set, &once("r")).await;
+    assert!(refused.is_err());
+    until_abstaining(&set[0], "no answer for").await;
+    before.thaw();
+    until_voting(&set[0]).await;
+
     replaced_behind_its_clients_back(&group).await;
-    until_at(&set, group.master().await).await;
+    until_moved(&set).await;
+    let lease = lock_soon(&set, "r").await;
+    assert!(group.master().await.get("r").is_some());
+    lease.release().await;
 }

@@ -59,8 +59,7 @@ pub(crate) fn brief() -> RedisOptions {
     options
 }
 
-/// Options with which a silent server is suspect soon, and is not given up. The heartbeat is so long that only a suspicion
-/// makes a node ask its sentinels.
+/// Options with which a silent server is suspect soon, and is not given up. An idle node asks its server nothing.
 pub(crate) fn wary() -> RedisOptions {
     let mut options = brief();
     options.heartbeat = SOON * 10;

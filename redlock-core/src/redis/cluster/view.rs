@@ -28,7 +28,10 @@ pub(super) async fn ask(server: Server, io: &IoThread) -> Result<Dated<Vec<Range
     let mut questions = pipe();
     questions.cmd("CLUSTER").arg("INFO");
     questions.cmd("CLUSTER").arg("SLOTS");
-    read(&connect::ask(&server, &questions, io).await?, &server)
+    read(
+        &connect::ask(&server, &questions, &mut None, io).await?,
+        &server,
+    )
 }
 
 /// The slots of each master, behind the epoch of the Cluster, which increases with each failover.

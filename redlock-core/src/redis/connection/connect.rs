@@ -19,6 +19,9 @@ use super::wakeups::Wakeups;
 /// The time for which an address of a server that is only asked may be silent, until the next one is tried as well.
 const SHARE: Duration = Duration::from_millis(250);
 
+/// The detail if a name leads nowhere.
+const NO_ADDRESS: &str = "its name has no address";
+
 /// A connection after login, with what the server says.
 pub(in crate::redis) struct Connected {
     pub(in crate::redis) opened: Opened,
@@ -28,19 +31,28 @@ pub(in crate::redis) struct Connected {
     pub(in crate::redis) addresses: Vec<(SocketAddr, Option<String>)>,
 }
 
-/// The answers of `server` to `questions`, on a connection of their own.
+/// Returns the answers of `server` to `questions`, on the connection in `kept`, or else on a new one, which is kept.
 ///
-/// Dropping the future closes the socket.
+/// Dropping the future closes the connection, and so does an error.
 pub(in crate::redis) async fn ask(
     server: &Server,
     questions: &Pipeline,
+    kept: &mut Option<Opened>,
     io: &IoThread,
 ) -> Result<Vec<Value>, NodeError> {
-    let config = || AsyncConnectionConfig::clone(&server.config);
-    let attempt = |at| open_and_ask(server, at, config(), questions, io);
-    let asked = at_each_address(server, io, SHARE, false, attempt, |_| true).await?;
-    let first = asked.into_iter().next();
-    Ok(first.map_or_else(Vec::new, |(_, asked)| asked.answers))
+    let (opened, answers) = if let Some(mut opened) = kept.take() {
+        let answers = put(&mut opened, questions).await?;
+        (opened, answers)
+    } else {
+        let config = || AsyncConnectionConfig::clone(&server.config);
+        let attempt = |at| open_and_ask(server, at, config(), questions, io);
+        let asked = at_each_address(server, io, SHARE, false, attempt, |_| true).await?;
+        let first = asked.into_iter().next();
+        let (_, asked) = first.ok_or_else(|| not_connected(NO_ADDRESS))?;
+        (asked.opened, asked.answers)
+    };
+    *kept = Some(opened);
+    Ok(answers)
 }
 
 /// Connects to `server`, logs in, checks the server's version, and makes it remember the scripts. With `all`, it connects
@@ -62,7 +74,7 @@ pub(in crate::redis) async fn connect(
     let addresses = found.iter().filter_map(|(at, it)| Some(((*at)?, id(it))));
     let addresses = addresses.collect();
     let first = found.into_iter().next();
-    let (_, first) = first.ok_or_else(|| not_connected("its name has no address"))?;
+    let (_, first) = first.ok_or_else(|| not_connected(NO_ADDRESS))?;
     Ok(Connected { addresses, ..first })
 }
 
@@ -114,14 +126,20 @@ async fn open_and_ask(
         opened = open(server, at, info, config, io).await;
     }
     let mut opened = opened.map_err(|error| unconnected(&error))?;
-    let connection = &mut opened.connection;
-    let asked = connection.send_packed_commands(questions, 0, questions.len());
-    let answers = asked.await.map_err(|error| unconnected(&error))?;
+    let answers = put(&mut opened, questions).await?;
     Ok(Asked {
         opened,
-        answers: answers.into_iter().map(value).collect(),
+        answers,
         is_resp3,
     })
+}
+
+async fn put(to: &mut Opened, questions: &Pipeline) -> Result<Vec<Value>, NodeError> {
+    let asked = to
+        .connection
+        .send_packed_commands(questions, 0, questions.len());
+    let answers = asked.await.map_err(|error| unconnected(&error))?;
+    Ok(answers.into_iter().map(value).collect())
 }
 
 /// True if the server does not know RESP3, or does not know `HELLO`. A proxy may not, and `HELLO` may be renamed.

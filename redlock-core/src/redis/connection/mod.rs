@@ -5,7 +5,7 @@ pub(super) mod check;
 pub(super) mod command;
 pub(super) mod connect;
 mod line;
-mod open;
+pub(super) mod open;
 pub(super) mod questions;
 pub(super) mod wakeups;
 

@@ -10,7 +10,7 @@ use std::task::Waker;
 use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::env::caught::caught;
@@ -33,8 +33,6 @@ pub(super) struct Inbox {
     pub(super) options: RedisOptions,
     pub(super) metrics: Arc<NodeMetrics>,
     pub(super) time: LibraryTime,
-    /// Notified while an answer is overdue, again after each `suspect_after`.
-    pub(super) overdue: Notify,
     state: Mutex<InboxState>,
     /// True once the first attempt to connect is over, and it is known whether the node votes.
     is_settled: watch::Sender<bool>,
@@ -66,7 +64,6 @@ impl Inbox {
             options,
             metrics,
             time,
-            overdue: Notify::new(),
             state: Mutex::new(state),
             is_settled: watch::Sender::new(false),
             has_ended: watch::Sender::new(false),
@@ -152,7 +149,6 @@ impl Inbox {
         let error = NodeError::unsent(NodeErrorKind::TimedOut, detail);
         self.metrics.record_error(&error);
         self.state.lock().suspicion = Some(error);
-        self.overdue.notify_one();
         self.settle(true);
     }
 

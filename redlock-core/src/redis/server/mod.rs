@@ -68,6 +68,8 @@ impl ServerNode {
             check: ServerCheck::new(&inbox, io.environment().clock),
             inbox: Arc::clone(&inbox),
             rules,
+            #[cfg(feature = "sentinel")]
+            floor: Arc::default(),
             io: io.clone(),
             run_id: None,
             is_new: true,
@@ -107,6 +109,8 @@ struct Driver {
     inbox: Arc<Inbox>,
     check: ServerCheck,
     rules: Rules,
+    #[cfg(feature = "sentinel")]
+    floor: Arc<parking_lot::Mutex<super::sentinel::Floor>>,
     io: IoThread,
     /// The id of the last server's process, if it was told.
     run_id: Option<String>,
@@ -217,7 +221,7 @@ impl Driver {
             Target::Server(server) => (server.clone(), Box::pin(pending())),
             #[cfg(feature = "sentinel")]
             Target::Sentinel(sentinel) => {
-                super::sentinel::master(sentinel, &self.inbox, &self.io).await?
+                super::sentinel::master(sentinel, &self.inbox, &self.floor, &self.io).await?
             }
             _ => {
                 let detail = "the address is not that of one server";
