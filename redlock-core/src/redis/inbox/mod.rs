@@ -235,6 +235,7 @@ impl Inbox {
         let mut state = self.state.lock();
         state.outstanding = state.outstanding.saturating_sub(answered);
         std::mem::swap(&mut state.queue, &mut taken.calls);
+        state.put_back(&taken.calls);
         std::mem::swap(&mut state.watches, &mut taken.watches);
         taken.is_doubted = std::mem::take(&mut state.is_doubted);
         taken.outstanding = state.outstanding;
@@ -270,9 +271,9 @@ impl Inbox {
         };
         let mut state = self.state.lock();
         if is_released {
-            state.lost.remove(token);
+            state.settle(token);
         }
-        let is_lost = state.lost.contains(token);
+        let is_lost = state.lost.contains_key(token);
         if is_lost && let Some(mut owed) = release.owed(&self.time) {
             owed.is_answered = true;
             state.owe(owed);

@@ -180,6 +180,31 @@ fn a_release_is_waited_for_at_each_step_of_the_end_of_its_connection() {
     assert!(!inbox.drained(), "owed");
 }
 
+/// Permits send two releases of one owner: of the permits that were not won, and of the lease at its end.
+#[test]
+fn a_key_that_was_put_back_says_nothing_of_a_lost_acquisition() {
+    for is_put_back in [false, true] {
+        let (inbox, lock, owner) = (open(), plain(&Resource::from("r")), token());
+        let sent = |call: Call| {
+            submit(&inbox, &call);
+            let mut taken = Taken::default();
+            inbox.take(&mut taken, 0, Waker::noop());
+            taken.calls
+        };
+        let error = NodeError::sent(NodeErrorKind::Disconnected, "it does not answer");
+        inbox.lose(sent(lock.acquire(&owner, TTL, 0)), &error);
+        let early = sent(lock.release(&owner, TTL, true));
+        assert!(inbox.is_still_owed(&early[0], false), "nothing was there");
+        if is_put_back {
+            sent(lock.restore(&owner, TTL));
+        }
+        inbox.send_owed(Instant::now() + TTL * 2);
+        assert_eq!(look(&inbox), 0, "its ttl has passed");
+        let released = sent(lock.release(&owner, TTL, true));
+        assert_eq!(inbox.is_still_owed(&released[0], true), is_put_back);
+    }
+}
+
 /// Counts how often it was woken.
 #[derive(Default)]
 struct Driver(AtomicU32);
