@@ -49,21 +49,30 @@ async fn a_release_whose_user_may_not_read_is_owed() {
     may(&["on", "nopass", "~*", "&*", "+@all"]);
     let set = connect([nodes[0].url().replace("://", "://app:any@")]).await;
     let client = client();
-    // One lock of one key, one of several, and two that are released in one call.
-    for locks in [&[&["r"][..]][..], &[&["r", "s"]], &[&["r"], &["s"]]] {
-        let all = locks.iter().map(|keys| async {
-            let request = once(Resource::all(keys.iter().copied())).ttl(LONG);
-            client.acquire(&set, &request).await.unwrap()
-        });
-        let leases = join_all(all).await;
-        settle(&set).await;
-        may(&["-get", "-mget"]);
-        join_all(leases.into_iter().map(Lease::release)).await;
-        let left = client.flush(&set, Duration::from_millis(1)).await;
-        assert_eq!(left, ["a"], "{locks:?}");
-        may(&["+get"]);
-        nodes.assert_no_keys(SOON).await;
-        may(&["+mget"]);
+    for is_brief in [false, true] {
+        if is_brief {
+            // From now on the server is asked only for the beginning of what these keys hold.
+            nodes[0].set("r", "x".repeat(1000), None);
+            client.acquire(&set, &once(["r", "s"])).await.unwrap_err();
+            settle(&set).await;
+            nodes[0].del("r");
+        }
+        // One lock of one key, one of several, and two that are released in one call.
+        for locks in [&[&["r"][..]][..], &[&["r", "s"]], &[&["r"], &["s"]]] {
+            let all = locks.iter().map(|keys| async {
+                let request = once(Resource::all(keys.iter().copied())).ttl(LONG);
+                client.acquire(&set, &request).await.unwrap()
+            });
+            let leases = join_all(all).await;
+            settle(&set).await;
+            may(&["-get", "-mget", "-getrange"]);
+            join_all(leases.into_iter().map(Lease::release)).await;
+            let left = client.flush(&set, Duration::from_millis(1)).await;
+            assert_eq!(left, ["a"], "{locks:?}");
+            may(&["+get"]);
+            nodes.assert_no_keys(SOON).await;
+            may(&["+mget", "+getrange"]);
+        }
     }
 }
 

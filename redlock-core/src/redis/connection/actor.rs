@@ -89,6 +89,7 @@ impl<'a> Actor<'a> {
         let dialect = Dialect {
             marker: check.marker_key(),
             is_tried: greeting.mend.is_none(),
+            huge: inbox.take_huge_keys(),
         };
         let now = inbox.time.now();
         let quarantine = check.connected(greeting.facts.run_id());
@@ -240,6 +241,7 @@ impl<'a> Actor<'a> {
         if is_error(&value, "NOMARKER") {
             self.check.doubt(&mut self.line);
         }
+        self.line.dialect.huge.note(entry.call(), &value);
         let (call, inbox) = (entry.call(), &self.line.inbox);
         let answer = Answer::of_reply(call, value, inbox.epoch());
         let answer = self.check.as_far_as_it_counts(call, answer);
@@ -406,6 +408,7 @@ impl<'a> Actor<'a> {
         calls.append(&mut self.taken.calls);
         let inbox = &self.line.inbox;
         inbox.lose(calls, error);
+        inbox.keep_huge_keys(std::mem::take(&mut self.line.dialect.huge));
         // The next connection asks for their keys.
         for it in std::mem::take(&mut self.wakeups.waiting) {
             inbox.queue_watch(it.watch);

@@ -1,6 +1,7 @@
 //! The inbox, in which operations wait for the driver.
 
 mod entry;
+mod huge_keys;
 pub(super) mod metrics;
 mod state;
 
@@ -23,6 +24,7 @@ use crate::node::{
 use crate::redis::errors::not_connected;
 use crate::redis::options::RedisOptions;
 pub(super) use entry::Entry;
+pub(super) use huge_keys::HugeKeys;
 use state::{InboxState, wake_driver};
 
 use metrics::NodeMetrics;

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use parking_lot::MutexGuard;
 
-use super::Entry;
+use super::{Entry, HugeKeys};
 use crate::model::token::OwnerToken;
 use crate::node::watch::Watch;
 use crate::node::{Call, Effect, NodeError, NodeErrorKind};
@@ -39,6 +39,8 @@ pub(super) struct InboxState {
     /// acquisition may lie in an old socket and come later than its release. True once a call was sent that puts the
     /// key back: a key that the release deletes is then no evidence that the acquisition has come.
     pub(super) lost: HashMap<OwnerToken, bool>,
+    /// The keys that may hold huge values, while no connection has them.
+    pub(super) huge: HugeKeys,
     /// Callers that wait for keys, which the driver does not know yet.
     pub(super) watches: Vec<Arc<Watch>>,
     /// True if another node's check wants this node to be checked too.

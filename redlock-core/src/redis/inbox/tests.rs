@@ -10,7 +10,7 @@ use crate::env::still_clock::still_clock;
 use crate::kinds::plain;
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
-use crate::node::{Call, NodeStatus};
+use crate::node::{Call, NodeStatus, Value};
 use crate::quorum::round::{Goal, Round};
 
 fn inbox(time: LibraryTime) -> Inbox {
@@ -203,6 +203,19 @@ fn a_key_that_was_put_back_says_nothing_of_a_lost_acquisition() {
         let released = sent(lock.release(&owner, TTL, true));
         assert_eq!(inbox.is_still_owed(&released[0], true), is_put_back);
     }
+}
+
+#[test]
+fn a_huge_key_is_remembered_until_an_acquisition_has_a_short_answer() {
+    let (lock, mut keys) = (plain(&Resource::from("r")), HugeKeys::default());
+    let (taken, released) = (lock.acquire(&token(), TTL, 0), release());
+    keys.note(&taken, &Value::text(*b"web-7/3121/ab"));
+    assert!(!keys.has_any_of(&taken));
+    keys.note(&taken, &Value::text([b'x'; 1000]));
+    keys.note(&released, &Value::Int(0));
+    assert!(keys.has_any_of(&released));
+    keys.note(&taken, &Value::Nil);
+    assert!(!keys.has_any_of(&taken));
 }
 
 /// Counts how often it was woken.
