@@ -140,8 +140,8 @@ async fn a_value_of_megabytes_is_sent_once_and_then_its_beginning() {
             let first = refused().await;
             assert!(first.0 > MEGABYTES as u64);
             // A caller that gave up has told the next one.
-            let (sent, reads) = refused().await;
-            assert!(sent < MEGABYTES as u64, "{}: {sent} bytes", request.kind);
+            let (bytes, reads) = refused().await;
+            assert!(bytes < MEGABYTES as u64, "{}: {bytes} bytes", request.kind);
             assert_eq!(reads > 0, !may_read_parts, "{}", request.kind);
         }
     }
