@@ -1,12 +1,17 @@
 //! Makes a connection that may vote.
 
+use std::io;
+use std::panic::{AssertUnwindSafe, resume_unwind};
+
 use ::redis::aio::MultiplexedConnection;
 use ::redis::{
     AsyncConnectionConfig, Client, ConnectionInfo, Pipeline, ProtocolVersion, RedisError,
     RedisResult,
 };
+use futures_util::FutureExt as _;
 use tokio::sync::mpsc::unbounded_channel;
 
+use crate::env::caught::text_of;
 use crate::node::{NodeError, Value};
 use crate::redis::address::Server;
 use crate::redis::errors::not_connected;
@@ -70,9 +75,19 @@ async fn open(
     config: &AsyncConnectionConfig,
     questions: &Pipeline,
 ) -> RedisResult<(MultiplexedConnection, Vec<Value>)> {
+    let address = info.addr().to_string();
     let client = Client::open(info)?;
     let connecting = client.get_multiplexed_async_connection_with_config(config);
-    let mut connection = connecting.await?;
+    let connecting = AssertUnwindSafe(connecting).catch_unwind().await;
+    let mut connection = connecting.unwrap_or_else(|panic| match text_of(&*panic) {
+        // The crate takes for granted that a name has an address.
+        Some(text) if text.contains("select_ok") => {
+            let detail = format!("the client's resolver gave no address for {address}");
+            Err(io::Error::other(detail).into())
+        }
+        // On a runtime without sockets, too: the driver goes to another one.
+        _ => resume_unwind(panic),
+    })?;
     let asked = connection.send_packed_commands(questions, 0, questions.len());
     let answers = asked.await?.into_iter().map(value).collect();
     Ok((connection, answers))
