@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use redlock_core::lease::Released;
+use redlock_core::node::NodeStatus;
 use redlock_core::{Lease, Resource};
 use redlock_tests::{Nodes, RedisNode, eventually};
 
@@ -74,6 +75,28 @@ async fn a_release_whose_user_may_not_read_is_owed() {
             may(&["+mget", "+getrange"]);
         }
     }
+}
+
+#[tokio::test]
+async fn a_node_that_grants_and_refuses_each_release_does_not_vote() {
+    let (nodes, set) = start(1).await;
+    let user = ["ACL", "SETUSER", "default"];
+    nodes[0].command(user.into_iter().chain(["-evalsha"]));
+    let client = client();
+    for name in ["a", "b", "c"] {
+        let lease = client.acquire(&set, &once(name).ttl(LONG)).await.unwrap();
+        lease.release().await;
+    }
+    // A grant says nothing of releases.
+    let lease = client.acquire(&set, &once("d").ttl(LONG)).await.unwrap();
+    let NodeStatus::Abstaining(reason) = set[0].status() else {
+        panic!("it votes, and has all locks");
+    };
+    assert!(reason.to_string().contains("evalsha"), "{reason}");
+    nodes[0].command(user.into_iter().chain(["+evalsha"]));
+    lease.release().await;
+    assert!(matches!(set[0].status(), NodeStatus::Voting));
+    nodes.assert_no_keys(SOON).await;
 }
 
 #[tokio::test]

@@ -13,10 +13,10 @@ use tokio::time::Instant;
 use crate::env::caught::caught;
 use crate::model::brief::Brief;
 use crate::node::log::log_node;
-use crate::node::{Answer, Call, Effect, Node as _, NodeError, Value, Vote};
+use crate::node::{Answer, Call, Node as _, NodeError, Value, Vote};
 use crate::redis::backoff::LONGEST_PAUSE;
 use crate::redis::errors::{garbled, lost};
-use crate::redis::inbox::{Entry, Inbox, REFUSALS_COUNT_FOR, Taken};
+use crate::redis::inbox::{Entry, Inbox, Taken};
 use crate::redis::options::Vetting;
 use crate::redis::vetting::{Facts, refused};
 
@@ -24,14 +24,12 @@ use super::check::ServerCheck;
 use super::command::{Dialect, is_error};
 use super::connect::Connected;
 use super::line::{Line, Purpose};
+use super::refusals::{MANY, Refusals};
 use super::wakeups::Wakeups;
 
 /// The most operations that a lone caller has under way: it may submit two at once, and if it continues at a majority,
 /// two more stay unanswered on the slowest node.
 const QUIET: usize = 4;
-
-/// After this many errors in a row in the place of votes, the status of the node is that it does not vote.
-const REFUSALS: u32 = 3;
 
 /// A server counts as dead only if it was suspect for this long: after a standstill of this process, the crate's task
 /// reads meanwhile what the server has answered.
@@ -56,9 +54,7 @@ pub(in crate::redis) struct Actor<'a> {
     answered: usize,
     /// True if several callers are there, and were not let go first since the last write.
     is_busy: bool,
-    /// The number of errors in a row in the place of votes, and the moment of the last one.
-    refusals: u32,
-    refused_at: Instant,
+    refusals: Refusals,
     is_suspect: bool,
     /// True if an acquisition was lost with an earlier connection.
     has_lost: bool,
@@ -120,8 +116,7 @@ impl<'a> Actor<'a> {
             taken: Taken::default(),
             answered: 0,
             is_busy: false,
-            refusals: 0,
-            refused_at: now,
+            refusals: Refusals::default(),
             is_suspect: false,
             has_lost: inbox.has_lost(),
         }
@@ -249,7 +244,7 @@ impl<'a> Actor<'a> {
             return self.fail(entry, &error);
         }
         self.answered += 1;
-        if call.effect == Effect::Takes && std::mem::take(&mut self.refusals) >= REFUSALS {
+        if self.refusals.end(call) {
             inbox.refuses(None);
             log_node!(inbox.log, INFO, "node votes again");
         }
@@ -274,25 +269,17 @@ impl<'a> Actor<'a> {
             );
             self.retry();
         }
-        let is_a_vote = matches!(entry.call().effect, Effect::Takes | Effect::Keeps);
-        if is_a_vote && error.concerns_the_node() {
-            let heard = self.line.heard;
-            let last = std::mem::replace(&mut self.refused_at, heard);
-            if heard.saturating_duration_since(last) >= REFUSALS_COUNT_FOR {
-                self.refusals = 0;
-            }
-            self.refusals += 1;
-            if self.refusals >= REFUSALS {
-                inbox.refuses(Some(error));
-            }
-            if self.refusals == REFUSALS {
-                log_node!(
-                    inbox.log,
-                    WARN,
-                    "node answers with errors; it does not vote until it serves an operation",
-                    reason = %error
-                );
-            }
+        let errors = self.refusals.add(entry.call(), error, self.line.heard);
+        if errors >= MANY {
+            inbox.refuses(Some(error));
+        }
+        if errors == MANY && !entry.call().is_release() {
+            log_node!(
+                inbox.log,
+                WARN,
+                "node answers with errors; it does not vote until it serves an operation",
+                reason = %error
+            );
         }
         self.refuse(entry, error);
     }

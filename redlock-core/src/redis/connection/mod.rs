@@ -6,6 +6,7 @@ pub(super) mod command;
 pub(super) mod connect;
 mod line;
 pub(super) mod questions;
+mod refusals;
 pub(super) mod wakeups;
 
 #[cfg(test)]

@@ -49,7 +49,7 @@ pub(super) struct Inbox {
     listeners: Mutex<Vec<EpochListener>>,
 }
 
-/// For this long after an error, a server that answers acquisitions with errors has the status that it does not vote.
+/// For this long after an error, a server that answers with errors has the status that it does not vote.
 pub(super) const REFUSALS_COUNT_FOR: Duration = Duration::from_secs(10);
 
 impl Inbox {
@@ -163,8 +163,8 @@ impl Inbox {
         self.state.lock().suspicion = None;
     }
 
-    /// The status of the node is that it does not vote if the server answers acquisitions with `error`. Acquisitions are
-    /// still sent.
+    /// The status of the node is that it does not vote if the server answers acquisitions or releases with `error`. Both
+    /// are still sent.
     pub(super) fn refuses(&self, error: Option<&NodeError>) {
         let refusing = error.map(|error| (error.clone(), self.time.now()));
         self.state.lock().refusing = refusing;

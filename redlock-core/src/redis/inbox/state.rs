@@ -29,8 +29,8 @@ pub(super) struct InboxState {
     pub(super) quarantine: Option<NodeError>,
     /// An answer is overdue. The node votes no. Releases are still sent, after the operations that they undo.
     pub(super) suspicion: Option<NodeError>,
-    /// The server's last error, and when it came, if the server answers acquisitions with errors. They are still sent:
-    /// no vote depends on it.
+    /// The server's last error, and when it came, if the server answers acquisitions or releases with errors. They are
+    /// still sent: no vote depends on it.
     pub(super) refusing: Option<(NodeError, tokio::time::Instant)>,
     pub(super) queue: Vec<Entry>,
     /// Releases that could not be sent, lost their answer, or were answered with an error.
