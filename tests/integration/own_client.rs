@@ -1,16 +1,20 @@
 //! Nodes by clients of the user's own.
 
+use std::collections::HashSet;
 use std::fs;
+use std::net::SocketAddr;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::thread::ThreadId;
 
 use futures_util::{Stream, stream};
 use redlock_core::Node;
 use redlock_core::node::NodeStatus;
 use redlock_core::redis::RedisAddress;
 use redlock_runtime::{Config, Redlock, lock};
+use redlock_tests::redis::io::AsyncDNSResolver;
 use redlock_tests::redis::{
-    AsyncConnectionConfig, BasicAuth, Client, ClientTlsConfig, RedisResult,
+    AsyncConnectionConfig, BasicAuth, Client, ClientTlsConfig, RedisFuture, RedisResult,
     StreamingCredentialsProvider, TlsCertificates,
 };
 use redlock_tests::{Authority, NodeOptions, RedisNode, eventually};
@@ -40,6 +44,46 @@ async fn its_login_and_its_database_are_the_nodes() {
     assert!(keys.is_some_and(|keys| keys.starts_with("keys=1")));
     lease.release().await;
     assert_eq!(server.info("db3"), None);
+}
+
+/// Knows an address once there is one, and on which threads it was asked.
+#[derive(Clone, Default)]
+struct Resolver {
+    address: Arc<OnceLock<SocketAddr>>,
+    asked_on: Arc<Mutex<HashSet<ThreadId>>>,
+}
+
+impl AsyncDNSResolver for Resolver {
+    fn resolve<'a, 'b: 'a>(
+        &'a self,
+        _host: &'b str,
+        _port: u16,
+    ) -> RedisFuture<'a, Box<dyn Iterator<Item = SocketAddr> + Send + 'a>> {
+        let thread = std::thread::current().id();
+        self.asked_on.lock().unwrap().insert(thread);
+        let known: Box<dyn Iterator<Item = _> + Send> =
+            Box::new(self.address.get().copied().into_iter());
+        Box::pin(std::future::ready(Ok(known)))
+    }
+}
+
+#[tokio::test]
+async fn a_resolver_without_an_address_is_named_and_asked_again() {
+    let (server, resolver) = (RedisNode::start().await, Resolver::default());
+    let own = Client::open("redis://locks.internal:7000").unwrap();
+    let config = AsyncConnectionConfig::new().set_dns_resolver(resolver.clone());
+    let node = node(&own, Some(config)).await;
+    let NodeStatus::Abstaining(reason) = node.status() else {
+        panic!("connected to nowhere");
+    };
+    assert_eq!(
+        reason.to_string(),
+        "the client's resolver gave no address for locks.internal:7000"
+    );
+    resolver.address.set(server.addr()).unwrap();
+    until_voting(&node, true).await;
+    let own_runtime = HashSet::from([std::thread::current().id()]);
+    assert_eq!(*resolver.asked_on.lock().unwrap(), own_runtime);
 }
 
 /// The present password of the user `me`.

@@ -37,10 +37,15 @@ pub(crate) async fn unless_it_panics<F: Future>(what: &'static str, task: F) -> 
     output
 }
 
+/// The text of a panic, if it has one.
+pub(crate) fn text_of(panic: &(dyn Any + Send)) -> Option<&str> {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+}
+
 fn complain(what: &'static str, panic: Box<dyn Any + Send>) {
     let logged = catch_unwind(AssertUnwindSafe(|| {
-        let text = panic.downcast_ref::<&str>().copied();
-        let reason = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+        let reason = text_of(&*panic);
         tracing::error!(reason, "{what} panicked; the library goes on");
     }));
     // The drops of these values may panic, too.

@@ -17,7 +17,7 @@ use crate::env::caught::caught;
 use crate::env::caught::wake;
 use crate::env::{Clock, Moment};
 use crate::model::resource::Resource;
-use crate::node::watch::{KeyReport, Watch};
+use crate::node::watch::{HeldValue, KeyReport, Watch};
 use crate::node::{
     Answer, Argument, Call, Effect, EpochListener, Node, NodeStatus, Remaining, Store, Submission,
     Value,
@@ -69,19 +69,19 @@ impl MemoryState {
         answer
     }
 
-    /// The report to a caller that waits for `keys`.
-    fn key_report(&self, keys: &Resource) -> KeyReport {
+    /// The report to a caller that waits for `keys`, and what they hold.
+    fn key_report(&self, keys: &Resource) -> (KeyReport, Option<HeldValue>) {
         if self.trouble.reason().is_some() {
-            return KeyReport::Unknown;
+            return (KeyReport::Unknown, None);
         }
-        match keys
-            .names()
-            .filter_map(|key| remaining(&self.store, key))
-            .max()
-        {
-            None => KeyReport::Free,
-            Some(last) => KeyReport::Held(Remaining::Expires(last)),
-        }
+        let lives = keys.names().filter_map(|key| remaining(&self.store, key));
+        let Some(last) = lives.max() else {
+            return (KeyReport::Free, None);
+        };
+        let values = keys.names().map(|key| self.store.get(key));
+        let values = values.map(|value| value.ok().flatten().unwrap_or_default());
+        let value = HeldValue::of(values);
+        (KeyReport::Held(Remaining::Expires(last)), Some(value))
     }
 
     /// Reports the present keys to all watches. The reports are in order, as they are made under the
@@ -89,8 +89,11 @@ impl MemoryState {
     fn tell(&mut self) -> Vec<Waker> {
         self.watches.retain(Watch::is_wanted);
         let told = self.watches.iter();
-        told.filter_map(|watch| watch.record(self.key_report(watch.keys())))
-            .collect()
+        told.filter_map(|watch| {
+            let (report, value) = self.key_report(watch.keys());
+            watch.record(report, value)
+        })
+        .collect()
     }
 }
 

@@ -32,7 +32,7 @@ pub trait Node: Send + Sync + 'static {
     fn submit(&self, submission: Submission);
 
     /// The node's present status, by what is known of it. A node that has just answered several
-    /// acquisitions with errors does not count as voting.
+    /// acquisitions or releases with errors does not count as voting.
     fn status(&self) -> NodeStatus;
 
     /// Figures about the node, for operators. The default has the status alone.

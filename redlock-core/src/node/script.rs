@@ -29,8 +29,9 @@ pub struct Script {
 /// What a server is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
-    /// A command: this word, the keys, the first argument, these options, and the other arguments.
-    Command(&'static str, &'static [&'static str]),
+    /// A command: this word, the keys, the first argument, these options, and the other arguments. The last text is the
+    /// same in Lua.
+    Command(&'static str, &'static [&'static str], &'static str),
     /// A Lua text that a server is made to remember when a connection begins. Without keys it has no
     /// effect, whatever its arguments are.
     Loaded(&'static str),
@@ -56,9 +57,10 @@ impl Script {
         name: &'static str,
         word: &'static str,
         options: &'static [&'static str],
+        in_lua: &'static str,
         twin: Twin,
     ) -> Self {
-        Self::new(name, Code::Command(word, options), twin)
+        Self::new(name, Code::Command(word, options, in_lua), twin)
     }
 
     /// See [`Code::Loaded`].
@@ -94,6 +96,12 @@ impl Script {
             Code::Command(..) => None,
             Code::Loaded(text) | Code::Whole(text) => Some(text),
         }
+    }
+
+    /// Returns a Lua text that does the same and reads only the beginnings of values, which may be huge.
+    pub fn in_brief(&self) -> String {
+        let (Code::Command(.., text) | Code::Loaded(text) | Code::Whole(text)) = self.code;
+        [include_str!("brief.lua"), text].concat()
     }
 
     /// The name by which a server knows the text.

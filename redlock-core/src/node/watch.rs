@@ -1,6 +1,7 @@
 //! Reports of a node about keys that a caller waits for.
 
 use std::fmt;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::task::Waker;
 
@@ -22,6 +23,19 @@ pub enum KeyReport {
     Unknown,
 }
 
+/// The identity of what keys hold, which their expiry does not tell: holders of one ttl may follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct HeldValue(u64);
+
+impl HeldValue {
+    /// The identity of these values, of which each may be cut.
+    pub(crate) fn of<'a>(values: impl Iterator<Item = &'a [u8]>) -> Self {
+        let mut hasher = DefaultHasher::new();
+        values.for_each(|value| value.hash(&mut hasher));
+        Self(hasher.finish())
+    }
+}
+
 /// One seat of a caller's watch, handed to a node by [`Node::watch`](crate::Node::watch). The node
 /// reports into it while it [is wanted](Self::is_wanted). Dropping it reports
 /// [`Unknown`](KeyReport::Unknown).
@@ -38,9 +52,9 @@ pub(crate) trait Sightings: Send + Sync {
     /// True while the caller waits.
     fn is_wanted(&self) -> bool;
 
-    /// Records the report of the node at `seat`. Returns the caller's waker if the caller has to check
-    /// again.
-    fn record(&self, seat: usize, key_report: KeyReport) -> Option<Waker>;
+    /// Records the report of the node at `seat`, with what the keys hold if that is known. Returns the caller's waker if
+    /// the caller has to check again.
+    fn record(&self, seat: usize, report: KeyReport, value: Option<HeldValue>) -> Option<Waker>;
 }
 
 impl Watch {
@@ -61,7 +75,12 @@ impl Watch {
     /// Reports the present state, which replaces the last report. May wake the waiting caller, so do
     /// not call it while holding a mutex that the caller might need.
     pub fn report(&self, key_report: KeyReport) {
-        if let Some(waker) = self.record(key_report) {
+        self.report_of(key_report, None);
+    }
+
+    /// The same with what the keys hold.
+    pub(crate) fn report_of(&self, key_report: KeyReport, value: Option<HeldValue>) {
+        if let Some(waker) = self.record(key_report, value) {
             wake(waker);
         }
     }
@@ -69,9 +88,9 @@ impl Watch {
     /// The same for a node that orders its reports by its own mutex: it wakes the caller after
     /// unlocking.
     #[must_use = "somebody waits for it"]
-    pub(crate) fn record(&self, key_report: KeyReport) -> Option<Waker> {
+    pub(crate) fn record(&self, key_report: KeyReport, value: Option<HeldValue>) -> Option<Waker> {
         if self.is_wanted() {
-            self.to.record(self.seat, key_report)
+            self.to.record(self.seat, key_report, value)
         } else {
             None
         }

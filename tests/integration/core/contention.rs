@@ -3,10 +3,12 @@
 use std::time::{Duration, Instant};
 
 use redlock_core::error::AcquireError;
-use redlock_core::request::RetryLimit;
+use redlock_core::request::{Kind, RetryLimit};
+use redlock_core::testing::permit_key;
 use redlock_core::{Client, Resource};
+use redlock_tests::{Nodes, Proxy, RedisNode, eventually};
 
-use crate::core::fixture::{SOON, client, once, settle, start};
+use crate::core::fixture::{SOON, client, connect, impatient, once, settle, start};
 use crate::core::still_clock::StillClock;
 
 #[tokio::test]
@@ -93,6 +95,73 @@ async fn a_value_of_megabytes_is_a_refusal_and_nothing_behind_it_is_misread() {
         assert_eq!(node.get("big").map(|value| value.len()), Some(1 << 22));
         assert_eq!(node.keys().len(), 1);
     }
+}
+
+/// The bytes that the server has sent, and how often it has read whole values.
+fn effort(node: &RedisNode) -> (u64, u64) {
+    let sent = node.info("total_net_output_bytes").expect("a figure");
+    let reads = node.calls("get") + node.calls("mget");
+    (sent.parse().expect("a number"), reads)
+}
+
+#[tokio::test]
+async fn a_value_of_megabytes_is_sent_once_and_then_its_beginning() {
+    const MEGABYTES: usize = 1 << 22;
+    for may_read_parts in [true, false] {
+        let (nodes, set) = start(1).await;
+        let node = &nodes[0];
+        if !may_read_parts {
+            node.command(["ACL", "SETUSER", "default", "-getrange"]);
+        }
+        let mut fenced = once("fenced");
+        fenced.fencing = true;
+        for request in [
+            once("plain"),
+            once(["also", "several"]),
+            fenced,
+            once("permits").kind(Kind::Permits(2)),
+            once("read").kind(Kind::Read),
+            once("write").kind(Kind::Write),
+        ] {
+            let mut keys = vec![request.resource.clone()];
+            if let Kind::Permits(_) = request.kind {
+                keys.push(permit_key(&request.resource, b"", 1));
+            }
+            for key in keys.iter().flat_map(Resource::names) {
+                node.set(key, vec![b'x'; MEGABYTES], None);
+            }
+            let refused = || async {
+                let (before, error) = (effort(node), client().acquire(&set, &request).await);
+                assert!(matches!(error, Err(AcquireError::Contended(_))));
+                settle(&set).await;
+                let after = effort(node);
+                (after.0 - before.0, after.1 - before.1)
+            };
+            let first = refused().await;
+            assert!(first.0 > MEGABYTES as u64);
+            // A caller that gave up has told the next one.
+            let (bytes, reads) = refused().await;
+            assert!(bytes < MEGABYTES as u64, "{}: {bytes} bytes", request.kind);
+            assert_eq!(reads > 0, !may_read_parts, "{}", request.kind);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_value_whose_answer_is_out_is_asked_for_by_its_beginning() {
+    let nodes = Nodes::start(1).await;
+    let proxy = Proxy::start(&nodes[0]).await;
+    let set = connect([proxy.url()]).await;
+    nodes[0].set("r", "someone", None);
+    let before = nodes[0].calls("eval");
+    proxy.hold_to_client();
+    eventually("a script in the place of the command", SOON, async || {
+        let unanswered = impatient().acquire(&set, &once("r")).await;
+        assert!(matches!(unanswered, Err(AcquireError::Unavailable(_))));
+        let scripts = nodes[0].calls("eval") - before;
+        (scripts > 0).then_some(()).ok_or("none".to_owned())
+    })
+    .await;
 }
 
 #[tokio::test]

@@ -2,9 +2,15 @@
 
 use std::time::Duration;
 
-use redlock_tests::eventually;
+use futures_util::future::join_all;
+use redlock_core::lease::Released;
+use redlock_core::request::Kind;
+use redlock_tests::redis::Value;
+use redlock_tests::{Nodes, Proxy, RedisNode, eventually};
 
-use crate::core::fixture::{SOON, client, once, settle, start, until_voting};
+use crate::core::fixture::{
+    SOON, client, connect_each, once, patient, settle, start, until_voting, until_voting_again,
+};
 use crate::core::renewal::until_there;
 
 const TTL: Duration = Duration::from_secs(60);
@@ -72,4 +78,70 @@ async fn a_key_is_not_put_back_over_another_ones() {
     lease.release().await;
     settle(&set).await;
     assert_eq!(nodes[0].get("r").as_deref(), Some(&b"thief"[..]));
+}
+
+/// The ids of a server's connections, without the one that asks.
+fn connections(node: &RedisNode) -> Vec<String> {
+    let Value::BulkString(list) = node.command(["CLIENT", "LIST"]) else {
+        panic!("a list of clients");
+    };
+    let list = String::from_utf8(list).unwrap();
+    let others = list.lines().filter(|line| !line.contains("cmd=client"));
+    let id = |line: &str| line.split(' ').next().unwrap_or_default().to_owned();
+    others.map(id).collect()
+}
+
+/// The extension tells nothing of the acquisition, which may still lie in the old connection.
+#[tokio::test]
+async fn an_acquisition_that_comes_after_its_key_was_put_back_is_undone() {
+    let nodes = Nodes::start(3).await;
+    let proxy = Proxy::start(&nodes[0]).await;
+    let mut hasty = patient();
+    hasty.suspect_after = Duration::from_millis(200);
+    hasty.dead_after = Duration::from_millis(400);
+    let others = nodes.iter().skip(1).map(|it| (it.url(), patient()));
+    let set = connect_each([(proxy.url(), hasty)].into_iter().chain(others)).await;
+    let old = connections(&nodes[0]);
+    assert_eq!(old.len(), 1);
+
+    let mut fenced = once("fenced");
+    fenced.fencing = true;
+    let requests = [
+        once("plain"),
+        once(["several", "keys"]),
+        fenced,
+        once("permit").kind(Kind::Permits(2)),
+        once("read").kind(Kind::Read),
+        once("write").kind(Kind::Write),
+    ]
+    .map(|request| request.ttl(TTL));
+    proxy.hold_present_to_server();
+    let client = client();
+    let acquired = join_all(requests.iter().map(|it| client.acquire(&set, it))).await;
+    let leases: Vec<_> = acquired.into_iter().map(Result::unwrap).collect();
+    until_voting_again(&set[0], 2).await;
+    eventually("the keys back", SOON, || async {
+        for lease in &leases {
+            lease.extend(TTL).await.unwrap();
+        }
+        settle(&set).await;
+        // Only a confirmation would set the counter.
+        let missing = nodes[1].keys().len() - nodes[0].keys().len();
+        (missing == 1).then_some(()).ok_or(missing.to_string())
+    })
+    .await;
+    for lease in leases {
+        assert_eq!(lease.release().await, Released::Confirmed);
+    }
+    settle(&set).await;
+    nodes.assert_no_lock_keys(SOON).await;
+
+    proxy.restore().await;
+    eventually("the end of the old connection", SOON, || async {
+        let present = connections(&nodes[0]);
+        let is_there = present.contains(&old[0]);
+        (!is_there).then_some(()).ok_or(format!("{present:?}"))
+    })
+    .await;
+    nodes.assert_no_lock_keys(SOON).await;
 }

@@ -1,5 +1,6 @@
 //! How a waiting caller learns that a lock has become free, also if another process held it.
 
+use std::cell::Cell;
 use std::pin::pin;
 use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
@@ -136,6 +137,61 @@ async fn a_server_that_forgets_whom_it_tells_is_asked_a_few_times_a_second() {
     }
     node.del("r");
     until_free(&seen[0]).await;
+}
+
+/// Waits until the server is asked about a key again, or until `is_over`.
+async fn until_asked(node: &RedisNode, before: u64, is_over: impl Fn() -> bool) {
+    eventually("a question", SOON, async || {
+        let more = questions(node) - before;
+        (more > 0 || is_over())
+            .then_some(())
+            .ok_or(more.to_string())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn holders_that_follow_each_other_with_one_end_are_asked_about_at_once() {
+    let nodes = Nodes::start(2).await;
+    let (changing, same) = (&nodes[0], &nodes[1]);
+    let mut seen = Vec::new();
+    for node in &nodes {
+        node.set("r", "holder", Some(TTL));
+        let watcher = Watcher::of(&connect([node.url()]).await);
+        let watch = watcher.watch("r");
+        until_held(&watch, Duration::ZERO).await;
+        seen.push((watcher, watch));
+    }
+    let holders = Cell::new(0);
+    let set = |node: &RedisNode, is_other: bool| {
+        holders.set(holders.get() + u32::from(is_other));
+        let value = if is_other {
+            holders.get().to_string()
+        } else {
+            "holder".to_owned()
+        };
+        node.command(["SET", "r", &value, "KEEPTTL"]);
+    };
+    // The pause behind a question about no change grows from 1 ms to over 50 ms.
+    for _ in 0..20 {
+        let before = [changing, same].map(questions);
+        set(changing, true);
+        set(same, false);
+        until_asked(changing, before[0], || false).await;
+        until_asked(same, before[1], || false).await;
+    }
+    eventually("several questions in one pause", SOON, async || {
+        let (paused, mut asked) = (questions(same), 0);
+        set(same, false);
+        while questions(same) == paused {
+            let before = questions(changing);
+            set(changing, true);
+            until_asked(changing, before, || questions(same) > paused).await;
+            asked += 1;
+        }
+        (asked > 3).then_some(()).ok_or(asked.to_string())
+    })
+    .await;
 }
 
 #[tokio::test]

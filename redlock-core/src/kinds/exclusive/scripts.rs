@@ -8,8 +8,14 @@ use crate::node::store::Store;
 use crate::node::value::Value;
 
 /// Takes the lock on one key. With `GET`, a refusal has the holder's token.
-pub(crate) static SET: Script =
-    Script::command("set", "SET", &["NX", "GET", "PX"], set).shaped("lock", "token ttl");
+pub(crate) static SET: Script = Script::command(
+    "set",
+    "SET",
+    &["NX", "GET", "PX"],
+    include_str!("set.lua"),
+    set,
+)
+.shaped("lock", "token ttl");
 
 /// Takes the locks on several keys, all or none, and raises their counters.
 pub(crate) static ACQUIRE_ALL: Script = Script::loaded(

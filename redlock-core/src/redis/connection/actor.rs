@@ -13,10 +13,10 @@ use tokio::time::Instant;
 use crate::env::caught::caught;
 use crate::model::brief::Brief;
 use crate::node::log::log_node;
-use crate::node::{Answer, Call, Effect, Node as _, NodeError, Value, Vote};
+use crate::node::{Answer, Call, Node as _, NodeError, Value, Vote};
 use crate::redis::backoff::LONGEST_PAUSE;
 use crate::redis::errors::{garbled, lost};
-use crate::redis::inbox::{Entry, Inbox, REFUSALS_COUNT_FOR, Taken};
+use crate::redis::inbox::{Entry, Inbox, Taken};
 use crate::redis::vetting::{Facts, Rules};
 
 use super::check::ServerCheck;
@@ -24,14 +24,12 @@ use super::command::{Dialect, is_error};
 use super::connect::Connected;
 use super::line::{Line, Purpose};
 use super::questions::ask_for_facts;
+use super::refusals::{MANY, Refusals};
 use super::wakeups::Wakeups;
 
 /// The most operations that a lone caller has under way: it may submit two at once, and if it continues at a majority,
 /// two more stay unanswered on the slowest node.
 const QUIET: usize = 4;
-
-/// After this many errors in a row in the place of votes, the status of the node is that it does not vote.
-const REFUSALS: u32 = 3;
 
 /// A server counts as dead only if it was suspect for this long: after a standstill of this process, the crate's task
 /// reads meanwhile what the server has answered.
@@ -59,9 +57,7 @@ pub(in crate::redis) struct Actor<'a> {
     answered: usize,
     /// True if several callers are there, and were not let go first since the last write.
     is_busy: bool,
-    /// The number of errors in a row in the place of votes, and the moment of the last one.
-    refusals: u32,
-    refused_at: Instant,
+    refusals: Refusals,
     is_suspect: bool,
     /// True if an acquisition was lost with an earlier connection.
     has_lost: bool,
@@ -91,6 +87,7 @@ impl<'a> Actor<'a> {
         let dialect = Dialect {
             marker: check.marker_key(),
             is_tried: greeting.mend.is_none(),
+            huge: inbox.take_huge_keys(),
         };
         let now = inbox.time.now();
         let quarantine = check.connected(greeting.facts.run_id());
@@ -119,8 +116,7 @@ impl<'a> Actor<'a> {
             taken: Taken::default(),
             answered: 0,
             is_busy: false,
-            refusals: 0,
-            refused_at: now,
+            refusals: Refusals::default(),
             is_suspect: false,
             has_lost: inbox.has_lost(),
         }
@@ -240,6 +236,7 @@ impl<'a> Actor<'a> {
         if is_error(&value, "NOMARKER") {
             self.check.doubt(&mut self.line);
         }
+        self.line.dialect.huge.note(entry.call(), &value);
         let (call, inbox) = (entry.call(), &self.line.inbox);
         let answer = Answer::of_reply(call, value, inbox.epoch());
         let answer = self.check.as_far_as_it_counts(call, answer);
@@ -247,7 +244,7 @@ impl<'a> Actor<'a> {
             return self.fail(entry, &error);
         }
         self.answered += 1;
-        if call.effect == Effect::Takes && std::mem::take(&mut self.refusals) >= REFUSALS {
+        if self.refusals.end(call) {
             inbox.refuses(None);
             log_node!(inbox.log, INFO, "node votes again");
         }
@@ -272,25 +269,17 @@ impl<'a> Actor<'a> {
             );
             self.retry();
         }
-        let is_a_vote = matches!(entry.call().effect, Effect::Takes | Effect::Keeps);
-        if is_a_vote && error.concerns_the_node() {
-            let heard = self.line.heard;
-            let last = std::mem::replace(&mut self.refused_at, heard);
-            if heard.saturating_duration_since(last) >= REFUSALS_COUNT_FOR {
-                self.refusals = 0;
-            }
-            self.refusals += 1;
-            if self.refusals >= REFUSALS {
-                inbox.refuses(Some(error));
-            }
-            if self.refusals == REFUSALS {
-                log_node!(
-                    inbox.log,
-                    WARN,
-                    "node answers with errors; it does not vote until it serves an operation",
-                    reason = %error
-                );
-            }
+        let errors = self.refusals.add(entry.call(), error, self.line.heard);
+        if errors >= MANY {
+            inbox.refuses(Some(error));
+        }
+        if errors == MANY && !entry.call().is_release() {
+            log_node!(
+                inbox.log,
+                WARN,
+                "node answers with errors; it does not vote until it serves an operation",
+                reason = %error
+            );
         }
         self.refuse(entry, error);
     }
@@ -417,6 +406,7 @@ impl<'a> Actor<'a> {
         calls.append(&mut self.taken.calls);
         let inbox = &self.line.inbox;
         inbox.lose(calls, error);
+        inbox.keep_huge_keys(std::mem::take(&mut self.line.dialect.huge));
         // The next connection asks for their keys.
         for it in std::mem::take(&mut self.wakeups.waiting) {
             inbox.queue_watch(it.watch);

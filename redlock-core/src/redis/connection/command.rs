@@ -11,6 +11,7 @@ use crate::model::token::OwnerToken;
 use crate::node::NodeErrorKind;
 use crate::node::{Argument, Call, Code, NodeError, Script, Value};
 use crate::redis::errors::{CLOSED, GARBLED, describe, garbled, lost, not_connected, rejected};
+use crate::redis::inbox::HugeKeys;
 
 /// What a connection adds to calls.
 pub(in crate::redis) struct Dialect {
@@ -18,6 +19,8 @@ pub(in crate::redis) struct Dialect {
     pub(in crate::redis) marker: Option<Arc<[u8]>>,
     /// True if the connection's user may run what scripts of some kinds of locks would try before they write.
     pub(in crate::redis) is_tried: bool,
+    /// The keys of which only the beginnings of values are read.
+    pub(in crate::redis) huge: HugeKeys,
 }
 
 /// The command that makes `call`. `with_text` is for a call that the server has refused with `NOSCRIPT`.
@@ -27,7 +30,8 @@ pub(in crate::redis) fn command(call: &Call, dialect: &Dialect, with_text: bool)
     let keys = call.keys().chain(marker);
     let is_tried = dialect.is_tried && script.tries;
     let mut arguments = call.arguments().iter().map(Argument::as_bytes);
-    if let Code::Command(word, options) = script.code {
+    let is_brief = dialect.huge.has_any_of(call);
+    if let (Code::Command(word, options, _), false) = (script.code, is_brief) {
         let first = arguments.next();
         let options = options.iter().map(|it| it.as_bytes());
         return words(
@@ -36,6 +40,9 @@ pub(in crate::redis) fn command(call: &Call, dialect: &Dialect, with_text: bool)
         );
     }
     let arguments = arguments.chain(is_tried.then_some(&b"tried"[..]));
+    if is_brief {
+        return eval(["EVAL", &script.in_brief()], keys, arguments);
+    }
     script_call(script, keys, arguments, with_text)
 }
 
@@ -46,10 +53,18 @@ pub(in crate::redis) fn script_call<'a>(
     arguments: impl Iterator<Item = &'a [u8]> + Clone,
     with_text: bool,
 ) -> Cmd {
-    let [name, text] = match script.code {
+    let call = match script.code {
         Code::Loaded(_) if !with_text => ["EVALSHA", script.sha()],
         _ => ["EVAL", script.text().unwrap_or_default()],
     };
+    eval(call, keys, arguments)
+}
+
+fn eval<'a>(
+    [name, text]: [&str; 2],
+    keys: impl Iterator<Item = &'a [u8]> + Clone,
+    arguments: impl Iterator<Item = &'a [u8]> + Clone,
+) -> Cmd {
     let count = keys.clone().count().to_string();
     let call = [name.as_bytes(), text.as_bytes(), count.as_bytes()];
     words(&call, keys.chain(arguments))

@@ -34,6 +34,9 @@ use super::questions::introduce;
 /// the most releases, in one call: a server serves nothing else meanwhile.
 const MOST_TOGETHER: usize = 64;
 
+/// An answer that has not come after this long may be huge.
+const LATE: Duration = Duration::from_millis(40);
+
 /// After the server has refused a call for several, the connection makes no other for this long.
 const REFUSED_FOR: Duration = Duration::from_secs(600);
 
@@ -154,8 +157,18 @@ impl Line {
     /// Adds a caller's call, maybe to the next call for several. Calls that have a key in common keep their order.
     pub(super) fn submit(&mut self, entry: Entry) {
         let call = entry.call();
-        let mut joins =
-            self.joins_from.is_some_and(|from| from <= self.heard) && call.joins.is_some();
+        if let Some(Flight {
+            since, purposes, ..
+        }) = self.flights.front()
+            && let [Purpose::Call(late)] = &purposes[..]
+            && call.keys().any(|key| key == late.call().first_key())
+            && *since + LATE <= self.now()
+        {
+            self.dialect.huge.add(late.call());
+        }
+        let mut joins = self.joins_from.is_some_and(|from| from <= self.heard)
+            && call.joins.is_some()
+            && !self.dialect.huge.has_any_of(call);
         let is_release = joins && call.is_release();
         // The acquisitions of one call have one ttl.
         let others = self.acquisitions.first();

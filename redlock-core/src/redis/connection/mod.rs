@@ -7,6 +7,7 @@ pub(super) mod connect;
 mod line;
 pub(super) mod open;
 pub(super) mod questions;
+mod refusals;
 pub(super) mod wakeups;
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::future::ready;
 use std::io;
 use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -11,15 +12,16 @@ use ::redis::io::AsyncDNSResolver;
 use ::redis::{
     AsyncConnectionConfig, Client, ConnectionAddr, ConnectionInfo, RedisFuture, RedisResult,
 };
-use futures_util::StreamExt as _;
 use futures_util::future::{Either, select};
 use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt as _, StreamExt as _};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
+use crate::env::caught::text_of;
 use crate::env::io_thread::IoThread;
 use crate::node::NodeError;
 use crate::redis::address::{Opener, Server};
@@ -168,10 +170,20 @@ async fn by_the_crate(
     config: AsyncConnectionConfig,
     io: &IoThread,
 ) -> RedisResult<Opened> {
+    let address = info.addr().to_string();
     let connecting = async move |client: RedisResult<Client>| {
         let client = client?;
         let made = client.get_multiplexed_async_connection_with_config(&config);
-        made.await
+        let made = AssertUnwindSafe(made).catch_unwind().await;
+        made.unwrap_or_else(|panic| match text_of(&*panic) {
+            // The crate takes for granted that a name has an address.
+            Some(text) if text.contains("select_ok") => {
+                let detail = format!("the client's resolver gave no address for {address}");
+                Err(io::Error::other(detail).into())
+            }
+            // On a runtime without sockets, too: the driver goes to another one.
+            _ => resume_unwind(panic),
+        })
     };
     let made = if server.is_tls() {
         // The crate parses the system's certificates for each connection, so it connects on a thread of the library.

@@ -17,8 +17,10 @@ use ::redis::{Pipeline, PushInfo, PushKind, Value as Theirs};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::Instant;
 
+use crate::model::token;
 use crate::node::log::log_node;
-use crate::node::watch::{KeyReport, Watch};
+use crate::node::value::is_wrong_type;
+use crate::node::watch::{HeldValue, KeyReport, Watch};
 use crate::node::{NodeError, Remaining, Value};
 use crate::redis::errors::{CLOSED, lost};
 
@@ -28,14 +30,16 @@ use super::line::{Line, Purpose};
 const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(250);
 
-/// If two answers name ends of a key that are this close, the key did not change in between.
+/// If two answers name ends of a key that are this close, and the same value, the key did not change in between. Each
+/// reader of a shared lock changes the end a little, and not the value.
 const SAME_END: Duration = Duration::from_millis(20);
 
 /// A caller that waits for keys.
 pub(super) struct Waiting {
     pub(super) watch: Arc<Watch>,
-    /// When the keys expire, by the last answer.
+    /// When the keys expire, and what they hold, by the last answer.
     end: Option<Instant>,
+    value: Option<HeldValue>,
     /// The moment from which on the server may be asked again.
     asks_from: Instant,
     /// The pause behind the next answer without a change.
@@ -50,6 +54,8 @@ pub(in crate::redis) struct Wakeups {
     messages: Option<UnboundedReceiver<PushInfo>>,
     /// True if the server sends no messages about keys.
     is_impossible: bool,
+    /// True if the user may not read the beginning of a value: then the ends alone show a change.
+    is_valueless: bool,
     pub(super) waiting: Vec<Waiting>,
 }
 
@@ -57,6 +63,7 @@ impl Wakeups {
     pub(super) fn new(messages: Option<UnboundedReceiver<PushInfo>>) -> Self {
         Self {
             is_impossible: messages.is_none(),
+            is_valueless: false,
             messages,
             waiting: Vec::new(),
         }
@@ -101,10 +108,11 @@ impl Wakeups {
         self.waiting.retain(|it| it.watch.is_wanted());
         // Also if the keys are known: a state from before the caller's refusal tells the caller nothing.
         for watch in watches.drain(..) {
-            ask(&watch, line);
+            ask(&watch, self.is_valueless, line);
             self.waiting.push(Waiting {
                 watch,
                 end: None,
+                value: None,
                 asks_from: line.heard,
                 pause: SHORTEST_PAUSE,
                 is_due: false,
@@ -117,7 +125,7 @@ impl Wakeups {
         for it in self.waiting.iter_mut().filter(|it| it.is_due) {
             if it.asks_from <= line.now() {
                 it.is_due = false;
-                ask(&it.watch, line);
+                ask(&it.watch, self.is_valueless, line);
             } else {
                 line.watch_by(it.asks_from);
             }
@@ -154,7 +162,8 @@ impl Wakeups {
             // The drop of the watches says that nothing is known.
             return self.waiting.clear();
         }
-        let report = report(answers.iter().skip(2).step_by(2));
+        let (report, value) = report(answers, watch.keys().names().len());
+        self.is_valueless |= report != KeyReport::Unknown && value.is_none();
         let mut waiting = self.waiting.iter_mut();
         if let Some(it) = waiting.find(|it| Arc::ptr_eq(&it.watch, watch)) {
             let end = match report {
@@ -163,15 +172,16 @@ impl Wakeups {
             };
             let ends = end.zip(it.end);
             let is_same_end = ends.is_some_and(|(a, b)| a.max(b) - a.min(b) < SAME_END);
-            if is_same_end || report == KeyReport::Held(Remaining::Never) {
+            let is_same = is_same_end || report == KeyReport::Held(Remaining::Never);
+            if is_same && it.value == value {
                 it.asks_from = line.heard + it.pause;
                 it.pause = (it.pause + it.pause / 4).min(LONGEST_PAUSE);
             } else {
                 it.pause = SHORTEST_PAUSE;
             }
-            it.end = end;
+            (it.end, it.value) = (end, value);
         }
-        watch.report(report);
+        watch.report_of(report, value);
     }
 }
 
@@ -188,33 +198,47 @@ fn concerns(message: &PushInfo, watch: &Watch) -> bool {
     watch.keys().names().any(is_named)
 }
 
-/// Asks how long the keys live. What the connection needs for messages goes ahead each time: it costs a server nothing.
-fn ask(watch: &Arc<Watch>, line: &mut Line) {
+/// Asks how long the keys live, and what they hold. What the connection needs for messages goes ahead each time: it costs
+/// a server nothing.
+fn ask(watch: &Arc<Watch>, is_valueless: bool, line: &mut Line) {
     let mut question = Pipeline::new();
     question.cmd("CLIENT").arg(&["TRACKING", "ON", "OPTIN"]);
     for key in watch.keys().names() {
         question.cmd("CLIENT").arg(&["CACHING", "YES"]);
         question.cmd("PTTL").arg(key);
+        if !is_valueless {
+            question.cmd("GETRANGE").arg(key).arg(0).arg(token::LONGEST);
+        }
     }
     line.ask_all(question, Purpose::Keys(Arc::clone(watch)));
 }
 
-/// What the answers to `PTTL` say of a caller's keys: they are free if none exists, or held for as long as the last one.
-fn report<'a>(answers: impl Iterator<Item = &'a Value>) -> KeyReport {
-    let mut longest = None;
-    for answer in answers {
-        longest = longest.max(match answer {
+/// What the answers say of a caller's `keys`: they are free if none exists, or held for as long as the last one; and what
+/// they hold, if the server was asked and told it.
+fn report(answers: &[Value], keys: usize) -> (KeyReport, Option<HeldValue>) {
+    let (mut longest, mut values) = (None, Vec::new());
+    let answers = answers.get(1..).unwrap_or_default();
+    for answers in answers.chunks((answers.len() / keys).max(1)) {
+        match answers.get(2) {
+            Some(Value::Text(text)) => values.push(&**text),
+            // A key that is no string.
+            Some(Value::Error(text)) if is_wrong_type(text) => values.push(&[]),
+            _ => {}
+        }
+        longest = longest.max(match answers.get(1).unwrap_or(&Value::Nil) {
             Value::Int(-2) => None,
             Value::Int(-1) => Some(Duration::MAX),
             // The server counts in whole milliseconds, and deletes the key when the last one is over.
             Value::Int(left) => Some(Duration::from_millis(left.unsigned_abs().saturating_add(1))),
             // The user may not read this key, or the server is loading its data.
-            _ => return KeyReport::Unknown,
+            _ => return (KeyReport::Unknown, None),
         });
     }
-    match longest {
+    let report = match longest {
         None => KeyReport::Free,
         Some(Duration::MAX) => KeyReport::Held(Remaining::Never),
         Some(left) => KeyReport::Held(Remaining::Expires(left)),
-    }
+    };
+    let is_told = values.len() == keys;
+    (report, is_told.then(|| HeldValue::of(values.into_iter())))
 }

@@ -1,6 +1,7 @@
 //! The inbox, in which operations wait for the driver.
 
 mod entry;
+mod huge_keys;
 pub(super) mod metrics;
 mod state;
 
@@ -23,6 +24,7 @@ use crate::node::{
 use crate::redis::errors::not_connected;
 use crate::redis::options::RedisOptions;
 pub(super) use entry::Entry;
+pub(super) use huge_keys::HugeKeys;
 use state::{InboxState, wake_driver};
 
 use metrics::NodeMetrics;
@@ -45,7 +47,7 @@ pub(super) struct Inbox {
     listeners: Mutex<Vec<EpochListener>>,
 }
 
-/// For this long after an error, a server that answers acquisitions with errors has the status that it does not vote.
+/// For this long after an error, a server that answers with errors has the status that it does not vote.
 pub(super) const REFUSALS_COUNT_FOR: Duration = Duration::from_secs(10);
 
 impl Inbox {
@@ -157,8 +159,8 @@ impl Inbox {
         self.state.lock().suspicion = None;
     }
 
-    /// The status of the node is that it does not vote if the server answers acquisitions with `error`. Acquisitions are
-    /// still sent.
+    /// The status of the node is that it does not vote if the server answers acquisitions or releases with `error`. Both
+    /// are still sent.
     pub(super) fn refuses(&self, error: Option<&NodeError>) {
         let refusing = error.map(|error| (error.clone(), self.time.now()));
         self.state.lock().refusing = refusing;
@@ -231,6 +233,7 @@ impl Inbox {
         let mut state = self.state.lock();
         state.outstanding = state.outstanding.saturating_sub(answered);
         std::mem::swap(&mut state.queue, &mut taken.calls);
+        state.put_back(&taken.calls);
         std::mem::swap(&mut state.watches, &mut taken.watches);
         taken.is_doubted = std::mem::take(&mut state.is_doubted);
         taken.outstanding = state.outstanding;
@@ -266,9 +269,9 @@ impl Inbox {
         };
         let mut state = self.state.lock();
         if is_released {
-            state.lost.remove(token);
+            state.settle(token);
         }
-        let is_lost = state.lost.contains(token);
+        let is_lost = state.lost.contains_key(token);
         if is_lost && let Some(mut owed) = release.owed(&self.time) {
             owed.is_answered = true;
             state.owe(owed);

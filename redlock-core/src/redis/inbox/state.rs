@@ -1,13 +1,13 @@
 //! The content of an inbox, and its gate.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::task::Waker;
 use std::time::Instant;
 
 use parking_lot::MutexGuard;
 
-use super::Entry;
+use super::{Entry, HugeKeys};
 use crate::model::token::OwnerToken;
 use crate::node::watch::Watch;
 use crate::node::{Call, Effect, NodeError, NodeErrorKind};
@@ -17,8 +17,8 @@ use crate::redis::options::RedisOptions;
 /// dropped, and their keys expire at the ttl.
 const MOST_OWED: usize = 65_536;
 
-/// Four times as many as one connection can have in flight. An acquisition that is never released stays in the set, so
-/// a full set is emptied.
+/// Four times as many as one connection can have in flight. An acquisition that is never released, or whose key was put
+/// back, stays on the list, so a full list is emptied.
 const MOST_LOST: usize = 65_536;
 
 #[derive(Default)]
@@ -29,15 +29,18 @@ pub(super) struct InboxState {
     pub(super) quarantine: Option<NodeError>,
     /// An answer is overdue. The node votes no. Releases are still sent, after the operations that they undo.
     pub(super) suspicion: Option<NodeError>,
-    /// The server's last error, and when it came, if the server answers acquisitions with errors. They are still sent:
-    /// no vote depends on it.
+    /// The server's last error, and when it came, if the server answers acquisitions or releases with errors. They are
+    /// still sent: no vote depends on it.
     pub(super) refusing: Option<(NodeError, tokio::time::Instant)>,
     pub(super) queue: Vec<Entry>,
     /// Releases that could not be sent, lost their answer, or were answered with an error.
     pub(super) owed: VecDeque<Entry>,
     /// The owners of acquisitions that lost their answer with their connection. If the server stands still, the
-    /// acquisition may lie in an old socket and come later than its release.
-    pub(super) lost: HashSet<OwnerToken>,
+    /// acquisition may lie in an old socket and come later than its release. True once a call was sent that puts the
+    /// key back: a key that the release deletes is then no evidence that the acquisition has come.
+    pub(super) lost: HashMap<OwnerToken, bool>,
+    /// The keys that may hold huge values, while no connection has them.
+    pub(super) huge: HugeKeys,
     /// Callers that wait for keys, which the driver does not know yet.
     pub(super) watches: Vec<Arc<Watch>>,
     /// True if another node's check wants this node to be checked too.
@@ -85,7 +88,7 @@ impl InboxState {
             if !it.is_due(now)
                 && let Some(token) = it.call().token()
             {
-                self.lost.remove(token);
+                self.settle(token);
             }
             it.is_due(now)
         });
@@ -102,7 +105,29 @@ impl InboxState {
             if self.lost.len() == MOST_LOST {
                 self.lost.clear();
             }
-            self.lost.insert(token.clone());
+            let is_put_back = self.lost.entry(token.clone()).or_default();
+            *is_put_back |= call.effect == Effect::PutsBack;
+        }
+    }
+
+    /// Marks the lost acquisitions whose keys `calls` put back.
+    pub(super) fn put_back(&mut self, calls: &[Entry]) {
+        if self.lost.is_empty() {
+            return;
+        }
+        let calls = calls.iter().map(Entry::call);
+        for call in calls.filter(|call| call.effect == Effect::PutsBack) {
+            if let Some(is_put_back) = call.token().and_then(|token| self.lost.get_mut(token)) {
+                *is_put_back = true;
+            }
+        }
+    }
+
+    /// Forgets a lost acquisition that has come, or whose release has passed its ttl. One whose key was put back stays,
+    /// because a release of the same owner may follow.
+    pub(super) fn settle(&mut self, token: &OwnerToken) {
+        if self.lost.get(token) == Some(&false) {
+            self.lost.remove(token);
         }
     }
 

@@ -10,7 +10,7 @@ use crate::env::still_clock::still_clock;
 use crate::kinds::plain;
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
-use crate::node::{Call, NodeStatus};
+use crate::node::{Call, NodeStatus, Value};
 use crate::quorum::round::{Goal, Round};
 
 fn inbox(time: LibraryTime) -> Inbox {
@@ -178,6 +178,44 @@ fn a_release_is_waited_for_at_each_step_of_the_end_of_its_connection() {
     assert!(!inbox.drained(), "neither answered nor owed yet");
     inbox.lose(taken.calls, &error);
     assert!(!inbox.drained(), "owed");
+}
+
+/// Permits send two releases of one owner: of the permits that were not won, and of the lease at its end.
+#[test]
+fn a_key_that_was_put_back_says_nothing_of_a_lost_acquisition() {
+    for is_put_back in [false, true] {
+        let (inbox, lock, owner) = (open(), plain(&Resource::from("r")), token());
+        let sent = |call: Call| {
+            submit(&inbox, &call);
+            let mut taken = Taken::default();
+            inbox.take(&mut taken, 0, Waker::noop());
+            taken.calls
+        };
+        let error = NodeError::sent(NodeErrorKind::Disconnected, "it does not answer");
+        inbox.lose(sent(lock.acquire(&owner, TTL, 0)), &error);
+        let early = sent(lock.release(&owner, TTL, true));
+        assert!(inbox.is_still_owed(&early[0], false), "nothing was there");
+        if is_put_back {
+            sent(lock.restore(&owner, TTL));
+        }
+        inbox.send_owed(Instant::now() + TTL * 2);
+        assert_eq!(look(&inbox), 0, "its ttl has passed");
+        let released = sent(lock.release(&owner, TTL, true));
+        assert_eq!(inbox.is_still_owed(&released[0], true), is_put_back);
+    }
+}
+
+#[test]
+fn a_huge_key_is_remembered_until_an_acquisition_has_a_short_answer() {
+    let (lock, mut keys) = (plain(&Resource::from("r")), HugeKeys::default());
+    let (taken, released) = (lock.acquire(&token(), TTL, 0), release());
+    keys.note(&taken, &Value::text(*b"web-7/3121/ab"));
+    assert!(!keys.has_any_of(&taken));
+    keys.note(&taken, &Value::text([b'x'; 1000]));
+    keys.note(&released, &Value::Int(0));
+    assert!(keys.has_any_of(&released));
+    keys.note(&taken, &Value::Nil);
+    assert!(!keys.has_any_of(&taken));
 }
 
 /// Counts how often it was woken.

@@ -11,12 +11,13 @@ use parking_lot::Mutex;
 use crate::env::timeout::before;
 use crate::env::{Clock, Moment};
 use crate::model::resource::Resource;
-use crate::node::watch::{KeyReport, Sightings, Watch};
+use crate::node::watch::{HeldValue, KeyReport, Sightings, Watch};
 use crate::node::{NodeSet, Remaining, bit};
 use crate::quorum::majority;
 use crate::quorum::round::{Goal, Round, seats_in};
 
-/// If two reports of a node name ends of its keys that are this close, the keys did not change in between.
+/// If two reports of a node name ends of its keys that are this close, and no other value, the keys did not change in
+/// between.
 const SAME_END: Duration = Duration::from_millis(2);
 
 /// The nodes' reports on the keys. Each node writes at its own seat. One caller waits for the reports.
@@ -34,6 +35,8 @@ struct WatchState {
     is_wanted: bool,
     /// The moment from which each seat holds no key; `None` if it is not known.
     free_from: Box<[Option<Moment>]>,
+    /// What the keys of each seat hold, as far as it is known.
+    values: Box<[Option<HeldValue>]>,
     /// The seats whose last report says how the keys are.
     seeing: u64,
     /// The seats that have reported since [`QuorumWatch::changed`] last completed.
@@ -69,7 +72,12 @@ impl Sightings for Reports {
         self.state.lock().is_wanted
     }
 
-    fn record(&self, seat: usize, key_report: KeyReport) -> Option<Waker> {
+    fn record(
+        &self,
+        seat: usize,
+        key_report: KeyReport,
+        value: Option<HeldValue>,
+    ) -> Option<Waker> {
         let now = self.clock.now();
         let mut state = self.state.lock();
         if key_report == KeyReport::Unknown {
@@ -88,9 +96,11 @@ impl Sightings for Reports {
             // waking up then costs one attempt. A key that was gone may exist again.
             KeyReport::Unknown => known.filter(|from| *from > now),
         };
-        if let (Some(a), Some(b)) = (before, *known)
-            && a.max(b).saturating_since(a.min(b)) > SAME_END
-        {
+        let is_other_end = before
+            .zip(*known)
+            .is_some_and(|(one, other)| one.max(other).saturating_since(one.min(other)) > SAME_END);
+        let last = value.and_then(|value| state.values[seat].replace(value));
+        if is_other_end || last.is_some() && last != value {
             state.changed |= bit(seat);
         }
         state.waiting.take()
@@ -172,6 +182,7 @@ impl QuorumWatch {
             state: Mutex::new(WatchState {
                 is_wanted: true,
                 free_from: vec![None; nodes.len()].into(),
+                values: vec![None; nodes.len()].into(),
                 seeing: 0,
                 reported: 0,
                 changed: 0,

@@ -272,6 +272,28 @@ fn a_majority_that_reports_is_a_change_and_fewer_are_not() {
 }
 
 #[test]
+fn another_holder_whose_keys_end_alike_is_a_change() {
+    let (_, clock) = still_clock();
+    let (nodes, set) = in_memory(3, &clock);
+    let put = |seats: usize, value: &[u8]| {
+        nodes[..seats]
+            .iter()
+            .for_each(|node| node.put(b"r", value, TTL));
+    };
+    put(3, b"x");
+    let watch = QuorumWatch::begin(&clock, &set, &key());
+    let has_moved = || {
+        let mut context = Context::from_waker(Waker::noop());
+        pin!(watch.moved()).poll(&mut context).is_ready()
+    };
+    put(3, b"x");
+    put(1, b"y");
+    assert!(!has_moved(), "one node, and two that report the same");
+    put(2, b"y");
+    assert!(has_moved());
+}
+
+#[test]
 fn a_node_that_is_cut_off_tells_nothing_and_reports_when_it_is_back() {
     let (_, clock) = still_clock();
     let (nodes, set) = in_memory(1, &clock);

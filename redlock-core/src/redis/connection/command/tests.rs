@@ -76,6 +76,7 @@ fn calls() -> BTreeSet<String> {
     let dialect = Dialect {
         marker: Some(b"redlock:marker"[..].into()),
         is_tried: true,
+        huge: HugeKeys::default(),
     };
     let lines = calls.iter().map(|(what, call)| {
         let command = command(call, &dialect, false);
@@ -117,6 +118,7 @@ fn a_script_that_the_server_has_forgotten_is_sent_with_its_text() {
     let dialect = Dialect {
         marker: None,
         is_tried: false,
+        huge: HugeKeys::default(),
     };
     let command = command(&release("r"), &dialect, true);
     let token = token();

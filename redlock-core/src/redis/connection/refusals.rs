@@ -1,0 +1,55 @@
+//! Errors in a row, after which the status of a node is that it does not vote.
+
+use tokio::time::Instant;
+
+use crate::node::{Call, Effect, NodeError, NodeErrorKind};
+use crate::redis::inbox::REFUSALS_COUNT_FOR;
+
+/// The errors in a row that have this effect.
+pub(super) const MANY: u32 = 3;
+
+/// Counts errors in the place of votes, and those in the place of releases: a grant says nothing of releases.
+#[derive(Default)]
+pub(super) struct Refusals {
+    votes: Row,
+    releases: Row,
+}
+
+#[derive(Default)]
+struct Row {
+    errors: u32,
+    last: Option<Instant>,
+}
+
+impl Refusals {
+    /// Records that the server served `call`. True if there were many errors, and are none now.
+    pub(super) fn end(&mut self, call: &Call) -> bool {
+        let (row, other) = match call.effect {
+            Effect::Takes => (&mut self.votes, &self.releases),
+            Effect::Undoes(_) => (&mut self.releases, &self.votes),
+            _ => return false,
+        };
+        std::mem::take(row).errors >= MANY && other.errors < MANY
+    }
+
+    /// Counts the `error` in the place of an answer to `call`. Returns the number in a row, or 0 if it concerns only the
+    /// call.
+    pub(super) fn add(&mut self, call: &Call, error: &NodeError, at: Instant) -> u32 {
+        // A user who may not release a plain lock may release none.
+        let is_denied = error.kind() == NodeErrorKind::Denied && call.joins.is_some();
+        let (row, is_counted) = match call.effect {
+            Effect::Takes | Effect::Keeps => (&mut self.votes, false),
+            Effect::Undoes(_) => (&mut self.releases, is_denied),
+            _ => return 0,
+        };
+        if !is_counted && !error.concerns_the_node() {
+            return 0;
+        }
+        let last = row.last.replace(at);
+        if last.is_some_and(|last| at.saturating_duration_since(last) >= REFUSALS_COUNT_FOR) {
+            row.errors = 0;
+        }
+        row.errors += 1;
+        row.errors
+    }
+}
