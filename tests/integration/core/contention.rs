@@ -8,7 +8,7 @@ use redlock_core::testing::permit_key;
 use redlock_core::{Client, Resource};
 use redlock_tests::{Nodes, Proxy, RedisNode, eventually};
 
-use crate::core::fixture::{SOON, client, connect, impatient, once, settle, start};
+use crate::core::fixture::{SOON, client, connect_with, impatient, once, patient, settle, start};
 use crate::core::still_clock::StillClock;
 
 #[tokio::test]
@@ -151,7 +151,9 @@ async fn a_value_of_megabytes_is_sent_once_and_then_its_beginning() {
 async fn a_value_whose_answer_is_out_is_asked_for_by_its_beginning() {
     let nodes = Nodes::start(1).await;
     let proxy = Proxy::start(&nodes[0]).await;
-    let set = connect([proxy.url()]).await;
+    let mut options = patient();
+    options.suspect_after = Duration::from_secs(5);
+    let set = connect_with([proxy.url()], &options).await;
     nodes[0].set("r", "someone", None);
     let before = nodes[0].calls("eval");
     proxy.hold_to_client();

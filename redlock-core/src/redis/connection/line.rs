@@ -34,9 +34,6 @@ use super::questions::introduce;
 /// the most releases, in one call: a server serves nothing else meanwhile.
 const MOST_TOGETHER: usize = 64;
 
-/// An answer that has not come after this long may be huge.
-const LATE: Duration = Duration::from_millis(40);
-
 /// After the server has refused a call for several, the connection makes no other for this long.
 const REFUSED_FOR: Duration = Duration::from_secs(600);
 
@@ -162,8 +159,9 @@ impl Line {
         }) = self.flights.front()
             && let [Purpose::Call(late)] = &purposes[..]
             && call.keys().any(|key| key == late.call().first_key())
-            && *since + LATE <= self.now()
+            && *since + self.inbox.options.suspect_after / 5 <= self.now()
         {
+            // Its answer may be huge. A caller that waits for it gives up after a quarter of `suspect_after`.
             self.dialect.huge.add(late.call());
         }
         let mut joins = self.joins_from.is_some_and(|from| from <= self.heard)

@@ -7,7 +7,7 @@
 //!
 //! A server with a small table of keys forgets one key for another, and says each time that it changed. So if a message
 //! was about no change, the next question waits for a pause. The pause begins short and grows up to [`LONGEST_PAUSE`],
-//! because each reader that leaves a shared lock changes the key, but hardly its end.
+//! because each reader that leaves a shared lock changes the key, but hardly its end, and not its value.
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
