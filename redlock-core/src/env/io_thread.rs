@@ -20,7 +20,7 @@ use tokio::task::unconstrained;
 use tokio::time::Instant;
 
 use super::caught::caught;
-use super::names::Names;
+use super::names::LookUps;
 use super::process::notice_forks;
 use super::{Clock, Entropy, Environment, Moment, Sleep, Spawn, Task};
 
@@ -42,7 +42,7 @@ struct Shared {
     /// Timers that were used. Most sleeps are over before their time and are followed by others, and tokio defers a timer
     /// with a fraction of the work that a new timer takes.
     spare: Mutex<Vec<Timer>>,
-    names: Names,
+    look_ups: LookUps,
     /// Dropping the sender ends the thread.
     _alive: oneshot::Sender<()>,
 }
@@ -71,7 +71,7 @@ impl IoThread {
         Ok(Self(Arc::new(Shared {
             handle,
             spare: Mutex::default(),
-            names: Names::default(),
+            look_ups: LookUps::default(),
             _alive: alive,
         })))
     }
@@ -81,8 +81,8 @@ impl IoThread {
         &self.0.handle
     }
 
-    pub(super) fn names(&self) -> &Names {
-        &self.0.names
+    pub(super) fn look_ups(&self) -> &LookUps {
+        &self.0.look_ups
     }
 
     pub(crate) fn time(&self) -> LibraryTime {

@@ -15,38 +15,38 @@ use tokio::time::Instant;
 use super::io_thread::IoThread;
 
 /// The age at which a look-up is slow, so that another one begins: name servers may answer again by now.
-const SLOW: Duration = Duration::from_secs(5);
+const SLOW_LOOK_UP: Duration = Duration::from_secs(5);
 
 /// The most look-ups of one name at a time.
-const MOST: usize = 2;
+const MOST_LOOK_UPS: usize = 2;
 
 /// The addresses of a host, sorted, or the system's reason why there are none.
-type Found = Result<Vec<SocketAddr>, String>;
+type Addresses = Result<Vec<SocketAddr>, String>;
 
 /// A look-up that is under way. Its result is `None` until it ends.
 struct LookUp {
     host: Arc<str>,
     since: Instant,
-    result: watch::Receiver<Option<Found>>,
+    result: watch::Receiver<Option<Addresses>>,
 }
 
 /// The look-ups that are under way. Callers that ask for one name share them.
 #[derive(Default)]
-pub(super) struct Names(Mutex<Vec<LookUp>>);
+pub(super) struct LookUps(Mutex<Vec<LookUp>>);
 
-impl Names {
+impl LookUps {
     /// Returns the newest look-up of `host`. Begins one by `begin` if there is none, or only a slow one.
     fn join(
         &self,
         host: &str,
         now: Instant,
-        begin: impl FnOnce(Arc<str>, watch::Sender<Option<Found>>),
-    ) -> watch::Receiver<Option<Found>> {
+        begin: impl FnOnce(Arc<str>, watch::Sender<Option<Addresses>>),
+    ) -> watch::Receiver<Option<Addresses>> {
         let mut under_way = self.0.lock();
         under_way.retain(|it| it.result.has_changed().is_ok() && it.result.borrow().is_none());
         let of_host: Vec<_> = under_way.iter().filter(|it| *it.host == *host).collect();
         if let Some(newest) = of_host.last()
-            && (of_host.len() == MOST || now.duration_since(newest.since) < SLOW)
+            && (of_host.len() == MOST_LOOK_UPS || now.duration_since(newest.since) < SLOW_LOOK_UP)
         {
             return newest.result.clone();
         }
@@ -70,11 +70,13 @@ impl IoThread {
         if let Ok(address) = host.parse::<IpAddr>() {
             return Ok(vec![SocketAddr::new(address, port)]);
         }
-        let mut look_up = self.names().join(host, self.time().now(), |host, sender| {
-            self.handle().spawn_blocking(move || {
-                sender.send_replace(Some(look_up(&host)));
+        let mut look_up = self
+            .look_ups()
+            .join(host, self.time().now(), |host, sender| {
+                self.handle().spawn_blocking(move || {
+                    sender.send_replace(Some(look_up(&host)));
+                });
             });
-        });
         let found = look_up.wait_for(Option::is_some).await;
         let found = found.ok().and_then(|found| found.clone());
         let mut found = found.ok_or("the look-up of its name was given up")??;
@@ -85,7 +87,7 @@ impl IoThread {
     }
 }
 
-fn look_up(host: &str) -> Found {
+fn look_up(host: &str) -> Addresses {
     let found: io::Result<Vec<_>> = (host, 0).to_socket_addrs().map(Iterator::collect);
     let mut found = found.map_err(|error| error.to_string())?;
     found.sort_unstable();
@@ -99,12 +101,12 @@ mod tests {
 
     #[test]
     fn a_name_is_looked_up_once_and_again_if_that_is_slow() {
-        let names = Names::default();
+        let look_ups = LookUps::default();
         let begun = Mutex::new(Vec::new());
         let start = Instant::now();
         let join = |host: &str, seconds: u64| {
             let start_one = |_, sender| begun.lock().push(sender);
-            names.join(host, start + Duration::from_secs(seconds), start_one);
+            look_ups.join(host, start + Duration::from_secs(seconds), start_one);
             begun.lock().len()
         };
         assert_eq!(join("a", 0), 1);

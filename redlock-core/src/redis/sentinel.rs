@@ -31,7 +31,7 @@ use super::newest::{Dated, newest};
 use super::vetting::{Facts, pairs};
 
 /// The pause after each answer of a sentinel to a connected node.
-const PAUSE: Duration = Duration::from_millis(500);
+const PAUSE_BETWEEN_QUESTIONS: Duration = Duration::from_millis(500);
 
 /// A time after which sentinels agree: each tells the others every two seconds what it knows.
 const AGREED_AFTER: Duration = Duration::from_secs(10);
@@ -143,7 +143,7 @@ impl View {
                 Some((latest, other)) if latest != failover && other != *server => {
                     return lost(format!("the sentinels name another master, {other}"));
                 }
-                _ => self.inbox.time.sleep(PAUSE).await,
+                _ => self.inbox.time.sleep(PAUSE_BETWEEN_QUESTIONS).await,
             }
         }
     }
@@ -251,7 +251,7 @@ mod tests {
         let mut group = Group::new();
         assert_eq!(group.hear(0, 5, 7002), (Some(7002), None));
         for _ in 0..100 {
-            group.now += PAUSE;
+            group.now += PAUSE_BETWEEN_QUESTIONS;
             assert_eq!(group.hear(1, 4, 7001).0, Some(7002));
             assert_eq!(group.hear(2, 4, 7001).0, Some(7002));
         }
@@ -264,21 +264,21 @@ mod tests {
     fn epochs_that_begin_again_count_once_all_sentinels_agreed_long() {
         let mut group = Group::new();
         group.hear(0, 5, 7001);
-        let rounds = (AGREED_AFTER.as_millis() / PAUSE.as_millis()) as usize;
+        let rounds = (AGREED_AFTER.as_millis() / PAUSE_BETWEEN_QUESTIONS.as_millis()) as usize;
         // A sentinel that still knows it is believed once more.
         for round in 0..=rounds {
-            group.now += PAUSE;
+            group.now += PAUSE_BETWEEN_QUESTIONS;
             let says = if round == rounds { 5 } else { 0 };
             assert_eq!(group.hear(1, 0, 7002).0, Some(7001));
             assert_eq!(group.hear(0, says, 7001), (Some(7001), None));
         }
         for _ in 0..rounds {
-            group.now += PAUSE;
+            group.now += PAUSE_BETWEEN_QUESTIONS;
             for by in 0..3 {
                 assert_eq!(group.hear(by, 0, 7002), (Some(7001), None));
             }
         }
-        group.now += PAUSE;
+        group.now += PAUSE_BETWEEN_QUESTIONS;
         let (port, log) = group.hear(0, 0, 7002);
         let log = log.expect("one is forgetful");
         assert!(

@@ -93,7 +93,7 @@ fn connections(node: &RedisNode) -> Vec<String> {
 
 /// The extension tells nothing of the acquisition, which may still lie in the old connection.
 #[tokio::test]
-async fn an_acquisition_that_comes_after_its_key_was_put_back_is_undone() {
+async fn an_acquisition_that_comes_after_a_put_back_is_undone() {
     let nodes = Nodes::start(3).await;
     let proxy = Proxy::start(&nodes[0]).await;
     let mut hasty = patient();

@@ -151,7 +151,7 @@ async fn until_asked(node: &RedisNode, before: u64, is_over: impl Fn() -> bool) 
 }
 
 #[tokio::test]
-async fn holders_that_follow_each_other_with_one_end_are_asked_about_at_once() {
+async fn successive_holders_with_one_end_are_asked_about_at_once() {
     let nodes = Nodes::start(2).await;
     let (changing, same) = (&nodes[0], &nodes[1]);
     let mut seen = Vec::new();

@@ -84,7 +84,7 @@ async fn good_too(authority: &Authority) -> RedisNode {
 }
 
 #[tokio::test]
-async fn the_systems_certificates_are_read_once_and_without_a_bad_one() {
+async fn the_systems_cas_are_read_once_and_a_bad_one_is_left_out() {
     let authority = Authority::new();
     let server = RedisNode::start_with(NodeOptions::default().tls(&authority)).await;
     let own = fs::read_to_string(authority.ca()).unwrap();

@@ -183,17 +183,17 @@ fn several(rest: &str) -> ([&str; 3], Vec<&str>) {
 }
 
 /// The parameters of a URL that has none, for [`check_query`].
-const NONE: &str = "none for this kind of URL";
+const NO_PARAMETERS: &str = "none for this kind of URL";
 
 /// Refuses a query with another parameter than those that `known` names, or with one of them twice.
 fn check_query(query: &str, known: &str) -> Result<(), Invalid> {
     // No other name is shown: it may be a piece of a password.
-    const SHOWN: &str = "`db` `user` `pass` `password` `protocol` `sentinel_login`";
+    const SHOWN_NAMES: &str = "`db` `user` `pass` `password` `protocol` `sentinel_login`";
     let mut left = known.to_owned();
     for part in query.split('&').filter(|_| !query.is_empty()) {
         let name = format!("`{}`", part.split('=').next().unwrap_or_default());
         if !left.contains(&name) {
-            let shown = Some(&*name).filter(|it| SHOWN.contains(it));
+            let shown = Some(&*name).filter(|it| SHOWN_NAMES.contains(it));
             let shown = shown.unwrap_or("(not shown)");
             let text = format!("unknown parameter {shown} in the URL; there are {known}");
             return Err(Invalid::new(text));
@@ -205,7 +205,7 @@ fn check_query(query: &str, known: &str) -> Result<(), Invalid> {
 
 fn cluster(redis: &str, rest: &str) -> Result<Vec<Server>, Invalid> {
     let ([login, path, query], hosts) = several(rest);
-    check_query(query, NONE)?;
+    check_query(query, NO_PARAMETERS)?;
     if !matches!(path, "" | "0") {
         return Err(not_a_url());
     }

@@ -98,7 +98,7 @@ async fn connect_at(
 }
 
 /// A connection on which questions were answered.
-struct Asked {
+struct AnsweredConnection {
     opened: Opened,
     answers: Vec<Value>,
     is_resp3: bool,
@@ -111,7 +111,7 @@ async fn open_and_ask(
     config: AsyncConnectionConfig,
     questions: &Pipeline,
     io: &IoThread,
-) -> Result<Asked, NodeError> {
+) -> Result<AnsweredConnection, NodeError> {
     let own = server.clone();
     // A file may be on a disk that hangs.
     let info = io.handle().spawn_blocking(move || own.info()).await;
@@ -127,7 +127,7 @@ async fn open_and_ask(
     }
     let mut opened = opened.map_err(|error| unconnected(&error))?;
     let answers = put(&mut opened, questions).await?;
-    Ok(Asked {
+    Ok(AnsweredConnection {
         opened,
         answers,
         is_resp3,

@@ -11,12 +11,12 @@ pub(super) const MANY: u32 = 3;
 /// Counts errors in the place of votes, and those in the place of releases: a grant says nothing of releases.
 #[derive(Default)]
 pub(super) struct Refusals {
-    votes: Row,
-    releases: Row,
+    votes: ErrorsInARow,
+    releases: ErrorsInARow,
 }
 
 #[derive(Default)]
-struct Row {
+struct ErrorsInARow {
     errors: u32,
     last: Option<Instant>,
 }

@@ -8,7 +8,7 @@ use crate::node::{Call, Effect, Value};
 use super::Inbox;
 
 /// The most keys that are remembered. A full set is emptied.
-const MOST: usize = 1024;
+const MOST_HUGE_KEYS: usize = 1024;
 
 /// Keys whose values no call reads to their end: they are no locks, and one of them would hold up all other calls.
 #[derive(Default)]
@@ -22,7 +22,7 @@ impl HugeKeys {
 
     /// Adds the keys of `call`.
     pub(in crate::redis) fn add(&mut self, call: &Call) {
-        if self.0.len() + call.keys().len() > MOST {
+        if self.0.len() + call.keys().len() > MOST_HUGE_KEYS {
             self.0.clear();
         }
         self.0.extend(call.keys().map(Box::from));

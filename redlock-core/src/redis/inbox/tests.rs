@@ -206,7 +206,7 @@ fn a_key_that_was_put_back_says_nothing_of_a_lost_acquisition() {
 }
 
 #[test]
-fn a_huge_key_is_remembered_until_an_acquisition_has_a_short_answer() {
+fn a_huge_key_is_forgotten_after_a_short_answer() {
     let (lock, mut keys) = (plain(&Resource::from("r")), HugeKeys::default());
     let (taken, released) = (lock.acquire(&token(), TTL, 0), release());
     keys.note(&taken, &Value::text(*b"web-7/3121/ab"));
