@@ -83,7 +83,7 @@ pub(crate) fn check(args: &Args, function: Option<&Function>, errors: &mut Error
         settings,
         skips,
         guard,
-        captured: function.map_or_else(Vec::new, |function| captured(function, args)),
+        captured: function.map_or_else(Vec::new, captured),
     })
 }
 

@@ -9,6 +9,7 @@ use syn::spanned::Spanned as _;
 use syn::{Expr, Ident};
 
 use crate::argument_capture::Captured;
+use crate::async_kind::AsyncKind;
 use crate::function::Function;
 use crate::parameters::{Key, Kind, Variant};
 use crate::plan::{Argument, Note, Plan, Resource, Template, Value};
@@ -54,13 +55,16 @@ use crate::return_type::Output;
 //         return value.await;
 //     }
 //
-// The call comes first, so that the resource is computed before the body moves an argument. The
+// If the attribute has expressions or fields, the call is a statement of the body, behind the two that every body has,
+// and `Call::ask(call).await` follows it. The body owns the arguments: what an expression leaves of one is dropped with
+// the body, and a template keeps no second copy of one. `run(None, …)` then polls the body until it asks.
+//
+// The call comes before the user's block, so that the resource is computed before the block moves an argument. The
 // call is a statement of its own: the borrows of a template must not live across the `await`.
 //
-// The body comes next, before the first await, and moves into the future that runs it: it is stored
-// once. Only an argument that the template borrows is stored a second time. That future drops the
-// body before it releases the lock; on every other way out `held` is dropped after the future. The
-// body is a variable, as editors analyse code in one macro better than code in two.
+// The body is made before the first await, and moves into the future that runs it: it is stored
+// once. That future drops the body before it releases the lock; on every other way out `held` is dropped after
+// the future. The body is a variable, as editors analyse code in one macro better than code in two.
 //
 // Every expression here is compiled once for each annotated function. So the conversion of an error
 // is a function that the future calls, and no `match` around the `await`. The future has one pointer to the
@@ -83,31 +87,43 @@ pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
     let name = function.signature.ident.to_string();
     let name = Literal::string(name.trim_start_matches("r#"));
     let call = call(plan, function, &name, &private);
-    let body = body(plan, function, &output, &private);
+    // A function that owns no argument has nothing to drop before the release.
+    let owns = !plan.captured.is_empty() || !matches!(function.kind, AsyncKind::AsyncFn);
+    let asks = owns && plan.uses_parts_of_arguments();
+    let (before, inside) = if asks {
+        let ask = quote_spanned!(Span::mixed_site()=> #call #private::Call::ask(__call).await;);
+        (None, Some(ask))
+    } else {
+        (Some(call), None)
+    };
+    let body = body(plan, function, &output, inside.as_ref(), &private);
     let answers = output.answers(plan.skips, &private);
-    let (held, run) = match &plan.guard {
-        None => (
-            None,
-            quote_spanned! {Span::mixed_site()=>
-                #private::Call::run(__call, __body, #answers)
-            },
-        ),
-        Some(guard) => {
-            let here = Span::mixed_site().located_at(guard.span());
-            (
-                Some(quote_spanned!(here=> let __held = &#private::Slot::new();)),
-                quote_spanned! {Span::mixed_site()=>
-                    #private::Call::run_with(__call, __held, __body, #answers)
-                },
+    let slot = plan.guard.as_ref().map(|guard| {
+        let here = Span::mixed_site().located_at(guard.span());
+        quote_spanned!(here=> let __held = &#private::Slot::new();)
+    });
+    let run = match (asks, &slot) {
+        (false, None) => quote_spanned! {Span::mixed_site()=>
+            #private::Call::run(__call, __body, #answers)
+        },
+        (false, Some(_)) => quote_spanned! {Span::mixed_site()=>
+            #private::Call::run_with(__call, __held, __body, #answers)
+        },
+        (true, None) => quote_spanned! {Span::mixed_site()=>
+            #private::run(::core::option::Option::None, ::core::option::Option::None, __body, #answers)
+        },
+        (true, Some(_)) => quote_spanned! {Span::mixed_site()=>
+            #private::run(
+                ::core::option::Option::None, ::core::option::Option::Some(__held), __body, #answers
             )
-        }
+        },
     };
     // With the span of the return type: if the value is not `Send`, rustc's note is there.
     let value = Ident::new("__value", output.span);
     let answering = output.answering(plan.skips, &private);
     let block = quote_spanned! {Span::mixed_site()=>
-        #call
-        #held
+        #before
+        #slot
         let __body = #body;
         #answering
         let #value = #run;
@@ -312,8 +328,14 @@ fn duration(duration: Duration) -> TokenStream {
     }
 }
 
-/// The user's block as one future, emitted once.
-fn body(plan: &Plan, function: &Function, output: &Output, private: &TokenStream) -> TokenStream {
+/// The user's block as one future, behind the request for the lock if the body makes it.
+fn body(
+    plan: &Plan,
+    function: &Function,
+    output: &Output,
+    ask: Option<&TokenStream>,
+    private: &TokenStream,
+) -> TokenStream {
     let Output { ty, span, .. } = output;
     let captured = plan.captured.iter().map(Captured::item);
     let captured = (!plan.captured.is_empty())
@@ -336,6 +358,7 @@ fn body(plan: &Plan, function: &Function, output: &Output, private: &TokenStream
     let locked = quote_spanned! {Span::mixed_site()=>
         #captured
         #expect_returns
+        #ask
         #guard
         (#block)
     };

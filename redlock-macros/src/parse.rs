@@ -4,7 +4,6 @@
 //! A user with three mistakes sees three errors in one build.
 
 use proc_macro2::{Span, TokenStream, TokenTree};
-use quote::ToTokens as _;
 use syn::ext::IdentExt as _;
 use syn::parse::{ParseStream, Parser as _};
 use syn::{Expr, ExprLit, Ident, Lit, LitStr, Token};
@@ -53,12 +52,6 @@ impl Args {
             .iter()
             .find(|arg| arg.key == key)
             .map(|arg| &arg.value)
-    }
-
-    /// All values, as the user wrote them.
-    pub(crate) fn values(&self) -> TokenStream {
-        let values = self.given.iter().map(|arg| arg.value.to_token_stream());
-        values.collect()
     }
 
     /// The span of the second of two parameters that exclude each other, if both are given.

@@ -6,9 +6,9 @@ use std::sync::OnceLock;
 
 use redlock_core::Resource;
 
-use super::run::{Answers, KeepsValueUntilRelease};
-use super::way::Way;
-use crate::acquire::Wanted;
+use super::ask::{Asked, ask};
+use super::run::{Answers, KeepsValueUntilRelease, run};
+use crate::acquire::{Acquisition, Wanted};
 use crate::lease::Lease;
 #[cfg(feature = "tower")]
 use crate::lock::Lock;
@@ -25,7 +25,7 @@ pub struct Call {
 for_each_parameter!(setters!(Call));
 
 impl Call {
-    /// The call of a body under a lock of the object style.
+    /// A call under a lock of the object style.
     #[cfg(feature = "tower")]
     pub(crate) fn of(lock: Lock) -> Self {
         let mut wanted = lock.0;
@@ -50,34 +50,33 @@ impl Call {
         &mut self.wanted.options
     }
 
-    /// Runs `body` under the lock: acquires the lock, polls the body while the lease is valid,
-    /// drops the body, releases the lock and waits until the next caller could win. If that fails,
-    /// the output is what `answers` make of the error.
-    ///
-    /// With `once_per`, the nodes remember the run if `answers` say so of what the body returned.
-    ///
-    /// Dropping the future drops the body first, then sends the release.
+    /// Asks for the lock inside the body, which awaits the value at once.
+    pub fn ask(self) -> Asked {
+        ask(self.acquire())
+    }
+
+    /// Runs a body under the lock: see [`run`].
+    // Two functions, as rustc needs longer for an `Option` in each annotated function.
     pub fn run<F: Future>(
         self,
         body: F,
         answers: &Answers<F::Output>,
     ) -> KeepsValueUntilRelease<'_, F> {
-        KeepsValueUntilRelease::new(self.way(None), body, answers)
+        run(Some(self), None, body, answers)
     }
 
-    /// The same for a body that uses the lease. The body finds the lease in `held`, which belongs
-    /// to the caller and is dropped after the body.
+    /// The same for a body that finds its lease in `held`.
     pub fn run_with<'a, F: Future>(
         self,
         held: &'a Slot,
         body: F,
         answers: &'a Answers<F::Output>,
     ) -> KeepsValueUntilRelease<'a, F> {
-        KeepsValueUntilRelease::new(self.way(Some(held)), body, answers)
+        run(Some(self), Some(held), body, answers)
     }
 
-    fn way(self, held: Option<&Slot>) -> Way<'_> {
-        Way::begin(self.wanted.acquire(), held)
+    pub(super) fn acquire(self) -> Acquisition {
+        self.wanted.acquire()
     }
 }
 
@@ -124,7 +123,7 @@ impl Slot {
     /// The value that `guard` binds in the body.
     ///
     /// # Panics
-    /// If the body is polled by anything but [`Call::run_with`].
+    /// If the body was not given to [`run`](super::run::run) with this slot.
     pub fn lease(&self) -> &Lease {
         self.lease.get().expect("a body runs under its lock only")
     }

@@ -1,6 +1,7 @@
 //! The functions and traits that the expansion of the attribute calls.
 
 pub(crate) mod answer;
+pub(crate) mod ask;
 pub(crate) mod call;
 pub(crate) mod capture;
 pub(crate) mod from_lock_error;
