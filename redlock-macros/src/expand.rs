@@ -168,13 +168,17 @@ fn call(plan: &Plan, function: &Function, name: &Literal, private: &TokenStream)
         }
         Note::Expression(note) => {
             let here = Span::mixed_site().located_at(note.span());
-            quote_spanned!(here=> let __call = __call.note(&(#note));)
+            quote_spanned! {here=>
+                let __call = match &(#note) {
+                    __note => __call.note(::core::format_args!("{}", __note)),
+                };
+            }
         }
     });
     let at_call = plan.settings.expressions().map(|it| at_call(it, private));
     // Statements, so that the borrows of formatting end before an expression awaits.
     quote_spanned! {Span::mixed_site()=>
-        let __call = #private::Call::new(#site, #resource);
+        let __call = #private::Call::new(#site, #private::NamesLock::resource(#resource));
         #note
         #(#at_call)*
     }
@@ -189,7 +193,7 @@ fn format(template: &Template, private: &TokenStream) -> TokenStream {
         let Argument { name, value, .. } = argument;
         if argument.is_part {
             let here = Span::mixed_site().located_at(format.span());
-            quote_spanned!(here=> , #name = #private::Resource::part(&#value))
+            quote_spanned!(here=> , #name = #private::Resource::part(::core::format_args!("{}", #value)))
         } else {
             quote!(, #name = #value)
         }
@@ -298,7 +302,7 @@ fn at_call((key, value): (Key, &Expr), private: &TokenStream) -> TokenStream {
     let here = Span::mixed_site().located_at(value.span());
     // The parentheses keep `unused_braces` from reporting a block. Their span does not contain the value,
     // whose own span errors then have.
-    let time = |ty: TokenStream| quote_spanned!(here=> #private::Time::<#ty>::time((#value)));
+    let time = |ty: TokenStream| quote_spanned!(here=> #private::IntoTime::<#ty>::time((#value)));
     let of_runtime = |name| {
         let name = Ident::new(name, Span::mixed_site());
         time(quote!(#private::#name))

@@ -34,14 +34,14 @@ impl Call {
     }
 
     /// A call of the function at `site`, for a resource that was computed before.
-    pub fn new(site: &'static Site, resource: impl NamesLock) -> Self {
-        let mut wanted = Wanted::new(resource.resource(), site, true);
+    pub fn new(site: &'static Site, resource: Resource) -> Self {
+        let mut wanted = Wanted::new(resource, site, true);
         wanted.options = site.own_options();
         Self { wanted }
     }
 
     /// What people are told of the holder.
-    pub fn note(mut self, note: impl fmt::Display) -> Self {
+    pub fn note(mut self, note: fmt::Arguments<'_>) -> Self {
         self.wanted.show(note);
         self
     }
@@ -80,7 +80,8 @@ impl Call {
     }
 }
 
-/// What is `Into<Resource>`. A trait of our own, so that rustc says what to write for a value of another type.
+/// The values that `#[redlock]` takes for `resource`: those that are `Into<Resource>`.
+// A trait of our own, so that rustc says what to write for a value of another type.
 #[diagnostic::on_unimplemented(
     message = "a value of type `{Self}` names no lock",
     label = "neither text nor bytes, and no list of these",
