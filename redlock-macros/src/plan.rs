@@ -29,16 +29,16 @@ impl Plan {
     /// copy.
     pub(crate) fn uses_parts_of_arguments(&self) -> bool {
         let has_parts = |template: &Template| !template.arguments.is_empty();
-        self.settings.expressions().next().is_some()
-            || match &self.resource {
-                Resource::Template(template) => has_parts(template),
-                Resource::All(templates) => templates.iter().any(has_parts),
-                Resource::Expression(_) => true,
-            }
-            || self.note.as_ref().is_some_and(|note| match note {
-                Note::Template(template) => has_parts(template),
-                Note::Expression(_) => true,
-            })
+        let of_resource = match &self.resource {
+            Resource::Template(template) => has_parts(template),
+            Resource::All(templates) => templates.iter().any(has_parts),
+            Resource::Expression(_) => true,
+        };
+        let of_note = self.note.as_ref().is_some_and(|note| match note {
+            Note::Template(template) => has_parts(template),
+            Note::Expression(_) => true,
+        });
+        of_resource || of_note || self.settings.expressions().next().is_some()
     }
 }
 

@@ -194,7 +194,8 @@ pub mod __private {
     pub use crate::attribute::answer::{Probe, into_response, responder};
     pub use crate::attribute::call::{Call, Slot};
     pub use crate::attribute::returned::{RunsUnderTheLock, returned};
-    pub use crate::attribute::run::{Answers, KeepsValueUntilRelease, run};
+    pub use crate::attribute::run::{Answers, KeepsValueUntilRelease};
+    pub use crate::attribute::way::Way;
     pub use crate::parameters::{Counts, MinValidity, Mode, OnLost, Renewal, Wait};
     pub use crate::site::{Registration, Site};
     pub use crate::{FromLockError, FromSkip, IntoTime, Lease, LockError, NamesLock, Resource};

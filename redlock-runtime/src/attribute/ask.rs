@@ -5,10 +5,9 @@
 //! lock. Constants and plain templates leave nothing, so their calls spare rustc the additional `await`.
 
 use std::cell::Cell;
-use std::future::Future;
-use std::mem::{ManuallyDrop, replace};
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::future::{Future, poll_fn};
+use std::mem::{ManuallyDrop, take};
+use std::task::Poll;
 
 use crate::acquire::Acquisition;
 
@@ -18,31 +17,20 @@ thread_local! {
     static REQUEST: Cell<Option<ManuallyDrop<Acquisition>>> = const { Cell::new(None) };
 }
 
-/// Leaves the request of the body that is polled. The body awaits the value at once.
-pub(super) fn ask(request: Acquisition) -> Asked {
+/// Leaves the request of the body that is polled. The body awaits the value at once: the poll of the body ends, and the
+/// next one is under the lock.
+pub(super) fn ask(request: Acquisition) -> impl Future<Output = ()> + Send {
     REQUEST.set(Some(ManuallyDrop::new(request)));
-    Asked { is_pending: true }
+    let mut is_first = true;
+    poll_fn(move |_| {
+        if take(&mut is_first) {
+            return Poll::Pending;
+        }
+        Poll::Ready(())
+    })
 }
 
 /// Takes the request of the body that was polled just now.
 pub(super) fn asked() -> Option<Acquisition> {
     REQUEST.take().map(ManuallyDrop::into_inner)
-}
-
-/// Ends the poll of a body that has left its request. The next one is under the lock.
-#[must_use = "futures do nothing unless awaited"]
-pub struct Asked {
-    is_pending: bool,
-}
-
-impl Future for Asked {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
-        if replace(&mut self.is_pending, false) {
-            Poll::Pending
-        } else {
-            Poll::Ready(())
-        }
-    }
 }

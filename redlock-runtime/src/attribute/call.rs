@@ -6,9 +6,9 @@ use std::sync::OnceLock;
 
 use redlock_core::Resource;
 
-use super::ask::{Asked, ask};
-use super::run::{Answers, KeepsValueUntilRelease, run};
-use crate::acquire::{Acquisition, Wanted};
+use super::ask::ask;
+use super::way::Way;
+use crate::acquire::Wanted;
 use crate::lease::Lease;
 #[cfg(feature = "tower")]
 use crate::lock::Lock;
@@ -51,32 +51,13 @@ impl Call {
     }
 
     /// Asks for the lock inside the body, which awaits the value at once.
-    pub fn ask(self) -> Asked {
-        ask(self.acquire())
+    pub fn ask(self) -> impl Future<Output = ()> + Send {
+        ask(self.wanted.acquire())
     }
 
-    /// Runs a body under the lock: see [`run`].
-    // Two functions, as rustc needs longer for an `Option` in each annotated function.
-    pub fn run<F: Future>(
-        self,
-        body: F,
-        answers: &Answers<F::Output>,
-    ) -> KeepsValueUntilRelease<'_, F> {
-        run(Some(self), None, body, answers)
-    }
-
-    /// The same for a body that finds its lease in `held`.
-    pub fn run_with<'a, F: Future>(
-        self,
-        held: &'a Slot,
-        body: F,
-        answers: &'a Answers<F::Output>,
-    ) -> KeepsValueUntilRelease<'a, F> {
-        run(Some(self), Some(held), body, answers)
-    }
-
-    pub(super) fn acquire(self) -> Acquisition {
-        self.wanted.acquire()
+    /// Begins the way to the lock.
+    pub fn way(self) -> Way<'static> {
+        Way::to(self.wanted.acquire())
     }
 }
 
@@ -89,15 +70,15 @@ impl Call {
             texts",
     note = "a type of your own names a lock by its `impl From<…> for redlock_runtime::Resource`"
 )]
-pub trait NamesLock {
+pub trait NamesLock: Sized {
     /// The lock's name.
-    fn resource(self) -> Resource;
+    fn resource(value: Self) -> Resource;
 }
 
 #[diagnostic::do_not_recommend]
 impl<T: Into<Resource>> NamesLock for T {
-    fn resource(self) -> Resource {
-        self.into()
+    fn resource(value: Self) -> Resource {
+        value.into()
     }
 }
 

@@ -9,4 +9,4 @@ pub(crate) mod from_skip;
 pub(crate) mod returned;
 pub(crate) mod run;
 pub(crate) mod time;
-mod way;
+pub(crate) mod way;

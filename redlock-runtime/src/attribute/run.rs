@@ -8,7 +8,6 @@ use std::task::{Context, Poll, ready};
 
 use pin_project_lite::pin_project;
 
-use super::call::{Call, Slot};
 use super::way::Way;
 use crate::error::LockError;
 
@@ -42,28 +41,25 @@ pub struct Answers<T> {
     pub is_success: fn(&T) -> bool,
 }
 
-/// Runs `body` under the lock of `call`: acquires the lock, polls the body while the lease is valid, drops the
-/// body, releases the lock and waits until the next caller could win. If that fails, the output is what
-/// `answers` make of the error.
-///
-/// Without a `call`, the body [asks](Call::ask) itself. If it returns before, no lock is taken.
-///
-/// With `once_per`, the nodes remember the run if `answers` say so of what the body returned.
-///
-/// A body that uses the lease finds it in `held`, which belongs to the caller and is dropped after the body.
-///
-/// Dropping the future drops the body first, then sends the release.
-pub fn run<'a, F: Future>(
-    call: Option<Call>,
-    held: Option<&'a Slot>,
-    body: F,
-    answers: &'a Answers<F::Output>,
-) -> KeepsValueUntilRelease<'a, F> {
-    KeepsValueUntilRelease {
-        proof: PhantomData,
-        body: Body::Running { body },
-        way: Way::new(call.map(Call::acquire), held),
-        answers,
+impl<'a> Way<'a> {
+    /// Runs `body` under the lock: acquires the lock, polls the body while the lease is valid, drops the
+    /// body, releases the lock and waits until the next caller could win. If that fails, the output is what
+    /// `answers` make of the error.
+    ///
+    /// With `once_per`, the nodes remember the run if `answers` say so of what the body returned.
+    ///
+    /// Dropping the future drops the body first, then sends the release.
+    pub fn run<F: Future>(
+        self,
+        body: F,
+        answers: &'a Answers<F::Output>,
+    ) -> KeepsValueUntilRelease<'a, F> {
+        KeepsValueUntilRelease {
+            proof: PhantomData,
+            body: Body::Running { body },
+            way: self,
+            answers,
+        }
     }
 }
 

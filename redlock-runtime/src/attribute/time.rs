@@ -12,15 +12,15 @@
     note = "only a literal is milliseconds (`60_000`) or text (`\"60s\"`)",
     note = "a value of type `{P}` is taken as well, but no reference to one"
 )]
-pub trait IntoTime<P> {
+pub trait IntoTime<P>: Sized {
     /// The parameter's value.
-    fn time(self) -> P;
+    fn time(value: Self) -> P;
 }
 
 // Not recommended: rustc would report `P: From<_>`, without the notes above.
 #[diagnostic::do_not_recommend]
 impl<P, T: Into<P>> IntoTime<P> for T {
-    fn time(self) -> P {
-        self.into()
+    fn time(value: Self) -> P {
+        value.into()
     }
 }

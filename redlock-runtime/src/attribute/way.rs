@@ -13,7 +13,8 @@ use crate::acquire::Acquisition;
 use crate::lease::{Hold, Lease};
 
 /// The state of one call.
-pub(super) struct Way<'a> {
+#[must_use]
+pub struct Way<'a> {
     step: Step,
     /// The lease, unless the body has it in `held`. It is dropped after the step.
     own: Option<Lease>,
@@ -30,13 +31,23 @@ enum Step {
 }
 
 impl<'a> Way<'a> {
-    /// Begins with the request, or with the body that asks. The lease will be in `held`, if there is such a place.
-    pub(super) fn new(request: Option<Acquisition>, held: Option<&'a Slot>) -> Self {
-        Self {
-            step: request.map_or(Step::Asking, Step::Acquiring),
-            own: None,
-            held,
-        }
+    /// The way of a body that asks for the lock itself. If it returns before, no lock is taken.
+    pub const ASKING: Self = Self::at(Step::Asking);
+
+    /// The same for a body that uses the lease. The body finds the lease in `held`, which belongs to the caller and is
+    /// dropped after the body.
+    pub fn with(mut self, held: &'a Slot) -> Self {
+        self.held = Some(held);
+        self
+    }
+
+    pub(super) fn to(request: Acquisition) -> Self {
+        Self::at(Step::Acquiring(request))
+    }
+
+    const fn at(step: Step) -> Self {
+        let (own, held) = (None, None);
+        Self { step, own, held }
     }
 
     /// Takes the body's request, acquires the lock, polls `body` under it, drops it, releases.
