@@ -8,14 +8,12 @@
 //! A value without a name cannot be captured: that of a `_`, the fields that a pattern leaves out
 //! with `..`, and the value that a `ref` borrows. The guide says so.
 
-use proc_macro2::{Span, TokenStream, TokenTree};
+use proc_macro2::{Span, TokenStream};
 use quote::quote_spanned;
 use syn::{Attribute, FnArg, Ident, ReceiverKind, Type};
 
 use crate::async_kind::AsyncKind;
 use crate::function::{Function, bindings};
-use crate::item_check::is_punct;
-use crate::parse::Args;
 
 /// An argument to capture whole.
 pub(crate) struct Captured {
@@ -37,18 +35,14 @@ impl Captured {
 }
 
 /// The captures of the body, last parameter first. Rust drops arguments in this order.
-///
-/// A name in an expression of the attribute is not captured, as the expression may have moved it.
-pub(crate) fn captured(function: &Function, args: &Args) -> Vec<Captured> {
+pub(crate) fn captured(function: &Function) -> Vec<Captured> {
     if !matches!(function.kind, AsyncKind::AsyncFn) {
         // The user's own block has its captures already, and runs unchanged.
         return Vec::new();
     }
-    let values = args.values();
     let of_input = |input| {
         let conditions = conditions(input)?;
         let names = bindings(input).into_iter().rev();
-        let names = names.filter(|name| !is_in_code(&values, &name.to_string()));
         let captured = names.map(|name| Captured {
             name,
             conditions: conditions.clone(),
@@ -79,40 +73,16 @@ fn conditions(input: &FnArg) -> Option<Vec<Attribute>> {
     is_known.then(|| attributes.iter().filter(is("cfg")).cloned().collect())
 }
 
-/// True if the name is in the place of a variable, and not of a field or of a label.
-fn is_in_code(tokens: &TokenStream, name: &str) -> bool {
-    let tokens: Vec<TokenTree> = tokens.clone().into_iter().collect();
-    let is = |at: Option<usize>, c: char| {
-        let token = at.and_then(|at| tokens.get(at));
-        token.is_some_and(|token| is_punct(token, c))
-    };
-    tokens.iter().enumerate().any(|(at, token)| match token {
-        TokenTree::Group(group) => is_in_code(&group.stream(), name),
-        TokenTree::Ident(ident) if ident == name => {
-            let (before, second_before) = (at.checked_sub(1), at.checked_sub(2));
-            let (after, second_after) = (Some(at + 1), Some(at + 2));
-            // `order.n`, and not `0..order`.
-            let follows_a_dot = is(before, '.') && !is(second_before, '.');
-            // `n: 1`, and not `n::<T>`.
-            let precedes_a_colon = is(after, ':') && !is(second_after, ':');
-            !(follows_a_dot || precedes_a_colon || is(before, '\''))
-        }
-        _ => false,
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{captured, is_in_code};
+    use super::captured;
     use crate::errors::Errors;
     use crate::function::Function;
-    use crate::parse::Args;
 
-    fn names(attribute: &str, item: &str) -> String {
+    fn names(item: &str) -> String {
         let errors = &mut Errors::default();
-        let args = Args::parse(attribute.parse().expect(attribute), errors);
         let function = Function::parse(item.parse().expect(item), errors).expect(item);
-        let captured = captured(&function, &args);
+        let captured = captured(&function);
         let items = captured
             .iter()
             .map(|one| one.item().to_string().replace(' ', ""));
@@ -122,75 +92,29 @@ mod tests {
     #[test]
     fn what_is_owned_is_captured_last_parameter_first() {
         let table = [
-            ("", "async fn f(a: A, b: B) { a.x; b }", "b a"),
-            ("", "async fn f(a: A, b: B) { A { b, ..a } }", "b a"),
-            ("", "async fn f(a: A, _b: B, _: C) {}", "_b a"),
+            ("async fn f(a: A, b: B) { a.x; b }", "b a"),
+            ("async fn f(a: A, b: B) { A { b, ..a } }", "b a"),
+            ("async fn f(a: A, _b: B, _: C) {}", "_b a"),
             (
-                "",
                 "async fn f(self, (a, B { b, .. }): C) { (a, b) }",
                 "b a self",
             ),
-            ("", "async fn f(self: Arc<Self>) {}", "self"),
-            ("", "async fn f(&self, a: &A, b: &mut B) { a; b }", ""),
-            ("", "async fn f(self: &Self) {}", ""),
+            ("async fn f(self: Arc<Self>) {}", "self"),
+            ("async fn f(&self, a: &A, b: &mut B) { a; b }", ""),
+            ("async fn f(self: &Self) {}", ""),
+            ("async fn f(r#type: A) { r#type }", "r#type"),
             (
-                "resource = \"{a }:{b.c}\"",
-                "async fn f(a: A, b: B) {}",
-                "b a",
-            ),
-            ("resource = a", "async fn f(a: A, b: B) { a; b }", "b"),
-            (
-                "resource = key(&a.b), ttl = c.d",
-                "async fn f(a: A, b: B, c: C) { (a, b, c) }",
-                "b",
-            ),
-            (
-                "resource = key(A { b: 1, ..a }, ..c)",
-                "async fn f(a: A, b: B, c: C) { (a, b, c) }",
-                "b",
-            ),
-            ("", "async fn f(r#type: A) { r#type }", "r#type"),
-            (
-                "resource = \"{type}\"",
-                "async fn f(r#type: A) {}",
-                "r#type",
-            ),
-            (
-                "",
                 "async fn f(#[cfg_attr(x, cfg(y))] a: A, #[cfg(x)] b: B) { (a, b) }",
                 "#[cfg(x)]b",
             ),
             (
-                "",
                 "async fn f(#[cfg(x)] A { #[cfg(y)] a, b: B { c } }: A) {}",
                 "#[cfg(x)]c",
             ),
-            ("", "fn f(a: A) -> F { async move { a.b } }", ""),
+            ("fn f(a: A) -> F { async move { a.b } }", ""),
         ];
-        for (attribute, item, expected) in table {
-            assert_eq!(names(attribute, item), expected, "{attribute} {item}");
-        }
-    }
-
-    #[test]
-    fn a_field_is_no_variable() {
-        let code = [
-            ("a", true),
-            ("x.a", false),
-            ("X { a: 1 }", false),
-            ("X { a }", true),
-            ("f(|| a.b)", true),
-            ("a::b", true),
-            ("aa", false),
-            ("0..a", true),
-            ("..a.n", true),
-            ("X { b: 1, ..a }", true),
-            ("x..=a", true),
-            ("'a: loop { break 'a }", false),
-        ];
-        for (code, expected) in code {
-            let tokens = code.parse().expect(code);
-            assert_eq!(is_in_code(&tokens, "a"), expected, "{code}");
+        for (item, expected) in table {
+            assert_eq!(names(item), expected, "{item}");
         }
     }
 }

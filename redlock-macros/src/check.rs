@@ -2,7 +2,7 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens as _, quote};
-use syn::{Expr, Ident, Type};
+use syn::{Attribute, Expr, Ident, Type};
 
 use crate::argument_capture::captured;
 use crate::async_kind::AsyncKind;
@@ -28,17 +28,6 @@ pub(crate) fn check(args: &Args, function: Option<&Function>, errors: &mut Error
         let message = format!("missing `resource`; write `#[redlock({example})]`");
         errors.at(Span::call_site(), message);
     }
-    // Without a function its parameters are unknown, and the function's error was reported already.
-    let names = function.map(|function| Names {
-        parameters: function.parameters(),
-        statements: match &function.kind {
-            AsyncKind::AsyncFn => TokenStream::new(),
-            AsyncKind::ReturnsFuture(tail) => tail.statements.clone(),
-        },
-    });
-    let templates = |key| args.get(key).zip(names.as_ref());
-    let resource = templates(Key::Resource).and_then(|(it, names)| resource(it, names, errors));
-    let note = templates(Key::Note).and_then(|(it, names)| note(it, names, errors));
     let parameters = function.map_or_else(Vec::new, Function::parameters);
     let settings = Key::ALL.iter().filter_map(|key| {
         let value = lower(*key, args.get(*key)?, errors)?;
@@ -60,7 +49,6 @@ pub(crate) fn check(args: &Args, function: Option<&Function>, errors: &mut Error
 
     check_times(args, &settings, errors);
     check_pairs(args, &settings, skips, errors);
-    check_kinds(args, &settings, resource.as_ref(), errors);
     let output = function.and_then(|function| function.output.as_ref());
     if let Some(value) = args.get(Key::OncePer)
         && output.and_then(response).is_some()
@@ -75,6 +63,20 @@ pub(crate) fn check(args: &Args, function: Option<&Function>, errors: &mut Error
     }
     let (guard, runtime) = names_of_the_expansion(args, function, errors);
 
+    // Without a function its parameters are unknown, and the function's error was reported already.
+    let names = function.map(|function| Names {
+        parameters: function.parameters(),
+        has_errors: errors.has_any(),
+        statements: match &function.kind {
+            AsyncKind::AsyncFn => TokenStream::new(),
+            AsyncKind::ReturnsFuture(tail) => tail.statements.clone(),
+        },
+    });
+    let templates = |key| args.get(key).zip(names.as_ref());
+    let resource = templates(Key::Resource).and_then(|(it, names)| resource(it, names, errors));
+    let note = templates(Key::Note).and_then(|(it, names)| note(it, names, errors));
+    check_kinds(args, &settings, resource.as_ref(), errors);
+
     // Last, so that all other errors are reported too.
     Some(Plan {
         runtime,
@@ -83,7 +85,7 @@ pub(crate) fn check(args: &Args, function: Option<&Function>, errors: &mut Error
         settings,
         skips,
         guard,
-        captured: function.map_or_else(Vec::new, |function| captured(function, args)),
+        captured: function.map_or_else(Vec::new, captured),
     })
 }
 
@@ -201,6 +203,19 @@ pub(crate) fn names_of_the_expansion(
     let parameters = function.map_or_else(Vec::new, Function::parameters);
     let guard = args.get(Key::Guard);
     let guard = guard.and_then(|value| guard_name(value, &parameters, errors));
+    let below = function.map_or(&[][..], |it| &it.attributes);
+    let hides = |guard: &&Ident| {
+        let words = ["redlock", "guard", &guard.to_string()];
+        let has = |it: &Attribute, word| mentions(it.to_token_stream(), word);
+        below
+            .iter()
+            .any(|it| words.iter().all(|word| has(it, word)))
+    };
+    if let Some(guard) = guard.as_ref().filter(hides) {
+        let message = "the `#[redlock]` below has a guard of this name, which would hide this one; \
+                       choose another name";
+        errors.at(guard.span(), message);
+    }
     (guard, runtime(args.get(Key::Crate), errors))
 }
 
@@ -228,9 +243,28 @@ fn is_path_keyword(ident: &Ident) -> bool {
         .any(|keyword| ident == keyword)
 }
 
+/// The other name that the manifest gives to the runtime, on the line of its dependency.
+fn name_in_the_manifest() -> Option<String> {
+    let folder = std::env::var("CARGO_MANIFEST_DIR").ok()?;
+    let manifest = std::fs::read_to_string(folder + "/Cargo.toml").ok()?;
+    let is_it = |it: &&str| {
+        it.replace(' ', "")
+            .contains("={package=\"redlock-runtime\"")
+    };
+    // A program that uses two versions has both names.
+    let is_only = |_: &&str| !manifest.contains("\nredlock-runtime");
+    let line = manifest.lines().find(is_it).filter(is_only)?;
+    Some(line.split('=').next()?.trim().replace('-', "_"))
+}
+
 /// The path of the runtime's crate. An invalid path falls back to the default, as its error is reported.
 fn runtime(value: Option<&Expr>, errors: &mut Errors) -> TokenStream {
     let Some(value) = value else {
+        if let Some(name) = name_in_the_manifest() {
+            let message =
+                format!("Cargo.toml calls the runtime `{name}`; write `crate = ::{name}`");
+            errors.at(Span::call_site(), message);
+        }
         return quote!(::redlock_runtime);
     };
     if let Expr::Path(path) = bare(value)

@@ -29,6 +29,10 @@ impl Errors {
         }
     }
 
+    pub(crate) fn has_any(&self) -> bool {
+        self.all.is_some()
+    }
+
     /// One `compile_error!` for each error, or `None` if there are no errors.
     pub(crate) fn into_compile_errors(self) -> Option<TokenStream> {
         self.all.map(syn::Error::into_compile_error)

@@ -9,6 +9,7 @@ use syn::spanned::Spanned as _;
 use syn::{Expr, Ident};
 
 use crate::argument_capture::Captured;
+use crate::async_kind::AsyncKind;
 use crate::function::Function;
 use crate::parameters::{Key, Kind, Variant};
 use crate::plan::{Argument, Note, Plan, Resource, Template, Value};
@@ -22,7 +23,7 @@ use crate::return_type::Output;
 //         send(id, lease).await
 //     }
 //
-// Output (paths shortened, and the `__` taken off the names):
+// Output (paths shortened, and the `__redlock_` taken off the names):
 //     async fn charge(id: u64) -> Result<Receipt, AppError> {
 //         let call = Call::new(
 //             {
@@ -43,8 +44,8 @@ use crate::return_type::Output;
 //             let lease: &Lease = held.lease();
 //             ({ send(id, lease).await })
 //         };
-//         let value = call.run_with( // `call.run(…)` without `held` if there is no guard
-//             held,
+//         let value = Way::run(
+//             call.way().with(held), // `call.way()` if there is no guard
 //             body,
 //             &Answers {
 //                 refused: <Result<Receipt, AppError> as FromLockError>::from_lock_error,
@@ -54,13 +55,17 @@ use crate::return_type::Output;
 //         return value.await;
 //     }
 //
-// The call comes first, so that the resource is computed before the body moves an argument. The
+// If the attribute has expressions or fields, the call is a statement of the body, behind the two that every body has,
+// and `Call::ask(call).await` follows it. The body owns the arguments: what an expression leaves of one is dropped with
+// the body, and a template keeps no second copy of one. With `Way::ASKING` in the place of `call.way()`, `run` polls the body until
+// it asks.
+//
+// The call comes before the user's block, so that the resource is computed before the block moves an argument. The
 // call is a statement of its own: the borrows of a template must not live across the `await`.
 //
-// The body comes next, before the first await, and moves into the future that runs it: it is stored
-// once. Only an argument that the template borrows is stored a second time. That future drops the
-// body before it releases the lock; on every other way out `held` is dropped after the future. The
-// body is a variable, as editors analyse code in one macro better than code in two.
+// The body is made before the first await, and moves into the future that runs it: it is stored
+// once. That future drops the body before it releases the lock; on every other way out `held` is dropped after
+// the future. The body is a variable, as editors analyse code in one macro better than code in two.
 //
 // Every expression here is compiled once for each annotated function. So the conversion of an error
 // is a function that the future calls, and no `match` around the `await`. The future has one pointer to the
@@ -69,7 +74,7 @@ use crate::return_type::Output;
 // Locals at `Span::mixed_site()` are invisible to user code. Items are visible, hence the block
 // around `SITE`, which contains nothing of the user's but literals and constants. The user's items are
 // visible to our locals too: `let call` does not bind if a constant or a unit struct is named `call`, and
-// actix makes a unit struct of every handler below a route's attribute. Hence the `__` before the
+// actix makes a unit struct of every handler below a route's attribute. Hence the `__redlock_` before the
 // name of every local.
 //
 // The `return` at the end is for lifetime errors. Of all expressions that a reference passes on its
@@ -77,40 +82,42 @@ use crate::return_type::Output;
 // comes straight from the `.await`, this is the user's `return`.
 pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
     let runtime = &plan.runtime;
-    let private = quote_spanned!(Span::mixed_site()=> #runtime::__private);
+    let here = Span::mixed_site();
+    let private = quote_spanned!(here=> #runtime::__private);
     let output = Output::of(function.output.as_ref(), &function.signature.ident);
 
     let name = function.signature.ident.to_string();
     let name = Literal::string(name.trim_start_matches("r#"));
     let call = call(plan, function, &name, &private);
-    let body = body(plan, function, &output, &private);
-    let answers = output.answers(plan.skips, &private);
-    let (held, run) = match &plan.guard {
-        None => (
+    // A function that owns no argument has nothing to drop before the release.
+    let owns = !plan.captured.is_empty() || !matches!(function.kind, AsyncKind::AsyncFn);
+    let (before, inside, mut way) = if owns && plan.uses_parts_of_arguments() {
+        let inside = quote_spanned!(here=> #call #private::Call::ask(__redlock_call).await;);
+        (
             None,
-            quote_spanned! {Span::mixed_site()=>
-                #private::Call::run(__call, __body, #answers)
-            },
-        ),
-        Some(guard) => {
-            let here = Span::mixed_site().located_at(guard.span());
-            (
-                Some(quote_spanned!(here=> let __held = &#private::Slot::new();)),
-                quote_spanned! {Span::mixed_site()=>
-                    #private::Call::run_with(__call, __held, __body, #answers)
-                },
-            )
-        }
+            Some(inside),
+            quote_spanned!(here=> #private::Way::ASKING),
+        )
+    } else {
+        let way = quote_spanned!(here=> #private::Call::way(__redlock_call));
+        (Some(call), None, way)
     };
+    let body = body(plan, function, &output, inside.as_ref(), &private);
+    let answers = output.answers(plan.skips, &private);
+    let slot = plan.guard.as_ref().map(|guard| {
+        way = quote_spanned!(here=> #private::Way::with(#way, __redlock_held));
+        let here = here.located_at(guard.span());
+        quote_spanned!(here=> let __redlock_held = &#private::Slot::new();)
+    });
     // With the span of the return type: if the value is not `Send`, rustc's note is there.
-    let value = Ident::new("__value", output.span);
+    let value = Ident::new("__redlock_value", output.span);
     let answering = output.answering(plan.skips, &private);
-    let block = quote_spanned! {Span::mixed_site()=>
-        #call
-        #held
-        let __body = #body;
+    let block = quote_spanned! {here=>
+        #before
+        #slot
+        let __redlock_body = #body;
         #answering
-        let #value = #run;
+        let #value = #private::Way::run(#way, __redlock_body, #answers);
         return #value.await;
     };
 
@@ -147,18 +154,22 @@ fn call(plan: &Plan, function: &Function, name: &Literal, private: &TokenStream)
         Note::Template(template) => {
             let format = format(template, private);
             quote_spanned! {Span::mixed_site()=>
-                let __call = __call.note(::core::format_args!(#format));
+                let __redlock_call = __redlock_call.note(::core::format_args!(#format));
             }
         }
         Note::Expression(note) => {
             let here = Span::mixed_site().located_at(note.span());
-            quote_spanned!(here=> let __call = __call.note(&(#note));)
+            quote_spanned! {here=>
+                let __redlock_call = match &(#note) {
+                    __redlock_note => __redlock_call.note(::core::format_args!("{}", __redlock_note)),
+                };
+            }
         }
     });
     let at_call = plan.settings.expressions().map(|it| at_call(it, private));
     // Statements, so that the borrows of formatting end before an expression awaits.
     quote_spanned! {Span::mixed_site()=>
-        let __call = #private::Call::new(#site, #resource);
+        let __redlock_call = #private::Call::new(#site, #private::NamesLock::resource(#resource));
         #note
         #(#at_call)*
     }
@@ -173,7 +184,7 @@ fn format(template: &Template, private: &TokenStream) -> TokenStream {
         let Argument { name, value, .. } = argument;
         if argument.is_part {
             let here = Span::mixed_site().located_at(format.span());
-            quote_spanned!(here=> , #name = #private::Resource::part(&#value))
+            quote_spanned!(here=> , #name = #private::Resource::part(::core::format_args!("{}", #value)))
         } else {
             quote!(, #name = #value)
         }
@@ -212,15 +223,15 @@ fn site(plan: &Plan, function: &Function, name: &Literal, private: &TokenStream)
         (!at_call.is_empty()).then(|| quote_spanned!(at_mixed_site=> .at_call(&[#(#at_call),*])));
     quote_spanned! {at_mixed_site=>
         {
-            static __SITE: #private::Site = #private::Site::new(
+            static __redlock_SITE: #private::Site = #private::Site::new(
                 ::core::concat!(::core::module_path!(), "::", #name),
                 ::core::file!(),
                 ::core::line!(),
                 ::core::column!(),
                 #resource,
             ) #(#settings)* #skips #several #parameters #at_call;
-            #private::inventory::submit! { #private::Registration(&__SITE) }
-            &__SITE
+            #private::inventory::submit! { #private::Registration(&__redlock_SITE) }
+            &__redlock_SITE
         }
     }
 }
@@ -274,7 +285,7 @@ fn constant(key: Key, value: &Value, private: &TokenStream) -> TokenStream {
 /// inside the runtime.
 fn typed(ty: &TokenStream, value: impl ToTokens) -> TokenStream {
     let here = Span::mixed_site().located_at(value.span());
-    quote_spanned!(here=> { let __value: #ty = #value; __value })
+    quote_spanned!(here=> { let __redlock_value: #ty = #value; __redlock_value })
 }
 
 /// A statement that passes the value of an expression to the call.
@@ -282,7 +293,7 @@ fn at_call((key, value): (Key, &Expr), private: &TokenStream) -> TokenStream {
     let here = Span::mixed_site().located_at(value.span());
     // The parentheses keep `unused_braces` from reporting a block. Their span does not contain the value,
     // whose own span errors then have.
-    let time = |ty: TokenStream| quote_spanned!(here=> #private::Time::<#ty>::time((#value)));
+    let time = |ty: TokenStream| quote_spanned!(here=> #private::IntoTime::<#ty>::time((#value)));
     let of_runtime = |name| {
         let name = Ident::new(name, Span::mixed_site());
         time(quote!(#private::#name))
@@ -298,7 +309,7 @@ fn at_call((key, value): (Key, &Expr), private: &TokenStream) -> TokenStream {
         _ => value.to_token_stream(),
     };
     let method = setter(key);
-    quote_spanned!(Span::mixed_site()=> let __call = __call.#method(#value);)
+    quote_spanned!(Span::mixed_site()=> let __redlock_call = __redlock_call.#method(#value);)
 }
 
 fn duration(duration: Duration) -> TokenStream {
@@ -312,22 +323,28 @@ fn duration(duration: Duration) -> TokenStream {
     }
 }
 
-/// The user's block as one future, emitted once.
-fn body(plan: &Plan, function: &Function, output: &Output, private: &TokenStream) -> TokenStream {
+/// The user's block as one future, behind the request for the lock if the body makes it.
+fn body(
+    plan: &Plan,
+    function: &Function,
+    output: &Output,
+    ask: Option<&TokenStream>,
+    private: &TokenStream,
+) -> TokenStream {
     let Output { ty, span, .. } = output;
     let captured = plan.captured.iter().map(Captured::item);
     let captured = (!plan.captured.is_empty())
         .then(|| quote_spanned!(Span::mixed_site()=> #private::capture!(#(#captured)*);));
     // Tells rustc the type of `return` in the body, and that the signature is the reason.
     let expect_returns = quote_spanned! {*span=>
-        if let ::core::option::Option::Some(__ret) = ::core::option::Option::None::<#ty> {
-            return __ret;
+        if let ::core::option::Option::Some(__redlock_ret) = ::core::option::Option::None::<#ty> {
+            return __redlock_ret;
         }
     };
     // A call, as clippy would report a guard named `_lease` otherwise.
     let guard = plan.guard.as_ref().map(|guard| {
         let here = Span::mixed_site().located_at(function.body.span());
-        quote_spanned!(here=> let #guard: &#private::Lease = #private::Slot::lease(__held);)
+        quote_spanned!(here=> let #guard: &#private::Lease = #private::Slot::lease(__redlock_held);)
     });
     // The parentheses keep `unused_braces` from reporting a block that was written as a function
     // body. Their span is the attribute: with the span of the block they would change the block's
@@ -336,6 +353,7 @@ fn body(plan: &Plan, function: &Function, output: &Output, private: &TokenStream
     let locked = quote_spanned! {Span::mixed_site()=>
         #captured
         #expect_returns
+        #ask
         #guard
         (#block)
     };

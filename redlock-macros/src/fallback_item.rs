@@ -2,7 +2,7 @@
 //! what the body could use only under the lock, so that one mistake causes one error.
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
-use quote::{ToTokens as _, quote, quote_spanned};
+use quote::{quote, quote_spanned};
 use syn::parse::Parser as _;
 
 use crate::function::{block, parse_header, split_inner_attributes};
@@ -29,11 +29,20 @@ pub(crate) fn fallback_item(
     let Some(body) = header.pop().as_ref().and_then(block) else {
         return item;
     };
-    let Ok((_, signature)) = parse_header.parse2(header.iter().cloned().collect()) else {
+    let signature = parse_header.parse2(header.iter().cloned().collect()).ok();
+    let signature = signature.map(|(_, signature)| signature);
+    if signature.is_none() && !header.iter().any(|token| is_word(token, "fn")) {
         return item;
-    };
+    }
+    // rustc reports bad syntax. If it is no bad syntax to this rustc, the function still must not run without the lock.
+    let unread = signature.is_none().then(|| {
+        quote_spanned! {Span::mixed_site()=>
+            let () = const { ::core::panic!("`#[redlock]` cannot read this function") };
+        }
+    });
     let (inner_attributes, rest) = split_inner_attributes(body);
-    let could_be_async = signature.asyncness.is_none() && signature.constness.is_none();
+    let could_be_async =
+        signature.is_some_and(|it| it.asyncness.is_none() && it.constness.is_none());
     if could_be_async && awaits(rest.stream()) {
         let begins = |token: &TokenTree| {
             ["unsafe", "extern", "fn"]
@@ -51,7 +60,8 @@ pub(crate) fn fallback_item(
                 ::core::option::Option::unwrap(::core::option::Option::None);
         }
     });
-    let inside = [inner_attributes, binding.into_token_stream(), rest.stream()];
+    let before = quote!(#unread #binding);
+    let inside = [inner_attributes, before, rest.stream()];
     let mut body = Group::new(Delimiter::Brace, inside.into_iter().collect());
     body.set_span(rest.span());
     quote!(#[allow(unused_variables)] #(#header)* #body)

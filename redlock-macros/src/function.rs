@@ -12,13 +12,15 @@ use syn::{
 
 use crate::async_kind::{AsyncKind, first_return, future_at_the_end};
 use crate::errors::Errors;
-use crate::item_check::{entry_point, is_punct, is_word, not_async};
+use crate::item_check::{NO_FUNCTION, entry_point, is_punct, is_word, not_async};
 use crate::return_type::future_output;
 
 /// A function that can run under a lock.
 pub(crate) struct Function {
     /// All tokens before the body, unchanged.
     pub header: TokenStream,
+    /// The attributes below this one.
+    pub attributes: Vec<Attribute>,
     pub signature: Signature,
     /// The inner attributes `#![…]` of the body. Rust accepts them only at the start of a function,
     /// so they move to the start of the new body.
@@ -42,19 +44,15 @@ impl Function {
             header.pop();
         }
         let tokens: TokenStream = header.iter().cloned().collect();
-        let (attributes, signature) = match parse_header.parse2(tokens.clone()) {
-            Ok(parsed) => parsed,
-            Err(error) => {
+        let Ok((attributes, signature)) = parse_header.parse2(tokens.clone()) else {
+            // Of a broken function, rustc has an error of its own.
+            if !header.iter().any(|token| is_word(token, "fn")) {
                 let is_any_word = |token: &&TokenTree| matches!(token, TokenTree::Ident(_));
                 let begin = header.iter().find(is_any_word);
                 let begin = begin.map_or_else(Span::call_site, TokenTree::span);
-                if header.iter().any(|token| is_word(token, "fn")) {
-                    errors.push(error);
-                } else {
-                    errors.at(begin, "`#[redlock]` goes on an `async fn`");
-                }
-                return None;
+                errors.at(begin, NO_FUNCTION);
             }
+            return None;
         };
         if let Some((path, message)) = entry_point(&attributes) {
             errors.under(path, message);
@@ -96,6 +94,7 @@ impl Function {
         };
         Some(Self {
             header: tokens,
+            attributes,
             signature,
             inner_attributes,
             braces,

@@ -4,6 +4,9 @@ use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens as _;
 use syn::{Attribute, Path, Signature};
 
+/// The error for what is no function, such as a statement.
+pub(crate) const NO_FUNCTION: &str = "`#[redlock]` goes on an `async fn`; to lock a part of a function, write \
+                                      `redlock_runtime::lock(\"…\").run(async { … }).await?`";
 /// The error for a function that is a test.
 const NO_TEST: &str = "`#[redlock]` would lock before the test's body has made its registry; \
                        annotate a function that the test calls";

@@ -4,8 +4,8 @@
 //! A user with three mistakes sees three errors in one build.
 
 use proc_macro2::{Span, TokenStream, TokenTree};
-use quote::ToTokens as _;
 use syn::ext::IdentExt as _;
+use syn::parse::discouraged::Speculative as _;
 use syn::parse::{ParseStream, Parser as _};
 use syn::{Expr, ExprLit, Ident, Lit, LitStr, Token};
 
@@ -53,12 +53,6 @@ impl Args {
             .iter()
             .find(|arg| arg.key == key)
             .map(|arg| &arg.value)
-    }
-
-    /// All values, as the user wrote them.
-    pub(crate) fn values(&self) -> TokenStream {
-        let values = self.given.iter().map(|arg| arg.value.to_token_stream());
-        values.collect()
     }
 
     /// The span of the second of two parameters that exclude each other, if both are given.
@@ -115,7 +109,14 @@ impl Args {
             return Err(syn::Error::new(name.span(), message));
         }
 
-        let mut value: Expr = input.parse()?;
+        // A fork, as syn would report what a broken list leaves once more.
+        let ahead = input.fork();
+        let mut value: Expr = ahead.parse().map_err(|error| {
+            let is_incomplete = error.to_string().starts_with("unexpected end of input");
+            let here = || input.error("this value is incomplete");
+            if is_incomplete { here() } else { error }
+        })?;
+        input.advance_to(&ahead);
         // The span of the invisible group of a `macro_rules!` fragment lies in the macro. The span
         // of its content lies at the caller's mistake.
         while let Expr::Group(group) = value {
@@ -135,7 +136,8 @@ impl Args {
     fn known(&mut self, name: &Ident, errors: &mut Errors) -> Option<Key> {
         let typed = name.to_string();
         let Some(key) = Key::named(&typed) else {
-            let guess = nearest(&typed, Key::names()).or_else(|| meant(&typed));
+            let small = typed.to_lowercase();
+            let guess = nearest(&small, Key::names()).or_else(|| meant(&small));
             self.attempted.extend(guess.and_then(Key::named));
             let hint = guess.map_or_else(
                 || format!("known: {}", listed(Key::names())),

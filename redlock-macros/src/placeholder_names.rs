@@ -14,6 +14,8 @@ use crate::item_check::mentions;
 /// The names with which a placeholder can begin.
 pub(crate) struct Names {
     pub parameters: Vec<Ident>,
+    /// True if the attribute has errors: then rustc looks no names up.
+    pub has_errors: bool,
     /// The statements before a returned future. Their variables are among their words.
     pub statements: TokenStream,
 }
@@ -24,7 +26,7 @@ impl Names {
     ///
     /// # Errors
     /// If there is no parameter of that name, and it can be nothing else: fields follow it (`is_path`), or rustc
-    /// would offer a parameter with a similar name, or a field of `self`.
+    /// would say nothing, or offer a parameter with a similar name, or a field of `self`.
     pub(crate) fn resolve(
         &self,
         name: &str,
@@ -49,7 +51,7 @@ impl Names {
         if is_spelt_as_constant
             || mentions(self.statements.clone(), name)
             || Ident::parse_any.parse_str(name).is_err()
-            || !(is_path || near.is_some() || known().any(|it| it == "self"))
+            || !(is_path || near.is_some() || self.has_errors || known().any(|it| it == "self"))
         {
             return Ok(identifier(name, span));
         }
@@ -105,6 +107,7 @@ mod tests {
             };
             let names = Names {
                 parameters: parameters.iter().map(parse).collect(),
+                has_errors: false,
                 statements: quote::quote!(let local = 1;),
             };
             let known = [true, false]

@@ -24,6 +24,24 @@ pub(crate) struct Plan {
     pub captured: Vec<Captured>,
 }
 
+impl Plan {
+    /// True if a value may take a part of an argument, or is a field, of whose struct the function would keep a second
+    /// copy.
+    pub(crate) fn uses_parts_of_arguments(&self) -> bool {
+        let has_parts = |template: &Template| !template.arguments.is_empty();
+        let of_resource = match &self.resource {
+            Resource::Template(template) => has_parts(template),
+            Resource::All(templates) => templates.iter().any(has_parts),
+            Resource::Expression(_) => true,
+        };
+        let of_note = self.note.as_ref().is_some_and(|note| match note {
+            Note::Template(template) => has_parts(template),
+            Note::Expression(_) => true,
+        });
+        of_resource || of_note || self.settings.expressions().next().is_some()
+    }
+}
+
 /// The values of parameters, in the order of the table.
 pub(crate) struct Settings(pub Vec<(Key, Value)>);
 

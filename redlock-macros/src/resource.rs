@@ -12,6 +12,10 @@ use crate::plan::{Argument, Note, Resource, Template};
 use crate::template::{Placeholder, scan};
 use crate::value::{bare, empty, literal, takes};
 
+/// Copies of the limits of `redlock-core`, on which this crate does not depend.
+const MAX_RESOURCE: usize = 1024;
+const MAX_NOTE: usize = 256;
+
 /// Checks the resource.
 pub(crate) fn resource(value: &Expr, names: &Names, errors: &mut Errors) -> Option<Resource> {
     match (bare(value), literal(value)) {
@@ -43,7 +47,8 @@ fn all(array: &ExprArray, names: &Names, errors: &mut Errors) -> Option<Resource
         let Some(Lit::Str(written)) = literal(element) else {
             errors.under(
                 element,
-                "an array in `resource` has templates only; write `[\"account:{from}\", \"account:{to}\"]`",
+                "an array in `resource` has either templates or expressions; in the place of a template, write \
+                 `format!(\"account:{from}\")`",
             );
             continue;
         };
@@ -72,6 +77,10 @@ pub(crate) fn note(value: &Expr, names: &Names, errors: &mut Errors) -> Option<N
 /// Checks the template of the parameter `key`.
 fn template(key: Key, written: &LitStr, names: &Names, errors: &mut Errors) -> Option<Template> {
     let (text, span) = (written.value(), written.span());
+    let outside = |piece: &str| piece.split_once('}').map_or(piece.len(), |it| it.1.len());
+    let length: usize = text.split('{').map(outside).sum();
+    let most = [MAX_RESOURCE, MAX_NOTE][usize::from(key == Key::Note)];
+    let name = key.name();
     let placeholders = if text.is_empty() {
         Err(empty(key))
     } else if key == Key::Resource && text.starts_with("redlock:") {
@@ -79,8 +88,12 @@ fn template(key: Key, written: &LitStr, names: &Names, errors: &mut Errors) -> O
             "`resource` must not begin with `redlock:`; that prefix is the library's own"
                 .to_owned(),
         )
+    } else if length > most {
+        Err(format!(
+            "`{name}` has {length} bytes of text, and at most {most} are allowed"
+        ))
     } else {
-        scan(key.name(), &text)
+        scan(name, &text)
     };
     let placeholders = placeholders
         .map_err(|message| errors.at(span, message))
@@ -88,7 +101,7 @@ fn template(key: Key, written: &LitStr, names: &Names, errors: &mut Errors) -> O
     let mut arguments = Vec::new();
     let mut format = written.clone();
     // Otherwise the template keeps the user's own token, so that rustc underlines the placeholder.
-    if placeholders.iter().any(Placeholder::is_renamed) {
+    if names.has_errors || placeholders.iter().any(Placeholder::is_renamed) {
         let renamed = renamed(&text, span, &placeholders, names, errors);
         arguments = renamed.1;
         format = LitStr::new(&renamed.0, span);
@@ -197,11 +210,34 @@ mod tests {
     use crate::parameters::Key;
     use crate::placeholder_names::Names;
 
+    #[test]
+    fn the_limits_are_those_of_core() {
+        use redlock_core::request::{MAX_NOTE_BYTES, MAX_RESOURCE_BYTES};
+        let limits = (MAX_RESOURCE_BYTES, MAX_NOTE_BYTES);
+        assert_eq!((super::MAX_RESOURCE, super::MAX_NOTE), limits);
+    }
+
+    #[test]
+    fn a_text_that_no_lock_can_have_is_refused() {
+        let messages = |key, length| {
+            let text = format!("{{a}}{{{{{}", "x".repeat(length));
+            let literal = syn::LitStr::new(&text, proc_macro2::Span::call_site());
+            let mut errors = Errors::default();
+            template(key, &literal, &names(), &mut errors);
+            errors.messages()
+        };
+        for (key, most) in [(Key::Resource, 1024), (Key::Note, 256)] {
+            assert_eq!(messages(key, most), [""; 0]);
+            assert_eq!(messages(key, most + 1).len(), 1);
+        }
+    }
+
     fn names() -> Names {
         Names {
             parameters: ["a", "b", "r#type"]
                 .map(|name| syn::parse_str(name).expect(name))
                 .into(),
+            has_errors: false,
             statements: quote::quote!(),
         }
     }

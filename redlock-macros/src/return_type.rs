@@ -39,11 +39,11 @@ impl Output {
         let module = self.response.filter(|_| !skips)?;
         let module = Ident::new(module, Span::mixed_site());
         Some(quote_spanned! {Span::mixed_site()=>
-            let __choice = {
+            let __redlock_choice = {
                 use #private::#module::*;
-                (&&&#private::Probe::of(&__body)).__redlock_choose()
+                (&&&#private::Probe::of(&__redlock_body)).__redlock_choose()
             };
-            let __body = __choice.wrap(__body);
+            let __redlock_body = __redlock_choice.wrap(__redlock_body);
         })
     }
 

@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+use crate::errors::nearest;
+
 /// One `{…}` of a template.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Placeholder<'a> {
@@ -47,6 +49,12 @@ pub(crate) fn scan<'a>(key: &str, text: &'a str) -> Result<Vec<Placeholder<'a>>,
                 ));
             }
         };
+        if key == "resource" && text[..at].ends_with('$') {
+            return Err(format!(
+                "the `$` in `${{{inside}}}` would be in the key; write `{{{inside}}}`, or, if the `$` is wanted, \
+                 `resource = format!(\"…${{{inside}}}…\")`"
+            ));
+        }
         placeholders.push(placeholder(key, inside, at + 1)?);
         at += inside.len() + 2;
     }
@@ -70,6 +78,11 @@ fn placeholder<'a>(key: &str, inside: &'a str, start: usize) -> Result<Placehold
     if name.bytes().all(|b| b.is_ascii_digit()) {
         return Err(format!(
             "`{{{inside}}}` in `{key}` has no name; use a named placeholder such as `{{id}}`"
+        ));
+    }
+    if !is_part && spec.chars().all(char::is_alphabetic) && nearest(spec, ["part"]).is_some() {
+        return Err(format!(
+            "`{{{inside}}}` has an unknown format; did you mean `{{{name}:part}}`?"
         ));
     }
     let range = if is_part {
@@ -136,7 +149,6 @@ mod tests {
         let table = [
             ("a:{name:part}:b", "name:part", "name"),
             ("{ order.id : part }", " order.id : part ", "order.id"),
-            ("{name:parts}", "name", ""),
             ("{name:>part$}", "name", ""),
         ];
         for (text, range, path) in table {
@@ -164,6 +176,8 @@ mod tests {
             ("{ a[0].b:08}", "for `a[0].b` use"),
             ("{f(a)}", "for `f(a)` use"),
             ("{Self::P}", "for `Self::P` use"),
+            ("{id:parts}", "did you mean `{id:part}`?"),
+            ("${id}", "the `$` in `${id}` would be in the key"),
             ("{::a::P:08}", "for `::a::P:08` use"),
         ];
         for (text, expected) in table {

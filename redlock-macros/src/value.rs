@@ -137,6 +137,12 @@ fn fraction(key: Key, literal: &Lit) -> Result<Value, String> {
 fn text(key: Key, literal: Option<&Lit>, what: &str) -> Result<String, String> {
     match literal {
         Some(Lit::Str(text)) if text.value().is_empty() => Err(empty(key)),
+        Some(Lit::Str(text)) if text.value().contains('{') => {
+            let (name, note) = (key.name(), "say what differs in `note = \"…\"`");
+            Err(format!(
+                "`{name}` is no template, and the same for each call; {note}"
+            ))
+        }
         Some(Lit::Str(text)) => Ok(text.value()),
         _ => Err(takes(key, what)),
     }

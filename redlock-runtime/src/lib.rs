@@ -164,8 +164,10 @@ include!("../guide/pages.rs");
 pub use redlock_core::Resource;
 pub use redlock_macros::redlock;
 
+pub use attribute::call::NamesLock;
 pub use attribute::from_lock_error::FromLockError;
 pub use attribute::from_skip::FromSkip;
+pub use attribute::time::IntoTime;
 #[doc(inline)]
 pub use config::Config;
 #[doc(inline)]
@@ -193,8 +195,8 @@ pub mod __private {
     pub use crate::attribute::call::{Call, Slot};
     pub use crate::attribute::returned::{RunsUnderTheLock, returned};
     pub use crate::attribute::run::{Answers, KeepsValueUntilRelease};
-    pub use crate::attribute::time::Time;
+    pub use crate::attribute::way::Way;
     pub use crate::parameters::{Counts, MinValidity, Mode, OnLost, Renewal, Wait};
     pub use crate::site::{Registration, Site};
-    pub use crate::{FromLockError, FromSkip, Lease, LockError, Resource};
+    pub use crate::{FromLockError, FromSkip, IntoTime, Lease, LockError, NamesLock, Resource};
 }

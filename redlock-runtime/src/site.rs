@@ -13,9 +13,9 @@ use crate::parameters::prelude::*;
 /// One function under `#[redlock]`, as the attribute describes it; or the locks of one
 /// [name](crate::Lock::name) in the object style.
 ///
-/// A site is its address: it is a `static` of the function, and all instances of a generic function share
-/// it. Several sites may have the same name, and those that one call of a `macro_rules!` macro makes are
-/// on the same line too.
+/// Two sites are the same site if they are equal. All instances of a generic function share one. So do the copies
+/// that another attribute makes of a function, such as `#[axum::debug_handler]`. One call of a `macro_rules!`
+/// macro can make several sites, which then are on the same line.
 ///
 /// ```
 /// use redlock_runtime::{LockError, redlock};
@@ -29,6 +29,7 @@ use crate::parameters::prelude::*;
 /// let site = sites.iter().find(|site| site.site_name().ends_with("::tidy")).expect("it is linked");
 /// assert_eq!(site.resource_template(), "shelf:{id}");
 /// ```
+#[derive(PartialEq)]
 pub struct Site {
     /// `module::function`; `None` for the object style.
     function: Option<&'static str>,
@@ -191,7 +192,7 @@ impl Site {
         })
     }
 
-    /// The address, which tells the site from other sites. Two `static`s never have the same address.
+    /// Returns the address of the `static`. Equal sites may have several.
     pub(crate) fn address(&'static self) -> usize {
         std::ptr::from_ref(self).addr()
     }
@@ -348,8 +349,18 @@ inventory::collect!(Registration);
 /// }
 /// ```
 pub fn sites() -> Vec<&'static Site> {
-    let registered = inventory::iter::<Registration>();
-    let mut sites: Vec<_> = registered.into_iter().map(|site| site.0).collect();
+    let mut sites = Vec::new();
+    for site in statics() {
+        if !sites.contains(&site) {
+            sites.push(site);
+        }
+    }
     sites.sort_by_key(|site| (site.file, site.line, site.column, site.site_name()));
     sites
+}
+
+/// Returns the `static` of each annotated function, and of each copy that another attribute made of one.
+pub(crate) fn statics() -> impl Iterator<Item = &'static Site> {
+    let registered = inventory::iter::<Registration>();
+    registered.into_iter().map(|site| site.0)
 }

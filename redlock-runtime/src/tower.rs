@@ -114,7 +114,7 @@ where
                     }
                 };
                 let body = async move { ready.call(request).await };
-                Box::pin(Call::of(lock).run(body, answers))
+                Box::pin(Call::of(lock).way().run(body, answers))
             }
             None => Box::pin(ready.call(request)),
         }

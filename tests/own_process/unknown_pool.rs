@@ -63,6 +63,19 @@ async fn leader() -> Result<(), LockError> {
     Ok(())
 }
 
+/// Makes a function twice, as `#[cached]` does below itself: with the attribute on both.
+macro_rules! twice {
+    ($(#[$attribute:meta])* $first:ident and $second:ident) => {
+        $(#[$attribute])* async fn $first() -> Result<(), LockError> { Ok(()) }
+        $(#[$attribute])* async fn $second() -> Result<(), LockError> { Ok(()) }
+    };
+}
+
+twice! {
+    #[redlock(resource = "cached", name = "cached")]
+    cached and prime_cache
+}
+
 #[tokio::test]
 async fn a_constant_without_pools_or_with_one_twice_locks_nothing() {
     let config = Config::new()
@@ -106,7 +119,7 @@ async fn init_names_the_pool_the_function_and_its_place() {
         .pool("b", "memory://b");
     let error = init(config).await.map(|_| ()).unwrap_err();
     let text = error.to_string();
-    assert_eq!(error.problems().len(), 7, "{text}");
+    assert_eq!(error.problems().len(), 8, "{text}");
     for hint in [
         "`unknown_pool::charge` (tests/own_process/unknown_pool.rs:8:1) names the pool `typo`",
         "configured: a, b",
@@ -116,6 +129,9 @@ async fn init_names_the_pool_the_function_and_its_place() {
         "several functions have the name `unknown_pool::stock`: `unknown_pool::stock` (tests/own_process/unknown_pool.rs:25:5), \
          `unknown_pool::stock` (tests/own_process/unknown_pool.rs:34:5); give them names of their own, with \
          `name = \"…\"` in the attribute",
+        "several functions have the name `cached`: `cached` (tests/own_process/unknown_pool.rs:74:1); one attribute is \
+         on several functions: in a `macro_rules!` macro, give each its own `name = $name`; if another attribute makes \
+         several functions of one, write `#[redlock]` above that attribute",
         "`unknown_pool::stock` (tests/own_process/unknown_pool.rs:25:5) names the pool `nowhere`",
         "`unknown_pool::report` (tests/own_process/unknown_pool.rs:16:5): the ttl of 10 min is above `max_ttl`",
     ] {
@@ -126,5 +142,6 @@ async fn init_names_the_pool_the_function_and_its_place() {
     assert!(no_name().await.unwrap_err().is_not_initialized());
     assert!(Shop.report().await.unwrap_err().is_not_initialized());
     assert!(Shelf.stock().await.is_err() && Cellar.stock().await.is_err());
-    assert_eq!(sites().len(), 8);
+    assert!(cached().await.is_err() && prime_cache().await.is_err());
+    assert_eq!(sites().len(), 10);
 }

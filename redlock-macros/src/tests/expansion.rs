@@ -16,9 +16,9 @@ fn every_literal_parameter() {
         &expect![[r#"
             /// Charges.
             pub async fn charge(id: u64) -> Result<Receipt, AppError> {
-                let __call = ::redlock_runtime::__private::Call::new(
+                let __redlock_call = ::redlock_runtime::__private::Call::new(
                     {
-                        static __SITE: ::redlock_runtime::__private::Site = ::redlock_runtime::__private::Site::new(
+                        static __redlock_SITE: ::redlock_runtime::__private::Site = ::redlock_runtime::__private::Site::new(
                                 ::core::concat!(::core::module_path!(), "::", "charge"),
                                 ::core::file!(),
                                 ::core::line!(),
@@ -45,29 +45,33 @@ fn every_literal_parameter() {
                             .on_lost(::redlock_runtime::__private::OnLost::Continue)
                             .name("charge");
                         ::redlock_runtime::__private::inventory::submit! {
-                            ::redlock_runtime::__private::Registration(& __SITE)
+                            ::redlock_runtime::__private::Registration(& __redlock_SITE)
                         }
-                        &__SITE
+                        &__redlock_SITE
                     },
-                    ::core::format_args!("order:{id}"),
+                    ::redlock_runtime::__private::NamesLock::resource(
+                        ::core::format_args!("order:{id}"),
+                    ),
                 );
-                let __held = &::redlock_runtime::__private::Slot::new();
-                let __body = async move {
+                let __redlock_held = &::redlock_runtime::__private::Slot::new();
+                let __redlock_body = async move {
                     ::redlock_runtime::__private::capture!(id);
-                    if let ::core::option::Option::Some(__ret) = ::core::option::Option::None::<
+                    if let ::core::option::Option::Some(__redlock_ret) = ::core::option::Option::None::<
                         Result<Receipt, AppError>,
                     > {
-                        return __ret;
+                        return __redlock_ret;
                     }
                     let lease: &::redlock_runtime::__private::Lease = ::redlock_runtime::__private::Slot::lease(
-                        __held,
+                        __redlock_held,
                     );
                     ({ send(id, lease).await })
                 };
-                let __value = ::redlock_runtime::__private::Call::run_with(
-                    __call,
-                    __held,
-                    __body,
+                let __redlock_value = ::redlock_runtime::__private::Way::run(
+                    ::redlock_runtime::__private::Way::with(
+                        ::redlock_runtime::__private::Call::way(__redlock_call),
+                        __redlock_held,
+                    ),
+                    __redlock_body,
                     &::redlock_runtime::__private::Answers {
                         refused: <Result<
                             Receipt,
@@ -79,7 +83,7 @@ fn every_literal_parameter() {
                         > as ::redlock_runtime::__private::FromLockError>::is_success,
                     },
                 );
-                return __value.await;
+                return __redlock_value.await;
             }
         "#]],
     );
@@ -98,9 +102,9 @@ fn a_boxed_future_runs_locked_inside_its_block() {
                 id: u64,
             ) -> Pin<Box<dyn Future<Output = Result<u8, AppError>> + Send + 'a>> {
                 Box::pin(async move {
-                    let __call = Call::new(
+                    let __redlock_call = Call::new(
                         {
-                            static __SITE: Site = Site::new(
+                            static __redlock_SITE: Site = Site::new(
                                 concat!(module_path!(), "::", "run"),
                                 file!(),
                                 line!(),
@@ -108,33 +112,32 @@ fn a_boxed_future_runs_locked_inside_its_block() {
                                 "job:{id}",
                             );
                             submit! {
-                                Registration(& __SITE)
+                                Registration(& __redlock_SITE)
                             }
-                            &__SITE
+                            &__redlock_SITE
                         },
-                        format_args!("job:{id}"),
+                        NamesLock::resource(format_args!("job:{id}")),
                     );
-                    let __held = &Slot::new();
-                    let __body = async move {
-                        if let Some(__ret) = None::<Result<u8, AppError>> {
-                            return __ret;
+                    let __redlock_held = &Slot::new();
+                    let __redlock_body = async move {
+                        if let Some(__redlock_ret) = None::<Result<u8, AppError>> {
+                            return __redlock_ret;
                         }
-                        let lease: &Lease = Slot::lease(__held);
+                        let lease: &Lease = Slot::lease(__redlock_held);
                         ({
                             let __self = self;
                             Ok(1)
                         })
                     };
-                    let __value = Call::run_with(
-                        __call,
-                        __held,
-                        __body,
+                    let __redlock_value = Way::run(
+                        Way::with(Call::way(__redlock_call), __redlock_held),
+                        __redlock_body,
                         &Answers {
                             refused: <Result<u8, AppError> as FromLockError>::from_lock_error,
                             is_success: <Result<u8, AppError> as FromLockError>::is_success,
                         },
                     );
-                    return __value.await;
+                    return __redlock_value.await;
                 })
             }
         "#]],

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use redlock_core::Resource;
 
-use super::run::{Answers, KeepsValueUntilRelease};
+use super::ask::ask;
 use super::way::Way;
 use crate::acquire::Wanted;
 use crate::lease::Lease;
@@ -25,7 +25,7 @@ pub struct Call {
 for_each_parameter!(setters!(Call));
 
 impl Call {
-    /// The call of a body under a lock of the object style.
+    /// A call under a lock of the object style.
     #[cfg(feature = "tower")]
     pub(crate) fn of(lock: Lock) -> Self {
         let mut wanted = lock.0;
@@ -34,14 +34,14 @@ impl Call {
     }
 
     /// A call of the function at `site`, for a resource that was computed before.
-    pub fn new(site: &'static Site, resource: impl NamesLock) -> Self {
-        let mut wanted = Wanted::new(resource.resource(), site, true);
+    pub fn new(site: &'static Site, resource: Resource) -> Self {
+        let mut wanted = Wanted::new(resource, site, true);
         wanted.options = site.own_options();
         Self { wanted }
     }
 
     /// What people are told of the holder.
-    pub fn note(mut self, note: impl fmt::Display) -> Self {
+    pub fn note(mut self, note: fmt::Arguments<'_>) -> Self {
         self.wanted.show(note);
         self
     }
@@ -50,38 +50,19 @@ impl Call {
         &mut self.wanted.options
     }
 
-    /// Runs `body` under the lock: acquires the lock, polls the body while the lease is valid,
-    /// drops the body, releases the lock and waits until the next caller could win. If that fails,
-    /// the output is what `answers` make of the error.
-    ///
-    /// With `once_per`, the nodes remember the run if `answers` say so of what the body returned.
-    ///
-    /// Dropping the future drops the body first, then sends the release.
-    pub fn run<F: Future>(
-        self,
-        body: F,
-        answers: &Answers<F::Output>,
-    ) -> KeepsValueUntilRelease<'_, F> {
-        KeepsValueUntilRelease::new(self.way(None), body, answers)
+    /// Asks for the lock inside the body, which awaits the value at once.
+    pub fn ask(self) -> impl Future<Output = ()> + Send {
+        ask(self.wanted.acquire())
     }
 
-    /// The same for a body that uses the lease. The body finds the lease in `held`, which belongs
-    /// to the caller and is dropped after the body.
-    pub fn run_with<'a, F: Future>(
-        self,
-        held: &'a Slot,
-        body: F,
-        answers: &'a Answers<F::Output>,
-    ) -> KeepsValueUntilRelease<'a, F> {
-        KeepsValueUntilRelease::new(self.way(Some(held)), body, answers)
-    }
-
-    fn way(self, held: Option<&Slot>) -> Way<'_> {
-        Way::begin(self.wanted.acquire(), held)
+    /// Begins the way to the lock.
+    pub fn way(self) -> Way<'static> {
+        Way::to(self.wanted.acquire())
     }
 }
 
-/// What is `Into<Resource>`. A trait of our own, so that rustc says what to write for a value of another type.
+/// The values that `#[redlock]` takes for `resource`: those that are `Into<Resource>`.
+// A trait of our own, so that rustc says what to write for a value of another type.
 #[diagnostic::on_unimplemented(
     message = "a value of type `{Self}` names no lock",
     label = "neither text nor bytes, and no list of these",
@@ -89,15 +70,15 @@ impl Call {
             texts",
     note = "a type of your own names a lock by its `impl From<…> for redlock_runtime::Resource`"
 )]
-pub trait NamesLock {
+pub trait NamesLock: Sized {
     /// The lock's name.
-    fn resource(self) -> Resource;
+    fn resource(value: Self) -> Resource;
 }
 
 #[diagnostic::do_not_recommend]
 impl<T: Into<Resource>> NamesLock for T {
-    fn resource(self) -> Resource {
-        self.into()
+    fn resource(value: Self) -> Resource {
+        value.into()
     }
 }
 
@@ -124,7 +105,7 @@ impl Slot {
     /// The value that `guard` binds in the body.
     ///
     /// # Panics
-    /// If the body is polled by anything but [`Call::run_with`].
+    /// If the body was not given to [`run`](super::run::run) with this slot.
     pub fn lease(&self) -> &Lease {
         self.lease.get().expect("a body runs under its lock only")
     }

@@ -16,16 +16,16 @@
 #[macro_export]
 macro_rules! __redlock_capture {
     ($($(#[$condition:meta])* $name:ident)*) => {
-        macro_rules! __capture {
+        macro_rules! __redlock_captures {
             () => {
-                if let ::core::option::Option::Some(never) =
+                if let ::core::option::Option::Some(__redlock_never) =
                     ::core::option::Option::None::<fn() -> ::core::convert::Infallible>
                 {
-                    never();
+                    __redlock_never();
                     $($(#[$condition])* let _ = &$name;)*
                 }
             };
         }
-        __capture!();
+        __redlock_captures!();
     };
 }

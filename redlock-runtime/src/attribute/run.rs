@@ -41,13 +41,23 @@ pub struct Answers<T> {
     pub is_success: fn(&T) -> bool,
 }
 
-impl<'a, F: Future> KeepsValueUntilRelease<'a, F> {
-    pub(super) fn new(way: Way<'a>, body: F, answers: &'a Answers<F::Output>) -> Self {
-        let body = Body::Running { body };
-        Self {
+impl<'a> Way<'a> {
+    /// Runs `body` under the lock: acquires the lock, polls the body while the lease is valid, drops the
+    /// body, releases the lock and waits until the next caller could win. If that fails, the output is what
+    /// `answers` make of the error.
+    ///
+    /// With `once_per`, the nodes remember the run if `answers` say so of what the body returned.
+    ///
+    /// Dropping the future drops the body first, then sends the release.
+    pub fn run<F: Future>(
+        self,
+        body: F,
+        answers: &'a Answers<F::Output>,
+    ) -> KeepsValueUntilRelease<'a, F> {
+        KeepsValueUntilRelease {
             proof: PhantomData,
-            body,
-            way,
+            body: Body::Running { body },
+            way: self,
             answers,
         }
     }
@@ -63,11 +73,8 @@ impl<F: Future> Future for KeepsValueUntilRelease<'_, F> {
             body: body.as_mut(),
             answers,
         };
-        let ended = ready!(this.way.poll(lent, context));
-        Poll::Ready(match ended {
-            Ok(()) => body.output(),
-            Err(error) => (answers.refused)(error),
-        })
+        ready!(this.way.poll(lent, context));
+        Poll::Ready(body.output())
     }
 }
 
@@ -78,8 +85,8 @@ pub(super) trait PollBody {
     /// did its work, by what it returned.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<bool>;
 
-    /// Drops the body, unless it has returned.
-    fn stop(&mut self);
+    /// Drops the body, unless it has returned. With an error, the output is what the caller gets of it.
+    fn stop(&mut self, error: Option<LockError>);
 }
 
 pin_project! {
@@ -112,16 +119,23 @@ impl<F: Future> PollBody for Lent<'_, '_, F> {
         let BodyProjection::Running { body } = self.body.as_mut().project() else {
             return Poll::Ready(false);
         };
-        let output = ready!(body.poll(context));
-        let has_succeeded = (self.answers.is_success)(&output);
-        let output = Some(output);
+        let output = Some(ready!(body.poll(context)));
         self.body.set(Body::Ended { output });
-        Poll::Ready(has_succeeded)
+        match self.body.as_mut().project() {
+            BodyProjection::Ended {
+                output: Some(output),
+            } => Poll::Ready((self.answers.is_success)(output)),
+            _ => Poll::Ready(false),
+        }
     }
 
-    fn stop(&mut self) {
+    fn stop(&mut self, error: Option<LockError>) {
         if let BodyProjection::Running { .. } = self.body.as_mut().project() {
             self.body.set(Body::Ended { output: None });
+            if let Some(error) = error {
+                let output = Some((self.answers.refused)(error));
+                self.body.set(Body::Ended { output });
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Times that the attribute gives as expressions.
 
-/// An expression for a parameter that takes a time: a `Duration`, or another value of the parameter.
+/// The values that `#[redlock]` takes for a parameter that is a time: a `Duration`, or a value of the parameter's
+/// own type, such as `Wait`.
 ///
 /// A number is refused. Its unit would be invisible in the attribute: `ttl = SECONDS` would be some
 /// milliseconds.
@@ -11,15 +12,15 @@
     note = "only a literal is milliseconds (`60_000`) or text (`\"60s\"`)",
     note = "a value of type `{P}` is taken as well, but no reference to one"
 )]
-pub trait Time<P> {
+pub trait IntoTime<P>: Sized {
     /// The parameter's value.
-    fn time(self) -> P;
+    fn time(value: Self) -> P;
 }
 
 // Not recommended: rustc would report `P: From<_>`, without the notes above.
 #[diagnostic::do_not_recommend]
-impl<P, T: Into<P>> Time<P> for T {
-    fn time(self) -> P {
-        self.into()
+impl<P, T: Into<P>> IntoTime<P> for T {
+    fn time(value: Self) -> P {
+        value.into()
     }
 }

@@ -6,14 +6,15 @@ use std::task::{Context, Poll, ready};
 
 use redlock_core::lease::Released;
 
+use super::ask::asked;
 use super::call::Slot;
 use super::run::PollBody;
 use crate::acquire::Acquisition;
-use crate::error::LockError;
 use crate::lease::{Hold, Lease};
 
-/// A call whose parameters were checked.
-pub(super) struct Way<'a> {
+/// The state of one call.
+#[must_use]
+pub struct Way<'a> {
     step: Step,
     /// The lease, unless the body has it in `held`. It is dropped after the step.
     own: Option<Lease>,
@@ -21,40 +22,44 @@ pub(super) struct Way<'a> {
 }
 
 enum Step {
+    /// The body evaluates its request.
+    Asking,
     Acquiring(Acquisition),
     Holding(Hold),
-    Releasing {
-        /// The release in progress; `None` if there is nothing to release.
-        releasing: Option<Pin<Box<dyn Future<Output = Released> + Send>>>,
-        /// The error of a call that was refused, or of a lease that was lost.
-        error: Option<LockError>,
-    },
+    /// The release in progress; `None` if there is nothing to release.
+    Releasing(Option<Pin<Box<dyn Future<Output = Released> + Send>>>),
 }
 
 impl<'a> Way<'a> {
-    /// Begins the way to the lock. The lease will be in `held`, if there is such a place.
-    pub(super) fn begin(acquiring: Acquisition, held: Option<&'a Slot>) -> Self {
-        Self {
-            step: Step::Acquiring(acquiring),
-            own: None,
-            held,
-        }
+    /// The way of a body that asks for the lock itself. If it returns before, no lock is taken.
+    pub const ASKING: Self = Self::at(Step::Asking);
+
+    /// The same for a body that uses the lease. The body finds the lease in `held`, which belongs to the caller and is
+    /// dropped after the body.
+    pub fn with(mut self, held: &'a Slot) -> Self {
+        self.held = Some(held);
+        self
     }
 
-    /// Acquires the lock, polls `body` under it, drops it, releases.
+    pub(super) fn to(request: Acquisition) -> Self {
+        Self::at(Step::Acquiring(request))
+    }
+
+    const fn at(step: Step) -> Self {
+        let (own, held) = (None, None);
+        Self { step, own, held }
+    }
+
+    /// Takes the body's request, acquires the lock, polls `body` under it, drops it, releases.
     ///
-    /// # Errors
-    /// If the lock was not acquired, or was lost under the body.
-    pub(super) fn poll(
-        &mut self,
-        body: &mut dyn PollBody,
-        context: &mut Context<'_>,
-    ) -> Poll<Result<(), LockError>> {
+    /// If the lock was not acquired, or was lost under the body, the body is stopped with the error.
+    pub(super) fn poll(&mut self, body: &mut dyn PollBody, context: &mut Context<'_>) -> Poll<()> {
+        ready!(self.poll_asking(body, context));
         ready!(self.poll_acquiring(body, context));
         ready!(self.poll_holding(body, context));
-        let ended = ready!(self.poll_releasing(context));
+        ready!(self.poll_releasing(context));
         self.own = None;
-        Poll::Ready(ended)
+        Poll::Ready(())
     }
 
     /// Drops the body before its end, as a part of what runs under the lease.
@@ -62,10 +67,24 @@ impl<'a> Way<'a> {
         let is_held = matches!(self.step, Step::Holding(_));
         let lease = is_held.then(|| lease_in(self.own.as_ref(), self.held));
         let _entered = lease.map(|lease| lease.span().enter());
-        body.stop();
+        body.stop(None);
     }
 
     // Each step is a function of its own, so that the frames below the body are small.
+
+    fn poll_asking(&mut self, body: &mut dyn PollBody, context: &mut Context<'_>) -> Poll<()> {
+        let Step::Asking = &self.step else {
+            return Poll::Ready(());
+        };
+        let has_ended = body.poll(context).is_ready();
+        self.step = match asked() {
+            Some(request) => Step::Acquiring(request),
+            // An expression of the attribute has returned from the function.
+            None if has_ended => Step::Releasing(None),
+            None => return Poll::Pending,
+        };
+        Poll::Ready(())
+    }
 
     fn poll_acquiring(&mut self, body: &mut dyn PollBody, context: &mut Context<'_>) -> Poll<()> {
         let Step::Acquiring(acquiring) = &mut self.step else {
@@ -81,17 +100,14 @@ impl<'a> Way<'a> {
                 match Hold::begin(lease) {
                     Ok(hold) => Step::Holding(hold),
                     Err(error) => {
-                        body.stop();
-                        release(lease, Some(error))
+                        body.stop(Some(error));
+                        release(lease)
                     }
                 }
             }
             Err(error) => {
-                body.stop();
-                Step::Releasing {
-                    releasing: None,
-                    error: Some(error),
-                }
+                body.stop(Some(error));
+                Step::Releasing(None)
             }
         };
         Poll::Ready(())
@@ -112,27 +128,20 @@ impl<'a> Way<'a> {
         if ended.is_ok() && has_succeeded {
             lease.ended_well();
         }
-        body.stop();
+        body.stop(ended.err());
         // What watched the lease is dropped before the release is sent.
-        self.step = Step::Releasing {
-            releasing: None,
-            error: None,
-        };
-        self.step = release(lease, ended.err());
+        self.step = Step::Releasing(None);
+        self.step = release(lease);
         Poll::Ready(())
     }
 
-    fn poll_releasing(&mut self, context: &mut Context<'_>) -> Poll<Result<(), LockError>> {
-        let Step::Releasing { releasing, error } = &mut self.step else {
-            unreachable!("the release is the last step")
-        };
-        if let Some(releasing) = releasing {
+    fn poll_releasing(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        if let Step::Releasing(Some(releasing)) = &mut self.step {
             let lease = lease_in(self.own.as_ref(), self.held);
             let _entered = lease.span().enter();
             lease.released(ready!(releasing.as_mut().poll(context)));
         }
-        let error = error.take();
-        Poll::Ready(error.map_or(Ok(()), Err))
+        Poll::Ready(())
     }
 }
 
@@ -141,11 +150,8 @@ fn lease_in<'a>(own: Option<&'a Lease>, held: Option<&'a Slot>) -> &'a Lease {
     own.unwrap_or_else(|| held.map_or_else(|| unreachable!("the lock is held"), Slot::lease))
 }
 
-/// Begins the release, if there is anything left to release. `error` is that of a lease that was lost.
-fn release(lease: &Lease, error: Option<LockError>) -> Step {
+/// Begins the release, if there is anything left to release.
+fn release(lease: &Lease) -> Step {
     let core = lease.take_for_release();
-    Step::Releasing {
-        releasing: core.map(|core| Box::pin(core.release()) as _),
-        error,
-    }
+    Step::Releasing(core.map(|core| Box::pin(core.release()) as _))
 }

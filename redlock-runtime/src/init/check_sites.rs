@@ -93,7 +93,7 @@ fn unknown_pool(config: &Config, name: &str) -> String {
 }
 
 pub(super) fn override_of<'a>(overridden: &'a [Overridden], site: &Site) -> Option<&'a SiteConfig> {
-    let found = overridden.iter().find(|it| std::ptr::eq(it.site, site));
+    let found = overridden.iter().find(|it| it.site == site);
     found.map(|it| &it.config)
 }
 

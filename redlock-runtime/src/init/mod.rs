@@ -233,7 +233,7 @@ impl Registry {
             &pools,
         ));
         none_of(refused)?;
-        let registry = Registry::new(&config, environment, pools, overriding(&plan.overridden));
+        let registry = Registry::new(&config, environment, pools, &overriding(&plan.overridden));
         registry.check_logins()?;
         registry.shared.recheck_at_new_epochs();
         #[cfg(feature = "metrics")]

@@ -42,8 +42,8 @@ pub(super) fn resolve(config: &Config, problems: &mut Vec<String>) -> Vec<Overri
                 meant(name, by_name.keys().copied()),
             )),
             _ => problems.push(format!(
-                "{origin} fits several functions: {}; {NAME_THEM}",
-                listed(sites()),
+                "{origin} fits several functions: {}",
+                listed(&sites().collect::<Vec<_>>()),
             )),
         }
     }
@@ -61,8 +61,8 @@ pub(super) fn check_names(sites: &[&'static Site], problems: &mut Vec<String>) {
     for (name, sites) in by_name(sites) {
         if sites.len() > 1 {
             problems.push(format!(
-                "several functions have the name `{name}`: {}; {NAME_THEM}",
-                listed(sites.into_iter())
+                "several functions have the name `{name}`: {}",
+                listed(&sites)
             ));
         }
     }
@@ -76,13 +76,17 @@ fn by_name(sites: &[&'static Site]) -> BTreeMap<&'static str, Vec<&'static Site>
     by_name
 }
 
-const NAME_THEM: &str = "give them names of their own, with `name = \"…\"` in the attribute";
-
-fn listed<'a>(sites: impl Iterator<Item = &'a Site>) -> String {
-    sites
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join(", ")
+/// Lists sites that need names, and says how to name them. An attribute that a macro repeats is one place.
+fn listed(sites: &[&Site]) -> String {
+    let mut listed: Vec<_> = sites.iter().map(ToString::to_string).collect();
+    listed.dedup();
+    let way = if listed.len() < sites.len() {
+        "one attribute is on several functions: in a `macro_rules!` macro, give each its own `name = $name`; if \
+         another attribute makes several functions of one, write `#[redlock]` above that attribute"
+    } else {
+        "give them names of their own, with `name = \"…\"` in the attribute"
+    };
+    format!("{}; {way}", listed.join(", "))
 }
 
 /// `; did you mean …?`, in the form of the override.

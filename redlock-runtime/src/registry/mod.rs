@@ -60,7 +60,7 @@ impl Registry {
         config: &Config,
         environment: Environment,
         pools: BTreeMap<String, Pool>,
-        overriding: Vec<(&'static Site, SiteConfig)>,
+        overriding: &[(&'static Site, SiteConfig)],
     ) -> Self {
         let shared = RegistryShared::new(config, environment, pools, overriding);
         Self {
@@ -275,7 +275,7 @@ impl Registry {
     pub fn sites(&self) -> Vec<SiteReport> {
         let held = self.shared.held.entries();
         let report = |site: &'static Site| {
-            let of_site = held.iter().filter(|entry| std::ptr::eq(entry.site, site));
+            let of_site = held.iter().filter(|entry| entry.site == site);
             SiteReport::new(&self.shared, site, of_site.count())
         };
         sites().into_iter().map(report).collect()

@@ -8,7 +8,7 @@ use redlock_core::{MemoryNode, Node, NodeSet};
 
 use crate::config::SiteConfig;
 use crate::error::LockErrorKind;
-use crate::site::{Site, sites};
+use crate::site::{Site, statics};
 use crate::text::Name;
 
 /// One configured node.
@@ -33,7 +33,7 @@ impl Pools {
     pub(crate) fn new(
         by_name: BTreeMap<String, Pool>,
         default: Option<&[String]>,
-        overriding: Vec<(&'static Site, SiteConfig)>,
+        overriding: &[(&'static Site, SiteConfig)],
     ) -> Self {
         let default_set = match default {
             Some(names) => set_of(&by_name, names).unwrap_or_default(),
@@ -42,10 +42,13 @@ impl Pools {
                 .map(|pool| Arc::clone(&pool.node))
                 .collect(),
         };
-        let own = sites().into_iter().filter(|it| it.pool_names().is_some());
-        let own = own.map(|site| (site, SiteConfig::new()));
         let mut by_site = BTreeMap::new();
-        for (site, over) in own.chain(overriding) {
+        for site in statics() {
+            let over = overriding.iter().find(|(it, _)| *it == site);
+            if over.is_none() && site.pool_names().is_none() {
+                continue;
+            }
+            let over = over.map_or_else(SiteConfig::new, |(_, over)| over.clone());
             // A function with an unknown pool has no set; its calls say so.
             let nodes = match (&over.pools, site.pool_names()) {
                 (Some(names), _) => set_of(&by_name, names).ok(),

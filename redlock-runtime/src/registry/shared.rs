@@ -36,7 +36,7 @@ impl RegistryShared {
         config: &Config,
         environment: Environment,
         pools: BTreeMap<String, Pool>,
-        overriding: Vec<(&'static Site, SiteConfig)>,
+        overriding: &[(&'static Site, SiteConfig)],
     ) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let mut settings = Settings::default();

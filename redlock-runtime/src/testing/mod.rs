@@ -193,7 +193,7 @@ impl TestLocks {
         };
         let entropy = Arc::clone(&environment.entropy);
         let overriding = overriding(&plan.overridden);
-        let mut registry = Registry::new(&config, environment, pools, overriding);
+        let mut registry = Registry::new(&config, environment, pools, &overriding);
         let journal = Arc::<Journal>::default();
         let shared = Arc::get_mut(&mut registry.shared).expect("nobody else has it yet");
         shared.journal = Some(Arc::clone(&journal) as _);

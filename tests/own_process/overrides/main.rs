@@ -1,6 +1,7 @@
 //! What the configuration says of single functions. In a binary of its own: an override is matched
 //! with every annotated function of the program.
 
+mod copied;
 mod kinds;
 mod refused;
 mod shop;

@@ -37,7 +37,14 @@ impl Order {
     }
 }
 
+#[redlock(resource = "a", guard = lease)]
+#[redlock(resource = "b", guard = lease, name = "inside")]
+async fn of_two_attributes() -> Result<(), LockError> {
+    let _ = lease;
+    Ok(())
+}
+
 fn main() {
-    let _ = (underscore(), mutable(), no_name());
+    let _ = (underscore(), mutable(), no_name(), of_two_attributes());
     let _ = (bound_by_a_pattern((Order { id: 1 }, 2)), raw(1), Order { id: 1 }.of_a_type());
 }

@@ -31,6 +31,16 @@ async fn unknown(id: u64) -> Result<(), LockError> {
     Ok(())
 }
 
+#[redlock(
+    resource = "a",
+    note = "a note of {id} is a few words for people who look at the lock, and no place for a whole story of how it came \
+            about that this very job, and none of the others that were waiting with it since the morning, has the lock \
+            at this moment, keeps the others from it, and will go on doing so until it has found what it looks for"
+)]
+async fn too_long(id: u64) -> Result<u64, LockError> {
+    Ok(id)
+}
+
 fn main() {
-    let _ = (empty(), number(), no_value(), unclosed_and_twice(), positional(1), unknown(1));
+    let _ = (too_long(1), empty(), number(), no_value(), unclosed_and_twice(), positional(1), unknown(1));
 }

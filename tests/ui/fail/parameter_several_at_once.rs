@@ -11,6 +11,11 @@ fn attribute_and_function() -> Result<(), LockError> {
     Ok(())
 }
 
+#[redlock(resource = "order:{oder}:{tenant}", ttl = 0, note = "for {customer}")]
+async fn attribute_and_placeholders(order: u64) -> Result<u64, LockError> {
+    Ok(order)
+}
+
 fn main() {
-    let _ = (attribute(), attribute_and_function());
+    let _ = (attribute(), attribute_and_function(), attribute_and_placeholders(1));
 }

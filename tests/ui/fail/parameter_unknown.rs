@@ -21,6 +21,11 @@ async fn meant() -> Result<(), LockError> {
     Ok(())
 }
 
+#[redlock(Resource = "a", TTL = "5s")]
+async fn capitals() -> Result<(), LockError> {
+    Ok(())
+}
+
 fn main() {
-    let _ = (meant(), misspelled_resource(), misspelled(), unknown());
+    let _ = (capitals(), meant(), misspelled_resource(), misspelled(), unknown());
 }

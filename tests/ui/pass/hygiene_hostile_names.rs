@@ -74,6 +74,27 @@ mod hostile {
     }
 }
 
+/// Unit structs and constants with the names that a macro would give to its variables.
+#[allow(non_camel_case_types, non_upper_case_globals)]
+mod variables {
+    struct __call;
+    struct __held;
+    struct __body;
+    struct __ret;
+    struct __value;
+    struct __SITE;
+    struct __choice;
+    struct call;
+    struct never;
+    const site: u8 = 1;
+
+    #[::redlock_runtime::redlock(resource = "a:{id}", note = id, ttl = "5s", guard = lease)]
+    async fn f(id: u8) -> Result<u8, ::redlock_runtime::LockError> {
+        let _ = (__call, __held, __body, __ret, __value, __SITE, __choice, call, never, lease);
+        Ok(id + site)
+    }
+}
+
 /// The same names by a glob.
 mod globbed {
     use super::hostile::*;

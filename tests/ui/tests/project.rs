@@ -83,6 +83,8 @@ impl Project {
             project.write(&format!("{edition}/Cargo.toml"), &manifest(edition));
         }
         project.write("accepted/Cargo.toml", &manifest_of_accepted());
+        project.write("renamed/Cargo.toml", &manifest_of_renamed());
+        project.write("renamed/src/main.rs", RENAMED);
         for name in FIRST {
             project.write_first(name);
         }
@@ -164,7 +166,7 @@ impl Project {
 const WORKSPACE: &str = r#"# Written by the test `compile` of redlock-compile-tests.
 [workspace]
 resolver = "3"
-members = ["2018", "2024", "accepted", "first_axum", "first_actix"]
+members = ["2018", "2024", "accepted", "renamed", "first_axum", "first_actix"]
 
 [profile.dev]
 debug = false
@@ -244,6 +246,35 @@ tracing = {{ version = "0.1", default-features = false, features = ["attributes"
     }
     manifest
 }
+
+/// A package that calls the runtime by another name.
+fn manifest_of_renamed() -> String {
+    let runtime = quoted(&Path::new(TESTS).join("../../redlock-runtime"));
+    format!(
+        r#"# Written by the test `compile` of redlock-compile-tests.
+[package]
+name = "renamed"
+version = "0.0.0"
+edition = "2024"
+publish = false
+
+[dependencies]
+our-locks = {{ package = "redlock-runtime", path = {runtime} }}
+"#
+    )
+}
+
+const RENAMED: &str = r#"use our_locks::{LockError, redlock};
+
+#[redlock(resource = "a:{id}")]
+async fn renamed(id: u64) -> Result<u64, LockError> {
+    Ok(id)
+}
+
+fn main() {
+    let _ = renamed(1);
+}
+"#;
 
 /// A path as a string of TOML.
 fn quoted(path: &Path) -> String {

@@ -1,11 +1,20 @@
 //! What the attribute refuses, and in which words.
 
-use crate::project::cases;
+use crate::project::{Project, cases};
 
 /// Messages of the attribute's own: the same on every toolchain.
 #[test]
 fn refused_in_our_words() {
     trybuild::TestCases::new().compile_fail("fail/*.rs");
+}
+
+#[test]
+fn a_runtime_of_another_name_hears_of_the_parameter_crate() {
+    let report = Project::get().check(&["--package", "renamed"]);
+    let found = report.diagnostics.iter();
+    let found: Vec<&str> = found.map(|found| &*found.message).collect();
+    let message = "Cargo.toml calls the runtime `our_locks`; write `crate = ::our_locks`";
+    assert_eq!(found, [message], "{}", report.stderr);
 }
 
 /// The compiler whose words `fail/rustc` has.

@@ -8,7 +8,7 @@ use ::redis::{
     AsyncConnectionConfig, ConnectionAddr, ConnectionInfo, IntoConnectionInfo as _, ProtocolVersion,
 };
 
-use super::{NONE, check_query, not_a_url};
+use super::{NO_PARAMETERS, check_query, not_a_url};
 use crate::model::invalid::Invalid;
 use crate::redis::options::TlsOptions;
 use crate::redis::secret_file::password;
@@ -60,7 +60,7 @@ impl Server {
         let info = url.into_connection_info().ok().filter(|_| is_whole);
         let info = info.ok_or_else(not_a_url)?;
         let of_socket = "`db`, `user`, `pass`, each once, with `&` in a value as %26";
-        let known = if is_socket { of_socket } else { NONE };
+        let known = if is_socket { of_socket } else { NO_PARAMETERS };
         check_query(rest.split_once('?').map_or("", |(_, query)| query), known)?;
         let mut settings = info.redis_settings().clone();
         if settings.username().is_some() && settings.password().is_none() {
