@@ -8,10 +8,10 @@ use forkguard::Guard;
 pub const FORKED: &str = "this process was forked from the one that started redlock, and has neither its threads nor its \
                           connections; fork before that, or exec";
 
-/// Set when the library's thread starts.
+/// The guard that detects forks. The start of the library's thread sets it.
 static GUARD: OnceLock<Guard> = OnceLock::new();
 
-/// Has processes that are forked from now on know it.
+/// Makes later forks of this process detectable.
 pub(super) fn notice_forks() {
     if let Ok(guard) = Guard::try_new() {
         GUARD.get_or_init(|| guard);

@@ -66,9 +66,9 @@ pub(super) async fn master(
 #[derive(Default)]
 pub(super) struct Floor {
     newest: Option<Dated<Server>>,
-    /// The sentinels that have answered less than that, and since when.
+    /// The sentinels that gave an older answer, each with the time of its first one.
     older: BTreeMap<String, Instant>,
-    /// Those of them that have answered less for [`AGREED_AFTER`].
+    /// The sentinels whose answers were older for [`AGREED_AFTER`].
     forgetful: BTreeSet<String>,
 }
 

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::{AlertDescription as Alert, ClientConfig, RootCertStore};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
@@ -103,10 +103,21 @@ fn certificates(setting: &str, path: &Path) -> Result<Vec<CertificateDer<'static
 /// True if one side did not take the other's certificate. Another try fails too, as with a wrong password.
 pub(super) fn is_about_certificates(error: &io::Error) -> bool {
     let error = error.get_ref().and_then(|it| it.downcast_ref());
-    matches!(
-        error,
-        Some(rustls::Error::InvalidCertificate(_) | rustls::Error::AlertReceived(_))
-    )
+    match error {
+        Some(rustls::Error::InvalidCertificate(_)) => true,
+        Some(rustls::Error::AlertReceived(alert)) => matches!(
+            alert,
+            Alert::BadCertificate
+                | Alert::UnsupportedCertificate
+                | Alert::CertificateRevoked
+                | Alert::CertificateExpired
+                | Alert::CertificateUnknown
+                | Alert::CertificateRequired
+                | Alert::UnknownCA
+                | Alert::AccessDenied
+        ),
+        _ => false,
+    }
 }
 
 /// Makes a user's own client. The crate takes the process's provider of cryptography for TLS, and rustls panics if there

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use redlock_core::env::{FORKED, is_forked};
 use redlock_core::error::Brief;
 use redlock_core::node::NodeStatus;
 
@@ -39,6 +40,9 @@ impl Redlock {
     /// # Cancellation
     /// Dropping the future has no effect.
     pub async fn ready(&self, timeout: Duration) -> Result<(), NotReady> {
+        if is_forked() {
+            return Err(NotReady(FORKED.into()));
+        }
         let registry = &self.registry;
         let clock = &registry.shared.environment.clock;
         let deadline = clock.now().saturating_add(timeout);

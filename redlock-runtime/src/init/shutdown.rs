@@ -27,6 +27,9 @@ impl Redlock {
     /// # Cancellation
     /// The shutdown goes on in the background. Dropping the future only gives up the report.
     pub async fn shutdown(self) -> ShutdownReport {
+        if is_forked() {
+            return ShutdownReport::default();
+        }
         shutdown::begin(&self.registry);
         self.registry.shared.shutdown.report().await
     }

@@ -280,6 +280,9 @@ pub(crate) struct UnderWay(Arc<HeldTable>);
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
+        if is_forked() {
+            return;
+        }
         self.0.state.lock().under_way -= 1;
         self.0.changed.notify_waiters();
     }

@@ -99,6 +99,24 @@ async fn without_resp3_a_waiting_caller_asks_after_its_retry_delay() {
     assert_eq!(next.release().await, Released::Confirmed);
 }
 
+#[tokio::test]
+async fn a_full_server_is_no_wrong_password() {
+    let node = RedisNode::start_with(NodeOptions::default().password("s3cret")).await;
+    node.command(["CONFIG", "SET", "maxclients", "1"]);
+    let other = tokio::net::TcpStream::connect(node.addr()).await.unwrap();
+    let set = connect([node.url()]).await;
+    let NodeStatus::Abstaining(reason) = set[0].status() else {
+        panic!("a second client was let in");
+    };
+    assert_eq!(reason.kind(), NodeErrorKind::NotConnected, "{reason}");
+    assert!(
+        reason.to_string().contains("max number of clients"),
+        "{reason}"
+    );
+    drop(other);
+    until_voting(&set[0], true).await;
+}
+
 /// In the words of Redis before 6.0.
 const UNKNOWN_HELLO: &str =
     "return redis.error_reply('ERR unknown command `HELLO`, with args beginning with: ')";

@@ -141,6 +141,10 @@ impl Server {
         settings.username().unwrap_or("default")
     }
 
+    pub(in crate::redis) fn has_password_file(&self) -> bool {
+        self.password_file.is_some()
+    }
+
     pub(in crate::redis) fn addr(&self) -> &ConnectionAddr {
         self.info.addr()
     }

@@ -7,9 +7,7 @@ use std::sync::Arc;
 use ::redis::{Cmd, ErrorKind, RedisError, Value as Theirs};
 
 use crate::model::token::OwnerToken;
-#[cfg(feature = "tls")]
-use crate::node::NodeErrorKind;
-use crate::node::{Argument, Call, Code, NodeError, Script, Value};
+use crate::node::{Argument, Call, Code, NodeError, NodeErrorKind, Script, Value};
 use crate::redis::errors::{CLOSED, GARBLED, describe, garbled, lost, not_connected, rejected};
 use crate::redis::inbox::HugeKeys;
 
@@ -141,7 +139,8 @@ pub(in crate::redis) fn unconnected(error: &RedisError) -> NodeError {
     }
     if error.kind() == ErrorKind::AuthenticationFailed {
         // In RESP2 the crate drops the server's words.
-        return rejected(NodeError::server(b"WRONGPASS the server refuses the login"));
+        let detail = "the server refuses the login, and says no more";
+        return NodeError::unsent(NodeErrorKind::Denied, detail);
     }
     let Some(code) = error.code() else {
         #[cfg(feature = "tls")]

@@ -16,8 +16,8 @@ use super::open::{At, Opened, at_each_address, open};
 use super::questions::{Greeting, questions, read};
 use super::wakeups::Wakeups;
 
-/// The time for which an address of a server that is only asked may be silent, until the next one is tried as well.
-const SHARE: Duration = Duration::from_millis(250);
+/// The time that the addresses of a server that is only asked share.
+const WITHIN: Duration = Duration::from_secs(1);
 
 /// The detail if a name leads nowhere.
 const NO_ADDRESS: &str = "its name has no address";
@@ -46,7 +46,7 @@ pub(in crate::redis) async fn ask(
     } else {
         let config = || AsyncConnectionConfig::clone(&server.config);
         let attempt = |at| open_and_ask(server, at, config(), questions, io);
-        let asked = at_each_address(server, io, SHARE, false, attempt, |_| true).await?;
+        let asked = at_each_address(server, io, WITHIN, false, attempt, |_| true).await?;
         let first = asked.into_iter().next();
         let (_, asked) = first.ok_or_else(|| not_connected(NO_ADDRESS))?;
         (asked.opened, asked.answers)
@@ -63,13 +63,13 @@ pub(in crate::redis) async fn connect(
     server: &Server,
     trusts_aof: bool,
     key_prefix: &[u8],
-    share: Duration,
+    within: Duration,
     all: bool,
     io: &IoThread,
 ) -> Result<Connected, NodeError> {
     let attempt = |at| connect_at(server, at, trusts_aof, key_prefix, io);
     let is_master = |it: &Connected| !it.greeting.facts.is_replica();
-    let found = at_each_address(server, io, share, all, attempt, is_master).await?;
+    let found = at_each_address(server, io, within, all, attempt, is_master).await?;
     let id = |it: &Connected| it.greeting.facts.run_id().map(str::to_owned);
     let addresses = found.iter().filter_map(|(at, it)| Some(((*at)?, id(it))));
     let addresses = addresses.collect();
@@ -112,10 +112,14 @@ async fn open_and_ask(
     questions: &Pipeline,
     io: &IoThread,
 ) -> Result<AnsweredConnection, NodeError> {
-    let own = server.clone();
-    // A file may be on a disk that hangs.
-    let info = io.handle().spawn_blocking(move || own.info()).await;
-    let info = info.map_err(|_| not_connected("its password file was not read"))?;
+    let info = if server.has_password_file() {
+        let own = server.clone();
+        // The file may be on a disk that hangs.
+        let info = io.handle().spawn_blocking(move || own.info()).await;
+        info.map_err(|_| not_connected("its password file was not read"))?
+    } else {
+        server.info()
+    };
     let info = info.map_err(|invalid| not_connected(invalid.to_string()))?;
     let mut opened = open(server, at, info.clone(), config, io).await;
     let is_resp3 = !opened.as_ref().is_err_and(knows_no_resp3);
@@ -134,6 +138,7 @@ async fn open_and_ask(
     })
 }
 
+/// Asks `questions` on a connection.
 async fn put(to: &mut Opened, questions: &Pipeline) -> Result<Vec<Value>, NodeError> {
     let asked = to
         .connection
@@ -144,5 +149,8 @@ async fn put(to: &mut Opened, questions: &Pipeline) -> Result<Vec<Value>, NodeEr
 
 /// True if the server does not know RESP3, or does not know `HELLO`. A proxy may not, and `HELLO` may be renamed.
 fn knows_no_resp3(error: &RedisError) -> bool {
-    matches!(error.code(), Some("NOPROTO" | "ERR")) || error.kind() == ErrorKind::RESP3NotSupported
+    let is_unknown = |text: &str| text.contains("unknown command") || text.contains("support");
+    error.code() == Some("NOPROTO")
+        || error.kind() == ErrorKind::RESP3NotSupported
+        || error.code() == Some("ERR") && error.detail().is_some_and(is_unknown)
 }

@@ -27,7 +27,7 @@ use crate::node::NodeError;
 use crate::redis::address::{Opener, Server};
 use crate::redis::errors::{not_connected, together};
 
-/// One of the addresses of a server's name.
+/// An address to try. `None` leaves the choice to the URL or the client.
 pub(super) type At = Option<SocketAddr>;
 
 /// A connection of the crate, and the task that reads and writes for it. Dropping it closes the socket.
@@ -37,8 +37,7 @@ pub(in crate::redis) struct Opened {
     _task: JoinSet<()>,
 }
 
-/// The addresses of `server`, in the order in which all processes try them. `None` stands for what the URL or the client
-/// says, as it is.
+/// Returns the addresses of `server`, in the order in which all processes try them.
 async fn addresses(server: &Server, io: &IoThread) -> Result<Vec<At>, NodeError> {
     match server.addr() {
         ConnectionAddr::Tcp(host, port) | ConnectionAddr::TcpTls { host, port, .. }
@@ -54,15 +53,15 @@ async fn addresses(server: &Server, io: &IoThread) -> Result<Vec<At>, NodeError>
 /// Tries the addresses of `server` by `attempt`, and returns the results: those that are wanted first, in the order of the
 /// addresses.
 ///
-/// The next address is tried once the one before has failed, has not answered for the time `share`, or has a result that
-/// is not wanted. The first wanted result ends that. With `all`, all addresses are tried at once, and each has a share
-/// after the result before.
+/// The next address is tried once the one before has failed, has not answered for its share of the time `within`, or has a
+/// result that is not wanted. The first wanted result ends that. With `all`, all addresses are tried at once, and after a
+/// result the others have a share of the time, too.
 ///
 /// Dropping the future ends the attempts.
 pub(super) async fn at_each_address<T, Attempt: Future<Output = Result<T, NodeError>>>(
     server: &Server,
     io: &IoThread,
-    share: Duration,
+    within: Duration,
     all: bool,
     attempt: impl Fn(At) -> Attempt,
     is_wanted: impl Fn(&T) -> bool,
@@ -72,6 +71,9 @@ pub(super) async fn at_each_address<T, Attempt: Future<Output = Result<T, NodeEr
         let tried = attempt(at);
         async move { (at, tried.await) }
     };
+    // A quarter, and less if there are many. The last share is for the answer of the last address.
+    let share = within / u32::try_from(addresses.len() + 1).map_or(u32::MAX, |it| it.max(4));
+    let last = io.time().now() + within - share;
     let mut left = addresses.iter().copied();
     let mut under_way = FuturesUnordered::new();
     let (mut results, mut errors) = (Vec::new(), Vec::new());
@@ -83,7 +85,8 @@ pub(super) async fn at_each_address<T, Attempt: Future<Output = Result<T, NodeEr
             // The caller has a bound of its own.
             Ok(next.await)
         } else {
-            io.time().timeout(share, next).await
+            let until_last = last.saturating_duration_since(io.time().now());
+            io.time().timeout(share.min(until_last), next).await
         };
         match ended {
             Ok(Some((at, Ok(result)))) => {
@@ -181,7 +184,7 @@ async fn by_the_crate(
                 let detail = format!("the client's resolver gave no address for {address}");
                 Err(io::Error::other(detail).into())
             }
-            // On a runtime without sockets, too: the driver goes to another one.
+            // A runtime without sockets panics too. The driver moves to the library's thread then.
             _ => resume_unwind(panic),
         })
     };
@@ -200,7 +203,12 @@ async fn by_the_crate(
                 Either::Right(_) => None,
             }
         });
-        connecting.await.ok().flatten()
+        connecting
+            .await
+            .unwrap_or_else(|ended| match ended.try_into_panic() {
+                Ok(panic) => resume_unwind(panic),
+                Err(_) => None,
+            })
     } else {
         Some(connecting(Client::open(info)).await)
     };

@@ -5,7 +5,7 @@ use tokio::time::Instant;
 use crate::node::{Call, Effect, NodeError, NodeErrorKind};
 use crate::redis::inbox::REFUSALS_COUNT_FOR;
 
-/// The errors in a row that have this effect.
+/// The number of errors in a row that makes a node count as not voting.
 pub(super) const MANY: u32 = 3;
 
 /// Counts errors in the place of votes, and those in the place of releases: a grant says nothing of releases.

@@ -10,7 +10,7 @@ use super::Inbox;
 /// The most keys that are remembered. A full set is emptied.
 const MOST_HUGE_KEYS: usize = 1024;
 
-/// Keys whose values no call reads to their end: they are no locks, and one of them would hold up all other calls.
+/// Remembers keys with huge foreign values. Calls read only the beginnings of such values.
 #[derive(Default)]
 pub(in crate::redis) struct HugeKeys(HashSet<Box<[u8]>>);
 

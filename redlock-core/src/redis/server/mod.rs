@@ -187,7 +187,7 @@ impl Driver {
             made.inspect_err(|error| self.inbox.close(error))?;
         let facts = &connected.greeting.facts;
         // A replica that is accepted comes and goes with each call. Its lines were written at the first time.
-        if self.logged != IS_REPLICA || facts.get("role") == Some("master") {
+        if self.logged != IS_REPLICA || !facts.is_replica() {
             let log = &self.inbox.log;
             log_node!(log, INFO, "node connected", server = %self.address, at = %server);
             if let Some(reason) = reasons {
@@ -232,7 +232,7 @@ impl Driver {
             &server,
             options.trust_aof,
             self.check.key_prefix(),
-            options.connect_timeout / 4,
+            options.connect_timeout,
             self.is_new,
             &self.io,
         );
@@ -263,7 +263,8 @@ impl Driver {
             .map(|(at, id)| (at.to_string(), id.as_deref()))
             .unzip();
         let places = places.join(", ");
-        if ids.iter().any(|id| *id != ids[0]) {
+        // Later a replica may have been asked on the way to its master.
+        if self.is_new && ids.iter().any(|id| *id != ids[0]) {
             faults.push(format!(
                 "has a name that leads to several servers, {places}: two clients may hold one lock on two of them; give the \
                  pool the address of one server"
