@@ -25,7 +25,7 @@ use crate::return_type::Output;
 //
 // Output (paths shortened, and the `__redlock_` taken off the names):
 //     async fn charge(id: u64) -> Result<Receipt, AppError> {
-//         let call = Call::new(
+//         let call = Call::formatted(
 //             {
 //                 static SITE: Site = Site::new(concat!(module_path!(), "::", "charge"), file!(), line!(), column!(), "order:{id}")
 //                     .ttl(Duration::from_millis(60000))
@@ -37,8 +37,8 @@ use crate::return_type::Output;
 //         );
 //         let held = &Slot::new();
 //         let body = async move {
-//             capture!(id);
 //             if let Some(ret) = None::<Result<Receipt, AppError>> {
+//                 capture!(id);
 //                 return ret;
 //             }
 //             let lease: &Lease = held.lease();
@@ -55,7 +55,7 @@ use crate::return_type::Output;
 //         return value.await;
 //     }
 //
-// If the attribute has expressions or fields, the call is a statement of the body, behind the two that every body has,
+// If the attribute has expressions or fields, the call is a statement of the body, after the first,
 // and `Call::ask(call).await` follows it. The body owns the arguments: what an expression leaves of one is dropped with
 // the body, and a template keeps no second copy of one. With `Way::ASKING` in the place of `call.way()`, `run` polls the body until
 // it asks.
@@ -136,19 +136,20 @@ pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
 /// function's.
 fn call(plan: &Plan, function: &Function, name: &Literal, private: &TokenStream) -> TokenStream {
     let site = site(plan, function, name, private);
+    let new = |names: TokenStream| quote_spanned!(Span::mixed_site()=> new(#site, #private::NamesLock::resource(#names)));
     let resource = match &plan.resource {
         Resource::Template(template) => {
             let format = format(template, private);
-            quote_spanned!(Span::mixed_site()=> ::core::format_args!(#format))
+            quote_spanned!(Span::mixed_site()=> formatted(#site, ::core::format_args!(#format)))
         }
         Resource::All(templates) => {
             let names = templates.iter().map(|template| {
                 let format = format(template, private);
                 quote_spanned!(Span::mixed_site()=> #private::format!(#format))
             });
-            quote_spanned!(Span::mixed_site()=> [#(#names),*])
+            new(quote_spanned!(Span::mixed_site()=> [#(#names),*]))
         }
-        Resource::Expression(expression) => expression.to_token_stream(),
+        Resource::Expression(expression) => new(expression.to_token_stream()),
     };
     let note = plan.note.as_ref().map(|note| match note {
         Note::Template(template) => {
@@ -169,7 +170,7 @@ fn call(plan: &Plan, function: &Function, name: &Literal, private: &TokenStream)
     let at_call = plan.settings.expressions().map(|it| at_call(it, private));
     // Statements, so that the borrows of formatting end before an expression awaits.
     quote_spanned! {Span::mixed_site()=>
-        let __redlock_call = #private::Call::new(#site, #private::NamesLock::resource(#resource));
+        let __redlock_call = #private::Call::#resource;
         #note
         #(#at_call)*
     }
@@ -338,6 +339,7 @@ fn body(
     // Tells rustc the type of `return` in the body, and that the signature is the reason.
     let expect_returns = quote_spanned! {*span=>
         if let ::core::option::Option::Some(__redlock_ret) = ::core::option::Option::None::<#ty> {
+            #captured
             return __redlock_ret;
         }
     };
@@ -351,7 +353,6 @@ fn body(
     // span.
     let block = &function.body;
     let locked = quote_spanned! {Span::mixed_site()=>
-        #captured
         #expect_returns
         #ask
         #guard

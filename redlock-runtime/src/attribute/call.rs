@@ -40,6 +40,11 @@ impl Call {
         Self { wanted }
     }
 
+    /// The same for a template. The trait of other values would cost rustc more in each annotated function.
+    pub fn formatted(site: &'static Site, resource: fmt::Arguments<'_>) -> Self {
+        Self::new(site, resource.into())
+    }
+
     /// What people are told of the holder.
     pub fn note(mut self, note: fmt::Arguments<'_>) -> Self {
         self.wanted.show(note);
