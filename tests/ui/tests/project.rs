@@ -242,7 +242,7 @@ publish = false
 [dependencies]
 actix-web = {{ version = "4", default-features = false, features = ["macros"] }}
 async-trait = "0.1"
-axum = {{ version = "0.8", default-features = false, features = ["http1", "tokio"] }}
+axum = {{ version = "0.8", default-features = false, features = ["http1", "macros", "tokio"] }}
 redlock-runtime = {{ path = {runtime}, features = ["actix", "axum"] }}
 tokio = {{ version = "1", features = ["macros", "rt-multi-thread", "sync", "time"] }}
 tracing = {{ version = "0.1", default-features = false, features = ["attributes", "std"] }}
