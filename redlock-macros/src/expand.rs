@@ -45,7 +45,7 @@ use crate::return_type::Output;
 //             ({ send(id, lease).await })
 //         };
 //         let value = Way::run(
-//             call.way().with(held), // `call.way()` if there is no guard
+//             Way::of(call).with(held), // `Way::of(call)` if there is no guard
 //             body,
 //             &Answers {
 //                 refused: <Result<Receipt, AppError> as FromLockError>::from_lock_error,
@@ -57,8 +57,8 @@ use crate::return_type::Output;
 //
 // If the attribute has expressions or fields, the call is a statement of the body, after the first,
 // and `Call::ask(call).await` follows it. The body owns the arguments: what an expression leaves of one is dropped with
-// the body, and a template keeps no second copy of one. With `Way::ASKING` in the place of `call.way()`, `run` polls the body until
-// it asks.
+// the body, and a template keeps no second copy of one. `run` polls the body of
+// `Way::ASKING` until it asks.
 //
 // The call comes before the user's block, so that the resource is computed before the block moves an argument. The
 // call is a statement of its own: the borrows of a template must not live across the `await`.
@@ -91,17 +91,14 @@ pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
     let call = call(plan, function, &name, &private);
     // A function that owns no argument has nothing to drop before the release.
     let owns = !plan.captured.is_empty() || !matches!(function.kind, AsyncKind::AsyncFn);
-    let (before, inside, mut way) = if owns && plan.uses_parts_of_arguments() {
-        let inside = quote_spanned!(here=> #call #private::Call::ask(__redlock_call).await;);
-        (
-            None,
-            Some(inside),
-            quote_spanned!(here=> #private::Way::ASKING),
-        )
+    let asks = owns && plan.uses_parts_of_arguments();
+    let (before, inside, way) = if asks {
+        let ask = quote_spanned!(here=> #call #private::Call::ask(__redlock_call).await;);
+        (None, Some(ask), quote_spanned!(here=> ASKING))
     } else {
-        let way = quote_spanned!(here=> #private::Call::way(__redlock_call));
-        (Some(call), None, way)
+        (Some(call), None, quote_spanned!(here=> of(__redlock_call)))
     };
+    let mut way = quote_spanned!(here=> #private::Way::#way);
     let body = body(plan, function, &output, inside.as_ref(), &private);
     let answers = output.answers(plan.skips, &private);
     let slot = plan.guard.as_ref().map(|guard| {

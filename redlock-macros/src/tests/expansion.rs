@@ -66,7 +66,7 @@ fn every_literal_parameter() {
                 };
                 let __redlock_value = ::redlock_runtime::__private::Way::run(
                     ::redlock_runtime::__private::Way::with(
-                        ::redlock_runtime::__private::Call::way(__redlock_call),
+                        ::redlock_runtime::__private::Way::of(__redlock_call),
                         __redlock_held,
                     ),
                     __redlock_body,
@@ -128,7 +128,7 @@ fn a_boxed_future_runs_locked_inside_its_block() {
                         })
                     };
                     let __redlock_value = Way::run(
-                        Way::with(Call::way(__redlock_call), __redlock_held),
+                        Way::with(Way::of(__redlock_call), __redlock_held),
                         __redlock_body,
                         &Answers {
                             refused: <Result<u8, AppError> as FromLockError>::from_lock_error,

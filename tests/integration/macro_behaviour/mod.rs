@@ -9,6 +9,7 @@ use std::time::Duration;
 use redlock_runtime::{LockError, redlock};
 
 mod drop_order;
+mod expressions;
 mod fixture;
 mod functions;
 mod parameters;
@@ -186,6 +187,7 @@ impl Bank for Here {
 }
 
 impl Bank for There {
+    #[allow(clippy::manual_async_fn, reason = "the form that is tested")]
     #[redlock(resource = "there", name = "there")]
     fn pay(&self, nodes: &Nodes) -> impl Future<Output = Result<Vec<String>, LockError>> + Send {
         async move { Ok(nodes.locked()) }
