@@ -28,7 +28,9 @@ impl Captured {
         let Self { name, conditions } = self;
         // The parameter's own token, so that it resolves as the parameter does. Its span is
         // different, so that an editor does not list it as a use of the parameter.
-        let mut name = name.clone();
+        // The runtime's edition, in whose macro the name will be, has `gen` as a keyword.
+        let raw = (name == "gen").then(|| Ident::new_raw("gen", name.span()));
+        let mut name = raw.unwrap_or_else(|| name.clone());
         name.set_span(Span::call_site().resolved_at(name.span()));
         quote_spanned!(Span::mixed_site()=> #(#conditions)* #name)
     }

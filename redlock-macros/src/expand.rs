@@ -25,7 +25,7 @@ use crate::return_type::Output;
 //
 // Output (paths shortened, and the `__redlock_` taken off the names):
 //     async fn charge(id: u64) -> Result<Receipt, AppError> {
-//         let call = Call::new(
+//         let call = Call::formatted(
 //             {
 //                 static SITE: Site = Site::new(concat!(module_path!(), "::", "charge"), file!(), line!(), column!(), "order:{id}")
 //                     .ttl(Duration::from_millis(60000))
@@ -37,15 +37,15 @@ use crate::return_type::Output;
 //         );
 //         let held = &Slot::new();
 //         let body = async move {
-//             capture!(id);
 //             if let Some(ret) = None::<Result<Receipt, AppError>> {
+//                 capture!(id);
 //                 return ret;
 //             }
 //             let lease: &Lease = held.lease();
 //             ({ send(id, lease).await })
 //         };
 //         let value = Way::run(
-//             call.way().with(held), // `call.way()` if there is no guard
+//             Way::of(call).with(held), // `Way::of(call)` if there is no guard
 //             body,
 //             &Answers {
 //                 refused: <Result<Receipt, AppError> as FromLockError>::from_lock_error,
@@ -55,10 +55,10 @@ use crate::return_type::Output;
 //         return value.await;
 //     }
 //
-// If the attribute has expressions or fields, the call is a statement of the body, behind the two that every body has,
+// If the attribute has expressions or fields, the call is a statement of the body, after the first,
 // and `Call::ask(call).await` follows it. The body owns the arguments: what an expression leaves of one is dropped with
-// the body, and a template keeps no second copy of one. With `Way::ASKING` in the place of `call.way()`, `run` polls the body until
-// it asks.
+// the body, and a template keeps no second copy of one. `run` polls the body of
+// `Way::ASKING` until it asks.
 //
 // The call comes before the user's block, so that the resource is computed before the block moves an argument. The
 // call is a statement of its own: the borrows of a template must not live across the `await`.
@@ -91,17 +91,14 @@ pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
     let call = call(plan, function, &name, &private);
     // A function that owns no argument has nothing to drop before the release.
     let owns = !plan.captured.is_empty() || !matches!(function.kind, AsyncKind::AsyncFn);
-    let (before, inside, mut way) = if owns && plan.uses_parts_of_arguments() {
-        let inside = quote_spanned!(here=> #call #private::Call::ask(__redlock_call).await;);
-        (
-            None,
-            Some(inside),
-            quote_spanned!(here=> #private::Way::ASKING),
-        )
+    let asks = owns && plan.uses_parts_of_arguments();
+    let (before, inside, way) = if asks {
+        let ask = quote_spanned!(here=> #call #private::Call::ask(__redlock_call).await;);
+        (None, Some(ask), quote_spanned!(here=> ASKING))
     } else {
-        let way = quote_spanned!(here=> #private::Call::way(__redlock_call));
-        (Some(call), None, way)
+        (Some(call), None, quote_spanned!(here=> of(__redlock_call)))
     };
+    let mut way = quote_spanned!(here=> #private::Way::#way);
     let body = body(plan, function, &output, inside.as_ref(), &private);
     let answers = output.answers(plan.skips, &private);
     let slot = plan.guard.as_ref().map(|guard| {
@@ -136,19 +133,20 @@ pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
 /// function's.
 fn call(plan: &Plan, function: &Function, name: &Literal, private: &TokenStream) -> TokenStream {
     let site = site(plan, function, name, private);
+    let new = |names: TokenStream| quote_spanned!(Span::mixed_site()=> new(#site, #private::NamesLock::resource(#names)));
     let resource = match &plan.resource {
         Resource::Template(template) => {
             let format = format(template, private);
-            quote_spanned!(Span::mixed_site()=> ::core::format_args!(#format))
+            quote_spanned!(Span::mixed_site()=> formatted(#site, ::core::format_args!(#format)))
         }
         Resource::All(templates) => {
             let names = templates.iter().map(|template| {
                 let format = format(template, private);
                 quote_spanned!(Span::mixed_site()=> #private::format!(#format))
             });
-            quote_spanned!(Span::mixed_site()=> [#(#names),*])
+            new(quote_spanned!(Span::mixed_site()=> [#(#names),*]))
         }
-        Resource::Expression(expression) => expression.to_token_stream(),
+        Resource::Expression(expression) => new(expression.to_token_stream()),
     };
     let note = plan.note.as_ref().map(|note| match note {
         Note::Template(template) => {
@@ -169,7 +167,7 @@ fn call(plan: &Plan, function: &Function, name: &Literal, private: &TokenStream)
     let at_call = plan.settings.expressions().map(|it| at_call(it, private));
     // Statements, so that the borrows of formatting end before an expression awaits.
     quote_spanned! {Span::mixed_site()=>
-        let __redlock_call = #private::Call::new(#site, #private::NamesLock::resource(#resource));
+        let __redlock_call = #private::Call::#resource;
         #note
         #(#at_call)*
     }
@@ -338,6 +336,7 @@ fn body(
     // Tells rustc the type of `return` in the body, and that the signature is the reason.
     let expect_returns = quote_spanned! {*span=>
         if let ::core::option::Option::Some(__redlock_ret) = ::core::option::Option::None::<#ty> {
+            #captured
             return __redlock_ret;
         }
     };
@@ -351,7 +350,6 @@ fn body(
     // span.
     let block = &function.body;
     let locked = quote_spanned! {Span::mixed_site()=>
-        #captured
         #expect_returns
         #ask
         #guard

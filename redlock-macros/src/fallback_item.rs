@@ -29,8 +29,8 @@ pub(crate) fn fallback_item(
     let Some(body) = header.pop().as_ref().and_then(block) else {
         return item;
     };
-    let signature = parse_header.parse2(header.iter().cloned().collect()).ok();
-    let signature = signature.map(|(_, signature)| signature);
+    let parsed = parse_header.parse2(header.iter().cloned().collect());
+    let signature = parsed.ok().map(|it| it.1);
     if signature.is_none() && !header.iter().any(|token| is_word(token, "fn")) {
         return item;
     }
@@ -60,8 +60,7 @@ pub(crate) fn fallback_item(
                 ::core::option::Option::unwrap(::core::option::Option::None);
         }
     });
-    let before = quote!(#unread #binding);
-    let inside = [inner_attributes, before, rest.stream()];
+    let inside = [inner_attributes, quote!(#unread #binding), rest.stream()];
     let mut body = Group::new(Delimiter::Brace, inside.into_iter().collect());
     body.set_span(rest.span());
     quote!(#[allow(unused_variables)] #(#header)* #body)

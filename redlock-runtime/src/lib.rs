@@ -193,6 +193,7 @@ pub mod __private {
     pub use crate::__redlock_capture as capture;
     pub use crate::attribute::answer::{Probe, into_response, responder};
     pub use crate::attribute::call::{Call, Slot};
+    pub use crate::attribute::capture::never;
     pub use crate::attribute::returned::{RunsUnderTheLock, returned};
     pub use crate::attribute::run::{Answers, KeepsValueUntilRelease};
     pub use crate::attribute::way::Way;

@@ -42,6 +42,7 @@ use tower_service::Service;
 use crate::attribute::call::Call;
 use crate::attribute::from_lock_error::FromLockError;
 use crate::attribute::run::Answers;
+use crate::attribute::way::Way;
 use crate::lock::Lock;
 
 /// Puts each request under the lock that a function of the request names: see the [module](self).
@@ -114,7 +115,7 @@ where
                     }
                 };
                 let body = async move { ready.call(request).await };
-                Box::pin(Call::of(lock).way().run(body, answers))
+                Box::pin(Way::of(Call::of(lock)).run(body, answers))
             }
             None => Box::pin(ready.call(request)),
         }

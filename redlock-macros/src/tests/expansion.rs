@@ -16,7 +16,7 @@ fn every_literal_parameter() {
         &expect![[r#"
             /// Charges.
             pub async fn charge(id: u64) -> Result<Receipt, AppError> {
-                let __redlock_call = ::redlock_runtime::__private::Call::new(
+                let __redlock_call = ::redlock_runtime::__private::Call::formatted(
                     {
                         static __redlock_SITE: ::redlock_runtime::__private::Site = ::redlock_runtime::__private::Site::new(
                                 ::core::concat!(::core::module_path!(), "::", "charge"),
@@ -49,16 +49,14 @@ fn every_literal_parameter() {
                         }
                         &__redlock_SITE
                     },
-                    ::redlock_runtime::__private::NamesLock::resource(
-                        ::core::format_args!("order:{id}"),
-                    ),
+                    ::core::format_args!("order:{id}"),
                 );
                 let __redlock_held = &::redlock_runtime::__private::Slot::new();
                 let __redlock_body = async move {
-                    ::redlock_runtime::__private::capture!(id);
                     if let ::core::option::Option::Some(__redlock_ret) = ::core::option::Option::None::<
                         Result<Receipt, AppError>,
                     > {
+                        ::redlock_runtime::__private::capture!(id);
                         return __redlock_ret;
                     }
                     let lease: &::redlock_runtime::__private::Lease = ::redlock_runtime::__private::Slot::lease(
@@ -68,7 +66,7 @@ fn every_literal_parameter() {
                 };
                 let __redlock_value = ::redlock_runtime::__private::Way::run(
                     ::redlock_runtime::__private::Way::with(
-                        ::redlock_runtime::__private::Call::way(__redlock_call),
+                        ::redlock_runtime::__private::Way::of(__redlock_call),
                         __redlock_held,
                     ),
                     __redlock_body,
@@ -102,7 +100,7 @@ fn a_boxed_future_runs_locked_inside_its_block() {
                 id: u64,
             ) -> Pin<Box<dyn Future<Output = Result<u8, AppError>> + Send + 'a>> {
                 Box::pin(async move {
-                    let __redlock_call = Call::new(
+                    let __redlock_call = Call::formatted(
                         {
                             static __redlock_SITE: Site = Site::new(
                                 concat!(module_path!(), "::", "run"),
@@ -116,7 +114,7 @@ fn a_boxed_future_runs_locked_inside_its_block() {
                             }
                             &__redlock_SITE
                         },
-                        NamesLock::resource(format_args!("job:{id}")),
+                        format_args!("job:{id}"),
                     );
                     let __redlock_held = &Slot::new();
                     let __redlock_body = async move {
@@ -130,7 +128,7 @@ fn a_boxed_future_runs_locked_inside_its_block() {
                         })
                     };
                     let __redlock_value = Way::run(
-                        Way::with(Call::way(__redlock_call), __redlock_held),
+                        Way::with(Way::of(__redlock_call), __redlock_held),
                         __redlock_body,
                         &Answers {
                             refused: <Result<u8, AppError> as FromLockError>::from_lock_error,

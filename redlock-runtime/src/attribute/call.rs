@@ -7,8 +7,7 @@ use std::sync::OnceLock;
 use redlock_core::Resource;
 
 use super::ask::ask;
-use super::way::Way;
-use crate::acquire::Wanted;
+use crate::acquire::{Acquisition, Wanted};
 use crate::lease::Lease;
 #[cfg(feature = "tower")]
 use crate::lock::Lock;
@@ -40,6 +39,11 @@ impl Call {
         Self { wanted }
     }
 
+    /// The same for a template. The trait of other values would cost rustc more in each annotated function.
+    pub fn formatted(site: &'static Site, resource: fmt::Arguments<'_>) -> Self {
+        Self::new(site, resource.into())
+    }
+
     /// What people are told of the holder.
     pub fn note(mut self, note: fmt::Arguments<'_>) -> Self {
         self.wanted.show(note);
@@ -52,12 +56,11 @@ impl Call {
 
     /// Asks for the lock inside the body, which awaits the value at once.
     pub fn ask(self) -> impl Future<Output = ()> + Send {
-        ask(self.wanted.acquire())
+        ask(self.acquire())
     }
 
-    /// Begins the way to the lock.
-    pub fn way(self) -> Way<'static> {
-        Way::to(self.wanted.acquire())
+    pub(super) fn acquire(self) -> Acquisition {
+        self.wanted.acquire()
     }
 }
 

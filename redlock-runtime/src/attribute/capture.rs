@@ -1,7 +1,7 @@
 //! Captures arguments in the body's future, so that they are dropped before the release.
 
-/// Captures variables in the enclosing `async move` block, whole, and does nothing else with them.
-/// rustc still warns of a variable that the block does not use otherwise.
+/// Captures variables in the enclosing `async move` block, whole, and does nothing else with them. It stands in code
+/// that is never run. rustc still warns of a variable that the block does not use otherwise.
 ///
 /// Three facts make this so:
 ///
@@ -18,14 +18,15 @@ macro_rules! __redlock_capture {
     ($($(#[$condition:meta])* $name:ident)*) => {
         macro_rules! __redlock_captures {
             () => {
-                if let ::core::option::Option::Some(__redlock_never) =
-                    ::core::option::Option::None::<fn() -> ::core::convert::Infallible>
-                {
-                    __redlock_never();
-                    $($(#[$condition])* let _ = &$name;)*
-                }
+                $crate::__private::never();
+                $($(#[$condition])* let _ = &$name;)*
             };
         }
         __redlock_captures!();
     };
+}
+
+/// Stands for the end of all that is run.
+pub fn never() -> std::convert::Infallible {
+    unreachable!("it is called only where nothing is run")
 }

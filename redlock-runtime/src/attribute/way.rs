@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 use redlock_core::lease::Released;
 
 use super::ask::asked;
-use super::call::Slot;
+use super::call::{Call, Slot};
 use super::run::PollBody;
 use crate::acquire::Acquisition;
 use crate::lease::{Hold, Lease};
@@ -41,8 +41,9 @@ impl<'a> Way<'a> {
         self
     }
 
-    pub(super) fn to(request: Acquisition) -> Self {
-        Self::at(Step::Acquiring(request))
+    /// The way of a body whose call is known.
+    pub fn of(call: Call) -> Self {
+        Self::at(Step::Acquiring(call.acquire()))
     }
 
     const fn at(step: Step) -> Self {

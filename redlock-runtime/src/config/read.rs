@@ -95,12 +95,12 @@ impl Reading {
             "pools" => KeyPath::new(section, &self.config.pool_spelled(name)?, key),
             _ => KeyPath::new(section, name, key),
         };
-        self.enter(
-            key,
-            SiteName::Spelled,
-            &Said::Text(value),
-            Name(variable).to_string(),
-        )
+        let said = if value.bytes().all(|byte| byte.is_ascii_digit()) {
+            Said::Digits(value)
+        } else {
+            Said::Text(value)
+        };
+        self.enter(key, SiteName::Spelled, &said, Name(variable).to_string())
     }
 
     /// Takes over what a source says, at `place`.

@@ -170,9 +170,9 @@ fn a_wrong_value_is_refused_with_what_is_expected() {
             "defaults",
             "ttl",
             "soon",
-            "milliseconds from 0 on, or a time",
+            "milliseconds from 0 on as a number, or a time with its unit",
         ),
-        ("defaults", "ttl", "-1", "milliseconds from 0 on, or a time"),
+        ("defaults", "ttl", "-1", "milliseconds from 0 on"),
         ("defaults", "retry_count", "-1", "a whole number from 0"),
         ("defaults", "wait", "always", "\"forever\""),
         ("defaults", "on_lost", "ignore", "`cancel` or `continue`"),
@@ -182,7 +182,7 @@ fn a_wrong_value_is_refused_with_what_is_expected() {
             "maybe",
             "`standard` or `strict` or `off`",
         ),
-        ("", "node_timeout", "0", "not from 1 ms to a day"),
+        ("", "node_timeout", "0ms", "not from 1 ms to a day"),
         ("pools", "vetting", "ask", "`refuse` or `warn`"),
         ("pools", "trust_aof", "yes", "`true` or `false`"),
         ("shutdown", "deadline", "2d", "above a day"),
@@ -208,6 +208,20 @@ fn a_wrong_value_is_refused_with_what_is_expected() {
     }
 }
 
+/// As in the attribute. A variable has no other form for a number.
+#[test]
+fn a_text_without_a_unit_is_a_time_in_a_variable_only() {
+    for (key, text) in [("ttl", "60"), ("wait", "5000"), ("max_hold", "600000")] {
+        let of_file = |value: &str| Config::from_toml(&table("defaults", key, value));
+        let refused = of_file(&format!("'{text}'")).unwrap_err().to_string();
+        let expected = format!(": line 2: `{key}` in `[defaults]`: expected ");
+        assert!(refused.contains(&expected), "{refused}");
+        let variable = [(variable("defaults", "", key), text)];
+        let of_variable = Config::new().with_env(variable).unwrap();
+        assert_eq!(shown(of_variable), shown(of_file(text).unwrap()));
+    }
+}
+
 #[test]
 fn all_mistakes_are_told_at_once_each_with_its_place() {
     let file = "[pools.a]\nurl = 'http://u:s3cret@h'\n[defaults]\nretry_delay = 'soon'\nwait = '1s'\nretry_count = 2\n\
@@ -220,8 +234,8 @@ fn all_mistakes_are_told_at_once_each_with_its_place() {
     let starts = [
         "line 4: `retry_delay` in `[defaults]`: expected milliseconds",
         "5: `wait` in `[defaults]`: it answers the same question as `retry_count` (line 6); keep one",
-        "7: unknown key `htp`; did you mean `http`?; REDLOCK_MAX_TTL: expected milliseconds from 0 on, or a time \
-         such as \"60s\" or \"1m 30s\"; REDLOCK_SHUTDOWN_GRICE: there is no such variable; did you mean",
+        "7: unknown key `htp`; did you mean `http`?; REDLOCK_MAX_TTL: expected milliseconds from 0 on as a \
+         number, or a time with its unit, such as \"60s\" or \"1m 30s\"; REDLOCK_SHUTDOWN_GRICE: there is no such variable; did you mean",
         "2: pool `a`: this is not a node's URL",
         "8: `deadline` in `[shutdown]`: 15 s is not 400 ms or more behind the end of `grace`, 20 s",
     ];

@@ -7,9 +7,11 @@ use redlock_core::request::Renewal;
 
 use super::types::{Counts, MinValidity, Mode, Wait};
 
-/// What a source of the configuration says in the place of a value. A variable is always a text.
+/// What a source of the configuration says in the place of a value. A variable is always a text, or a number.
 pub(crate) enum Said<'a> {
     Text(&'a str),
+    /// The digits of a whole number in a variable.
+    Digits(&'a str),
     Integer(i64),
     Float(f64),
     Is(bool),
@@ -43,16 +45,14 @@ pub(crate) fn read<T: Value>(said: &Said<'_>) -> Result<T, String> {
 
 /// `60000` or `"60s"`.
 impl Value for Duration {
-    const EXPECTED: &'static str =
-        "milliseconds from 0 on, or a time such as \"60s\" or \"1m 30s\"";
+    const EXPECTED: &'static str = "milliseconds from 0 on as a number, or a time with its unit, such as \"60s\" or \"1m 30s\"";
 
     fn read(said: &Said<'_>) -> Option<Self> {
         match said {
             Said::Integer(millis) => (*millis).try_into().ok().map(Self::from_millis),
-            Said::Text(text) => match text.parse() {
-                Ok(millis) => Some(Self::from_millis(millis)),
-                Err(_) => humantime::parse_duration(text).ok(),
-            },
+            Said::Digits(millis) => millis.parse().ok().map(Self::from_millis),
+            // Without a unit it is refused, as in the attribute.
+            Said::Text(text) => humantime::parse_duration(text).ok(),
             _ => None,
         }
     }
@@ -70,7 +70,7 @@ macro_rules! whole_numbers {
             fn read(said: &Said<'_>) -> Option<Self> {
                 match said {
                     Said::Integer(number) => (*number).try_into().ok(),
-                    Said::Text(text) => text.trim().parse().ok(),
+                    Said::Text(text) | Said::Digits(text) => text.trim().parse().ok(),
                     _ => None,
                 }
             }
@@ -94,7 +94,7 @@ impl Value for f64 {
         match said {
             Said::Float(number) => Some(*number),
             Said::Integer(number) => i32::try_from(*number).ok().map(Self::from),
-            Said::Text(text) => text.trim().parse().ok(),
+            Said::Text(text) | Said::Digits(text) => text.trim().parse().ok(),
             _ => None,
         }
     }
@@ -125,7 +125,7 @@ impl Value for String {
 
     fn read(said: &Said<'_>) -> Option<Self> {
         match said {
-            Said::Text(text) => Some((*text).to_owned()),
+            Said::Text(text) | Said::Digits(text) => Some((*text).to_owned()),
             _ => None,
         }
     }
@@ -139,7 +139,7 @@ impl Value for Vec<String> {
     fn read(said: &Said<'_>) -> Option<Self> {
         match said {
             Said::List(names) => Some(names.iter().map(|&name| name.to_owned()).collect()),
-            Said::Text(names) => {
+            Said::Text(names) | Said::Digits(names) => {
                 let names = names.split(',').map(|name| name.trim().to_owned());
                 Some(names.filter(|name| !name.is_empty()).collect())
             }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use redlock_runtime::{LockError, redlock};
 
 mod drop_order;
+mod expressions;
 mod fixture;
 mod functions;
 mod parameters;
@@ -161,6 +162,66 @@ async fn returned_futures_run_their_block_locked() {
             ["provided:2"]
         );
         assert!(nodes.locked().is_empty());
+    })
+    .await;
+}
+
+/// A trait that declares futures.
+trait Bank: Sync {
+    fn pay(&self, nodes: &Nodes) -> impl Future<Output = Result<Vec<String>, LockError>> + Send;
+
+    #[redlock(resource = "twice")]
+    fn pay_twice(&self, nodes: &Nodes) -> impl Future<Output = Result<usize, LockError>> + Send {
+        async move { Ok(self.pay(nodes).await?.len() + self.pay(nodes).await?.len()) }
+    }
+}
+
+struct Here;
+struct There;
+
+impl Bank for Here {
+    #[redlock(resource = "here")]
+    async fn pay(&self, nodes: &Nodes) -> Result<Vec<String>, LockError> {
+        Ok(nodes.locked())
+    }
+}
+
+impl Bank for There {
+    #[allow(clippy::manual_async_fn, reason = "the form that is tested")]
+    #[redlock(resource = "there", name = "there")]
+    fn pay(&self, nodes: &Nodes) -> impl Future<Output = Result<Vec<String>, LockError>> + Send {
+        async move { Ok(nodes.locked()) }
+    }
+}
+
+#[tokio::test]
+async fn futures_of_traits_are_locked_in_each_form() {
+    with_nodes(|nodes, _| async move {
+        assert_eq!(Here.pay(&nodes).await.unwrap(), ["here"]);
+        assert_eq!(There.pay(&nodes).await.unwrap(), ["there"]);
+        assert_eq!(Here.pay_twice(&nodes).await.unwrap(), 4);
+    })
+    .await;
+}
+
+#[redlock(resource = "lazy")]
+fn lazy(
+    nodes: &Nodes,
+    log: &Log,
+) -> impl Future<Output = Result<impl Iterator<Item = usize>, LockError>> {
+    log.add(format!("statement {:?}", nodes.locked()));
+    async move {
+        log.add(format!("block {:?}", nodes.locked()));
+        Ok((0..1).map(|_| nodes.locked().len()))
+    }
+}
+
+#[tokio::test]
+async fn statements_before_the_block_and_lazy_values_are_not_locked() {
+    with_nodes(|nodes, log| async move {
+        let lazy = lazy(&nodes, &log).await.unwrap();
+        assert_eq!(log.lines(), ["statement []", "block [\"lazy\"]"]);
+        assert_eq!(lazy.collect::<Vec<_>>(), [0]);
     })
     .await;
 }

@@ -177,13 +177,21 @@ incremental = false
 /// library of the package would be compiled with every other target.
 fn manifest(edition: &str) -> String {
     let runtime = quoted(&Path::new(TESTS).join("../../redlock-runtime"));
-    let [quiet, types, borrows, lints] = [
+    let [quiet, types, borrows, lints, older] = [
         "quiet/lib.rs",
         "carets/types.rs",
         "carets/borrows.rs",
         "slips/lints.rs",
+        "older/lib.rs",
     ]
     .map(|name| quoted(&fixture(name)));
+    // It has a keyword of the edition 2024 as a name.
+    let older = match edition {
+        "2018" => format!(
+            "\n[[example]]\nname = \"older-2018\"\npath = {older}\ncrate-type = [\"lib\"]\n"
+        ),
+        _ => String::new(),
+    };
     format!(
         r#"# Written by the test `compile` of redlock-compile-tests.
 [package]
@@ -216,7 +224,7 @@ path = {borrows}
 [[bin]]
 name = "lints-{edition}"
 path = {lints}
-"#
+{older}"#
     )
 }
 
@@ -234,7 +242,7 @@ publish = false
 [dependencies]
 actix-web = {{ version = "4", default-features = false, features = ["macros"] }}
 async-trait = "0.1"
-axum = {{ version = "0.8", default-features = false, features = ["http1", "tokio"] }}
+axum = {{ version = "0.8", default-features = false, features = ["http1", "macros", "tokio"] }}
 redlock-runtime = {{ path = {runtime}, features = ["actix", "axum"] }}
 tokio = {{ version = "1", features = ["macros", "rt-multi-thread", "sync", "time"] }}
 tracing = {{ version = "0.1", default-features = false, features = ["attributes", "std"] }}
