@@ -437,17 +437,27 @@ mod tests {
 
     #[test]
     fn a_key_that_is_no_lock_is_said_to_be_so() {
-        let error = Contended {
-            holding: Holding::unknown(Remaining::Never),
+        let held_by = |holding| Contended {
+            holding,
             name: None,
             attempts: 1,
             waited: Duration::ZERO,
             waiters: 0,
             shortage: None,
         };
-        assert!(
-            error.to_string().contains("never expires: that is no lock"),
-            "{error}"
-        );
+        for (holding, words) in [
+            (
+                Holding::unknown(Remaining::Never),
+                "by a key that never expires: ",
+            ),
+            (
+                Holding::by(vec![b'x'; 1000]),
+                "by a value that is too long for a token: ",
+            ),
+        ] {
+            let text = held_by(holding).to_string();
+            let words = format!("{words}that is no lock; choose another resource or `key_prefix`");
+            assert!(text.contains(&words), "{text}");
+        }
     }
 }

@@ -1,7 +1,15 @@
-//! Durations in texts for people.
+//! Durations, and errors of the system, in texts for people.
 
 use std::fmt;
+use std::io;
 use std::time::Duration;
+
+/// Returns the words of the system for its error, without the number: `connection refused`, `too many open files`.
+pub(crate) fn system_words(error: &io::Error) -> String {
+    let text = error.to_string();
+    let words = text.split(" (os error").next().unwrap_or_default();
+    words.to_ascii_lowercase()
+}
 
 /// A duration for a person: `410 ms`, `1.5 s`, `12 s`, `54 min`, `5 min 1 s`, `2 h 30 min`.
 ///
@@ -39,6 +47,17 @@ impl fmt::Display for Brief {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_error_of_the_system_keeps_its_words() {
+        for (number, words) in [
+            (2, "no such file or directory"),
+            (24, "too many open files"),
+        ] {
+            let error = io::Error::from_raw_os_error(number);
+            assert_eq!(system_words(&error), words);
+        }
+    }
 
     #[test]
     fn durations_are_brief() {

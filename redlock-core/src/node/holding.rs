@@ -13,6 +13,9 @@ use crate::model::token;
 /// with `SET key value NX`. It is no owner token: which readers are in is in another key.
 pub const READERS_MARKER: &[u8] = b"redlock:readers";
 
+/// The end of a text about a key that holds no lock. The key may be somebody's data, so nobody is told to delete it.
+const NO_LOCK: &str = "that is no lock; choose another resource or `key_prefix`";
+
 /// The key of another holder, by what is known of it.
 #[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -161,6 +164,12 @@ impl Holding {
         }
     }
 
+    /// True if the value is longer than any owner token.
+    fn is_too_long(&self) -> bool {
+        let value = self.value.as_ref();
+        value.is_some_and(|value| value.len() > token::LONGEST)
+    }
+
     /// The same without "held".
     pub(crate) fn fmt_by(
         &self,
@@ -169,6 +178,7 @@ impl Holding {
     ) -> fmt::Result {
         match self.obstacle {
             Obstacle::Readers => f.write_str("by readers")?,
+            _ if self.is_too_long() => f.write_str("by a value that is too long for a token")?,
             _ => write!(f, "by {}", self.owner().unwrap_or("another client"))?,
         }
         if let Some(name) = name {
@@ -177,20 +187,20 @@ impl Holding {
         if let Some(note) = self.note() {
             write!(f, " (`{note}`)")?;
         }
-        self.fmt_time(f)
+        self.fmt_time(f)?;
+        let is_said = matches!(self.remaining, Remaining::Never | Remaining::NotALock);
+        if self.is_too_long() && !is_said {
+            write!(f, ": {NO_LOCK}")?;
+        }
+        Ok(())
     }
 
     /// For how much longer.
     pub(crate) fn fmt_time(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.remaining {
             Remaining::Expires(left) => write!(f, " for {} more", Brief(left)),
-            Remaining::Never => f.write_str(
-                ", by a key that never expires: that is no lock; delete it if it is a leftover",
-            ),
-            Remaining::NotALock => f.write_str(
-                ", by a key that is not a string: that is no lock; choose another resource or key \
-                 prefix",
-            ),
+            Remaining::Never => write!(f, ", by a key that never expires: {NO_LOCK}"),
+            Remaining::NotALock => write!(f, ", by a key that is not a string: {NO_LOCK}"),
             Remaining::Unknown => Ok(()),
         }
     }

@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::io;
 use std::sync::Arc;
 
+use crate::model::brief::system_words;
 use crate::node::{NodeError, NodeErrorKind};
 
 /// The detail if the server closed the connection.
@@ -53,12 +54,12 @@ pub(super) fn together(errors: &[(impl Display, NodeError)]) -> NodeError {
     NodeError::unsent(kind, named.join("; "))
 }
 
-/// `connection refused` rather than `Connection refused (os error 111)`.
+/// Returns the words of the system, or of TLS, for an error.
 pub(super) fn describe(error: &io::Error) -> String {
     match (error.raw_os_error(), error.kind()) {
         // Also over TLS, if the server closed the connection without `close_notify`.
         (None, io::ErrorKind::UnexpectedEof) => CLOSED.to_owned(),
-        (Some(_), kind) => kind.to_string(),
+        (Some(_), _) => system_words(error),
         (None, _) => {
             let text = error.to_string();
             // An expired certificate is named with the present time, and the log leaves a line out only if its text is the

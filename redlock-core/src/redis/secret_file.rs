@@ -6,6 +6,7 @@ use std::fmt::Display;
 use std::fs;
 use std::path::Path;
 
+use crate::model::brief::system_words;
 use crate::model::invalid::Invalid;
 
 /// The content of the file at `path`, the value of `setting`.
@@ -13,8 +14,8 @@ pub(super) fn read(setting: &str, path: &Path) -> Result<Vec<u8>, Invalid> {
     // Opening a pipe would wait for its other end.
     match path.metadata() {
         Ok(it) if !it.is_file() => Err(unusable(setting, "it is a directory or a pipe")),
-        Ok(_) => fs::read(path).map_err(|error| unusable(setting, error.kind())),
-        Err(error) => Err(unusable(setting, error.kind())),
+        Ok(_) => fs::read(path).map_err(|error| unusable(setting, system_words(&error))),
+        Err(error) => Err(unusable(setting, system_words(&error))),
     }
 }
 

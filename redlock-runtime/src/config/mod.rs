@@ -211,8 +211,10 @@ impl Config {
         let file = named.map(|(_, path)| Path::new(path));
         let file = file.or_else(|| default.exists().then_some(default));
         let mut reading = Reading::over(Self::new());
-        if let Some(file) = file {
-            reading.file(file);
+        match file {
+            Some(file) if file.to_string_lossy().trim().is_empty() => reading.blank_file(),
+            Some(file) => reading.file(file),
+            None => {}
         }
         reading.variables(variables);
         reading.end_of_all()

@@ -34,6 +34,12 @@ impl Reading {
         }
     }
 
+    /// Records that the variable that names the file is blank.
+    pub(super) fn blank_file(&mut self) {
+        let why = "it is blank; write the path of a file, or leave the variable out";
+        self.mistakes.push(format!("{CONFIG_FILE}: {why}"));
+    }
+
     /// Reads the TOML file at `path`.
     pub(super) fn file(&mut self, path: &Path) {
         let shown = path.to_string_lossy();
@@ -75,11 +81,12 @@ impl Reading {
         self.seen.clear();
         let mut variables: Vec<_> = variables.into_iter().collect();
         variables.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let services = services(variables.iter().filter_map(|(name, _)| name.to_str()));
         for (name, value) in variables {
             let name = name.to_str().filter(|name| name.starts_with(PREFIX));
             // The file's name has been followed already, as a path, which need not be UTF-8.
-            let Some(name) = name.filter(|name| *name != CONFIG_FILE && !is_of_a_service(name))
-            else {
+            let is_ours = |name: &&str| *name != CONFIG_FILE && !is_of_a_service(name, &services);
+            let Some(name) = name.filter(is_ours) else {
                 continue;
             };
             if let Err(why) = self.variable(name, &value) {
@@ -240,10 +247,17 @@ fn said<'a>(value: &'a DeValue<'_>) -> Said<'a> {
     }
 }
 
-/// Kubernetes gives every pod such variables for each Service of its namespace; one called
-/// `redlock` must not keep a program from starting.
-fn is_of_a_service(variable: &str) -> bool {
-    let rest = &variable[PREFIX.len()..];
-    let exact = ["PORT", "SERVICE_HOST", "SERVICE_PORT"].contains(&rest);
-    exact || rest.starts_with("PORT_") || rest.starts_with("SERVICE_PORT_")
+/// Returns the beginnings of variables that Kubernetes gives every pod, one for each Service of its namespace. A Service
+/// called `redlock-a` must not keep a program from starting. No setting of a function is passed over.
+fn services<'a>(variables: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let of_sites = format!("{PREFIX}SITES_");
+    let hosts = variables.filter_map(|name| name.strip_suffix("SERVICE_HOST"));
+    let ours = hosts.filter(|it| it.starts_with(PREFIX) && !it.starts_with(&of_sites));
+    ours.map(str::to_owned).collect()
+}
+
+fn is_of_a_service(variable: &str, services: &[String]) -> bool {
+    let rests = services.iter().filter_map(|it| variable.strip_prefix(it));
+    let mut rests = rests.map(|rest| rest.strip_prefix("SERVICE_").unwrap_or(rest));
+    rests.any(|rest| matches!(rest, "HOST" | "PORT") || rest.starts_with("PORT_"))
 }

@@ -334,8 +334,12 @@ fn a_variable_wins_over_the_file_and_what_the_environment_leaves_out_stays() {
 }
 
 #[test]
-fn a_service_called_redlock_does_no_harm() {
+fn services_called_redlock_do_no_harm() {
     let variables = [
+        ("REDLOCK_A_SERVICE_HOST", "10.0.0.2"),
+        ("REDLOCK_A_SERVICE_PORT_REDIS", "6379"),
+        ("REDLOCK_A_PORT", "tcp://10.0.0.2:6379"),
+        ("REDLOCK_A_PORT_6379_TCP", "tcp://10.0.0.2:6379"),
         ("REDLOCK_SERVICE_HOST", "10.0.0.1"),
         ("REDLOCK_SERVICE_PORT", "80"),
         ("REDLOCK_SERVICE_PORT_HTTP", "80"),
@@ -343,6 +347,15 @@ fn a_service_called_redlock_does_no_harm() {
         ("REDLOCK_PORT_80_TCP_ADDR", "10.0.0.1"),
     ];
     assert!(Config::new().with_env(variables).is_ok());
+    let unknown = [
+        ("REDLOCK_B_PORT", "80"),
+        ("REDLOCK_SITES_X_SERVICE_HOST", "h"),
+    ];
+    let error = Config::new().with_env(unknown).unwrap_err().to_string();
+    assert!(
+        unknown.iter().all(|(name, _)| error.contains(name)),
+        "{error}"
+    );
 }
 
 #[test]

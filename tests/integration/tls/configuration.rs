@@ -68,7 +68,10 @@ async fn what_is_wrong_with_a_file_is_said_with_pool_and_setting_and_not_what_is
     fs::write(&torn, format!("-----BEGIN PRIVATE KEY-----\n{secret}\n")).unwrap();
     let (cert, key) = (&*one.certificate, &*one.key);
     let cases: &[(Settings<'_>, &[&str])] = &[
-        (&[("tls_ca", &missing)], &["`tls_ca`", "not found"]),
+        (
+            &[("tls_ca", &missing)],
+            &["`tls_ca`", "no such file or directory"],
+        ),
         (&[("tls_ca", dir)], &["`tls_ca`", "directory"]),
         (&[("tls_ca", key)], &["`tls_ca`", "no certificate"]),
         (&[("tls_cert", cert)], &["`tls_cert`", "without `tls_key`"]),
