@@ -141,24 +141,32 @@ impl Config {
     }
 
     fn check_default_pools(&self, problems: &mut Vec<String>) {
-        let Some(defaults) = &self.default_pools else {
-            return;
-        };
-        let key = KeyPath::new("", "", "default_pools");
-        let mut refuse = |why| problems.push(format!("{}`default_pools` {why}", self.place(&key)));
-        if defaults.is_empty() {
-            refuse("is empty; name at least one, or leave it out".to_owned());
+        if let Some(names) = &self.default_pools {
+            let place = self.place(&KeyPath::new("", "", "default_pools"));
+            let refuse = |why: &str| problems.push(format!("{place}`default_pools` {why}"));
+            self.check_pool_names(names, refuse);
         }
-        for (index, name) in defaults.iter().enumerate() {
+    }
+
+    /// Refuses a list without a pool, and names that are unknown or there twice. The macro checks strings only, and no
+    /// constants.
+    pub(crate) fn check_pool_names(&self, names: &[impl AsRef<str>], mut refuse: impl FnMut(&str)) {
+        let names: Vec<_> = names.iter().map(AsRef::as_ref).collect();
+        if names.is_empty() {
+            refuse("names no pool; name at least one, or leave the list out");
+        }
+        for (index, name) in names.iter().enumerate() {
             let shown = Name(name);
-            if !self.pools.contains_key(name) {
-                let meant = did_you_mean(name, self.pools.keys().map(String::as_str));
-                refuse(format!(
-                    "names the pool `{shown}`, which is not configured{meant}"
+            if names[..index].contains(name) {
+                refuse(&format!(
+                    "names the pool `{shown}` twice; one pool has one vote"
                 ));
-            }
-            if defaults[..index].contains(name) {
-                refuse(format!("names the pool `{shown}` twice"));
+            } else if !self.pools.is_empty() && !self.pools.contains_key(*name) {
+                let configured = self.pools.keys().map(|name| Name(name).to_string());
+                let configured = configured.collect::<Vec<_>>().join(", ");
+                refuse(&format!(
+                    "names the pool `{shown}`, which is not configured; configured: {configured}"
+                ));
             }
         }
     }
@@ -233,11 +241,14 @@ impl Config {
     }
 }
 
-pub(crate) fn no_pools() -> String {
-    "no pools are configured, so no lock could be taken; write `[pools.a]` with `url = \
-     \"redis://host:6379\"` into redlock.toml, or set REDLOCK_POOLS_A_URL (`memory://a` for \
-     development)"
-        .to_owned()
+/// The right form of a pool, at the end of an error.
+pub(super) const A_POOL: &str = "; write `[pools.a]`, and below it `url = \"redis://host:6379\"`";
+
+pub(super) fn no_pools() -> String {
+    format!(
+        "no pools are configured, so no lock could be taken{A_POOL}, into redlock.toml, or set \
+         REDLOCK_POOLS_A_URL (`memory://a` for development)"
+    )
 }
 
 /// Two pools that would vote twice.

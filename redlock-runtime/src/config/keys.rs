@@ -13,6 +13,9 @@ pub(super) const PREFIX: &str = "REDLOCK_";
 /// Names the configuration file.
 pub(super) const CONFIG_FILE: &str = "REDLOCK_CONFIG";
 
+/// The configuration file if [`CONFIG_FILE`] names no other.
+pub(super) const DEFAULT_FILE: &str = "redlock.toml";
+
 /// A key that only the attribute can set: it is part of the function's meaning, or of its type.
 const OF_THE_ATTRIBUTE: [&str; 6] = ["resource", "if_locked", "guard", "note", "name", "crate"];
 

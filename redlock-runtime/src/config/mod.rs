@@ -39,9 +39,6 @@ use table::{A_DAY, A_MILLISECOND, ensure, for_each_pool_setting, for_each_settin
 words!(RestartCheck: "standard" is Standard, "strict" is Strict, "off" is Off);
 words!(Vetting: "refuse" is Refuse, "warn" is Warn);
 
-/// The file that [`Config::load`] reads if `REDLOCK_CONFIG` names no other.
-const DEFAULT_FILE: &str = "redlock.toml";
-
 /// Makes the argument of a setter a value.
 macro_rules! value_of {
     ($argument:ident) => {
@@ -205,18 +202,8 @@ impl Config {
     /// [`ConfigError`] with every mistake, if the file cannot be read, if the file or a variable has something
     /// unknown or wrong, or if there is no pool.
     pub fn load() -> Result<Self, ConfigError> {
-        let variables: Vec<_> = std::env::vars_os().collect();
-        let named = variables.iter().find(|(name, _)| name == keys::CONFIG_FILE);
-        let default = Path::new(DEFAULT_FILE);
-        let file = named.map(|(_, path)| Path::new(path));
-        let file = file.or_else(|| default.exists().then_some(default));
         let mut reading = Reading::over(Self::new());
-        match file {
-            Some(file) if file.to_string_lossy().trim().is_empty() => reading.blank_file(),
-            Some(file) => reading.file(file),
-            None => {}
-        }
-        reading.variables(variables);
+        reading.environment(std::env::vars_os().collect());
         reading.end_of_all()
     }
 

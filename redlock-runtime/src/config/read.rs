@@ -7,8 +7,8 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
-use super::check::no_pools;
-use super::keys::{self, CONFIG_FILE, KeyPath, PREFIX};
+use super::check::{A_POOL, no_pools};
+use super::keys::{self, CONFIG_FILE, DEFAULT_FILE, KeyPath, PREFIX};
 use super::{Config, SiteName};
 use crate::error::ConfigError;
 use crate::parameters::{LockOptions, Said};
@@ -34,10 +34,19 @@ impl Reading {
         }
     }
 
-    /// Records that the variable that names the file is blank.
-    pub(super) fn blank_file(&mut self) {
-        let why = "it is blank; write the path of a file, or leave the variable out";
-        self.mistakes.push(format!("{CONFIG_FILE}: {why}"));
+    /// Reads the file that the variables name, or else the default one, and then the variables.
+    pub(super) fn environment(&mut self, variables: Vec<(OsString, OsString)>) {
+        let named = variables.iter().find(|(name, _)| name == CONFIG_FILE);
+        match named.map(|(_, path)| Path::new(path)) {
+            Some(path) if path.to_string_lossy().trim().is_empty() => {
+                let why = "it is blank; write the path of a file, or leave the variable out";
+                self.mistakes.push(format!("{CONFIG_FILE}: {why}"));
+            }
+            Some(path) => self.file(path),
+            None if Path::new(DEFAULT_FILE).exists() => self.file(DEFAULT_FILE.as_ref()),
+            None => {}
+        }
+        self.variables(variables);
     }
 
     /// Reads the TOML file at `path`.
@@ -195,7 +204,8 @@ impl Walk<'_> {
     fn table(&mut self, table: &KeyPath, name: &Spanned<DeString<'_>>, value: &DeValue<'_>) {
         let line = self.line(name.span().start);
         let DeValue::Table(keys) = value else {
-            let why = format!("{}: expected a table", table.table());
+            let right = if table.section == "pools" { A_POOL } else { "" };
+            let why = format!("{}: expected a table{right}", table.table());
             self.mistakes.push((line, why));
             return;
         };

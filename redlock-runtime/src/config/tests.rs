@@ -223,6 +223,15 @@ fn a_text_without_a_unit_is_a_time_in_a_variable_only() {
 }
 
 #[test]
+fn pools_in_another_form_are_refused_with_the_right_one() {
+    let right = "expected a table; write `[pools.a]`, and below it `url = \"redis://host:6379\"`";
+    for text in ["[[pools]]\nurl = ", "pools = ", "[pools]\na = "] {
+        let refused = Config::from_toml(&format!("{text}['redis://h']")).unwrap_err();
+        assert!(refused.to_string().contains(right), "{refused}");
+    }
+}
+
+#[test]
 fn all_mistakes_are_told_at_once_each_with_its_place() {
     let file = "[pools.a]\nurl = 'http://u:s3cret@h'\n[defaults]\nretry_delay = 'soon'\nwait = '1s'\nretry_count = 2\n\
                 [htp]\n[shutdown]\ngrace = '20s'";
@@ -383,6 +392,16 @@ fn a_variable_that_fits_two_pools_of_the_file_is_refused() {
         .unwrap_err();
     let expected = "REDLOCK_POOLS_EU_WEST_URL: it fits the pools `EU-West` and `eu_west`;";
     assert!(error.to_string().contains(expected), "{error}");
+}
+
+#[test]
+fn a_blank_name_of_the_file_is_told_with_its_variable() {
+    for blank in ["", " "] {
+        let mut reading = Reading::over(Config::new());
+        reading.environment(vec![(keys::CONFIG_FILE.into(), blank.into())]);
+        let told = reading.end_of_all().unwrap_err().to_string();
+        assert!(told.contains(": REDLOCK_CONFIG: it is blank; "), "{told}");
+    }
 }
 
 #[cfg(unix)]

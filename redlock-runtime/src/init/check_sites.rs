@@ -1,13 +1,13 @@
 //! Every annotated function of the program against the configuration.
 
+use std::fmt::Display;
 use std::time::Duration;
 
-use redlock_core::error::Invalid;
+use redlock_core::error::{Brief, Invalid};
 
 use crate::config::{Config, SiteConfig};
-use crate::parameters::{LockOptions, check_ttl};
+use crate::parameters::{LockOptions, Renewal, Wait, check_ttl};
 use crate::site::{Site, sites};
-use crate::text::Name;
 
 use super::overrides::{Overridden, check_names};
 
@@ -26,8 +26,7 @@ pub(crate) fn check_overridden(
         let mut refuse =
             |why: &str| problems.push(format!("{site}, overridden by {origin}: {why}"));
         if let Some(names) = &own.pools {
-            let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            check_pools(config, &names, &mut refuse);
+            config.check_pool_names(names, &mut refuse);
         }
         if let Err(invalid) = check_values(config, site, Some(own)) {
             refuse(&invalid.to_string());
@@ -39,14 +38,15 @@ pub(crate) fn check_overridden(
 pub(crate) fn check_sites(config: &Config, overridden: &[Overridden], problems: &mut Vec<String>) {
     let sites = sites();
     check_names(&sites, problems);
+    warn_of_short_times(config, "defaults", config.defaults);
     for site in &sites {
         let own = override_of(overridden, site);
-        // Where there are none at all, one problem says so.
-        if !config.pools.is_empty()
-            && own.is_none_or(|own| own.pools.is_none())
+        let options = own.map_or(LockOptions::NONE, |own| own.options);
+        warn_of_short_times(config, site, options.above(site.options));
+        if own.is_none_or(|own| own.pools.is_none())
             && let Some(names) = site.pool_names()
         {
-            check_pools(config, names, |why| problems.push(format!("{site} {why}")));
+            config.check_pool_names(names, |why| problems.push(format!("{site} {why}")));
         }
         if site.site_name().is_empty() {
             problems.push(format!(
@@ -60,36 +60,6 @@ pub(crate) fn check_sites(config: &Config, overridden: &[Overridden], problems: 
         }
     }
     warn_of_split_templates(config, &sites, overridden);
-}
-
-/// What there is against the pools of a function. The macro checks strings only, and no constants.
-fn check_pools(config: &Config, names: &[&str], mut refuse: impl FnMut(&str)) {
-    if names.is_empty() {
-        refuse("names no pool; name at least one, or leave `pools` out");
-    }
-    for (index, name) in names.iter().enumerate() {
-        if names[..index].contains(name) {
-            refuse(&format!(
-                "names the pool `{}` twice; one pool has one vote",
-                Name(name)
-            ));
-        } else if !config.pools.contains_key(*name) {
-            refuse(&unknown_pool(config, name));
-        }
-    }
-}
-
-fn unknown_pool(config: &Config, name: &str) -> String {
-    let configured: Vec<_> = config
-        .pools
-        .keys()
-        .map(|name| Name(name).to_string())
-        .collect();
-    format!(
-        "names the pool `{}`, which is not configured; configured: {}",
-        Name(name),
-        configured.join(", "),
-    )
 }
 
 pub(super) fn override_of<'a>(overridden: &'a [Overridden], site: &Site) -> Option<&'a SiteConfig> {
@@ -136,6 +106,30 @@ fn check_values(config: &Config, site: &Site, own: Option<&SiteConfig>) -> Resul
         .request(site.sample_resource())?;
     check_ttl(request.ttl, config.max_ttl)?;
     request.check()
+}
+
+/// Warns of times that were probably meant as seconds. A node may take its `node_timeout` to answer: a call gives it at
+/// most a quarter of the ttl, and a `wait` has to leave time for another attempt.
+fn warn_of_short_times(config: &Config, of: impl Display, options: LockOptions) {
+    let warn = |name, time: Duration, times: u32| {
+        if time < config.node_timeout.saturating_mul(times) {
+            tracing::warn!(
+                "{of}: `{name}` is {}, below {times} times `node_timeout`; a number without a unit is milliseconds: \
+                 write \"{}s\" if it is seconds",
+                Brief(time),
+                time.as_millis(),
+            );
+        }
+    };
+    if let Some(ttl) = options.ttl {
+        warn("ttl", ttl, 4);
+    }
+    if let Some(Wait::For(time)) = options.wait {
+        warn("wait", time, 2);
+    }
+    if let Some(Renewal::For(time)) = options.max_hold {
+        warn("max_hold", time, 4);
+    }
 }
 
 /// Warns of two functions that lock the same template, but on different pools: they do not exclude each other.

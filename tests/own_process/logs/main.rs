@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use redlock_runtime::config::RestartCheck;
-use redlock_runtime::{Config, LockError, Redlock, lock, redlock};
+use redlock_runtime::parameters::LockOptions;
+use redlock_runtime::{Config, LockError, Redlock, init, lock, redlock};
 use redlock_tests::{NodeOptions, Nodes, RedisNode, lines};
 
 const SOON: Duration = Duration::from_secs(20);
@@ -56,6 +57,40 @@ async fn an_even_number_of_pools_is_logged_as_a_warning_and_an_odd_one_is_not() 
         assert!(about.iter().all(|it| it.contains("WARN")), "{about:?}");
         assert_eq!(about.len(), times, "{about:?}");
     }
+}
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// Seconds were meant.
+#[redlock(resource = "short", ttl = 30, wait = 5)]
+async fn bare_numbers() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = "short", ttl = MINUTE, wait = 100, max_hold = 60)]
+async fn bare_max_hold() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[tokio::test]
+async fn times_too_short_to_be_meant_are_logged_with_their_unit() {
+    let lines = lines();
+    let _ = (bare_numbers(), bare_max_hold());
+    let defaults = LockOptions::new().ttl(Duration::from_millis(200));
+    let defaults = defaults.wait(Duration::from_millis(99));
+    let config = Config::new().pool("a", "memory://a").defaults(defaults);
+    init(config).await.unwrap().shutdown().await;
+    for told in [
+        "`logs::bare_numbers` (tests/own_process/logs/main.rs:",
+        "`ttl` is 30 ms, below 4 times `node_timeout`; a number without a unit is milliseconds: write \"30s\" if",
+        "`wait` is 5 ms, below 2 times",
+        "`max_hold` is 60 ms, below 4 times",
+        "defaults: `wait` is 99 ms, below 2 times",
+    ] {
+        assert!(!lines.with(&["WARN", told]).is_empty(), "{told}");
+    }
+    // A ttl of 200 ms and a wait of 100 ms are long enough for nodes that take their 50 ms.
+    assert_eq!(lines.with(&["a number without a unit"]).len(), 4);
 }
 
 #[tokio::test]

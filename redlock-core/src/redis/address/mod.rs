@@ -60,7 +60,8 @@ impl RedisAddress {
                 "this build leaves out what the URL needs; enable the feature `{feature}` of `redlock-runtime`"
             )))
         };
-        if scheme.starts_with("rediss") && !cfg!(feature = "tls") {
+        let is_tls = scheme.starts_with("rediss") || scheme.starts_with("valkeys");
+        if is_tls && !cfg!(feature = "tls") {
             return lacks("tls");
         }
         Ok(Self(match scheme.split_once('+') {

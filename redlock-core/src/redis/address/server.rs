@@ -58,7 +58,7 @@ impl Server {
         // A socket has no host, so a login there would be passed over.
         let is_whole = !is_socket || rest.starts_with('/');
         let info = url.into_connection_info().ok().filter(|_| is_whole);
-        let info = info.ok_or_else(not_a_url)?;
+        let info = info.ok_or_else(|| why_no_url(rest))?;
         let of_socket = "`db`, `user`, `pass`, each once, with `&` in a value as %26";
         let known = if is_socket { of_socket } else { NO_PARAMETERS };
         check_query(rest.split_once('?').map_or("", |(_, query)| query), known)?;
@@ -157,6 +157,18 @@ impl Server {
             info = info.set_redis_settings(settings.set_password(password(path)?));
         }
         Ok(info)
+    }
+}
+
+/// Returns the error for a URL that the crate does not take, with the text after its scheme.
+fn why_no_url(rest: &str) -> Invalid {
+    let host = rest.rsplit('@').next().and_then(|it| it.strip_prefix('['));
+    match host.and_then(|host| host.split_once(']')) {
+        Some((address, _)) if address.contains('%') => Invalid::new(
+            "the URL has an IPv6 address with a zone, such as `%eth0`, for which no URL has a place; write a name, or \
+             an address that needs no zone",
+        ),
+        _ => not_a_url(),
     }
 }
 

@@ -82,6 +82,22 @@ fn bad_urls_are_refused_without_their_password() {
 }
 
 #[test]
+fn a_zone_of_an_ipv6_address_is_refused_with_the_reason() {
+    for url in [
+        "redis://[fe80::1%eth0]:6379",
+        "redis://u:[pw%]@[fe80::1%25eth0]/3",
+        #[cfg(feature = "sentinel")]
+        "redis+sentinel://h,[fe80::1%eth0]/shop",
+    ] {
+        let text = RedisAddress::parse(url).unwrap_err().to_string();
+        assert!(
+            text.contains("an IPv6 address with a zone"),
+            "{url}: {text}"
+        );
+    }
+}
+
+#[test]
 fn an_unknown_parameter_is_refused_with_those_there_are() {
     let none = "there are none for this kind of URL";
     for (url, unknown, there) in [
@@ -158,6 +174,7 @@ fn without_tls_its_urls_are_refused_with_the_feature_that_has_it() {
         "rediss://h",
         "rediss+sentinel://h/shop",
         "rediss+cluster://h",
+        "valkeys://h",
     ] {
         let error = RedisAddress::parse(url).unwrap_err().to_string();
         assert!(error.contains("feature `tls`"), "{error}");

@@ -17,6 +17,11 @@ async fn other_error(id: u64) -> Result<u8, MyErr> {
 }
 
 #[redlock(resource = "a")]
+async fn error_of_another_crate() -> Result<u8, std::io::Error> {
+    Ok(1)
+}
+
+#[redlock(resource = "a")]
 async fn unit() {}
 
 #[redlock(resource = "a")]
@@ -39,5 +44,5 @@ impl Service {
 }
 
 fn main() {
-    let _ = (number(), other_error(1), unit(), option(), opaque(), Service.method());
+    let _ = (number(), other_error(1), error_of_another_crate(), unit(), option(), opaque(), Service.method());
 }
