@@ -27,8 +27,8 @@ use crate::error::LockError;
     label = "a function under `#[redlock]` returns this when it gets no lock",
     note = "return `Result<_, E>` where `E: From<redlock_runtime::LockError>`: an error type of yours that \
             implements it, or `Box<dyn std::error::Error + Send + Sync>`",
-    note = "an error type of another crate, such as `std::io::Error`, cannot implement it in yours: return an error type \
-            of yours with a variant for each of the two, and convert that in the caller",
+    note = "your crate cannot implement it for an error type of another crate, such as `std::io::Error`: return a type of \
+            yours that wraps that error and the lock's, and convert it in the caller",
     note = "a function that returns `()` or an `Option` may return without a lock and without an error: add \
             `if_locked = \"skip\"`",
     note = "a handler may return a response of axum or of actix-web, with the feature `axum` or `actix` of \
