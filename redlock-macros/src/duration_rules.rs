@@ -36,7 +36,7 @@ pub(crate) fn check_times(args: &Args, settings: &Settings, errors: &mut Errors)
             }
             Key::MaxHold if is_below => {
                 "`max_hold` is below `ttl`, which the lock is held for anyway; give a longer \
-                 `max_hold` or a shorter `ttl`"
+                 `max_hold` or a shorter `ttl` (a number is milliseconds)"
             }
             Key::OncePer if time.is_zero() => {
                 "a `once_per` of zero is no period; leave it out for a function that runs at each call"

@@ -21,7 +21,7 @@ async fn more_numbers() -> Result<(), LockError> {
     Ok(())
 }
 
-#[redlock(resource = "a", ttl = "1m", max_hold = "59s")]
+#[redlock(resource = "a", ttl = "1m", max_hold = 600)]
 async fn held_for_less_than_its_ttl() -> Result<(), LockError> {
     Ok(())
 }
