@@ -58,6 +58,30 @@ async fn an_even_number_of_pools_is_logged_as_a_warning_and_an_odd_one_is_not() 
     }
 }
 
+#[redlock(resource = "told:{id}", retry_count = 0, name = "tests::told_once")]
+async fn is_refused(id: u64) -> Result<(), LockError> {
+    Ok(())
+}
+
+/// With the subscriber that README installs.
+#[tokio::test]
+async fn a_refusal_is_one_line_in_which_each_fact_stands_once() {
+    let lines = lines();
+    let node = RedisNode::start().await;
+    let token = format!("web-7/3121/{}", "0f".repeat(16));
+    node.set("told:7", token, Some(SOON));
+    let config = Config::new().pool("a", node.url()).node_timeout(SOON);
+    let redlock = Redlock::start(config).await.unwrap();
+    let refused = redlock.registry().clone().scope(is_refused(7)).await;
+    assert!(refused.unwrap_err().is_contended());
+    let told = lines.with(&["not locked", "told:7"]);
+    let parts = ["tests::told_once", "told:7", "web-7/3121", "INFO"];
+    let stands_once = |line: &String| parts.iter().all(|part| line.matches(part).count() == 1);
+    let is_good = told.len() == 1 && stands_once(&told[0]) && told[0].len() < 250;
+    assert!(is_good, "{told:#?}");
+    redlock.shutdown().await;
+}
+
 #[tokio::test]
 async fn locks_that_are_held_where_no_shutdown_was_asked_for_are_named() {
     let lines = lines();
