@@ -78,20 +78,10 @@ pub async fn init(config: Config) -> Result<Redlock, InitError> {
     const RUNNING: &str = "a registry is running already; call `init` once, or use \
                            `Redlock::start` and `Registry::scope` for one of its own";
     let plan = Plan::checked_with_sites(&config)?;
-    let releases = config.release_on_exit;
     let registry = Registry::start(config, plan).await?;
     // A `Redlock` is made only for the registry that became the global one: its drop logs a shutdown.
     if !scope::set_global(registry.clone()) {
         return Err(InitError::one(RUNNING));
-    }
-    // The program may await `shutdown_signal()` after this, so the line is conditional and no warning.
-    let mut pools = registry.shared.pools.by_name.values();
-    if !releases && pools.any(|pool| pool.memory.is_none()) {
-        log!(
-            info,
-            "SIGTERM and SIGINT leave the keys of held locks to their ttl, unless the program awaits \
-             `shutdown_signal()`; `release_on_exit` in `[shutdown]` releases them without code",
-        );
     }
     Ok(Redlock { registry })
 }
