@@ -198,15 +198,10 @@ impl Registry {
         let mut refused = Vec::new();
         for node in &remote {
             node.settled().await;
-            match node.status() {
-                NodeStatus::Abstaining(reason) if reason.kind() == NodeErrorKind::Refused => {
-                    refused.push(reason.to_string());
-                }
-                NodeStatus::Abstaining(reason) => tracing::warn!(
-                    pool = node.name(), server = %node.address(), %reason,
-                    "node does not vote yet",
-                ),
-                _ => {}
+            if let NodeStatus::Abstaining(reason) = node.status()
+                && reason.kind() == NodeErrorKind::Refused
+            {
+                refused.push(reason.to_string());
             }
         }
         for (index, one) in remote.iter().enumerate() {
@@ -225,6 +220,10 @@ impl Registry {
         none_of(refused)?;
         let registry = Registry::new(&config, environment, pools, &overriding(&plan.overridden));
         registry.check_logins()?;
+        if !registry.votes().suffice() {
+            let reason = ready::votes_of(&registry);
+            tracing::warn!(%reason, "calls fail until a majority of the pools votes");
+        }
         registry.shared.recheck_at_new_epochs();
         #[cfg(feature = "metrics")]
         registry.sample_nodes();

@@ -58,6 +58,30 @@ async fn an_even_number_of_pools_is_logged_as_a_warning_and_an_odd_one_is_not() 
     }
 }
 
+#[tokio::test]
+async fn a_start_without_a_majority_is_one_line_that_says_why() {
+    let lines = lines();
+    let (gone, there) = (Nodes::start(2).await, RedisNode::start().await);
+    gone.iter().for_each(RedisNode::kill);
+    let urls = gone.urls().into_iter().chain([there.url()]);
+    let pools = urls.zip(["gone-1", "gone-2", "there"]);
+    let config = Config::new()
+        .connect_timeout(SOON)
+        .restart_check(RestartCheck::Off);
+    let config = pools.fold(config, |config, (url, name)| config.pool(name, url));
+    let redlock = Redlock::start(config).await.unwrap();
+    let told = lines.with(&["calls fail", "gone-1"]);
+    let parts = [
+        "WARN",
+        "1 of 3 default pools vote, 2 needed",
+        "; gone-1: ",
+        "; gone-2: ",
+    ];
+    let is_whole = |line: &String| parts.iter().all(|part| line.contains(part));
+    assert!(told.len() == 1 && is_whole(&told[0]), "{told:#?}");
+    redlock.shutdown().await;
+}
+
 #[redlock(resource = "told:{id}", retry_count = 0, name = "tests::told_once")]
 async fn is_refused(id: u64) -> Result<(), LockError> {
     Ok(())
