@@ -10,6 +10,7 @@ pub use crate::model::brief::Brief;
 pub use crate::model::invalid::Invalid;
 pub use crate::model::last_run::LastRun;
 use crate::model::resource::Resource;
+pub use crate::model::shortage::Shortage;
 use crate::node::{Holding, NodeError, Vote, bit};
 
 /// The reason why a lock was not acquired. The attempts leave nothing on a node that answered.
@@ -192,32 +193,6 @@ impl fmt::Display for Contended {
 
 impl std::error::Error for Contended {}
 
-/// Why no permit was acquired, beside who holds one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Shortage {
-    /// The number of permits of the resource.
-    pub count: u16,
-    /// True if there were free permits, and callers that came at one moment split the nodes' votes.
-    pub is_split: bool,
-}
-
-/// The beginning of the refusal.
-impl fmt::Display for Shortage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let count = self.count;
-        if self.is_split {
-            write!(
-                f,
-                "contested: no one of {count} permits was granted by a majority: other callers \
-                 came at the same moment"
-            )
-        } else {
-            write!(f, "full: all {count} permits are held")
-        }
-    }
-}
-
 /// The error if no majority of the nodes answered in time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -234,6 +209,43 @@ pub struct Unavailable {
     pub attempts: u32,
     /// The time after which the caller gave up.
     pub waited: Duration,
+    /// True if the caller gave up before its [`Wait`](crate::request::RetryLimit::Wait) was over, because no majority
+    /// answered its retries.
+    pub gave_up_early: bool,
+}
+
+impl Unavailable {
+    /// Returns the error of one attempt, which all of the `configured` nodes granted except `nodes`.
+    pub(crate) fn in_one_attempt(
+        configured: usize,
+        needed: usize,
+        nodes: Vec<NodeReport>,
+        waited: Duration,
+    ) -> Self {
+        Self {
+            granted: configured - nodes.len(),
+            needed,
+            nodes,
+            too_late: None,
+            attempts: 1,
+            waited,
+            gave_up_early: false,
+        }
+    }
+
+    /// Returns the time until enough nodes are out of quarantine for a majority. It is zero if enough are, and if
+    /// nothing tells the end.
+    pub fn quarantine_left(&self) -> Duration {
+        let left = |node: &NodeReport| match &node.outcome {
+            NodeOutcome::Failed(error) => error.quarantine_left,
+            _ => Duration::ZERO,
+        };
+        let mut left: Vec<_> = self.nodes.iter().map(left).collect();
+        left.sort_unstable();
+        // The nodes that granted may grant again. Of the others, this many have to.
+        left.truncate(self.needed.saturating_sub(self.granted));
+        left.pop().unwrap_or_default()
+    }
 }
 
 /// The limit that the votes of a majority missed.
@@ -337,26 +349,25 @@ impl fmt::Display for Unavailable {
         write!(f, "{granted} of {configured} nodes voted, ")?;
         match self.too_late {
             None => write!(f, "{} needed", self.needed)?,
-            Some(TooLate::Validity(left)) => {
-                let left = Brief(left);
-                write!(
-                    f,
-                    "but so late that {left} of validity was left; raise the ttl"
-                )?;
-            }
-            Some(TooLate::Timeout(timeout)) => {
-                let timeout = Brief(timeout);
-                write!(
-                    f,
-                    "but not within {timeout}; raise `node_timeout` if that is usual"
-                )?;
-            }
+            Some(TooLate::Validity(left)) => write!(
+                f,
+                "but so late that {} of validity was left; raise the ttl",
+                Brief(left)
+            )?,
+            Some(TooLate::Timeout(timeout)) => write!(
+                f,
+                "but not within {}; raise `node_timeout` if that is usual",
+                Brief(timeout)
+            )?,
         }
         for node in &self.nodes {
             write!(f, "; {node}")?;
         }
-        if self.attempts != 1 {
+        if self.attempts != 1 || self.gave_up_early {
             write!(f, "; {}", GaveUp(self.attempts, self.waited))?;
+        }
+        if self.gave_up_early {
+            f.write_str(", before its `wait` was over: no majority answered two retries in a row")?;
         }
         Ok(())
     }
@@ -428,11 +439,36 @@ mod tests {
             too_late: None,
             attempts: 1,
             waited: elapsed,
+            gave_up_early: false,
         };
         assert_eq!(
             error.to_string(),
             "1 of 3 nodes voted, 2 needed; b: connection refused; c: no answer in 50 ms",
         );
+    }
+
+    #[test]
+    fn the_quarantine_left_is_over_once_a_majority_may_vote() {
+        let left = |granted: usize, quarantines: &[u64]| {
+            let report = |seconds: &u64| {
+                let mut error = NodeError::unsent(NodeErrorKind::Quarantined, "it restarted");
+                error.quarantine_left = Duration::from_secs(*seconds);
+                let outcome = NodeOutcome::Failed(error);
+                let name = "a".into();
+                NodeReport { name, outcome }
+            };
+            let nodes: Vec<_> = quarantines.iter().map(report).collect();
+            let configured = granted + nodes.len();
+            let error = Unavailable::in_one_attempt(configured, 2, nodes, Duration::ZERO);
+            error.quarantine_left().as_secs()
+        };
+        assert_eq!(left(1, &[20, 10]), 10);
+        assert_eq!(left(0, &[20, 30, 10]), 20);
+        // A node that is down for another reason may vote at any moment.
+        assert_eq!(left(0, &[20, 0, 10]), 10);
+        assert_eq!(left(0, &[0, 10, 0]), 0);
+        // A majority granted, but too late.
+        assert_eq!(left(2, &[10]), 0);
     }
 
     #[test]

@@ -63,8 +63,7 @@ pub(super) async fn acquire(
         let turn = match leases.lines.turn(line_key, &mut budget).await {
             Ok(turn) => turn,
             Err(known) => {
-                let (now, waited) = (environment.now(), budget.waited(environment));
-                return Err(known.error(nodes, now, waited));
+                return Err(known.error(nodes, environment.now(), &budget));
             }
         };
         loop {

@@ -22,7 +22,7 @@ use tokio::time::Instant;
 use super::caught::caught;
 use super::names::LookUps;
 use super::process::notice_forks;
-use super::{Clock, Entropy, Environment, Moment, Sleep, Spawn, Task};
+use super::{Clock, Entropy, Environment, Moment, Sleep, SleepKind, Spawn, Task};
 
 /// Tokio's timers stop while the host is suspended, but the boot clock does not.
 const LONGEST_NAP: Duration = Duration::from_secs(1);
@@ -179,11 +179,11 @@ impl Clock for IoThread {
     }
 
     fn sleep_until(&self, at: Moment) -> Sleep {
-        Sleep::of_library(LibrarySleep {
+        Sleep(SleepKind::Library(LibrarySleep {
             io: self.clone(),
             at,
             timer: None,
-        })
+        }))
     }
 }
 

@@ -102,10 +102,6 @@ impl Sleep {
     pub fn new(future: impl Future<Output = ()> + Send + 'static) -> Self {
         Self(SleepKind::Other(Box::pin(future)))
     }
-
-    fn of_library(sleep: LibrarySleep) -> Self {
-        Self(SleepKind::Library(sleep))
-    }
 }
 
 impl Future for Sleep {

@@ -91,14 +91,8 @@ fn conclude(
     let counted = shared.claim.counts(extension);
     let answers = extension.round.answers_now(nodes);
     let reports = NodeReport::of_round(shared.names(), answers, counted, elapsed, timeout);
-    let error = Unavailable {
-        granted: nodes.len() - reports.len(),
-        needed: majority(nodes.len()),
-        nodes: reports,
-        too_late: None,
-        attempts: 1,
-        waited: elapsed,
-    };
+    let (all, needed) = (nodes.len(), majority(nodes.len()));
+    let error = Unavailable::in_one_attempt(all, needed, reports, elapsed);
     let not_renewed = LeaseEnd::NotRenewed(Arc::new(error.clone()));
     shared.state.lock().not_prolonged = Some(not_renewed);
     Err(ExtendError::Unavailable(error))

@@ -132,7 +132,7 @@ impl Lease {
         let drift = drift(request.ttl, request.clock_drift_factor);
         let whole = request.ttl.saturating_sub(drift);
         let wanted = (whole / 10 * 9).max(request.min_validity);
-        let node_timeout = shared.context().node_timeout;
+        let (all, node_timeout) = (self.nodes().len(), shared.context().node_timeout);
         let mut budget = RetryBudget::new(environment, &request.retry, node_timeout);
         while self.validity() < wanted {
             let timeout = budget.begin_attempt(environment, request.ttl);
@@ -141,12 +141,8 @@ impl Lease {
             let failed = match extended {
                 Ok(()) if validity >= request.min_validity => break,
                 Ok(()) => Unavailable {
-                    granted: self.nodes().len(),
-                    needed: majority(self.nodes().len()),
-                    nodes: Vec::new(),
                     too_late: Some(TooLate::Validity(validity)),
-                    attempts: 1,
-                    waited: Duration::ZERO,
+                    ..Unavailable::in_one_attempt(all, majority(all), Vec::new(), Duration::ZERO)
                 },
                 Err(ExtendError::Unavailable(failed)) => failed,
                 Err(other) => return Err(other),

@@ -9,4 +9,5 @@ pub(crate) mod name;
 pub(crate) mod note;
 mod part;
 pub(crate) mod resource;
+pub(crate) mod shortage;
 pub(crate) mod token;

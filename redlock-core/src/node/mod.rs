@@ -19,6 +19,7 @@ pub(crate) mod watch;
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::model::resource::Shown;
 pub use crate::model::token::OwnerToken;
@@ -98,6 +99,8 @@ pub struct NodeError {
     kind: NodeErrorKind,
     sent: bool,
     detail: Arc<str>,
+    /// The remaining time of a quarantine; zero if nothing tells its end.
+    pub(crate) quarantine_left: Duration,
 }
 
 /// The kind of a node's error.
@@ -133,16 +136,13 @@ impl NodeError {
             kind,
             sent: false,
             detail: detail.into(),
+            quarantine_left: Duration::ZERO,
         }
     }
 
     /// An error for an operation that the node may have served.
     pub fn sent(kind: NodeErrorKind, detail: impl Into<Arc<str>>) -> Self {
-        Self {
-            kind,
-            sent: true,
-            detail: detail.into(),
-        }
+        Self::unsent(kind, detail).into_sent()
     }
 
     /// An error text of a server, cut to one printable line. Arguments that the server repeats are left

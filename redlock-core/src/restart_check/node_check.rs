@@ -64,6 +64,8 @@ pub enum Action {
     Hold {
         /// Why. The text before the `;` does not change with time.
         reason: String,
+        /// The remaining time of the quarantine; zero if other nodes decide.
+        left: Duration,
         /// When to check again, at the latest.
         look_again: Duration,
         /// True if the node stays like this for now. False if that is decided in a moment, for
@@ -304,6 +306,7 @@ impl NodeCheck {
                 "{cause}, so it may have forgotten locks; it votes again within {}",
                 Brief(left)
             ),
+            left,
             look_again: left.min(LATEST),
             is_settled: true,
         })
@@ -325,6 +328,7 @@ impl NodeCheck {
 fn waits(reason: &str, is_settled: bool) -> Action {
     Action::Hold {
         reason: reason.to_owned(),
+        left: Duration::ZERO,
         look_again: if is_settled { LATER } else { AT_ONCE },
         is_settled,
     }

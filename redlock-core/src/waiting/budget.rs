@@ -135,6 +135,11 @@ impl<'a> RetryBudget<'a> {
         self.pause
     }
 
+    /// True if a caller that gives up `now` has time left. Then no majority answered its retries.
+    pub(crate) fn gives_up_early(&self, now: Moment) -> bool {
+        self.unanswered > RETRIES && self.last_attempt.is_some_and(|last| now < last)
+    }
+
     /// The time for which a wake-up does not count behind an attempt. If several callers found the lock free at one
     /// moment and none won it, the attempt `is_divided`, and they come again one by one.
     pub(crate) fn spread(&mut self, environment: &Environment, is_divided: bool) -> Duration {

@@ -158,9 +158,8 @@ impl Refusal {
         // Callers in line may keep the votes. This caller waits for them no longer.
         self.votes.forget_caller();
 
-        let waited = clock.now().saturating_since(budget.began);
         let inspected = inspection.and_then(|round| round.answers().pop().flatten());
-        self.error(inspected, elapsed, (budget.attempts, waited))
+        self.error(inspected, elapsed, budget)
     }
 
     /// Asks a refusing node for the holder's remaining time. The question follows the release on the
@@ -178,14 +177,16 @@ impl Refusal {
         Some(round)
     }
 
-    /// The error by the votes so far, after `attempts` attempts in the time `waited`. The attempt took
-    /// `elapsed`. `inspected` is the answer of the node that was asked for the holder's time.
+    /// The error by the votes so far, for a caller that gives up now. The attempt took `elapsed`. `inspected` is the answer
+    /// of the node that was asked for the holder's time.
     fn error(
         &self,
         inspected: Option<Vote>,
         elapsed: Duration,
-        (attempts, waited): (u32, Duration),
+        budget: &RetryBudget<'_>,
     ) -> AcquireError {
+        let (attempts, now) = (budget.attempts, self.context.now());
+        let waited = now.saturating_since(budget.began);
         let votes = match &self.disagreement {
             Some(votes) => votes.clone(),
             None => self.votes.answers_now(&self.nodes),
@@ -212,35 +213,36 @@ impl Refusal {
                 attempts,
                 waited,
                 waiters: 0,
-                shortage: self.kind.count().map(|count| self.shortage(count)),
+                shortage: self.kind.count().map(|count| Shortage {
+                    count,
+                    is_split: self.most_against() < majority(self.nodes.len()),
+                }),
             });
         }
         let names = self.nodes.iter().map(|node| node.name());
+        let nodes = NodeReport::of_round(names, votes, u64::MAX, elapsed, self.timeout);
+        let (all, needed) = (tally.configured, majority(tally.configured));
         AcquireError::Unavailable(Unavailable {
-            granted: tally.granted,
-            needed: majority(tally.configured),
-            nodes: NodeReport::of_round(names, votes, u64::MAX, elapsed, self.timeout),
             // The votes of a majority may have arrived after the attempt's end.
             too_late: self
                 .too_late
                 .or_else(|| tally.is_won().then_some(TooLate::Timeout(self.timeout))),
             attempts,
-            waited,
+            gave_up_early: budget.gives_up_early(now),
+            ..Unavailable::in_one_attempt(all, needed, nodes, waited)
         })
-    }
-
-    /// What the nodes say of several locks that are alike.
-    fn shortage(&self, count: u16) -> Shortage {
-        Shortage {
-            count,
-            is_split: self.most_against() < majority(self.nodes.len()),
-        }
     }
 }
 
 impl LastKnown {
-    /// The error for a caller in line that gives up `now`, after `waited`.
-    pub(crate) fn error(self, nodes: &NodeSet, now: Moment, waited: Duration) -> AcquireError {
+    /// The error for a caller in line that gives up `now`.
+    pub(crate) fn error(
+        self,
+        nodes: &NodeSet,
+        now: Moment,
+        budget: &RetryBudget<'_>,
+    ) -> AcquireError {
+        let waited = now.saturating_since(budget.began);
         match self {
             Self::Held(token, until) => {
                 let mut holding = Holding::by(token.as_bytes());
@@ -251,7 +253,7 @@ impl LastKnown {
                 })
             }
             Self::Refused(refusal) => {
-                refusal.error(None, now.saturating_since(refusal.began), (0, waited))
+                refusal.error(None, now.saturating_since(refusal.began), budget)
             }
             Self::Full(standing) => AcquireError::Contended(Contended {
                 waiters: standing,
@@ -260,14 +262,11 @@ impl LastKnown {
             Self::Nothing => {
                 // No node is at fault: this caller asked none.
                 let names = nodes.iter().map(|node| node.name());
-                let (none, no_time) = (vec![None; nodes.len()], Duration::ZERO);
+                let (all, none) = (nodes.len(), vec![None; nodes.len()]);
+                let nodes = NodeReport::of_round(names, none, 0, Duration::ZERO, Duration::MAX);
                 AcquireError::Unavailable(Unavailable {
-                    granted: 0,
-                    needed: majority(nodes.len()),
-                    nodes: NodeReport::of_round(names, none, 0, no_time, Duration::MAX),
-                    too_late: None,
                     attempts: 0,
-                    waited,
+                    ..Unavailable::in_one_attempt(all, majority(all), nodes, waited)
                 })
             }
         }

@@ -18,7 +18,7 @@ use crate::error::{LockError, LockErrorKind};
 use crate::lease::{Lease, chain};
 use crate::parameters::{Counts, LockOptions, check_ttl};
 use crate::registry::held::HeldPlace;
-use crate::registry::{Registry, scope};
+use crate::registry::{Registry, scope, signal};
 use crate::site::Site;
 use crate::telemetry::{self, Acquiring};
 use reentrancy::holder_above;
@@ -177,6 +177,8 @@ impl Prepared {
             }
         };
         let holding = acquiring.acquired(&core);
+        let at_first = || signal::log_if_keys_stay(&self.registry);
+        shared.first_lease.call_once(at_first);
         let context = Arc::clone(&shared.context);
         let policies = (self.on_lost, self.counts);
         Ok(Lease::new(core, place, context, site, policies, holding))

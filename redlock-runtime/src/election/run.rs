@@ -118,8 +118,10 @@ impl Election {
             // Boxed, as `run` stores the body several times.
             let held = Box::pin(lease.run(async |_| {
                 // Declared before the body, and so dropped behind it.
-                let _office = campaign.enter_office(&term);
-                term.within(body(term.clone())).await
+                let mut office = campaign.enter_office(&term);
+                let output = term.within(body(term.clone())).await;
+                office.reason = term.reason_to_end().unwrap_or("its body returned");
+                output
             }));
             // An error says that the office is lost: others may lead by now.
             if let Ok(output) = held.await {
@@ -260,13 +262,12 @@ impl<'a> Campaign<'a> {
             let Some(fencing_token) = lease.fencing_token() else {
                 return Err(lease.handle().lost_error(LeaseEnd::Released));
             };
-            let max_term = self.election.max_term;
             let shared = Arc::new(TermShared {
                 lease: lease.handle(),
                 fencing_token,
                 candidate_resigned: Arc::clone(&self.election.resigned),
                 clock: Arc::clone(&self.registry.shared.environment.clock),
-                until: max_term.map(|max_term| self.now().saturating_add(max_term)),
+                until: (self.election.max_term).map(|max_term| self.now().saturating_add(max_term)),
                 resigned: SetOnce::new(),
             });
             return Ok(Some((lease, Term { shared })));
@@ -300,6 +301,7 @@ impl<'a> Campaign<'a> {
             campaign: self,
             _leading: gauged!(LEADING { site: site }),
             term: term.clone(),
+            reason: "its body panicked, or was dropped",
         }
     }
 }
@@ -309,6 +311,8 @@ struct Office<'a> {
     campaign: &'a Campaign<'a>,
     _leading: Gauged,
     term: Term,
+    /// The reason of the term's end, unless the office is lost.
+    reason: &'static str,
 }
 
 impl Drop for Office<'_> {
@@ -317,12 +321,14 @@ impl Drop for Office<'_> {
         let Wanted { site, resource, .. } = &campaign.wanted;
         let site = site.site_name();
         let length = campaign.standing.end_term(campaign.now());
+        let lost = term.lease().core.over().map(|over| over.to_string());
+        let reason = lost.as_deref().unwrap_or(self.reason);
         figure!(histogram TERM { site: site } record(length));
         log!(
             info,
             site, %resource,
             token = term.lease().token_id(), fencing_token = %term.fencing_token(),
-            in_office = length.as_secs_f64(),
+            in_office = length.as_secs_f64(), %reason,
             "a term has ended",
         );
     }

@@ -69,7 +69,7 @@ impl Term {
         }
         // A body whose steps never wait leaves the thread to other tasks now and then.
         tokio::task::consume_budget().await;
-        !self.is_ending()
+        self.reason_to_end().is_none()
     }
 
     /// Completes when [`proceed`](Self::proceed) says no: for a leader that waits for something else
@@ -120,30 +120,30 @@ impl Term {
         &self.shared.lease
     }
 
-    fn is_ending(&self) -> bool {
+    /// Returns the reason why the body has to end, if there is one.
+    pub(super) fn reason_to_end(&self) -> Option<&'static str> {
         let shared = &*self.shared;
-        shared.resigned.initialized()
-            || shared.candidate_resigned.initialized()
-            || shared
-                .until
-                .is_some_and(|until| shared.clock.now() >= until)
-            || shared.lease.core.is_expiring()
+        let has_passed = |until| shared.clock.now() >= until;
+        if shared.resigned.initialized() {
+            Some("its leader resigned")
+        } else if shared.candidate_resigned.initialized() {
+            Some("its candidate resigned")
+        } else if shared.until.is_some_and(has_passed) {
+            Some("`max_term` has passed")
+        } else {
+            let is_expiring = shared.lease.core.is_expiring();
+            is_expiring.then_some("its lease expires, or this process shuts down")
+        }
     }
 
     /// Completes when somebody has resigned, or `max_term` has passed.
     async fn asked_to_end(&self) {
         let shared = &*self.shared;
-        let too_long = async {
-            match shared.until {
-                Some(until) => shared.clock.sleep_until(until).await,
-                None => std::future::pending().await,
-            }
-        };
         tokio::select! {
             biased;
             () = shared.resigned.wait() => {}
             () = shared.candidate_resigned.wait() => {}
-            () = too_long => {}
+            () = shared.clock.sleep_until(shared.until.unwrap_or_default()), if shared.until.is_some() => {}
         }
     }
 
@@ -168,7 +168,7 @@ impl fmt::Debug for Term {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Term")
             .field("lease", &self.shared.lease)
-            .field("is_ending", &self.is_ending())
+            .field("reason_to_end", &self.reason_to_end())
             .finish_non_exhaustive()
     }
 }

@@ -9,6 +9,9 @@ use super::{LockError, LockErrorKind};
 /// The advice if nothing tells when the lock is free.
 const SOON: Duration = Duration::from_secs(1);
 
+/// The sentence for a client whose request may succeed later.
+const NOT_NOW: &str = "The service cannot take this request right now. Try again later.";
+
 impl LockError {
     /// A sentence for the client of the service. It names no resource, no holder and no node, which
     /// the text of the error does.
@@ -43,7 +46,8 @@ impl LockError {
 
     /// The time after which a retry makes sense; `None` if a retry cannot help. If another caller holds the
     /// lock: the remaining ttl of its key when the call was refused. If a job ran already: the rest of its
-    /// period. Otherwise, and if the remaining time is not known, a second.
+    /// period. If a majority lacks nodes that [may have forgotten locks](crate::config::RestartCheck): the rest of
+    /// their quarantine. Otherwise, and if the remaining time is not known, a second.
     ///
     /// The responses of the features `axum` and `actix` have it as `Retry-After`, in whole seconds.
     ///
@@ -79,11 +83,10 @@ impl LockError {
                 "This was done already a short while ago. Try again later.",
                 Some(run.next_in),
             ),
-            LockErrorKind::Unavailable(_) | LockErrorKind::ShuttingDown => (
-                503,
-                "The service cannot take this request right now. Try again later.",
-                Some(SOON),
-            ),
+            LockErrorKind::Unavailable(down) => {
+                (503, NOT_NOW, Some(down.quarantine_left().max(SOON)))
+            }
+            LockErrorKind::ShuttingDown => (503, NOT_NOW, Some(SOON)),
             LockErrorKind::Lost(_) => (
                 503,
                 "The request was stopped before it was done; part of it may have taken effect.",

@@ -291,20 +291,35 @@ impl LockError {
     }
 }
 
+/// The text of an error without its resource, which a log line has as a field.
+pub(crate) struct Reason<'a>(pub(crate) &'a LockError);
+
+impl fmt::Display for Reason<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.kind() {
+            LockErrorKind::Contended(contended) => {
+                contended.fmt(f)?;
+                self.0.inner.holder.iter().try_for_each(|it| it.fmt(f))
+            }
+            LockErrorKind::Unavailable(unavailable) => unavailable.fmt(f),
+            LockErrorKind::AlreadyRun(run) => run.fmt(f),
+            LockErrorKind::Lost(over) => over.fmt(f),
+            _ => self.0.fmt(f),
+        }
+    }
+}
+
 impl fmt::Display for LockError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Inner { resource, site, .. } = &*self.inner;
-        let name = site.site_name();
+        let (name, reason) = (site.site_name(), Reason(self));
         match self.kind() {
-            LockErrorKind::Contended(contended) => {
-                write!(f, "`{resource}` is {contended}")?;
-                self.inner.holder.iter().try_for_each(|it| it.fmt(f))
+            LockErrorKind::Contended(_) => write!(f, "`{resource}` is {reason}"),
+            LockErrorKind::Unavailable(_) => {
+                write!(f, "`{resource}` could not be locked: {reason}")
             }
-            LockErrorKind::Unavailable(unavailable) => {
-                write!(f, "`{resource}` could not be locked: {unavailable}")
-            }
-            LockErrorKind::AlreadyRun(run) => write!(f, "`{resource}` was {run}"),
-            LockErrorKind::Lost(over) => write!(f, "the lock on `{resource}` was lost: {over}"),
+            LockErrorKind::AlreadyRun(_) => write!(f, "`{resource}` was {reason}"),
+            LockErrorKind::Lost(_) => write!(f, "the lock on `{resource}` was lost: {reason}"),
             LockErrorKind::ShuttingDown => write!(
                 f,
                 "`{resource}` was not locked: this process is shutting down, or dropped its `Redlock`",

@@ -89,7 +89,7 @@ fn joined(problems: &[String]) -> String {
 /// # let redlock = Redlock::start(Config::new().pool("a", "memory://a")).await?;
 /// redlock.registry().memory_node("a").expect("the pool `a`").cut();
 /// let error = redlock.ready(std::time::Duration::ZERO).await.unwrap_err();
-/// let expected = "not ready: 0 of 1 default pools vote after 0 ms, 1 needed; a: cut off";
+/// let expected = "not ready: 0 of 1 default pools vote, 1 needed; a: cut off; gave up after 0 ms";
 /// assert_eq!(error.to_string(), expected);
 /// # Ok(()) }
 /// ```

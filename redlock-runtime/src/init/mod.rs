@@ -78,20 +78,10 @@ pub async fn init(config: Config) -> Result<Redlock, InitError> {
     const RUNNING: &str = "a registry is running already; call `init` once, or use \
                            `Redlock::start` and `Registry::scope` for one of its own";
     let plan = Plan::checked_with_sites(&config)?;
-    let releases = config.release_on_exit;
     let registry = Registry::start(config, plan).await?;
     // A `Redlock` is made only for the registry that became the global one: its drop logs a shutdown.
     if !scope::set_global(registry.clone()) {
         return Err(InitError::one(RUNNING));
-    }
-    // The program may await `shutdown_signal()` after this, so the line is conditional and no warning.
-    let mut pools = registry.shared.pools.by_name.values();
-    if !releases && pools.any(|pool| pool.memory.is_none()) {
-        log!(
-            info,
-            "SIGTERM and SIGINT leave the keys of held locks to their ttl, unless the program awaits \
-             `shutdown_signal()`; `release_on_exit` in `[shutdown]` releases them without code",
-        );
     }
     Ok(Redlock { registry })
 }
@@ -208,15 +198,10 @@ impl Registry {
         let mut refused = Vec::new();
         for node in &remote {
             node.settled().await;
-            match node.status() {
-                NodeStatus::Abstaining(reason) if reason.kind() == NodeErrorKind::Refused => {
-                    refused.push(reason.to_string());
-                }
-                NodeStatus::Abstaining(reason) => tracing::warn!(
-                    pool = node.name(), server = %node.address(), %reason,
-                    "node does not vote yet",
-                ),
-                _ => {}
+            if let NodeStatus::Abstaining(reason) = node.status()
+                && reason.kind() == NodeErrorKind::Refused
+            {
+                refused.push(reason.to_string());
             }
         }
         for (index, one) in remote.iter().enumerate() {
@@ -235,6 +220,10 @@ impl Registry {
         none_of(refused)?;
         let registry = Registry::new(&config, environment, pools, &overriding(&plan.overridden));
         registry.check_logins()?;
+        if !registry.votes().suffice() {
+            let reason = ready::votes_of(&registry);
+            tracing::warn!(%reason, "calls fail until a majority of the pools votes");
+        }
         registry.shared.recheck_at_new_epochs();
         #[cfg(feature = "metrics")]
         registry.sample_nodes();

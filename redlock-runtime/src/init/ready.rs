@@ -55,7 +55,8 @@ impl Redlock {
             }
             let now = clock.now();
             if now >= deadline {
-                return Err(NotReady(after(timeout, registry)));
+                let (votes, timeout) = (votes_of(registry), Brief(timeout));
+                return Err(NotReady(format!("{votes}; gave up after {timeout}")));
             }
             clock
                 .sleep_until(now.saturating_add(PAUSE).min(deadline))
@@ -64,14 +65,12 @@ impl Redlock {
     }
 }
 
-fn after(timeout: Duration, registry: &Registry) -> String {
+/// Says how many of the default pools vote, and why the others do not.
+pub(super) fn votes_of(registry: &Registry) -> String {
     let votes = registry.votes();
     let mut text = format!(
-        "{} of {} default pools vote after {}, {} needed",
-        votes.voting,
-        votes.configured,
-        Brief(timeout),
-        votes.needed,
+        "{} of {} default pools vote, {} needed",
+        votes.voting, votes.configured, votes.needed,
     );
     for node in registry.shared.pools.default_set.iter() {
         if let NodeStatus::Abstaining(reason) = node.status() {

@@ -1,8 +1,8 @@
 //! What the clones of a registry share.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Once};
 
 use redlock_core::env::Throttle;
 use redlock_core::{Client, Environment, Settings};
@@ -27,6 +27,8 @@ pub(crate) struct RegistryShared {
     pub(crate) held: Arc<HeldTable>,
     pub(crate) elections: Arc<Elections>,
     pub(crate) shutdown: Shutdown,
+    /// Called at the first lease.
+    pub(crate) first_lease: Once,
     /// Only a registry of the kit for users' tests has one.
     pub(crate) journal: Option<Arc<dyn Journal>>,
 }
@@ -61,6 +63,7 @@ impl RegistryShared {
             held: Arc::default(),
             elections: Arc::default(),
             shutdown: Shutdown::new(config.shutdown_grace, config.shutdown_deadline),
+            first_lease: Once::new(),
             journal: None,
         }
     }

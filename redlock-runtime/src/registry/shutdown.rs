@@ -81,18 +81,16 @@ fn begin_for(registry: &Registry, reason: &str) {
 /// Begins the shutdown of a registry that its owner drops. If that was the program's mistake, the log says so.
 pub(crate) fn begin_at_drop(registry: &Registry) {
     let shutdown = &registry.shared.shutdown;
-    if !shutdown.began.initialized() {
-        let held = registry.held();
-        if !held.is_empty() {
-            log!(
-                warn,
-                held = held.len(),
-                "dropped without `shutdown`, with locks held: {}; if the process ends before \
-                 they are released, their keys stay until the ttl; await \
-                 `redlock.shutdown()` at the end of `main`",
-                listed(&held),
-            );
-        }
+    let held = registry.held();
+    if !shutdown.began.initialized() && !held.is_empty() {
+        log!(
+            warn,
+            held = held.len(),
+            "dropped without `shutdown`, with locks held: {}; if the process ends before \
+             they are released, their keys stay until the ttl; await \
+             `redlock.shutdown()` at the end of `main`",
+            listed(&held),
+        );
     }
     let reason = "; what `init` returned was dropped (`let _ =` drops it at once)";
     begin_for(registry, reason);

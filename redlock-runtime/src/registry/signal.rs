@@ -78,6 +78,24 @@ pub(crate) fn release_on_exit(registry: &Registry) {
     }
 }
 
+/// Logs that a signal leaves the keys of `registry`. Logs nothing if a signal shuts it down, if a caller has waited for a
+/// signal, or if no key outlives the process.
+pub(crate) fn log_if_keys_stay(registry: &Registry) {
+    let is_handled = LISTENER.get().is_some_and(|listener| {
+        let state = listener.state.lock();
+        let mut releasing = state.releasing.iter();
+        state.is_awaited || releasing.any(|it| it.as_ptr() == Arc::as_ptr(&registry.shared))
+    });
+    let mut pools = registry.shared.pools.by_name.values();
+    if !is_handled && pools.any(|pool| pool.memory.is_none()) {
+        log!(
+            info,
+            "SIGTERM and SIGINT leave the keys of held locks to their ttl, as nothing awaits `shutdown_signal()`; \
+             `release_on_exit` in `[shutdown]` releases them without code",
+        );
+    }
+}
+
 /// True if a signal ends the process after a shutdown.
 pub(crate) fn is_process_ending() -> bool {
     let listener = LISTENER.get();

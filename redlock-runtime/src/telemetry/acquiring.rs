@@ -14,7 +14,7 @@ use tracing::field::Empty;
 use tracing::{Span, info_span};
 
 use super::{Gauged, Holding, Journal, JournalLine, failed, figure, gauged, kind_of, name_of};
-use crate::error::LockError;
+use crate::error::{LockError, Reason};
 use crate::parameters::Mode;
 use crate::site::Site;
 
@@ -106,17 +106,15 @@ impl Acquiring {
         if let Some(line) = &self.line {
             line.refused(error);
         }
-        let outcome = kind_of(error);
-        if error.is_contended() && self.site.skips {
-            self.ended("skipped");
-        } else {
-            // A job that ran already is no error.
-            if !error.is_already_run() {
-                failed(&self.span, outcome);
-            }
-            self.ended(outcome);
+        let outcome = match kind_of(error) {
+            "contended" if self.site.skips => "skipped",
+            kind => kind,
+        };
+        // A call that is skipped, or whose job ran already, is as planned.
+        if !["skipped", "already_run"].contains(&outcome) {
+            failed(&self.span, outcome);
         }
-        let _entered = self.span.enter();
+        self.ended(outcome);
         log_refusal(self.site, resource, nodes, error);
     }
 
@@ -157,8 +155,7 @@ pub(crate) fn refused(
     span.record("redlock.outcome", outcome);
     failed(&span, outcome);
     figure!(counter ACQUISITIONS { site: name, outcome: outcome } increment(1));
-    let _entered = span.enter();
-    log!(debug, site = name_of(site), %resource, reason = %error, "not locked");
+    log!(debug, site = name_of(site), %resource, reason = %Reason(error), "not locked");
 }
 
 /// The span of an acquisition, from the call on. A call that is refused at once has no kind and no nodes.
@@ -185,31 +182,31 @@ fn span(site: &'static Site, resource: &Resource, asked: Option<(Kind, &NodeSet)
     )
 }
 
-/// The caller handles a refusal. Operators are told of a missing majority, and of refusals by other
-/// holders, which a holder that died leaves behind until its keys expire. A call that its function skips is
-/// as planned.
+/// Logs a refusal outside of its span, whose fields would repeat each fact. Operators are told of a missing majority,
+/// and of refusals by other holders, which a holder that died leaves behind until its keys expire. A call that its
+/// function skips is as planned.
 fn log_refusal(site: &'static Site, resource: &Resource, nodes: &NodeSet, error: &LockError) {
     let site_name = name_of(site);
-    let throttle = error.throttle();
+    let (throttle, reason) = (error.throttle(), Reason(error));
     if error.is_unavailable() {
         log_throttled!(
             throttle,
             names(nodes),
             WARN,
             "not locked",
-            site = site_name, %resource, reason = %error
+            site = site_name, %resource, %reason
         );
     } else if !error.is_contended() && !error.is_already_run() {
-        log!(debug, site = site_name, %resource, reason = %error, "not locked");
+        log!(debug, site = site_name, %resource, %reason, "not locked");
     } else if site.skips {
-        log!(debug, site = site_name, %resource, reason = %error, "skipped");
+        log!(debug, site = site_name, %resource, %reason, "skipped");
     } else {
         log_throttled!(
             throttle,
             site.site_name(),
             INFO,
             "not locked",
-            site = site_name, %resource, reason = %error
+            site = site_name, %resource, %reason
         );
     }
 }

@@ -6,7 +6,8 @@ mod servers;
 
 use std::time::Duration;
 
-use redlock_tests::{HttpReply, http_request};
+use redlock_runtime::lock;
+use redlock_tests::{HttpReply, eventually, http_request};
 
 use scene::{ALL, Scene, What};
 use servers::Server;
@@ -128,6 +129,36 @@ async fn what_is_this_services_trouble_is_a_503_with_a_short_retry_after() {
             assert_eq!(retry_after(&reply), Some(1), "{what:?}");
         }
     }
+}
+
+/// As after a restart of two of three servers that write nothing down.
+#[tokio::test]
+async fn the_end_of_a_quarantine_is_the_time_for_a_retry() {
+    let (nodes, redlock) = crate::runtime::fixture::start(3).await;
+    let registry = redlock.registry();
+    for (node, count) in nodes.iter().zip(1..=2) {
+        node.restart().await;
+        eventually("the quarantine", SOON, async || {
+            let health = registry.health();
+            let told: Vec<_> = health.iter().map(|it| &it.status).collect();
+            let told = format!("{told:?}");
+            let waiting = told.matches("it votes again within").count();
+            (waiting == count).then_some(()).ok_or(told)
+        })
+        .await;
+    }
+    let error = registry.clone().scope(lock("quarantined").acquire());
+    let error = error.await.unwrap_err();
+    let by_axum = axum::response::IntoResponse::into_response(error.clone());
+    let by_actix = actix_web::ResponseError::error_response(&error);
+    let after = by_axum.headers().get("retry-after").unwrap();
+    let after: u64 = after.to_str().unwrap().parse().unwrap();
+    let actix_after = by_actix.headers().get("retry-after").unwrap();
+    assert_eq!(actix_after.to_str().unwrap(), after.to_string());
+    assert_eq!(by_axum.status(), 503);
+    // `max_ttl` and a margin, and a busy machine.
+    assert!((250..320).contains(&after), "{after} s: {error}");
+    redlock.shutdown().await;
 }
 
 #[tokio::test]

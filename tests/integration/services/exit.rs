@@ -14,7 +14,7 @@ const RELEASING: [(&str, &str); 2] = [
     ("REDLOCK_SHUTDOWN_GRACE", "200ms"),
 ];
 
-/// What `init` says of signals.
+/// What the first lease says of signals.
 const SAID: &str = "SIGTERM and SIGINT leave the keys of held locks to their ttl";
 
 type Environment = Vec<(String, String)>;
@@ -119,12 +119,25 @@ async fn release_on_exit_releases_and_then_the_signal_ends_the_process_and_a_sec
 }
 
 #[tokio::test]
-async fn without_release_on_exit_a_signal_leaves_the_keys_and_init_says_so_once() {
+async fn a_signal_leaves_the_keys_and_the_first_lease_says_so_once() {
     let (nodes, environment) = start_nodes().await;
     let service = spawn("hold", &environment, &[], "held").await;
     assert_eq!(ended(&service, Signal::TERM).await, Some(15), "{service}");
     assert!(keys(&nodes) >= 2);
     assert_eq!(service.output().matches(SAID).count(), 1, "{service}");
+}
+
+#[tokio::test]
+async fn nothing_is_said_of_signals_if_the_program_awaits_them() {
+    let (_nodes, environment) = start_nodes().await;
+    let service = spawn("wait", &environment, &[], "held").await;
+    service.signal(Signal::TERM);
+    assert!(service.wait(LONG).await.success(), "{service}");
+    let output = service.output();
+    assert!(
+        output.contains("redlock has shut down") && !output.contains(SAID),
+        "{output}"
+    );
 }
 
 #[tokio::test]

@@ -94,6 +94,54 @@ async fn times_too_short_to_be_meant_are_logged_with_their_unit() {
 }
 
 #[tokio::test]
+async fn a_start_without_a_majority_is_one_line_that_says_why() {
+    let lines = lines();
+    let (gone, there) = (Nodes::start(2).await, RedisNode::start().await);
+    gone.iter().for_each(RedisNode::kill);
+    let urls = gone.urls().into_iter().chain([there.url()]);
+    let pools = urls.zip(["gone-1", "gone-2", "there"]);
+    let config = Config::new()
+        .connect_timeout(SOON)
+        .restart_check(RestartCheck::Off);
+    let config = pools.fold(config, |config, (url, name)| config.pool(name, url));
+    let redlock = Redlock::start(config).await.unwrap();
+    let told = lines.with(&["calls fail", "gone-1"]);
+    let parts = [
+        "WARN",
+        "1 of 3 default pools vote, 2 needed",
+        "; gone-1: ",
+        "; gone-2: ",
+    ];
+    let is_whole = |line: &String| parts.iter().all(|part| line.contains(part));
+    assert!(told.len() == 1 && is_whole(&told[0]), "{told:#?}");
+    redlock.shutdown().await;
+}
+
+#[redlock(resource = "told:{id}", retry_count = 0, name = "tests::told_once")]
+async fn is_refused(id: u64) -> Result<(), LockError> {
+    Ok(())
+}
+
+/// With the subscriber that README installs.
+#[tokio::test]
+async fn a_refusal_is_one_line_in_which_each_fact_stands_once() {
+    let lines = lines();
+    let node = RedisNode::start().await;
+    let token = format!("web-7/3121/{}", "0f".repeat(16));
+    node.set("told:7", token, Some(SOON));
+    let config = Config::new().pool("a", node.url()).node_timeout(SOON);
+    let redlock = Redlock::start(config).await.unwrap();
+    let refused = redlock.registry().clone().scope(is_refused(7)).await;
+    assert!(refused.unwrap_err().is_contended());
+    let told = lines.with(&["not locked", "told:7"]);
+    let parts = ["tests::told_once", "told:7", "web-7/3121", "INFO"];
+    let stands_once = |line: &String| parts.iter().all(|part| line.matches(part).count() == 1);
+    let is_good = told.len() == 1 && stands_once(&told[0]) && told[0].len() < 250;
+    assert!(is_good, "{told:#?}");
+    redlock.shutdown().await;
+}
+
+#[tokio::test]
 async fn locks_that_are_held_where_no_shutdown_was_asked_for_are_named() {
     let lines = lines();
     let start = async || {

@@ -106,6 +106,33 @@ async fn a_node_that_restarts_in_quarantine_is_logged_as_in_quarantine_again() {
     redlock.shutdown().await;
 }
 
+/// Otherwise it would be the last line of each program, below that of its shutdown.
+#[tokio::test]
+async fn a_node_is_not_logged_as_connected_when_its_runtime_ends() {
+    let lines = lines();
+    let node = RedisNode::start().await;
+    let config = Config::new().pool("outlives", node.url());
+    let config = config.connect_timeout(SOON);
+    let program = std::thread::spawn(|| {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        runtime.block_on(async {
+            let redlock = Redlock::start(config).await.unwrap();
+            let registry = redlock.registry().clone();
+            redlock.shutdown().await;
+            registry
+        })
+    });
+    let registry = program.join().unwrap();
+    eventually("the next connection", SOON, async || {
+        let health = &registry.health()[0].node_health;
+        let is_next = health.is_connected && health.connections == 2;
+        is_next.then_some(()).ok_or(format!("{health:?}"))
+    })
+    .await;
+    let told = lines.with(&["pool=outlives", "node connected"]);
+    assert_eq!(told.len(), 1, "{told:#?}");
+}
+
 #[tokio::test]
 async fn a_node_whose_clock_is_off_is_logged_once_until_it_agrees_again() {
     let lines = lines();

@@ -83,6 +83,16 @@ async fn l9_figures_show_whether_it_leads_how_many_terms_it_had_and_how_long_the
 
     // l2, as a log shows it.
     let events = captured().events("l9: office").into_iter();
+    let reasons = events
+        .clone()
+        .filter(|it| it.message() == "a term has ended");
+    let reasons: Vec<_> = reasons.map(|it| it.fields.get("reason").cloned()).collect();
+    let expected = [
+        "its candidate resigned",
+        "its body panicked, or was dropped",
+        "its body panicked, or was dropped",
+    ];
+    assert_eq!(reasons, expected.map(|it| Some(it.to_owned())));
     let token = term.fencing_token().to_string();
     let events: Vec<_> = events
         .filter(|event| event.fields.get("fencing_token") == Some(&token))

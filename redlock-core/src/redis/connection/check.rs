@@ -94,8 +94,7 @@ impl ServerCheck {
         self.at = None;
         let detail = "connected; its restart check is under way";
         let quarantine = NodeError::unsent(NodeErrorKind::NotConnected, detail);
-        self.quarantine = Some(quarantine.clone());
-        quarantine
+        self.quarantine.insert(quarantine).clone()
     }
 
     /// Records that there is no connection.
@@ -137,11 +136,13 @@ impl ServerCheck {
             Action::Write(_) => (Some(in_doubt()), false),
             Action::Hold {
                 reason,
+                left,
                 look_again,
                 is_settled,
             } => {
                 next = next.min(*look_again);
-                let reason = NodeError::unsent(NodeErrorKind::Quarantined, &**reason);
+                let mut reason = NodeError::unsent(NodeErrorKind::Quarantined, &**reason);
+                reason.quarantine_left = *left;
                 (Some(reason), *is_settled)
             }
         };
@@ -268,7 +269,7 @@ impl ServerCheck {
             (Some(error), Answer::Reply { .. })
                 if !matches!(call.effect, Effect::Undoes(_) | Effect::Looks) =>
             {
-                Answer::Failed(NodeError::sent(error.kind(), error.to_string()))
+                Answer::Failed(error.clone().into_sent())
             }
             _ => answer,
         }

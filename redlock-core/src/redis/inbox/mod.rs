@@ -244,6 +244,11 @@ impl Inbox {
         }
     }
 
+    /// True if the gate is open. After the end of its runtime, the driver connects again behind an open gate.
+    pub(super) fn is_open(&self) -> bool {
+        self.state.lock().closed.is_none()
+    }
+
     /// True if an operation waits for the driver.
     pub(super) fn has_queued(&self) -> bool {
         !self.state.lock().queue.is_empty()

@@ -189,7 +189,10 @@ impl Driver {
         // A replica that is accepted comes and goes with each call. Its lines were written at the first time.
         if self.logged != IS_REPLICA || !facts.is_replica() {
             let log = &self.inbox.log;
-            log_node!(log, INFO, "node connected", server = %self.address, at = %server);
+            // If only the driver's runtime has ended, the node had no trouble.
+            if !self.inbox.is_open() {
+                log_node!(log, INFO, "node connected", server = %self.address, at = %server);
+            }
             if let Some(reason) = reasons {
                 log_node!(log, WARN, "a lock cannot rely on this server", %reason);
             }

@@ -40,6 +40,8 @@ fn a_caller_and_the_line_behind_it_end_after_their_retries_if_no_majority_answer
         };
         let text = error.to_string();
         assert!(text.contains("; a: cut off; b: cut off"), "{text}");
+        let why = ", before its `wait` was over: no majority answered two retries in a row";
+        assert!(text.ends_with(why), "{text}");
         assert!(error.attempts <= 3, "{text}");
     }
 }
