@@ -6,7 +6,7 @@ use redlock_core::error::{ExtendError, LeaseEnd};
 use redlock_core::lease::Released;
 use redlock_core::request::{Renewal, RetryLimit};
 use redlock_core::{Client, Lease, NodeSet};
-use redlock_tests::{Nodes, drop_after, eventually};
+use redlock_tests::{Nodes, drop_after, wait_until};
 
 use crate::core::fixture::{SOON, once, settle, start};
 use crate::core::still_clock::StillClock;
@@ -14,13 +14,8 @@ use crate::core::still_clock::StillClock;
 const TTL: Duration = Duration::from_secs(60);
 
 async fn held(set: &NodeSet, clock: &StillClock) -> Lease {
-    let client = Client::with_settings(
-        clock.environment(),
-        redlock_core::Settings::default()
-            .node_timeout(SOON)
-            .key_prefix([]),
-    );
-    client.acquire(set, &once("r").ttl(TTL)).await.unwrap()
+    let acquired = clock.client().acquire(set, &once("r").ttl(TTL)).await;
+    acquired.unwrap()
 }
 
 /// How long the key on the first node has left at most, once all that was sent has been served.
@@ -53,7 +48,7 @@ async fn a_holder_that_joins_a_fresh_lease_sends_nothing() {
 }
 
 #[tokio::test]
-async fn one_that_needs_longer_extends_the_lease_for_all_and_never_shortens_it() {
+async fn one_that_needs_longer_extends_the_lease_for_all() {
     let (nodes, set) = start(3).await;
     let clock = StillClock::default();
     let outer = held(&set, &clock).await;
@@ -95,18 +90,11 @@ async fn a_renewal_of_one_who_joined_ends_when_that_one_leaves() {
     request.renewal = Renewal::Unlimited;
     let mut inner = outer.join().unwrap();
     inner.cover(&request).await.unwrap();
-    let mut renewals = 0;
-    while renewals < 3 {
+    for _ in 0..3 {
         let before = outer.validity();
         clock.advance(TTL / 2);
-        eventually("the renewal", SOON, || async {
-            let left = outer.validity();
-            (left + TTL / 2 > before)
-                .then_some(())
-                .ok_or(format!("{left:?}"))
-        })
-        .await;
-        renewals += 1;
+        let is_renewed = |left: &Duration| *left + TTL / 2 > before;
+        wait_until("the renewal", || outer.validity(), is_renewed).await;
     }
     assert_eq!(inner.release().await, Released::NotLast);
     shorten(&nodes, &set).await;
@@ -136,15 +124,10 @@ async fn nobody_joins_a_lease_that_is_over() {
 }
 
 #[tokio::test]
-async fn an_extension_that_finds_no_majority_is_tried_again_as_the_request_says() {
+async fn an_extension_without_a_majority_is_tried_again_as_asked() {
     let (nodes, set) = start(3).await;
     let clock = StillClock::default();
-    let client = Client::with_settings(
-        clock.environment(),
-        redlock_core::Settings::default()
-            .node_timeout(Duration::from_millis(50))
-            .key_prefix([]),
-    );
+    let client = Client::new(clock.environment());
     let outer = client.acquire(&set, &once("r").ttl(TTL)).await.unwrap();
     clock.advance(TTL / 2);
     nodes[0].kill();
@@ -192,7 +175,7 @@ async fn joining_may_be_dropped_at_any_await() {
 }
 
 #[tokio::test]
-async fn expiring_comes_when_a_third_is_left_and_not_while_the_lease_is_extended() {
+async fn expiring_comes_when_a_third_is_left_of_what_was_extended() {
     let (_nodes, set) = start(3).await;
     let clock = StillClock::default();
     let lease = held(&set, &clock).await;
@@ -210,7 +193,7 @@ async fn expiring_comes_when_a_third_is_left_and_not_while_the_lease_is_extended
 }
 
 #[tokio::test]
-async fn expiring_comes_at_once_when_the_lease_is_over_or_the_process_winds_down() {
+async fn expiring_comes_at_once_at_an_end_or_at_a_shutdown() {
     let (_nodes, set) = start(3).await;
     let clock = StillClock::default();
     let lease = held(&set, &clock).await;

@@ -112,7 +112,7 @@ async fn a_holders_body_runs_to_its_end_and_leaves_no_key(n: usize) {
     nodes.assert_no_keys(Duration::ZERO).await;
 }
 
-async fn a_holder_stopped_past_its_ttl_runs_no_further_and_leaves_the_next_one_alone(n: usize) {
+async fn a_holder_stopped_past_its_ttl_leaves_the_next_one_alone(n: usize) {
     let (nodes, set) = start(n).await;
     let mut holder = Holder::stopped(&nodes, async |holder| {
         holder.send_tick().await;
@@ -180,6 +180,6 @@ async fn a_killed_holders_lock_is_free_at_its_ttl_and_not_before(n: usize) {
 
 with_three_and_five_nodes! {
     a_holders_body_runs_to_its_end_and_leaves_no_key,
-    a_holder_stopped_past_its_ttl_runs_no_further_and_leaves_the_next_one_alone,
+    a_holder_stopped_past_its_ttl_leaves_the_next_one_alone,
     a_killed_holders_lock_is_free_at_its_ttl_and_not_before,
 }
