@@ -11,7 +11,7 @@ use redlock_tests::{Nodes, Proxy, RedisNode, eventually};
 use crate::core::fixture::{SOON, client, connect_with, impatient, once, patient, settle, start};
 
 /// One attempt of each kind of lock, each for a resource of its own.
-fn each_kind() -> [Request; 6] {
+pub(super) fn each_kind() -> [Request; 6] {
     let mut fenced = once("fenced");
     fenced.fencing = true;
     [

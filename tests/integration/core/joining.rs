@@ -18,6 +18,14 @@ async fn held(set: &NodeSet, clock: &StillClock) -> Lease {
     acquired.unwrap()
 }
 
+/// Servers, a clock, and a lease on it.
+async fn scene() -> ((Nodes, NodeSet), StillClock, Lease) {
+    let (nodes, set) = start(3).await;
+    let clock = StillClock::default();
+    let lease = held(&set, &clock).await;
+    ((nodes, set), clock, lease)
+}
+
 /// How long the key on the first node has left at most, once all that was sent has been served.
 async fn left_on_nodes(nodes: &Nodes, set: &NodeSet) -> Duration {
     settle(set).await;
@@ -34,9 +42,7 @@ async fn shorten(nodes: &Nodes, set: &NodeSet) {
 
 #[tokio::test]
 async fn a_holder_that_joins_a_fresh_lease_sends_nothing() {
-    let (nodes, set) = start(3).await;
-    let clock = StillClock::default();
-    let outer = held(&set, &clock).await;
+    let ((nodes, set), clock, outer) = scene().await;
     shorten(&nodes, &set).await;
     clock.advance(TTL / 20);
     let mut inner = outer.join().unwrap();
@@ -49,9 +55,7 @@ async fn a_holder_that_joins_a_fresh_lease_sends_nothing() {
 
 #[tokio::test]
 async fn one_that_needs_longer_extends_the_lease_for_all() {
-    let (nodes, set) = start(3).await;
-    let clock = StillClock::default();
-    let outer = held(&set, &clock).await;
+    let ((nodes, set), clock, outer) = scene().await;
     clock.advance(TTL / 2);
     let mut inner = outer.join().unwrap();
     inner.cover(&once("r").ttl(TTL)).await.unwrap();
@@ -69,9 +73,7 @@ async fn one_that_needs_longer_extends_the_lease_for_all() {
 
 #[tokio::test]
 async fn a_least_validity_counts_for_one_who_joins() {
-    let (_nodes, set) = start(3).await;
-    let clock = StillClock::default();
-    let outer = held(&set, &clock).await;
+    let (_servers, clock, outer) = scene().await;
     clock.advance(Duration::from_secs(3));
     // Nine tenths are left, but that is not enough here.
     let mut request = once("r").ttl(TTL);
@@ -83,9 +85,7 @@ async fn a_least_validity_counts_for_one_who_joins() {
 
 #[tokio::test]
 async fn a_renewal_of_one_who_joined_ends_when_that_one_leaves() {
-    let (nodes, set) = start(3).await;
-    let clock = StillClock::default();
-    let outer = held(&set, &clock).await;
+    let ((nodes, set), clock, outer) = scene().await;
     let mut request = once("r").ttl(TTL);
     request.renewal = Renewal::Unlimited;
     let mut inner = outer.join().unwrap();
@@ -106,9 +106,7 @@ async fn a_renewal_of_one_who_joined_ends_when_that_one_leaves() {
 
 #[tokio::test]
 async fn nobody_joins_a_lease_that_is_over() {
-    let (_nodes, set) = start(3).await;
-    let clock = StillClock::default();
-    let outer = held(&set, &clock).await;
+    let (_servers, clock, outer) = scene().await;
     let handle = outer.handle();
     let mut inner = outer.join().unwrap();
     clock.advance(TTL);
@@ -176,9 +174,7 @@ async fn joining_may_be_dropped_at_any_await() {
 
 #[tokio::test]
 async fn expiring_comes_when_a_third_is_left_of_what_was_extended() {
-    let (_nodes, set) = start(3).await;
-    let clock = StillClock::default();
-    let lease = held(&set, &clock).await;
+    let (_servers, clock, lease) = scene().await;
     let whole = lease.validity();
     let is_expiring = async || drop_after(1, lease.expiring()).await.is_some();
     clock.advance(whole / 2);
@@ -194,9 +190,7 @@ async fn expiring_comes_when_a_third_is_left_of_what_was_extended() {
 
 #[tokio::test]
 async fn expiring_comes_at_once_at_an_end_or_at_a_shutdown() {
-    let (_nodes, set) = start(3).await;
-    let clock = StillClock::default();
-    let lease = held(&set, &clock).await;
+    let (_servers, _clock, lease) = scene().await;
     let handle = lease.handle();
     let waiting = tokio::spawn({
         let handle = handle.clone();

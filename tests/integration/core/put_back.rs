@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use redlock_core::lease::Released;
-use redlock_core::request::Kind;
 use redlock_tests::redis::Value;
 use redlock_tests::{Nodes, Proxy, RedisNode, eventually, wait_until};
 
+use crate::core::contention::each_kind;
 use crate::core::fixture::{
     SOON, client, connect_each, once, patient, settle, start, until_voting_again,
 };
@@ -58,17 +58,7 @@ async fn an_acquisition_that_comes_after_a_put_back_is_undone() {
     let old = connections(&nodes[0]);
     assert_eq!(old.len(), 1);
 
-    let mut fenced = once("fenced");
-    fenced.fencing = true;
-    let requests = [
-        once("plain"),
-        once(["several", "keys"]),
-        fenced,
-        once("permit").kind(Kind::Permits(2)),
-        once("read").kind(Kind::Read),
-        once("write").kind(Kind::Write),
-    ]
-    .map(|request| request.ttl(TTL));
+    let requests = each_kind().map(|request| request.ttl(TTL));
     proxy.hold_present_to_server();
     let client = client();
     let acquired = join_all(requests.iter().map(|it| client.acquire(&set, it))).await;

@@ -165,39 +165,6 @@ async fn a_cancelled_call_keeps_the_order() {
     .await;
 }
 
-with_and_without!(
-    hidden,
-    plain_hidden,
-    (#[allow(unused_variables)] first: Seen, #[allow(unused_variables)] pair: Pair, third: Seen, nodes: &Nodes, log: &Log),
-    {
-        let pair = nodes.seen("local", log);
-        let _ = [1].iter().filter(|third| **third > 0).count();
-        let _ = (&pair, third);
-        Ok(())
-    }
-);
-
-#[tokio::test]
-async fn what_the_body_does_not_use_is_dropped_under_the_lock() {
-    with_nodes(|nodes, log| async move {
-        let without = Log::default();
-        macro_rules! call {
-            ($function:ident, $log:expr) => {{
-                let seen = |name| nodes.seen(name, $log);
-                let (first, third) = (seen("first"), seen("third"));
-                $function(first, Pair::new(&nodes, $log), third, &nodes, $log)
-                    .await
-                    .unwrap();
-            }};
-        }
-        call!(hidden, &log);
-        call!(plain_hidden, &without);
-        assert_same_order(&log, &without);
-        assert_eq!(log.lines().len(), 5);
-    })
-    .await;
-}
-
 impl Pair {
     #[redlock(resource = "self")]
     async fn uses_a_part(self, _unused: Seen) -> Result<(), LockError> {

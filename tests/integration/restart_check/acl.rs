@@ -5,7 +5,6 @@ use redlock_core::node::NodeErrorKind::Refused;
 use redlock_core::restart_check::Marker;
 use redlock_tests::{NodeOptions, RedisNode, disguise, wait_until};
 
-use crate::core::fixture::until_abstaining;
 use crate::restart_check::fixture::{Set, client, marker, once};
 use crate::restart_check::rules::documented;
 
@@ -39,15 +38,6 @@ async fn a_server_that_hides_its_info_has_a_marker_of_no_process() {
         node.flushall();
         epochs.next().await;
     }
-}
-
-#[tokio::test]
-async fn a_server_that_is_loading_hides_nothing() {
-    const LOADING: &str =
-        "return redis.error_reply('LOADING Redis is loading the dataset in memory')";
-    let node = RedisNode::start().await;
-    let set = Set::standard([disguise(&node, [("INFO", LOADING)]).await]).await;
-    until_abstaining(&set.nodes[0], "LOADING").await;
 }
 
 #[tokio::test]

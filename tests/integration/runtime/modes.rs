@@ -2,7 +2,7 @@
 
 use redlock_runtime::error::LockErrorKind;
 use redlock_runtime::parameters::Mode;
-use redlock_runtime::{Lease, LockError, current, lock, redlock};
+use redlock_runtime::{LockError, current, lock, redlock};
 
 use crate::runtime::fixture::{SOON, registry, start};
 
@@ -36,43 +36,10 @@ async fn reads_above(day: u32) -> Result<[LockError; 2], LockError> {
     ])
 }
 
-#[redlock(resource = "report:{day}", mode = "write", guard = lease)]
-async fn reads_below(day: u32) -> Result<(), LockError> {
-    assert_eq!(lease.mode(), Some(Mode::Write));
-    for served in [
-        shows(day).await?,
-        rewrites(day).await?,
-        has_it_alone(day).await?,
-    ] {
-        assert_eq!(served, token());
-    }
-    let refused = outside(day, Mode::Read).await.unwrap_err();
-    assert!(refused.is_contended(), "still alone: {refused}");
-    Ok(())
-}
-
-/// A call of this process without a holder above it.
-async fn outside(day: u32, mode: Mode) -> Result<Lease, LockError> {
-    let registry = REGISTRY.with(Clone::clone);
-    let lock = lock(format!("report:{day}")).mode(mode);
-    tokio::spawn(registry.scope(async move { lock.acquire().await }))
-        .await
-        .expect("no panic")
-}
-
-tokio::task_local! {
-    static REGISTRY: redlock_runtime::registry::Registry;
-}
-
-async fn scoped<F: Future>(redlock: &redlock_runtime::Redlock, work: F) -> F::Output {
-    let registry = registry(redlock);
-    REGISTRY.scope(registry.clone(), registry.scope(work)).await
-}
-
 #[tokio::test]
 async fn a_call_below_a_reader_that_wants_more_is_told_the_fix() {
     let (nodes, redlock) = start(3).await;
-    let refused = scoped(&redlock, reads_above(7)).await.unwrap();
+    let refused = registry(&redlock).scope(reads_above(7)).await.unwrap();
     for (error, inner) in refused.iter().zip(["rewrites", "has_it_alone"]) {
         let LockErrorKind::Invalid(invalid) = error.kind() else {
             panic!("{error}");
@@ -82,13 +49,6 @@ async fn a_call_below_a_reader_that_wants_more_is_told_the_fix() {
             assert!(text.contains(part), "{text}");
         }
     }
-    nodes.assert_no_lock_keys(SOON).await;
-}
-
-#[tokio::test]
-async fn the_end_of_a_read_below_a_write_does_not_end_the_write() {
-    let (nodes, redlock) = start(3).await;
-    scoped(&redlock, reads_below(7)).await.unwrap();
     nodes.assert_no_lock_keys(SOON).await;
 }
 
@@ -112,7 +72,9 @@ async fn a_call_that_only_has_to_let_others_go_first_is_told_whom() {
         for node in &nodes {
             node.command(command);
         }
-        let refused = scoped(&redlock, lock("r").mode(mode).acquire()).await;
+        let refused = registry(&redlock)
+            .scope(lock("r").mode(mode).acquire())
+            .await;
         let refused = refused.unwrap_err();
         assert!(refused.is_contended() && refused.http_status() == 423);
         assert!(refused.to_string().starts_with(expected), "{refused}");

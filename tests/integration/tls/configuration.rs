@@ -111,22 +111,6 @@ async fn what_is_wrong_with_a_file_is_said_and_not_what_is_in_it() {
 }
 
 #[tokio::test]
-async fn settings_without_a_tls_url_are_refused() {
-    let authority = Authority::new();
-    for url in ["redis://127.0.0.1:1", "memory://eu", "redis+unix:///s"] {
-        let text = refusal(in_file(url, &[("tls_ca", authority.ca())])).await;
-        assert!(
-            text.contains("pool `eu`: ") && text.contains("rediss://"),
-            "{text}"
-        );
-    }
-    let unknown = Config::new()
-        .pool("a", "memory://a")
-        .tls_ca("b", authority.ca());
-    assert!(refusal(unknown).await.contains("`b`"));
-}
-
-#[tokio::test]
 async fn verification_cannot_be_switched_off() {
     let text = refusal(in_file("rediss://127.0.0.1:1#insecure", &[])).await;
     assert!(text.contains("TLS is always verified"), "{text}");
