@@ -44,8 +44,9 @@ pub fn eventually<T, F: Future<Output = Result<T, String>>>(
     eventually_for(Location::caller(), what, within, probe)
 }
 
-/// Waits until `is_so` is true of what `look` returns, and returns it. Panics with it after 40 s: no busy machine takes
-/// longer for what takes milliseconds, or for a failover.
+/// Waits until `is_so` is true of what `look` returns, and returns that.
+///
+/// Panics after 40 s, with what was seen last. On a busy machine, too, a failover takes less.
 ///
 /// # Example: wait until a key has expired
 ///

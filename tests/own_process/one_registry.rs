@@ -80,7 +80,7 @@ fn runtimes_one_after_the_other() {
     }
 }
 
-/// What this thread logs, until the guard is dropped.
+/// Takes what this thread logs, until the guard is dropped.
 fn logged_here() -> (Lines, tracing::subscriber::DefaultGuard) {
     let lines = Lines::default();
     let writer = lines.clone();

@@ -12,7 +12,7 @@ use crate::core::fixture::{calm, client_with_timeout, connect_to};
 /// No lease with this ttl ends during a test.
 pub(crate) const LONG: Duration = Duration::from_secs(600);
 
-/// A client that does not wait long for a server that hangs, and long enough for a busy machine.
+/// Returns a client that waits a second for a server that hangs: long enough for a busy machine.
 pub(crate) fn impatient() -> Client {
     client_with_timeout(Duration::from_secs(1))
 }

@@ -54,7 +54,7 @@ fn poll<F: Future>(future: std::pin::Pin<&mut F>) -> Poll<F::Output> {
     future.poll(&mut Context::from_waker(Waker::noop()))
 }
 
-/// Such a lease has expired, and so its holder is told.
+/// The holder is told that the lease has expired, whatever happens to its keys later.
 #[tokio::test]
 async fn nothing_is_lost_behind_the_deadline() {
     for lose in [Scene::forget, Scene::lose] {

@@ -10,7 +10,7 @@ use redlock_tests::{Nodes, Proxy, RedisNode, eventually};
 
 use crate::core::fixture::{SOON, client, connect_with, impatient, once, patient, settle, start};
 
-/// One attempt of each kind of lock, each for a resource of its own.
+/// Returns one attempt for each kind of lock, each for another resource.
 pub(super) fn each_kind() -> [Request; 6] {
     let mut fenced = once("fenced");
     fenced.fencing = true;
@@ -24,7 +24,7 @@ pub(super) fn each_kind() -> [Request; 6] {
     ]
 }
 
-/// The keys of the lock, and for permits those of all of them.
+/// Returns the keys of the lock, with those of all its permits.
 fn keys(request: &Request) -> Vec<Vec<u8>> {
     let mut keys = vec![request.resource.clone()];
     if let Kind::Permits(_) = request.kind {

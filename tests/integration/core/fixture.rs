@@ -14,7 +14,7 @@ use redlock_core::{
 };
 use redlock_tests::{Nodes, wait_until};
 
-/// How long a test waits for what takes milliseconds, or for a failover, on a busy machine.
+/// The longest wait of a test for milliseconds of work, or for a failover, on a busy machine.
 pub(crate) const SOON: Duration = Duration::from_secs(40);
 
 /// One I/O thread for all tests, as a process has one.
@@ -44,8 +44,8 @@ pub(crate) fn impatient() -> Client {
     Client::new(IO.environment())
 }
 
-/// Options with which no server is suspected or given up for being slow: on a busy machine the usual
-/// times pass without any fault.
+/// Returns options that suspect no server for being slow: on a busy machine the usual times pass without any
+/// fault.
 pub(crate) fn calm() -> RedisOptions {
     let mut options = RedisOptions::default();
     options.connect_timeout = SOON;
@@ -54,7 +54,7 @@ pub(crate) fn calm() -> RedisOptions {
     options
 }
 
-/// The same for a node that, after its first check, is sent nothing that the test did not ask for.
+/// Returns options for a node that sends nothing after its first check unless the test asks for it.
 pub(crate) fn patient() -> RedisOptions {
     let mut options = calm();
     options.heartbeat = SOON * 10;
@@ -84,7 +84,7 @@ pub(crate) async fn connect_each(
     connect_to(parsed).await
 }
 
-/// A node for each address, named a, b, c …, each connected or known not to be.
+/// Starts a node for each address, named a, b, c …, and waits until each is connected or known not to be.
 pub(crate) async fn connect_to(
     nodes: impl IntoIterator<Item = (RedisAddress, RedisOptions)>,
 ) -> NodeSet {

@@ -18,7 +18,7 @@ async fn held(set: &NodeSet, clock: &StillClock) -> Lease {
     acquired.unwrap()
 }
 
-/// Servers, a clock, and a lease on it.
+/// Starts servers, and acquires on a clock that stands still.
 async fn scene() -> ((Nodes, NodeSet), StillClock, Lease) {
     let (nodes, set) = start(3).await;
     let clock = StillClock::default();

@@ -31,6 +31,14 @@ impl Watcher {
         let clock = self.clock.environment().clock;
         QuorumWatch::begin(&clock, &self.set, &keys.into())
     }
+
+    /// Watches `key`, which another client holds, and waits until it is seen there.
+    async fn watch_held(&self, node: &RedisNode, key: &str) -> QuorumWatch {
+        node.set(key, "someone", Some(TTL));
+        let watch = self.watch(key);
+        until_held(&watch).await;
+        watch
+    }
 }
 
 /// Waits until the nodes have said for how long the keys are held.
@@ -78,9 +86,7 @@ async fn an_expiry_that_a_server_sees_first_is_told() {
     let node = RedisNode::start().await;
     let set = connect([node.url()]).await;
     let watcher = Watcher::of(&set);
-    node.set("r", "someone", Some(TTL));
-    let watch = watcher.watch("r");
-    until_held(&watch).await;
+    let watch = watcher.watch_held(&node, "r").await;
     node.command(["PEXPIRE", "r", "20"]);
     until_free(&watch).await;
 }
@@ -199,9 +205,7 @@ async fn a_server_is_looked_at_again_over_the_next_connection() {
     let node = RedisNode::start().await;
     let set = connect([node.url()]).await;
     let watcher = Watcher::of(&set);
-    node.set("r", "someone", Some(TTL));
-    let watch = watcher.watch("r");
-    until_held(&watch).await;
+    let watch = watcher.watch_held(&node, "r").await;
     let old = until_trackers(&node, 1).await;
     node.command(["CLIENT", "KILL", "ID", &old[0]]);
     // The key is deleted while no connection tracks it.
@@ -209,9 +213,7 @@ async fn a_server_is_looked_at_again_over_the_next_connection() {
     until_free(&watch).await;
     assert_ne!(trackers(&node), old);
 
-    node.set("s", "someone", Some(TTL));
-    let watch = watcher.watch("s");
-    until_held(&watch).await;
+    let watch = watcher.watch_held(&node, "s").await;
     node.kill();
     assert!(!is_free(&watch));
     node.restart().await;

@@ -53,7 +53,7 @@ async fn an_acquisition_dropped_at_any_await_leaves_no_key(n: usize) {
     .await;
 }
 
-/// Requests whose acquisition has other awaits than that of a plain lock.
+/// Returns a request for each way in which a client acquires.
 fn requests() -> Vec<Request> {
     let mut requests = Vec::new();
     for kind in [Kind::Exclusive, Kind::Read, Kind::Write] {
@@ -70,7 +70,7 @@ fn requests() -> Vec<Request> {
     requests
 }
 
-/// A fenced lock has its token confirmed, and a job is looked for among the runs.
+/// Fenced locks have awaits of their own, where tokens are confirmed, and jobs, where runs are looked for.
 #[tokio::test]
 async fn any_kind_of_acquisition_dropped_at_any_await_leaves_no_key() {
     let (nodes, set) = start(3).await;

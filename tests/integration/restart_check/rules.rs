@@ -80,9 +80,9 @@ async fn use_each(
     Ok(())
 }
 
-/// Everything that locks without a mode can do, one after the other.
+/// Does everything that locks without a mode can do.
 async fn use_all(set: &Set) {
-    /// The uses so far.
+    /// The number of uses so far.
     static USES: AtomicU32 = AtomicU32::new(0);
 
     let set = set.node_set();

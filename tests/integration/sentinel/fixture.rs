@@ -21,7 +21,7 @@ pub(crate) fn once(resource: &str) -> Request {
     Request::new(resource).ttl(MAX_TTL).retries(0)
 }
 
-/// Options for servers or sentinels that hang: an attempt to connect to one ends soon, and then there
+/// Returns options for servers or sentinels that hang: an attempt to connect to one ends soon, and then there
 /// is another. A sentinel is waited for half of that.
 pub(crate) fn brief() -> RedisOptions {
     let mut options = calm();
