@@ -20,8 +20,8 @@ fn woken(request: Request) -> Request {
     request
 }
 
-/// The text of a refusal, and what stands in the way.
-async fn refused(set: &NodeSet, request: &Request) -> (Obstacle, String) {
+/// Returns what keeps another client out, and the text of the refusal.
+pub(crate) async fn refused(set: &NodeSet, request: &Request) -> (Obstacle, String) {
     let refused = client().acquire(set, request).await.unwrap_err();
     let AcquireError::Contended(contended) = &refused else {
         panic!("{refused}");

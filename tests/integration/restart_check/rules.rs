@@ -11,6 +11,7 @@ use redlock_core::restart_check::RestartCheck;
 use redlock_core::{NodeSet, Request};
 use redlock_tests::{NodeOptions, RedisCluster, RedisNode, eventually};
 
+use crate::cluster::fixture::extend_soon;
 use crate::core::fixture::reason;
 use crate::restart_check::fixture::{SOON, Set, client, once};
 
@@ -300,11 +301,7 @@ async fn with_these_rules_a_cluster_is_served_while_a_slot_moves() {
     lease.extend(SOON).await.unwrap();
     cluster.move_keys(slot, 0, 1);
     cluster.close_slot(slot, 0, 1).await;
-    eventually("an extension", SOON, async || {
-        let extended = lease.extend(SOON).await;
-        extended.map_err(|error| error.to_string())
-    })
-    .await;
+    extend_soon(&lease).await;
     assert_eq!(lease.release().await, Released::Confirmed);
     let lease = client().acquire(&set, &once(&name)).await.unwrap();
     assert_eq!(lease.release().await, Released::Confirmed);

@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-use redlock_core::error::AcquireError;
-use redlock_core::node::Obstacle;
 use redlock_core::request::{Kind, RetryLimit};
 use redlock_core::{Lease, NodeSet, Request};
 use redlock_tests::{Nodes, RedisNode, wait_until};
 
 use crate::core::fixture::{client, once};
+pub(super) use crate::core::kinds::refused;
 
 /// The keys beside the lock `r`.
 pub(super) const INTENT: &str = "redlock:intent:{r}";
@@ -44,15 +43,6 @@ pub(super) fn patiently(mut request: Request) -> Request {
 /// The lease of a client of its own, as another process has one.
 pub(super) async fn acquired(set: &NodeSet, request: &Request) -> Lease {
     client().acquire(set, request).await.unwrap()
-}
-
-/// What keeps a client of its own out.
-pub(super) async fn refused(set: &NodeSet, request: &Request) -> (Obstacle, String) {
-    let error = client().acquire(set, request).await.unwrap_err();
-    let AcquireError::Contended(contended) = &error else {
-        panic!("{error}");
-    };
-    (contended.holding.obstacle, error.to_string())
 }
 
 /// Waits until each node has this key.
