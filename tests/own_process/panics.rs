@@ -9,6 +9,7 @@ use metrics::{
     SharedString, Unit,
 };
 use redlock_runtime::parameters::Renewal;
+use redlock_runtime::registry::HeldLease;
 use redlock_runtime::{Config, Redlock, lock};
 use redlock_tests::{Nodes, wait_until};
 use tracing::{Event, Subscriber, span};
@@ -115,8 +116,8 @@ async fn what_panics_in_the_code_of_others_ends_nothing() {
         .ttl(Duration::from_secs(1))
         .max_hold(Renewal::Unlimited);
     let lease = registry.clone().scope(wanted.acquire()).await.unwrap();
-    let extensions = || registry.held()[0].extensions;
-    wait_until("renewals", extensions, |it| *it >= 3).await;
+    let are_renewed = |held: &Vec<HeldLease>| held.iter().all(|it| it.extensions >= 3);
+    wait_until("renewals", || registry.held(), are_renewed).await;
     nodes[0].kill();
     let voting = || registry.votes().voting;
     wait_until("a lost connection", voting, |voting| *voting == 2).await;

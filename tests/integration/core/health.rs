@@ -59,7 +59,8 @@ async fn calls_to_a_frozen_node_are_counted_in_flight_or_refused() {
     assert!(suspect.is_connected, "it may just be slow: {suspect:?}");
     let reason = reason(&set[0]).expect("a suspect node votes no");
     assert_eq!(reason.kind(), NodeErrorKind::TimedOut);
-    client().acquire(&set, &once("s")).await.unwrap();
+    let other = client().acquire(&set, &once("s")).await.unwrap();
+    other.release().await;
     assert!(set[0].health().errors[&NodeErrorKind::TimedOut] >= 1);
 
     nodes[0].thaw();
