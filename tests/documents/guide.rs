@@ -103,7 +103,12 @@ fn a_page_links_to_pages_by_names_that_it_defines() {
 #[test]
 fn the_tests_that_pages_name_are_there() {
     let mut sources = Vec::new();
-    for folder in ["tests", "redlock-core/src", "redlock-runtime/src"] {
+    for folder in [
+        "tests",
+        "redlock-core/src",
+        "redlock-runtime/src",
+        "redlock-conformance/src",
+    ] {
         files(&root().join(folder), "rs", &mut sources);
     }
     let sources: Vec<_> = sources.iter().map(read).collect();
@@ -116,7 +121,7 @@ fn the_tests_that_pages_name_are_there() {
         let quoted = prose(section);
         let quoted = quoted.split('`').skip(1).step_by(2);
         for name in quoted.filter(|it| it.matches('_').count() > 2 && !it.contains('/')) {
-            let defined = [format!("fn {name}("), format!("fn {name}\n")];
+            let defined = ["(", "<", "\n"].map(|end| format!("fn {name}{end}"));
             let is_there = |text: &String| defined.iter().any(|it| text.contains(it));
             assert!(sources.iter().any(is_there), "{page}: no test {name}");
             count += 1;

@@ -1,10 +1,15 @@
 //! Waiting for a state of a foreign process.
 
+use std::fmt::Debug;
+use std::future::{Future, ready};
 use std::panic::Location;
 use std::time::{Duration, Instant};
 
 /// How long to wait between two looks.
 const INTERVAL: Duration = Duration::from_millis(5);
+
+/// The longest wait of [`wait_until`].
+const LONGEST: Duration = Duration::from_secs(40);
 
 /// Calls `probe` until it returns `Ok`, at most `within` long; then panics with the last `Err`.
 ///
@@ -37,6 +42,40 @@ pub fn eventually<T, F: Future<Output = Result<T, String>>>(
     probe: impl FnMut() -> F,
 ) -> impl Future<Output = T> {
     eventually_for(Location::caller(), what, within, probe)
+}
+
+/// Waits until `is_so` is true of what `look` returns, and returns that.
+///
+/// Panics after 40 s, with what was seen last. On a busy machine, too, a failover takes less.
+///
+/// # Example: wait until a key has expired
+///
+/// ```
+/// # use redlock_tests::{RedisNode, wait_until};
+/// # use std::time::Duration;
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// # let node = RedisNode::start().await;
+/// # node.set("order:42", "token", Some(Duration::from_millis(30)));
+/// wait_until("the lock to expire", || node.get("order:42"), Option::is_none).await;
+/// # }
+/// ```
+#[track_caller]
+pub fn wait_until<T: Debug>(
+    what: &str,
+    mut look: impl FnMut() -> T,
+    is_so: impl Fn(&T) -> bool,
+) -> impl Future<Output = T> {
+    let probe = move || {
+        let seen = look();
+        let found = is_so(&seen);
+        ready(if found {
+            Ok(seen)
+        } else {
+            Err(format!("{seen:?}"))
+        })
+    };
+    eventually_for(Location::caller(), what, LONGEST, probe)
 }
 
 /// The same on behalf of another function's caller.

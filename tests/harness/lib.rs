@@ -34,7 +34,7 @@
 //! * [`lines()`]: what this process logs.
 //! * [`Service`], [`http_post`]: the workspace's examples as processes of their own.
 //! * [`drop_after()`]: a caller that goes away at an await of its choice.
-//! * [`eventually()`]: the one place where a test may wait by looking again and again.
+//! * [`eventually()`], [`wait_until()`]: the one place where a test may wait by looking again and again.
 //!
 //! Everything here panics with a message for the person who reads the failed test, unless the
 //! failure is what a test may want to see, as in [`RedisNode::try_command`].
@@ -72,7 +72,7 @@ pub use authority::{Authority, Identity};
 pub use cluster::RedisCluster;
 pub use disguise::disguise;
 pub use drop_after::drop_after;
-pub use eventually::eventually;
+pub use eventually::{eventually, wait_until};
 pub use history::{CriticalLog, Section, check_no_overlap, sections, sections_so_far};
 pub use http::{HttpReply, http_post, http_request};
 pub use log::{Lines, lines};

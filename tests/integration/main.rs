@@ -9,7 +9,6 @@ mod http;
 mod inspect;
 mod macro_behaviour;
 mod own_client;
-mod permits;
 mod restart_check;
 mod runtime;
 mod sentinel;

@@ -8,8 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::ThreadId;
 
 use futures_util::{Stream, stream};
-use redlock_core::Node;
-use redlock_core::node::NodeStatus;
+use redlock_core::NodeSet;
 use redlock_core::redis::RedisAddress;
 use redlock_runtime::{Config, Redlock, lock};
 use redlock_tests::redis::io::AsyncDNSResolver;
@@ -17,17 +16,17 @@ use redlock_tests::redis::{
     AsyncConnectionConfig, BasicAuth, Client, ClientTlsConfig, RedisFuture, RedisResult,
     StreamingCredentialsProvider, TlsCertificates,
 };
-use redlock_tests::{Authority, NodeOptions, RedisNode, eventually};
+use redlock_tests::{Authority, NodeOptions, RedisNode, wait_until};
 use tokio::sync::watch;
 
-use crate::core::fixture::{IO, SOON, client, once, patient, until_voting};
+use crate::core::fixture::{
+    SOON, client, connect_to, lock_once, once, patient, reason, until_abstaining, until_voting,
+};
 
-async fn node(client: &Client, config: Option<AsyncConnectionConfig>) -> Arc<dyn Node> {
-    let address = RedisAddress::of_client(client, config).unwrap();
-    let node = redlock_core::RedisNode::start("a", address, patient(), &IO);
-    assert!(!format!("{node:?}").contains("s3cret"));
-    node.settled().await;
-    Arc::new(node)
+async fn set_of(client: &Client, config: AsyncConnectionConfig) -> NodeSet {
+    let address = RedisAddress::of_client(client, Some(config)).unwrap();
+    assert!(!format!("{address:?}").contains("s3cret"));
+    connect_to([(address, patient())]).await
 }
 
 #[tokio::test]
@@ -38,7 +37,7 @@ async fn its_login_and_its_database_are_the_nodes() {
     let config = AsyncConnectionConfig::new()
         .set_concurrency_limit(1)
         .set_pipeline_buffer_size(1);
-    let set = [node(&own, Some(config)).await].into_iter().collect();
+    let set = set_of(&own, config).await;
     let lease = client().acquire(&set, &once("r")).await.unwrap();
     let keys = server.info("db3");
     assert!(keys.is_some_and(|keys| keys.starts_with("keys=1")));
@@ -72,16 +71,14 @@ async fn a_resolver_without_an_address_is_named_and_asked_again() {
     let (server, resolver) = (RedisNode::start().await, Resolver::default());
     let own = Client::open("redis://locks.internal:7000").unwrap();
     let config = AsyncConnectionConfig::new().set_dns_resolver(resolver.clone());
-    let node = node(&own, Some(config)).await;
-    let NodeStatus::Abstaining(reason) = node.status() else {
-        panic!("connected to nowhere");
-    };
+    let set = set_of(&own, config).await;
+    let reason = reason(&set[0]).expect("connected to nowhere");
     assert_eq!(
         reason.to_string(),
         "the client's resolver gave no address for locks.internal:7000"
     );
     resolver.address.set(server.addr()).unwrap();
-    until_voting(&node, true).await;
+    until_voting(&set[0], true).await;
     let own_runtime = HashSet::from([std::thread::current().id()]);
     assert_eq!(*resolver.asked_on.lock().unwrap(), own_runtime);
 }
@@ -108,35 +105,23 @@ async fn a_provider_of_credentials_logs_in_with_the_present_ones() {
     let (password, present) = watch::channel("stale-s3cret");
     let config = AsyncConnectionConfig::new().set_credentials_provider(Rotating(present));
     let own = Client::open(format!("redis://{}", server.addr())).unwrap();
-    let set: redlock_core::NodeSet = [node(&own, Some(config)).await].into_iter().collect();
-    let NodeStatus::Abstaining(reason) = set[0].status() else {
-        panic!("logged in with a password of nobody");
-    };
-    let reason = reason.to_string();
-    assert!(
-        reason.contains("WRONGPASS") && !reason.contains("s3cret"),
-        "{reason}"
-    );
+    let set = set_of(&own, config).await;
+    let refusal = until_abstaining(&set[0], "WRONGPASS").await;
+    assert!(!refusal.contains("s3cret"), "{refusal}");
 
     password.send_replace("s3cret");
     until_voting(&set[0], true).await;
-    let lease = client().acquire(&set, &once("r")).await.unwrap();
-    lease.release().await;
+    lock_once(&set).await;
     // A live connection is logged in with each new password.
     let logins = server.calls("auth");
     server.command(["ACL", "SETUSER", "me", ">s3cret2"]);
     password.send_replace("s3cret2");
-    eventually("the next login", SOON, async || {
-        (server.calls("auth") > logins)
-            .then_some(())
-            .ok_or("none".into())
-    })
-    .await;
-    assert!(matches!(set[0].status(), NodeStatus::Voting));
+    wait_until("the next login", || server.calls("auth"), |it| *it > logins).await;
+    assert_eq!(reason(&set[0]), None);
 }
 
 #[tokio::test]
-async fn its_certificates_are_those_of_a_pool_and_its_server_is_one_node() {
+async fn its_certificates_are_those_of_a_pool() {
     let authority = Authority::new();
     let options = NodeOptions::default().tls(&authority);
     let server = RedisNode::start_with(options.wants_client_certificates()).await;

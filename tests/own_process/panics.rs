@@ -9,8 +9,9 @@ use metrics::{
     SharedString, Unit,
 };
 use redlock_runtime::parameters::Renewal;
+use redlock_runtime::registry::HeldLease;
 use redlock_runtime::{Config, Redlock, lock};
-use redlock_tests::{Nodes, eventually};
+use redlock_tests::{Nodes, wait_until};
 use tracing::{Event, Subscriber, span};
 
 const SOON: Duration = Duration::from_secs(30);
@@ -115,20 +116,11 @@ async fn what_panics_in_the_code_of_others_ends_nothing() {
         .ttl(Duration::from_secs(1))
         .max_hold(Renewal::Unlimited);
     let lease = registry.clone().scope(wanted.acquire()).await.unwrap();
-    eventually("renewals", SOON, async || {
-        let held = registry.held();
-        let is_so = held.iter().all(|it| it.extensions >= 3);
-        is_so.then_some(()).ok_or_else(|| format!("{held:?}"))
-    })
-    .await;
+    let are_renewed = |held: &Vec<HeldLease>| held.iter().all(|it| it.extensions >= 3);
+    wait_until("renewals", || registry.held(), are_renewed).await;
     nodes[0].kill();
-    eventually("a lost connection", SOON, async || {
-        match registry.votes().voting {
-            2 => Ok(()),
-            voting => Err(format!("{voting} vote")),
-        }
-    })
-    .await;
+    let voting = || registry.votes().voting;
+    wait_until("a lost connection", voting, |voting| *voting == 2).await;
     let health = registry.health();
     assert!(
         health.iter().all(|pool| pool.node_health.answers > 0),
@@ -136,11 +128,7 @@ async fn what_panics_in_the_code_of_others_ends_nothing() {
     );
     drop(lease);
     for node in nodes.iter().skip(1) {
-        eventually("the release", SOON, async || match node.get("r") {
-            None => Ok(()),
-            Some(_) => Err("it is still there".to_owned()),
-        })
-        .await;
+        wait_until("the release", || node.get("r"), Option::is_none).await;
     }
     let report = tokio::time::timeout(2 * SOON, redlock.shutdown()).await;
     report.expect("an end");

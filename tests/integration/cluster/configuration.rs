@@ -2,7 +2,7 @@
 
 use redlock_runtime::config::RestartCheck;
 use redlock_runtime::{Config, Redlock, lock};
-use redlock_tests::{RedisCluster, RedisNode, eventually};
+use redlock_tests::{RedisCluster, RedisNode, wait_until};
 
 use crate::cluster::fixture::SOON;
 
@@ -31,12 +31,9 @@ async fn a_cluster_is_a_pool_beside_others_and_no_two() {
         let locked = registry.clone().scope(lock(name.as_str()).acquire());
         let lease = locked.await.unwrap();
         // The lock is there at a majority: a third node may still be on its way.
-        eventually("the keys", SOON, async || {
-            let keys = [cluster[master].get(&name), b.get(&name), c.get(&name)];
-            let is_everywhere = keys.iter().all(Option::is_some);
-            is_everywhere.then_some(()).ok_or(format!("{keys:?}"))
-        })
-        .await;
+        let keys = || [cluster[master].get(&name), b.get(&name), c.get(&name)];
+        let are_all = |keys: &[Option<_>; 3]| keys.iter().all(Option::is_some);
+        wait_until("the keys", keys, are_all).await;
         lease.release().await;
     }
     let lists = lock(["order:1", "order:2"]).acquire();

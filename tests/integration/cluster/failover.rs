@@ -8,16 +8,14 @@ use redlock_core::error::AcquireError;
 use redlock_core::lease::Released;
 use redlock_core::redis::RedisOptions;
 use redlock_core::{Lease, NodeSet};
-use redlock_tests::{RedisCluster, eventually};
+use redlock_tests::{RedisCluster, RedisNode, eventually, wait_until};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use crate::cluster::fixture::{
-    SOON, client, connect, connect_to, connect_with, impatient, once, patient, reason, until_voting,
+    LONG, SOON, client, connect, connect_with, extend_soon, impatient, once, reason, until_voting,
 };
-
-/// No lease with this ttl ends during a test.
-pub(super) const LONG: Duration = Duration::from_secs(600);
+use crate::core::fixture::{calm, until_abstaining};
 
 /// Callers that lock names of one master again and again.
 struct Load {
@@ -34,7 +32,7 @@ impl Load {
         let client = if is_impatient { impatient() } else { client() };
         let callers = (0..16)
             .map(|n| {
-                let request = once(&cluster.name_at(master, &format!("load:{master}:{n}")));
+                let request = once(cluster.name_at(master, &format!("load:{master}:{n}")));
                 let (set, client) = (set.clone(), client.clone());
                 let (is_over, locked) = (Arc::clone(&is_over), Arc::clone(&locked));
                 tokio::spawn(async move {
@@ -68,16 +66,9 @@ impl Load {
 
     /// Waits until it goes on.
     async fn goes_on(&self) {
-        let before = self.locked.load(Ordering::Relaxed);
-        eventually("locks to be taken", SOON, async || {
-            let locked = self.locked.load(Ordering::Relaxed) - before;
-            if locked > 100 {
-                Ok(())
-            } else {
-                Err(format!("{locked} locks"))
-            }
-        })
-        .await;
+        let locked = || self.locked.load(Ordering::Relaxed);
+        let before = locked();
+        wait_until("locks to be taken", locked, |now| now - before > 100).await;
     }
 
     /// What its calls said that did not get a lock.
@@ -100,9 +91,14 @@ fn assert_nobody_else(errors: &[AcquireError]) {
     }
 }
 
+async fn until_replica(server: &RedisNode) {
+    let is_replica = |role: &Option<String>| role.as_deref() == Some("slave");
+    wait_until("a replica", || server.info("role"), is_replica).await;
+}
+
 /// With `suspect_after` as it is by default: a master that hangs votes no soon.
 async fn connect_watchfully(cluster: &RedisCluster) -> NodeSet {
-    let mut options = patient();
+    let mut options = calm();
     options.suspect_after = RedisOptions::default().suspect_after;
     let set = connect_with(&cluster.url(), options).await;
     until_voting(&set).await;
@@ -116,14 +112,6 @@ async fn lock_soon(set: &NodeSet, name: &str) -> Lease {
         locked.map_err(|error| error.to_string())
     })
     .await
-}
-
-pub(super) async fn extend_soon(lease: &Lease) {
-    eventually("an extension", SOON, async || {
-        let extended = lease.extend(LONG).await;
-        extended.map_err(|error| error.to_string())
-    })
-    .await;
 }
 
 #[tokio::test]
@@ -152,7 +140,7 @@ async fn masters_hand_over_to_their_replicas_under_load() {
 }
 
 #[tokio::test]
-async fn a_master_dies_under_load_and_what_it_was_owed_goes_to_its_replica() {
+async fn a_master_that_dies_leaves_what_it_is_owed_to_its_replica() {
     let cluster = RedisCluster::start(1).await;
     let set = connect(&cluster).await;
     let name = cluster.name_at(0, "order");
@@ -164,15 +152,7 @@ async fn a_master_dies_under_load_and_what_it_was_owed_goes_to_its_replica() {
         .acquire(&set, &once(&kept).ttl(LONG))
         .await
         .unwrap();
-    eventually("the replica to have the keys", SOON, async || {
-        let keys = cluster[3].keys();
-        if keys.len() == 2 {
-            Ok(())
-        } else {
-            Err(format!("{keys:?}"))
-        }
-    })
-    .await;
+    wait_until("the keys", || cluster[3].keys(), |keys| keys.len() == 2).await;
 
     let loads = [0, 1, 2].map(|master| Load::start(&cluster, &set, master, true));
     for load in &loads {
@@ -184,10 +164,7 @@ async fn a_master_dies_under_load_and_what_it_was_owed_goes_to_its_replica() {
         Released::Unconfirmed,
         "nobody is there to say so"
     );
-    let text = eventually("a reason", SOON, async || {
-        reason(&set).ok_or_else(String::new)
-    })
-    .await;
+    let text = until_abstaining(&set[0], "").await;
     let dead = cluster[0].addr().to_string();
     assert!(
         text.contains("10923 of 16384 slots are served") && text.contains(&dead),
@@ -201,12 +178,7 @@ async fn a_master_dies_under_load_and_what_it_was_owed_goes_to_its_replica() {
     until_voting(&set).await;
     loads[0].goes_on().await;
     // It went to the replica, as the ttl is far away; the other one is still ours.
-    client()
-        .acquire(&set, &request)
-        .await
-        .unwrap()
-        .release()
-        .await;
+    drop(client().acquire(&set, &request).await.unwrap());
     kept.extend(LONG).await.unwrap();
     assert_eq!(kept.release().await, Released::Confirmed);
     for load in loads {
@@ -217,24 +189,13 @@ async fn a_master_dies_under_load_and_what_it_was_owed_goes_to_its_replica() {
 
     // The old master comes back as a replica, which changes nothing for the leases.
     cluster[0].restart().await;
-    eventually("a replica", SOON, async || {
-        match cluster[0].info("role").as_deref() {
-            Some("slave") => Ok(()),
-            other => Err(format!("{other:?}")),
-        }
-    })
-    .await;
-    client()
-        .acquire(&set, &request)
-        .await
-        .unwrap()
-        .release()
-        .await;
+    until_replica(&cluster[0]).await;
+    drop(client().acquire(&set, &request).await.unwrap());
     assert_eq!(reason(&set), None);
 }
 
 #[tokio::test]
-async fn a_master_that_hangs_votes_no_at_once_and_comes_back_to_nothing() {
+async fn a_master_that_hangs_votes_no_and_comes_back_to_nothing() {
     let cluster = RedisCluster::start(1).await;
     let set = connect_watchfully(&cluster).await;
     let name = cluster.name_at(0, "order");
@@ -243,12 +204,7 @@ async fn a_master_that_hangs_votes_no_at_once_and_comes_back_to_nothing() {
     let others = Load::start(&cluster, &set, 1, true);
     victims.goes_on().await;
     cluster[0].freeze();
-    eventually("the reason", SOON, async || {
-        let text = reason(&set).unwrap_or_default();
-        let is_it = text.contains("no answer for");
-        is_it.then_some(()).ok_or(text)
-    })
-    .await;
+    until_abstaining(&set[0], "no answer for").await;
     let refused = client().acquire(&set, &once(&name)).await.unwrap_err();
     assert!(refused.to_string().contains("no answer for"), "{refused}");
     others.goes_on().await;
@@ -259,13 +215,7 @@ async fn a_master_that_hangs_votes_no_at_once_and_comes_back_to_nothing() {
     let lease = lock_soon(&set, &name).await;
     // It may still serve what is in its sockets. That has no effect, as it soon becomes a replica.
     cluster[0].thaw();
-    eventually("a replica", SOON, async || {
-        match cluster[0].info("role").as_deref() {
-            Some("slave") => Ok(()),
-            other => Err(format!("{other:?}")),
-        }
-    })
-    .await;
+    until_replica(&cluster[0]).await;
     victims.goes_on().await;
     extend_soon(&lease).await;
     assert_eq!(lease.release().await, Released::Confirmed);
@@ -303,17 +253,6 @@ async fn a_cluster_that_is_down_at_the_start_votes_once_it_is_up() {
 }
 
 #[tokio::test]
-async fn a_server_outside_of_any_cluster_is_refused_with_the_fix() {
-    let server = redlock_tests::RedisNode::start().await;
-    let set = connect_to(&format!("redis+cluster://{}", server.addr())).await;
-    let text = reason(&set).expect("a reason");
-    assert!(
-        text.contains("no part of a Redis Cluster; write redis://"),
-        "{text}"
-    );
-}
-
-#[tokio::test]
 async fn calls_that_are_dropped_in_a_failover_leave_no_key() {
     let cluster = RedisCluster::start(1).await;
     let set = connect_watchfully(&cluster).await;
@@ -335,15 +274,9 @@ async fn calls_that_are_dropped_in_a_failover_leave_no_key() {
         }
     });
     cluster.hand_over(slot, 3).await;
-    eventually(
-        "a replica that is up to date",
-        SOON,
-        async || match cluster[0].info("master_link_status").as_deref() {
-            Some("up") => Ok(()),
-            other => Err(format!("{other:?}")),
-        },
-    )
-    .await;
+    let link = || cluster[0].info("master_link_status");
+    let is_up = |link: &Option<String>| link.as_deref() == Some("up");
+    wait_until("a replica that is up to date", link, is_up).await;
     cluster[3].kill();
     cluster.until_replaced(slot, 0).await;
     until_voting(&set).await;

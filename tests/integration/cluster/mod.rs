@@ -4,6 +4,5 @@ mod configuration;
 mod every_slot;
 mod failover;
 pub(crate) mod fixture;
-mod kinds;
 mod moving;
 mod tls;

@@ -2,51 +2,38 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use redlock_core::error::{AcquireError, ExtendError};
 use redlock_core::lease::Released;
 use redlock_core::request::Kind;
-use redlock_core::{Lease, Request, Resource};
-use redlock_tests::{RedisCluster, eventually};
+use redlock_core::{Request, Resource};
+use redlock_tests::{RedisCluster, wait_until};
 
-use crate::cluster::fixture::{SOON, client, connect, once, reason};
-
-/// No lease with this ttl ends during a test.
-const LONG: Duration = Duration::from_secs(600);
+use crate::cluster::fixture::{LONG, SOON, client, connect, extend_soon, once, reason};
 
 /// One attempt, for a lease that is kept while slots move.
-fn kept(resource: &str) -> Request {
+fn kept(resource: impl Into<Resource>) -> Request {
     once(resource).ttl(LONG)
 }
 
-/// Waits for an extension: a slot that has moved is refused until its new master is known.
-async fn extend_soon(lease: &Lease) {
-    eventually("an extension", SOON, async || {
-        let extended = lease.extend(LONG).await;
-        extended.map_err(|error| error.to_string())
-    })
-    .await;
-}
-
 #[tokio::test]
-async fn while_a_slot_moves_its_locks_are_refused_and_its_leases_live_on() {
+async fn while_a_slot_moves_its_leases_live_and_nobody_gets_in() {
     let cluster = RedisCluster::start(0).await;
     let set = connect(&cluster).await;
     let (one, other) = (client(), client());
     let tag = cluster.name_at(0, "account");
     let slot = cluster.slot_of(&tag);
     let name = |n: u32| format!("{{{tag}}}:{n}");
-    let refusal = async |n: u32| other.acquire(&set, &once(&name(n))).await.unwrap_err();
+    let refusal = async |n: u32| other.acquire(&set, &once(name(n))).await.unwrap_err();
     let is_moving = async |n: u32| {
         let refused = refusal(n).await;
         assert!(matches!(refused, AcquireError::Unavailable(_)), "{refused}");
         assert!(refused.to_string().contains("ASK "), "{refused}");
     };
 
-    let kept = one.acquire(&set, &kept(&name(1))).await.unwrap();
-    let released = one.acquire(&set, &once(&name(2))).await.unwrap();
-    let dropped = one.acquire(&set, &once(&name(3)).ttl(LONG)).await.unwrap();
+    let kept = one.acquire(&set, &kept(name(1))).await.unwrap();
+    let released = one.acquire(&set, &once(name(2))).await.unwrap();
+    let dropped = one.acquire(&set, &once(name(3)).ttl(LONG)).await.unwrap();
     cluster.open_slot(slot, 0, 1);
     // The keys have not gone yet.
     kept.extend(LONG).await.unwrap();
@@ -68,7 +55,7 @@ async fn while_a_slot_moves_its_locks_are_refused_and_its_leases_live_on() {
     assert!(one.flush(&set, SOON).await.is_empty());
     extend_soon(&kept).await;
     assert!(matches!(refusal(1).await, AcquireError::Contended(_)));
-    let again = one.acquire(&set, &once(&name(3))).await.unwrap();
+    let again = one.acquire(&set, &once(name(3))).await.unwrap();
     for lease in [kept, again] {
         assert_eq!(lease.release().await, Released::Confirmed);
     }
@@ -82,7 +69,7 @@ async fn several_keys_wait_out_the_move_and_are_released() {
     let tag = cluster.name_at(0, "account");
     let slot = cluster.slot_of(&tag);
     let [one, two] = [1, 2].map(|n| format!("{{{tag}}}:{n}"));
-    let both = || Request::new(Resource::all([one.clone(), two.clone()])).retries(0);
+    let both = || kept([&one, &two]);
     let lease = client().acquire(&set, &both()).await.unwrap();
 
     cluster.open_slot(slot, 0, 1);
@@ -103,12 +90,12 @@ async fn several_keys_wait_out_the_move_and_are_released() {
 }
 
 #[tokio::test]
-async fn readers_writers_and_permits_wait_out_the_move_and_a_permit_is_extended_meanwhile() {
+async fn readers_writers_and_permits_wait_out_the_move_of_a_slot() {
     let cluster = RedisCluster::start(0).await;
     let set = connect(&cluster).await;
     let tag = cluster.name_at(0, "account");
     let slot = cluster.slot_of(&tag);
-    let with = |kind, name: &str| kept(&format!("{{{tag}}}:{name}")).kind(kind);
+    let with = |kind, name: &str| kept(format!("{{{tag}}}:{name}")).kind(kind);
     let permits = Kind::Permits(3);
     let leaves = client()
         .acquire(&set, &with(Kind::Read, "r"))
@@ -170,7 +157,7 @@ async fn calls_that_are_dropped_while_their_slot_moves_leave_no_key() {
     let callers: Vec<_> = (0..16)
         .map(|n| {
             let (set, is_over) = (set.clone(), Arc::clone(&is_over));
-            let request = kept(&format!("{{{tag}}}:{n}"));
+            let request = kept(format!("{{{tag}}}:{n}"));
             let client = client();
             tokio::spawn(async move {
                 for polls in (1..4).cycle() {
@@ -229,12 +216,9 @@ async fn a_master_that_is_called_by_another_name_keeps_its_connection() {
     for server in cluster.servers() {
         let preferred = "cluster-preferred-endpoint-type";
         server.command(["CONFIG", "SET", preferred, "hostname"]);
-        eventually("the names of all hosts", SOON, async || {
-            let slots = format!("{:?}", server.command(["CLUSTER", "SLOTS"]));
-            let count = slots.matches("localhost").count();
-            (count == 3).then_some(()).ok_or(slots)
-        })
-        .await;
+        let slots = || format!("{:?}", server.command(["CLUSTER", "SLOTS"]));
+        let are_all = |slots: &String| slots.matches("localhost").count() == 3;
+        wait_until("the names of all hosts", slots, are_all).await;
     }
     let slot = cluster.slot_of(&name);
     let asked = || {
@@ -249,11 +233,7 @@ async fn a_master_that_is_called_by_another_name_keeps_its_connection() {
         let before = asked();
         // It is sent away, so the map is learned.
         extend_soon(&lease).await;
-        eventually("the map to be learned", SOON, async || {
-            let now = asked();
-            (now != before).then_some(()).ok_or(format!("{now:?}"))
-        })
-        .await;
+        wait_until("the map to be learned", asked, |now| *now != before).await;
     }
     assert_eq!(set[0].health().connections, connections);
     assert_eq!(lease.release().await, Released::Confirmed);

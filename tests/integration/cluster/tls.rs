@@ -4,13 +4,14 @@ use redlock_core::NodeSet;
 use redlock_core::redis::{RedisAddress, TlsOptions};
 use redlock_tests::{Authority, RedisCluster};
 
-use crate::cluster::fixture::{SOON, client, once, patient, reason, start};
+use crate::cluster::fixture::{SOON, client, once, reason};
+use crate::core::fixture::{calm, connect_to};
 
 async fn connect(cluster: &RedisCluster, trusted: &Authority) -> NodeSet {
     let mut tls = TlsOptions::default();
     tls.ca = Some(trusted.ca().to_owned());
     let address = RedisAddress::parse(&cluster.url()).unwrap();
-    start(address.with_tls(tls).unwrap(), patient()).await
+    connect_to([(address.with_tls(tls).unwrap(), calm())]).await
 }
 
 #[tokio::test]
@@ -22,7 +23,7 @@ async fn every_master_is_verified_also_where_a_slot_moved_to() {
     assert_eq!(reason(&set), None);
     for master in 0..3 {
         let lease = client()
-            .acquire(&set, &once(&cluster.name_at(master, "order")))
+            .acquire(&set, &once(cluster.name_at(master, "order")))
             .await;
         lease.unwrap().release().await;
     }

@@ -5,14 +5,13 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use redlock_core::error::AcquireError;
-use redlock_core::lease::Released;
 use redlock_core::node::{Call, OwnerToken, Vote};
 use redlock_core::request::{Kind, MAX_NOTE_BYTES};
 use redlock_core::testing::{Calls, scripts, submit};
 use redlock_core::{Lease, MemoryNode, NodeSet, Resource};
 use redlock_simulation::random::Random;
 use redlock_tests::redis::Value;
-use redlock_tests::{Nodes, RedisNode, drop_after};
+use redlock_tests::{Nodes, RedisNode};
 
 use crate::core::fixture::{IO, SOON, client, connect, once, settle, start};
 
@@ -37,7 +36,7 @@ async fn start_with_a_user_who_may(more: &str) -> (Nodes, NodeSet) {
 }
 
 #[tokio::test]
-async fn locks_that_were_released_in_one_call_are_free_for_what_comes_behind() {
+async fn locks_released_in_one_call_are_free_for_the_next_call() {
     for more in ["", "+mget"] {
         let (nodes, set) = start_with_a_user_who_may(more).await;
         let client = client();
@@ -59,7 +58,7 @@ async fn at_once(set: &NodeSet, names: &[&str]) -> Vec<Result<Lease, AcquireErro
 }
 
 #[tokio::test]
-async fn locks_that_are_acquired_and_released_together_take_a_node_few_calls() {
+async fn locks_acquired_or_released_together_take_a_node_few_calls() {
     let (nodes, set) = start(3).await;
     let client = client();
     let request = |number| once(format!("r{number}")).ttl(TTL);
@@ -96,10 +95,7 @@ async fn locks_that_are_acquired_together_have_their_own_ttls() {
     let leases = join_all(attempts).await;
     assert!(leases.iter().all(Result::is_ok));
     for number in 0..8 {
-        let Value::Int(left) = nodes[0].command(["PTTL", &format!("r{number}")]) else {
-            panic!("a number of ms");
-        };
-        let left = Duration::from_millis(left.unsigned_abs());
+        let left = nodes[0].pttl(format!("r{number}")).left().unwrap();
         assert_eq!(left > TTL, number % 2 == 1, "r{number}: {left:?}");
     }
 }
@@ -141,7 +137,7 @@ async fn a_refusal_in_a_call_for_several_concerns_its_own_lock() {
 
 /// All nodes have to name a holder alike, if they are asked alone or in a call for several. So no token may be cut.
 #[tokio::test]
-async fn the_answer_to_one_of_several_acquisitions_has_the_longest_token_as_a_whole() {
+async fn the_answer_to_one_of_several_calls_has_a_token_as_a_whole() {
     let nodes = Nodes::start(1).await;
     let (host, random) = ("h".repeat(255), "0".repeat(32));
     let note = "n".repeat(MAX_NOTE_BYTES);
@@ -154,59 +150,7 @@ async fn the_answer_to_one_of_several_acquisitions_has_the_longest_token_as_a_wh
 }
 
 #[tokio::test]
-async fn on_a_full_server_no_acquisition_of_a_call_is_a_grant_and_each_release_is_made() {
-    let (nodes, set) = start(1).await;
-    let held = at_once(&set, &["a", "b"]).await;
-    nodes[0].command(["CONFIG", "SET", "maxmemory-policy", "noeviction"]);
-    nodes[0].command(["CONFIG", "SET", "maxmemory", "1"]);
-    drop(held);
-    for refused in at_once(&set, &["c", "d"]).await {
-        let refused = reason(refused);
-        assert!(refused.contains("OOM"), "{refused}");
-    }
-    nodes.assert_no_keys(SOON).await;
-}
-
-#[tokio::test]
-async fn a_call_whose_script_was_forgotten_acquires_nothing_and_releases_all() {
-    let (nodes, set) = start(1).await;
-    let held = at_once(&set, &["a", "b"]).await;
-    nodes[0].command(["SCRIPT", "FLUSH"]);
-    drop(held);
-    for refused in at_once(&set, &["c", "d"]).await {
-        let refused = reason(refused);
-        assert!(refused.contains("NOSCRIPT"), "{refused}");
-    }
-    nodes.assert_no_keys(SOON).await;
-    let before = nodes[0].calls("evalsha");
-    let again = at_once(&set, &["c", "d"]).await;
-    assert!(
-        again.iter().all(Result::is_ok),
-        "the script is loaded again"
-    );
-    assert_eq!(nodes[0].calls("evalsha"), before + 1);
-}
-
-#[tokio::test]
-async fn calls_of_one_key_that_go_together_keep_their_order() {
-    let (nodes, set) = start(1).await;
-    let [first, second, third] = [(); 3].map(|()| client());
-    let lease = first.acquire(&set, &once("a")).await.unwrap();
-    let other = first.acquire(&set, &once("b")).await.unwrap();
-    drop((lease, other));
-    // The lock was released, is acquired and given up, and is acquired again, before the node looks.
-    assert!(
-        drop_after(1, second.acquire(&set, &once("a")))
-            .await
-            .is_none()
-    );
-    let lease = third.acquire(&set, &once("a")).await;
-    assert_eq!(lease.unwrap().release().await, Released::Confirmed);
-    nodes.assert_no_keys(SOON).await;
-}
-
-#[tokio::test]
-async fn a_lock_that_goes_with_a_forbidden_one_is_not_said_to_be_forbidden() {
+async fn a_lock_that_goes_with_a_forbidden_one_is_not_forbidden() {
     let nodes = Nodes::start(1).await;
     let user = "ACL SETUSER locker on >pw ~mine* ~redlock:* resetchannels +@all";
     nodes[0].command(user.split(' '));
@@ -266,7 +210,7 @@ fn draw(random: &mut Random, asked: &mut Vec<(Calls, OwnerToken)>) -> Call {
 }
 
 #[tokio::test]
-async fn calls_that_go_together_have_the_answers_that_they_would_have_had_one_after_the_other() {
+async fn calls_that_go_together_have_the_answers_of_calls_in_a_row() {
     let (_nodes, set) = start(1).await;
     let twin = MemoryNode::new("twin", IO.environment().clock);
     let node = set.iter().next().unwrap();

@@ -18,13 +18,13 @@ const RELEASE: &str = "b270217d60243d2a086a9a1331f546e00cb554d3";
 const ACQUIRE_ALL: &str = "58ba3919261d7fb7eca6952699f40bd4bf0da9f9";
 
 /// A connection that is shown each command of a server's clients.
-pub(crate) struct Monitor<'a> {
+struct Monitor<'a> {
     node: &'a RedisNode,
     lines: BufReader<TcpStream>,
 }
 
 impl<'a> Monitor<'a> {
-    pub(crate) fn of(node: &'a RedisNode) -> Self {
+    fn of(node: &'a RedisNode) -> Self {
         let mut stream = TcpStream::connect(node.addr()).expect("a connection");
         stream.set_read_timeout(Some(SOON)).expect("a timeout");
         stream.write_all(b"MONITOR\r\n").expect("a command");
@@ -43,12 +43,7 @@ impl<'a> Monitor<'a> {
     }
 
     /// The commands with the key `key` until now, each as its words. Commands of scripts are none of a client.
-    fn commands_with(self, key: &str) -> Vec<Vec<String>> {
-        self.commands_where(|word| word == key)
-    }
-
-    /// The same for commands with any key for which `is_wanted` is true.
-    pub(crate) fn commands_where(mut self, is_wanted: impl Fn(&str) -> bool) -> Vec<Vec<String>> {
+    fn commands_with(mut self, key: &str) -> Vec<Vec<String>> {
         self.node.command(["ECHO", "the end"]);
         let mut commands = Vec::new();
         loop {
@@ -61,7 +56,7 @@ impl<'a> Monitor<'a> {
                 .split(' ')
                 .map(|word| word.trim_matches('"').to_owned());
             let words: Vec<_> = words.collect();
-            if !from.ends_with("lua") && words.iter().any(|word| is_wanted(word)) {
+            if !from.ends_with("lua") && words.iter().any(|word| word == key) {
                 commands.push(words);
             }
         }
@@ -110,29 +105,5 @@ async fn a_lock_without_a_mode_is_set_and_released_by_these_bytes() {
             assert_eq!(acquire, &expected);
             assert_eq!(release, &["EVALSHA", RELEASE, "2", "r", "s", token]);
         }
-    }
-}
-
-#[tokio::test]
-async fn a_lock_without_a_mode_leaves_its_key_and_no_other() {
-    for n in [1, 3] {
-        let (nodes, set) = start(n).await;
-        let lease = client().acquire(&set, &once("r").ttl(TTL)).await.unwrap();
-        // An attempt that is refused by readers leaves nothing either.
-        let reader = once("s").kind(Kind::Read).ttl(TTL);
-        let reader = client().acquire(&set, &reader).await.unwrap();
-        settle(&set).await;
-        let before = nodes.all_keys();
-        client()
-            .acquire(&set, &once("s").ttl(TTL))
-            .await
-            .unwrap_err();
-        settle(&set).await;
-        assert_eq!(nodes.all_keys(), before);
-        reader.release().await;
-        settle(&set).await;
-        assert_eq!(nodes.all_keys(), [b"r".to_vec()]);
-        lease.release().await;
-        nodes.assert_no_keys(SOON).await;
     }
 }

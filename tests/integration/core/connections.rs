@@ -7,11 +7,11 @@ use std::time::Duration;
 use redlock_core::request::{Kind, RetryLimit};
 use redlock_core::{Client, Lease, NodeSet, Request};
 use redlock_tests::redis::{self, Connection, FromRedisValue};
-use redlock_tests::{Nodes, RedisCluster, RedisNode, SentinelGroup, eventually};
+use redlock_tests::{Nodes, RedisCluster, RedisNode, SentinelGroup, wait_until};
 use tokio::task::JoinSet;
 
 use crate::cluster::fixture as cluster;
-use crate::core::fixture::{SOON, client, connect, once, settle};
+use crate::core::fixture::{SOON, calm, client, connect, once, settle, until_voting};
 use crate::core::still_clock::StillClock;
 use crate::sentinel::fixture as sentinel;
 
@@ -105,23 +105,18 @@ fn accepted(onlookers: &mut [Onlooker]) -> Vec<u64> {
 
 /// Waits until each server has just these connections.
 async fn until_seen(onlookers: &mut [Onlooker], flags: &[&str]) {
-    eventually("the connections", SOON, || {
-        let seen = seen(onlookers);
-        let are_there = seen.iter().all(|seen| seen == flags);
-        std::future::ready(are_there.then_some(()).ok_or(format!("{seen:?}")))
-    })
-    .await;
+    let are_there = |seen: &Vec<Vec<String>>| seen.iter().all(|seen| seen == flags);
+    wait_until("the connections", || seen(onlookers), are_there).await;
 }
 
 /// Waits until each server tracks this number of keys.
 async fn until_tracked(onlookers: &mut [Onlooker], keys: u64) {
-    eventually("the keys to be tracked", SOON, || {
+    let mut tracked = || -> Vec<u64> {
         let all = onlookers.iter_mut();
-        let tracked: Vec<u64> = all.map(|it| it.figure("tracking_total_keys")).collect();
-        let are_tracked = tracked.iter().all(|count| *count == keys);
-        std::future::ready(are_tracked.then_some(()).ok_or(format!("{tracked:?}")))
-    })
-    .await;
+        all.map(|it| it.figure("tracking_total_keys")).collect()
+    };
+    let are_all = |tracked: &Vec<u64>| tracked.iter().all(|count| *count == keys);
+    wait_until("the keys to be tracked", &mut tracked, are_all).await;
 }
 
 /// Waits for ever, and by itself asks again in an hour only.
@@ -168,7 +163,7 @@ fn names(prefix: &str, count: usize) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn one_for_operations_whatever_the_number_of_locks_tasks_and_threads() {
+async fn one_for_operations_of_all_locks_tasks_and_threads() {
     let nodes = Nodes::start(3).await;
     let mut onlookers = Onlooker::of_all(&nodes);
     let set = connect(nodes.urls()).await;
@@ -189,11 +184,7 @@ async fn one_for_operations_whatever_the_number_of_locks_tasks_and_threads() {
 
     // They wait for a lock of this process.
     let mut behind = call(&client, &set, vec!["lock0"; 100]);
-    eventually("callers in line", SOON, || {
-        let waiting = client.waiting();
-        std::future::ready((waiting == 100).then_some(()).ok_or(waiting.to_string()))
-    })
-    .await;
+    wait_until("callers in line", || client.waiting(), |it| *it == 100).await;
     settle(&set).await;
     assert_eq!(seen(&mut onlookers), one_each, "while callers wait in line");
     behind.shutdown().await;
@@ -217,7 +208,7 @@ async fn one_for_operations_whatever_the_number_of_locks_tasks_and_threads() {
 
 /// A client keeps what it knows of a lock for a moment after its release. It must not keep the nodes for longer.
 #[tokio::test]
-async fn none_a_moment_after_the_nodes_were_dropped_though_the_client_stays() {
+async fn none_once_the_nodes_were_dropped_though_the_client_stays() {
     let nodes = Nodes::start(3).await;
     let mut onlookers = Onlooker::of_all(&nodes);
     let clock = StillClock::default();
@@ -261,8 +252,8 @@ async fn no_other_while_callers_wait_for_locks_of_other_processes() {
 async fn the_same_to_each_master_of_a_cluster() {
     let servers = RedisCluster::start(0).await;
     let mut onlookers = Onlooker::of_all(servers.servers());
-    let set = cluster::connect_with(&servers.url(), cluster::patient()).await;
-    cluster::until_voting(&set).await;
+    let set = cluster::connect(&servers).await;
+    until_voting(&set[0], true).await;
     // A connection that asked for the layout may not have closed yet.
     until_seen(&mut onlookers, &[OPERATIONS]).await;
     let client = client();
@@ -270,8 +261,7 @@ async fn the_same_to_each_master_of_a_cluster() {
     let leases = soon(call(&client, &set, names("lock", 100)).join_all()).await;
     until_seen(&mut onlookers, &[OPERATIONS]).await;
 
-    let other = cluster::client();
-    let mut callers = call(&other, &set, names("lock", 100));
+    let mut callers = call(&super::fixture::client(), &set, names("lock", 100));
     until_seen(&mut onlookers, &[TRACKING]).await;
     callers.shutdown().await;
     drop(leases);
@@ -283,15 +273,14 @@ async fn one_to_each_sentinel_and_one_to_the_master() {
     let mut master = Onlooker::of_all([&group.servers[0]]);
     let mut others = Onlooker::of_all(group.servers.iter().skip(1));
     let mut sentinels = Onlooker::of_all(&group.sentinels);
-    let set = sentinel::voting(group.url(), sentinel::calm()).await;
+    let set = sentinel::voting(group.url(), calm()).await;
     let client = client();
     let leases = soon(call(&client, &set, names("lock", 100)).join_all()).await;
     // A connection that asked for the first time may not have closed yet.
     until_seen(&mut sentinels, &[OPERATIONS]).await;
     until_seen(&mut master, &[OPERATIONS]).await;
 
-    let other = sentinel::client();
-    let mut callers = call(&other, &set, names("lock", 10));
+    let mut callers = call(&super::fixture::client(), &set, names("lock", 10));
     until_tracked(&mut master, 10).await;
     assert_eq!(seen(&mut master), [[TRACKING]]);
     assert!(seen(&mut others).iter().all(Vec::is_empty), "replicas");

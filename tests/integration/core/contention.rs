@@ -1,100 +1,59 @@
 //! Several clients for one resource.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use redlock_core::error::AcquireError;
 use redlock_core::request::{Kind, RetryLimit};
 use redlock_core::testing::permit_key;
-use redlock_core::{Client, Resource};
+use redlock_core::{Request, Resource};
 use redlock_tests::{Nodes, Proxy, RedisNode, eventually};
 
 use crate::core::fixture::{SOON, client, connect_with, impatient, once, patient, settle, start};
-use crate::core::still_clock::StillClock;
 
-#[tokio::test]
-async fn a_waiting_budget_is_a_hard_bound() {
-    let (nodes, set) = start(3).await;
-    // Hung nodes: every wait is one for the clock, and the clock is the test's.
-    nodes.iter().for_each(redlock_tests::RedisNode::freeze);
-    let clock = StillClock::default();
-    let client = Client::new(clock.environment());
-    let mut request = once("r");
-    request.retry.limit = RetryLimit::Wait(Duration::from_millis(300));
-    request.retry.delay = Duration::from_millis(40);
-    let acquiring = tokio::spawn(async move { client.acquire(&set, &request).await });
-    let mut passed = 0;
-    let began = Instant::now();
-    while !acquiring.is_finished() {
-        // At its end, another thread may still hold the last answer.
-        assert!(began.elapsed() < SOON, "the budget has run out");
-        tokio::task::yield_now().await;
-        if passed < 300 {
-            clock.advance(Duration::from_millis(1));
-            passed += 1;
-        }
-        tokio::task::yield_now().await;
+/// Returns one attempt for each kind of lock, each for another resource.
+pub(super) fn each_kind() -> [Request; 6] {
+    let mut fenced = once("fenced");
+    fenced.fencing = true;
+    [
+        once("plain"),
+        once(["also", "several"]),
+        fenced,
+        once("permits").kind(Kind::Permits(2)),
+        once("read").kind(Kind::Read),
+        once("write").kind(Kind::Write),
+    ]
+}
+
+/// Returns the keys of the lock, with those of all its permits.
+fn keys(request: &Request) -> Vec<Vec<u8>> {
+    let mut keys = vec![request.resource.clone()];
+    if let Kind::Permits(_) = request.kind {
+        keys.push(permit_key(&request.resource, b"", 1));
     }
-    let error = acquiring.await.unwrap().unwrap_err();
-    let AcquireError::Unavailable(unavailable) = error else {
-        panic!("{error}")
-    };
-    assert!(unavailable.attempts >= 3, "{unavailable}");
-    // Three attempts of a node timeout, and two pauses of half a delay at least.
-    assert!(passed >= 190, "gave up after {passed} ms");
+    let names = keys.iter().flat_map(Resource::names);
+    names.map(<[u8]>::to_vec).collect()
 }
 
 #[tokio::test]
-async fn a_key_that_is_no_lock_is_said_to_be_so() {
-    let (nodes, set) = start(3).await;
-    for node in &nodes {
-        node.set("forever", "left over", None);
-        node.command(["LPUSH", "list", "x"]);
+async fn a_key_that_is_no_lock_is_said_to_be_so_and_left_alone() {
+    let (nodes, set) = start(1).await;
+    for request in each_kind() {
+        for key in keys(&request) {
+            nodes[0].command([&b"LPUSH"[..], &key, b"x"]);
+        }
+        let refused = client().acquire(&set, &request).await.unwrap_err();
+        assert!(refused.to_string().contains("not a string"), "{refused}");
+        settle(&set).await;
+        assert_eq!(nodes.lock_keys(), keys(&request));
+        nodes[0].flushall();
     }
-    let text = client()
-        .acquire(&set, &once("forever"))
-        .await
-        .unwrap_err()
-        .to_string();
+    nodes[0].set("forever", "left over", None);
+    let refused = client().acquire(&set, &once("forever")).await.unwrap_err();
+    let text = refused.to_string();
     assert!(
         text.contains("never expires") && !text.contains("left over"),
         "{text}"
     );
-    let text = client()
-        .acquire(&set, &once("list"))
-        .await
-        .unwrap_err()
-        .to_string();
-    assert!(text.contains("not a string"), "{text}");
-    for node in &nodes {
-        assert_eq!(node.get("forever").as_deref(), Some(&b"left over"[..]));
-        assert_eq!(node.keys().len(), 2);
-    }
-}
-
-#[tokio::test]
-async fn a_value_of_megabytes_is_a_refusal_and_nothing_behind_it_is_misread() {
-    const FILL: &str = "return redis.call('SET', KEYS[1], string.rep('x', 4194304))";
-    let (nodes, set) = start(3).await;
-    for node in &nodes {
-        node.command(["EVAL", FILL, "1", "big"]);
-    }
-    let client = client();
-    for names in [&["big"][..], &["also", "big"]] {
-        let request = once(Resource::all(names));
-        let other = once("small");
-        let (refused, acquired) =
-            tokio::join!(client.acquire(&set, &request), client.acquire(&set, &other));
-        let AcquireError::Contended(refused) = refused.unwrap_err() else {
-            panic!("it is held");
-        };
-        assert_eq!(refused.holding.owner(), None, "nobody's token is so long");
-        acquired.unwrap().release().await;
-    }
-    settle(&set).await;
-    for node in &nodes {
-        assert_eq!(node.get("big").map(|value| value.len()), Some(1 << 22));
-        assert_eq!(node.keys().len(), 1);
-    }
 }
 
 /// The bytes that the server has sent, and how often it has read whole values.
@@ -113,21 +72,8 @@ async fn a_value_of_megabytes_is_sent_once_and_then_its_beginning() {
         if !may_read_parts {
             node.command(["ACL", "SETUSER", "default", "-getrange"]);
         }
-        let mut fenced = once("fenced");
-        fenced.fencing = true;
-        for request in [
-            once("plain"),
-            once(["also", "several"]),
-            fenced,
-            once("permits").kind(Kind::Permits(2)),
-            once("read").kind(Kind::Read),
-            once("write").kind(Kind::Write),
-        ] {
-            let mut keys = vec![request.resource.clone()];
-            if let Kind::Permits(_) = request.kind {
-                keys.push(permit_key(&request.resource, b"", 1));
-            }
-            for key in keys.iter().flat_map(Resource::names) {
+        for request in each_kind() {
+            for key in keys(&request) {
                 node.set(key, vec![b'x'; MEGABYTES], None);
             }
             let refused = || async {
@@ -139,6 +85,13 @@ async fn a_value_of_megabytes_is_sent_once_and_then_its_beginning() {
             };
             let first = refused().await;
             assert!(first.0 > MEGABYTES as u64);
+            // The answer behind a large one is not misread.
+            let (client, other) = (client(), once("small"));
+            let both = (client.acquire(&set, &request), client.acquire(&set, &other));
+            let (refusal, acquired) = tokio::join!(both.0, both.1);
+            assert!(matches!(refusal, Err(AcquireError::Contended(_))));
+            acquired.unwrap().release().await;
+            settle(&set).await;
             // A caller that gave up has told the next one.
             let (bytes, reads) = refused().await;
             assert!(bytes < MEGABYTES as u64, "{}: {bytes} bytes", request.kind);
@@ -173,16 +126,11 @@ async fn a_waiting_budget_is_used_up_also_without_a_delay() {
     let mut request = once("r");
     request.retry.limit = RetryLimit::Wait(SOON);
     request.retry.delay = Duration::ZERO;
-    client()
-        .acquire(&set, &request)
-        .await
-        .unwrap()
-        .release()
-        .await;
+    drop(client().acquire(&set, &request).await.unwrap());
 }
 
 #[tokio::test]
-async fn an_attempt_that_nobody_won_is_tried_again_where_that_is_asked_for() {
+async fn an_attempt_that_nobody_won_is_tried_again_if_asked_for() {
     let (nodes, set) = start(3).await;
     let attempts = async |holders: [&str; 3], splits| {
         for (node, holder) in nodes.iter().zip(holders) {

@@ -6,7 +6,6 @@ use std::time::{Duration, SystemTime};
 use redlock_core::quorum::COUNTER_IDLE;
 use redlock_core::request::Kind;
 use redlock_core::{Client, Lease, MemoryNode, Node, NodeSet, Request, Resource};
-use redlock_tests::{Nodes, eventually};
 
 use crate::core::fixture::{SOON, client, start};
 use crate::core::still_clock::StillClock;
@@ -56,69 +55,6 @@ async fn tokens_increase_from_holder_to_holder_and_are_about_the_time() {
 }
 
 #[tokio::test]
-async fn nodes_that_stand_apart_are_brought_to_one_number_before_the_lock_counts() {
-    let (nodes, set) = start(2).await;
-    let ahead = 9_000_000_000_000_000_u64;
-    nodes[0].set(COUNTER, ahead.to_string(), None);
-    let lease = client().acquire(&set, &fenced("r")).await.unwrap();
-    assert_eq!(token(&lease), ahead + 1);
-    assert_eq!(
-        [counter(&nodes[0]), counter(&nodes[1])],
-        [Some(ahead + 2); 2]
-    );
-    lease.release().await;
-    let lease = client().acquire(&set, &fenced("r")).await.unwrap();
-    assert_eq!(token(&lease), ahead + 3);
-}
-
-#[tokio::test]
-async fn a_wild_clock_neither_pushes_counters_away_nor_lags_behind_them() {
-    let (_nodes, set) = start(3).await;
-    let sane = client().acquire(&set, &fenced("r")).await.unwrap();
-    let first = token(&sane);
-    sane.release().await;
-    // Its wall clock is in 1970, then in the year 2286.
-    for ahead in [Duration::ZERO, Duration::from_secs(10_000_000_000)] {
-        let clock = StillClock::default();
-        clock.advance(ahead);
-        let wild = Client::new(clock.environment());
-        let lease = wild.acquire(&set, &fenced("r")).await.unwrap();
-        let second = token(&lease);
-        assert!(second > first);
-        assert!(second - first < 60_000_000, "{second} after {first}");
-        lease.release().await;
-        let lease = client().acquire(&set, &fenced("r")).await.unwrap();
-        assert!(token(&lease) > second);
-        lease.release().await;
-    }
-}
-
-#[tokio::test]
-async fn a_counter_that_nodes_lost_goes_on_from_the_time() {
-    let (nodes, set) = start(3).await;
-    let mut last = 0;
-    for round in 0..20 {
-        // One, two or all of them; also what is no number, and what is no string.
-        for node in nodes.iter().take(round % 4) {
-            node.del(COUNTER);
-            let garbage = [
-                "",
-                "no number",
-                "1e300",
-                "nan",
-                "-5",
-                "99999999999999999999",
-            ];
-            node.set(COUNTER, garbage[round % garbage.len()], None);
-        }
-        let lease = client().acquire(&set, &fenced("r")).await.unwrap();
-        assert!(token(&lease) > last);
-        last = token(&lease);
-        lease.release().await;
-    }
-}
-
-#[tokio::test]
 async fn several_resources_have_one_token_above_all_of_theirs() {
     let (nodes, set) = start(3).await;
     for node in &nodes {
@@ -132,45 +68,6 @@ async fn several_resources_have_one_token_above_all_of_theirs() {
     assert_eq!(token(&lease), 9_000_000_000_000_003);
     lease.release().await;
     nodes.assert_no_lock_keys(SOON).await;
-}
-
-#[tokio::test]
-async fn a_fenced_acquisition_dropped_at_any_await_leaves_no_key() {
-    let (nodes, set) = start(2).await;
-    let mut completed = 0;
-    for polls in 0..12 {
-        // Apart, so that there is a confirmation to be dropped in.
-        nodes[polls % 2].set(COUNTER, "9000000000000000", None);
-        nodes[1 - polls % 2].del(COUNTER);
-        let (client, request) = (client(), fenced("r"));
-        if let Some(lease) = redlock_tests::drop_after(polls, client.acquire(&set, &request)).await
-        {
-            completed += 1;
-            drop(lease.unwrap());
-        }
-        nodes.assert_no_lock_keys(SOON).await;
-    }
-    assert!(completed > 0);
-}
-
-#[tokio::test]
-async fn an_idle_counter_goes_away_and_outlives_its_lock() {
-    let nodes = Nodes::start(1).await;
-    let set = crate::core::fixture::connect(nodes.urls()).await;
-    let long = Duration::from_secs(2 * 60 * 60);
-    for (ttl, least) in [(Duration::from_secs(10), long / 2), (long, long)] {
-        // On a clock that stands still: an attempt has no more time than a quarter of the ttl.
-        let client = Client::new(StillClock::default().environment());
-        let lease = client.acquire(&set, &fenced("r").ttl(ttl)).await.unwrap();
-        eventually("an expiry of the counter", SOON, || async {
-            match nodes[0].pttl(COUNTER).left() {
-                Some(left) if left + Duration::from_secs(60) > least => Ok(()),
-                left => Err(format!("{left:?}")),
-            }
-        })
-        .await;
-        lease.release().await;
-    }
 }
 
 #[tokio::test]

@@ -6,13 +6,16 @@ use std::task::{Context, Waker};
 use std::time::Duration;
 
 use redlock_core::error::AcquireError;
-use redlock_core::node::NodeStatus;
+use redlock_core::lease::Released;
+use redlock_core::node::{NodeError, NodeStatus};
 use redlock_core::redis::{RedisAddress, RedisOptions};
-use redlock_core::{Client, IoThread, Lease, Node, NodeSet, RedisNode, Request, Resource};
-use redlock_tests::{Nodes, eventually};
+use redlock_core::{
+    Client, IoThread, Lease, Node, NodeSet, RedisNode, Request, Resource, Settings,
+};
+use redlock_tests::{Nodes, wait_until};
 
-/// How long a test waits for something that takes milliseconds, on a busy machine.
-pub(crate) const SOON: Duration = Duration::from_secs(20);
+/// The longest wait of a test for milliseconds of work, or for a failover, on a busy machine.
+pub(crate) const SOON: Duration = Duration::from_secs(40);
 
 /// One I/O thread for all tests, as a process has one.
 pub(crate) static IO: LazyLock<IoThread> = LazyLock::new(|| IoThread::start().expect("a thread"));
@@ -20,8 +23,7 @@ pub(crate) static IO: LazyLock<IoThread> = LazyLock::new(|| IoThread::start().ex
 /// A client that hands over for as long as the test takes: on a busy machine the usual 5 ms pass
 /// although no caller is slow.
 pub(crate) fn unhurried() -> Client {
-    let mut settings = redlock_core::Settings::default();
-    settings.node_timeout = SOON;
+    let mut settings = Settings::default().node_timeout(SOON);
     settings.handover_time = Duration::from_secs(60 * 60);
     Client::with_settings(IO.environment(), settings)
 }
@@ -29,12 +31,12 @@ pub(crate) fn unhurried() -> Client {
 /// A client whose node timeout is no part of the test: on a busy machine 50 ms pass without any
 /// node being slow.
 pub(crate) fn client() -> Client {
-    Client::with_settings(
-        IO.environment(),
-        redlock_core::Settings::default()
-            .node_timeout(SOON)
-            .key_prefix([]),
-    )
+    client_with_timeout(SOON)
+}
+
+pub(crate) fn client_with_timeout(node_timeout: Duration) -> Client {
+    let settings = Settings::default().node_timeout(node_timeout);
+    Client::with_settings(IO.environment(), settings)
 }
 
 /// A client with the default node timeout, for tests in which it has to run out.
@@ -42,13 +44,19 @@ pub(crate) fn impatient() -> Client {
     Client::new(IO.environment())
 }
 
-/// Options with which no node is suspected or given up for being slow: on a busy machine the usual
-/// times pass without any fault. After its first check, such a node is sent nothing that the test did not ask for.
-pub(crate) fn patient() -> RedisOptions {
+/// Returns options that suspect no server for being slow: on a busy machine the usual times pass without any
+/// fault.
+pub(crate) fn calm() -> RedisOptions {
     let mut options = RedisOptions::default();
     options.connect_timeout = SOON;
-    options.suspect_after = SOON * 5;
-    options.dead_after = SOON * 10;
+    options.suspect_after = SOON;
+    options.dead_after = SOON * 2;
+    options
+}
+
+/// Returns options for a node that sends nothing after its first check unless the test asks for it.
+pub(crate) fn patient() -> RedisOptions {
+    let mut options = calm();
     options.heartbeat = SOON * 10;
     options
 }
@@ -69,21 +77,27 @@ pub(crate) async fn connect_with(
 pub(crate) async fn connect_each(
     nodes: impl IntoIterator<Item = (String, RedisOptions)>,
 ) -> NodeSet {
-    let nodes: Vec<Arc<RedisNode>> = nodes
-        .into_iter()
-        .zip('a'..)
-        .map(|((url, options), name)| {
-            let address = RedisAddress::parse(&url).expect("the harness makes good URLs");
-            Arc::new(RedisNode::start(name.to_string(), address, options, &IO))
-        })
-        .collect();
+    let parsed = nodes.into_iter().map(|(url, options)| {
+        let address = RedisAddress::parse(&url).expect("the harness makes good URLs");
+        (address, options)
+    });
+    connect_to(parsed).await
+}
+
+/// Starts a node for each address, named a, b, c …, and waits until each is connected or known not to be.
+pub(crate) async fn connect_to(
+    nodes: impl IntoIterator<Item = (RedisAddress, RedisOptions)>,
+) -> NodeSet {
+    let named = nodes.into_iter().zip('a'..);
+    let start = |((address, options), name): (_, char)| {
+        RedisNode::start(name.to_string(), address, options, &IO)
+    };
+    let nodes: Vec<_> = named.map(start).collect();
     for node in &nodes {
         node.settled().await;
     }
-    nodes
-        .into_iter()
-        .map(|node| node as Arc<dyn Node>)
-        .collect()
+    let nodes = nodes.into_iter();
+    nodes.map(|node| Arc::new(node) as Arc<dyn Node>).collect()
 }
 
 pub(crate) async fn start(n: usize) -> (Nodes, NodeSet) {
@@ -114,25 +128,39 @@ pub(crate) async fn settle(set: &NodeSet) {
     assert_eq!(client().flush(set, SOON).await, Vec::<String>::new());
 }
 
-/// Waits until `node` votes, or abstains.
-pub(crate) async fn until_voting(node: &Arc<dyn Node>, expected: bool) {
-    eventually("the node's status", SOON, || async {
-        match (node.status(), expected) {
-            (NodeStatus::Voting, true) | (NodeStatus::Abstaining(_), false) => Ok(()),
-            (status, _) => Err(format!("{} is {status:?}", node.name())),
-        }
-    })
-    .await;
+/// Takes a lock and gives it back.
+pub(crate) async fn lock_once(set: &NodeSet) {
+    let lease = client().acquire(set, &once("r")).await.unwrap();
+    assert_eq!(lease.release().await, Released::Confirmed);
+}
+
+/// Returns why the node votes no, if it does.
+pub(crate) fn reason<N: Node + ?Sized>(node: &Arc<N>) -> Option<NodeError> {
+    match node.status() {
+        NodeStatus::Abstaining(reason) => Some(reason),
+        _ => None,
+    }
+}
+
+/// Waits until `node` votes, or votes no.
+pub(crate) async fn until_voting<N: Node + ?Sized>(node: &Arc<N>, expected: bool) {
+    let votes = || reason(node).map(|reason| reason.to_string());
+    wait_until(node.name(), votes, |reason| reason.is_none() == expected).await;
+}
+
+/// Waits until `node` votes no for a reason that says `text`, and returns all that it says.
+pub(crate) async fn until_abstaining<N: Node + ?Sized>(node: &Arc<N>, text: &str) -> String {
+    let said = || reason(node).map(|reason| reason.to_string());
+    let is_it = |said: &Option<String>| said.as_ref().is_some_and(|said| said.contains(text));
+    let said = wait_until("a reason to vote no", said, is_it).await;
+    said.unwrap_or_default()
 }
 
 /// Waits until the node votes over its connection with this number, so after the restart check of that connection.
-pub(crate) async fn until_voting_again(node: &Arc<dyn Node>, connection: u64) {
-    eventually("another connection", SOON, || async {
-        // The status is read last: a connection that is counted is in quarantine until its restart check is answered.
-        match (node.health().connections, node.status()) {
-            (connections, NodeStatus::Voting) if connections == connection => Ok(()),
-            now => Err(format!("{} is {now:?}", node.name())),
-        }
-    })
-    .await;
+pub(crate) async fn until_voting_again<N: Node + ?Sized>(node: &Arc<N>, connection: u64) {
+    // The reason is read last: a connection that is counted is in quarantine until its restart check is answered.
+    let seen = || (node.health().connections, reason(node));
+    let votes =
+        |(connections, reason): &(_, Option<_>)| *connections == connection && reason.is_none();
+    wait_until("another connection", seen, votes).await;
 }

@@ -5,17 +5,16 @@ use std::time::Duration;
 use redlock_core::error::{AcquireError, ExtendError};
 use redlock_core::peek::ForceReleased;
 use redlock_core::request::Kind;
-use redlock_core::{Client, NodeSet, Request, Settings};
+use redlock_core::{NodeSet, Request};
 
-use crate::core::fixture::{IO, SOON, client, once, settle, start};
+use crate::core::fixture::{SOON, client, client_with_timeout, lock_once, once, settle, start};
 
 /// What a lock leaves behind on purpose.
 const STAYS: [&str; 2] = ["redlock:fence:{r}", "redlock:once:{r}"];
 
 /// A frozen node has to be slow for it, and no other node on a busy machine.
 async fn by_force(set: &NodeSet) -> Result<ForceReleased, AcquireError> {
-    let settings = Settings::default().node_timeout(Duration::from_secs(2));
-    let client = Client::with_settings(IO.environment(), settings);
+    let client = client_with_timeout(Duration::from_secs(2));
     client.force_release(set, &"r".into()).await
 }
 
@@ -55,12 +54,7 @@ async fn it_takes_every_kind_of_lock_and_leaves_counters_and_records() {
         assert!(matches!(lost, ExtendError::Ended(_)), "{lost}");
         drop(held);
         assert_eq!(by_force(&set).await.unwrap().to_string(), "it was free");
-        client()
-            .acquire(&set, &once("r"))
-            .await
-            .unwrap()
-            .release()
-            .await;
+        lock_once(&set).await;
     }
 }
 

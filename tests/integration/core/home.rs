@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use redlock_core::error::AcquireError;
 use redlock_core::lease::Released;
-use redlock_core::node::NodeStatus;
-use redlock_core::redis::RedisOptions;
-use redlock_core::{Client, NodeSet};
-use redlock_tests::{Nodes, eventually};
+use redlock_core::redis::{RedisAddress, RedisOptions};
+use redlock_core::{Client, Node, NodeSet, RedisNode};
+use redlock_tests::{Nodes, wait_until};
 use tokio::runtime::{Builder, Runtime};
 
-use crate::core::fixture::{SOON, client, connect_with, once, patient, until_voting};
+use crate::core::fixture::{
+    IO, SOON, client, connect_with, once, patient, until_abstaining, until_voting,
+};
 
 fn current() -> Runtime {
     Builder::new_current_thread().enable_all().build().unwrap()
@@ -36,63 +37,15 @@ async fn lock_and_release(client: &Client, set: &NodeSet) {
 }
 
 #[test]
-fn runtimes_of_both_flavours_follow_one_another() {
-    let (client, first) = (client(), multi());
-    let (nodes, set) = first.block_on(start(&patient()));
-    let held = first.block_on(client.acquire(&set, &once("held"))).unwrap();
-    drop(first);
-    for runtime in [current(), multi(), current()] {
-        runtime.block_on(lock_and_release(&client, &set));
-    }
-    let last = current();
-    assert_eq!(last.block_on(held.release()), Released::Confirmed);
-    last.block_on(nodes.assert_no_keys(SOON));
-}
-
-#[test]
-fn what_a_runtime_leaves_behind_is_released() {
-    let client = client();
-    for turn in 0..6 {
-        let runtime = if turn % 2 == 0 { current() } else { multi() };
-        let (nodes, set) = runtime.block_on(start(&patient()));
-        let lease = runtime.block_on(client.acquire(&set, &once("r"))).unwrap();
-        match turn / 2 {
-            // The runtime is not polled after this.
-            0 => drop((lease, runtime)),
-            1 => {
-                runtime.block_on(async { drop(lease) });
-                drop(runtime);
-            }
-            _ => {
-                drop(runtime);
-                drop(lease);
-            }
-        }
-        current().block_on(nodes.assert_no_keys(SOON));
-    }
-}
-
-#[test]
 fn nodes_that_were_started_outside_of_a_runtime_serve_any() {
     let client = client();
     let nodes = current().block_on(Nodes::start(3));
-    let mut set = None;
+    let started = nodes.urls().into_iter().zip('a'..).map(|(url, name)| {
+        let address = RedisAddress::parse(&url).unwrap();
+        Arc::new(RedisNode::start(name.to_string(), address, patient(), &IO)) as Arc<dyn Node>
+    });
+    let set: NodeSet = started.collect();
     // Only waiting for the connections needs a runtime.
-    let urls = nodes.urls();
-    std::thread::spawn(move || {
-        use redlock_core::redis::RedisAddress;
-        use redlock_core::{Node, RedisNode};
-        let each = urls.iter().zip('a'..).map(|(url, name)| {
-            let address = RedisAddress::parse(url).unwrap();
-            let io = &crate::core::fixture::IO;
-            Arc::new(RedisNode::start(name.to_string(), address, patient(), io)) as Arc<dyn Node>
-        });
-        each.collect::<NodeSet>()
-    })
-    .join()
-    .map(|started| set = Some(started))
-    .unwrap();
-    let set = set.unwrap();
     let main = current();
     for node in set.iter() {
         main.block_on(until_voting(node, true));
@@ -104,7 +57,7 @@ fn nodes_that_were_started_outside_of_a_runtime_serve_any() {
 }
 
 #[test]
-fn a_runtime_that_stands_still_costs_votes_and_no_time_and_goes_on() {
+fn a_runtime_that_stands_still_costs_votes_and_no_time() {
     let mut options = patient();
     options.suspect_after = Duration::from_millis(100);
     let (client, home, main) = (client(), multi(), current());
@@ -127,15 +80,7 @@ fn a_runtime_that_stands_still_costs_votes_and_no_time_and_goes_on() {
             async move { client.acquire(&set, &once("r")).await.map(drop) }
         });
         for node in set.iter() {
-            until_voting(node, false).await;
-            let NodeStatus::Abstaining(error) = node.status() else {
-                panic!("{} votes", node.name());
-            };
-            let text = error.to_string();
-            assert!(
-                text.ends_with("is too busy, or something blocks it"),
-                "{text}"
-            );
+            until_abstaining(node, "is too busy, or something blocks it").await;
         }
         match client.acquire(&set, &once("other")).await {
             Err(AcquireError::Unavailable(error)) => {
@@ -157,7 +102,7 @@ fn a_runtime_that_stands_still_costs_votes_and_no_time_and_goes_on() {
 
 /// A worker of tokio keeps the task that it woke last for itself.
 #[test]
-fn a_worker_that_blocks_after_it_dropped_a_lease_delays_no_other() {
+fn a_worker_that_blocks_behind_a_release_delays_no_other() {
     let mut home = Builder::new_multi_thread();
     let home = home.worker_threads(2).enable_all().build().unwrap();
     let main = current();
@@ -203,13 +148,9 @@ fn a_dead_connection_is_given_up_on_a_slow_runtime_too() {
         });
         let (client, request) = (client(), once("r"));
         let asking = client.acquire(&set, &request);
-        let lost = eventually("the connection to be given up", SOON, async || {
-            let health = set[0].health();
-            (!health.is_connected)
-                .then_some(())
-                .ok_or("connected still".to_owned())
-        });
-        let (refused, ()) = tokio::join!(asking, lost);
+        let is_connected = || set[0].health().is_connected;
+        let lost = wait_until("the connection to be given up", is_connected, |it| !it);
+        let (refused, _) = tokio::join!(asking, lost);
         assert!(refused.is_err());
         busy.abort();
     });

@@ -6,7 +6,7 @@ use redlock_core::error::{ExtendError, LeaseEnd};
 use redlock_core::lease::Released;
 use redlock_core::request::{Renewal, RetryLimit};
 use redlock_core::{Client, Lease, NodeSet};
-use redlock_tests::{Nodes, drop_after, eventually};
+use redlock_tests::{Nodes, drop_after, wait_until};
 
 use crate::core::fixture::{SOON, once, settle, start};
 use crate::core::still_clock::StillClock;
@@ -14,13 +14,16 @@ use crate::core::still_clock::StillClock;
 const TTL: Duration = Duration::from_secs(60);
 
 async fn held(set: &NodeSet, clock: &StillClock) -> Lease {
-    let client = Client::with_settings(
-        clock.environment(),
-        redlock_core::Settings::default()
-            .node_timeout(SOON)
-            .key_prefix([]),
-    );
-    client.acquire(set, &once("r").ttl(TTL)).await.unwrap()
+    let acquired = clock.client().acquire(set, &once("r").ttl(TTL)).await;
+    acquired.unwrap()
+}
+
+/// Starts servers, and acquires on a clock that stands still.
+async fn scene() -> ((Nodes, NodeSet), StillClock, Lease) {
+    let (nodes, set) = start(3).await;
+    let clock = StillClock::default();
+    let lease = held(&set, &clock).await;
+    ((nodes, set), clock, lease)
 }
 
 /// How long the key on the first node has left at most, once all that was sent has been served.
@@ -39,9 +42,7 @@ async fn shorten(nodes: &Nodes, set: &NodeSet) {
 
 #[tokio::test]
 async fn a_holder_that_joins_a_fresh_lease_sends_nothing() {
-    let (nodes, set) = start(3).await;
-    let clock = StillClock::default();
-    let outer = held(&set, &clock).await;
+    let ((nodes, set), clock, outer) = scene().await;
     shorten(&nodes, &set).await;
     clock.advance(TTL / 20);
     let mut inner = outer.join().unwrap();
@@ -53,10 +54,8 @@ async fn a_holder_that_joins_a_fresh_lease_sends_nothing() {
 }
 
 #[tokio::test]
-async fn one_that_needs_longer_extends_the_lease_for_all_and_never_shortens_it() {
-    let (nodes, set) = start(3).await;
-    let clock = StillClock::default();
-    let outer = held(&set, &clock).await;
+async fn one_that_needs_longer_extends_the_lease_for_all() {
+    let ((nodes, set), clock, outer) = scene().await;
     clock.advance(TTL / 2);
     let mut inner = outer.join().unwrap();
     inner.cover(&once("r").ttl(TTL)).await.unwrap();
@@ -74,9 +73,7 @@ async fn one_that_needs_longer_extends_the_lease_for_all_and_never_shortens_it()
 
 #[tokio::test]
 async fn a_least_validity_counts_for_one_who_joins() {
-    let (_nodes, set) = start(3).await;
-    let clock = StillClock::default();
-    let outer = held(&set, &clock).await;
+    let (_servers, clock, outer) = scene().await;
     clock.advance(Duration::from_secs(3));
     // Nine tenths are left, but that is not enough here.
     let mut request = once("r").ttl(TTL);
@@ -88,25 +85,16 @@ async fn a_least_validity_counts_for_one_who_joins() {
 
 #[tokio::test]
 async fn a_renewal_of_one_who_joined_ends_when_that_one_leaves() {
-    let (nodes, set) = start(3).await;
-    let clock = StillClock::default();
-    let outer = held(&set, &clock).await;
+    let ((nodes, set), clock, outer) = scene().await;
     let mut request = once("r").ttl(TTL);
     request.renewal = Renewal::Unlimited;
     let mut inner = outer.join().unwrap();
     inner.cover(&request).await.unwrap();
-    let mut renewals = 0;
-    while renewals < 3 {
+    for _ in 0..3 {
         let before = outer.validity();
         clock.advance(TTL / 2);
-        eventually("the renewal", SOON, || async {
-            let left = outer.validity();
-            (left + TTL / 2 > before)
-                .then_some(())
-                .ok_or(format!("{left:?}"))
-        })
-        .await;
-        renewals += 1;
+        let is_renewed = |left: &Duration| *left + TTL / 2 > before;
+        wait_until("the renewal", || outer.validity(), is_renewed).await;
     }
     assert_eq!(inner.release().await, Released::NotLast);
     shorten(&nodes, &set).await;
@@ -118,9 +106,7 @@ async fn a_renewal_of_one_who_joined_ends_when_that_one_leaves() {
 
 #[tokio::test]
 async fn nobody_joins_a_lease_that_is_over() {
-    let (_nodes, set) = start(3).await;
-    let clock = StillClock::default();
-    let outer = held(&set, &clock).await;
+    let (_servers, clock, outer) = scene().await;
     let handle = outer.handle();
     let mut inner = outer.join().unwrap();
     clock.advance(TTL);
@@ -136,15 +122,10 @@ async fn nobody_joins_a_lease_that_is_over() {
 }
 
 #[tokio::test]
-async fn an_extension_that_finds_no_majority_is_tried_again_as_the_request_says() {
+async fn an_extension_without_a_majority_is_tried_again_as_asked() {
     let (nodes, set) = start(3).await;
     let clock = StillClock::default();
-    let client = Client::with_settings(
-        clock.environment(),
-        redlock_core::Settings::default()
-            .node_timeout(Duration::from_millis(50))
-            .key_prefix([]),
-    );
+    let client = Client::new(clock.environment());
     let outer = client.acquire(&set, &once("r").ttl(TTL)).await.unwrap();
     clock.advance(TTL / 2);
     nodes[0].kill();
@@ -192,10 +173,8 @@ async fn joining_may_be_dropped_at_any_await() {
 }
 
 #[tokio::test]
-async fn expiring_comes_when_a_third_is_left_and_not_while_the_lease_is_extended() {
-    let (_nodes, set) = start(3).await;
-    let clock = StillClock::default();
-    let lease = held(&set, &clock).await;
+async fn expiring_comes_when_a_third_is_left_of_what_was_extended() {
+    let (_servers, clock, lease) = scene().await;
     let whole = lease.validity();
     let is_expiring = async || drop_after(1, lease.expiring()).await.is_some();
     clock.advance(whole / 2);
@@ -210,10 +189,8 @@ async fn expiring_comes_when_a_third_is_left_and_not_while_the_lease_is_extended
 }
 
 #[tokio::test]
-async fn expiring_comes_at_once_when_the_lease_is_over_or_the_process_winds_down() {
-    let (_nodes, set) = start(3).await;
-    let clock = StillClock::default();
-    let lease = held(&set, &clock).await;
+async fn expiring_comes_at_once_at_an_end_or_at_a_shutdown() {
+    let (_servers, _clock, lease) = scene().await;
     let handle = lease.handle();
     let waiting = tokio::spawn({
         let handle = handle.clone();

@@ -9,13 +9,9 @@ use redlock_core::node::Obstacle;
 use redlock_core::request::{Kind, Note};
 use redlock_core::{NodeSet, Request};
 
-use crate::core::fixture::{SOON, client, once, start};
+use crate::core::fixture::{SOON, client, once, settle, start};
 
 const TTL: Duration = Duration::from_secs(300);
-
-fn with(kind: Kind) -> Request {
-    once("kinds:r").kind(kind).ttl(TTL)
-}
 
 /// Nobody tries again by itself: what ends the wait is a report of the nodes.
 fn woken(request: Request) -> Request {
@@ -24,8 +20,8 @@ fn woken(request: Request) -> Request {
     request
 }
 
-/// The text of a refusal, and what stands in the way.
-async fn refused(set: &NodeSet, request: &Request) -> (Obstacle, String) {
+/// Returns what keeps another client out, and the text of the refusal.
+pub(crate) async fn refused(set: &NodeSet, request: &Request) -> (Obstacle, String) {
     let refused = client().acquire(set, request).await.unwrap_err();
     let AcquireError::Contended(contended) = &refused else {
         panic!("{refused}");
@@ -34,17 +30,18 @@ async fn refused(set: &NodeSet, request: &Request) -> (Obstacle, String) {
 }
 
 /// Takes locks of each kind on `set`, sees which others they exclude, has others wait for them, and releases
-/// them.
-pub(crate) async fn each_kind_excludes_and_is_released(set: &NodeSet) {
-    permits(set).await;
+/// them. All names begin with `base`.
+pub(crate) async fn each_kind_excludes_and_is_released(set: &NodeSet, base: &str) {
+    permits(set, base).await;
     for fencing in [false, true] {
-        readers_and_writers(set, fencing).await;
-        a_set_with_a_note(set, fencing).await;
+        readers_and_writers(set, base, fencing).await;
+        a_set_with_a_note(set, base, fencing).await;
     }
 }
 
-async fn permits(set: &NodeSet) {
-    let request = once("kinds:p").kind(Kind::Permits(2)).ttl(TTL);
+async fn permits(set: &NodeSet, base: &str) {
+    let request = once(format!("{base}:p"));
+    let request = request.kind(Kind::Permits(2)).ttl(TTL);
     let two = client().acquire(set, &request).await.unwrap();
     let one = client().acquire(set, &request).await.unwrap();
     assert_ne!(two.permit(), one.permit());
@@ -63,9 +60,9 @@ async fn permits(set: &NodeSet) {
     }
 }
 
-async fn readers_and_writers(set: &NodeSet, fencing: bool) {
+async fn readers_and_writers(set: &NodeSet, base: &str, fencing: bool) {
     let request = |kind| {
-        let mut request = with(kind);
+        let mut request = once(format!("{base}:r")).kind(kind).ttl(TTL);
         request.fencing = fencing;
         request
     };
@@ -92,24 +89,39 @@ async fn readers_and_writers(set: &NodeSet, fencing: bool) {
     assert_eq!(writer.release().await, Released::Confirmed);
 }
 
-async fn a_set_with_a_note(set: &NodeSet, fencing: bool) {
-    let mut request = once(["{kinds}:a", "{kinds}:b"]).ttl(TTL);
+async fn a_set_with_a_note(set: &NodeSet, base: &str, fencing: bool) {
+    let [a, b] = ["a", "b"].map(|name| format!("{base}:{name}"));
+    let mut request = once([&a, &b]).ttl(TTL);
     request.fencing = fencing;
     request.note = Note::new("a job");
     let lease = client().acquire(set, &request).await.unwrap();
-    let (_, text) = refused(set, &once("{kinds}:b")).await;
+    let (_, text) = refused(set, &once(b)).await;
     assert!(text.contains("(`a job`)"), "{text}");
-    let status = client().peek(set, &"{kinds}:a".into()).await.unwrap();
+    let status = client().peek(set, &a.into()).await.unwrap();
     let holder = status.holder().expect("held");
     assert_eq!(holder.note(), request.note, "{status}");
     assert_eq!(lease.release().await, Released::Confirmed);
 }
 
 #[tokio::test]
+async fn the_largest_number_of_permits_is_taken_and_given_back() {
+    let (nodes, set) = start(3).await;
+    let (client, request) = (client(), once("r").kind(Kind::Permits(256)));
+    let mut leases = Vec::new();
+    for _ in 0..256 {
+        leases.push(client.acquire(&set, &request).await.unwrap());
+        settle(&set).await;
+    }
+    refused(&set, &request).await;
+    drop(leases);
+    nodes.assert_no_lock_keys(SOON).await;
+}
+
+#[tokio::test]
 async fn each_kind_of_lock_excludes_and_is_released_on_servers() {
     for n in [1, 3] {
         let (nodes, set) = start(n).await;
-        each_kind_excludes_and_is_released(&set).await;
+        each_kind_excludes_and_is_released(&set, "kinds").await;
         nodes.assert_no_lock_keys(SOON).await;
     }
 }

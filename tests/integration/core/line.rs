@@ -1,16 +1,14 @@
 //! Callers of one process in line, and callers of others beside them, on real servers.
 
 use std::future::Future;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use redlock_core::Request;
 use redlock_core::lease::Released;
-use redlock_core::request::RetryLimit;
+use redlock_core::request::{Note, RetryLimit};
 use redlock_tests::{Nodes, RedisNode, drop_after};
 
-use crate::core::fixture::{SOON, client, stand_in_line, start, unhurried};
+use crate::core::fixture::{SOON, client, settle, stand_in_line, start, unhurried};
 
 const AN_HOUR: Duration = Duration::from_secs(60 * 60);
 
@@ -52,6 +50,32 @@ async fn a_lock_is_taken_over_without_a_message() {
     assert_eq!(served(&nodes), before);
     assert_eq!(holder.release().await, Released::Confirmed);
     nodes.assert_no_keys(SOON).await;
+}
+
+#[tokio::test]
+async fn a_lock_is_taken_over_as_it_is_only_with_the_same_note() {
+    let (nodes, set) = start(1).await;
+    let client = unhurried();
+    for notes in [["a", "a"], ["a", "b"], ["", "b"], ["a", ""], ["", ""]] {
+        let [first, second] = notes.map(|note| {
+            let mut request = waiting(false);
+            request.note = Note::new(note);
+            request
+        });
+        let holder = client.acquire(&set, &first).await.unwrap();
+        let before = nodes[0].get("r");
+        let next = stand_in_line(&client, &set, &second);
+        holder.release().await;
+        let next = soon(next).await.unwrap();
+        let after = nodes[0].get("r");
+        assert_eq!(before == after, notes[0] == notes[1], "{notes:?}");
+        assert_eq!(next.note(), Note::new(notes[1]));
+        let value = String::from_utf8(after.expect("it is held")).unwrap();
+        let note = value.split_once(' ').map_or("", |(_, note)| note);
+        assert_eq!(note, notes[1], "{value}");
+        next.release().await;
+        settle(&set).await;
+    }
 }
 
 #[tokio::test]
@@ -98,7 +122,7 @@ async fn a_next_one_who_goes_away_at_any_await_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn a_caller_that_pauses_is_woken_by_a_release_in_another_process() {
+async fn a_caller_is_woken_by_a_release_in_another_process() {
     let (nodes, set) = start(3).await;
     let (here, there) = (client(), client());
     for fencing in [false, true] {
@@ -111,77 +135,4 @@ async fn a_caller_that_pauses_is_woken_by_a_release_in_another_process() {
         next.release().await;
         nodes.assert_no_lock_keys(SOON).await;
     }
-}
-
-#[tokio::test]
-async fn many_callers_of_many_processes_exclude_each_other_and_all_have_their_turn() {
-    const PROCESSES: usize = 3;
-    const CALLERS: usize = 8;
-    const TIMES: usize = 10;
-    let (nodes, set) = start(3).await;
-    let is_held = Arc::new(AtomicBool::new(false));
-    let (done, mut turns) = tokio::sync::mpsc::unbounded_channel();
-    let mut callers = tokio::task::JoinSet::new();
-    for _ in 0..PROCESSES {
-        let client = client();
-        for caller in 0..CALLERS {
-            let (client, set) = (client.clone(), set.clone());
-            let (is_held, done) = (Arc::clone(&is_held), done.clone());
-            callers.spawn(async move {
-                for time in 0..TIMES {
-                    let mut request = waiting((caller + time) % 3 == 0);
-                    // Processes that ask at one moment may spoil it for each other.
-                    request.retry.delay = Duration::from_millis(50);
-                    let lease = client.acquire(&set, &request).await.unwrap();
-                    assert!(!is_held.swap(true, Ordering::SeqCst), "there are two");
-                    tokio::task::yield_now().await;
-                    assert!(!lease.validity().is_zero());
-                    is_held.store(false, Ordering::SeqCst);
-                    lease.release().await;
-                    done.send(()).unwrap();
-                }
-            });
-        }
-    }
-    drop(done);
-    // However long all turns take together, none is long in coming.
-    let mut had = 0;
-    while soon(turns.recv()).await.is_some() {
-        had += 1;
-    }
-    while let Some(ended) = callers.join_next().await {
-        ended.unwrap();
-    }
-    assert_eq!(had, PROCESSES * CALLERS * TIMES);
-    nodes.assert_no_lock_keys(SOON).await;
-}
-
-#[tokio::test]
-async fn a_process_full_of_callers_lets_another_one_in() {
-    let (nodes, set) = start(3).await;
-    let (crowd, other) = (client(), client());
-    let is_enough = Arc::new(AtomicBool::new(false));
-    let mut callers = tokio::task::JoinSet::new();
-    for _ in 0..8 {
-        let (client, set, is_enough) = (crowd.clone(), set.clone(), Arc::clone(&is_enough));
-        callers.spawn(async move {
-            while !is_enough.load(Ordering::SeqCst) {
-                let lease = client.acquire(&set, &waiting(false)).await.unwrap();
-                tokio::task::yield_now().await;
-                lease.release().await;
-            }
-        });
-    }
-    for _ in 0..5 {
-        let lease = soon(other.acquire(&set, &waiting(false))).await;
-        lease.unwrap().release().await;
-    }
-    is_enough.store(true, Ordering::SeqCst);
-    soon(async {
-        while let Some(ended) = callers.join_next().await {
-            ended.unwrap();
-        }
-    })
-    .await;
-    nodes.assert_no_keys(SOON).await;
 }

@@ -2,11 +2,10 @@
 //! when it is not.
 
 mod batches;
-pub(crate) mod bytes;
+mod bodies;
+mod bytes;
 mod connections;
 mod contention;
-mod epochs;
-mod faults;
 mod fencing;
 pub(crate) mod fixture;
 mod force_release;
@@ -18,7 +17,6 @@ pub(crate) mod kinds;
 mod leases;
 
 mod line;
-mod notes;
 mod once_per;
 mod owed;
 mod passwords;

@@ -4,10 +4,11 @@
 use std::time::Duration;
 
 use redlock_core::error::{AcquireError, LastRun};
-use redlock_core::{Client, Lease, NodeSet, Request, Settings};
-use redlock_tests::{NodeOptions, Nodes, Pttl, drop_after, eventually};
+use redlock_core::request::RetryLimit;
+use redlock_core::{Client, Lease, NodeSet, Request};
+use redlock_tests::{Nodes, drop_after};
 
-use crate::core::fixture::{SOON, client, connect, once, settle, start, until_voting};
+use crate::core::fixture::{SOON, client, once, settle, stand_in_line, start};
 use crate::core::still_clock::StillClock;
 
 /// The servers' clocks go on: no test takes as long as a small part of these.
@@ -19,11 +20,6 @@ fn hourly(resource: &str) -> Request {
     let mut request = once(resource).ttl(TTL);
     request.once_per = Some(PERIOD);
     request
-}
-
-fn with_clock(clock: &StillClock) -> Client {
-    let settings = Settings::default().node_timeout(SOON).key_prefix([]);
-    Client::with_settings(clock.environment(), settings)
 }
 
 /// Runs the job, to a good end.
@@ -48,13 +44,11 @@ fn left(nodes: &Nodes) -> Vec<Option<Duration>> {
 }
 
 #[tokio::test]
-async fn a_run_is_remembered_for_nine_tenths_of_its_period_from_its_beginning() {
+async fn a_run_is_remembered_for_nine_tenths_of_its_period() {
     let (nodes, set) = start(3).await;
     let clock = StillClock::default();
-    let mut lease = with_clock(&clock)
-        .acquire(&set, &hourly("r"))
-        .await
-        .unwrap();
+    let acquired = clock.client().acquire(&set, &hourly("r")).await;
+    let mut lease = acquired.unwrap();
     clock.advance(TTL / 2);
     lease.remember_run();
     lease.release().await;
@@ -79,32 +73,12 @@ async fn a_run_is_remembered_for_nine_tenths_of_its_period_from_its_beginning() 
     nodes.assert_no_lock_keys(SOON).await;
 }
 
-/// By the servers' own clocks.
-#[tokio::test]
-async fn a_tick_that_is_a_second_early_runs() {
-    let nodes = Nodes::start_with(3, NodeOptions::default().movable_clock()).await;
-    let set = connect(nodes.urls()).await;
-    run(&client(), &set).await.unwrap();
-    settle(&set).await;
-    for node in &nodes {
-        node.advance_clock(Duration::from_secs(53 * 60));
-    }
-    already_run(client().acquire(&set, &hourly("r")).await);
-    for node in &nodes {
-        node.advance_clock(Duration::from_secs(6 * 60 + 59));
-    }
-    // 59 min 59 s after the beginning of the run.
-    run(&client(), &set).await.unwrap();
-}
-
 #[tokio::test]
 async fn a_record_that_comes_late_leaves_that_of_a_later_run() {
     let (nodes, set) = start(3).await;
     let clock = StillClock::default();
-    let mut late = with_clock(&clock)
-        .acquire(&set, &hourly("r"))
-        .await
-        .unwrap();
+    let acquired = clock.client().acquire(&set, &hourly("r")).await;
+    let mut late = acquired.unwrap();
     // Its lock is lost, and another process runs.
     for node in &nodes {
         node.del("r");
@@ -123,9 +97,8 @@ async fn a_record_that_comes_late_leaves_that_of_a_later_run() {
 async fn a_run_as_long_as_its_period_leaves_nothing() {
     let (nodes, set) = start(3).await;
     let clock = StillClock::default();
-    let mut request = hourly("r").ttl(PERIOD);
-    request.once_per = Some(PERIOD);
-    let mut lease = with_clock(&clock).acquire(&set, &request).await.unwrap();
+    let acquired = clock.client().acquire(&set, &hourly("r").ttl(PERIOD)).await;
+    let mut lease = acquired.unwrap();
     clock.advance(PERIOD / 10 * 9);
     lease.remember_run();
     lease.release().await;
@@ -133,22 +106,9 @@ async fn a_run_as_long_as_its_period_leaves_nothing() {
     assert_eq!(left(&nodes), [None, None, None]);
 }
 
-#[tokio::test]
-async fn a_minority_that_restarted_empty_does_not_make_the_job_run_again() {
-    let (nodes, set) = start(3).await;
-    run(&client(), &set).await.unwrap();
-    settle(&set).await;
-    nodes[0].del(RUN);
-    already_run(client().acquire(&set, &hourly("r")).await);
-    // The node does not count either if it is down as well.
-    nodes[0].kill();
-    until_voting(&set[0], false).await;
-    already_run(client().acquire(&set, &hourly("r")).await);
-}
-
 /// As on a node whose clock was set back behind a run.
 #[tokio::test]
-async fn a_record_that_no_run_of_the_period_can_have_left_is_no_vote_and_is_replaced() {
+async fn a_record_that_lasts_too_long_is_no_vote_and_is_replaced() {
     let (nodes, set) = start(3).await;
     for node in &nodes {
         node.set(RUN, "by hand", Some(PERIOD * 24));
@@ -166,19 +126,10 @@ async fn who_waited_for_the_run_sees_it_under_the_lock() {
         let mut lease = first.acquire(&set, &hourly("r")).await.unwrap();
         // Two of another process, in line behind each other, and one of the same process.
         let mut waiting = hourly("r");
-        waiting.retry.limit = redlock_core::request::RetryLimit::Wait(SOON);
+        waiting.retry.limit = RetryLimit::Wait(SOON);
         let second = client();
-        let behind = [second.clone(), second, first.clone()].map(|client| {
-            let (set, waiting) = (set.clone(), waiting.clone());
-            tokio::spawn(async move { client.acquire(&set, &waiting).await })
-        });
-        eventually("callers to wait", SOON, || async {
-            let waits = first.waiting() == 1;
-            waits
-                .then_some(())
-                .ok_or_else(|| "nobody in line".to_owned())
-        })
-        .await;
+        let behind = [&second, &second, &first]
+            .map(|client| tokio::spawn(stand_in_line(client, &set, &waiting)));
         lease.remember_run();
         lease.release().await;
         for behind in behind {
@@ -186,49 +137,10 @@ async fn who_waited_for_the_run_sees_it_under_the_lock() {
         }
         settle(&set).await;
         for node in &nodes {
-            assert_ne!(node.pttl(RUN), Pttl::Missing);
-            node.del(RUN);
+            assert!(node.del(RUN), "it is remembered");
         }
     }
     nodes.assert_no_keys(SOON).await;
-}
-
-#[tokio::test]
-async fn several_names_have_one_record_which_refuses_nobody_else() {
-    let (nodes, set) = start(3).await;
-    let mut both = hourly("r");
-    both.resource = ["r", "s"].into();
-    let mut lease = client().acquire(&set, &both).await.unwrap();
-    lease.remember_run();
-    lease.release().await;
-    settle(&set).await;
-    already_run(client().acquire(&set, &both).await);
-    for name in ["r", "s"] {
-        let lease = client().acquire(&set, &hourly(name)).await.unwrap();
-        lease.release().await;
-    }
-    for node in &nodes {
-        node.del("redlock:once:513b62e577cd6a1ae3d6dc008e4c7d6b209ce481:{r}");
-    }
-    client().acquire(&set, &both).await.unwrap().release().await;
-}
-
-#[tokio::test]
-async fn an_acquisition_may_be_dropped_at_any_await_of_its_looks() {
-    let (nodes, set) = start(3).await;
-    for remembered in [false, true] {
-        for polls in 0..12 {
-            for node in &nodes {
-                node.del(RUN);
-                if remembered {
-                    node.set(RUN, "by hand", Some(PERIOD / 2));
-                }
-            }
-            let client = client();
-            let _ = drop_after(polls, client.acquire(&set, &hourly("r"))).await;
-            nodes.assert_no_lock_keys(SOON).await;
-        }
-    }
 }
 
 #[tokio::test]

@@ -4,27 +4,15 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use redlock_core::lease::Released;
-use redlock_core::node::NodeStatus;
 use redlock_core::{Lease, Resource};
-use redlock_tests::{Nodes, RedisNode, eventually};
+use redlock_tests::{Nodes, wait_until};
 
-use crate::core::fixture::{SOON, client, connect, once, settle, start};
+use crate::core::fixture::{SOON, client, connect, once, reason, settle, start};
 
 const LONG: Duration = Duration::from_secs(10 * 60);
 
-/// Waits until the key is gone, long before its ttl.
-async fn until_released(node: &RedisNode, key: &str) {
-    eventually("the release", SOON, || async {
-        match node.get(key) {
-            None => Ok(()),
-            Some(_) => Err(format!("{key} is still there")),
-        }
-    })
-    .await;
-}
-
 #[tokio::test]
-async fn a_release_that_is_refused_is_repeated_once_the_server_takes_it() {
+async fn a_refused_release_is_repeated_once_the_server_takes_it() {
     let (nodes, set) = start(3).await;
     let setting = ["CONFIG", "SET", "min-replicas-to-write"];
     let user = ["ACL", "SETUSER", "default"];
@@ -37,7 +25,7 @@ async fn a_release_that_is_refused_is_repeated_once_the_server_takes_it() {
         assert_eq!(client().flush(&set, SOON).await, ["a"], "{trouble:?}");
         assert!(nodes[0].get("r").is_some());
         nodes[0].command(with(mended));
-        until_released(&nodes[0], "r").await;
+        wait_until("the release", || nodes[0].get("r"), Option::is_none).await;
         settle(&set).await;
     }
 }
@@ -89,21 +77,10 @@ async fn a_node_that_grants_and_refuses_each_release_does_not_vote() {
     }
     // A grant says nothing of releases.
     let lease = client.acquire(&set, &once("d").ttl(LONG)).await.unwrap();
-    let NodeStatus::Abstaining(reason) = set[0].status() else {
-        panic!("it votes, and has all locks");
-    };
+    let reason = reason(&set[0]).expect("it votes, and has all locks");
     assert!(reason.to_string().contains("evalsha"), "{reason}");
     nodes[0].command(user.into_iter().chain(["+evalsha"]));
     lease.release().await;
-    assert!(matches!(set[0].status(), NodeStatus::Voting));
+    assert_eq!(super::fixture::reason(&set[0]), None);
     nodes.assert_no_keys(SOON).await;
-}
-
-#[tokio::test]
-async fn a_set_that_is_refused_leaves_nothing_owed() {
-    let (nodes, set) = start(1).await;
-    nodes[0].command(["CONFIG", "SET", "min-replicas-to-write", "1"]);
-    client().acquire(&set, &once("r")).await.unwrap_err();
-    settle(&set).await;
-    assert_eq!(set[0].health().answers, 2, "the check and the attempt");
 }

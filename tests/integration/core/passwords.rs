@@ -1,19 +1,16 @@
 //! Logins with users and passwords, and changes of them while the node runs.
 
-use std::sync::Arc;
-
 use redlock_core::error::AcquireError;
-use redlock_core::node::NodeStatus;
 use redlock_core::redis::RedisAddress;
-use redlock_core::{Node, NodeSet};
-use redlock_tests::{NodeOptions, RedisNode, eventually};
+use redlock_tests::{NodeOptions, RedisNode, wait_until};
 
 use crate::core::fixture::{
-    IO, SOON, client, connect, once, patient, until_voting, until_voting_again,
+    client, connect, connect_to, lock_once, once, patient, until_abstaining, until_voting,
+    until_voting_again,
 };
 
 #[tokio::test]
-async fn a_password_that_changes_ends_no_connection_and_the_next_one_says_so() {
+async fn a_password_that_changes_is_wrong_from_the_next_connection_on() {
     let node = RedisNode::start_with(NodeOptions::default().password("s3cret")).await;
     let set = connect([node.url()]).await;
     // On a connection of its own, as the harness' are logged in with the old one.
@@ -30,18 +27,10 @@ async fn a_password_that_changes_ends_no_connection_and_the_next_one_says_so() {
     };
     run(&["CONFIG", "SET", "requirepass", "an0ther"]);
     // Whoever is logged in stays so.
-    let lease = client().acquire(&set, &once("r")).await.unwrap();
-    lease.release().await;
+    lock_once(&set).await;
 
     run(&["CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"]);
-    until_voting(&set[0], false).await;
-    eventually("the reason", SOON, || async {
-        match set[0].status() {
-            NodeStatus::Abstaining(reason) if reason.to_string().contains("WRONGPASS") => Ok(()),
-            other => Err(format!("{other:?}")),
-        }
-    })
-    .await;
+    until_abstaining(&set[0], "WRONGPASS").await;
     let error = client().acquire(&set, &once("r")).await.unwrap_err();
     assert!(matches!(error, AcquireError::Unavailable(_)), "{error}");
     let error = error.to_string();
@@ -52,12 +41,11 @@ async fn a_password_that_changes_ends_no_connection_and_the_next_one_says_so() {
 
     run(&["CONFIG", "SET", "requirepass", "s3cret"]);
     until_voting(&set[0], true).await;
-    let lease = client().acquire(&set, &once("r")).await.unwrap();
-    lease.release().await;
+    lock_once(&set).await;
 }
 
 #[tokio::test]
-async fn a_user_that_is_taken_away_under_a_lease_is_a_reason_and_comes_back() {
+async fn a_user_that_is_taken_away_under_a_lease_comes_back() {
     let node = RedisNode::start().await;
     let grant = ["ACL", "SETUSER", "me", "on", ">pw", "~*", "+@all"];
     node.command(grant);
@@ -70,35 +58,7 @@ async fn a_user_that_is_taken_away_under_a_lease_is_a_reason_and_comes_back() {
     assert!(node.get("r").is_some(), "nobody may release it");
     node.command(grant);
     until_voting(&set[0], true).await;
-    eventually("the release that was owed", SOON, || async {
-        node.get("r").map_or(Ok(()), |_| Err("still there".into()))
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn a_user_without_a_password_logs_in_as_itself() {
-    let node = RedisNode::start_with(NodeOptions::default().unix_socket()).await;
-    node.command(["ACL", "SETUSER", "me", "on", "nopass", "~*", "+@all"]);
-    for url in [
-        format!("redis://me@{}", node.addr()),
-        format!("{}?user=me", node.unix_url()),
-    ] {
-        let set = connect([url]).await;
-        client()
-            .acquire(&set, &once("r"))
-            .await
-            .unwrap()
-            .release()
-            .await;
-        let clients: String = node.try_command_within(SOON, ["CLIENT", "LIST"]).unwrap();
-        let ours = clients.lines().filter(|it| it.contains("resp=3"));
-        let ours: Vec<_> = ours.collect();
-        assert!(
-            !ours.is_empty() && ours.iter().all(|it| it.contains("user=me")),
-            "{clients}"
-        );
-    }
+    wait_until("the release", || node.get("r"), Option::is_none).await;
 }
 
 #[tokio::test]
@@ -119,16 +79,12 @@ async fn a_password_in_a_file_is_read_again_at_each_connection() {
     );
     rotate("first");
     let address = address.with_password_file(&file).unwrap();
-    let me = Arc::new(redlock_core::RedisNode::start("a", address, patient(), &IO));
-    me.settled().await;
-    let set: NodeSet = [me as Arc<dyn Node>].into_iter().collect();
+    let set = connect_to([(address, patient())]).await;
     for (connection, password) in (2..).zip(["second", "third"]) {
-        let lease = client().acquire(&set, &once("r")).await.unwrap();
-        lease.release().await;
+        lock_once(&set).await;
         rotate(password);
         node.command(["CLIENT", "KILL", "USER", "me"]);
         until_voting_again(&set[0], connection).await;
     }
-    let lease = client().acquire(&set, &once("r")).await.unwrap();
-    lease.release().await;
+    lock_once(&set).await;
 }

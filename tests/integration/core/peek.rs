@@ -6,7 +6,7 @@ use redlock_core::node::Remaining;
 use redlock_core::peek::LockStatus;
 use redlock_core::request::Kind;
 use redlock_core::{NodeSet, Resource};
-use redlock_tests::{RedisNode, drop_after};
+use redlock_tests::RedisNode;
 
 use crate::core::fixture::{SOON, client, impatient, once, settle, start};
 
@@ -114,55 +114,4 @@ async fn a_node_that_hangs_costs_a_look_the_node_timeout_at_most() {
     assert_eq!((seen.held, seen.failed.len()), (1, 2), "{status}");
     nodes[0].thaw();
     nodes[1].thaw();
-}
-
-#[tokio::test]
-async fn keys_that_are_no_locks_are_held_by_nobody_in_particular() {
-    let (nodes, set) = start(3).await;
-    for node in &nodes {
-        node.set("forever", "by hand", None);
-        node.set("foreign", "f81d4fae-7dec-11d0", Some(TTL));
-        node.command(["LPUSH", "list", "1"]);
-    }
-    let seen = |status: &LockStatus| {
-        let holder = status.holder().expect("held");
-        (holder.owner().map(str::to_owned), holder.remaining())
-    };
-    let forever = look(&set, "forever").await;
-    assert_eq!(seen(&forever), (None, Remaining::Never));
-    let list = look(&set, "list").await;
-    assert_eq!(seen(&list), (None, Remaining::NotALock));
-    let foreign = look(&set, "foreign").await;
-    let (owner, left) = seen(&foreign);
-    assert!(owner.is_none() && matches!(left, Remaining::Expires(left) if left <= TTL));
-}
-
-#[tokio::test]
-async fn names_and_sets_that_no_lock_can_have_are_refused_before_anything_is_sent() {
-    let (_nodes, set) = start(1).await;
-    let refusal = async |set: &NodeSet, resource: &str| {
-        let outcome = client().peek(set, &resource.into()).await;
-        outcome.expect_err("invalid").to_string()
-    };
-    assert!(refusal(&set, "").await.contains("empty"));
-    assert!(refusal(&set, "redlock:marker").await.contains("reserved"));
-    assert!(
-        refusal(&NodeSet::from([]), "r")
-            .await
-            .contains("over 0 nodes")
-    );
-}
-
-#[tokio::test]
-async fn a_look_may_be_dropped_at_any_await() {
-    let (nodes, set) = start(3).await;
-    let lease = client().acquire(&set, &once("r").ttl(TTL)).await.unwrap();
-    settle(&set).await;
-    let client = client();
-    for polls in 0..4 {
-        let _ = drop_after(polls, client.peek(&set, &"r".into())).await;
-    }
-    assert!(look(&set, "r").await.holder().is_some());
-    lease.release().await;
-    nodes.assert_no_keys(SOON).await;
 }

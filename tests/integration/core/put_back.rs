@@ -4,48 +4,15 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use redlock_core::lease::Released;
-use redlock_core::request::Kind;
 use redlock_tests::redis::Value;
-use redlock_tests::{Nodes, Proxy, RedisNode, eventually};
+use redlock_tests::{Nodes, Proxy, RedisNode, eventually, wait_until};
 
+use crate::core::contention::each_kind;
 use crate::core::fixture::{
-    SOON, client, connect_each, once, patient, settle, start, until_voting, until_voting_again,
+    SOON, client, connect_each, once, patient, settle, start, until_voting_again,
 };
-use crate::core::renewal::until_there;
 
 const TTL: Duration = Duration::from_secs(60);
-
-#[tokio::test]
-async fn a_node_that_lost_the_key_gets_it_back_once_a_majority_has_proved_that_it_is_ours() {
-    let (nodes, set) = start(3).await;
-    let lease = client().acquire(&set, &once("r")).await.unwrap();
-    for node in &nodes {
-        until_there(node).await;
-    }
-    nodes[0].kill();
-    nodes[0].restart().await;
-    until_voting(&set[0], true).await;
-    eventually("the key back", SOON, || async {
-        // A node that answers behind the majority is heard by the next extension.
-        lease.extend(TTL).await.unwrap();
-        nodes[0].get("r").map(|_| ()).ok_or("gone".to_owned())
-    })
-    .await;
-    assert_eq!(nodes[0].get("r"), nodes[1].get("r"));
-    // One extension finds the key, and the next one proves that the lock was ours until it began. From
-    // then on the lease lives through the restart of another node.
-    for _ in 0..2 {
-        settle(&set).await;
-        lease.extend(TTL).await.unwrap();
-    }
-    settle(&set).await;
-    nodes[1].kill();
-    nodes[1].restart().await;
-    until_voting(&set[1], true).await;
-    lease.extend(TTL).await.unwrap();
-    lease.release().await;
-    nodes.assert_no_keys(SOON).await;
-}
 
 #[tokio::test]
 async fn what_is_put_back_of_several_keys_lives_as_long_as_the_others() {
@@ -65,19 +32,6 @@ async fn what_is_put_back_of_several_keys_lives_as_long_as_the_others() {
     assert!(left.is_some_and(|left| left > TTL * 9), "{left:?}");
     lease.release().await;
     nodes.assert_no_keys(SOON).await;
-}
-
-#[tokio::test]
-async fn a_key_is_not_put_back_over_another_ones() {
-    let (nodes, set) = start(3).await;
-    let lease = client().acquire(&set, &once("r")).await.unwrap();
-    // Not only on all nodes, but known to be: without the first one, the lease rests on the last.
-    settle(&set).await;
-    nodes[0].set("r", "thief", Some(TTL));
-    lease.extend(TTL).await.unwrap();
-    lease.release().await;
-    settle(&set).await;
-    assert_eq!(nodes[0].get("r").as_deref(), Some(&b"thief"[..]));
 }
 
 /// The ids of a server's connections, without the one that asks.
@@ -104,17 +58,7 @@ async fn an_acquisition_that_comes_after_a_put_back_is_undone() {
     let old = connections(&nodes[0]);
     assert_eq!(old.len(), 1);
 
-    let mut fenced = once("fenced");
-    fenced.fencing = true;
-    let requests = [
-        once("plain"),
-        once(["several", "keys"]),
-        fenced,
-        once("permit").kind(Kind::Permits(2)),
-        once("read").kind(Kind::Read),
-        once("write").kind(Kind::Write),
-    ]
-    .map(|request| request.ttl(TTL));
+    let requests = each_kind().map(|request| request.ttl(TTL));
     proxy.hold_present_to_server();
     let client = client();
     let acquired = join_all(requests.iter().map(|it| client.acquire(&set, it))).await;
@@ -137,11 +81,8 @@ async fn an_acquisition_that_comes_after_a_put_back_is_undone() {
     nodes.assert_no_lock_keys(SOON).await;
 
     proxy.restore().await;
-    eventually("the end of the old connection", SOON, || async {
-        let present = connections(&nodes[0]);
-        let is_there = present.contains(&old[0]);
-        (!is_there).then_some(()).ok_or(format!("{present:?}"))
-    })
-    .await;
+    let present = || connections(&nodes[0]);
+    let is_gone = |present: &Vec<String>| !present.contains(&old[0]);
+    wait_until("the end of the old connection", present, is_gone).await;
     nodes.assert_no_lock_keys(SOON).await;
 }

@@ -1,65 +1,15 @@
-//! Servers with passwords, sockets and errors of their own.
+//! Servers that speak another protocol, are full, old, or replicas.
 
 use redlock_core::Request;
-use redlock_core::error::AcquireError;
 use redlock_core::lease::Released;
-use redlock_core::node::{NodeErrorKind, NodeStatus};
-use redlock_tests::{NodeOptions, Nodes, RedisNode, disguise};
+use redlock_core::node::NodeErrorKind;
+use redlock_tests::{NodeOptions, RedisNode, disguise};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
 
-use crate::core::fixture::{SOON, client, connect, once, stand_in_line, until_voting};
-
-#[tokio::test]
-async fn a_password_is_sent_and_a_wrong_one_is_a_reason_without_it() {
-    let node = RedisNode::start_with(NodeOptions::default().password("s3cret")).await;
-    let set = connect([node.url()]).await;
-    client()
-        .acquire(&set, &once("r"))
-        .await
-        .unwrap()
-        .release()
-        .await;
-
-    let wrong = node.url().replace("s3cret", "wr0ng");
-    let without = format!("redis://127.0.0.1:{}", node.port());
-    for (url, hint) in [(wrong, "WRONGPASS"), (without, "NOAUTH")] {
-        let set = connect([url]).await;
-        let error = client()
-            .acquire(&set, &once("r"))
-            .await
-            .unwrap_err()
-            .to_string();
-        assert!(error.contains(hint), "{error}");
-        assert!(
-            !error.contains("s3cret") && !error.contains("wr0ng"),
-            "{error}"
-        );
-    }
-}
-
-#[tokio::test]
-async fn a_unix_socket_is_a_node_too() {
-    let node = RedisNode::start_with(NodeOptions::default().unix_socket()).await;
-    let set = connect([node.unix_url()]).await;
-    let lease = client().acquire(&set, &once("r")).await.unwrap();
-    assert!(node.get("r").is_some());
-    assert_eq!(lease.release().await, Released::Confirmed);
-}
-
-#[tokio::test]
-async fn a_servers_own_error_is_not_mistaken_for_a_held_lock() {
-    let nodes = Nodes::start(3).await;
-    let set = connect(nodes.urls()).await;
-    for node in nodes.iter().take(2) {
-        node.command(["CONFIG", "SET", "maxmemory-policy", "noeviction"]);
-        node.command(["CONFIG", "SET", "maxmemory", "1"]);
-    }
-    let error = client().acquire(&set, &once("r")).await.unwrap_err();
-    assert!(matches!(error, AcquireError::Unavailable(_)), "{error}");
-    assert!(error.to_string().contains("a: OOM"), "{error}");
-    nodes.assert_no_keys(SOON).await;
-}
+use crate::core::fixture::{
+    client, connect, lock_once, once, reason, stand_in_line, until_abstaining, until_voting,
+};
 
 #[tokio::test]
 async fn what_does_not_speak_redis_votes_no() {
@@ -73,16 +23,7 @@ async fn what_does_not_speak_redis_votes_no() {
         }
     });
     let set = connect([url]).await;
-    until_voting(&set[0], false).await;
-    let error = client()
-        .acquire(&set, &once("r"))
-        .await
-        .unwrap_err()
-        .to_string();
-    assert!(
-        error.contains("does not speak the Redis protocol"),
-        "{error}"
-    );
+    until_abstaining(&set[0], "does not speak the Redis protocol").await;
 }
 
 #[tokio::test]
@@ -105,9 +46,7 @@ async fn a_full_server_is_no_wrong_password() {
     node.command(["CONFIG", "SET", "maxclients", "1"]);
     let other = tokio::net::TcpStream::connect(node.addr()).await.unwrap();
     let set = connect([node.url()]).await;
-    let NodeStatus::Abstaining(reason) = set[0].status() else {
-        panic!("a second client was let in");
-    };
+    let reason = reason(&set[0]).expect("a second client was let in");
     assert_eq!(reason.kind(), NodeErrorKind::NotConnected, "{reason}");
     assert!(
         reason.to_string().contains("max number of clients"),
@@ -131,33 +70,16 @@ async fn a_server_without_hello_is_judged_by_the_version_in_its_info() {
         disguise(&knows_none, [("HELLO", UNKNOWN_HELLO)]).await,
     ] {
         let set = connect([url]).await;
-        let lease = client().acquire(&set, &once("r")).await.unwrap();
-        assert_eq!(lease.release().await, Released::Confirmed);
+        lock_once(&set).await;
     }
     let old = [
         ("HELLO", UNKNOWN_HELLO),
         ("INFO", "return 'redis_version:5.0.14\\r\\nrole:master'"),
     ];
     let set = connect([disguise(&knows_none, old).await]).await;
-    let NodeStatus::Abstaining(reason) = set[0].status() else {
-        panic!("a server of an old version votes");
-    };
+    let reason = reason(&set[0]).expect("a server of an old version votes");
     assert!(reason.kind() == NodeErrorKind::Refused, "{reason:?}");
     assert!(reason.to_string().contains("version is 5.0.14"), "{reason}");
-}
-
-#[tokio::test]
-async fn a_servers_error_is_shown_in_the_servers_words() {
-    const UNKNOWN: &str =
-        "return redis.error_reply('ERR unknown command `EVAL`, with args beginning with: ')";
-    let node = RedisNode::start().await;
-    let set = connect([disguise(&node, [("EVAL", UNKNOWN)]).await]).await;
-    let error = client()
-        .acquire(&set, &once("r"))
-        .await
-        .unwrap_err()
-        .to_string();
-    assert!(error.contains("unknown command 'EVAL'"), "{error}");
 }
 
 /// A replica whose master is away answers with MASTERDOWN if it takes writes and has no stale data.
@@ -167,8 +89,7 @@ async fn an_answer_of_a_replica_ends_the_connection_to_it() {
         let options = NodeOptions::default().arg("replica-read-only", read_only);
         let node = RedisNode::start_with(options.arg("replica-serve-stale-data", "no")).await;
         let set = connect([node.url()]).await;
-        let lease = client().acquire(&set, &once("r")).await.unwrap();
-        lease.release().await;
+        lock_once(&set).await;
         node.command(["REPLICAOF", "127.0.0.1", "1"]);
         client().acquire(&set, &once("r")).await.unwrap_err();
         let answers = node.info(&format!("errorstat_{error}"));

@@ -4,8 +4,10 @@ use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use redlock_core::Environment;
 use redlock_core::env::{Clock, Moment, Sleep};
+use redlock_core::{Client, Environment, Settings};
+
+use crate::core::fixture::{IO, SOON};
 
 /// Stands still until it is told otherwise. What completes on it needed no timeout, on however
 /// busy a machine.
@@ -23,9 +25,15 @@ struct State {
 impl StillClock {
     /// The production environment but for this clock.
     pub(crate) fn environment(&self) -> Environment {
-        let mut environment = crate::core::fixture::IO.environment();
+        let mut environment = IO.environment();
         environment.clock = Arc::new(self.clone());
         environment
+    }
+
+    /// Returns a client on this clock, whose node timeout is no part of the test.
+    pub(crate) fn client(&self) -> Client {
+        let settings = Settings::default().node_timeout(SOON);
+        Client::with_settings(self.environment(), settings)
     }
 
     /// Moves the clock on by `by`, and wakes all sleepers.

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use redlock_core::testing::QuorumWatch;
 use redlock_core::{NodeSet, Resource};
 use redlock_tests::redis::{self, Value};
-use redlock_tests::{Nodes, RedisNode, eventually};
+use redlock_tests::{Nodes, RedisNode, eventually, wait_until};
 
-use crate::core::fixture::{SOON, client, connect, once, start};
+use crate::core::fixture::{SOON, client, connect, once};
 use crate::core::still_clock::StillClock;
 
 const TTL: Duration = Duration::from_secs(60);
@@ -31,15 +31,19 @@ impl Watcher {
         let clock = self.clock.environment().clock;
         QuorumWatch::begin(&clock, &self.set, &keys.into())
     }
+
+    /// Watches `key`, which another client holds, and waits until it is seen there.
+    async fn watch_held(&self, node: &RedisNode, key: &str) -> QuorumWatch {
+        node.set(key, "someone", Some(TTL));
+        let watch = self.watch(key);
+        until_held(&watch).await;
+        watch
+    }
 }
 
-/// Waits until the nodes have said for how long the keys are held: longer than `than`.
-async fn until_held(watch: &QuorumWatch, than: Duration) -> Duration {
-    eventually("the nodes to be seen", SOON, async || {
-        let due = watch.due().map(redlock_core::env::Moment::since_origin);
-        due.filter(|due| *due > than).ok_or(format!("{due:?}"))
-    })
-    .await
+/// Waits until the nodes have said for how long the keys are held.
+async fn until_held(watch: &QuorumWatch) {
+    wait_until("the nodes to be seen", || watch.due(), Option::is_some).await;
 }
 
 async fn until_free(watch: &QuorumWatch) {
@@ -73,19 +77,8 @@ fn trackers(node: &RedisNode) -> Vec<String> {
 }
 
 async fn until_trackers(node: &RedisNode, count: usize) -> Vec<String> {
-    eventually("the connections", SOON, async || {
-        let trackers = trackers(node);
-        (trackers.len() == count)
-            .then(|| trackers.clone())
-            .ok_or(format!("{trackers:?}"))
-    })
-    .await
-}
-
-fn set_everywhere(nodes: &Nodes, key: &str) {
-    for node in nodes {
-        node.set(key, "someone", Some(TTL));
-    }
+    let are_all = |trackers: &Vec<String>| trackers.len() == count;
+    wait_until("the connections", || trackers(node), are_all).await
 }
 
 #[tokio::test]
@@ -93,26 +86,18 @@ async fn an_expiry_that_a_server_sees_first_is_told() {
     let node = RedisNode::start().await;
     let set = connect([node.url()]).await;
     let watcher = Watcher::of(&set);
-    node.set("r", "someone", Some(TTL));
-    let watch = watcher.watch("r");
-    until_held(&watch, Duration::ZERO).await;
+    let watch = watcher.watch_held(&node, "r").await;
     node.command(["PEXPIRE", "r", "20"]);
     until_free(&watch).await;
 }
 
 /// How often a server was asked how long a key lives.
 fn questions(node: &RedisNode) -> u64 {
-    let Value::BulkString(info) = node.command(["INFO", "commandstats"]) else {
-        panic!("statistics");
-    };
-    let info = String::from_utf8(info).unwrap();
-    let calls = info.split("cmdstat_pttl:calls=").nth(1).unwrap_or("0");
-    let digits = calls.split(|c: char| !c.is_ascii_digit()).next();
-    digits.unwrap_or_default().parse().unwrap_or_default()
+    node.calls("pttl")
 }
 
 #[tokio::test]
-async fn a_server_that_forgets_whom_it_tells_is_asked_a_few_times_a_second() {
+async fn a_server_that_forgets_whom_it_tells_is_asked_now_and_then() {
     let node = RedisNode::start().await;
     node.command(["CONFIG", "SET", "tracking-table-max-keys", "1"]);
     let set = connect([node.url()]).await;
@@ -122,17 +107,14 @@ async fn a_server_that_forgets_whom_it_tells_is_asked_a_few_times_a_second() {
         watcher.watch(key)
     });
     for watch in &seen {
-        until_held(watch, Duration::ZERO).await;
+        until_held(watch).await;
     }
     // The pauses grow from 1 ms to 250 ms, each by a quarter. So the first half second has 22 questions about each key.
     // At a question each 250 ms, eight questions come within 2 s, and not within half a second.
     for count in [50, 8] {
         let (before, began) = (questions(&node), Instant::now());
-        eventually("more questions", SOON, async || {
-            let more = questions(&node) - before;
-            (more >= count).then_some(()).ok_or(more.to_string())
-        })
-        .await;
+        let more = || questions(&node) - before;
+        wait_until("more questions", more, |more| *more >= count).await;
         assert!(began.elapsed() > Duration::from_millis(500), "{count}");
     }
     node.del("r");
@@ -141,13 +123,8 @@ async fn a_server_that_forgets_whom_it_tells_is_asked_a_few_times_a_second() {
 
 /// Waits until the server is asked about a key again, or until `is_over`.
 async fn until_asked(node: &RedisNode, before: u64, is_over: impl Fn() -> bool) {
-    eventually("a question", SOON, async || {
-        let more = questions(node) - before;
-        (more > 0 || is_over())
-            .then_some(())
-            .ok_or(more.to_string())
-    })
-    .await;
+    let more = || questions(node) - before;
+    wait_until("a question", more, |more| *more > 0 || is_over()).await;
 }
 
 #[tokio::test]
@@ -159,7 +136,7 @@ async fn successive_holders_with_one_end_are_asked_about_at_once() {
         node.set("r", "holder", Some(TTL));
         let watcher = Watcher::of(&connect([node.url()]).await);
         let watch = watcher.watch("r");
-        until_held(&watch, Duration::ZERO).await;
+        until_held(&watch).await;
         seen.push((watcher, watch));
     }
     let holders = Cell::new(0);
@@ -195,7 +172,7 @@ async fn successive_holders_with_one_end_are_asked_about_at_once() {
 }
 
 #[tokio::test]
-async fn a_server_that_was_busy_when_it_was_asked_is_asked_about_the_next_lock() {
+async fn a_server_that_was_busy_is_asked_about_the_next_lock() {
     let node = RedisNode::start().await;
     node.command(["CONFIG", "SET", "busy-reply-threshold", "1"]);
     let set = connect([node.url()]).await;
@@ -209,14 +186,8 @@ async fn a_server_that_was_busy_when_it_was_asked_is_asked_about_the_next_lock()
             .arg(&endless)
             .query::<Value>(&mut connection)
     });
-    eventually("the script", SOON, async || {
-        let answer = node.try_command::<Value>(["GET", "r"]);
-        answer
-            .is_err()
-            .then_some(())
-            .ok_or_else(|| "none runs".to_owned())
-    })
-    .await;
+    let is_busy = || node.try_command::<Value>(["GET", "r"]).is_err();
+    wait_until("the script", is_busy, |is_busy| *is_busy).await;
     let _early = watcher.watch("r");
     // The server answers in order.
     let refused = client().acquire(&set, &once("other")).await.unwrap_err();
@@ -224,51 +195,25 @@ async fn a_server_that_was_busy_when_it_was_asked_is_asked_about_the_next_lock()
     node.command(["SCRIPT", "KILL"]);
     assert!(script.join().unwrap().is_err(), "the script was ended");
     let watch = watcher.watch("r");
-    until_held(&watch, Duration::ZERO).await;
+    until_held(&watch).await;
     node.del("r");
     until_free(&watch).await;
 }
 
 #[tokio::test]
-async fn a_dead_and_a_hung_minority_are_no_hindrance() {
-    let (nodes, set) = start(5).await;
-    let watcher = Watcher::of(&set);
-    set_everywhere(&nodes, "r");
-    nodes[0].freeze();
-    nodes[4].kill();
-    let watch = watcher.watch("r");
-    until_held(&watch, Duration::ZERO).await;
-    for node in nodes.iter().skip(1).take(3) {
-        assert!(!is_free(&watch));
-        node.del("r");
-    }
-    until_free(&watch).await;
-}
-
-#[tokio::test]
-async fn a_connection_that_was_killed_is_made_anew() {
+async fn a_server_is_looked_at_again_over_the_next_connection() {
     let node = RedisNode::start().await;
     let set = connect([node.url()]).await;
     let watcher = Watcher::of(&set);
-    node.set("r", "someone", Some(TTL));
-    let watch = watcher.watch("r");
-    until_held(&watch, Duration::ZERO).await;
+    let watch = watcher.watch_held(&node, "r").await;
     let old = until_trackers(&node, 1).await;
     node.command(["CLIENT", "KILL", "ID", &old[0]]);
     // The key is deleted while no connection tracks it.
     node.del("r");
     until_free(&watch).await;
     assert_ne!(trackers(&node), old);
-}
 
-#[tokio::test]
-async fn a_server_that_comes_back_is_looked_at_again() {
-    let node = RedisNode::start().await;
-    let set = connect([node.url()]).await;
-    let watcher = Watcher::of(&set);
-    node.set("r", "someone", Some(TTL));
-    let watch = watcher.watch("r");
-    until_held(&watch, Duration::ZERO).await;
+    let watch = watcher.watch_held(&node, "s").await;
     node.kill();
     assert!(!is_free(&watch));
     node.restart().await;
@@ -288,17 +233,15 @@ fn url_of_user(node: &RedisNode, rules: &[&str]) -> String {
 }
 
 #[tokio::test]
-async fn a_user_that_may_not_be_told_waits_by_pauses_and_is_told_by_the_next_connection() {
+async fn a_user_that_may_not_be_told_waits_by_pauses_until_it_may() {
     let node = RedisNode::start().await;
     let set = connect([url_of_user(&node, &[])]).await;
     let watcher = Watcher::of(&set);
     node.set("r", "someone", Some(TTL));
     let watch = watcher.watch("r");
-    eventually("the server to refuse", SOON, async || {
-        let log = format!("{:?}", node.command(["ACL", "LOG"]));
-        log.contains("client|tracking").then_some(()).ok_or(log)
-    })
-    .await;
+    let denials = || format!("{:?}", node.command(["ACL", "LOG"]));
+    let are_told = |log: &String| log.contains("client|tracking");
+    wait_until("the server to refuse", denials, are_told).await;
     until_trackers(&node, 0).await;
     assert_eq!(watch.due(), None);
     assert!(!is_free(&watch));
@@ -317,11 +260,10 @@ async fn a_user_that_may_not_be_told_waits_by_pauses_and_is_told_by_the_next_con
     node.command(["CLIENT", "KILL", "USER", "locker"]);
     // A caller that waits from now on makes the next connection ask.
     let mut all_watches = Vec::new();
-    eventually("the server to tell", SOON, || {
+    let seen = || {
         all_watches.push(watcher.watch("r"));
-        let is_seen = all_watches.iter().any(|watch| watch.due().is_some());
-        std::future::ready(is_seen.then_some(()).ok_or("out of sight".to_owned()))
-    })
-    .await;
+        all_watches.iter().any(|watch| watch.due().is_some())
+    };
+    wait_until("the server to tell", seen, |is_seen| *is_seen).await;
     lease.release().await;
 }

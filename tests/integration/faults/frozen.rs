@@ -36,7 +36,7 @@ async fn thaw_and_find_nothing(nodes: &Nodes, set: &NodeSet) {
     nodes.assert_no_keys(Duration::ZERO).await;
 }
 
-async fn a_minority_frozen_before_the_first_connection_is_not_waited_for(n: usize) {
+async fn a_minority_frozen_from_the_beginning_is_not_waited_for(n: usize) {
     let nodes = Nodes::start(n).await;
     freeze(&nodes, minority(n));
     let set = connect_to_frozen(&nodes, minority(n)).await;
@@ -49,7 +49,7 @@ async fn a_minority_frozen_before_the_first_connection_is_not_waited_for(n: usiz
     }
 }
 
-async fn a_minority_that_freezes_is_not_waited_for_and_undoes_its_late_votes(n: usize) {
+async fn a_minority_that_freezes_is_not_waited_for(n: usize) {
     let (nodes, set) = start(n).await;
     freeze(&nodes, minority(n));
     for _ in 0..20 {
@@ -58,7 +58,7 @@ async fn a_minority_that_freezes_is_not_waited_for_and_undoes_its_late_votes(n: 
     thaw_and_find_nothing(&nodes, &set).await;
 }
 
-async fn a_majority_frozen_before_the_first_connection_is_unavailable_at_once(n: usize) {
+async fn a_majority_frozen_from_the_beginning_is_unavailable_at_once(n: usize) {
     let nodes = Nodes::start(n).await;
     freeze(&nodes, majority(n));
     let set = connect_to_frozen(&nodes, majority(n)).await;
@@ -70,7 +70,7 @@ async fn a_majority_frozen_before_the_first_connection_is_unavailable_at_once(n:
 }
 
 with_three_and_five_nodes! {
-    a_minority_frozen_before_the_first_connection_is_not_waited_for,
-    a_minority_that_freezes_is_not_waited_for_and_undoes_its_late_votes,
-    a_majority_frozen_before_the_first_connection_is_unavailable_at_once,
+    a_minority_frozen_from_the_beginning_is_not_waited_for,
+    a_minority_that_freezes_is_not_waited_for,
+    a_majority_frozen_from_the_beginning_is_unavailable_at_once,
 }

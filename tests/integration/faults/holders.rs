@@ -12,9 +12,6 @@ use tokio::net::TcpStream;
 
 use crate::core::fixture::{SOON, client, once, start};
 use crate::faults::scene::{majority, until_served};
-
-/// For a holder that is left alone, in seconds: longer than any test here takes.
-const LONG: u64 = 600;
 /// For a holder that is stopped or killed while it holds, and whose ttl is waited for. Where a slow
 /// machine takes longer over that than the ttl, the next one follows.
 const SHORT: [u64; 4] = [5, 10, 20, 40];
@@ -101,18 +98,7 @@ async fn settled_values(nodes: &Nodes, set: &NodeSet) -> Vec<Option<Vec<u8>>> {
     values
 }
 
-async fn a_holders_body_runs_to_its_end_and_leaves_no_key(n: usize) {
-    let nodes = Nodes::start(n).await;
-    let holder = Holder::start(&nodes, LONG).await;
-    let mut holder = holder.expect("it holds for long");
-    holder.send_tick().await;
-    drop(holder.body);
-    holder.process.wait_for_line("done", SOON).await;
-    assert!(holder.process.wait(SOON).await.success());
-    nodes.assert_no_keys(Duration::ZERO).await;
-}
-
-async fn a_holder_stopped_past_its_ttl_runs_no_further_and_leaves_the_next_one_alone(n: usize) {
+async fn a_holder_stopped_past_its_ttl_leaves_the_next_one_alone(n: usize) {
     let (nodes, set) = start(n).await;
     let mut holder = Holder::stopped(&nodes, async |holder| {
         holder.send_tick().await;
@@ -179,7 +165,6 @@ async fn a_killed_holders_lock_is_free_at_its_ttl_and_not_before(n: usize) {
 }
 
 with_three_and_five_nodes! {
-    a_holders_body_runs_to_its_end_and_leaves_no_key,
-    a_holder_stopped_past_its_ttl_runs_no_further_and_leaves_the_next_one_alone,
+    a_holder_stopped_past_its_ttl_leaves_the_next_one_alone,
     a_killed_holders_lock_is_free_at_its_ttl_and_not_before,
 }

@@ -3,15 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use redlock_core::error::{ExtendError, LeaseEnd};
+use redlock_core::error::LeaseEnd;
 use redlock_core::lease::Released;
 use redlock_core::{Client, Lease, Request, Resource};
 use redlock_tests::RedisNode;
 use tokio::sync::oneshot;
 
 use crate::core::fixture::{client, once, start};
-use crate::core::still_clock::StillClock;
-use crate::faults::scene::{lock_everywhere, soon, until_served, without_timeouts};
+use crate::faults::scene::until_served;
 
 const RACES: usize = 10_000;
 /// Several pairs side by side, so that the threads do get in each other's way.
@@ -108,52 +107,7 @@ async fn releases_are_served_while_scripts_are_forgotten_under_load(n: usize) {
     forgetting.join().unwrap();
 }
 
-/// How many scripts ran.
-fn scripts_run(nodes: &redlock_tests::Nodes) -> Vec<u64> {
-    nodes.iter().map(|node| node.calls("evalsha")).collect()
-}
-
-async fn a_second_release_is_told_apart_and_asks_no_node(n: usize) {
-    let (nodes, set) = start(n).await;
-    let lease = lock_everywhere(&without_timeouts(), &nodes, &set).await;
-    let handle = lease.handle();
-    until_served(&set).await;
-    let before = scripts_run(&nodes);
-    let and = |more: u64| -> Vec<u64> { before.iter().map(|calls| calls + more).collect() };
-    assert_eq!(soon(lease.release()).await, Released::Confirmed);
-    until_served(&set).await;
-    assert_eq!(scripts_run(&nodes), and(1));
-    for _ in 0..3 {
-        assert_eq!(soon(handle.revoke_and_release()).await, Released::NotLast);
-        let error = soon(handle.extend(Duration::from_secs(60))).await;
-        assert!(matches!(error, Err(ExtendError::Ended(LeaseEnd::Released))));
-    }
-    until_served(&set).await;
-    assert_eq!(scripts_run(&nodes), and(1));
-}
-
-async fn a_release_after_the_ttl_is_confirmed_at_once_and_leaves_the_next_holder_alone(n: usize) {
-    let (nodes, set) = start(n).await;
-    let clock = StillClock::default();
-    let client = Client::new(clock.environment());
-    let lease = lock_everywhere(&client, &nodes, &set).await;
-    clock.jump(Duration::from_secs(60));
-    for node in &nodes {
-        node.set("r", "the next one", Some(Duration::from_secs(60)));
-    }
-    assert_eq!(lease.over(), Some(LeaseEnd::Expired));
-    let error = soon(lease.extend(Duration::from_secs(60))).await;
-    assert!(matches!(error, Err(ExtendError::Ended(LeaseEnd::Expired))));
-    assert_eq!(soon(lease.release()).await, Released::Confirmed);
-    until_served(&set).await;
-    for node in &nodes {
-        assert_eq!(node.get("r").as_deref(), Some(&b"the next one"[..]));
-    }
-}
-
 with_three_and_five_nodes! {
     ten_thousand_races_of_extension_and_release_leave_no_key,
     releases_are_served_while_scripts_are_forgotten_under_load,
-    a_second_release_is_told_apart_and_asks_no_node,
-    a_release_after_the_ttl_is_confirmed_at_once_and_leaves_the_next_holder_alone,
 }

@@ -1,7 +1,6 @@
 //! What several of the tests set up, do and wait for.
 
 use std::future::{Future, poll_fn};
-use std::ops::Range;
 use std::pin::Pin;
 use std::task::Poll;
 use std::time::Duration;
@@ -60,11 +59,6 @@ impl Network {
         let set = connect(proxies.iter().map(Proxy::url)).await;
         (proxies, set)
     }
-}
-
-/// Some of the nodes, as a set of its own.
-pub(crate) fn part(set: &NodeSet, seats: Range<usize>) -> NodeSet {
-    set[seats].iter().cloned().collect()
 }
 
 /// A client on whose clock no timeout ever passes.

@@ -65,7 +65,7 @@ with_and_without!(
 );
 
 #[tokio::test]
-async fn arguments_are_dropped_before_the_lock_and_last_parameter_first() {
+async fn arguments_are_dropped_before_the_lock_and_in_reverse() {
     with_nodes(|nodes, log| async move {
         let without = Log::default();
         macro_rules! call {
@@ -165,79 +165,6 @@ async fn a_cancelled_call_keeps_the_order() {
     .await;
 }
 
-/// A bound of a range, and a value that logs its drop.
-struct Bound {
-    n: usize,
-    #[allow(dead_code, reason = "only its drop counts")]
-    seen: Seen,
-}
-
-with_and_without!(behind_dots, plain_behind_dots, (pair: Pair, from: Bound, to: Bound, nodes: &Nodes, log: &Log), {
-    let _local = nodes.seen("local", log);
-    let _other = Pair { used: nodes.seen("new", log), ..pair };
-    for _ in from.n..to.n {}
-    let list = [0; 4];
-    let _ = &list[..to.n];
-    Ok(())
-});
-
-#[tokio::test]
-async fn what_the_body_mentions_only_behind_dots_is_dropped_under_the_lock() {
-    with_nodes(|nodes, log| async move {
-        let without = Log::default();
-        macro_rules! call {
-            ($function:ident, $log:expr) => {{
-                let bound = |n, name| Bound {
-                    n,
-                    seen: nodes.seen(name, $log),
-                };
-                let pair = Pair::new(&nodes, $log);
-                $function(pair, bound(1, "from"), bound(2, "to"), &nodes, $log)
-                    .await
-                    .unwrap();
-            }};
-        }
-        call!(behind_dots, &log);
-        call!(plain_behind_dots, &without);
-        assert_same_order(&log, &without);
-        assert_eq!(log.lines().len(), 6);
-    })
-    .await;
-}
-
-with_and_without!(
-    hidden,
-    plain_hidden,
-    (#[allow(unused_variables)] first: Seen, #[allow(unused_variables)] pair: Pair, third: Seen, nodes: &Nodes, log: &Log),
-    {
-        let pair = nodes.seen("local", log);
-        let _ = [1].iter().filter(|third| **third > 0).count();
-        let _ = (&pair, third);
-        Ok(())
-    }
-);
-
-#[tokio::test]
-async fn what_the_body_does_not_use_is_dropped_under_the_lock() {
-    with_nodes(|nodes, log| async move {
-        let without = Log::default();
-        macro_rules! call {
-            ($function:ident, $log:expr) => {{
-                let seen = |name| nodes.seen(name, $log);
-                let (first, third) = (seen("first"), seen("third"));
-                $function(first, Pair::new(&nodes, $log), third, &nodes, $log)
-                    .await
-                    .unwrap();
-            }};
-        }
-        call!(hidden, &log);
-        call!(plain_hidden, &without);
-        assert_same_order(&log, &without);
-        assert_eq!(log.lines().len(), 5);
-    })
-    .await;
-}
-
 impl Pair {
     #[redlock(resource = "self")]
     async fn uses_a_part(self, _unused: Seen) -> Result<(), LockError> {
@@ -252,7 +179,7 @@ impl Pair {
 }
 
 #[tokio::test]
-async fn self_is_dropped_under_the_lock_also_what_the_body_does_not_touch() {
+async fn self_is_dropped_under_the_lock_also_where_it_is_not_used() {
     with_nodes(|nodes, log| async move {
         let unused = nodes.seen("unused", &log);
         Pair::new(&nodes, &log).uses_a_part(unused).await.unwrap();

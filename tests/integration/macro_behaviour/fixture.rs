@@ -2,7 +2,6 @@
 
 use std::future::Future;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use redlock_runtime::registry::Registry;
 use redlock_runtime::testing::TestLocks;
@@ -62,16 +61,9 @@ impl Nodes {
 
     /// Waits until no node has a key: a release that was sent from a drop arrives soon.
     pub(crate) async fn free(&self) {
-        redlock_tests::eventually("the keys to go away", Duration::from_secs(20), || async {
-            let node = |pool: &&str| self.0.memory_node(pool).expect("pool");
-            let is_free = |pool: &&str| node(pool).keys().is_empty();
-            if ["a", "b", "c"].iter().all(is_free) {
-                Ok(())
-            } else {
-                Err(format!("{:?}", self.locked()))
-            }
-        })
-        .await;
+        let keys = || ["a", "b", "c"].map(|pool| self.0.memory_node(pool).expect("pool").keys());
+        let are_gone = |keys: &[Vec<_>; 3]| keys.iter().all(Vec::is_empty);
+        redlock_tests::wait_until("the keys to go away", keys, are_gone).await;
     }
 }
 

@@ -109,7 +109,7 @@ impl Store {
 }
 
 #[tokio::test]
-async fn what_is_returned_may_borrow_from_the_arguments_after_the_release() {
+async fn what_is_returned_may_borrow_from_the_arguments() {
     with_nodes(|nodes, _| async move {
         let mut store = Store { items: Vec::new() };
         let text = String::from("none");
@@ -165,31 +165,6 @@ async fn methods_under_async_trait_are_locked() {
         assert!(error.is_contended(), "{error}");
         held.release().await;
         nodes.free().await;
-    })
-    .await;
-}
-
-macro_rules! locked_functions {
-    ($($name:ident($parameter:ident) => $key:literal;)*) => {
-        $(
-            #[redlock(resource = $key)]
-            async fn $name($parameter: u64, nodes: &Nodes) -> Result<Vec<String>, LockError> {
-                Ok(nodes.locked())
-            }
-        )*
-    };
-}
-
-locked_functions! {
-    of_a_macro(id) => "macro:{id}";
-    of_the_same_macro(other) => "other:{other:03}";
-}
-
-#[tokio::test]
-async fn functions_made_by_a_macro_have_their_own_templates() {
-    with_nodes(|nodes, _| async move {
-        assert_eq!(of_a_macro(1, &nodes).await.unwrap(), ["macro:1"]);
-        assert_eq!(of_the_same_macro(2, &nodes).await.unwrap(), ["other:002"]);
     })
     .await;
 }

@@ -17,55 +17,6 @@ mod parameters_of_calls;
 mod recursion;
 
 use fixture::{Log, Nodes, with_nodes};
-
-#[redlock(resource = "order:{key}")]
-async fn consumes(key: String, nodes: Nodes) -> Result<Vec<String>, LockError> {
-    drop(key);
-    Ok(nodes.locked())
-}
-
-#[tokio::test]
-async fn the_resource_is_made_before_the_body_moves_its_arguments() {
-    with_nodes(|nodes, _| async move {
-        assert_eq!(consumes("k".into(), nodes).await.unwrap(), ["order:k"]);
-    })
-    .await;
-}
-
-struct User {
-    org: Org,
-}
-struct Org {
-    id: u64,
-}
-
-impl User {
-    #[redlock(resource = "{self.org.id:04}/{pair.1}/{{x}}/{type}")]
-    async fn key(
-        &self,
-        nodes: &Nodes,
-        pair: (u8, u8),
-        r#type: &str,
-    ) -> Result<Vec<String>, LockError> {
-        let _ = (pair, r#type);
-        Ok(nodes.locked())
-    }
-}
-
-#[tokio::test]
-async fn placeholders_become_the_key() {
-    with_nodes(|nodes, _| async move {
-        let user = User {
-            org: Org { id: 42 },
-        };
-        assert_eq!(
-            user.key(&nodes, (1, 2), "t").await.unwrap(),
-            ["0042/2/{x}/t"]
-        );
-    })
-    .await;
-}
-
 #[redlock(resource = "panics")]
 async fn panics(nodes: &Nodes, log: &Log) -> Result<(), LockError> {
     let _local = nodes.seen("local", log);
@@ -165,45 +116,6 @@ async fn returned_futures_run_their_block_locked() {
     })
     .await;
 }
-
-/// A trait that declares futures.
-trait Bank: Sync {
-    fn pay(&self, nodes: &Nodes) -> impl Future<Output = Result<Vec<String>, LockError>> + Send;
-
-    #[redlock(resource = "twice")]
-    fn pay_twice(&self, nodes: &Nodes) -> impl Future<Output = Result<usize, LockError>> + Send {
-        async move { Ok(self.pay(nodes).await?.len() + self.pay(nodes).await?.len()) }
-    }
-}
-
-struct Here;
-struct There;
-
-impl Bank for Here {
-    #[redlock(resource = "here")]
-    async fn pay(&self, nodes: &Nodes) -> Result<Vec<String>, LockError> {
-        Ok(nodes.locked())
-    }
-}
-
-impl Bank for There {
-    #[allow(clippy::manual_async_fn, reason = "the form that is tested")]
-    #[redlock(resource = "there", name = "there")]
-    fn pay(&self, nodes: &Nodes) -> impl Future<Output = Result<Vec<String>, LockError>> + Send {
-        async move { Ok(nodes.locked()) }
-    }
-}
-
-#[tokio::test]
-async fn futures_of_traits_are_locked_in_each_form() {
-    with_nodes(|nodes, _| async move {
-        assert_eq!(Here.pay(&nodes).await.unwrap(), ["here"]);
-        assert_eq!(There.pay(&nodes).await.unwrap(), ["there"]);
-        assert_eq!(Here.pay_twice(&nodes).await.unwrap(), 4);
-    })
-    .await;
-}
-
 #[redlock(resource = "lazy")]
 fn lazy(
     nodes: &Nodes,
@@ -240,5 +152,5 @@ async fn every_function_registers_itself_once() {
     };
     assert_eq!(site.resource_template(), "provided:{id}");
     assert!(site.file().ends_with("macro_behaviour/mod.rs"));
-    assert_eq!(of(concat!(module_path!(), "::consumes")).len(), 1);
+    assert_eq!(of(concat!(module_path!(), "::evaluates")).len(), 1);
 }

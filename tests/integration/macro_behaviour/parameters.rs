@@ -7,7 +7,7 @@ use redlock_runtime::lease::{FencingToken, LeaseEnd};
 use redlock_runtime::registry::Registry;
 use redlock_runtime::testing::TestLocks;
 use redlock_runtime::{Config, LockError, current, redlock};
-use redlock_tests::{drop_after, eventually};
+use redlock_tests::{drop_after, wait_until};
 
 pub(crate) const SOON: Duration = Duration::from_secs(20);
 
@@ -61,7 +61,7 @@ async fn field(item: Item) -> Result<(), LockError> {
 }
 
 #[tokio::test]
-async fn a_text_with_a_parameter_in_braces_is_refused_unless_it_is_a_literal() {
+async fn a_text_with_a_parameter_in_braces_is_refused_if_no_literal() {
     with_registry(async |registry| {
         let refused = constant(7).await.unwrap_err();
         assert!(refused.is_invalid(), "{refused}");
@@ -328,11 +328,7 @@ async fn min_validity() {
 
 async fn hold_for(time: Duration) {
     let lease = current().expect("a lease");
-    eventually("the time to pass", SOON, async || {
-        let held = lease.held_for();
-        (held > time).then_some(()).ok_or(format!("{held:?}"))
-    })
-    .await;
+    wait_until("the time to pass", || lease.held_for(), |held| *held > time).await;
 }
 
 #[redlock(resource = "r", ttl = 1500, max_hold = "1m")]
@@ -399,6 +395,12 @@ async fn cancelled(registry: &Registry) -> Result<(), LockError> {
     std::future::pending().await
 }
 
+#[redlock(resource = "r", on_lost = "cancel")]
+async fn ends_late(registry: &Registry) -> Result<&'static str, LockError> {
+    forget(registry);
+    Ok("its value")
+}
+
 #[redlock(resource = "r", on_lost = "continue")]
 async fn goes_on(registry: &Registry) -> Result<LeaseEnd, LockError> {
     forget(registry);
@@ -420,6 +422,7 @@ async fn on_lost() {
                 "{lost}"
             );
         }
+        assert_eq!(ends_late(&registry).await.unwrap(), "its value");
         assert_eq!(goes_on(&registry).await.unwrap(), LeaseEnd::Forgotten);
     })
     .await;

@@ -5,37 +5,9 @@ use redlock_runtime::{LockError, current, lock, redlock};
 
 use crate::macro_behaviour::parameters::{SOON, with_registry};
 
-#[redlock(resource = "r", if_locked = "skip")]
-async fn skipped(ran: &mut bool) {
-    *ran = true;
-}
-
-#[redlock(resource = "r", if_locked = "skip")]
-async fn skipped_with_a_value() -> Result<Option<&'static str>, LockError> {
-    Ok(Some("ran"))
-}
-
 #[redlock(resource = "r", if_locked = "error", retry_count = 0)]
 async fn refused() -> Result<(), LockError> {
     Ok(())
-}
-
-#[tokio::test]
-async fn if_locked() {
-    with_registry(async |_| {
-        let held = lock("r").acquire().await.unwrap();
-        let mut ran = false;
-        skipped(&mut ran).await;
-        assert!(!ran);
-        assert_eq!(skipped_with_a_value().await.unwrap(), None);
-        assert!(refused().await.unwrap_err().is_contended());
-        held.release().await;
-        skipped(&mut ran).await;
-        assert!(ran);
-        assert_eq!(skipped_with_a_value().await.unwrap(), Some("ran"));
-        refused().await.unwrap();
-    })
-    .await;
 }
 
 #[redlock(resource = "r", guard = lease)]

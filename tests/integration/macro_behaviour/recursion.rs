@@ -49,41 +49,6 @@ async fn each_call_of_a_recursion_holds_its_own_lock() {
     .await;
 }
 
-struct Tree {
-    id: u64,
-    children: Vec<Tree>,
-}
-
-impl Tree {
-    fn new(id: u64, children: impl Into<Vec<Tree>>) -> Self {
-        let children = children.into();
-        Self { id, children }
-    }
-
-    /// The most keys that were locked at once.
-    #[redlock(resource = "tree:{self.id}")]
-    async fn depth(&mut self, nodes: &Nodes) -> Result<usize, LockError> {
-        let mut most = nodes.locked().len();
-        for child in &mut self.children {
-            most = most.max(Box::pin(child.depth(nodes)).await?);
-        }
-        self.id = 0;
-        Ok(most)
-    }
-}
-
-#[tokio::test]
-async fn a_branch_is_released_before_the_next_is_locked() {
-    with_nodes(|nodes, _| async move {
-        let branch = |id| Tree::new(id, [Tree::new(id + 1, []), Tree::new(id + 2, [])]);
-        let mut tree = Tree::new(1, [branch(10), branch(20)]);
-        assert_eq!(tree.depth(&nodes).await.unwrap(), 3);
-        assert_eq!(tree.id, 0);
-        assert!(nodes.locked().is_empty());
-    })
-    .await;
-}
-
 #[redlock(resource = "upper:{id}", retry_count = 0, name = "upper")]
 #[redlock(resource = "lower:{id}", retry_count = 0, guard = lower)]
 async fn stacked(id: u64, nodes: &Nodes) -> Result<Vec<String>, LockError> {

@@ -1,18 +1,18 @@
 //! Guarded nodes over real servers.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 use std::time::Duration;
 
-use redlock_core::node::{NodeError, NodeErrorKind, NodeStatus};
+use redlock_core::node::{NodeError, NodeErrorKind};
 use redlock_core::redis::{RedisAddress, RedisOptions};
 use redlock_core::restart_check::{CheckedSet, Marker, RestartCheck};
-use redlock_core::{Client, IoThread, Node, NodeSet, RedisNode, Request};
-use redlock_tests::eventually;
+use redlock_core::{Node, NodeSet, RedisNode};
+use redlock_tests::wait_until;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-/// How long a test waits for something that takes milliseconds, on a busy machine.
-pub(crate) const SOON: Duration = Duration::from_secs(20);
+use crate::core::fixture::{IO, calm, reason, until_voting};
+pub(crate) use crate::core::fixture::{SOON, client, once};
 
 /// Short enough to wait for a quarantine.
 pub(crate) const MAX_TTL: Duration = Duration::from_secs(2);
@@ -21,23 +21,6 @@ pub(crate) const MAX_TTL: Duration = Duration::from_secs(2);
 pub(crate) const OFTEN: Duration = Duration::from_millis(50);
 
 pub(crate) const MARKER: &str = "redlock:marker";
-
-static IO: LazyLock<IoThread> = LazyLock::new(|| IoThread::start().expect("a thread"));
-
-/// A client whose node timeout is no part of the test.
-pub(crate) fn client() -> Client {
-    Client::with_settings(
-        IO.environment(),
-        redlock_core::Settings::default()
-            .node_timeout(SOON)
-            .key_prefix([]),
-    )
-}
-
-/// One attempt. A node is waited for a quarter of the ttl, so that none is late on a busy machine.
-pub(crate) fn once(resource: &str) -> Request {
-    Request::new(resource).ttl(SOON * 4).retries(0)
-}
 
 /// Nodes a, b, c … of one checked set.
 pub(crate) struct Set {
@@ -64,11 +47,7 @@ impl Set {
         change: impl FnOnce(&mut RedisOptions),
     ) -> Self {
         let urls: Vec<String> = urls.into_iter().collect();
-        let mut options = RedisOptions::default();
-        // On a busy machine no node is suspect for being slow.
-        options.suspect_after = SOON;
-        options.dead_after = SOON * 2;
-        options.connect_timeout = SOON;
+        let mut options = calm();
         options.checked_set = Some(Arc::new(CheckedSet::new(
             restart_check,
             MAX_TTL,
@@ -102,7 +81,7 @@ impl Set {
         let (told, reasons) = mpsc::unbounded_channel();
         let node = Arc::downgrade(&self.nodes[index]);
         self.nodes[index].on_new_epoch(Arc::new(move || {
-            let reason = node.upgrade().and_then(|node| reason(&*node));
+            let reason = node.upgrade().and_then(|node| reason(&node));
             // The receiver may be gone.
             let _ = told.send(reason);
         }));
@@ -119,39 +98,19 @@ impl Set {
     /// Which nodes vote.
     pub(crate) fn votes(&self) -> Vec<bool> {
         let nodes = self.nodes.iter();
-        nodes.map(|node| reason(&**node).is_none()).collect()
+        nodes.map(|node| reason(node).is_none()).collect()
     }
 
     pub(crate) async fn until_voting(&self, index: usize) {
-        let node = &self.nodes[index];
-        eventually("a vote", SOON, || async {
-            reason(&**node).map_or(Ok(()), |reason| Err(format!("{reason:?}")))
-        })
-        .await;
-    }
-
-    /// Waits until a node votes no for a reason that begins so.
-    pub(crate) async fn until_it_says(&self, index: usize, text: &str) {
-        let node = &self.nodes[index];
-        eventually(text, SOON, || async {
-            match reason(&**node) {
-                Some(reason) if reason.to_string().contains(text) => Ok(()),
-                other => Err(format!("{other:?}")),
-            }
-        })
-        .await;
+        until_voting(&self.nodes[index], true).await;
     }
 
     /// Waits until a node votes no for a reason of this kind, and says which.
     pub(crate) async fn until(&self, index: usize, kind: NodeErrorKind) -> String {
         let node = &self.nodes[index];
-        eventually("the node to abstain", SOON, || async {
-            match reason(&**node) {
-                Some(reason) if reason.kind() == kind => Ok(reason.to_string()),
-                other => Err(format!("{other:?}")),
-            }
-        })
-        .await
+        let is_it = |it: &Option<NodeError>| it.as_ref().is_some_and(|it| it.kind() == kind);
+        let reason = wait_until("the node to abstain", || reason(node), is_it).await;
+        reason.expect("it is of this kind").to_string()
     }
 }
 
@@ -168,13 +127,6 @@ impl Epochs {
     }
 }
 
-pub(crate) fn reason(node: &dyn Node) -> Option<NodeError> {
-    match node.status() {
-        NodeStatus::Abstaining(reason) => Some(reason),
-        _ => None,
-    }
-}
-
 pub(crate) fn marker(node: &redlock_tests::RedisNode) -> Marker {
     let text = node.get(MARKER).expect("a marker");
     Marker::parse(&text).expect("the marker's format")
@@ -185,13 +137,11 @@ pub(crate) async fn until_marked_anew(
     node: &redlock_tests::RedisNode,
     before: Option<&Marker>,
 ) -> Marker {
-    eventually("a marker of this process", SOON, || async {
-        let text = node.get(MARKER);
-        let marker = text.as_deref().and_then(Marker::parse);
-        let is_new = |marker: &Marker| {
-            Some(marker) != before && Some(&marker.run_id) == node.info("run_id").as_ref()
-        };
-        marker.filter(is_new).ok_or_else(|| format!("{text:?}"))
-    })
-    .await
+    let marker = || node.get(MARKER).as_deref().and_then(Marker::parse);
+    let is_new = |marker: &Option<Marker>| {
+        marker.as_ref() != before
+            && marker.as_ref().map(|it| &it.run_id) == node.info("run_id").as_ref()
+    };
+    let marker = wait_until("a marker of this process", marker, is_new).await;
+    marker.expect("it is new")
 }

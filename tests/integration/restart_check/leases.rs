@@ -6,9 +6,10 @@ use redlock_runtime::health::PoolHealth;
 use redlock_runtime::lease::LeaseEnd;
 use redlock_runtime::parameters::{LockOptions, Renewal};
 use redlock_runtime::{Config, Lease, Redlock, lock};
-use redlock_tests::{Nodes, eventually};
+use redlock_tests::{Nodes, eventually, wait_until};
 
 use crate::restart_check::fixture::{MAX_TTL, SOON, Set};
+use crate::runtime::fixture::until_held_everywhere;
 
 pub(crate) fn config(nodes: &Nodes) -> Config {
     let config = Config::new().defaults(LockOptions::new().retry_count(0));
@@ -28,40 +29,18 @@ async fn start(n: usize) -> Nodes {
     nodes
 }
 
-pub(crate) async fn until_granted_by_all(nodes: &Nodes, key: &str) {
-    eventually("the key on every node", SOON, || async {
-        let values = nodes.values_of(key);
-        if values.iter().all(Option::is_some) {
-            Ok(())
-        } else {
-            Err(format!("{values:?}"))
-        }
-    })
-    .await;
-}
-
 #[tokio::test]
-async fn a_lease_is_lost_when_a_majority_of_its_nodes_restarted_and_not_before() {
+async fn a_lease_is_lost_when_a_majority_of_its_nodes_restarted() {
     let nodes = start(3).await;
     let redlock = Redlock::start(config(&nodes)).await.unwrap();
     let registry = redlock.registry().clone();
     let lease = registry.scope(lock("r").acquire()).await.unwrap();
-    until_granted_by_all(&nodes, "r").await;
+    until_held_everywhere(&nodes, "r").await;
 
     nodes[0].restart().await;
-    let reason = eventually("the health to tell", SOON, || async {
-        let health = redlock.registry().health();
-        match &health[0].status {
-            redlock_runtime::health::NodeStatus::Abstaining(reason)
-                if reason.kind() == redlock_runtime::error::NodeErrorKind::Quarantined =>
-            {
-                Ok(reason.to_string())
-            }
-            other => Err(format!("{other:?}")),
-        }
-    })
-    .await;
-    assert!(reason.contains("may have forgotten locks"), "{reason}");
+    let status = || format!("{:?}", redlock.registry().health()[0].status);
+    let is_told = |status: &String| status.contains("may have forgotten locks");
+    wait_until("the health to tell", status, is_told).await;
     assert!(lease.validity() > Duration::ZERO);
 
     nodes[1].restart().await;
@@ -116,11 +95,7 @@ async fn a_rolling_restart_by_the_runbook_loses_no_lease() {
         node.restart().await;
         for (process, before) in processes.iter().zip(before) {
             let name = "the process to notice";
-            eventually(name, SOON, || async {
-                let now = epochs(process);
-                (now > before).then_some(()).ok_or_else(|| format!("{now}"))
-            })
-            .await;
+            wait_until(name, || epochs(process), |now| *now > before).await;
         }
         // One that is taken meanwhile rests on the others only, until it ends.
         let plain = lock(format!("plain:{restarted}")).acquire();

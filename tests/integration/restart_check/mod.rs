@@ -2,7 +2,6 @@
 
 mod acl;
 mod clocks;
-mod fencing;
 mod fixture;
 mod flushes;
 mod leases;

@@ -8,12 +8,11 @@ use redlock_core::node::NodeErrorKind::Quarantined;
 use redlock_core::restart_check::{CheckedSet, RestartCheck};
 use redlock_tests::Nodes;
 
-use crate::restart_check::fixture::{
-    MARKER, MAX_TTL, OFTEN, SOON, Set, client, marker, once, reason,
-};
+use crate::core::fixture::{lock_once, reason, until_abstaining};
+use crate::restart_check::fixture::{MARKER, MAX_TTL, OFTEN, SOON, Set, marker};
 
 #[tokio::test]
-async fn a_new_set_votes_at_once_but_under_a_strict_restart_check() {
+async fn a_new_set_votes_at_once_unless_the_check_is_strict() {
     let nodes = Nodes::start(3).await;
     assert_eq!(Set::standard(nodes.urls()).await.votes(), [true; 3]);
     for node in &nodes {
@@ -23,7 +22,7 @@ async fn a_new_set_votes_at_once_but_under_a_strict_restart_check() {
     let nodes = Nodes::start(3).await;
     let began = Instant::now();
     let set = Set::with(nodes.urls(), RestartCheck::Strict, |_| {}).await;
-    let reasons: Vec<_> = set.nodes.iter().map(|node| reason(&**node)).collect();
+    let reasons: Vec<_> = set.nodes.iter().map(reason).collect();
     let is_held = |reason: &NodeError| reason.kind() == Quarantined;
     let all_are = reasons.iter().all(|it| it.as_ref().is_some_and(is_held));
     assert!(all_are || began.elapsed() >= MAX_TTL, "{reasons:?}");
@@ -50,13 +49,12 @@ async fn until_idle_set_votes(nodes: &Nodes, sets: [&Set; 2]) {
         for index in 0..nodes.len() {
             set.until_voting(index).await;
         }
-        let lease = client().acquire(&set.node_set(), &once("r")).await.unwrap();
-        lease.release().await;
+        lock_once(&set.node_set()).await;
     }
 }
 
 #[tokio::test]
-async fn a_process_that_saw_a_set_in_use_waits_although_a_new_one_opened_it() {
+async fn a_process_that_saw_a_set_in_use_waits_if_a_new_one_opens_it() {
     let nodes = Nodes::start(3).await;
     // Looks when it has to connect again, and then when its quarantine wants it to.
     let old = patient(&nodes, SOON * 10).await;
@@ -66,8 +64,8 @@ async fn a_process_that_saw_a_set_in_use_waits_although_a_new_one_opened_it() {
     let new = patient(&nodes, OFTEN).await;
     for (index, node) in nodes.iter().enumerate() {
         node.command(["CLIENT", "KILL", "TYPE", "normal"]);
-        old.until_it_says(index, "it was flushed, so it may have forgotten locks")
-            .await;
+        let reason = "it was flushed, so it may have forgotten locks";
+        until_abstaining(&old.nodes[index], reason).await;
         new.until_voting(index).await;
     }
     until_idle_set_votes(&nodes, [&old, &new]).await;

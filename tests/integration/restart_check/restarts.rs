@@ -5,12 +5,11 @@ use std::time::Instant;
 use redlock_core::Node;
 use redlock_core::node::NodeErrorKind::Refused;
 use redlock_core::redis::RedisOptions;
-use redlock_core::request::Kind;
 use redlock_core::restart_check::RestartCheck;
-use redlock_tests::{NodeOptions, Nodes, RedisNode, eventually};
+use redlock_tests::{NodeOptions, Nodes, RedisNode, wait_until};
 
 use crate::restart_check::fixture::{
-    MARKER, MAX_TTL, SOON, Set, client, marker, once, until_marked_anew,
+    MARKER, MAX_TTL, Set, client, marker, once, until_marked_anew,
 };
 
 /// Asserts that the node `forgetful`, which may have forgotten locks at `since` or later, does not
@@ -24,7 +23,7 @@ fn assert_waiting(set: &Set, forgetful: usize, since: Instant) {
 }
 
 #[tokio::test]
-async fn a_node_that_restarted_empty_says_so_and_votes_when_the_longest_ttl_has_passed() {
+async fn a_node_that_restarted_empty_votes_after_the_longest_ttl() {
     let nodes = Nodes::start(3).await;
     let set = Set::standard(nodes.urls()).await.voting().await;
     let mut epochs = set.epochs(1);
@@ -46,49 +45,6 @@ async fn a_node_that_restarted_empty_says_so_and_votes_when_the_longest_ttl_has_
     assert_eq!(set.nodes[0].epoch(), 0);
 }
 
-#[tokio::test]
-async fn a_node_that_restarted_empty_gives_no_permit_and_lets_nobody_in_beside_readers() {
-    let permit = once("p").kind(Kind::Permits(2));
-    let with = |kind| once("r").kind(kind);
-    let nodes = Nodes::start(3).await;
-    let set = Set::standard(nodes.urls()).await.voting().await;
-    let nodes_of_set = set.node_set();
-    let _permits = [
-        client().acquire(&nodes_of_set, &permit).await.unwrap(),
-        client().acquire(&nodes_of_set, &permit).await.unwrap(),
-    ];
-    let _reader = client()
-        .acquire(&set.node_set(), &with(Kind::Read))
-        .await
-        .unwrap();
-    let keys = ["p", "redlock:permit:1:{p}", "r", "redlock:readers:{r}"];
-    eventually("the keys on all nodes", SOON, async || {
-        let all = nodes.iter().map(RedisNode::keys).map(|there| {
-            let is_there = |key: &&str| there.iter().any(|it| it == key.as_bytes());
-            keys.iter().filter(|key| is_there(key)).count()
-        });
-        let all: Vec<_> = all.collect();
-        (all == [keys.len(); 3])
-            .then_some(())
-            .ok_or(format!("{all:?}"))
-    })
-    .await;
-    let mut epochs = set.epochs(1);
-    // With the node that restarts, a majority knows nothing of the holders.
-    for key in keys {
-        assert!(nodes[2].del(key), "{key}");
-    }
-    let killed = Instant::now();
-    nodes[1].kill();
-    nodes[1].restart().await;
-    epochs.next().await;
-    for request in [permit, with(Kind::Write), with(Kind::Exclusive)] {
-        let got = client().acquire(&set.node_set(), &request).await;
-        let is_over = killed.elapsed() >= MAX_TTL;
-        assert!(got.is_err() || is_over, "{request:?}");
-    }
-}
-
 fn persistent() -> NodeOptions {
     NodeOptions::default().append_only()
 }
@@ -98,7 +54,7 @@ fn trusting(options: &mut RedisOptions) {
 }
 
 #[tokio::test]
-async fn a_node_that_restarted_from_its_append_only_file_waits_unless_that_is_trusted() {
+async fn a_node_that_restarted_from_its_file_waits_unless_trusted() {
     let node = RedisNode::start_with(persistent()).await;
     let set = Set::standard([node.url()]).await.voting().await;
     let mut epochs = set.epochs(0);
@@ -124,10 +80,7 @@ async fn a_promoted_replica_waits() {
     let primary = RedisNode::start().await;
     drop(Set::standard([primary.url()]).await.voting().await);
     let replica = RedisNode::start_with(NodeOptions::default().replica_of(&primary)).await;
-    eventually("the replica to have the marker", SOON, || async {
-        replica.get(MARKER).ok_or_else(|| "not yet".to_owned())
-    })
-    .await;
+    wait_until("the marker", || replica.get(MARKER), Option::is_some).await;
     // Until it is promoted, it is none that a lock may rely on.
     let set = Set::standard([replica.url()]).await;
     let reason = set.until(0, Refused).await;

@@ -1,5 +1,6 @@
 //! The ACL rules that the guide lists, each of them needed, and no other.
 
+use std::error::Error;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -10,7 +11,9 @@ use redlock_core::restart_check::RestartCheck;
 use redlock_core::{NodeSet, Request};
 use redlock_tests::{NodeOptions, RedisCluster, RedisNode, eventually};
 
-use crate::restart_check::fixture::{SOON, Set, client, once, reason};
+use crate::cluster::fixture::extend_soon;
+use crate::core::fixture::reason;
+use crate::restart_check::fixture::{SOON, Set, client, once};
 
 /// The ACL rules, line by line, as the guide gives them to an operator.
 pub(crate) fn documented() -> Vec<Vec<&'static str>> {
@@ -60,142 +63,88 @@ fn denials(node: &RedisNode) -> String {
     format!("{:?}", node.command(["ACL", "LOG"]))
 }
 
-/// The uses so far.
-static USES: AtomicU32 = AtomicU32::new(0);
-
-/// Everything that a lock can do, one after the other; what went wrong first.
-async fn use_all(set: &Set) -> Result<(), String> {
-    let nodes = set.node_set();
-    let fenced = |fencing| move |request: Request| Request { fencing, ..request };
-    for change in [fenced(false), fenced(true)] {
-        for resource in [vec!["shop:r"], vec!["shop:a", "shop:b"]] {
-            let request = Request {
-                resource: redlock_core::Resource::all(resource),
-                ..once("shop:r")
-            };
-            let lease = client().acquire(&nodes, &change(request)).await;
-            let lease = lease.map_err(|error| error.to_string())?;
-            let extended = lease.extend(Duration::from_secs(60)).await;
-            extended.map_err(|error| error.to_string())?;
-            match lease.release().await {
-                Released::Confirmed => {}
-                other => return Err(format!("{other:?}")),
-            }
-        }
-    }
-    for change in [fenced(false), fenced(true)] {
-        use_a_permit_and_peek(&nodes, change)
-            .await
-            .map_err(|error| error.to_string())?;
-    }
-    be_refused_together(&nodes).await?;
-    // A job of its own each time: the server remembers the runs of the others.
-    let mut job = once("shop:job");
-    job.resource = format!("shop:job:{}", USES.fetch_add(1, Ordering::Relaxed)).into();
-    let period = Duration::from_secs(120);
-    job.once_per = Some(period);
-    let mut lease = client().acquire(&nodes, &job).await;
-    if let Ok(lease) = &mut lease {
-        lease.remember_run();
-    }
-    let lease = lease.map_err(|error| error.to_string())?;
-    lease.release().await;
-    match client().last_run(&nodes, &job.resource, period).await {
-        Ok(Some(_)) => Ok(()),
-        other => Err(format!("the run was not remembered: {other:?}")),
-    }
+fn fenced(mut request: Request) -> Request {
+    request.fencing = true;
+    request
 }
 
-/// Two locks of another client, in one call.
-async fn be_refused_together(nodes: &NodeSet) -> Result<(), String> {
-    let names = ["shop:a", "shop:b"];
-    let mut held = once("shop:a");
-    held.resource = redlock_core::Resource::all(names);
-    let lease = client().acquire(nodes, &held).await;
-    let lease = lease.map_err(|error| error.to_string())?;
-    let (other, [a, b]) = (client(), names.map(once));
-    let refused = tokio::join!(other.acquire(nodes, &a), other.acquire(nodes, &b));
-    lease.release().await;
-    for refused in [refused.0, refused.1] {
-        match refused {
-            Err(AcquireError::Contended(_)) => {}
-            other => return Err(format!("{other:?}")),
-        }
+/// Takes a lock for each request, extends it and gives it back.
+async fn use_each(
+    set: &NodeSet,
+    requests: impl IntoIterator<Item = Request>,
+) -> Result<(), Box<dyn Error>> {
+    for request in requests {
+        let lease = client().acquire(set, &request).await?;
+        lease.extend(Duration::from_secs(60)).await?;
+        assert_eq!(lease.release().await, Released::Confirmed);
     }
     Ok(())
 }
 
-/// A permit, and a lock that is looked at.
-async fn use_a_permit_and_peek(
-    nodes: &NodeSet,
-    change: impl Fn(Request) -> Request,
-) -> Result<(), Box<dyn std::error::Error>> {
-    let mut permit = change(once("shop:permits").kind(Kind::Permits(3)));
-    permit.fencing = false;
-    let lease = client().acquire(nodes, &permit).await?;
-    lease.extend(Duration::from_secs(60)).await?;
+/// Does everything that locks without a mode can do.
+async fn use_all(set: &Set) {
+    /// The number of uses so far.
+    static USES: AtomicU32 = AtomicU32::new(0);
+
+    let set = set.node_set();
+    let plain = [once("shop:r"), once(["shop:a", "shop:b"])];
+    let permit = once("shop:permits").kind(Kind::Permits(3));
+    let requests = plain.clone().into_iter().chain(plain.map(fenced));
+    use_each(&set, requests.chain([permit])).await.unwrap();
+    be_refused_together(&set).await;
+    // A job of its own each time: the server remembers the runs of the others.
+    let mut job = once(format!("shop:job:{}", USES.fetch_add(1, Ordering::Relaxed)));
+    let period = Duration::from_secs(120);
+    job.once_per = Some(period);
+    let mut lease = client().acquire(&set, &job).await.unwrap();
+    lease.remember_run();
     lease.release().await;
-    let request = change(once("shop:peeked"));
-    let lease = client().acquire(nodes, &request).await?;
-    let status = client().peek(nodes, &request.resource).await?;
-    if status.holder().is_none() {
-        return Err(format!("a held lock is {status}").into());
-    }
-    match lease.release().await {
-        Released::Confirmed => Ok(()),
-        other => Err(format!("{other:?}").into()),
+    let run = client().last_run(&set, &job.resource, period).await;
+    assert!(matches!(run, Ok(Some(_))), "{run:?}");
+}
+
+/// Looks at a lock of another client, and asks for two of them in one call.
+async fn be_refused_together(set: &NodeSet) {
+    let names = ["shop:a", "shop:b"];
+    let lease = client().acquire(set, &once(names)).await.unwrap();
+    let status = client().peek(set, &"shop:a".into()).await.unwrap();
+    assert!(status.holder().is_some(), "{status}");
+    let (other, [a, b]) = (client(), names.map(once));
+    let refused = tokio::join!(other.acquire(set, &a), other.acquire(set, &b));
+    lease.release().await;
+    for refused in [refused.0, refused.1] {
+        let is_contended = matches!(refused, Err(AcquireError::Contended(_)));
+        assert!(is_contended, "{refused:?}");
     }
 }
 
 /// Readers and a writer, one after the other.
-async fn use_shared(set: &Set) -> Result<(), String> {
-    let nodes = set.node_set();
-    for kind in [Kind::Read, Kind::Read, Kind::Write] {
-        for fencing in [false, true] {
-            let mut request = once("shop:shared").kind(kind);
-            request.fencing = fencing;
-            let lease = client().acquire(&nodes, &request).await;
-            let lease = lease.map_err(|error| error.to_string())?;
-            let extended = lease.extend(Duration::from_secs(60)).await;
-            extended.map_err(|error| error.to_string())?;
-            match lease.release().await {
-                Released::Confirmed => {}
-                other => return Err(format!("{other:?}")),
-            }
-        }
-        let stuck = client()
-            .acquire(&nodes, &once("shop:stuck").kind(kind))
-            .await;
-        let _stuck = stuck.map_err(|error| error.to_string())?;
-        let released = client().force_release(&nodes, &"shop:stuck".into()).await;
-        let released = released.map_err(|error| error.to_string())?;
-        if released.taken_from.len() != 1 {
-            return Err(released.to_string());
-        }
+async fn use_shared(set: &Set) -> Result<(), Box<dyn Error>> {
+    let set = set.node_set();
+    for kind in [Kind::Read, Kind::Write] {
+        let request = once("shop:shared").kind(kind);
+        use_each(&set, [request.clone(), fenced(request)]).await?;
+        let stuck = once("shop:stuck").kind(kind);
+        let _stuck = client().acquire(&set, &stuck).await?;
+        let released = client().force_release(&set, &stuck.resource).await?;
+        assert_eq!(released.taken_from.len(), 1, "{released}");
     }
     Ok(())
 }
 
 /// All permits of a resource, and one more attempt, whose release is that of many keys.
-async fn use_permits(set: &Set) -> Result<(), String> {
-    let nodes = set.node_set();
-    let request = once("shop:permits").kind(Kind::Permits(10));
+async fn use_permits(set: &Set) {
+    let (set, request) = (set.node_set(), once("shop:permits").kind(Kind::Permits(10)));
     let mut leases = Vec::new();
     for _ in 0..10 {
-        let lease = client().acquire(&nodes, &request).await;
-        leases.push(lease.map_err(|error| error.to_string())?);
+        leases.push(client().acquire(&set, &request).await.unwrap());
     }
-    match client().acquire(&nodes, &request).await {
-        Err(AcquireError::Contended(_)) => {}
-        other => return Err(format!("more than there are: {other:?}")),
-    }
+    let refused = client().acquire(&set, &request).await;
+    let is_contended = matches!(refused, Err(AcquireError::Contended(_)));
+    assert!(is_contended, "{refused:?}");
     for lease in leases {
-        match lease.release().await {
-            Released::Confirmed => {}
-            other => return Err(format!("{other:?}")),
-        }
+        assert_eq!(lease.release().await, Released::Confirmed);
     }
-    Ok(())
 }
 
 /// True if a caller that waits in another process is told of a release.
@@ -227,19 +176,23 @@ async fn is_told(node: &RedisNode, set: &Set, url: &str) -> bool {
     told
 }
 
+/// Uses everything, and sees that nothing else is tried.
+async fn use_as(node: &RedisNode, url: &str) {
+    let set = connected(url).await;
+    assert_eq!(set.votes(), [true]);
+    use_all(&set).await;
+    use_shared(&set).await.unwrap();
+    use_permits(&set).await;
+    assert!(is_told(node, &set, url).await);
+    assert_eq!(denials(node), "array([])");
+}
+
 #[tokio::test]
 async fn the_documented_rules_are_enough_for_everything() {
     let node = server().await;
     let rules = documented().concat();
     assert!(rules.len() > 10, "{rules:?}");
-    let url = url_of_user(&node, &rules);
-    let set = connected(&url).await;
-    assert_eq!(set.votes(), [true]);
-    use_all(&set).await.unwrap();
-    use_shared(&set).await.unwrap();
-    use_permits(&set).await.unwrap();
-    assert!(is_told(&node, &set, &url).await);
-    assert_eq!(denials(&node), "array([])", "nothing else was tried");
+    use_as(&node, &url_of_user(&node, &rules)).await;
 }
 
 #[tokio::test]
@@ -248,17 +201,12 @@ async fn each_line_of_the_page_allows_every_kind_as_it_stands() {
         let node = server().await;
         node.command(line.split(' '));
         let url = node.url().replace("://", "://locker:s3cret@");
-        let set = connected(&url).await;
-        use_all(&set).await.unwrap();
-        use_shared(&set).await.unwrap();
-        use_permits(&set).await.unwrap();
-        assert!(is_told(&node, &set, &url).await);
-        assert_eq!(denials(&node), "array([])");
+        use_as(&node, &url).await;
     }
 }
 
 #[tokio::test]
-async fn without_one_of_the_rules_of_the_first_line_the_node_does_not_vote_and_names_it() {
+async fn without_a_rule_of_the_first_line_the_node_does_not_vote() {
     let all = documented();
     for without in &all[0] {
         let node = server().await;
@@ -267,7 +215,7 @@ async fn without_one_of_the_rules_of_the_first_line_the_node_does_not_vote_and_n
         let url = url_of_user(&node, &rules);
         // Not for the restart check's sake: a single node without it is refused alike.
         let set = Set::with([url], RestartCheck::Off, |_| {}).await;
-        let reason = reason(&*set.nodes[0]).expect(without).to_string();
+        let reason = reason(&set.nodes[0]).expect(without).to_string();
         let name = without.trim_start_matches('+');
         assert!(
             reason.contains(without) || reason.contains(&format!("'{name}'")),
@@ -278,7 +226,7 @@ async fn without_one_of_the_rules_of_the_first_line_the_node_does_not_vote_and_n
         let (_, mend) = reason.split_once("run there: ").expect(&reason);
         node.command(mend.split(' '));
         set.until_voting(0).await;
-        use_all(&set).await.unwrap();
+        use_all(&set).await;
     }
 }
 
@@ -299,7 +247,7 @@ async fn without_one_of_the_others_the_node_does_without() {
             "+config|get" => assert!(denials(&node).contains("\"config")),
             "+client|tracking" | "+client|caching" => assert!(!is_told(&node, &set, &url).await),
             "+select" => {
-                let reason = reason(&*set.nodes[0]).expect("no database 3").to_string();
+                let reason = reason(&set.nodes[0]).expect("no database 3").to_string();
                 assert!(reason.contains("select"), "{reason}");
                 continue;
             }
@@ -307,7 +255,7 @@ async fn without_one_of_the_others_the_node_does_without() {
             "+zadd" | "+zscore" | "+zrem" | "+zremrangebyscore" | "+zrange" => {
                 // However often: that says nothing of the node.
                 for _ in 0..5 {
-                    let refused = use_shared(&set).await.unwrap_err();
+                    let refused = use_shared(&set).await.unwrap_err().to_string();
                     assert!(refused.contains(without), "{refused}");
                     assert_eq!(set.votes(), [true]);
                 }
@@ -318,37 +266,28 @@ async fn without_one_of_the_others_the_node_does_without() {
             }
             // It is tried, and each permit is read by itself then.
             "+mget" => {
-                use_permits(&set).await.unwrap();
+                use_permits(&set).await;
                 assert!(denials(&node).contains("\"mget\""));
             }
             // It is tried, and the whole value is read then.
             "+getrange" => {
-                be_refused_together(&set.node_set()).await.unwrap();
+                be_refused_together(&set.node_set()).await;
                 assert!(denials(&node).contains("\"getrange\""));
             }
             // One server has no use for what a Cluster needs.
             "+cluster|slots" | "+cluster|info" => {}
             other => panic!("the guide has {other}; say what it is for"),
         }
-        use_all(&set).await.unwrap();
+        use_all(&set).await;
     }
 }
 
 #[tokio::test]
-async fn with_exactly_these_rules_a_cluster_is_served_while_a_slot_moves() {
+async fn with_these_rules_a_cluster_is_served_while_a_slot_moves() {
     let cluster = RedisCluster::start(0).await;
     for node in cluster.servers() {
-        let user = [
-            "ACL",
-            "SETUSER",
-            "locker",
-            "reset",
-            "on",
-            ">pw",
-            "~shop:*",
-            "~redlock:*",
-        ];
-        node.command(user.into_iter().chain(documented().concat()));
+        let user = "ACL SETUSER locker reset on >pw ~shop:* ~redlock:*";
+        node.command(user.split(' ').chain(documented().concat()));
         node.command(["ACL", "LOG", "RESET"]);
     }
     let url = cluster.url().replace("://", "://locker:pw@");
@@ -362,11 +301,7 @@ async fn with_exactly_these_rules_a_cluster_is_served_while_a_slot_moves() {
     lease.extend(SOON).await.unwrap();
     cluster.move_keys(slot, 0, 1);
     cluster.close_slot(slot, 0, 1).await;
-    eventually("an extension", SOON, async || {
-        let extended = lease.extend(SOON).await;
-        extended.map_err(|error| error.to_string())
-    })
-    .await;
+    extend_soon(&lease).await;
     assert_eq!(lease.release().await, Released::Confirmed);
     let lease = client().acquire(&set, &once(&name)).await.unwrap();
     assert_eq!(lease.release().await, Released::Confirmed);

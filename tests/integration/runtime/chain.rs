@@ -26,7 +26,7 @@ async fn outer() -> Result<[Option<String>; 4], LockError> {
 }
 
 #[tokio::test]
-async fn current_is_the_innermost_lease_of_the_call_chain_and_not_of_a_spawned_task() {
+async fn current_is_the_innermost_lease_of_the_call_chain() {
     let (nodes, redlock) = start(3).await;
     let seen = registry(&redlock)
         .scope(async {

@@ -18,7 +18,7 @@ async fn refusal(config: Config) -> String {
 }
 
 #[tokio::test]
-async fn two_pools_with_the_same_url_are_refused_whatever_user_and_database() {
+async fn two_pools_with_the_same_server_in_their_urls_are_refused() {
     let node = RedisNode::start().await;
     let port = node.port();
     for other in ["", "/3"].map(|rest| format!("redis://127.0.0.1:{port}{rest}")) {
@@ -68,7 +68,7 @@ async fn every_mistake_is_reported_at_once_and_without_secrets() {
 }
 
 #[tokio::test]
-async fn a_pool_of_the_file_that_no_source_has_a_url_for_is_refused_by_name() {
+async fn a_pool_without_a_url_is_refused_by_name() {
     for file in ["[pools.b]\n", "[pools.b]\ntrust_aof = true\n"] {
         let file = Config::from_toml(file).unwrap();
         let text = refusal(file.clone().pool("a", "memory://a")).await;
@@ -131,6 +131,24 @@ async fn durations_that_are_no_bound_or_leave_no_time_are_refused() {
     ] {
         let text = refusal(config).await;
         assert!(text.contains(hint), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn what_not_all_locks_can_have_is_no_default() {
+    for (options, text) in [
+        (
+            LockOptions::new().permits(5),
+            "one of 5 permits of every lock of the service",
+        ),
+        (
+            LockOptions::new().once_per(SOON * 100),
+            "every lock of the service run once",
+        ),
+    ] {
+        let config = Config::new().pool("a", "memory://a").defaults(options);
+        let refused = refusal(config).await;
+        assert!(refused.contains(text), "{refused}");
     }
 }
 

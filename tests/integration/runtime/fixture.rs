@@ -6,7 +6,7 @@ use redlock_core::restart_check::marker_key;
 use redlock_runtime::parameters::LockOptions;
 use redlock_runtime::registry::Registry;
 use redlock_runtime::{Config, Redlock};
-use redlock_tests::{Nodes, eventually};
+use redlock_tests::{Nodes, wait_until};
 use tokio::sync::oneshot;
 
 /// How long a test waits for something that takes milliseconds, on a busy machine.
@@ -105,28 +105,14 @@ impl Stage {
 }
 
 pub(crate) async fn until_held_everywhere(nodes: &Nodes, key: &str) {
-    eventually("the key on every node", SOON, || async {
-        let values = nodes.values_of(key);
-        if values.iter().all(Option::is_some) {
-            Ok(())
-        } else {
-            Err(format!("{values:?}"))
-        }
-    })
-    .await;
+    let are_all = |values: &Vec<_>| values.iter().all(Option::is_some);
+    wait_until("the key on every node", || nodes.values_of(key), are_all).await;
 }
 
 /// Waits until `callers` callers stand in line.
 pub(crate) async fn until_in_line(redlock: &Redlock, callers: usize) {
-    eventually("callers in line", SOON, || async {
-        let waiting = redlock.registry().waiting();
-        if waiting == callers {
-            Ok(())
-        } else {
-            Err(format!("{waiting} of {callers}"))
-        }
-    })
-    .await;
+    let waiting = || redlock.registry().waiting();
+    wait_until("callers in line", waiting, |it| *it == callers).await;
 }
 
 /// The output of `work`, or its panic.

@@ -8,7 +8,7 @@ use redlock_runtime::parameters::{LockOptions, Wait};
 use redlock_runtime::{Config, LockError, Redlock, current, lock, redlock};
 
 use crate::runtime::fixture::{
-    SOON, Stage, config, registry, spawn_on, stage, start, until_in_line,
+    SOON, Stage, config, registry, spawn_on, stage, start_nodes, until_in_line,
 };
 
 /// Returns its owner token's digits.
@@ -19,34 +19,8 @@ async fn holds(mut stage: Stage) -> Result<String, LockError> {
 }
 
 #[tokio::test]
-async fn each_holder_has_a_lease_and_an_entry_of_its_own() {
-    let (nodes, redlock) = start(3).await;
-    let (first, directs_first) = stage();
-    let (next, directs_next) = stage();
-    let holding = spawn_on(&redlock, holds(first));
-    directs_first.begun.await.unwrap();
-    let before = registry(&redlock).held();
-    let waiting = spawn_on(&redlock, holds(next));
-    until_in_line(&redlock, 1).await;
-
-    directs_first.end.send(()).unwrap();
-    let token = holding.await.unwrap().unwrap();
-    directs_next.begun.await.unwrap();
-    let held = registry(&redlock).held();
-    assert_eq!((before.len(), held.len()), (1, 1));
-    assert!(held[0].site.site_name().ends_with("::holds"));
-    assert!(held[0].held_for <= before[0].held_for + SOON);
-    directs_next.end.send(()).unwrap();
-    let next = waiting.await.unwrap().unwrap();
-    assert!(!token.is_empty() && !next.is_empty());
-    assert!(registry(&redlock).held().is_empty());
-    nodes.assert_no_lock_keys(SOON).await;
-}
-
-#[tokio::test]
 async fn the_line_is_as_long_as_the_configuration_says() {
-    let (nodes, first) = start(1).await;
-    drop(first);
+    let nodes = start_nodes(1).await;
     let config = config(&nodes).defaults(LockOptions::new().wait(Wait::Forever));
     let config: Config = config.max_callers_per_lock(1);
     let redlock = Redlock::start(config).await.unwrap();
@@ -70,8 +44,7 @@ async fn the_line_is_as_long_as_the_configuration_says() {
 
 #[tokio::test]
 async fn without_hand_overs_each_release_is_a_real_one() {
-    let (nodes, first) = start(3).await;
-    drop(first);
+    let nodes = start_nodes(3).await;
     let config = config(&nodes).handover_time(Duration::ZERO);
     let redlock = Redlock::start(config).await.unwrap();
     let (first, directs_first) = stage();

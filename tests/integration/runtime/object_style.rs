@@ -28,14 +28,6 @@ async fn acquire_extend_release() {
     nodes.assert_no_lock_keys(SOON).await;
 }
 
-#[tokio::test]
-async fn a_lease_that_is_dropped_is_released() {
-    let (nodes, redlock) = start(3).await;
-    let lease = registry(&redlock).scope(lock("r").acquire()).await.unwrap();
-    drop(lease);
-    nodes.assert_no_lock_keys(SOON).await;
-}
-
 #[derive(Debug, thiserror::Error)]
 enum Failed {
     #[error(transparent)]
@@ -55,7 +47,7 @@ async fn doubled(text: &str) -> Result<u64, Failed> {
 }
 
 #[tokio::test]
-async fn a_block_returns_its_own_result_from_a_lock_whose_name_is_a_template() {
+async fn a_block_returns_its_own_result() {
     let (nodes, redlock) = start(3).await;
     let _entered = redlock.registry().enter();
     assert_eq!(doubled("21").await.unwrap(), 42);
@@ -102,16 +94,10 @@ async fn bad_requests_are_refused_before_anything_is_sent() {
                 assert!(error.is_invalid(), "{error}");
                 assert!(error.to_string().contains(hint), "{error}");
             };
-            refused(lock(""), "empty").await;
-            refused(lock(vec![b'x'; 1025]), "1025 bytes").await;
             refused(lock("redlock:x"), "reserved").await;
-            refused(lock("shop:redlock:marker"), "library's own keys").await;
-            let many: Vec<String> = (0..129).map(|n| format!("part:{n}")).collect();
-            refused(lock(many), "more than the 128 names").await;
-            refused(lock("r").ttl(Duration::ZERO), "10 ms").await;
-            refused(lock("r").ttl(Duration::from_millis(1)), "10 ms").await;
+            refused(lock(Vec::<String>::new()), "an empty list").await;
+            refused(lock("r").wait(Duration::ZERO), "a wait of zero").await;
             refused(lock("r").ttl(Duration::MAX), "max_ttl").await;
-            refused(lock("r").clock_drift_factor(f64::NAN), "clock_drift_factor").await;
             refused(lock("r").pools(["a", "a"]), "twice").await;
             refused(lock("r").pools::<&str>([]), "no pools").await;
 

@@ -20,7 +20,7 @@ async fn in_memory() -> Redlock {
 }
 
 #[tokio::test]
-async fn no_body_begins_under_a_lease_that_is_over_whatever_it_would_do_later() {
+async fn no_body_begins_under_a_lease_that_is_over() {
     let redlock = in_memory().await;
     let lease = lock("r").on_lost(OnLost::Continue).acquire();
     let lease = registry(&redlock).scope(lease).await.unwrap();
@@ -46,7 +46,7 @@ async fn an_extension_that_fails_names_its_function() {
 }
 
 #[tokio::test]
-async fn a_call_that_outlived_the_body_it_was_begun_below_is_refused_at_shutdown() {
+async fn a_call_that_outlived_the_body_above_is_refused_at_shutdown() {
     static RAN: AtomicU32 = AtomicU32::new(0);
     let redlock = in_memory().await;
     let node = registry(&redlock).memory_node("a").unwrap().clone();

@@ -1,66 +1,12 @@
 //! `permits`.
 
-use std::collections::BTreeSet;
+use redlock_runtime::{LockError, lock, redlock};
 
-use redlock_runtime::parameters::LockOptions;
-use redlock_runtime::{LockError, Redlock, lock, redlock};
-
-use crate::runtime::fixture::{SOON, config, registry, spawn_on, stage, start, start_nodes};
-
-#[redlock(resource = "reports", permits = 2, guard = lease)]
-async fn report(mut stage: super::fixture::Stage) -> Result<u16, LockError> {
-    stage.play().await;
-    Ok(lease.permit().expect("`permits = 2`"))
-}
-
-#[redlock(resource = "reports", permits = 2, wait = "1m", guard = lease)]
-async fn patient_report() -> Result<u16, LockError> {
-    tokio::task::yield_now().await;
-    Ok(lease.permit().expect("`permits = 2`"))
-}
+use crate::runtime::fixture::{SOON, registry, start};
 
 #[redlock(resource = "reports", permits = count, fencing = is_fenced, guard = lease)]
 async fn one_of(count: u32, is_fenced: bool) -> Result<Option<u16>, LockError> {
     Ok(lease.permit())
-}
-
-#[tokio::test]
-async fn as_many_calls_run_as_there_are_permits() {
-    let (nodes, redlock) = start(3).await;
-    let (first, one) = stage();
-    let (second, other) = stage();
-    let running = [
-        spawn_on(&redlock, report(first)),
-        spawn_on(&redlock, report(second)),
-    ];
-    one.begun.await.unwrap();
-    other.begun.await.unwrap();
-    let (third, _director) = stage();
-    let refused = registry(&redlock).scope(report(third)).await.unwrap_err();
-    assert!(refused.is_contended(), "{refused}");
-    assert!(
-        refused.to_string().contains("all 2 permits are held"),
-        "{refused}"
-    );
-
-    let held = redlock.registry().held();
-    let permits: BTreeSet<_> = held.iter().filter_map(|held| held.permit).collect();
-    assert_eq!(permits, (0..2).collect());
-
-    let waiting = spawn_on(&redlock, patient_report());
-    one.end.send(()).unwrap();
-    let freed = waiting.await.unwrap().unwrap();
-    other.end.send(()).unwrap();
-    let mut numbers = Vec::new();
-    for call in running {
-        numbers.push(call.await.unwrap().unwrap());
-    }
-    assert_eq!(
-        numbers.iter().copied().collect::<BTreeSet<_>>(),
-        (0..2).collect()
-    );
-    assert_eq!(freed, numbers[0]);
-    nodes.assert_no_lock_keys(SOON).await;
 }
 
 #[tokio::test]
@@ -121,15 +67,4 @@ async fn a_call_below_a_holder_shares_its_permit_or_is_told_why_not() {
     registry(&redlock).scope(outer()).await.unwrap();
     registry(&redlock).scope(plain()).await.unwrap();
     nodes.assert_no_lock_keys(SOON).await;
-}
-
-#[tokio::test]
-async fn the_defaults_may_not_have_them() {
-    let nodes = start_nodes(1).await;
-    let of_all = config(&nodes).defaults(LockOptions::new().permits(5));
-    let refused = Redlock::start(of_all).await.unwrap_err().to_string();
-    assert!(
-        refused.contains("one of 5 permits of every lock of the service"),
-        "{refused}"
-    );
 }

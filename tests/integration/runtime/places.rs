@@ -6,7 +6,7 @@ use redlock_runtime::config::RestartCheck;
 use redlock_runtime::error::LockErrorKind;
 use redlock_runtime::parameters::Mode;
 use redlock_runtime::{Config, Redlock, lock};
-use redlock_tests::{NodeOptions, Nodes, RedisNode, eventually};
+use redlock_tests::{NodeOptions, Nodes, RedisNode, wait_until};
 
 use crate::runtime::fixture::{SOON, registry};
 
@@ -27,13 +27,12 @@ async fn one_waits_for_the_other(nodes: &[&RedisNode], one: &Redlock, other: &Re
     let waiting = lock("r").retry_count(1).retry_delay(NEVER);
     let waiting = registry(other).scope(waiting.acquire());
     let waiting = tokio::spawn(waiting);
-    eventually("a majority to be watched", SOON, || async {
+    let watched = || {
         let counts = nodes.iter().map(|node| node.info("tracking_clients"));
-        let watched = counts.flatten().filter(|n| n != "0").count();
-        let is_enough = watched > nodes.len() / 2;
-        is_enough.then_some(()).ok_or(format!("{watched}"))
-    })
-    .await;
+        counts.flatten().filter(|n| n != "0").count()
+    };
+    let is_enough = |watched: &usize| *watched > nodes.len() / 2;
+    wait_until("a majority to be watched", watched, is_enough).await;
     lease.release().await;
     let next = tokio::time::timeout(SOON, waiting)
         .await
@@ -59,7 +58,7 @@ async fn excludes(one: &Redlock, other: &Redlock) -> bool {
 }
 
 #[tokio::test]
-async fn processes_meet_under_the_same_prefix_in_the_same_database() {
+async fn processes_meet_at_the_same_prefix_in_the_same_database() {
     let nodes = Nodes::start_with(3, NodeOptions::default().unix_socket()).await;
     let urls: Vec<_> = nodes
         .iter()
@@ -96,7 +95,7 @@ async fn processes_meet_under_the_same_prefix_in_the_same_database() {
 }
 
 #[tokio::test]
-async fn processes_do_not_meet_under_another_prefix_or_in_another_database() {
+async fn processes_do_not_meet_at_another_prefix_or_database() {
     let node = RedisNode::start().await;
     let at = |db: u8| [format!("{}/{db}", node.url())];
     let shop = start(&at(0), "shop:").await;
@@ -115,7 +114,7 @@ async fn processes_do_not_meet_under_another_prefix_or_in_another_database() {
 }
 
 #[tokio::test]
-async fn a_user_that_may_touch_nothing_but_the_prefix_is_denied_nothing() {
+async fn a_user_of_the_prefix_alone_is_denied_nothing() {
     let node = RedisNode::start().await;
     let user = ["ACL", "SETUSER", "shop", "on", ">pw", "~shop:*", "+@all"];
     node.command(user);
@@ -123,9 +122,6 @@ async fn a_user_that_may_touch_nothing_but_the_prefix_is_denied_nothing() {
     let urls = [format!("redis://shop:pw@{}", node.addr())];
     let (one, other) = (start(&urls, "shop:").await, start(&urls, "shop:").await);
     one_waits_for_the_other(&[&node], &one, &other).await;
-    for redlock in [one, other] {
-        redlock.shutdown().await;
-    }
     let denials = node.command(["ACL", "LOG"]);
     assert_eq!(format!("{denials:?}"), "array([])");
 }
@@ -143,12 +139,8 @@ async fn a_prefix_is_text_and_no_pattern() {
         for redlock in [one, other] {
             redlock.shutdown().await;
         }
-        eventually("the watching to end, or to be another's", SOON, || async {
-            let keys = node.keys();
-            let left: Vec<_> = keys.iter().filter(|key| key.ends_with(b"r")).collect();
-            left.is_empty().then_some(()).ok_or(format!("{left:?}"))
-        })
-        .await;
+        let are_gone = |keys: &Vec<Vec<u8>>| !keys.iter().any(|key| key.ends_with(b"r"));
+        wait_until("the keys to go", || node.keys(), are_gone).await;
     }
 }
 

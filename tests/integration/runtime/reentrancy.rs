@@ -5,9 +5,9 @@ use std::time::Duration;
 use redlock_runtime::error::LockErrorKind;
 use redlock_runtime::lease::FencingToken;
 use redlock_runtime::{LockError, Redlock, Resource, current, lock, redlock};
-use redlock_tests::{Nodes, eventually};
+use redlock_tests::eventually;
 
-use crate::runtime::fixture::{SOON, config, registry, spawn_on, start};
+use crate::runtime::fixture::{SOON, config, registry, spawn_on, start, start_nodes};
 
 fn token() -> String {
     current().expect("a lease").token_id().to_owned()
@@ -16,12 +16,6 @@ fn token() -> String {
 #[redlock(resource = "order:{id}")]
 async fn inner(id: u64) -> Result<String, LockError> {
     tokio::task::yield_now().await;
-    Ok(token())
-}
-
-#[redlock(resource = "order:{id}")]
-async fn inner_until(id: u64, end: &tokio::sync::Notify) -> Result<String, LockError> {
-    end.notified().await;
     Ok(token())
 }
 
@@ -62,29 +56,6 @@ async fn a_call_below_the_holder_shares_its_lease() {
     nodes.assert_no_lock_keys(SOON).await;
 }
 
-#[tokio::test]
-async fn two_siblings_without_a_holder_above_exclude_each_other() {
-    let (nodes, redlock) = start(3).await;
-    let both = async {
-        let end = tokio::sync::Notify::new();
-        let (mut one, mut other) = (
-            Box::pin(inner_until(7, &end)),
-            Box::pin(inner_until(7, &end)),
-        );
-        let (refused, holding) = tokio::select! {
-            ended = &mut one => (ended, other),
-            ended = &mut other => (ended, one),
-        };
-        end.notify_one();
-        (refused, holding.await)
-    };
-    let (refused, held) = registry(&redlock).scope(both).await;
-    let refused = refused.unwrap_err();
-    assert!(refused.is_contended(), "{refused}");
-    held.unwrap();
-    nodes.assert_no_lock_keys(SOON).await;
-}
-
 #[redlock(resource = "r")]
 async fn unfenced() -> Result<(), LockError> {
     fenced().await.map(|_| ())
@@ -112,7 +83,7 @@ async fn fenced_twice() -> Result<(), LockError> {
 }
 
 #[tokio::test]
-async fn a_fencing_token_that_the_holder_did_not_take_is_refused_by_both_names() {
+async fn a_fencing_token_that_the_holder_lacks_is_refused() {
     let (nodes, redlock) = start(3).await;
     let refused = registry(&redlock).scope(unfenced()).await.unwrap_err();
     let text = refused.to_string();
@@ -144,7 +115,7 @@ async fn on(
 }
 
 #[tokio::test]
-async fn other_pools_are_another_lock_where_they_can_be_and_are_refused_where_they_cannot() {
+async fn pools_that_share_nodes_with_the_holders_are_refused() {
     let (nodes, redlock) = start(5).await;
     let shared = on(&redlock, &["a", "b", "c"], &["c", "b", "a"]).await;
     assert!(shared.unwrap(), "the same pools in another order");
@@ -180,16 +151,11 @@ async fn is_frozen_with_a_lease_of_its_own(
     std::future::pending().await
 }
 
-async fn held_in_parts(nodes: &Nodes, grace: Duration) -> Redlock {
-    let config = config(nodes).shutdown_grace(grace);
-    Redlock::start(config).await.unwrap()
-}
-
 #[tokio::test]
-async fn a_shutdown_calls_the_body_back_before_it_takes_what_shares_its_lock() {
-    let (nodes, first) = start(3).await;
-    drop(first);
-    let redlock = held_in_parts(&nodes, Duration::ZERO).await;
+async fn a_shutdown_ends_the_body_before_what_shares_its_lock() {
+    let nodes = start_nodes(3).await;
+    let config = config(&nodes).shutdown_grace(Duration::ZERO);
+    let redlock = Redlock::start(config).await.unwrap();
     let (begun, has_begun) = tokio::sync::oneshot::channel();
     let call = spawn_on(&redlock, is_frozen_with_a_lease_of_its_own(begun));
     has_begun.await.unwrap();

@@ -1,66 +1,10 @@
 //! Several names in one lock, in the object style and by the attribute: what a call may name, and
 //! calls below a holder of some of the names.
 
-use std::borrow::Cow;
-
 use redlock_runtime::error::LockErrorKind;
-use redlock_runtime::{LeaseHandle, LockError, Resource, current, lock, redlock};
+use redlock_runtime::{LeaseHandle, LockError, current, lock, redlock};
 
 use crate::runtime::fixture::{SOON, registry, start};
-
-#[redlock(resource = ["item:{from}", "item:{to}"], guard = lease)]
-async fn of_templates(from: u64, to: u64) -> Result<Resource, LockError> {
-    Ok(lease.resource().clone())
-}
-
-#[redlock(resource = names, guard = lease)]
-async fn of_slice(names: &[&str]) -> Result<Resource, LockError> {
-    Ok(lease.resource().clone())
-}
-
-#[redlock(resource = Resource::all(ids.iter().map(|id| format!("item:{id}"))), guard = lease)]
-async fn of_iterator(ids: &[u64]) -> Result<Resource, LockError> {
-    Ok(lease.resource().clone())
-}
-
-/// What the object style locks.
-async fn locked(names: impl Into<Resource>) -> Resource {
-    let own = async { current().map(|lease| lease.resource().clone()) };
-    let locked = lock(names).run(own).await.expect("they are free");
-    locked.expect("it runs under its lock")
-}
-
-#[tokio::test]
-async fn the_object_style_takes_what_the_attribute_takes() {
-    let (nodes, redlock) = start(3).await;
-    let work = async {
-        let both = of_templates(2, 1).await.unwrap();
-        assert_eq!(both, Resource::all(["item:1", "item:2"]));
-        assert_eq!(of_slice(&["item:2", "item:1"]).await.unwrap(), both);
-        assert_eq!(of_iterator(&[1, 2, 1]).await.unwrap(), both);
-
-        let ids = [1, 2];
-        let names: Vec<String> = ids.iter().map(|id| format!("item:{id}")).collect();
-        assert_eq!(locked(["item:1", "item:2"]).await, both);
-        assert_eq!(locked([&names[1], &names[0]]).await, both);
-        assert_eq!(locked(&names).await, both);
-        assert_eq!(locked(&names[..]).await, both);
-        assert_eq!(locked([Cow::from("item:1"), "item:2".into()]).await, both);
-        assert_eq!(
-            locked(vec![b"item:1".to_vec(), names[1].clone().into()]).await,
-            both
-        );
-        let of_ids = Resource::all(ids.iter().map(|id| format!("item:{id}")));
-        assert_eq!(locked(of_ids).await, both);
-        assert_eq!(locked(names).await, both);
-
-        let none = lock(Vec::<String>::new()).acquire().await.unwrap_err();
-        assert!(none.is_invalid(), "{none}");
-        assert!(none.to_string().contains("an empty list"), "{none}");
-    };
-    registry(&redlock).scope(work).await;
-    nodes.assert_no_lock_keys(SOON).await;
-}
 
 fn is_shared(lease: &LeaseHandle) -> bool {
     current().is_some_and(|above| above.token_id() == lease.token_id())
@@ -113,7 +57,7 @@ async fn part() -> Result<(), LockError> {
 }
 
 #[tokio::test]
-async fn an_overlap_that_is_not_covered_is_refused_before_it_waits_for_itself() {
+async fn an_overlap_is_refused_before_it_waits_for_itself() {
     let (nodes, redlock) = start(3).await;
     let refused = registry(&redlock).scope(outer()).await.unwrap_err();
     assert_eq!(

@@ -44,7 +44,7 @@ async fn with_deadline(n: usize, deadline: Duration) -> (Nodes, Redlock) {
 }
 
 #[tokio::test]
-async fn new_calls_are_refused_and_a_body_in_its_grace_period_finishes() {
+async fn new_calls_are_refused_and_a_body_has_its_grace_period() {
     let (nodes, redlock) = start(3).await;
     let scope = registry(&redlock);
     let (first, director) = stage();
@@ -79,7 +79,7 @@ async fn new_calls_are_refused_and_a_body_in_its_grace_period_finishes() {
 }
 
 #[tokio::test]
-async fn a_body_that_outlives_its_grace_period_is_cancelled_and_then_released() {
+async fn a_body_that_outlives_its_grace_period_is_cancelled() {
     let (nodes, redlock) = impatient(3).await;
     let (stage, director) = stage();
     let call = spawn_on(&redlock, work(stage));
@@ -137,12 +137,11 @@ async fn an_acquisition_that_waits_is_refused_at_once() {
     }
     let waiting = spawn_on(&redlock, lock("r").wait(Duration::from_secs(600)).acquire());
     // It was refused, and watches for the holder's release.
-    redlock_tests::eventually("a caller that waits", SOON, || async {
-        let counts = nodes.iter().map(|node| node.info("tracking_clients"));
-        let is_watched = counts.flatten().any(|clients| clients != "0");
-        is_watched.then_some(()).ok_or("none yet".to_owned())
-    })
-    .await;
+    let is_watched = || {
+        let mut counts = nodes.iter().map(|node| node.info("tracking_clients"));
+        counts.any(|clients| clients.as_deref() != Some("0"))
+    };
+    redlock_tests::wait_until("a caller that waits", is_watched, |it| *it).await;
     redlock.shutdown().await;
     let error = waiting.await.unwrap().map(|_| ()).unwrap_err();
     assert!(error.is_shutting_down(), "{error}");
@@ -208,7 +207,7 @@ async fn a_frozen_node_does_not_hold_the_shutdown_up_and_is_named() {
 }
 
 #[test]
-fn dropping_the_handle_outside_of_a_runtime_waits_until_nothing_is_left() {
+fn dropping_the_handle_outside_of_a_runtime_waits_for_the_end() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let (nodes, redlock) = runtime.block_on(impatient(3));
     let lease = runtime
@@ -226,7 +225,7 @@ fn dropping_the_handle_outside_of_a_runtime_waits_until_nothing_is_left() {
 }
 
 #[tokio::test]
-async fn dropping_the_handle_inside_a_runtime_shuts_down_in_the_background() {
+async fn dropping_the_handle_inside_a_runtime_does_not_wait() {
     let (nodes, redlock) = impatient(3).await;
     let lease = registry(&redlock).scope(lock("r").acquire()).await.unwrap();
     drop(redlock);
@@ -243,25 +242,6 @@ async fn a_shutdown_whose_future_is_dropped_goes_on() {
         assert_eq!(lease.lost().await, LeaseEnd::Revoked);
         nodes.assert_no_lock_keys(SOON).await;
     }
-}
-
-#[tokio::test]
-async fn a_start_that_is_dropped_half_way_leaves_nothing_behind() {
-    let nodes = start_nodes(3).await;
-    for polls in 0..4 {
-        let started = redlock_tests::drop_after(polls, Redlock::start(config(&nodes))).await;
-        drop(started.map(Result::unwrap));
-    }
-    let connections = || {
-        let clients = nodes[0].info("connected_clients").unwrap_or_default();
-        // The connection that asks is counted too.
-        if clients == "1" {
-            Ok(())
-        } else {
-            Err(format!("{clients} connections"))
-        }
-    };
-    redlock_tests::eventually("the connections to close", SOON, || async { connections() }).await;
 }
 
 /// Polls an acquisition once, which sends it. A majority is frozen meanwhile: votes may be back

@@ -3,18 +3,18 @@
 use std::time::Duration;
 
 use redlock_core::NodeSet;
-use redlock_tests::{Nodes, eventually};
+use redlock_tests::{Nodes, wait_until};
 
-use crate::sentinel::fixture::{SOON, brief, lock_soon, until_abstaining, voting, wary};
+use crate::sentinel::fixture::{brief, lock_soon, until_abstaining, voting, wary};
 use crate::sentinel::puppet::{Puppet, url};
 
 /// Waits until an idle node has another connection than its first.
 pub(crate) async fn until_moved(set: &NodeSet) {
-    eventually("another connection", SOON, async || {
-        let health = set[0].health();
-        let has_moved = health.is_connected && health.connections > 1;
-        has_moved.then_some(()).ok_or(format!("{health:?}"))
-    })
+    wait_until(
+        "another connection",
+        || set[0].health(),
+        |health| health.is_connected && health.connections > 1,
+    )
     .await;
 }
 

@@ -4,8 +4,9 @@ use redlock_core::node::NodeErrorKind;
 use redlock_runtime::{Config, Redlock};
 use redlock_tests::{Nodes, RedisNode, SentinelGroup, SentinelOptions, eventually};
 
+use crate::core::fixture::lock_once;
 use crate::sentinel::fixture::{
-    SOON, brief, client, impatient, once, reason, single, until_abstaining, until_voting, voting,
+    SOON, brief, impatient, once, reason, single, until_abstaining, until_voting, voting,
 };
 
 /// The start of a registry waits for slow nodes, too: it is about what they say.
@@ -18,25 +19,15 @@ async fn a_dead_and_a_hung_sentinel_hold_nobody_up() {
     let group = SentinelGroup::start().await;
     group.sentinels[0].kill();
     let set = voting(group.url(), brief()).await;
-    client()
-        .acquire(&set, &once("r"))
-        .await
-        .unwrap()
-        .release()
-        .await;
+    lock_once(&set).await;
     group.sentinels[1].freeze();
     // One of three answers: the others get their time, and then it has to do.
     let set = voting(group.url(), brief()).await;
-    client()
-        .acquire(&set, &once("r"))
-        .await
-        .unwrap()
-        .release()
-        .await;
+    lock_once(&set).await;
 }
 
 #[tokio::test]
-async fn sentinels_that_are_all_gone_are_named_and_found_again_when_they_come_back() {
+async fn sentinels_that_are_all_gone_are_named_and_found_again() {
     let group = SentinelGroup::start().await;
     group.sentinels[0].kill();
     group.sentinels[1].kill();
@@ -46,20 +37,11 @@ async fn sentinels_that_are_all_gone_are_named_and_found_again_when_they_come_ba
     eventually("the sentinels' answers", SOON, async || {
         let error = impatient().acquire(&set, &once("r")).await.unwrap_err();
         let text = error.to_string();
-        for (index, why) in [
-            "connection refused",
-            "connection refused",
-            "no answer within 1 s",
-        ]
-        .iter()
-        .enumerate()
-        {
-            let part = format!("{}: {why}", group.sentinels[index].addr());
-            if !text.contains(&part) {
-                return Err(format!("{text} lacks {part}"));
-            }
-        }
-        Ok(())
+        let dead = "connection refused";
+        let whys = [dead, dead, "no answer within 1 s"];
+        let mut parts = group.sentinels.iter().zip(whys);
+        let are_told = parts.all(|(it, why)| text.contains(&format!("{}: {why}", it.addr())));
+        are_told.then_some(()).ok_or(text)
     })
     .await;
     assert_eq!(reason(&set[0]).unwrap().kind(), NodeErrorKind::NotConnected);
@@ -68,16 +50,11 @@ async fn sentinels_that_are_all_gone_are_named_and_found_again_when_they_come_ba
     until_voting(&set[0]).await;
     // While the node is connected, it needs no sentinel.
     group.sentinels[1].kill();
-    client()
-        .acquire(&set, &once("r"))
-        .await
-        .unwrap()
-        .release()
-        .await;
+    lock_once(&set).await;
 }
 
 #[tokio::test]
-async fn a_name_that_nobody_watches_and_a_server_that_is_no_sentinel_are_said_to_be_so() {
+async fn an_unwatched_name_and_a_server_that_is_no_sentinel_are_named() {
     let group = SentinelGroup::start().await;
     let set = single(group.url().replace("/shop", "/shpo"), brief()).await;
     until_abstaining(&set[0], "no address of `shpo`").await;
@@ -88,12 +65,10 @@ async fn a_name_that_nobody_watches_and_a_server_that_is_no_sentinel_are_said_to
 }
 
 #[tokio::test]
-async fn a_promoted_replica_that_the_restart_check_could_not_tell_from_its_master_is_refused() {
+async fn a_master_that_hides_its_info_fails_the_restart_check() {
     let group = SentinelGroup::start_with(SentinelOptions::default().password("pw")).await;
     for server in &group.servers {
-        server.command([
-            "ACL", "SETUSER", "app", "on", ">pw", "~*", "&*", "+@all", "-info",
-        ]);
+        server.command("ACL SETUSER app on >pw ~* &* +@all -info".split(' '));
     }
     let url = group.url().replace("://:pw@", "://app:pw@");
     let config = |restart_check| {
@@ -109,7 +84,7 @@ async fn a_promoted_replica_that_the_restart_check_could_not_tell_from_its_maste
 }
 
 #[tokio::test]
-async fn one_master_under_two_names_is_refused_and_so_is_trust_in_its_file() {
+async fn one_master_under_two_names_and_trust_in_its_file_are_refused() {
     let group = SentinelGroup::start().await;
     let hosts: Vec<_> = group
         .sentinels

@@ -1,20 +1,17 @@
 //! One master after another.
 
-use std::time::Duration;
-
 use redlock_core::Request;
 use redlock_core::lease::Released;
 use redlock_core::request::RetryLimit;
-use redlock_tests::{RedisNode, SentinelGroup, SentinelOptions, eventually};
+use redlock_tests::{RedisNode, SentinelGroup, SentinelOptions, wait_until};
 
+use crate::cluster::fixture::{LONG, extend_soon};
+use crate::core::fixture::lock_once;
 use crate::sentinel::agreement::until_moved;
 use crate::sentinel::fixture::{
     SOON, brief, calm, client, impatient, lock_soon, once, single, until_abstaining, until_at,
     until_voting, voting, wary,
 };
-
-/// Longer than what is left of any lease here.
-const LONG: Duration = Duration::from_secs(600);
 
 /// Waits to be told that the lock is free: it does not come back by itself.
 fn patient(resource: &str) -> Request {
@@ -26,40 +23,13 @@ fn patient(resource: &str) -> Request {
 
 /// Waits for a release that is owed.
 async fn until_gone(server: &RedisNode, key: &str) {
-    eventually("the release", SOON, async || {
-        let left = server.get(key);
-        left.is_none()
-            .then_some(())
-            .ok_or("the key is there".to_owned())
-    })
-    .await;
+    wait_until("the release", || server.get(key), Option::is_none).await;
 }
 
 async fn until_tracked(server: &RedisNode) {
-    eventually("somebody to watch the key", SOON, async || {
-        let clients = server.info("tracking_clients");
-        let is_watched = clients.as_deref() == Some("1");
-        is_watched.then_some(()).ok_or(format!("{clients:?}"))
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn a_lock_is_taken_extended_released_and_waited_for_on_the_master_that_is_named() {
-    let group = SentinelGroup::start().await;
-    let set = voting(group.url(), calm()).await;
-    let lease = client().acquire(&set, &once("r")).await.unwrap();
-    assert!(group.servers[0].get("r").is_some());
-    lease.extend(LONG).await.unwrap();
-
-    // Another process, which hears of the release and does not come back by itself.
-    let other = voting(group.url(), calm()).await;
-    let waiting = tokio::spawn(async move { client().acquire(&other, &patient("r")).await });
-    until_tracked(&group.servers[0]).await;
-    assert_eq!(lease.release().await, Released::Confirmed);
-    let next = tokio::time::timeout(SOON, waiting).await;
-    let next = next.expect("it was not woken").unwrap().unwrap();
-    assert_eq!(next.release().await, Released::Confirmed);
+    let is_one = |clients: &Option<String>| clients.as_deref() == Some("1");
+    let clients = || server.info("tracking_clients");
+    wait_until("somebody to watch the key", clients, is_one).await;
 }
 
 #[tokio::test]
@@ -68,12 +38,7 @@ async fn passwords_of_the_master_and_of_the_sentinels_are_kept_apart() {
     let options = options.password("master1").sentinel_password("sentinel2");
     let group = SentinelGroup::start_with(options).await;
     let set = voting(group.url(), calm()).await;
-    client()
-        .acquire(&set, &once("r"))
-        .await
-        .unwrap()
-        .release()
-        .await;
+    lock_once(&set).await;
     group.fail_over().await;
     lock_soon(&set, "r").await.release().await;
 
@@ -87,7 +52,7 @@ async fn passwords_of_the_master_and_of_the_sentinels_are_kept_apart() {
 }
 
 #[tokio::test]
-async fn an_orderly_failover_moves_the_node_and_a_lease_that_was_replicated_lives_on() {
+async fn an_orderly_failover_moves_the_node_and_its_leases_live_on() {
     let group = SentinelGroup::start().await;
     let set = voting(group.url(), calm()).await;
     let lease = client().acquire(&set, &once("r")).await.unwrap();
@@ -104,7 +69,7 @@ async fn an_orderly_failover_moves_the_node_and_a_lease_that_was_replicated_live
 }
 
 #[tokio::test]
-async fn a_release_that_the_old_master_never_heard_goes_to_the_new_one() {
+async fn a_release_the_old_master_never_heard_goes_to_the_new_one() {
     let group = SentinelGroup::start().await;
     let set = voting(group.url(), calm()).await;
     let lease = client().acquire(&set, &once("r")).await.unwrap();
@@ -119,7 +84,7 @@ async fn a_release_that_the_old_master_never_heard_goes_to_the_new_one() {
 }
 
 #[tokio::test]
-async fn a_master_that_is_made_a_replica_under_a_live_connection_is_left() {
+async fn a_master_that_is_made_a_replica_is_left() {
     let group = SentinelGroup::start().await;
     let set = voting(group.url(), calm()).await;
     let lease = client().acquire(&set, &once("r")).await.unwrap();
@@ -143,7 +108,7 @@ async fn a_master_that_is_made_a_replica_under_a_live_connection_is_left() {
 }
 
 #[tokio::test]
-async fn whoever_waits_is_told_by_the_new_master_and_not_by_one_that_hangs() {
+async fn who_waits_is_told_by_the_new_master_if_the_old_one_hangs() {
     let group = SentinelGroup::start().await;
     let (set, other) = (
         voting(group.url(), brief()).await,
@@ -170,7 +135,7 @@ async fn whoever_waits_is_told_by_the_new_master_and_not_by_one_that_hangs() {
 }
 
 #[tokio::test]
-async fn a_frozen_master_is_left_for_its_successor_and_does_no_harm_when_it_thaws() {
+async fn a_frozen_master_is_left_and_does_no_harm_when_it_thaws() {
     let group = SentinelGroup::start().await;
     let set = voting(group.url(), wary()).await;
     let held = lock_soon(&set, "held").await;
@@ -193,11 +158,7 @@ async fn a_frozen_master_is_left_for_its_successor_and_does_no_harm_when_it_thaw
     assert_eq!(master.get("r"), value);
     assert_eq!(before.get("r"), value, "it has what the master has");
     until_gone(master, "held").await;
-    eventually("an extension", SOON, async || {
-        let extended = lease.extend(LONG).await;
-        extended.map_err(|error| error.to_string())
-    })
-    .await;
+    extend_soon(&lease).await;
     assert_eq!(lease.release().await, Released::Confirmed);
 }
 

@@ -1,57 +1,27 @@
 //! Nodes whose server the sentinels name.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 use std::time::Duration;
 
-use redlock_core::node::{NodeError, NodeErrorKind, NodeStatus};
-use redlock_core::redis::{RedisAddress, RedisOptions};
+use redlock_core::node::{NodeError, NodeErrorKind};
+use redlock_core::redis::RedisOptions;
 use redlock_core::restart_check::{CheckedSet, RestartCheck};
-use redlock_core::{Client, IoThread, Lease, Node, NodeSet, RedisNode, Request};
-use redlock_tests::eventually;
+use redlock_core::{Lease, Node, NodeSet, Request};
+use redlock_tests::{eventually, wait_until};
 
-/// How long a test waits for what takes milliseconds, and a failover seconds, on a busy machine.
-pub(crate) const SOON: Duration = Duration::from_secs(40);
+pub(crate) use crate::cluster::fixture::impatient;
+use crate::core::fixture::connect_with;
+pub(crate) use crate::core::fixture::{SOON, calm, client, reason, until_abstaining};
 
 /// No lock and no quarantine of this length ends during a test.
 pub(crate) const MAX_TTL: Duration = Duration::from_secs(300);
-
-pub(crate) static IO: LazyLock<IoThread> = LazyLock::new(|| IoThread::start().expect("a thread"));
-
-/// A client whose node timeout is no part of the test.
-pub(crate) fn client() -> Client {
-    Client::with_settings(
-        IO.environment(),
-        redlock_core::Settings::default()
-            .node_timeout(SOON)
-            .key_prefix([]),
-    )
-}
-
-/// A client that does not wait long for a server that hangs, and long enough for a busy machine.
-pub(crate) fn impatient() -> Client {
-    Client::with_settings(
-        IO.environment(),
-        redlock_core::Settings::default()
-            .node_timeout(Duration::from_secs(1))
-            .key_prefix([]),
-    )
-}
 
 /// One attempt, for a lease that does not end by itself.
 pub(crate) fn once(resource: &str) -> Request {
     Request::new(resource).ttl(MAX_TTL).retries(0)
 }
 
-/// No node is suspect, or not connected, for being slow.
-pub(crate) fn calm() -> RedisOptions {
-    let mut options = RedisOptions::default();
-    options.connect_timeout = SOON;
-    options.suspect_after = SOON;
-    options.dead_after = SOON * 2;
-    options
-}
-
-/// The same where servers or sentinels hang: an attempt to connect to one ends soon, and then there
+/// Returns options for servers or sentinels that hang: an attempt to connect to one ends soon, and then there
 /// is another. A sentinel is waited for half of that.
 pub(crate) fn brief() -> RedisOptions {
     let mut options = calm();
@@ -79,16 +49,7 @@ async fn connect(
         urls.len(),
         b"",
     )));
-    let start = |(url, name): (&String, char)| {
-        let address = RedisAddress::parse(url).expect("the harness makes good URLs");
-        RedisNode::start(name.to_string(), address, options.clone(), &IO)
-    };
-    let nodes: Vec<_> = urls.iter().zip('a'..).map(start).collect();
-    for node in &nodes {
-        node.settled().await;
-    }
-    let nodes = nodes.into_iter();
-    nodes.map(|node| Arc::new(node) as Arc<dyn Node>).collect()
+    connect_with(urls.iter().cloned(), &options).await
 }
 
 /// Nodes a, b, c … of one checked set, with the restart check on. All of them vote.
@@ -125,42 +86,18 @@ pub(crate) async fn voting(url: String, options: RedisOptions) -> NodeSet {
     set
 }
 
-pub(crate) fn reason(node: &Arc<dyn Node>) -> Option<NodeError> {
-    match node.status() {
-        NodeStatus::Abstaining(reason) => Some(reason),
-        _ => None,
-    }
-}
-
 pub(crate) async fn until_voting(node: &Arc<dyn Node>) {
-    eventually("a vote", SOON, async || {
-        reason(node).map_or(Ok(()), |reason| Err(format!("{reason:?}")))
-    })
-    .await;
+    crate::core::fixture::until_voting(node, true).await;
 }
 
 /// Waits until the node is in quarantine, because its server may have forgotten locks.
 pub(crate) async fn until_quarantined(node: &Arc<dyn Node>) {
-    eventually(
-        "the promoted replica to be known for one",
-        SOON,
-        async || match (reason(node), node.epoch()) {
-            (Some(reason), 1) if reason.kind() == NodeErrorKind::Quarantined => Ok(()),
-            other => Err(format!("{other:?}")),
-        },
-    )
-    .await;
-}
-
-/// Waits until the node votes no for a reason that says so.
-pub(crate) async fn until_abstaining(node: &Arc<dyn Node>, because: &str) -> String {
-    eventually("the node to abstain", SOON, async || {
-        let reason = reason(node).map(|reason| reason.to_string());
-        let reason = reason.ok_or("it votes")?;
-        let is_it = reason.contains(because);
-        is_it.then_some(reason.clone()).ok_or(reason)
-    })
-    .await
+    let seen = || (reason(node), node.epoch());
+    let is_known = |(reason, epoch): &(Option<NodeError>, u32)| {
+        let kind = reason.as_ref().map(NodeError::kind);
+        kind == Some(NodeErrorKind::Quarantined) && *epoch == 1
+    };
+    wait_until("the promoted replica to be known", seen, is_known).await;
 }
 
 /// Asks until the lock is there: a node that was just found may still refuse.

@@ -21,7 +21,7 @@ async fn lose_the_newest_lock(group: &SentinelGroup, lock: impl Future<Output = 
 }
 
 #[tokio::test]
-async fn a_single_pool_lets_a_second_holder_in_and_the_first_learns_of_it_when_it_extends() {
+async fn a_single_pool_lets_a_second_holder_in_behind_a_failover() {
     let group = SentinelGroup::start().await;
     let (one, other) = (
         voting(group.url(), calm()).await,
@@ -46,7 +46,7 @@ async fn a_single_pool_lets_a_second_holder_in_and_the_first_learns_of_it_when_i
 }
 
 #[tokio::test]
-async fn one_pool_of_three_lets_no_second_holder_in_where_only_the_others_remember() {
+async fn one_pool_of_three_lets_no_second_holder_in_behind_a_failover() {
     let group = SentinelGroup::start().await;
     let plain = Nodes::start(2).await;
     let urls = || [group.url()].into_iter().chain(plain.urls());

@@ -2,7 +2,7 @@
 
 use redlock_core::NodeSet;
 use redlock_core::request::RetryLimit;
-use redlock_tests::{Nodes, RedisNode, eventually};
+use redlock_tests::{Nodes, wait_until};
 use tokio::task::JoinHandle;
 
 use crate::sentinel::fixture::{SOON, calm, client, once, voting};
@@ -19,24 +19,8 @@ fn wait_for(resource: &str, set: &NodeSet) -> JoinHandle<()> {
     })
 }
 
-/// Whether a connection of the server is told of keys.
-fn is_looked_out(node: &RedisNode) -> Result<bool, String> {
-    let list: Result<String, _> = node.try_command(["CLIENT", "LIST"]);
-    let list = list.map_err(|error| error.to_string())?;
-    Ok(list.lines().any(|line| line.contains("flags=t")))
-}
-
-async fn until_looked_out(node: &RedisNode) {
-    eventually("a connection that is told of keys", SOON, async || {
-        is_looked_out(node)?
-            .then_some(())
-            .ok_or("there is none".to_owned())
-    })
-    .await;
-}
-
 #[tokio::test]
-async fn it_is_where_its_node_is_whatever_a_sentinel_says_that_is_late() {
+async fn it_is_where_its_node_is_whatever_a_late_sentinel_says() {
     let nodes = Nodes::start(2).await;
     let (old, new) = (&nodes[0], &nodes[1]);
     for node in [old, new] {
@@ -48,6 +32,8 @@ async fn it_is_where_its_node_is_whatever_a_sentinel_says_that_is_late() {
     // The sentinel that is asked next has not heard of the failover.
     sentinel.name(old, 1);
     let waiting = wait_for("r", &set);
-    until_looked_out(new).await;
+    let list = || -> String { new.try_command(["CLIENT", "LIST"]).unwrap() };
+    let is_told = |list: &String| list.contains("flags=t");
+    wait_until("a connection that is told of keys", list, is_told).await;
     waiting.abort();
 }

@@ -1,33 +1,9 @@
 //! Callers that go away at each await.
 
-use redlock_core::Request;
 use redlock_tests::drop_after;
 
 use crate::core::fixture::{SOON, client, settle, start};
 use crate::sharing::fixture::{INTENT, TTL, TURN, acquired, patiently, reads, writes};
-
-fn fenced(mut request: Request) -> Request {
-    request.fencing = true;
-    request
-}
-
-#[tokio::test]
-async fn a_dropped_acquisition_leaves_nothing() {
-    let (nodes, set) = start(3).await;
-    for request in [reads(), writes(), fenced(reads()), fenced(writes())] {
-        for polls in 1.. {
-            let client = client();
-            let outcome = drop_after(polls, client.acquire(&set, &request)).await;
-            let is_done = outcome.is_some();
-            drop(outcome.map(Result::unwrap));
-            nodes.assert_no_lock_keys(SOON).await;
-            settle(&set).await;
-            if is_done {
-                break;
-            }
-        }
-    }
-}
 
 #[tokio::test]
 async fn a_waiting_caller_that_is_dropped_takes_back_what_it_left() {

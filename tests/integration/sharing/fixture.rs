@@ -2,16 +2,14 @@
 
 use std::time::Duration;
 
-use redlock_core::error::AcquireError;
-use redlock_core::node::Obstacle;
 use redlock_core::request::{Kind, RetryLimit};
 use redlock_core::{Lease, NodeSet, Request};
-use redlock_tests::{Nodes, RedisNode, eventually};
+use redlock_tests::{Nodes, RedisNode, wait_until};
 
-use crate::core::fixture::{SOON, client, once};
+use crate::core::fixture::{client, once};
+pub(super) use crate::core::kinds::refused;
 
 /// The keys beside the lock `r`.
-pub(super) const READERS: &str = "redlock:readers:{r}";
 pub(super) const INTENT: &str = "redlock:intent:{r}";
 pub(super) const TURN: &str = "redlock:turn:{r}";
 
@@ -47,36 +45,8 @@ pub(super) async fn acquired(set: &NodeSet, request: &Request) -> Lease {
     client().acquire(set, request).await.unwrap()
 }
 
-/// What keeps a client of its own out.
-pub(super) async fn refused(set: &NodeSet, request: &Request) -> (Obstacle, String) {
-    let error = client().acquire(set, request).await.unwrap_err();
-    let AcquireError::Contended(contended) = &error else {
-        panic!("{error}");
-    };
-    (contended.holding.obstacle, error.to_string())
-}
-
-/// The tokens of the readers that have an entry.
-pub(super) fn entries(node: &RedisNode) -> Vec<String> {
-    node.try_command(["ZRANGE", READERS, "0", "-1"])
-        .expect("a sorted set")
-}
-
-/// Waits until each node has this number of entries.
-pub(super) async fn until_entries(nodes: &Nodes, count: usize) {
-    eventually("entries", SOON, async || {
-        let entries: Vec<_> = nodes.iter().map(entries).collect();
-        let are_all = entries.iter().all(|entries| entries.len() == count);
-        are_all.then_some(()).ok_or(format!("{entries:?}"))
-    })
-    .await;
-}
-
 /// Waits until each node has this key.
 pub(super) async fn until_there(nodes: &Nodes, key: &str) {
-    eventually(key, SOON, async || {
-        let without = nodes.iter().find(|node| !node.keys().contains(&key.into()));
-        without.map_or(Ok(()), |node| Err(format!("not on {node}")))
-    })
-    .await;
+    let has_none = |node: &&RedisNode| !node.keys().contains(&key.into());
+    wait_until(key, || nodes.iter().find(has_none), Option::is_none).await;
 }

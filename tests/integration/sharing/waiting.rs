@@ -1,12 +1,8 @@
 //! Readers and writers that wait for each other.
 
-use std::time::Duration;
-
-use redlock_core::Lease;
 use redlock_core::error::AcquireError;
 use redlock_core::node::Obstacle;
-use redlock_core::request::Kind;
-use redlock_core::{NodeSet, Request};
+use redlock_core::{Lease, NodeSet, Request};
 use tokio::task::JoinHandle;
 
 use crate::core::fixture::{SOON, client, settle, start};
@@ -55,34 +51,6 @@ async fn a_writer_that_only_tries_leaves_nothing() {
     settle(&set).await;
     assert_eq!(nodes.values_of(TURN), [None, None, None]);
     writer.release().await;
-    nodes.assert_no_keys(SOON).await;
-}
-
-/// A connection on which a server tells of released locks is advice too.
-#[tokio::test]
-async fn a_writer_finds_a_free_lock_though_its_wake_up_was_lost() {
-    let (nodes, set) = start(3).await;
-    for node in &nodes {
-        node.command(["ACL", "SETUSER", "default", "-client|tracking"]);
-    }
-    for (holder, waiter) in [(reads(), writes()), (writes(), reads())] {
-        let holder = acquired(&set, &holder).await;
-        let mut request = patiently(waiter);
-        request.retry.delay = Duration::from_millis(40);
-        let other = set.clone();
-        let waiting = tokio::spawn(async move { client().acquire(&other, &request).await });
-        until_there(
-            &nodes,
-            if holder.kind() == Kind::Read {
-                INTENT
-            } else {
-                TURN
-            },
-        )
-        .await;
-        holder.release().await;
-        waiting.await.unwrap().unwrap().release().await;
-    }
     nodes.assert_no_keys(SOON).await;
 }
 

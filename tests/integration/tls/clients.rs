@@ -35,7 +35,7 @@ async fn a_missing_one_is_refused() {
 }
 
 #[tokio::test]
-async fn one_that_the_server_does_not_trust_is_refused_with_its_reason() {
+async fn one_that_the_server_does_not_trust_is_refused() {
     let (authority, other) = (Authority::new(), Authority::new());
     let expired: TlsOptions = showing(&authority.issue_expired(&["w"]), trusting(&authority));
     let foreign = showing(&other.issue(&["w"]), trusting(&authority));

@@ -7,14 +7,12 @@ use std::task::Poll;
 use std::time::Duration;
 
 use redlock_core::lease::Released;
-use redlock_core::node::NodeStatus;
-use redlock_core::{Client, IoThread, Node, NodeSet, Request};
-use redlock_tests::{Authority, NodeOptions, Nodes, RedisNode, eventually};
+use redlock_core::{Node, NodeSet, RedisNode, Request};
+use redlock_tests::{Authority, NodeOptions, Nodes};
 use tokio::io::AsyncReadExt as _;
 
-use crate::tls::fixture::{
-    SOON, client, connect, lock_once, node, once, patient, trusting, until_voting,
-};
+use crate::core::fixture::{IO, calm, client_with_timeout, until_abstaining};
+use crate::tls::fixture::{SOON, address, connect, lock_once, trusting, until_voting};
 
 /// For a client that would wait for a node longer than a test waits for it.
 const LONG: Duration = Duration::from_secs(3600);
@@ -24,59 +22,35 @@ async fn a_server_that_is_frozen_in_the_handshake_is_a_minority_too() {
     let authority = Authority::new();
     let nodes = Nodes::start_with(3, NodeOptions::default().tls(&authority)).await;
     nodes[2].freeze();
-    let mut options = patient();
+    let mut options = calm();
     options.connect_timeout = LONG;
-    let connecting = nodes.urls().into_iter();
-    let connecting = connecting.map(|url| node(&url, &trusting(&authority), options.clone()));
-    let connecting: Vec<_> = connecting.collect();
-    for node in &connecting[..2] {
-        until_voting(&**node, true).await;
+    let start = |url: &String| {
+        let address = address(url, &trusting(&authority));
+        Arc::new(RedisNode::start("a", address, options.clone(), &IO)) as Arc<dyn Node>
+    };
+    let set: NodeSet = nodes.urls().iter().map(start).collect();
+    for node in &set[..2] {
+        until_voting(node, true).await;
     }
-    let set: NodeSet = connecting
-        .into_iter()
-        .map(|it| it as Arc<dyn Node>)
-        .collect();
     lock_once(&set).await;
     nodes[2].thaw();
-    until_voting(&*set[2], true).await;
-}
-
-#[tokio::test]
-async fn a_server_that_restarts_is_connected_to_again() {
-    let authority = Authority::new();
-    let server = RedisNode::start_with(NodeOptions::default().tls(&authority)).await;
-    let set = connect([server.url()], &trusting(&authority)).await;
-    for _ in 0..2 {
-        server.kill();
-        until_voting(&*set[0], false).await;
-        let error = client().acquire(&set, &once("r")).await.unwrap_err();
-        assert!(!error.to_string().contains("close_notify"), "{error}");
-        server.restart().await;
-        until_voting(&*set[0], true).await;
-        lock_once(&set).await;
-    }
+    until_voting(&set[2], true).await;
 }
 
 /// More than all buffers between a client and a frozen server take.
 #[tokio::test]
-async fn requests_that_the_socket_does_not_take_at_once_are_all_served() {
+async fn requests_that_overfill_the_socket_are_all_served() {
     const CALLERS: usize = 2_000;
     let authority = Authority::new();
     for version in ["TLSv1.2", "TLSv1.3"] {
         let options = NodeOptions::default().tls(&authority);
         let options = options.arg("tls-protocols", version);
-        let server = RedisNode::start_with(options).await;
+        let server = redlock_tests::RedisNode::start_with(options).await;
         let set = connect([server.url()], &trusting(&authority)).await;
         server.freeze();
         // This much traffic takes time on a slow machine. So the timeouts are as long as a test may
         // take.
-        let io = IoThread::start().unwrap();
-        let client = Client::with_settings(
-            io.environment(),
-            redlock_core::Settings::default()
-                .node_timeout(SOON * 5)
-                .key_prefix([]),
-        );
+        let client = client_with_timeout(SOON * 5);
         let mut calls: Vec<_> = (0..CALLERS)
             .map(|caller| {
                 let part = |n: usize| format!("{caller}/{n}/{}", "x".repeat(1000));
@@ -118,10 +92,11 @@ async fn look<F: Future>(future: F) -> Option<F::Output> {
 async fn a_handshake_that_is_given_up_closes_its_socket() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("rediss://{}", listener.local_addr().unwrap());
-    let mut options = patient();
+    let mut options = calm();
     options.connect_timeout = Duration::from_millis(300);
     let authority = Authority::new();
-    let silent = node(&url, &trusting(&authority), options);
+    let address = address(&url, &trusting(&authority));
+    let silent = Arc::new(RedisNode::start("a", address, options, &IO));
     // On a slow machine an attempt may be given up before it has said a word; others follow.
     let said = tokio::time::timeout(SOON, async {
         loop {
@@ -139,11 +114,7 @@ async fn a_handshake_that_is_given_up_closes_its_socket() {
         "the beginning of a handshake"
     );
     // The socket is closed first, and then the status says why.
-    eventually("the reason", SOON, async || match silent.status() {
-        NodeStatus::Abstaining(reason) if reason.to_string().contains("no connection") => Ok(()),
-        other => Err(format!("{other:?}")),
-    })
-    .await;
+    until_abstaining(&silent, "no connection").await;
     // The node goes on connecting.
     let again = tokio::time::timeout(SOON, listener.accept()).await;
     again.expect("another attempt").unwrap();

@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use redlock_core::node::NodeStatus;
-use redlock_tests::{Authority, NodeOptions, RedisNode, eventually};
+use redlock_tests::{Authority, NodeOptions, RedisNode};
 
-use crate::tls::fixture::{SOON, connect, lock_once, showing, trusting, until_voting};
+use crate::core::fixture::until_abstaining;
+use crate::tls::fixture::{connect, lock_once, showing, trusting, until_voting};
 
 #[tokio::test]
 async fn replaced_files_count_from_the_next_connection_on() {
@@ -22,9 +22,9 @@ async fn replaced_files_count_from_the_next_connection_on() {
     shown.replace_by(&new.issue(&["worker"]));
     fs::copy(new.ca(), old.ca()).unwrap();
     server.kill();
-    until_voting(&*set[0], false).await;
+    until_voting(&set[0], false).await;
     server.restart().await;
-    until_voting(&*set[0], true).await;
+    until_voting(&set[0], true).await;
     lock_once(&set).await;
 }
 
@@ -39,12 +39,8 @@ async fn files_that_make_no_sense_are_the_reason_until_they_do_again() {
     fs::write(&shown.key, "-----BEGIN PRIV").unwrap();
     server.kill();
     server.restart().await;
-    eventually("the reason", SOON, async || match set[0].status() {
-        NodeStatus::Abstaining(reason) if reason.to_string().contains("`tls_key`") => Ok(()),
-        other => Err(format!("{other:?}")),
-    })
-    .await;
+    until_abstaining(&set[0], "`tls_key`").await;
     fs::write(&shown.key, key).unwrap();
-    until_voting(&*set[0], true).await;
+    until_voting(&set[0], true).await;
     lock_once(&set).await;
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use redlock_runtime::Redlock;
 use redlock_runtime::config::{RestartCheck, Vetting};
 use redlock_runtime::parameters::LockOptions;
-use redlock_tests::{Names, NodeOptions, RedisNode, eventually, lines, with_names};
+use redlock_tests::{Names, NodeOptions, RedisNode, eventually, lines, wait_until, with_names};
 
 use crate::{HIGH, LOW, NAME, SOON, acquire, config, ip, low_and_high, until_locked};
 
@@ -16,13 +16,9 @@ async fn primary_and_replica(names: &Names) -> (RedisNode, RedisNode) {
     let primary = RedisNode::start_with(options.addresses([LOW])).await;
     let options = NodeOptions::default().replica_of(&primary);
     let replica = RedisNode::start_with(options.addresses([HIGH]).port_of(&primary)).await;
-    eventually("the replica to follow", SOON, async || {
-        let link = replica.info("master_link_status");
-        (link.as_deref() == Some("up"))
-            .then_some(())
-            .ok_or(format!("{link:?}"))
-    })
-    .await;
+    let link = || replica.info("master_link_status");
+    let is_up = |link: &Option<String>| link.as_deref() == Some("up");
+    wait_until("the replica to follow", link, is_up).await;
     names.point(NAME, [ip(&primary)]);
     (primary, replica)
 }

@@ -3,9 +3,10 @@
 use std::time::{Duration, Instant};
 
 use redlock_runtime::config::RestartCheck;
+use redlock_runtime::health::PoolHealth;
 use redlock_runtime::{Config, Redlock};
 use redlock_tests::redis::Client;
-use redlock_tests::{RedisNode, eventually, with_names};
+use redlock_tests::{RedisNode, eventually, wait_until, with_names};
 use tokio::runtime::Builder;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
@@ -41,14 +42,8 @@ fn a_look_up_that_hangs_is_joined_and_then_given_up() {
         .await;
         // The name server answers new questions.
         names.point(NAME, [ip(&node)]);
-        eventually("a connection", SOON, async || {
-            let health = redlock.registry().health().swap_remove(0);
-            health
-                .is_voting()
-                .then_some(())
-                .ok_or(format!("{health:?}"))
-        })
-        .await;
+        let health = || redlock.registry().health().swap_remove(0);
+        wait_until("a connection", health, PoolHealth::is_voting).await;
         assert!(names.under_way() > 0, "the first look-up came back");
         redlock.shutdown().await;
     });
@@ -67,10 +62,7 @@ fn a_look_up_that_hangs_takes_no_thread_and_delays_no_end() {
                 .unwrap();
             let redlock = runtime.block_on(async {
                 let redlock = Redlock::start(config(4)).await.unwrap();
-                eventually("a look-up", SOON, async || {
-                    (names.under_way() > 0).then_some(()).ok_or(String::new())
-                })
-                .await;
+                wait_until("a look-up", || names.under_way(), |it| *it > 0).await;
                 let work = timeout(SOON, spawn_blocking(|| ())).await;
                 work.expect("a thread for the application's own work")
                     .unwrap();

@@ -40,7 +40,7 @@ async fn a_minority_that_fails_under_holders_changes_nothing(n: usize) {
     .await;
 }
 
-async fn holders_come_while_a_minority_fails_and_hold_when_it_is_back(n: usize) {
+async fn holders_that_come_while_a_minority_fails_hold(n: usize) {
     each(n, async |network, fault, held, when| {
         let set = &network.set;
         fault.begin(network, minority(n)).await;
@@ -83,7 +83,7 @@ async fn nobody_can_know(network: &Network, fault: Fault, held: Held, when: &str
     }
 }
 
-async fn a_majority_that_fails_under_holders_leaves_them_their_time_and_is_named(n: usize) {
+async fn a_majority_that_fails_under_holders_leaves_them_their_time(n: usize) {
     each(n, async |network, fault, held, when| {
         let (set, count) = (&network.set, majority(n));
         let asks = impatient();
@@ -144,7 +144,7 @@ async fn waiters_get_in_behind_holders_that_left_a_silent_majority(n: usize) {
 
 with_three_and_five_nodes! {
     a_minority_that_fails_under_holders_changes_nothing,
-    holders_come_while_a_minority_fails_and_hold_when_it_is_back,
-    a_majority_that_fails_under_holders_leaves_them_their_time_and_is_named,
+    holders_that_come_while_a_minority_fails_hold,
+    a_majority_that_fails_under_holders_leaves_them_their_time,
     waiters_get_in_behind_holders_that_left_a_silent_majority,
 }

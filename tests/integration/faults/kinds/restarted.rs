@@ -40,7 +40,7 @@ async fn a_minority_restarted_empty_is_given_the_entries_back(n: usize) {
     }
 }
 
-async fn a_majority_restarted_empty_ends_the_leases_and_the_next_holder_is_left_alone(n: usize) {
+async fn a_majority_restarted_empty_ends_the_leases(n: usize) {
     let (nodes, set) = start(n).await;
     for held in Held::ALL {
         for request in held.excludes() {
@@ -70,7 +70,7 @@ async fn a_majority_restarted_empty_ends_the_leases_and_the_next_holder_is_left_
     }
 }
 
-async fn holders_keep_what_is_theirs_over_a_rolling_restart_with_data(n: usize) {
+async fn holders_outlive_a_rolling_restart_with_data(n: usize) {
     let network = network(n).await;
     let (nodes, set) = (&network.nodes, &network.set);
     for held in Held::ALL {
@@ -92,6 +92,6 @@ async fn holders_keep_what_is_theirs_over_a_rolling_restart_with_data(n: usize) 
 
 with_three_and_five_nodes! {
     a_minority_restarted_empty_is_given_the_entries_back,
-    a_majority_restarted_empty_ends_the_leases_and_the_next_holder_is_left_alone,
-    holders_keep_what_is_theirs_over_a_rolling_restart_with_data,
+    a_majority_restarted_empty_ends_the_leases,
+    holders_outlive_a_rolling_restart_with_data,
 }
