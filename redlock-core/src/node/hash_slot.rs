@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_is_in_its_locks_slot_unless_a_stray_brace_keeps_it_out() {
+    fn a_counter_is_in_its_locks_slot_but_for_a_stray_brace() {
         let is_there = |name: &[u8], prefix: &[u8]| {
             let key = Resource::from(name).with_prefix(prefix);
             let counter = keys_beside(&key, prefix, COUNTERS);

@@ -216,7 +216,7 @@ mod tests {
     const FREE: Vote = Vote::Absent;
 
     #[test]
-    fn only_a_majority_of_the_configured_nodes_says_that_a_lock_is_free() {
+    fn only_a_majority_of_all_nodes_says_that_a_lock_is_free() {
         assert!(of(1, &[FREE]).is_free());
         assert!(of(3, &[FREE, by("a", 9), FREE]).is_free());
         assert!(of(5, &[fails(), FREE, FREE, FREE]).is_free());

@@ -1,5 +1,13 @@
 use super::*;
 
+/// The one server that `url` names.
+pub(in crate::redis) fn server(url: &str) -> Server {
+    match RedisAddress::parse(url).unwrap().0 {
+        Target::Server(server) => server,
+        _ => panic!("{url} names other than one server"),
+    }
+}
+
 #[test]
 fn good_urls_name_their_server() {
     for (url, server) in [
@@ -153,7 +161,7 @@ fn a_password_beside_a_password_file_is_refused() {
 
 #[cfg(not(feature = "tls"))]
 #[test]
-fn without_tls_its_urls_are_refused_with_the_feature_that_has_it() {
+fn urls_of_tls_are_refused_without_it_with_the_feature() {
     for url in [
         "rediss://h",
         "rediss+sentinel://h/shop",

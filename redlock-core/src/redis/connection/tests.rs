@@ -19,7 +19,7 @@ use crate::kinds::looks::peek;
 use crate::model::resource::Resource;
 use crate::node::log::NodeLog;
 use crate::node::{Node as _, NodeStatus};
-use crate::redis::address::{RedisAddress, Target};
+use crate::redis::address;
 use crate::redis::inbox::Inbox;
 use crate::redis::options::{RedisOptions, Vetting};
 use crate::redis::vetting::Rules;
@@ -66,16 +66,11 @@ async fn serve(listener: TcpListener) {
 
 /// The server's end was seen before the operation came. Nothing else wakes the actor then.
 #[tokio::test]
-async fn an_operation_on_a_connection_that_has_just_ended_fails_at_once() {
+async fn an_operation_on_a_connection_that_just_ended_fails_at_once() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let address = listener.local_addr().expect("an address");
+    let at = listener.local_addr().expect("an address");
     let server = tokio::spawn(serve(listener));
-    let Target::Server(place) = RedisAddress::parse(&format!("redis://{address}"))
-        .unwrap()
-        .0
-    else {
-        unreachable!("one server");
-    };
+    let place = address::tests::server(&format!("redis://{at}"));
     let io = IoThread::start().unwrap();
     let connected = connect(&place, false, b"", SOON, false, &io).await;
     let connected = connected.expect("a connection");
