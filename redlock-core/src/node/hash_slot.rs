@@ -143,9 +143,9 @@ mod tests {
             slot_of_all(&counter) == slot_of_all(&key)
         };
         for name in [&b"order:42"[..], b"{order}:42", b"a{b}c", b"x{", b"\xff"] {
-            assert!(is_there(name, b""), "{}", name.escape_ascii());
-            assert!(is_there(name, b"shop:"), "{}", name.escape_ascii());
-            assert!(is_there(name, b"{shop}:"), "{}", name.escape_ascii());
+            for prefix in [&b""[..], b"shop:", b"{shop}:"] {
+                assert!(is_there(name, prefix), "{}", name.escape_ascii());
+            }
         }
         for name in [&b"a}b"[..], b"a{}b"] {
             assert!(!is_there(name, b""), "{}", name.escape_ascii());

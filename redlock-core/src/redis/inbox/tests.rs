@@ -1,7 +1,6 @@
 //! The gate, and the time that counts.
 
-use std::sync::atomic::AtomicU32;
-use std::task::{Wake, Waker};
+use std::task::Waker;
 
 use tokio::time::Instant;
 
@@ -12,6 +11,7 @@ use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::{Call, NodeStatus, Value};
 use crate::quorum::round::{Goal, Round};
+use crate::waiting::tests::Woken;
 
 fn inbox(time: LibraryTime) -> Inbox {
     let log = NodeLog::new("a".into(), still_clock().1);
@@ -212,29 +212,19 @@ fn a_huge_key_is_forgotten_after_a_short_answer() {
     assert!(!keys.has_any_of(&taken));
 }
 
-/// Counts how often it was woken.
-#[derive(Default)]
-struct Driver(AtomicU32);
-
-impl Wake for Driver {
-    fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
 #[test]
 fn the_end_of_a_node_is_seen_at_a_look_or_wakes_the_driver() {
-    let (inbox, driver) = (open(), Arc::new(Driver::default()));
+    let (inbox, driver) = (open(), Arc::new(Woken::default()));
     let (mut taken, waker) = (Taken::default(), Waker::from(Arc::clone(&driver)));
     inbox.take(&mut taken, 0, &waker);
     assert!(!taken.has_ended);
     submit(&inbox, &release());
-    assert_eq!(driver.0.load(Ordering::Relaxed), 1);
+    assert_eq!(driver.take(), 1);
     // The driver looks, and the node is dropped.
     inbox.take(&mut taken, 0, &waker);
     assert!(!taken.has_ended && taken.calls.len() == 1);
     inbox.end();
-    assert_eq!(driver.0.load(Ordering::Relaxed), 2);
+    assert_eq!(driver.take(), 1);
     taken.calls.clear();
     inbox.take(&mut taken, 0, &waker);
     assert!(taken.has_ended && taken.calls.is_empty());

@@ -1,6 +1,9 @@
 //! Clocks that step.
 
+use std::task::Wake as _;
+
 use super::*;
+use crate::waiting::tests::Woken;
 
 #[test]
 fn a_step_ahead_is_a_quarantine_and_an_epoch() {
@@ -151,17 +154,14 @@ fn a_step_is_the_nodes_once_all_others_in_reach_have_answered() {
 
 #[test]
 fn a_step_has_the_other_nodes_asked_at_once() {
-    use std::sync::atomic::{AtomicU32, Ordering};
-
     let [mut a, b, _] = three_voting();
-    let asked = [(); 2].map(|()| Arc::new(AtomicU32::new(0)));
+    let asked = [(); 2].map(|()| Arc::<Woken>::default());
     for (node, asked) in [&a, &b].into_iter().zip(&asked) {
         let asked = Arc::clone(asked);
-        node.node_check.on_doubt(Arc::new(move || {
-            asked.fetch_add(1, Ordering::Relaxed);
-        }));
+        node.node_check
+            .on_doubt(Arc::new(move || asked.wake_by_ref()));
     }
     a.time += ms(3_000);
     a.check();
-    assert_eq!(asked.map(|it| it.load(Ordering::Relaxed)), [0, 1]);
+    assert_eq!(asked.map(|it| it.take()), [0, 1]);
 }

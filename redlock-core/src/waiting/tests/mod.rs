@@ -47,6 +47,23 @@ impl Spawn for Nowhere {
     fn spawn(&self, _: Task) {}
 }
 
+/// Counts how often it was woken.
+#[derive(Default)]
+pub(crate) struct Woken(std::sync::atomic::AtomicUsize);
+
+impl std::task::Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    }
+}
+
+impl Woken {
+    /// The number since the last call of this function.
+    pub(crate) fn take(&self) -> usize {
+        self.0.swap(0, std::sync::atomic::Ordering::Relaxed)
+    }
+}
+
 pub(crate) struct Scene {
     pub(crate) clock: Arc<StillClock>,
     pub(crate) nodes: Vec<MemoryNode>,

@@ -1,15 +1,12 @@
 //! Watches on a clock that the test owns, over in-process nodes, or with reports that the test makes.
 
 use std::pin::{Pin, pin};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Wake};
+use std::task::Context;
 
 use super::*;
 use crate::MemoryNode;
 use crate::env::still_clock::{StillClock, still_clock};
-
-const TTL: Duration = Duration::from_secs(10);
-const MS: Duration = Duration::from_millis(1);
+use crate::waiting::tests::{MS, TTL, Woken};
 
 struct Scene {
     still: Arc<StillClock>,
@@ -71,15 +68,6 @@ struct Waiter<'a> {
     woken: Arc<Woken>,
 }
 
-#[derive(Default)]
-struct Woken(AtomicBool);
-
-impl Wake for Woken {
-    fn wake(self: Arc<Self>) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
 impl<'a> Waiter<'a> {
     fn of(watch: &'a QuorumWatch) -> Self {
         let mut waiter = Self {
@@ -99,7 +87,7 @@ impl<'a> Waiter<'a> {
 
     /// True if the caller was woken since the last call of this function.
     fn was_woken(&self) -> bool {
-        self.woken.0.swap(false, Ordering::Relaxed)
+        self.woken.take() > 0
     }
 }
 
