@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lease_rests_on_a_node_once_an_extension_makes_it_continuous() {
+    fn a_lease_rests_on_a_node_that_an_extension_made_continuous() {
         let mut lease = Lease::of(&[0, 1]);
         for rests_on in [0b011, 0b111] {
             let (voters, extension) = (lease.voters(), round(&[0, 1, 2]));

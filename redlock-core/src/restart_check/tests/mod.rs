@@ -207,7 +207,7 @@ fn without_a_restart_check_each_node_votes_and_has_no_marker() {
 }
 
 #[test]
-fn a_node_that_forgot_waits_for_the_longest_ttl_in_one_new_epoch() {
+fn a_node_that_forgot_waits_for_the_longest_ttl_in_a_new_epoch() {
     let kept = Bench::voting().marker;
     for (run_id, found, cause) in [
         ("run2", kept, RESTARTED),
@@ -232,7 +232,7 @@ fn a_node_that_forgot_waits_for_the_longest_ttl_in_one_new_epoch() {
 }
 
 #[test]
-fn a_reconnection_changes_nothing_unless_a_quarantine_came_between() {
+fn a_reconnection_changes_nothing_but_after_a_quarantine() {
     let mut a = Bench::voting();
     a.node_check.unreachable();
     a.pass(ms(60_000));
@@ -337,7 +337,7 @@ fn a_node_votes_once_its_marker_has_the_clients_max_ttl() {
 }
 
 #[test]
-fn a_client_that_holds_a_node_tells_others_of_its_longer_max_ttl() {
+fn a_client_that_holds_a_node_tells_others_its_longer_max_ttl() {
     let [mut short, mut long] = short_and_long();
     short.restart("run2", None);
     short.held();

@@ -138,7 +138,7 @@ fn the_same_nodes_in_another_order_are_the_same_line() {
 }
 
 #[test]
-fn a_silent_majority_has_the_node_timeout_or_a_quarter_of_the_ttl() {
+fn a_silent_majority_has_the_node_timeout_or_a_quarter_ttl() {
     for (ttl, limit) in [(TTL, MS * 50), (MS * 100, MS * 25)] {
         let scene = Scene::new();
         scene.nodes[1..].iter().for_each(MemoryNode::hang);

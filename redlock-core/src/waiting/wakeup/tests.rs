@@ -153,7 +153,7 @@ fn an_extension_moves_the_moment() {
 }
 
 #[test]
-fn a_node_that_goes_blind_is_not_free_and_its_named_expiry_stands() {
+fn a_node_that_goes_blind_is_not_free_and_its_expiry_stands() {
     let scene = Scene::silent(3);
     let watch = scene.watch();
     let mut waiter = Waiter::of(&watch);
