@@ -395,56 +395,31 @@ impl fmt::Display for GaveUp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::node::{NodeErrorKind, Remaining};
+    use crate::node::Remaining;
+
+    fn contended(holding: Holding) -> Contended {
+        Contended {
+            holding,
+            name: None,
+            attempts: 3,
+            waited: Duration::from_millis(410),
+            waiters: 0,
+            shortage: None,
+        }
+    }
 
     #[test]
     fn contended_names_the_holder_and_the_remaining_time() {
         let token = format!("web-7/3121/{} job 7", "0f".repeat(16));
         let mut holding = Holding::by(token.into_bytes());
         holding.remaining = Remaining::Expires(Duration::from_millis(12_345));
-        let waited = Duration::from_millis(410);
-        let error = Contended {
-            holding,
-            name: None,
-            attempts: 3,
-            waited,
-            waiters: 0,
-            shortage: None,
-        };
-        assert_eq!(
-            error.to_string(),
-            "held by web-7/3121 (`job 7`) for 12 s more; gave up after 3 attempts in 410 ms",
-        );
+        let error = contended(holding);
+        let text = "held by web-7/3121 (`job 7`) for 12 s more; gave up after 3 attempts in 410 ms";
+        assert_eq!(error.to_string(), text);
         let name = Some(Resource::from("b"));
         let of_several = Contended { name, ..error }.to_string();
         let begin = "held by web-7/3121 (name `b`) (`job 7`) for 12 s more; ";
         assert!(of_several.starts_with(begin), "{of_several}");
-    }
-
-    #[test]
-    fn unavailable_names_each_nodes_reason() {
-        let refused = NodeError::unsent(NodeErrorKind::NotConnected, "connection refused");
-        let answers = vec![Some(Vote::GRANTED), Some(Vote::Failed(refused)), None];
-        let elapsed = Duration::from_millis(50);
-        let error = Unavailable {
-            granted: 1,
-            needed: 2,
-            nodes: NodeReport::of_round(
-                ["a", "b", "c"].into_iter(),
-                answers,
-                u64::MAX,
-                elapsed,
-                elapsed,
-            ),
-            too_late: None,
-            attempts: 1,
-            waited: elapsed,
-            gave_up_early: false,
-        };
-        assert_eq!(
-            error.to_string(),
-            "1 of 3 nodes voted, 2 needed; b: connection refused; c: no answer in 50 ms",
-        );
     }
 
     #[test]
@@ -473,25 +448,13 @@ mod tests {
 
     #[test]
     fn a_key_that_is_no_lock_is_said_to_be_so() {
-        let held_by = |holding| Contended {
-            holding,
-            name: None,
-            attempts: 1,
-            waited: Duration::ZERO,
-            waiters: 0,
-            shortage: None,
-        };
+        let never = Holding::unknown(Remaining::Never);
+        let long = Holding::by(vec![b'x'; 1000]);
         for (holding, words) in [
-            (
-                Holding::unknown(Remaining::Never),
-                "by a key that never expires: ",
-            ),
-            (
-                Holding::by(vec![b'x'; 1000]),
-                "by a value that is too long for a token: ",
-            ),
+            (never, "by a key that never expires: "),
+            (long, "by a value that is too long for a token: "),
         ] {
-            let text = held_by(holding).to_string();
+            let text = contended(holding).to_string();
             let words = format!("{words}that is no lock; choose another resource or `key_prefix`");
             assert!(text.contains(&words), "{text}");
         }

@@ -278,12 +278,3 @@ fn runtime(value: Option<&Expr>, errors: &mut Errors) -> TokenStream {
     errors.under(value, takes(Key::Crate, "an absolute path"));
     quote!(::redlock_runtime)
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn the_limit_is_that_of_core() {
-        let limit = redlock_core::request::MAX_PERMITS;
-        assert_eq!(super::MAX_PERMITS, limit.into());
-    }
-}

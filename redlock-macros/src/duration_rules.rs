@@ -50,11 +50,3 @@ pub(crate) fn check_times(args: &Args, settings: &Settings, errors: &mut Errors)
         errors.under(value, message);
     }
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn the_limit_is_that_of_core() {
-        assert_eq!(super::MIN_TTL, redlock_core::request::MIN_TTL);
-    }
-}

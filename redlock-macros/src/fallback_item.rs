@@ -84,51 +84,42 @@ mod tests {
 
     use super::fallback_item;
 
+    /// Compares without and with a guard, whose binding stands at `LEASE`.
     fn check(item: &str, expected: &str) {
         let lex = |text: &str| text.parse::<proc_macro2::TokenStream>().expect(text);
-        let guard = format_ident!("lease");
-        for (guard, binding) in [
-            (None, ""),
-            (
-                Some(&guard),
-                "let lease: &::r::__private::Lease = \
-                 ::core::option::Option::unwrap(::core::option::Option::None);",
-            ),
-        ] {
+        let bare = |tokens: proc_macro2::TokenStream| tokens.to_string().replace(' ', "");
+        let binding = "let lease: &::r::__private::Lease = \
+                       ::core::option::Option::unwrap(::core::option::Option::None);";
+        let allow = if expected.contains("LEASE") {
+            "#[allow(unused_variables)] "
+        } else {
+            ""
+        };
+        for (guard, binding) in [(None, ""), (Some(&format_ident!("lease")), binding)] {
             let made = fallback_item(lex(item), guard, &quote!(::r));
-            let allow = "#[allow(unused_variables)] ";
-            let allow = if expected.contains("LEASE") {
-                allow
-            } else {
-                ""
-            };
-            let expected = lex(&format!("{allow}{}", expected.replace("LEASE", binding)));
-            let bare = |tokens: proc_macro2::TokenStream| tokens.to_string().replace(' ', "");
-            assert_eq!(bare(made), bare(expected), "{item}");
+            let expected = format!("{allow}{}", expected.replace("LEASE", binding));
+            assert_eq!(bare(made), bare(lex(&expected)), "{item}");
         }
     }
 
     #[test]
     fn a_function_that_awaits_is_async() {
-        check(
-            "pub fn f() { x.await }",
-            "pub async fn f() { LEASE x.await }",
-        );
-        check(
-            "unsafe fn f() { (x.await)? }",
-            "async unsafe fn f() { LEASE (x.await)? }",
-        );
-        check("async fn f() { x.await }", "async fn f() { LEASE x.await }");
-        check("const fn f() { x.await }", "const fn f() { LEASE x.await }");
-        check(
-            "fn f() { async { x.await } }",
-            "fn f() { LEASE async { x.await } }",
-        );
-        check(
-            "fn f() { Box::pin(async move { x.await }) }",
-            "fn f() { LEASE Box::pin(async move { x.await }) }",
-        );
-        check("fn f() { let a = 1; }", "fn f() { LEASE let a = 1; }");
+        for (head, body, made) in [
+            ("pub fn f()", "x.await", "pub async fn f()"),
+            ("unsafe fn f()", "(x.await)?", "async unsafe fn f()"),
+            ("async fn f()", "x.await", "async fn f()"),
+            ("const fn f()", "x.await", "const fn f()"),
+            ("fn f()", "async { x.await }", "fn f()"),
+            ("fn f()", "Box::pin(async move { x.await })", "fn f()"),
+            ("fn f()", "let a = 1;", "fn f()"),
+        ] {
+            let item = format!("{head} {{ {body} }}");
+            check(&item, &format!("{made} {{ LEASE {body} }}"));
+        }
+    }
+
+    #[test]
+    fn inner_attributes_stay_in_front() {
         check(
             "fn f() { #![allow(x)] x.await }",
             "async fn f() { #![allow(x)] LEASE x.await }",
@@ -136,15 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn inner_attributes_stay_in_front() {
-        check(
-            "fn f() { #![allow(x)] 1 }",
-            "fn f() { #![allow(x)] LEASE 1 }",
-        );
-    }
-
-    #[test]
-    fn what_is_no_function_stays_as_it_is() {
+    fn an_item_without_a_body_stays_as_it_is() {
         for item in [
             "struct S { x: u8 }",
             "impl S { fn f() { x.await } }",

@@ -203,52 +203,41 @@ fn argument(
 
 #[cfg(test)]
 mod tests {
-    use syn::parse_quote;
-
-    use super::template;
+    use super::{Template, template};
     use crate::errors::Errors;
     use crate::parameters::Key;
     use crate::placeholder_names::Names;
 
-    #[test]
-    fn the_limits_are_those_of_core() {
-        use redlock_core::request::{MAX_NOTE_BYTES, MAX_RESOURCE_BYTES};
-        let limits = (MAX_RESOURCE_BYTES, MAX_NOTE_BYTES);
-        assert_eq!((super::MAX_RESOURCE, super::MAX_NOTE), limits);
-    }
-
-    #[test]
-    fn a_text_that_no_lock_can_have_is_refused() {
-        let messages = |key, length| {
-            let text = format!("{{a}}{{{{{}", "x".repeat(length));
-            let literal = syn::LitStr::new(&text, proc_macro2::Span::call_site());
-            let mut errors = Errors::default();
-            template(key, &literal, &names(), &mut errors);
-            errors.messages()
-        };
-        for (key, most) in [(Key::Resource, 1024), (Key::Note, 256)] {
-            assert_eq!(messages(key, most), [""; 0]);
-            assert_eq!(messages(key, most + 1).len(), 1);
-        }
-    }
-
-    fn names() -> Names {
-        Names {
+    /// The template that `text` is for `key`, and the errors.
+    fn read(key: Key, text: &str) -> (Option<Template>, Vec<String>) {
+        let names = Names {
             parameters: ["a", "b", "r#type"]
                 .map(|name| syn::parse_str(name).expect(name))
                 .into(),
             has_errors: false,
             statements: quote::quote!(),
+        };
+        let literal = syn::LitStr::new(text, proc_macro2::Span::call_site());
+        let mut errors = Errors::default();
+        let template = template(key, &literal, &names, &mut errors);
+        (template, errors.messages())
+    }
+
+    #[test]
+    fn a_text_that_no_lock_can_have_is_refused() {
+        for (key, most) in [(Key::Resource, 1024), (Key::Note, 256)] {
+            for (length, refusals) in [(most, 0), (most + 1, 1)] {
+                let text = format!("{{a}}{{{{{}", "x".repeat(length));
+                assert_eq!(read(key, &text).1.len(), refusals, "{length} bytes");
+            }
         }
     }
 
     #[test]
     fn a_part_becomes_an_argument_of_its_own() {
-        let written =
-            parse_quote!("{a:part}:{b.c:part}:{a}:{b.c}:{a:part}:{LIMIT:part}:{type:part}");
-        let mut errors = Errors::default();
-        let template = template(Key::Resource, &written, &names(), &mut errors);
-        assert_eq!(errors.messages(), [""; 0]);
+        let written = "{a:part}:{b.c:part}:{a}:{b.c}:{a:part}:{LIMIT:part}:{type:part}";
+        let (template, errors) = read(Key::Resource, written);
+        assert_eq!(errors, [""; 0]);
         let template = template.expect("a template");
         let format = "{arg0}:{arg1}:{a}:{arg3}:{arg0}:{arg5}:{arg6}";
         assert_eq!(template.format.value(), format);
@@ -266,21 +255,10 @@ mod tests {
 
     #[test]
     fn only_fields_follow_a_dot() {
-        for written in [
-            "{a.}",
-            "{.a}",
-            "{a..b}",
-            "{a.b c}",
-            "{a.🦀}",
-            "{a.r#self}",
-            "{a.-}",
-        ] {
-            let literal = syn::LitStr::new(written, proc_macro2::Span::call_site());
-            let mut errors = Errors::default();
-            template(Key::Resource, &literal, &names(), &mut errors);
-            let messages = errors.messages();
-            let is_told = messages.len() == 1 && messages[0].contains("is no path of fields");
-            assert!(is_told, "{written}: {messages:?}");
+        for path in ["a.", ".a", "a..b", "a.b c", "a.🦀", "a.r#self", "a.-"] {
+            let (_, errors) = read(Key::Resource, &format!("{{{path}}}"));
+            let is_told = errors.len() == 1 && errors[0].contains("is no path of fields");
+            assert!(is_told, "{path}: {errors:?}");
         }
     }
 }

@@ -262,55 +262,33 @@ mod tests {
     }
 
     #[test]
-    fn durations() {
-        let table = [
-            ("0", "0ns"),
-            ("200", "200ms"),
-            ("60_000", "60s"),
-            ("60_000u64", "60s"),
-            ("(5)", "5ms"),
-            ("\"1m30s\"", "90s"),
-            ("\"1500us\"", "1.5ms"),
-            ("DELAY", "expression"),
-            ("Duration::from_secs(60)", "expression"),
-        ];
-        for (written, expected) in table {
-            assert_eq!(shown(written, Key::RetryDelay), expected, "{written}");
-        }
-    }
-
-    #[test]
-    fn counts() {
+    fn a_literal_is_read_or_refused_and_an_expression_passed_on() {
+        use Key::{ClockDriftFactor, RetryCount, RetryDelay};
         let negative = "`retry_count` must not be negative; write `retry_count = 2`";
-        let other = "`retry_count` takes a `u32`; write `retry_count = 2`";
-        let table = [
-            ("0", "0"),
-            ("3", "3"),
-            ("3u32", "3"),
-            ("N + 1", "expression"),
-            ("-1", negative),
-            ("3u8", other),
-        ];
-        for (written, expected) in table {
-            assert_eq!(shown(written, Key::RetryCount), expected, "{written}");
-        }
-    }
-
-    #[test]
-    fn fractions() {
-        let refused = "`clock_drift_factor` takes a number of at least 0 and less than 1; \
-                       write `clock_drift_factor = 0.01`";
-        let table = [
-            ("0", "0.0"),
-            ("0.01", "0.01"),
-            ("0.5f64", "0.5"),
-            ("1e-3", "0.001"),
-            ("FACTOR", "expression"),
-            ("1.0", refused),
-            ("\"0.1\"", refused),
-        ];
-        for (written, expected) in table {
-            assert_eq!(shown(written, Key::ClockDriftFactor), expected, "{written}");
+        let no_u32 = "`retry_count` takes a `u32`; write `retry_count = 2`";
+        let no_factor = "`clock_drift_factor` takes a number of at least 0 and less than 1; \
+                         write `clock_drift_factor = 0.01`";
+        for (key, written, expected) in [
+            (RetryDelay, "0", "0ns"),
+            (RetryDelay, "60_000", "60s"),
+            (RetryDelay, "60_000u64", "60s"),
+            (RetryDelay, "(5)", "5ms"),
+            (RetryDelay, "\"1m30s\"", "90s"),
+            (RetryDelay, "\"1500us\"", "1.5ms"),
+            (RetryDelay, "Duration::from_secs(60)", "expression"),
+            (RetryCount, "0", "0"),
+            (RetryCount, "3u32", "3"),
+            (RetryCount, "N + 1", "expression"),
+            (RetryCount, "-1", negative),
+            (RetryCount, "3u8", no_u32),
+            (ClockDriftFactor, "0", "0.0"),
+            (ClockDriftFactor, "0.01", "0.01"),
+            (ClockDriftFactor, "0.5f64", "0.5"),
+            (ClockDriftFactor, "1e-3", "0.001"),
+            (ClockDriftFactor, "FACTOR", "expression"),
+            (ClockDriftFactor, "\"0.1\"", no_factor),
+        ] {
+            assert_eq!(shown(written, key), expected, "{written}");
         }
     }
 }

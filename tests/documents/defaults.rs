@@ -1,7 +1,9 @@
-//! Defaults: the tables of the guide, the macro's reference and the setters' rustdoc say those of the code.
+//! Defaults: the tables of the guide, the macro's reference and the setters' rustdoc say those of the code. Limits: the
+//! macro has those of core.
 
 use std::collections::BTreeMap;
 
+use redlock_core::request::{MAX_NOTE_BYTES, MAX_PERMITS, MAX_RESOURCE_BYTES, MIN_TTL};
 use redlock_runtime::{Config, LockError, Redlock, redlock};
 
 use crate::{GUIDE, assert_none, read};
@@ -167,4 +169,24 @@ fn the_name_of_a_site_is_built_as_the_guide_says() {
         .replace("module", module_path!())
         .replace("function", "charge");
     assert_eq!(name, NAME);
+}
+
+/// `redlock-macros` does not depend on `redlock-core`, so it has copies.
+#[test]
+fn the_macro_has_the_limits_of_core() {
+    let min_ttl = format!("Duration::from_millis({})", MIN_TTL.as_millis());
+    for (file, constant, value) in [
+        ("duration_rules.rs", "MIN_TTL: Duration", min_ttl),
+        ("check.rs", "MAX_PERMITS: u32", MAX_PERMITS.to_string()),
+        (
+            "resource.rs",
+            "MAX_RESOURCE: usize",
+            MAX_RESOURCE_BYTES.to_string(),
+        ),
+        ("resource.rs", "MAX_NOTE: usize", MAX_NOTE_BYTES.to_string()),
+    ] {
+        let copy = format!("\nconst {constant} = {value};\n");
+        let source = read(format!("redlock-macros/src/{file}"));
+        assert!(source.contains(&copy), "{file}: core has {value}");
+    }
 }

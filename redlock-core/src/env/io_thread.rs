@@ -260,10 +260,8 @@ fn since_boot() -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicBool, Ordering};
-    use std::task::Wake;
-
     use super::*;
+    use crate::waiting::tests::Woken;
 
     #[test]
     fn a_timer_works_on_any_executor_and_outlives_the_last_handle() {
@@ -277,24 +275,16 @@ mod tests {
             .build()
             .unwrap();
         bare.block_on(sleep);
-        assert!(
-            Moment::from_origin(since_boot()) >= before.saturating_add(Duration::from_millis(5))
-        );
+        let after = before.saturating_add(Duration::from_millis(5));
+        assert!(Moment::from_origin(since_boot()) >= after);
     }
 
     #[test]
     fn a_timer_that_is_used_again_has_forgotten_its_last_sleeper() {
-        #[derive(Default)]
-        struct Sleeper(AtomicBool);
-        impl Wake for Sleeper {
-            fn wake(self: Arc<Self>) {
-                self.0.store(true, Ordering::Relaxed);
-            }
-        }
         let io = IoThread::start().unwrap();
         let clock = io.environment().clock;
         let later = |millis| clock.now().saturating_add(Duration::from_millis(millis));
-        let sleeper = Arc::new(Sleeper::default());
+        let sleeper = Arc::new(Woken::default());
         let waker = Waker::from(Arc::clone(&sleeper));
         let mut sleep = clock.sleep_until(later(10));
         let polled = Pin::new(&mut sleep).poll(&mut Context::from_waker(&waker));
@@ -304,7 +294,7 @@ mod tests {
         assert_eq!(io.0.spare.lock().len(), 1);
         let until = later(30);
         io.handle().block_on(clock.sleep_until(until));
-        assert!(clock.now() >= until && !sleeper.0.load(Ordering::Relaxed));
+        assert!(clock.now() >= until && sleeper.take() == 0);
         assert!(io.0.spare.lock().is_empty(), "the timer was used");
     }
 }

@@ -31,7 +31,7 @@ fn drawn(step: u8) -> OwnerToken {
 }
 
 #[test]
-fn a_holder_that_is_alone_covers_all_but_permits_and_any_holder_its_like() {
+fn a_holder_alone_covers_all_but_permits_and_any_other_its_like() {
     let (read, write, plain) = (Kind::Read, Kind::Write, Kind::Exclusive);
     let [one, eight, nine] = [1, 8, 9].map(Kind::Permits);
     for (holder, covered) in [

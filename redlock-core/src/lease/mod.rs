@@ -84,23 +84,13 @@ impl Leases {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
-    use super::*;
-    use crate::{Client, IoThread, MemoryNode, Node, NodeSet, Request};
+    use crate::waiting::tests::{MS, Scene, TTL, extended, once, poll};
 
     #[test]
     fn the_moment_of_expiring_only_moves_later() {
-        let io = IoThread::start().unwrap();
-        let environment = io.environment();
-        let node = MemoryNode::new("a", Arc::clone(&environment.clock));
-        let nodes: NodeSet = [Arc::new(node) as Arc<dyn Node>].into();
-        let client = Client::new(environment);
-        let request = Request::new("r");
-        let lease = io.handle().block_on(client.acquire(&nodes, &request));
-        let lease = lease.unwrap();
+        let lease = Scene::new().acquired(&once());
         let now = lease.shared.now();
-        let after = |millis| now.saturating_add(Duration::from_millis(millis));
+        let after = |millis| now.saturating_add(MS * millis);
         let expiring = || lease.shared.state.lock().expiring;
         // The extension that began first is counted last.
         lease.shared.prolong(after(5_000), after(60_000)).unwrap();
@@ -112,31 +102,23 @@ mod tests {
 
     #[test]
     fn a_grant_that_does_not_count_yet_is_said_to_be_so() {
-        let io = IoThread::start().unwrap();
-        let environment = io.environment();
-        let node = |name| MemoryNode::new(name, Arc::clone(&environment.clock));
-        let [a, b, c] = ["a", "b", "c"].map(node);
-        let nodes = [&a, &b, &c].map(|node| Arc::new(node.clone()) as Arc<dyn Node>);
-        let nodes: NodeSet = Arc::new(nodes);
-        let client = Client::new(environment.clone());
+        let scene = Scene::new();
+        let [_, b, c] = &scene.nodes[..] else {
+            panic!("three nodes");
+        };
         c.cut();
-        let request = Request::new("r");
-        let lease = io
-            .handle()
-            .block_on(client.acquire(&nodes, &request))
-            .unwrap();
-        let extend = || io.handle().block_on(lease.extend(Duration::from_secs(60)));
+        let lease = scene.acquired(&once());
         c.restore();
         // The key is put back on c.
-        extend().unwrap();
+        assert!(extended(&lease, TTL));
         b.cut();
-        let refused = extend().unwrap_err().to_string();
+        let refused = poll(&mut Box::pin(lease.extend(TTL))).map(|it| it.unwrap_err().to_string());
         let told = "1 of 3 nodes voted, 2 needed; b: cut off; c: granted, but does not count yet: its key came \
                     late or was put back; it counts once a majority of the others has granted another extension";
-        assert_eq!(refused, told);
+        assert_eq!(refused, std::task::Poll::Ready(told.to_owned()));
         b.restore();
-        extend().unwrap();
+        assert!(extended(&lease, TTL));
         b.cut();
-        extend().unwrap();
+        assert!(extended(&lease, TTL));
     }
 }

@@ -1,13 +1,12 @@
 //! How an in-process node misbehaves when it is told to.
 
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 
 use super::*;
 use crate::env::still_clock::still_clock;
 use crate::kinds::tests::{other, token};
 use crate::kinds::{self, Asking, looks, plain};
-use crate::model::resource::Resource;
 use crate::node::{Holding, NodeErrorKind, NodeSet, OwnerToken, Remaining, Vote};
 use crate::testing::ask;
 use crate::waiting::QuorumWatch;
@@ -23,7 +22,7 @@ fn release(token: &OwnerToken) -> Call {
 }
 
 /// The answer, if it has arrived.
-fn poll(answer: std::pin::Pin<&mut impl Future<Output = Vote>>) -> Option<Vote> {
+fn poll<T>(answer: Pin<&mut impl Future<Output = T>>) -> Option<T> {
     match answer.poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(answer) => Some(answer),
         Poll::Pending => None,
@@ -100,19 +99,6 @@ fn a_release_is_owed_for_no_longer_than_its_keys_may_live() {
 }
 
 #[test]
-fn a_set_that_was_answered_with_an_error_leaves_nothing_to_release() {
-    let node = MemoryNode::new("a", still_clock().1);
-    node.fail("OOM command not allowed when used memory > 'maxmemory'.");
-    let was_sent = |call| match now(&node, call) {
-        Vote::Failed(error) => error.was_sent(),
-        other => panic!("{other:?}"),
-    };
-    assert!(!was_sent(acquire(&token())));
-    let both = Resource::all(["a", "b"]);
-    assert!(was_sent(plain(&both).acquire(&other(), TTL, 0)));
-}
-
-#[test]
 fn a_key_that_is_no_lock_is_a_reply_and_no_failure() {
     let node = MemoryNode::new("a", still_clock().1);
     node.change(|store| store.zadd(b"r", 1, b"x").unwrap());
@@ -137,11 +123,7 @@ fn a_forced_release_is_told_to_those_who_watch_the_key() {
     assert_eq!(now(&node, acquire(&token())), Vote::GRANTED);
     let nodes: NodeSet = [Arc::new(node.clone()) as Arc<dyn Node>].into();
     let watch = QuorumWatch::begin(&clock, &nodes, &"r".into());
-    let has_changed = || {
-        let changed = pin!(watch.changed());
-        let mut context = Context::from_waker(Waker::noop());
-        changed.poll(&mut context).is_ready()
-    };
+    let has_changed = || poll(pin!(watch.changed())).is_some();
     assert!(has_changed(), "how it is at first");
     let holder: Box<[u8]> = token().as_bytes().into();
     now(&node, looks::peek(&"r".into()));

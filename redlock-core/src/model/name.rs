@@ -131,11 +131,4 @@ mod tests {
             assert_eq!(bytes, one);
         }
     }
-
-    #[test]
-    fn an_empty_list_is_refused_and_not_free() {
-        let nothing = Resource::from(Vec::<String>::new());
-        let refused = nothing.check().unwrap_err().to_string();
-        assert!(refused.contains("an empty list"), "{refused}");
-    }
 }

@@ -148,10 +148,8 @@ mod tests {
         let whole = std::str::from_utf8(token.as_bytes()).unwrap();
         let random = whole.rsplit('/').next().unwrap();
         let shown = format!("{token:?}");
-        assert!(
-            shown.contains(&random[..6]) && !shown.contains(&random[..7]),
-            "{shown}"
-        );
+        let is_short = shown.contains(&random[..6]) && !shown.contains(&random[..7]);
+        assert!(is_short, "{shown}");
     }
 
     #[test]

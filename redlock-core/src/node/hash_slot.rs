@@ -136,16 +136,16 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_is_in_its_locks_slot_unless_a_stray_brace_keeps_it_out() {
+    fn a_counter_is_in_its_locks_slot_but_for_a_stray_brace() {
         let is_there = |name: &[u8], prefix: &[u8]| {
             let key = Resource::from(name).with_prefix(prefix);
             let counter = keys_beside(&key, prefix, COUNTERS);
             slot_of_all(&counter) == slot_of_all(&key)
         };
         for name in [&b"order:42"[..], b"{order}:42", b"a{b}c", b"x{", b"\xff"] {
-            assert!(is_there(name, b""), "{}", name.escape_ascii());
-            assert!(is_there(name, b"shop:"), "{}", name.escape_ascii());
-            assert!(is_there(name, b"{shop}:"), "{}", name.escape_ascii());
+            for prefix in [&b""[..], b"shop:", b"{shop}:"] {
+                assert!(is_there(name, prefix), "{}", name.escape_ascii());
+            }
         }
         for name in [&b"a}b"[..], b"a{}b"] {
             assert!(!is_there(name, b""), "{}", name.escape_ascii());

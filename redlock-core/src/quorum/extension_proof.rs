@@ -150,15 +150,15 @@ impl ExtensionProof {
 
 #[cfg(test)]
 mod tests {
-    use crate::node::Asker as _;
     use std::time::Duration;
 
+    use super::ProofState::{Lost, Open, Proved};
     use super::*;
     use crate::env::Moment;
     use crate::env::still_clock::still_clock;
     use crate::kinds::looks::peek;
     use crate::model::resource::Resource;
-    use crate::node::{NodeError, NodeErrorKind, Vote};
+    use crate::node::{Asker as _, NodeError, NodeErrorKind, Vote};
     use crate::quorum::round::Goal;
 
     fn round(granted: &[usize]) -> Arc<Round> {
@@ -170,229 +170,209 @@ mod tests {
         round
     }
 
-    /// An acquisition that became a lease by these grants. Later grants are too late.
-    fn lease(granted: &[usize]) -> Arc<Round> {
-        let (clock, of_code) = still_clock();
-        clock.advance(Duration::from_secs(1));
-        let long_ago = Moment::from_origin(Duration::ZERO);
-        let round = round(granted);
-        round.is_lease(of_code, long_ago);
-        round
+    /// A lease on three nodes.
+    struct Lease {
+        acquisition: Arc<Round>,
+        proof: ExtensionProof,
+        /// The last extension.
+        extension: Arc<Round>,
     }
 
-    /// An extension on three nodes, with its grants and the missing keys.
-    fn extend(
-        extension_proof: &mut ExtensionProof,
-        acquisition: &Round,
-        voters: Voters,
-        granted: &[usize],
-        gone: &[usize],
-    ) -> (ProofState, Arc<Round>) {
-        let round = round(granted);
-        for seat in gone {
-            round.vote(*seat, Vote::Absent);
+    impl Lease {
+        /// A lease of these grants, to which later ones may still come in time.
+        fn under_way(granted: &[usize]) -> Self {
+            Self {
+                acquisition: round(granted),
+                proof: ExtensionProof::default(),
+                extension: round(&[]),
+            }
         }
-        let (outcome, _) = extension_proof.judge(
-            acquisition.seats(),
-            voters,
-            3,
-            &round,
-            round.seats().granted,
-        );
-        (outcome, round)
+
+        /// A lease of these grants. Later grants are too late.
+        fn of(granted: &[usize]) -> Self {
+            let lease = Self::under_way(granted);
+            let (clock, of_code) = still_clock();
+            clock.advance(Duration::from_secs(1));
+            let long_ago = Moment::from_origin(Duration::ZERO);
+            lease.acquisition.is_lease(of_code, long_ago);
+            lease
+        }
+
+        /// An extension begins.
+        fn voters(&mut self) -> Voters {
+            self.proof.voters(self.acquisition.seats())
+        }
+
+        fn restorable(&mut self) -> u64 {
+            self.proof.restorable(self.acquisition.seats())
+        }
+
+        /// Judges an extension by its grants and the missing keys.
+        fn extend(&mut self, voters: Voters, granted: &[usize], gone: &[usize]) -> ProofState {
+            let round = round(granted);
+            for seat in gone {
+                round.vote(*seat, Vote::Absent);
+            }
+            let (acquisition, granted) = (self.acquisition.seats(), round.seats().granted);
+            let (outcome, _) = self.proof.judge(acquisition, voters, 3, &round, granted);
+            self.extension = round;
+            outcome
+        }
     }
 
     #[test]
-    fn a_grant_that_comes_late_counts_once_it_was_found_and_another_extension_was_won() {
-        let acquisition = lease(&[0, 1]);
-        let mut extension_proof = ExtensionProof::default();
-        let first = extension_proof.voters(acquisition.seats());
+    fn a_late_grant_counts_once_found_by_an_extension_and_proved() {
+        let mut lease = Lease::of(&[0, 1]);
+        let first = lease.voters();
         assert_eq!((first.continuous, first.found), (0b011, 0));
         // The third grant comes after the first extension was sent.
-        acquisition.vote(2, Vote::GRANTED);
-        let (outcome, _) = extend(&mut extension_proof, &acquisition, first, &[0, 2], &[]);
-        assert_eq!(
-            outcome,
-            ProofState::Open,
-            "one continuous node, and one that is not"
-        );
-        let second = extension_proof.voters(acquisition.seats());
+        lease.acquisition.vote(2, Vote::GRANTED);
+        assert_eq!(lease.extend(first, &[0, 2], &[]), Open);
+        let second = lease.voters();
         assert_eq!((second.continuous, second.found), (0b011, 0b100));
-        let (outcome, _) = extend(&mut extension_proof, &acquisition, second, &[0, 1, 2], &[]);
-        assert_eq!(outcome, ProofState::Proved);
-        let third = extension_proof.voters(acquisition.seats());
-        let (outcome, _) = extend(&mut extension_proof, &acquisition, third, &[1, 2], &[]);
-        assert_eq!(outcome, ProofState::Proved);
+        assert_eq!(lease.extend(second, &[0, 1, 2], &[]), Proved);
+        let third = lease.voters();
+        assert_eq!(lease.extend(third, &[1, 2], &[]), Proved);
     }
 
     #[test]
-    fn a_grant_that_comes_in_time_counts_whatever_extension_is_under_way() {
-        // All of its grants are in time.
-        let acquisition = round(&[0, 1]);
-        let mut extension_proof = ExtensionProof::default();
-        let first = extension_proof.voters(acquisition.seats());
+    fn a_grant_in_time_counts_whatever_extension_is_under_way() {
+        let mut lease = Lease::under_way(&[0, 1]);
+        let first = lease.voters();
         assert_eq!(first.continuous, 0b011);
-        acquisition.vote(2, Vote::GRANTED);
-        let (outcome, _) = extend(&mut extension_proof, &acquisition, first, &[0], &[1]);
-        assert_eq!(outcome, ProofState::Open, "its answer is still out");
-        let second = extension_proof.voters(acquisition.seats());
+        lease.acquisition.vote(2, Vote::GRANTED);
+        let outcome = lease.extend(first, &[0], &[1]);
+        assert_eq!(outcome, Open, "its answer is still out");
+        let second = lease.voters();
         assert_eq!(second.continuous, 0b101);
-        let (outcome, _) = extend(&mut extension_proof, &acquisition, second, &[0, 2], &[1]);
-        assert_eq!(outcome, ProofState::Proved);
+        assert_eq!(lease.extend(second, &[0, 2], &[1]), Proved);
     }
 
     #[test]
     fn a_continuous_node_that_lost_the_key_is_continuous_no_more() {
-        let acquisition = lease(&[0, 1]);
-        let mut extension_proof = ExtensionProof::default();
-        let first = extension_proof.voters(acquisition.seats());
-        acquisition.vote(2, Vote::GRANTED);
-        let (outcome, _) = extend(&mut extension_proof, &acquisition, first, &[0, 2], &[1]);
-        assert_eq!(outcome, ProofState::Lost);
+        let mut lease = Lease::of(&[0, 1]);
+        let first = lease.voters();
+        lease.acquisition.vote(2, Vote::GRANTED);
+        assert_eq!(lease.extend(first, &[0, 2], &[1]), Lost);
     }
 
     #[test]
     fn a_key_that_was_put_back_counts_once_that_is_known_and_proved() {
-        let acquisition = lease(&[0, 1, 2]);
-        let mut extension_proof = ExtensionProof::default();
-        let first = extension_proof.voters(acquisition.seats());
-        let (outcome, _) = extend(&mut extension_proof, &acquisition, first, &[1, 2], &[0]);
-        assert_eq!(outcome, ProofState::Proved);
-        assert_eq!(extension_proof.restorable(acquisition.seats()), 0b001);
+        let mut lease = Lease::of(&[0, 1, 2]);
+        let first = lease.voters();
+        assert_eq!(lease.extend(first, &[1, 2], &[0]), Proved);
+        assert_eq!(lease.restorable(), 0b001);
         let putting_back = round(&[]);
-        extension_proof.restored(Arc::clone(&putting_back), 0b001);
+        lease.proof.restored(Arc::clone(&putting_back), 0b001);
 
         // Under way: neither counted nor sent again.
-        let second = extension_proof.voters(acquisition.seats());
+        let second = lease.voters();
         assert_eq!((second.continuous, second.found), (0b110, 0));
-        let (outcome, _) = extend(&mut extension_proof, &acquisition, second, &[0, 1], &[]);
-        assert_eq!(outcome, ProofState::Open);
-        assert_eq!(extension_proof.restorable(acquisition.seats()), 0);
-        assert_eq!(extension_proof.voters(acquisition.seats()).found, 0);
+        assert_eq!(lease.extend(second, &[0, 1], &[]), Open);
+        assert_eq!(lease.restorable(), 0);
+        assert_eq!(lease.voters().found, 0);
 
         putting_back.vote(0, Vote::GRANTED);
-        let third = extension_proof.voters(acquisition.seats());
+        let third = lease.voters();
         assert_eq!((third.continuous, third.found), (0b110, 0b001));
-        let (outcome, _) = extend(&mut extension_proof, &acquisition, third, &[0, 1, 2], &[]);
-        assert_eq!(outcome, ProofState::Proved);
-        let fourth = extension_proof.voters(acquisition.seats());
-        let (outcome, _) = extend(&mut extension_proof, &acquisition, fourth, &[0, 1], &[]);
-        assert_eq!(outcome, ProofState::Proved);
+        assert_eq!(lease.extend(third, &[0, 1, 2], &[]), Proved);
+        let fourth = lease.voters();
+        assert_eq!(lease.extend(fourth, &[0, 1], &[]), Proved);
     }
 
     #[test]
-    fn an_extension_that_overlaps_a_restoration_does_not_count_what_that_put_there() {
-        let acquisition = lease(&[0, 1, 2]);
-        let mut extension_proof = ExtensionProof::default();
-        let one = extension_proof.voters(acquisition.seats());
-        let other = extension_proof.voters(acquisition.seats());
-        let (outcome, _) = extend(&mut extension_proof, &acquisition, one, &[1, 2], &[0]);
-        assert_eq!(outcome, ProofState::Proved);
-        extension_proof.restored(round(&[0]), 0b001);
+    fn an_extension_during_a_restoration_does_not_count_its_keys() {
+        let mut lease = Lease::of(&[0, 1, 2]);
+        let (one, other) = (lease.voters(), lease.voters());
+        assert_eq!(lease.extend(one, &[1, 2], &[0]), Proved);
+        lease.proof.restored(round(&[0]), 0b001);
         // The other one's question reached the node behind the restoration.
-        let (outcome, _) = extend(&mut extension_proof, &acquisition, other, &[0, 1], &[]);
-        assert_eq!(outcome, ProofState::Open);
+        assert_eq!(lease.extend(other, &[0, 1], &[]), Open);
     }
 
     #[test]
-    fn a_node_that_is_always_slower_than_the_majority_is_heard_a_round_later() {
-        let acquisition = lease(&[0, 1, 2]);
-        let mut extension_proof = ExtensionProof::default();
-        let first = extension_proof.voters(acquisition.seats());
-        let (_, proof) = extend(&mut extension_proof, &acquisition, first, &[1, 2], &[]);
-        assert_eq!(extension_proof.restorable(acquisition.seats()), 0);
-        proof.vote(0, Vote::Absent);
-        let second = extension_proof.voters(acquisition.seats());
+    fn a_node_slower_than_the_majority_is_heard_a_round_later() {
+        let mut lease = Lease::of(&[0, 1, 2]);
+        let first = lease.voters();
+        lease.extend(first, &[1, 2], &[]);
+        assert_eq!(lease.restorable(), 0);
+        lease.extension.vote(0, Vote::Absent);
+        let second = lease.voters();
         assert_eq!(second.continuous, 0b110, "continuous no more");
-        let (outcome, _) = extend(&mut extension_proof, &acquisition, second, &[1, 2], &[]);
-        assert_eq!(outcome, ProofState::Proved);
-        assert_eq!(extension_proof.restorable(acquisition.seats()), 0b001);
+        assert_eq!(lease.extend(second, &[1, 2], &[]), Proved);
+        assert_eq!(lease.restorable(), 0b001);
     }
 
     #[test]
-    fn a_node_that_was_given_its_key_again_is_continuous_no_more_whichever_answer_gets_lost() {
-        let acquisition = lease(&[0, 1, 2]);
-        let mut extension_proof = ExtensionProof::default();
-        let first = extension_proof.voters(acquisition.seats());
-        let (_, slow) = extend(&mut extension_proof, &acquisition, first, &[1, 2], &[]);
-        let second = extension_proof.voters(acquisition.seats());
+    fn a_node_given_its_key_again_is_not_continuous_any_answer_lost() {
+        let mut lease = Lease::of(&[0, 1, 2]);
+        let first = lease.voters();
+        lease.extend(first, &[1, 2], &[]);
+        let second = lease.voters();
         // The answer to the first comes while the second is out.
-        slow.vote(0, Vote::Absent);
-        let (_, proof) = extend(&mut extension_proof, &acquisition, second, &[1, 2], &[]);
-        assert_eq!(extension_proof.restorable(acquisition.seats()), 0b001);
-        extension_proof.restored(round(&[]), 0b001);
+        lease.extension.vote(0, Vote::Absent);
+        lease.extend(second, &[1, 2], &[]);
+        assert_eq!(lease.restorable(), 0b001);
+        lease.proof.restored(round(&[]), 0b001);
         // The answer to the second gets lost with the connection.
         let error = NodeError::sent(NodeErrorKind::Disconnected, "connection reset");
-        proof.vote(0, Vote::Failed(error));
-        assert_eq!(
-            extension_proof.voters(acquisition.seats()).continuous,
-            0b110
-        );
+        lease.extension.vote(0, Vote::Failed(error));
+        assert_eq!(lease.voters().continuous, 0b110);
     }
 
     #[test]
-    fn a_late_answer_finds_a_key_too_but_an_extension_that_proves_nothing_makes_no_node_continuous()
-    {
-        let acquisition = lease(&[0, 1]);
-        let mut extension_proof = ExtensionProof::default();
-        extension_proof.voters(acquisition.seats());
+    fn an_extension_that_proves_nothing_makes_no_node_continuous() {
+        let mut lease = Lease::of(&[0, 1]);
+        lease.voters();
         for (granted, outcome, continuous) in [
-            (&[0][..], ProofState::Open, 0b011),
-            (&[0], ProofState::Open, 0b011),
-            (&[0, 1], ProofState::Proved, 0b111),
+            (&[0][..], Open, 0b011),
+            (&[0], Open, 0b011),
+            (&[0, 1], Proved, 0b111),
         ] {
-            let voters = extension_proof.voters(acquisition.seats());
-            let (state, extension) =
-                extend(&mut extension_proof, &acquisition, voters, granted, &[]);
-            assert_eq!(state, outcome);
-            extension.vote(2, Vote::GRANTED);
-            assert_eq!(
-                extension_proof.voters(acquisition.seats()).continuous,
-                continuous
-            );
+            let voters = lease.voters();
+            assert_eq!(lease.extend(voters, granted, &[]), outcome);
+            // A late answer finds a key too.
+            lease.extension.vote(2, Vote::GRANTED);
+            assert_eq!(lease.voters().continuous, continuous);
         }
     }
 
     #[test]
-    fn a_lease_rests_on_a_node_as_of_the_extension_that_makes_it_continuous() {
-        let acquisition = lease(&[0, 1]);
-        let mut extension_proof = ExtensionProof::default();
+    fn a_lease_rests_on_a_node_that_an_extension_made_continuous() {
+        let mut lease = Lease::of(&[0, 1]);
         for rests_on in [0b011, 0b111] {
-            let voters = extension_proof.voters(acquisition.seats());
-            let round = round(&[0, 1, 2]);
-            let granted = round.seats().granted;
-            let judged = extension_proof.judge(acquisition.seats(), voters, 3, &round, granted);
-            assert_eq!(judged, (ProofState::Proved, rests_on));
+            let (voters, extension) = (lease.voters(), round(&[0, 1, 2]));
+            let (acquisition, granted) = (lease.acquisition.seats(), extension.seats().granted);
+            let judged = lease
+                .proof
+                .judge(acquisition, voters, 3, &extension, granted);
+            assert_eq!(judged, (Proved, rests_on));
         }
     }
 
     #[test]
-    fn an_extension_that_overlaps_a_restoration_makes_no_node_continuous() {
-        let acquisition = lease(&[0, 1]);
-        let mut extension_proof = ExtensionProof::default();
-        let first = extension_proof.voters(acquisition.seats());
-        extend(&mut extension_proof, &acquisition, first, &[0, 1, 2], &[]);
-        let one = extension_proof.voters(acquisition.seats());
-        let other = extension_proof.voters(acquisition.seats());
+    fn an_extension_during_a_restoration_makes_no_node_continuous() {
+        let mut lease = Lease::of(&[0, 1]);
+        let first = lease.voters();
+        lease.extend(first, &[0, 1, 2], &[]);
+        let (one, other) = (lease.voters(), lease.voters());
         assert_eq!(other.found, 0b100);
         // The key is gone after all, and is put back behind the other's beginning.
-        extend(&mut extension_proof, &acquisition, one, &[0, 1], &[2]);
-        extension_proof.restored(round(&[2]), 0b100);
-        let (outcome, _) = extend(&mut extension_proof, &acquisition, other, &[0, 1, 2], &[]);
-        assert_eq!(outcome, ProofState::Proved);
-        let third = extension_proof.voters(acquisition.seats());
+        lease.extend(one, &[0, 1], &[2]);
+        lease.proof.restored(round(&[2]), 0b100);
+        assert_eq!(lease.extend(other, &[0, 1, 2], &[]), Proved);
+        let third = lease.voters();
         assert_eq!((third.continuous, third.found), (0b011, 0b100));
     }
 
     #[test]
     fn nothing_is_put_back_where_the_acquisition_may_still_arrive() {
-        let acquisition = lease(&[0, 1]);
-        let mut extension_proof = ExtensionProof::default();
-        let voters = extension_proof.voters(acquisition.seats());
-        extend(&mut extension_proof, &acquisition, voters, &[0, 1], &[2]);
-        assert_eq!(extension_proof.restorable(acquisition.seats()), 0);
+        let mut lease = Lease::of(&[0, 1]);
+        let voters = lease.voters();
+        lease.extend(voters, &[0, 1], &[2]);
+        assert_eq!(lease.restorable(), 0);
         let error = NodeError::unsent(NodeErrorKind::NotConnected, "connection refused");
-        acquisition.vote(2, Vote::Failed(error));
-        assert_eq!(extension_proof.restorable(acquisition.seats()), 0b100);
+        lease.acquisition.vote(2, Vote::Failed(error));
+        assert_eq!(lease.restorable(), 0b100);
     }
 }

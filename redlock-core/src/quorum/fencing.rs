@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn otherwise_the_lower_ones_of_a_majority_are_lifted_to_its_highest() {
+    fn the_lower_ones_of_a_majority_are_lifted_to_its_highest() {
         assert_eq!(choice([Some(9), Some(8), Some(7)]), Some((9, vec![1])));
         assert_eq!(choice([Some(3), None, Some(5)]), Some((5, vec![0])));
     }

@@ -124,19 +124,23 @@ mod tests {
         }
     }
 
+    fn tally(configured: usize, granted: usize, held: usize, failed: usize) -> Tally {
+        Tally {
+            configured,
+            granted,
+            held,
+            absent: 0,
+            failed,
+        }
+    }
+
     #[test]
     fn every_split_of_votes_is_won_out_of_reach_or_open() {
         for configured in 1..=7 {
             for granted in 0..=configured {
                 for held in 0..=configured - granted {
                     for failed in 0..=configured - granted - held {
-                        let tally = Tally {
-                            configured,
-                            granted,
-                            held,
-                            absent: 0,
-                            failed,
-                        };
+                        let tally = tally(configured, granted, held, failed);
                         assert!(!(tally.is_won() && tally.is_out_of_reach()), "{tally:?}");
                         if tally.pending() == 0 {
                             assert!(tally.is_won() || tally.is_out_of_reach(), "{tally:?}");
@@ -149,19 +153,8 @@ mod tests {
 
     #[test]
     fn an_even_split_is_contended_and_a_dead_majority_is_not() {
-        let split = Tally {
-            configured: 2,
-            granted: 1,
-            held: 1,
-            ..Tally::default()
-        };
+        let split = tally(2, 1, 1, 0);
         assert!(split.is_contended() && split.is_out_of_reach());
-        let dead = Tally {
-            configured: 3,
-            held: 1,
-            failed: 2,
-            ..Tally::default()
-        };
-        assert!(!dead.is_contended());
+        assert!(!tally(3, 0, 1, 2).is_contended());
     }
 }

@@ -216,7 +216,7 @@ mod tests {
     const FREE: Vote = Vote::Absent;
 
     #[test]
-    fn only_a_majority_of_the_configured_nodes_says_that_a_lock_is_free() {
+    fn only_a_majority_of_all_nodes_says_that_a_lock_is_free() {
         assert!(of(1, &[FREE]).is_free());
         assert!(of(3, &[FREE, by("a", 9), FREE]).is_free());
         assert!(of(5, &[fails(), FREE, FREE, FREE]).is_free());
@@ -233,10 +233,8 @@ mod tests {
     fn only_one_value_at_a_majority_names_a_holder() {
         let held = of(3, &[by("a", 9), FREE, by("a", 9)]);
         assert_eq!(held.holder().and_then(Holder::owner), Some("web-7/3121"));
-        assert_eq!(
-            held.to_string(),
-            "held by web-7/3121 for 9 s more; 2 of 3 nodes"
-        );
+        let text = "held by web-7/3121 for 9 s more; 2 of 3 nodes";
+        assert_eq!(held.to_string(), text);
         for undecided in [
             of(3, &[by("a", 9), by("b", 9), by("c", 9)]),
             of(3, &[by("a", 9), by("b", 9), fails()]),

@@ -57,16 +57,13 @@ mod tests {
 
     use super::*;
     use crate::quorum::majority;
-    use crate::redis::address::{RedisAddress, Target};
+    use crate::redis::address;
 
     /// The newest of the answers of as many servers; `None` for a server that hangs.
     async fn ask(
         answers: &[Option<Result<Dated<&'static str>, &'static str>>],
     ) -> Result<&'static str, String> {
-        let address = RedisAddress::parse("redis://h").unwrap();
-        let Target::Server(server) = address.0 else {
-            unreachable!("one server");
-        };
+        let server = address::tests::server("redis://h");
         let at = |port| server.at(Some("h"), port).expect("a host");
         let servers: Vec<_> = (0..).map(at).take(answers.len()).collect();
         let answer = |asked: Server| {

@@ -189,14 +189,10 @@ fn server(place: &Value, of_master: &Server) -> Option<Server> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::redis::address::{RedisAddress, Target};
+    use crate::redis::address;
 
     fn master() -> Server {
-        let address = RedisAddress::parse("redis://h").unwrap();
-        let Target::Server(server) = address.0 else {
-            unreachable!("one server");
-        };
-        server
+        address::tests::server("redis://h")
     }
 
     #[test]
@@ -281,10 +277,8 @@ mod tests {
         group.now += PAUSE_BETWEEN_QUESTIONS;
         let (port, log) = group.hear(0, 0, 7002);
         let log = log.expect("one is forgetful");
-        assert!(
-            log.starts_with("h:1 has forgotten failover 5 to h:7001; it counts until"),
-            "{log}"
-        );
+        let begin = "h:1 has forgotten failover 5 to h:7001; it counts until";
+        assert!(log.starts_with(begin), "{log}");
         assert_eq!(
             (port, group.hear(0, 0, 7002)),
             (Some(7001), (Some(7001), None))
@@ -292,10 +286,8 @@ mod tests {
         assert!(group.hear(1, 0, 7002).1.is_some());
         let (port, log) = group.hear(2, 0, 7002);
         let log = log.expect("all are forgetful");
-        assert!(
-            log.ends_with("all sentinels have, so their answers count"),
-            "{log}"
-        );
+        let end = "all sentinels have, so their answers count";
+        assert!(log.ends_with(end), "{log}");
         assert_eq!((port, group.hear(0, 0, 7002)), (None, (Some(7002), None)));
     }
 }

@@ -171,22 +171,20 @@ mod tests {
 
     #[test]
     fn a_command_is_hidden_if_no_later_try_can_find_it() {
-        for (error, hidden) in [
-            (
-                "NOPERM User app has no permissions to run the 'info' command",
-                true,
-            ),
-            (
-                "ERR unknown command 'INFO', with args beginning with: ",
-                true,
-            ),
-            ("ERR unknown command `HELLO`", true),
-            ("unsupported command 'info'", true),
-            ("LOADING Redis is loading the dataset in memory", false),
-            ("NOAUTH Authentication required.", false),
-            ("BUSY Redis is busy running a script.", false),
+        for error in [
+            "NOPERM User app has no permissions to run the 'info' command",
+            "ERR unknown command 'INFO', with args beginning with: ",
+            "ERR unknown command `HELLO`",
+            "unsupported command 'info'",
         ] {
-            assert_eq!(is_hidden(error.as_bytes()), hidden, "{error}");
+            assert!(is_hidden(error.as_bytes()), "{error}");
+        }
+        for error in [
+            "LOADING Redis is loading the dataset in memory",
+            "NOAUTH Authentication required.",
+            "BUSY Redis is busy running a script.",
+        ] {
+            assert!(!is_hidden(error.as_bytes()), "{error}");
         }
     }
 

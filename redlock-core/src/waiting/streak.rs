@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn another_process_that_was_met_has_its_chance_however_briefly_the_lock_is_held() {
+    fn another_process_that_was_met_has_a_break_after_brief_holds() {
         let mut streak = Streak::default();
         streak.met_others();
         for questions in [BREAK; MEMORY as usize].into_iter().chain([0]) {

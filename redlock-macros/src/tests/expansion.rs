@@ -1,12 +1,20 @@
-//! The expansion as readable text. `UPDATE_EXPECT=1` rewrites the snapshots.
+//! The expansion as readable text. `UPDATE_EXPECT=1` rewrites the snapshot.
 
-use expect_test::expect;
+use expect_test::{Expect, expect};
 
-use super::{check, check_in_full};
+use crate::transform;
+
+/// Compares the expansion of `item`.
+fn check(attribute: &str, item: &str, expected: &Expect) {
+    let [attribute, item] = [attribute, item].map(|text| text.parse().expect(text));
+    let output = transform(attribute, item);
+    let file = syn::parse2(output).expect("the output is a file");
+    expected.assert_eq(&prettyplease::unparse(&file));
+}
 
 #[test]
 fn every_literal_parameter() {
-    check_in_full(
+    check(
         r#"resource = "order:{id}", ttl = 60_000, pools = ["a", "b", "c"], retry_count = 3,
            retry_delay = "1500us", clock_drift_factor = 0.02, min_validity = 0.66, max_hold = "1h",
            once_per = "90m", counts = "every", permits = 1, fencing = true, on_lost = "continue",
@@ -82,61 +90,6 @@ fn every_literal_parameter() {
                     },
                 );
                 return __redlock_value.await;
-            }
-        "#]],
-    );
-}
-
-#[test]
-fn a_boxed_future_runs_locked_inside_its_block() {
-    check(
-        r#"resource = "job:{id}", guard = lease"#,
-        "fn run<'a>(&'a self, id: u64) -> Pin<Box<dyn Future<Output = Result<u8, AppError>> + Send + 'a>> {
-             Box::pin(async move { let __self = self; Ok(1) })
-         }",
-        &expect![[r#"
-            fn run<'a>(
-                &'a self,
-                id: u64,
-            ) -> Pin<Box<dyn Future<Output = Result<u8, AppError>> + Send + 'a>> {
-                Box::pin(async move {
-                    let __redlock_call = Call::formatted(
-                        {
-                            static __redlock_SITE: Site = Site::new(
-                                concat!(module_path!(), "::", "run"),
-                                file!(),
-                                line!(),
-                                column!(),
-                                "job:{id}",
-                            );
-                            submit! {
-                                Registration(& __redlock_SITE)
-                            }
-                            &__redlock_SITE
-                        },
-                        format_args!("job:{id}"),
-                    );
-                    let __redlock_held = &Slot::new();
-                    let __redlock_body = async move {
-                        if let Some(__redlock_ret) = None::<Result<u8, AppError>> {
-                            return __redlock_ret;
-                        }
-                        let lease: &Lease = Slot::lease(__redlock_held);
-                        ({
-                            let __self = self;
-                            Ok(1)
-                        })
-                    };
-                    let __redlock_value = Way::run(
-                        Way::with(Way::of(__redlock_call), __redlock_held),
-                        __redlock_body,
-                        &Answers {
-                            refused: <Result<u8, AppError> as FromLockError>::from_lock_error,
-                            is_success: <Result<u8, AppError> as FromLockError>::is_success,
-                        },
-                    );
-                    return __redlock_value.await;
-                })
             }
         "#]],
     );

@@ -114,10 +114,8 @@ mod tests {
         assert_eq!(merged.on_lost, Some(OnLost::Continue));
         assert_eq!(merged.names(), ["ttl", "wait", "on_lost"]);
         let request = request(merged).unwrap();
-        assert_eq!(
-            (request.ttl, request.retry.delay),
-            (seconds(1), Duration::from_millis(200))
-        );
+        assert_eq!(request.ttl, seconds(1));
+        assert_eq!(request.retry.delay, Duration::from_millis(200));
         assert_eq!(request.retry.limit, RetryLimit::Wait(seconds(3)));
     }
 
@@ -126,10 +124,8 @@ mod tests {
         let options = LockOptions::new().wait(Wait::Forever).retry_count(3);
         assert_eq!((options.wait, options.retry_count), (None, Some(3)));
         let options = options.wait(Wait::Forever);
-        assert_eq!(
-            (options.wait, options.retry_count),
-            (Some(Wait::Forever), None)
-        );
+        let answers = (options.wait, options.retry_count);
+        assert_eq!(answers, (Some(Wait::Forever), None));
     }
 
     #[test]
@@ -144,16 +140,14 @@ mod tests {
     #[test]
     fn a_mode_and_permits_do_not_go_together() {
         let kind = |options| request(options).map(|request| request.kind);
-        assert_eq!(
-            kind(LockOptions::new().mode(Mode::Read)).unwrap(),
-            Kind::Read
-        );
+        let reads = LockOptions::new().mode(Mode::Read);
+        assert_eq!(kind(reads).unwrap(), Kind::Read);
         for (mode, word) in [(Mode::Read, "a read lock"), (Mode::Write, "a write lock")] {
-            let both = LockOptions::new().mode(mode);
-            let permits = kind(both.permits(4)).unwrap_err().to_string();
+            let both = LockOptions::new().mode(mode).permits(4);
+            let text = kind(both).unwrap_err().to_string();
             assert!(
-                permits.contains(word) && permits.contains("one of 4 permits"),
-                "{permits}"
+                text.contains(word) && text.contains("one of 4 permits"),
+                "{text}"
             );
         }
     }

@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn one_signal_is_for_all_who_wait_and_the_next_one_ends_the_process() {
+    fn one_signal_is_for_all_who_wait_and_the_next_ends_the_process() {
         let listener = Listener::default();
         let now = Instant::now();
         let waiting = [listener.wait(None), listener.wait(None)];

@@ -35,7 +35,7 @@ fn no_call_shortens_the_life_of_a_counter() {
 }
 
 #[test]
-fn an_extension_that_raises_nothing_needs_no_memory_and_makes_no_counter() {
+fn an_extension_that_raises_no_counter_writes_no_counter() {
     let mut full = store(Some(("7", 10)));
     full.fill(true);
     assert_eq!(counted(&mut full, COUNTER, 0, &[b"7", b"1000"]), Ok(7));

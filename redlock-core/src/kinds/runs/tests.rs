@@ -26,31 +26,20 @@ fn of(nodes: usize, answers: &[Vote]) -> Option<LastRun> {
 }
 
 #[test]
-fn only_a_majority_of_the_configured_nodes_remembers() {
+fn a_majority_of_all_nodes_remembers_until_too_few_of_them_do() {
     use Vote::Absent;
-    for none in [
-        of(3, &[Absent, Absent, Absent]),
-        of(3, &[remembers(9), Absent, Absent]),
-        of(3, &[remembers(9), fails()]),
-        of(4, &[remembers(9), remembers(9), fails()]),
+    for (nodes, answers, next_in) in [
+        (3, vec![Absent, Absent, Absent], None),
+        (3, vec![remembers(9), Absent, Absent], None),
+        (3, vec![remembers(9), fails()], None),
+        (4, vec![remembers(9), remembers(9), fails()], None),
+        (1, vec![remembers(7)], Some(7)),
+        (3, vec![remembers(9), remembers(5), fails()], Some(5)),
+        (3, vec![remembers(9), remembers(5), remembers(7)], Some(7)),
     ] {
-        assert_eq!(none, None);
+        let run = of(nodes, &answers);
+        assert_eq!(run.map(|run| run.next_in.as_secs()), next_in, "{answers:?}");
     }
-    for some in [
-        of(1, &[remembers(9)]),
-        of(3, &[remembers(9), fails(), remembers(9)]),
-        of(5, &[remembers(9), Absent, remembers(9), remembers(9)]),
-    ] {
-        assert!(some.is_some());
-    }
-}
-
-#[test]
-fn the_job_may_run_again_once_too_few_nodes_remember() {
-    let next_in = |answers: &[_]| of(answers.len(), answers).unwrap().next_in.as_secs();
-    assert_eq!(next_in(&[remembers(7)]), 7);
-    assert_eq!(next_in(&[remembers(9), remembers(5), fails()]), 5);
-    assert_eq!(next_in(&[remembers(9), remembers(5), remembers(7)]), 7);
 }
 
 #[test]
@@ -59,17 +48,11 @@ fn a_record_of_another_format_counts_and_names_nobody() {
     holding.remaining = Remaining::Expires(Duration::from_secs(3000));
     let run = of(1, &[Vote::Held(holding)]).unwrap();
     assert_eq!((&run.owner, run.began), (&None, None));
-    assert_eq!(
-        run.to_string(),
-        "run already in this period: another client left a record of it; it may run again in \
-         50 min",
-    );
+    let text = "run already in this period: another client left a record of it; it may run again in 50 min";
+    assert_eq!(run.to_string(), text);
     let run = of(1, &[remembers(3000)]).unwrap();
-    assert_eq!(
-        run.to_string(),
-        "run already in this period: web-7/3121 began at 2026-11-22T03:00:00Z; it may run again \
-         in 50 min",
-    );
+    let text = "web-7/3121 began at 2026-11-22T03:00:00Z; it may run again in 50 min";
+    assert!(run.to_string().ends_with(text), "{run}");
 }
 
 #[test]

@@ -37,24 +37,21 @@ fn held() -> Vote {
 }
 
 #[test]
-fn decided_at_a_majority_and_not_before() {
-    let round = round(5, Goal::Majority);
-    round.vote(4, Vote::GRANTED);
-    round.vote(0, held());
-    round.vote(2, Vote::GRANTED);
-    assert!(!is_decided(&round));
-    round.vote(1, Vote::GRANTED);
-    assert!(is_decided(&round) && round.tally().is_won());
-}
-
-#[test]
-fn decided_as_soon_as_a_majority_is_out_of_reach() {
-    let round = round(4, Goal::Majority);
-    round.vote(0, Vote::GRANTED);
-    round.vote(1, held());
-    assert!(!is_decided(&round));
-    round.vote(2, held());
-    assert!(is_decided(&round) && !round.tally().is_won());
+fn an_attempt_is_decided_once_a_majority_granted_or_none_can() {
+    let granted = || Vote::GRANTED;
+    for (nodes, mut votes, is_won) in [
+        (5, vec![granted(), held(), granted(), granted()], true),
+        (4, vec![granted(), held(), held()], false),
+    ] {
+        let (round, last) = (round(nodes, Goal::Majority), votes.pop().expect("a vote"));
+        let seat = votes.len();
+        for (seat, vote) in votes.into_iter().enumerate() {
+            round.vote(seat, vote);
+        }
+        assert!(!is_decided(&round));
+        round.vote(seat, last);
+        assert_eq!((is_decided(&round), round.tally().is_won()), (true, is_won));
+    }
 }
 
 #[test]

@@ -254,4 +254,4 @@ impl fmt::Display for RedisAddress {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -12,7 +12,7 @@ use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::NodeErrorKind;
 use crate::node::hash_slot::{SLOTS, slot_of};
-use crate::redis::address::Target;
+use crate::redis::address;
 use crate::redis::node::RedisNode;
 
 /// A Cluster that learns nothing by itself.
@@ -28,11 +28,7 @@ async fn cluster(seed: u16) -> Cluster {
 }
 
 fn server(port: u16) -> Server {
-    let address = RedisAddress::parse(&format!("redis://127.0.0.1:{port}")).unwrap();
-    let Target::Server(server) = address.0 else {
-        unreachable!("one server");
-    };
-    server
+    address::tests::server(&format!("redis://127.0.0.1:{port}"))
 }
 
 fn range(first: u16, last: u16, port: u16) -> Range {
@@ -113,7 +109,7 @@ async fn name_a_dead_master(mut asker: TcpStream) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn while_a_master_is_dead_the_topology_is_asked_for_with_pauses_of_up_to_a_second() {
+async fn a_dead_master_has_the_topology_asked_for_within_a_second() {
     let seed = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let cluster = cluster(seed.local_addr().expect("an address").port()).await;
     let refresh = tokio::spawn(Arc::clone(&cluster.shared).refresh());

@@ -3,8 +3,7 @@
 use std::future::{Future as _, pending};
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufStream};
@@ -19,23 +18,14 @@ use crate::kinds::looks::peek;
 use crate::model::resource::Resource;
 use crate::node::log::NodeLog;
 use crate::node::{Node as _, NodeStatus};
-use crate::redis::address::{RedisAddress, Target};
+use crate::redis::address;
 use crate::redis::inbox::Inbox;
 use crate::redis::options::{RedisOptions, Vetting};
 use crate::redis::vetting::Rules;
+use crate::waiting::tests::Woken;
 
 /// Longer than a connection takes on any machine.
 const SOON: Duration = Duration::from_secs(20);
-
-/// Remembers that it was woken.
-#[derive(Default)]
-struct Woken(AtomicBool);
-
-impl Wake for Woken {
-    fn wake(self: Arc<Self>) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
 
 /// Answers each command of the next client alike, which is enough for a node that votes.
 async fn serve(listener: TcpListener) {
@@ -66,16 +56,11 @@ async fn serve(listener: TcpListener) {
 
 /// The server's end was seen before the operation came. Nothing else wakes the actor then.
 #[tokio::test]
-async fn an_operation_on_a_connection_that_has_just_ended_fails_at_once() {
+async fn an_operation_on_a_connection_that_just_ended_fails_at_once() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let address = listener.local_addr().expect("an address");
+    let at = listener.local_addr().expect("an address");
     let server = tokio::spawn(serve(listener));
-    let Target::Server(place) = RedisAddress::parse(&format!("redis://{address}"))
-        .unwrap()
-        .0
-    else {
-        unreachable!("one server");
-    };
+    let place = address::tests::server(&format!("redis://{at}"));
     let io = IoThread::start().unwrap();
     let connected = connect(&place, false, b"", SOON, false, &io).await;
     let connected = connected.expect("a connection");
@@ -105,7 +90,7 @@ async fn an_operation_on_a_connection_that_has_just_ended_fails_at_once() {
     let ping = ::redis::cmd("PING");
     while connection.send_packed_command(&ping).await.is_ok() {}
     let asked = crate::testing::submit(&*inbox, peek(&Resource::from("r")));
-    while woken.0.swap(false, Ordering::Relaxed) {
+    while woken.take() > 0 {
         if let Poll::Ready(ended) = poll() {
             ended.expect_err("the server has gone");
             break;

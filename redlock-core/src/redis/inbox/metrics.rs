@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn it_is_not_connected_since_the_connection_broke_and_not_since_the_last_attempt() {
+    async fn a_node_is_not_connected_since_its_connection_broke() {
         let metrics = NodeMetrics::default();
         metrics.connected(false, Instant::now(), None);
         tokio::time::advance(ms(5)).await;

@@ -110,6 +110,15 @@ impl Bench {
         panic!("it writes without end: {:?}", self.read());
     }
 
+    /// The node votes, in a new epoch or in the same one.
+    fn votes(&mut self, is_new_epoch: bool) {
+        let verdict = self.check();
+        assert_eq!(
+            (verdict.action, verdict.is_new_epoch),
+            (Action::Vote, is_new_epoch)
+        );
+    }
+
     /// The reason why the node does not vote.
     fn held(&mut self) -> String {
         let action = self.settle();
@@ -182,7 +191,7 @@ fn settle_all(nodes: &mut [Bench; 3]) -> [Action; 3] {
 }
 
 #[test]
-fn without_a_restart_check_nothing_is_written_and_everything_votes() {
+fn without_a_restart_check_each_node_votes_and_has_no_marker() {
     let mut a = Bench::alone(RestartCheck::Off);
     for (run_id, found, jump) in [
         ("run1", None, 0),
@@ -192,21 +201,19 @@ fn without_a_restart_check_nothing_is_written_and_everything_votes() {
         a.restart(run_id, found);
         a.time += ms(jump);
         let verdict = a.check();
-        assert_eq!(
-            (verdict.action, verdict.is_new_epoch),
-            (Action::Vote, false)
-        );
         assert_eq!(verdict.stepped_ms.is_some(), jump > 0, "a step is told");
+        assert!(verdict.action == Action::Vote && !verdict.is_new_epoch);
     }
 }
 
 #[test]
-fn a_node_that_forgot_waits_for_the_longest_ttl_and_begins_one_epoch() {
+fn a_node_that_forgot_waits_for_the_longest_ttl_in_a_new_epoch() {
     let kept = Bench::voting().marker;
     for (run_id, found, cause) in [
         ("run2", kept, RESTARTED),
         ("run2", Some(marker("run1", ms(3))), RESTARTED),
         ("run2", Some(b"garbage".to_vec()), INVALID),
+        ("run1", Some(marker("run1", ms(u64::MAX))), INVALID),
         ("run2", None, RESTARTED),
         ("run1", None, FLUSHED),
     ] {
@@ -225,20 +232,15 @@ fn a_node_that_forgot_waits_for_the_longest_ttl_and_begins_one_epoch() {
 }
 
 #[test]
-fn a_reconnection_to_the_same_process_changes_nothing_but_a_quarantine_in_between_is_an_epoch() {
+fn a_reconnection_changes_nothing_but_after_a_quarantine() {
     let mut a = Bench::voting();
-    for (found, is_new_epoch) in [(None, false), (Some(()), true)] {
-        a.node_check.unreachable();
-        a.pass(ms(60_000));
-        if found.is_some() {
-            a.marker = Some(marker("run1", a.time.saturating_sub(ms(1))));
-        }
-        let verdict = a.check();
-        assert_eq!(
-            (verdict.action, verdict.is_new_epoch),
-            (Action::Vote, is_new_epoch)
-        );
-    }
+    a.node_check.unreachable();
+    a.pass(ms(60_000));
+    a.votes(false);
+    a.node_check.unreachable();
+    a.pass(ms(60_000));
+    a.marker = Some(marker("run1", a.time.saturating_sub(ms(1))));
+    a.votes(true);
     a.marker = Some(marker("run1", a.time + ms(700)));
     let verdict = a.check();
     assert!(verdict.is_new_epoch, "that client knows something");
@@ -265,15 +267,6 @@ fn trusting_the_aof_a_restart_is_none_but_a_missing_marker_is() {
     a.run_id = Some("run4");
     a.held();
     assert_eq!(a.read().since, since);
-    a.is_held_for(QUARANTINE);
-}
-
-#[test]
-fn a_marker_of_no_plausible_end_closes_a_node_for_no_longer_than_a_quarantine() {
-    let mut a = Bench::alone(RestartCheck::Standard);
-    a.marker = Some(marker("run1", ms(u64::MAX)));
-    a.held();
-    a.assert_quarantine(INVALID);
     a.is_held_for(QUARANTINE);
 }
 
@@ -322,7 +315,7 @@ fn short_and_long() -> [Bench; 2] {
 }
 
 #[test]
-fn a_node_votes_for_a_client_once_its_marker_has_the_clients_max_ttl() {
+fn a_node_votes_once_its_marker_has_the_clients_max_ttl() {
     let [mut short, mut long] = short_and_long();
     let before = short.read();
     assert!(matches!(long.check().action, Action::Write(_)));
@@ -331,11 +324,7 @@ fn a_node_votes_for_a_client_once_its_marker_has_the_clients_max_ttl() {
     assert_eq!(raised.max_ttl, MAX_TTL);
     assert_eq!((raised.run_id, raised.since), (before.run_id, before.since));
     short.see(&long);
-    let verdict = short.check();
-    assert_eq!(
-        (verdict.action, verdict.is_new_epoch),
-        (Action::Vote, false)
-    );
+    short.votes(false);
     short.restart("run2", None);
     short.is_held_for(QUARANTINE);
     assert_eq!(short.read().max_ttl, MAX_TTL);
@@ -348,16 +337,7 @@ fn a_node_votes_for_a_client_once_its_marker_has_the_clients_max_ttl() {
 }
 
 #[test]
-fn a_quarantine_that_is_over_for_a_client_goes_on_for_a_client_of_a_longer_max_ttl() {
-    let [mut short, mut long] = short_and_long();
-    short.restart("run2", None);
-    short.is_held_for(ms(2_540));
-    long.see(&short);
-    long.is_held_for(QUARANTINE.saturating_sub(ms(2_540)));
-}
-
-#[test]
-fn a_client_that_holds_a_node_tells_the_others_of_its_longer_max_ttl() {
+fn a_client_that_holds_a_node_tells_others_its_longer_max_ttl() {
     let [mut short, mut long] = short_and_long();
     short.restart("run2", None);
     short.held();

@@ -29,6 +29,14 @@ fn write(bench: &mut Bench) {
     bench.marker = Some(write.new);
 }
 
+/// Each of the nodes is marked as being opened.
+fn mark(nodes: &mut [Bench; 3]) {
+    for node in &mut *nodes {
+        node.check();
+    }
+    nodes.iter_mut().for_each(write);
+}
+
 #[test]
 fn nobody_votes_before_a_majority_is_marked() {
     let mut nodes = three(RestartCheck::Standard);
@@ -66,47 +74,10 @@ fn a_set_is_new_only_to_who_reaches_a_majority_of_it() {
     c.assert_quarantine(LATE);
 }
 
-/// However long the process that began stands still, and wherever.
-#[test]
-fn a_process_that_stands_still_while_it_opens_a_set_closes_no_node() {
-    for (marked, opened) in [(0, 0), (1, 0), (2, 0), (3, 0), (3, 1), (3, 2), (3, 3)] {
-        for comes_another in [false, true] {
-            let mut nodes = three(RestartCheck::Standard);
-            for node in &mut nodes {
-                node.check();
-            }
-            for node in nodes.iter_mut().take(marked) {
-                write(node);
-            }
-            for node in &mut nodes {
-                node.check();
-            }
-            for node in nodes.iter_mut().take(opened) {
-                write(node);
-            }
-            pass(&mut nodes, ms(60_000));
-            if comes_another {
-                let mut others = beside(&nodes);
-                let actions = settle_all(&mut others);
-                assert_eq!(actions, [const { Action::Vote }; 3], "{marked} {opened}");
-                see(&mut nodes, &others);
-            }
-            let actions = settle_all(&mut nodes);
-            assert_eq!(actions, [const { Action::Vote }; 3], "{marked} {opened}");
-            assert!(nodes.iter().all(|node| node.written().0 == NEW));
-        }
-    }
-}
-
 #[test]
 fn a_set_that_is_in_use_is_new_to_nobody_who_slept() {
     let mut nodes = three(RestartCheck::Standard);
-    for node in &mut nodes {
-        node.check();
-    }
-    for node in &mut nodes {
-        write(node);
-    }
+    mark(&mut nodes);
     let mut others = beside(&nodes);
     settle_all(&mut others);
     pass(&mut others, ms(60_000));
@@ -168,12 +139,7 @@ fn who_saw_a_set_in_use_waits_although_another_took_it_for_new() {
         if is_open {
             settle_all(&mut others);
         } else {
-            for other in &mut others {
-                other.check();
-            }
-            for other in &mut others {
-                write(other);
-            }
+            mark(&mut others);
         }
         see(&mut nodes, &others);
         for node in &mut nodes {
@@ -229,7 +195,7 @@ fn an_operators_word_says_nothing_of_what_comes_after_it() {
 }
 
 #[test]
-fn an_operators_word_opens_a_server_on_another_host_whatever_its_clock_says() {
+fn an_operators_word_opens_a_server_on_another_host_of_any_time() {
     for trust_aof in [false, true] {
         let mut a = Bench::new(&peers(RestartCheck::Standard, 1), "a", "run1", trust_aof);
         assert_eq!(a.settle(), Action::Vote);
@@ -241,7 +207,7 @@ fn an_operators_word_opens_a_server_on_another_host_whatever_its_clock_says() {
 }
 
 #[test]
-fn an_operators_word_does_not_cover_a_step_that_is_seen_along_with_it() {
+fn an_operators_word_does_not_cover_a_step_seen_with_it() {
     let mut a = Bench::voting();
     a.marker = Some(IDLE.into());
     a.time += ms(7_000);

@@ -1,6 +1,9 @@
 //! Clocks that step.
 
+use std::task::Wake as _;
+
 use super::*;
+use crate::waiting::tests::Woken;
 
 #[test]
 fn a_step_ahead_is_a_quarantine_and_an_epoch() {
@@ -22,16 +25,13 @@ fn a_node_whose_clock_is_set_back_votes_on() {
     a.time -= ms(86_400_000);
     let verdict = a.check();
     assert_eq!(verdict.stepped_ms, Some(-86_400_000));
-    assert_eq!(
-        (verdict.action, verdict.is_new_epoch),
-        (Action::Vote, false)
-    );
+    assert!(verdict.action == Action::Vote && !verdict.is_new_epoch);
     later.see(&a);
     assert_eq!(later.settle(), Action::Vote);
 }
 
 #[test]
-fn a_quarantine_whose_end_lies_behind_a_clock_that_was_set_back_begins_anew() {
+fn a_quarantine_from_before_a_clock_was_set_back_begins_again() {
     let mut a = Bench::voting();
     a.restart("run2", None);
     a.held();
@@ -44,7 +44,7 @@ fn a_quarantine_whose_end_lies_behind_a_clock_that_was_set_back_begins_anew() {
 }
 
 #[test]
-fn a_clock_that_jumps_ahead_does_not_end_a_quarantine_that_was_seen() {
+fn a_clock_that_jumps_ahead_ends_no_quarantine_that_was_seen() {
     let mut a = Bench::voting();
     a.marker = Some(marker("run1", a.time + ms(5_000)));
     a.check();
@@ -72,7 +72,7 @@ fn what_moves_slowly_or_may_be_the_network_is_no_step() {
 }
 
 #[test]
-fn a_step_is_written_down_until_it_is_or_somebody_else_has_judged() {
+fn a_step_is_written_until_that_counts_or_another_client_judged() {
     let mut a = Bench::voting();
     a.time += ms(700);
     // The write came too late, or the connection broke.
@@ -107,7 +107,7 @@ fn a_host_that_stood_still_closes_no_node_to_anybody() {
 }
 
 #[test]
-fn nodes_that_step_alone_or_by_different_times_are_told_from_a_host_that_stood_still() {
+fn nodes_that_step_apart_are_told_from_a_host_that_stood_still() {
     for steps in [[3_000, 0, 0], [3_000, 3_000, 0], [1_000, 3_000, 9_000]] {
         let mut nodes = three_voting();
         for (node, by) in nodes.iter_mut().zip(steps) {
@@ -133,7 +133,7 @@ fn nodes_that_step_alone_or_by_different_times_are_told_from_a_host_that_stood_s
 }
 
 #[test]
-fn whose_clock_it_was_is_decided_once_the_others_answered_however_slowly_or_are_out_of_reach() {
+fn a_step_is_the_nodes_once_all_others_in_reach_have_answered() {
     let mut nodes = three_voting();
     nodes[0].time += ms(3_000);
     let before = nodes[0].marker.clone();
@@ -154,17 +154,14 @@ fn whose_clock_it_was_is_decided_once_the_others_answered_however_slowly_or_are_
 
 #[test]
 fn a_step_has_the_other_nodes_asked_at_once() {
-    use std::sync::atomic::{AtomicU32, Ordering};
-
     let [mut a, b, _] = three_voting();
-    let asked = [(); 2].map(|()| Arc::new(AtomicU32::new(0)));
+    let asked = [(); 2].map(|()| Arc::<Woken>::default());
     for (node, asked) in [&a, &b].into_iter().zip(&asked) {
         let asked = Arc::clone(asked);
-        node.node_check.on_doubt(Arc::new(move || {
-            asked.fetch_add(1, Ordering::Relaxed);
-        }));
+        node.node_check
+            .on_doubt(Arc::new(move || asked.wake_by_ref()));
     }
     a.time += ms(3_000);
     a.check();
-    assert_eq!(asked.map(|it| it.load(Ordering::Relaxed)), [0, 1]);
+    assert_eq!(asked.map(|it| it.take()), [0, 1]);
 }

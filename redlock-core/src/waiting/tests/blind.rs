@@ -106,7 +106,7 @@ pub(crate) fn made(attempts: &AtomicU32) -> u32 {
 }
 
 #[test]
-fn a_caller_that_no_node_tells_asks_now_and_then_which_uses_up_nothing_of_its_retries() {
+fn a_caller_that_no_node_tells_asks_at_times_beside_its_retries() {
     let scene = Scene::new();
     scene.hold_elsewhere();
     let (set, attempts) = untold(&scene);
@@ -125,13 +125,11 @@ fn a_caller_that_no_node_tells_asks_now_and_then_which_uses_up_nothing_of_its_re
 
 /// The future of the caller with the turn is not polled in its pause.
 #[test]
-fn a_caller_that_is_not_polled_in_a_long_pause_loses_the_turn_soon() {
+fn a_caller_unpolled_in_a_long_pause_loses_the_turn_soon() {
     let scene = Scene::new();
     scene.hold_elsewhere();
-    let mut unpolled = scene.acquire(&patient());
-    assert!(is_waiting(&mut unpolled));
-    let mut next = scene.acquire(&patient());
-    assert!(is_waiting(&mut next));
+    let _unpolled = scene.waits(&patient());
+    let mut next = scene.waits(&patient());
     scene.free_elsewhere();
     drop(acquired_within(SECOND * 3, &scene, &mut next));
 }

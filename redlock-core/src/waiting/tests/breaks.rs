@@ -1,5 +1,6 @@
 //! Breaks for other processes, and the wakers of those who wait behind them.
 
+use super::blind::patient;
 use super::*;
 
 /// Somebody who tries once comes while the head takes its break, in which another process comes.
@@ -10,18 +11,13 @@ fn one_who_tries_once_behind_a_break_hears_who_has_the_lock() {
     scene.clock.advance(MS * 60);
     drop(holder);
     scene.nodes.iter().for_each(MemoryNode::hang);
-    let mut patient = waiting();
-    patient.retry.delay = SECOND;
-    let mut head = scene.acquire(&patient);
-    assert!(is_waiting(&mut head));
-    let mut tries = scene.acquire(&once());
-    assert!(is_waiting(&mut tries));
+    let mut head = scene.waits(&patient());
+    let mut tries = scene.waits(&once());
     scene.hold_elsewhere();
     scene.serve();
     assert!(is_waiting(&mut head));
     scene.clock.advance(MS);
-    let refusal = refused(&mut tries);
-    assert!(matches!(refusal, AcquireError::Contended(_)), "{refusal}");
+    contended(refused(&mut tries));
 }
 
 /// A caller who goes in the middle of its break has not spared the one behind it the rest.

@@ -17,7 +17,7 @@ pub(crate) use std::time::Duration;
 pub(crate) use crate::client::{Client, Settings};
 pub(crate) use crate::env::still_clock::{StillClock, still_clock};
 pub(crate) use crate::env::{Entropy, Environment, Spawn, Task};
-pub(crate) use crate::error::{AcquireError, LeaseEnd};
+pub(crate) use crate::error::{AcquireError, Contended, LeaseEnd, Unavailable};
 pub(crate) use crate::lease::Lease;
 pub(crate) use crate::lease::Released;
 pub(crate) use crate::memory::MemoryNode;
@@ -45,6 +45,23 @@ struct Nowhere;
 
 impl Spawn for Nowhere {
     fn spawn(&self, _: Task) {}
+}
+
+/// Counts how often it was woken.
+#[derive(Default)]
+pub(crate) struct Woken(std::sync::atomic::AtomicUsize);
+
+impl std::task::Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    }
+}
+
+impl Woken {
+    /// The number since the last call of this function.
+    pub(crate) fn take(&self) -> usize {
+        self.0.swap(0, std::sync::atomic::Ordering::Relaxed)
+    }
 }
 
 pub(crate) struct Scene {
@@ -90,6 +107,13 @@ impl Scene {
     pub(crate) fn acquire_on(&self, nodes: &NodeSet, request: &Request) -> Acquiring {
         let (client, nodes, request) = (self.client.clone(), Arc::clone(nodes), request.clone());
         Box::pin(async move { client.acquire(&nodes, &request).await })
+    }
+
+    /// A caller that does not have the lock at once.
+    pub(crate) fn waits(&self, request: &Request) -> Acquiring {
+        let mut waits = self.acquire(request);
+        assert!(is_waiting(&mut waits));
+        waits
     }
 
     /// The lease of a caller who gets it at once.
@@ -160,6 +184,28 @@ pub(crate) fn refused(acquiring: &mut Acquiring) -> AcquireError {
     match poll(acquiring) {
         Poll::Ready(refused) => refused.unwrap_err(),
         Poll::Pending => panic!("still waiting"),
+    }
+}
+
+pub(crate) fn contended(error: AcquireError) -> Contended {
+    match error {
+        AcquireError::Contended(contended) => contended,
+        other => panic!("it is held, and the caller was told: {other}"),
+    }
+}
+
+pub(crate) fn unavailable(error: AcquireError) -> Unavailable {
+    match error {
+        AcquireError::Unavailable(unavailable) => unavailable,
+        other => panic!("no majority has answered, and the caller was told: {other}"),
+    }
+}
+
+/// True if a whole extension succeeds over nodes that answer at once.
+pub(crate) fn extended(lease: &Lease, ttl: Duration) -> bool {
+    match poll(&mut Box::pin(lease.extend(ttl))) {
+        Poll::Ready(extended) => extended.is_ok(),
+        Poll::Pending => false,
     }
 }
 

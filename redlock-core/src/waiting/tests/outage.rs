@@ -25,7 +25,7 @@ fn pass(scene: &Scene, callers: &mut Vec<Acquiring>, time: Duration) -> Vec<Acqu
 }
 
 #[test]
-fn a_caller_and_the_line_behind_it_end_after_their_retries_if_no_majority_answers() {
+fn a_caller_and_its_line_end_after_retries_if_nobody_answers() {
     let scene = Scene::new();
     scene.nodes[..2].iter().for_each(MemoryNode::cut);
     let patient = waits(SECOND * 60);
@@ -35,9 +35,7 @@ fn a_caller_and_the_line_behind_it_end_after_their_retries_if_no_majority_answer
     let errors = pass(&scene, &mut callers, SECOND);
     assert_eq!((errors.len(), callers.len()), (9, 0));
     for error in errors {
-        let AcquireError::Unavailable(error) = error else {
-            panic!("{error}");
-        };
+        let error = unavailable(error);
         let text = error.to_string();
         assert!(text.contains("; a: cut off; b: cut off"), "{text}");
         let why = ", before its `wait` was over: no majority answered two retries in a row";

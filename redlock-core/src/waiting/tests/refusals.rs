@@ -1,28 +1,14 @@
 //! What callers in line are told if they give up while one node of three does not vote. An attempt is
 //! decided then by the first vote "held"; a majority has said "held" with the second one.
 
+use super::blind::patient;
 use super::*;
-use crate::error::{Contended, NodeOutcome, Unavailable};
-
-fn contended(error: AcquireError) -> Contended {
-    match error {
-        AcquireError::Contended(contended) => contended,
-        other => panic!("it is held, and the caller was told: {other}"),
-    }
-}
-
-fn unavailable(error: AcquireError) -> Unavailable {
-    match error {
-        AcquireError::Unavailable(unavailable) => unavailable,
-        other => panic!("no majority has answered, and the caller was told: {other}"),
-    }
-}
+use crate::error::NodeOutcome;
 
 /// Waits `limit`, and never tries again by itself before that.
 fn short(limit: Duration) -> Request {
-    let mut request = waiting();
+    let mut request = patient();
     request.retry.limit = RetryLimit::Wait(limit);
-    request.retry.delay = SECOND * 60;
     request
 }
 
@@ -32,10 +18,7 @@ fn asked() -> (Scene, Acquiring) {
     scene.hold_elsewhere();
     scene.nodes[..2].iter().for_each(MemoryNode::hang);
     scene.nodes[2].cut();
-    let mut patient = waiting();
-    patient.retry.delay = SECOND * 60;
-    let mut head = scene.acquire(&patient);
-    assert!(is_waiting(&mut head));
+    let head = scene.waits(&patient());
     (scene, head)
 }
 
@@ -44,20 +27,14 @@ impl Scene {
         self.nodes[node].restore();
         self.nodes[node].hang();
     }
-
-    fn in_line(&self, request: &Request) -> Acquiring {
-        let mut waits = self.acquire(request);
-        assert!(is_waiting(&mut waits));
-        waits
-    }
 }
 
 #[test]
-fn a_caller_in_line_is_told_of_the_holder_once_the_second_vote_has_come() {
+fn a_caller_in_line_is_told_the_holder_at_the_second_vote() {
     let (scene, mut head) = asked();
     scene.answers(0);
     assert!(is_waiting(&mut head));
-    let mut tries = scene.in_line(&once());
+    let mut tries = scene.waits(&once());
     scene.answers(1);
     scene.clock.advance(MS);
     let told = contended(refused(&mut tries));
@@ -67,12 +44,12 @@ fn a_caller_in_line_is_told_of_the_holder_once_the_second_vote_has_come() {
 
 /// The first caller is not polled any more.
 #[test]
-fn a_caller_whose_time_is_up_counts_the_votes_that_are_there_by_then() {
+fn a_caller_whose_time_is_up_counts_the_votes_until_then() {
     for is_voted in [true, false] {
         let (scene, mut head) = asked();
         scene.answers(0);
         assert!(is_waiting(&mut head));
-        let mut waits = scene.in_line(&short(MS * 80));
+        let mut waits = scene.waits(&short(MS * 80));
         // The last attempt of a caller that waits 80 ms would begin after 60 ms. The nodes have
         // 50 ms to answer.
         scene.clock.advance(MS * 49);
@@ -98,11 +75,11 @@ fn a_caller_whose_time_is_up_counts_the_votes_that_are_there_by_then() {
 
 /// The caller that asked is not polled until the next caller has the turn, and asks as well.
 #[test]
-fn a_caller_is_told_of_an_attempt_whose_caller_has_lost_the_turn() {
+fn a_caller_is_told_the_attempt_of_one_that_lost_the_turn() {
     for is_next_refused in [false, true] {
         let (scene, mut head) = asked();
-        let mut next = scene.in_line(&waiting());
-        let mut waits = scene.in_line(&short(MS * 300));
+        let mut next = scene.waits(&waiting());
+        let mut waits = scene.waits(&short(MS * 300));
         scene.answers(0);
         scene.answers(1);
         // The turn ends 250 ms after the attempt began: five times the nodes' timeout. From then on
@@ -121,15 +98,12 @@ fn a_caller_is_told_of_an_attempt_whose_caller_has_lost_the_turn() {
 }
 
 #[test]
-fn a_caller_is_told_at_once_if_the_missing_vote_makes_no_difference() {
+fn a_caller_is_told_at_once_if_the_missing_vote_is_immaterial() {
     let scene = Scene::new();
     scene.nodes[0].cut();
     scene.nodes[1].hang();
     scene.nodes[2].cut();
-    let mut patient = waiting();
-    patient.retry.delay = SECOND * 60;
-    let mut head = scene.acquire(&patient);
-    assert!(is_waiting(&mut head));
+    let _head = scene.waits(&patient());
     let told = unavailable(refused(&mut scene.acquire(&once())));
     let missing = &told.nodes[1].outcome;
     assert!(matches!(missing, NodeOutcome::NotAwaited), "{told}");
@@ -140,13 +114,8 @@ fn a_caller_that_gives_up_before_any_answer_blames_no_node() {
     for limit in [MS * 20, MS * 80] {
         let scene = Scene::new();
         scene.nodes.iter().for_each(MemoryNode::hang);
-        let mut head = scene.acquire(&waiting());
-        assert!(is_waiting(&mut head));
-        let mut request = waiting();
-        request.retry.limit = RetryLimit::Wait(limit);
-        request.retry.delay = SECOND * 60;
-        let mut waits = scene.acquire(&request);
-        assert!(is_waiting(&mut waits));
+        let _head = scene.waits(&waiting());
+        let mut waits = scene.waits(&short(limit));
         scene.clock.advance(limit / 4 * 3);
         assert!(is_waiting(&mut waits));
         scene.clock.advance(limit / 4);

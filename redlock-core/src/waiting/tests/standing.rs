@@ -10,18 +10,13 @@ fn one_who_tries_once_hears_at_once_who_has_the_lock() {
     let holder = scene.acquired(&request);
     // A lease that was extended keeps the turn for as long.
     scene.clock.advance(TTL / 2);
-    assert!(poll(&mut Box::pin(holder.extend(TTL))).is_ready());
+    assert!(extended(&holder, TTL));
     scene.nodes.iter().for_each(MemoryNode::cut);
     scene.clock.advance(TTL / 4 * 3);
-    let AcquireError::Contended(contended) = refused(&mut scene.acquire(&request)) else {
-        panic!("nobody has to be asked");
-    };
-    assert_eq!(
-        contended.holding.remaining,
-        Remaining::Expires(holder.validity())
-    );
-    assert!(contended.holding.owner().is_some());
-    assert_eq!(contended.attempts, 0);
+    let told = contended(refused(&mut scene.acquire(&request)));
+    let left = Remaining::Expires(holder.validity());
+    assert_eq!((told.holding.remaining, told.attempts), (left, 0));
+    assert!(told.holding.owner().is_some());
 }
 
 #[test]
@@ -29,47 +24,39 @@ fn one_who_tries_once_hears_what_the_nodes_said_last() {
     let scene = Scene::new();
     let patient = waiting();
     scene.hold_elsewhere();
-    let mut head = scene.acquire(&patient);
-    assert!(is_waiting(&mut head));
+    let mut head = scene.waits(&patient);
     scene.clock.advance(MS);
     // No node is asked again.
     scene.nodes.iter().for_each(MemoryNode::hang);
-    let refusal = refused(&mut scene.acquire(&once()));
-    assert!(matches!(refusal, AcquireError::Contended(_)), "{refusal}");
+    contended(refused(&mut scene.acquire(&once())));
     scene.nodes.iter().for_each(MemoryNode::restore);
 
     scene.free_elsewhere();
     let lease = acquired(&mut head);
     let mut fenced = patient;
     fenced.fencing = true;
-    let mut next = scene.acquire(&fenced);
-    assert!(is_waiting(&mut next));
+    let mut next = scene.waits(&fenced);
     scene.nodes.iter().for_each(MemoryNode::hang);
     assert_eq!(released(lease), Released::HandedOver);
     assert!(is_waiting(&mut next), "it asks the nodes");
     // What they said before the lease says nothing of the lock.
-    let mut curious = scene.acquire(&once());
-    assert!(is_waiting(&mut curious));
+    let mut curious = scene.waits(&once());
     // The time of a break and of an attempt.
     scene.clock.advance(MS * 100);
-    let refusal = refused(&mut curious);
-    assert!(matches!(refusal, AcquireError::Unavailable(_)), "{refusal}");
+    unavailable(refused(&mut curious));
 }
 
 #[test]
-fn of_a_large_value_of_somebody_elses_no_more_is_kept_than_names_an_owner_and_that_once() {
+fn of_a_large_value_only_a_tokens_length_is_kept_and_that_once() {
     let scene = Scene::new();
     for node in &scene.nodes {
         node.put(b"r", &vec![b'x'; 1 << 20], SECOND * 60);
     }
-    let mut head = scene.acquire(&waiting());
-    assert!(is_waiting(&mut head));
+    let _head = scene.waits(&waiting());
     let mut curious = [scene.acquire(&once()), scene.acquire(&once())];
     let [one, other] = curious.each_mut().map(|curious| {
-        let AcquireError::Contended(contended) = refused(curious) else {
-            panic!("it is held");
-        };
-        contended.holding.value.expect("the nodes said it")
+        let told = contended(refused(curious));
+        told.holding.value.expect("the nodes said it")
     });
     assert_eq!(one.len(), LONGEST + 1);
     assert!(Arc::ptr_eq(&one, &other), "for all of them");
@@ -80,8 +67,7 @@ fn a_lease_that_ends_unreleased_is_nobodys_turn() {
     let scene = Scene::new();
     let request = waiting();
     let lease = scene.acquired(&request);
-    let mut next = scene.acquire(&request);
-    assert!(is_waiting(&mut next));
+    let mut next = scene.waits(&request);
     scene.clock.advance(TTL);
     let next = acquired(&mut next);
     let token = scene.values();
@@ -104,15 +90,14 @@ fn so_many_may_stand_in_line_and_no_more() {
     assert!(line.iter_mut().all(is_waiting));
     let text = refused(&mut scene.acquire(&request)).to_string();
     assert!(text.contains("wanted by 2 callers"), "{text}");
-    let mut third = scene.acquire(&other);
-    assert!(is_waiting(&mut third));
+    let _third = scene.waits(&other);
     refused(&mut scene.acquire(&other));
     drop(line);
     assert!(is_waiting(&mut scene.acquire(&other)));
 }
 
 #[test]
-fn a_waiting_caller_has_the_same_time_in_line_as_between_attempts() {
+fn a_caller_has_the_same_time_in_line_as_between_attempts() {
     let scene = Scene::new();
     let mut request = Request::new("r").ttl(TTL).retries(2);
     request.retry.delay = SECOND;
@@ -129,7 +114,7 @@ fn a_waiting_caller_has_the_same_time_in_line_as_between_attempts() {
             }
         }
     };
-    assert!(matches!(error, AcquireError::Contended(_)), "{error}");
+    contended(error);
     // Each delay is between half of it and all of it.
     assert!(
         passed >= SECOND && passed <= SECOND * 2 + MS * 20,
@@ -137,13 +122,9 @@ fn a_waiting_caller_has_the_same_time_in_line_as_between_attempts() {
     );
 
     request.retry.limit = RetryLimit::Wait(SECOND);
-    let mut waits = scene.acquire(&request);
-    assert!(is_waiting(&mut waits));
+    let mut waits = scene.waits(&request);
     scene.clock.advance(SECOND);
-    let AcquireError::Contended(contended) = refused(&mut waits) else {
-        panic!("it is held");
-    };
-    assert_eq!(contended.waited, SECOND);
+    assert_eq!(contended(refused(&mut waits)).waited, SECOND);
 }
 
 #[test]
@@ -152,29 +133,25 @@ fn the_same_nodes_in_another_order_are_the_same_line() {
     let (request, tries) = (waiting(), once());
     let _holder = scene.acquired(&request);
     let turned: NodeSet = scene.set.iter().rev().map(Arc::clone).collect();
-    let AcquireError::Contended(known) = refused(&mut scene.acquire_on(&turned, &tries)) else {
-        panic!("it is held");
-    };
+    let known = contended(refused(&mut scene.acquire_on(&turned, &tries)));
     assert_eq!(known.attempts, 0, "nobody was asked");
 }
 
 #[test]
-fn a_silent_majority_is_waited_for_for_the_node_timeout_and_no_longer_than_a_quarter_of_the_ttl() {
+fn a_silent_majority_has_the_node_timeout_or_a_quarter_ttl() {
     for (ttl, limit) in [(TTL, MS * 50), (MS * 100, MS * 25)] {
         let scene = Scene::new();
         scene.nodes[1..].iter().for_each(MemoryNode::hang);
-        let mut acquiring = scene.acquire(&once().ttl(ttl));
-        assert!(is_waiting(&mut acquiring));
+        let mut acquiring = scene.waits(&once().ttl(ttl));
         scene.clock.advance(limit.saturating_sub(MS));
         assert!(is_waiting(&mut acquiring));
         scene.clock.advance(MS);
-        let error = refused(&mut acquiring);
-        assert!(matches!(error, AcquireError::Unavailable(_)), "{error}");
+        unavailable(refused(&mut acquiring));
     }
 }
 
 #[test]
-fn what_was_extended_or_has_another_drift_is_not_taken_over_as_it_is() {
+fn an_extended_lease_or_one_of_another_drift_has_a_new_token() {
     let mut other_drift = waiting();
     other_drift.clock_drift_factor = 0.02;
     for (next, is_extended) in [(waiting(), false), (waiting(), true), (other_drift, false)] {
@@ -182,12 +159,11 @@ fn what_was_extended_or_has_another_drift_is_not_taken_over_as_it_is() {
         let lease = scene.acquired(&waiting());
         let token = lease.token_id().to_owned();
         if is_extended {
-            assert!(poll(&mut Box::pin(lease.extend(TTL * 3))).is_ready());
+            assert!(extended(&lease, TTL * 3));
         }
         let drift = next.clock_drift_factor;
         let is_alike = !is_extended && drift.to_bits() == waiting().clock_drift_factor.to_bits();
-        let mut next = scene.acquire(&next);
-        assert!(is_waiting(&mut next));
+        let mut next = scene.waits(&next);
         assert_eq!(released(lease), Released::HandedOver);
         let next = acquired(&mut next);
         assert_eq!(next.token_id() == token, is_alike);

@@ -13,11 +13,10 @@ fn waiting_for_one_of(count: u16) -> Request {
 }
 
 #[test]
-fn a_permit_that_is_released_here_goes_to_the_first_in_line_without_a_pause() {
+fn a_permit_that_is_released_goes_to_the_first_in_line_at_once() {
     let scene = Scene::new();
     let mut held: Vec<_> = (0..8).map(|_| scene.acquired(&one_of(8))).collect();
-    let mut next = scene.acquire(&waiting_for_one_of(8));
-    assert!(is_waiting(&mut next));
+    let mut next = scene.waits(&waiting_for_one_of(8));
     let released_here = held.remove(3);
     let permit = released_here.permit();
     drop(released_here);
@@ -31,8 +30,7 @@ fn one_permit_is_a_plain_lock_and_stands_in_its_line() {
     let lease = scene.acquired(&one_of(1));
     assert_eq!(lease.permit(), Some(0));
     assert!(scene.nodes.iter().all(|node| node.keys() == [b"r"]));
-    let mut next = scene.acquire(&waiting());
-    assert!(is_waiting(&mut next));
+    let mut next = scene.waits(&waiting());
     assert_eq!(released(lease), Released::HandedOver);
     let next = acquired(&mut next);
     assert_eq!((next.permit(), next.kind()), (None, Kind::Exclusive));

@@ -7,15 +7,12 @@ use std::time::Duration;
 use super::AnyPermit;
 use crate::env::io_thread::IoThread;
 use crate::kinds::Kind;
+use crate::kinds::tests::{other, token};
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::hash_slot::slot_of;
 use crate::quorum::kind::Kind as _;
 use crate::request::Request;
-
-fn token(io: &IoThread) -> OwnerToken {
-    OwnerToken::draw("web/1", &*io.environment().entropy)
-}
 
 fn permits(name: &str, count: u16, prefix: &str) -> AnyPermit {
     let key = Resource::from(name).with_prefix(prefix.as_bytes());
@@ -54,8 +51,7 @@ fn permits_are_in_the_slot_of_the_lock_and_no_two_are_one() {
 #[test]
 fn the_order_follows_from_the_token_and_has_every_permit_once() {
     let permits = permits("r", 256, "");
-    let io = IoThread::start().unwrap();
-    let (one, two) = (token(&io), token(&io));
+    let (one, two) = (token(), other());
     let mut first = order(&permits, &one);
     assert_eq!(first, order(&permits, &one));
     assert_ne!(first, order(&permits, &two));
@@ -69,13 +65,12 @@ fn every_permit_is_as_likely_to_be_first_as_any_other() {
     let mut first = [0; 4];
     let io = IoThread::start().unwrap();
     for _ in 0..4000 {
-        first[usize::from(order(&permits, &token(&io))[0])] += 1;
+        let token = OwnerToken::draw("web/1", &*io.environment().entropy);
+        first[usize::from(order(&permits, &token)[0])] += 1;
     }
     // 1000 each, with a standard deviation of 27.
-    assert!(
-        first.iter().all(|count| (800..1200).contains(count)),
-        "{first:?}"
-    );
+    let is_alike = first.iter().all(|count| (800..1200).contains(count));
+    assert!(is_alike, "{first:?}");
 }
 
 #[test]

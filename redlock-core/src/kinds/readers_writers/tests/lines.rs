@@ -51,10 +51,8 @@ fn readers_that_a_writer_kept_out_go_in_before_the_next_writer() {
     let first = Scene::new();
     let (second, third) = (first.another(), first.another());
     let holder = first.acquired(&writer());
-    let mut read = second.acquire(&reader());
-    assert!(is_waiting(&mut read));
-    let mut write = third.acquire(&writer());
-    assert!(is_waiting(&mut write));
+    let mut read = second.waits(&reader());
+    let mut write = third.waits(&writer());
     assert_eq!(first.refused(), 2, "a reader, and that its turn is due");
     let intent = first.intent();
     assert!(intent.is_some());
@@ -78,19 +76,17 @@ fn readers_that_a_writer_kept_out_go_in_before_the_next_writer() {
 }
 
 #[test]
-fn readers_of_one_process_that_were_refused_have_their_turn_together() {
+fn refused_readers_of_one_process_have_their_turn_together() {
     let first = Scene::new();
     let (second, third) = (first.another(), first.another());
     let holder = first.acquired(&writer());
     let mut reads = [0; 3].map(|_| second.acquire(&reader()));
     assert!(reads.iter_mut().all(is_waiting));
-    let mut write = third.acquire(&writer());
-    assert!(is_waiting(&mut write));
+    let mut write = third.waits(&writer());
     // The nodes refuse the line once more.
     first.clock.advance(SECOND);
     assert!(reads.iter_mut().all(is_waiting));
-    let mut late = second.acquire(&reader());
-    assert!(is_waiting(&mut late));
+    let mut late = second.waits(&reader());
     released(holder);
     for read in &mut reads {
         first.clock.advance(MS * 10);
@@ -126,20 +122,18 @@ fn a_writer_that_expires_leaves_readers_their_turn() {
 }
 
 #[test]
-fn a_writer_goes_in_once_refused_readers_have_given_up_or_let_their_turn_pass() {
+fn a_writer_goes_in_once_refused_readers_leave_or_lose_a_turn() {
     for has_died in [false, true] {
         let first = Scene::new();
         let (second, third) = (first.another(), first.another());
         let holder = first.acquired(&writer());
-        let mut read = second.acquire(&reader());
-        assert!(is_waiting(&mut read));
+        let read = second.waits(&reader());
         if has_died {
             std::mem::forget(read);
         } else {
             drop(read);
         }
-        let mut write = third.acquire(&writer());
-        assert!(is_waiting(&mut write));
+        let mut write = third.waits(&writer());
         released(holder);
         if has_died {
             let turn = MS * u32::try_from(LONGEST_TURN - 10).unwrap();
@@ -157,8 +151,7 @@ fn writers_follow_each_other_at_once_if_no_reader_was_refused() {
     let first = Scene::new();
     let second = first.another();
     let holder = first.acquired(&writer());
-    let mut write = second.acquire(&writer());
-    assert!(is_waiting(&mut write));
+    let mut write = second.waits(&writer());
     released(holder);
     let holder = acquired(&mut write);
     assert_eq!(first.intent(), None);
@@ -169,7 +162,7 @@ fn writers_follow_each_other_at_once_if_no_reader_was_refused() {
 /// A writer that wins behind another attempt takes its intent back everywhere, and one that wins at once
 /// when it leaves.
 #[test]
-fn a_writer_that_lost_a_node_to_a_reader_leaves_no_intent_behind() {
+fn a_writer_that_lost_a_node_to_a_reader_leaves_no_intent() {
     let scene = Scene::new();
     scene.nodes[1].cut();
     scene.nodes[2].cut();
@@ -192,14 +185,12 @@ fn a_writer_that_lost_a_node_to_a_reader_leaves_no_intent_behind() {
 fn the_intent_of_a_writer_that_died_goes_by_itself() {
     let scene = Scene::new();
     let held = scene.acquired(&reader());
-    let mut write = scene.another().acquire(&writer());
-    assert!(is_waiting(&mut write));
+    let write = scene.another().waits(&writer());
     assert!(scene.intent().is_some());
     // Its process never runs again.
     std::mem::forget(write);
     released(held);
-    let mut read = scene.another().acquire(&reader());
-    assert!(is_waiting(&mut read));
+    let mut read = scene.another().waits(&reader());
     released(acquired_within(SECOND, &scene, &mut read));
 }
 
@@ -208,8 +199,7 @@ fn the_intent_of_a_writer_that_died_goes_by_itself() {
 fn writers_of_a_process_do_not_hand_the_lock_over() {
     let scene = Scene::new();
     let first = scene.acquired(&writer());
-    let mut next = scene.acquire(&writer());
-    assert!(is_waiting(&mut next));
+    let mut next = scene.waits(&writer());
     assert_eq!(released(first), Released::Confirmed);
     released(acquired(&mut next));
 }
@@ -217,7 +207,7 @@ fn writers_of_a_process_do_not_hand_the_lock_over() {
 /// A reader that a waiting writer keeps out. The writer gives up while other readers are in, so the key
 /// stays, and no node tells of it.
 #[test]
-fn a_reader_that_only_a_waiting_writer_keeps_out_asks_again_soon() {
+fn a_reader_kept_out_by_a_waiting_writer_alone_asks_again_soon() {
     let scene = Scene::new();
     let reads = |key: &str| Request {
         resource: key.into(),
@@ -241,8 +231,7 @@ fn a_reader_that_only_a_waiting_writer_keeps_out_asks_again_soon() {
 fn a_refused_reader_asks_again_once_the_key_is_that_of_readers() {
     let scene = Scene::new();
     scene.hold_elsewhere();
-    let mut reading = scene.acquire(&waiting().kind(Kind::Read));
-    assert!(is_waiting(&mut reading));
+    let mut reading = scene.waits(&waiting().kind(Kind::Read));
     // The time for which a change does not count behind an attempt.
     scene.clock.advance(MS * 10);
     assert!(is_waiting(&mut reading), "nothing has changed");

@@ -6,15 +6,11 @@ use proptest::prelude::*;
 use super::super::view::{Range, read as view};
 use crate::node::Value;
 use crate::node::hash_slot::SLOTS;
-use crate::redis::address::{RedisAddress, Server, Target};
+use crate::redis::address::Server;
+use crate::redis::address::tests::server;
 
 fn asked() -> Server {
-    let url = "redis://u:pw@Seed:7001";
-    let address = RedisAddress::parse(url).unwrap();
-    let Target::Server(server) = address.0 else {
-        unreachable!("one server");
-    };
-    server
+    server("redis://u:pw@Seed:7001")
 }
 
 fn text(text: &str) -> Value {

@@ -137,7 +137,7 @@ fn error_of(call: &Call, error: &[u8]) -> NodeError {
 }
 
 #[test]
-fn a_set_that_was_refused_leaves_nothing_to_undo_and_a_script_may() {
+fn a_refused_set_leaves_nothing_to_undo_and_a_script_may() {
     let was_sent = |names: &[&str], error: &[u8]| error_of(&acquisition(names), error).was_sent();
     let refusals: [&[u8]; 3] = [
         b"OOM command not allowed when used memory > 'maxmemory'.",
