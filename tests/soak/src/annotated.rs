@@ -5,64 +5,28 @@ use redlock_runtime::{LockError, redlock};
 use crate::holder::Holder;
 use crate::plan::PERMITS;
 
-#[redlock(
-    resource = &holder.plan.locked,
-    ttl = holder.plan.ttl,
-    retry_count = holder.plan.retries,
-    fencing = true,
-    guard = lease
-)]
-pub(crate) async fn fenced(holder: &Holder) -> Result<(), LockError> {
-    holder.work(lease.handle()).await;
-    Ok(())
+/// Makes functions of a `holder` by their names and the parameters that others lack.
+macro_rules! annotated {
+    ($holder:ident: $($name:ident($($parameters:tt)+);)+) => {$(
+        #[redlock(
+            resource = &$holder.plan.locked,
+            ttl = $holder.plan.ttl,
+            retry_count = $holder.plan.retries,
+            guard = lease,
+            $($parameters)+
+        )]
+        pub(crate) async fn $name($holder: &Holder) -> Result<(), LockError> {
+            $holder.work(lease.handle()).await;
+            Ok(())
+        }
+    )+};
 }
 
-#[redlock(
-    resource = &holder.plan.locked,
-    ttl = holder.plan.ttl,
-    max_hold = holder.plan.max_hold.unwrap_or(holder.plan.ttl),
-    fencing = true,
-    guard = lease
-)]
-pub(crate) async fn renewed(holder: &Holder) -> Result<(), LockError> {
-    holder.work(lease.handle()).await;
-    Ok(())
-}
-
-#[redlock(
-    resource = &holder.plan.locked,
-    ttl = holder.plan.ttl,
-    retry_count = holder.plan.retries,
-    permits = PERMITS,
-    guard = lease
-)]
-pub(crate) async fn one_of_several(holder: &Holder) -> Result<(), LockError> {
-    holder.work(lease.handle()).await;
-    Ok(())
-}
-
-#[redlock(
-    resource = &holder.plan.locked,
-    ttl = holder.plan.ttl,
-    retry_count = holder.plan.retries,
-    mode = "read",
-    fencing = true,
-    guard = lease
-)]
-pub(crate) async fn reading(holder: &Holder) -> Result<(), LockError> {
-    holder.work(lease.handle()).await;
-    Ok(())
-}
-
-#[redlock(
-    resource = &holder.plan.locked,
-    ttl = holder.plan.ttl,
-    retry_count = holder.plan.retries,
-    mode = "write",
-    fencing = true,
-    guard = lease
-)]
-pub(crate) async fn writing(holder: &Holder) -> Result<(), LockError> {
-    holder.work(lease.handle()).await;
-    Ok(())
+annotated! {
+    holder:
+    fenced(fencing = true);
+    renewed(fencing = true, max_hold = holder.plan.max_hold.unwrap_or(holder.plan.ttl));
+    one_of_several(permits = PERMITS);
+    reading(fencing = true, mode = "read");
+    writing(fencing = true, mode = "write");
 }

@@ -16,10 +16,11 @@
 //!
 //! A lease on several names counts as one on each of them, and a permit as a name of its own.
 //!
-//! So where the intervals of two leases on one name meet, there was a moment at which both were
-//! valid. That is an overlap unless both are readers. That a
-//! holder is stopped between any two of these steps makes an interval shorter or later written, never longer. The reverse does not hold: an overlap shorter than it takes to
-//! write `entered`, or one whose holder was killed before it could write, is not found.
+//! So where the intervals of two leases on one name meet, there was a moment at which both were valid. That
+//! is an overlap unless both are readers. A holder that is stopped between two of these steps makes an
+//! interval shorter or writes it later, so no overlap is made up. The reverse does not hold: an overlap
+//! shorter than it takes to write `entered`, or one whose holder was killed before it could write, is not
+//! found.
 //!
 //! **Tokens** of one resource are unique. They increase in the order of the intervals where these
 //! are not empty: two such leases share a node that granted both, and there the later grant comes
