@@ -239,7 +239,7 @@ mod tests {
     const SPAN: Duration = Duration::from_millis(50);
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn a_key_beside_a_lock_that_outlives_its_bound_is_found() {
+    async fn key_that_outlives_its_bound_is_found() {
         let cluster = Cluster::start(1).await;
         let node = &cluster.nodes[0];
         let hour = Duration::from_secs(60 * 60);
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn a_node_is_well_after_every_fault_and_only_some_lose_its_keys() {
+    async fn node_is_well_after_every_fault() {
         let cluster = Cluster::start(1).await;
         let node = &cluster.nodes[0];
         for fault in NodeFault::ALL {

@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_below_an_accepted_one_is_refused() {
+    fn token_below_an_accepted_one_is_refused() {
         let mut highest = Highest::default();
         assert_eq!(highest.accept(5, false), None);
         assert_eq!(highest.accept(4, false), Some(5));
