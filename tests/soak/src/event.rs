@@ -1,4 +1,4 @@
-//! What workers write down: one event a line, as JSON.
+//! Workers write down one event a line, as JSON.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +20,7 @@ pub(crate) enum Event {
     Unfit(LeaseId, u64),
     /// One more for this row of the table.
     Count(String),
-    /// What must not happen in a worker at all.
+    /// A worker reports a failure of its own, which fails the soak.
     Broken(String),
 }
 

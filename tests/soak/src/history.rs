@@ -21,13 +21,13 @@ pub(crate) struct History {
     pub(crate) leases: HashMap<LeaseId, Held>,
     /// The rows of the table.
     pub(crate) counts: BTreeMap<String, u64>,
-    /// What holders and workers found themselves.
+    /// Violations that holders and workers found themselves.
     pub(crate) found: Vec<Violation>,
     /// The workers' journals, which grow while they are read.
     journals: Vec<Unread>,
 }
 
-/// A journal behind what was read of it, and the beginning of a line that is still being written.
+/// The unread part of a journal, and the beginning of a line that is still being written.
 #[derive(Debug)]
 struct Unread(BufReader<File>, String);
 

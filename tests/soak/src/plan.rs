@@ -62,7 +62,7 @@ pub(crate) enum Stall {
 pub(crate) struct Plan {
     pub(crate) kind: Kind,
     names: Vec<String>,
-    /// What it asks for: the names, unless it is sabotaged.
+    /// The names that it asks for: others than `names` if the soak is sabotaged.
     pub(crate) locked: Vec<String>,
     pub(crate) style: Style,
     pub(crate) ttl: Duration,

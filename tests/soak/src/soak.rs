@@ -18,13 +18,13 @@ use crate::report::Report;
 use crate::store;
 use crate::worker::Orders;
 
-/// How long it goes on at most for what it is to do at least.
+/// How long it goes on at most until each row has its least value.
 const LONGER: Duration = Duration::from_secs(10 * 60);
 
 /// How long it may take, after the faults, until every resource was acquired again under load.
 const LIVELY: Duration = Duration::from_secs(30);
 
-/// Rows of the table, and how far they have to get. Each fault has to come once.
+/// The least values of rows of the table. Each fault has to come once.
 const LEAST: [(&str, u64); 14] = [
     ("acquisitions with a fencing token", 30),
     ("acquisitions of permits after the first", 5),
@@ -94,7 +94,7 @@ pub(crate) async fn run(options: &Options) -> Report {
     }
 }
 
-/// Looks until `look` finds nothing, for `longest` at most. Returns what is still there.
+/// Looks again until `look` finds nothing, or `longest` has passed. Returns the violations of the last look.
 async fn still_there(longest: Duration, look: impl Fn() -> Vec<Violation>) -> Vec<Violation> {
     let began = Instant::now();
     loop {
@@ -107,7 +107,7 @@ async fn still_there(longest: Duration, look: impl Fn() -> Vec<Violation>) -> Ve
     }
 }
 
-/// The rows that are not yet as far as they have to get.
+/// Returns the rows of the table that are still below their least values.
 fn rows_that_lack(options: &Options, history: &Shared) -> Vec<Violation> {
     let mut history = history.lock();
     history.catch_up();

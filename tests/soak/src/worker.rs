@@ -27,7 +27,7 @@ pub(crate) const COMMAND: &str = "worker";
 /// What a worker says when SIGTERM no longer kills it.
 pub(crate) const READY: &str = "ready";
 
-/// What the parent tells a worker.
+/// The parent's orders to a worker, as one argument.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Orders {
     pub(crate) worker: u32,

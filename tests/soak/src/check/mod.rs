@@ -49,9 +49,9 @@ pub(crate) enum Violation {
     Leak(String),
     /// Nobody got this resource again after the faults had ended.
     Stuck(String),
-    /// This row of the table did not get as far as it has to.
+    /// This row of the table stayed below its least value.
     Missing(String),
-    /// What must not happen in a worker at all.
+    /// A worker failed.
     Worker(String),
 }
 
@@ -75,7 +75,7 @@ impl Violation {
     }
 }
 
-/// Everything that is wrong with a history that is complete, each once.
+/// Returns each violation of a complete history once.
 pub(crate) fn violations(history: &History) -> BTreeSet<Violation> {
     let mut by_name: BTreeMap<&str, Vec<&Held>> = BTreeMap::new();
     for held in history.leases.values() {
@@ -95,7 +95,7 @@ pub(crate) fn violations(history: &History) -> BTreeSet<Violation> {
     found
 }
 
-/// Compares two leases on one name. `before` entered first.
+/// Compares two leases on one name, of which `before` entered first.
 fn violated_by(before: &Held, later: &Held) -> [Option<Violation>; 3] {
     if before.is_reader && later.is_reader {
         return [None, None, None];
