@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn sections_of_different_locks_may_overlap_and_those_of_one_may_not() {
+    fn sections_of_different_locks_alone_may_overlap() {
         assert_eq!(
             ids("enter a r\nenter b s\nleave a r\nleave b s\n"),
             ["a", "b"]

@@ -176,7 +176,11 @@ impl Drop for Service {
 }
 
 fn build_example(name: &str) -> PathBuf {
-    let (target_dir, profile) = target_dir_and_profile();
+    let profile_dir = profile_dir();
+    let profile = match profile_dir.file_name().and_then(OsStr::to_str) {
+        Some("debug") | None => "dev",
+        Some(profile) => profile,
+    };
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     // What `scripts/test` builds: with the same choice of packages, nothing is compiled twice.
     let features = if name == "fenced_store" {
@@ -197,74 +201,34 @@ fn build_example(name: &str) -> PathBuf {
             command.env_remove(name);
         }
     }
+    let excluded = ["redlock-benches", "redlock-interop-tests"].map(|it| ["--exclude", it]);
     let built = command
         .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .args([
-            "build",
-            "--workspace",
-            "--exclude",
-            "redlock-benches",
-            "--exclude",
-            "redlock-interop-tests",
-            "--locked",
-        ])
+        .args(["build", "--quiet", "--locked", "--workspace"])
+        .args(excluded.as_flattened())
         .args([
             "--example",
             name,
             "--features",
             features,
             "--profile",
-            &profile,
+            profile,
         ])
-        .args(["--message-format", "json-render-diagnostics"])
         .arg("--target-dir")
-        .arg(target_dir)
+        .arg(profile_dir.parent().expect("cargo's layout"))
         .output()
         .expect("cargo can be started");
-    let messages = String::from_utf8_lossy(&built.stdout);
     let errors = String::from_utf8_lossy(&built.stderr);
     assert!(
         built.status.success(),
         "example `{name}` does not build:\n{errors}"
     );
-    executable(&messages, name)
-        .unwrap_or_else(|| panic!("cargo named no program for example `{name}`:\n{messages}"))
+    profile_dir.join("examples").join(name)
 }
 
 /// A test runs from `<target dir>/<profile>/deps/`.
-fn target_dir_and_profile() -> (PathBuf, String) {
+fn profile_dir() -> PathBuf {
     let test = std::env::current_exe().expect("the path of this test");
     let profile = test.ancestors().nth(2).expect("cargo's layout");
-    let name = match profile.file_name().and_then(OsStr::to_str) {
-        Some("debug") | None => "dev",
-        Some(name) => name,
-    };
-    let target = profile.parent().expect("cargo's layout");
-    (target.to_owned(), name.to_owned())
-}
-
-/// Finds the program in cargo's JSON messages, one to a line.
-fn executable(messages: &str, name: &str) -> Option<PathBuf> {
-    let target = format!(r#""kind":["example"],"crate_types":["bin"],"name":"{name}""#);
-    let line = messages.lines().find(|line| line.contains(&target))?;
-    let (_, rest) = line.split_once(r#""executable":""#)?;
-    let (path, _) = rest.split_once('"')?;
-    Some(path.replace(r"\\", r"\").into())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_example_is_found_among_cargos_messages() {
-        let messages = concat!(
-            r#"{"reason":"compiler-artifact","target":{"kind":["lib"],"crate_types":["lib"],"name":"orders"},"executable":null}"#,
-            "\n",
-            r#"{"reason":"compiler-artifact","target":{"kind":["example"],"crate_types":["bin"],"name":"orders"},"executable":"/t/debug/examples/orders"}"#,
-        );
-        let found = executable(messages, "orders");
-        assert_eq!(found, Some("/t/debug/examples/orders".into()));
-        assert_eq!(executable(messages, "order"), None);
-    }
+    profile.to_owned()
 }

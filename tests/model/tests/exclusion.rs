@@ -17,14 +17,14 @@ fn one_lease_at_a_time() {
 }
 
 #[test]
-fn an_extended_lease_excludes_although_keys_that_it_did_not_reach_expire() {
+fn extended_lease_excludes_though_missed_keys_expire() {
     let landmarks = BASE | reached::EXTENDED | reached::OLD_KEY_EXPIRED;
     holds(&Exclusion { rounds: 1, ..THREE }, 40_000, landmarks);
     holds(&Exclusion { rounds: 3, ..TWO }, 10_000, landmarks);
 }
 
 #[test]
-fn nodes_that_restart_empty_do_not_matter_under_the_restart_check() {
+fn nodes_restarted_empty_are_harmless_under_the_restart_check() {
     let landmarks = BASE | reached::EXTENDED | reached::CHECKED;
     let restarts = 1;
     holds(
@@ -72,7 +72,7 @@ fn restoring_keys_does_not_let_two_in() {
 }
 
 #[test]
-fn restoring_keys_is_safe_where_the_restart_check_holds_it_back_too() {
+fn restoring_keys_is_safe_under_the_restart_check() {
     let restoring = Restoring::Freely;
     let landmarks = BASE | reached::EXTENDED | reached::RESTORED | reached::CHECKED;
     let checked = Exclusion { restoring, ..TWO };

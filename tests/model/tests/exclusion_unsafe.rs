@@ -25,7 +25,7 @@ fn a_majority_of_connected_nodes_is_no_quorum() {
 }
 
 #[test]
-fn an_acquisition_that_took_longer_than_the_ttl_must_not_succeed() {
+fn acquisition_longer_than_its_ttl_lets_two_in() {
     let decision = Decision::AnyTime;
     breaks(&Exclusion { decision, ..TWO }, 9);
 }
@@ -43,7 +43,7 @@ fn a_release_under_a_running_body_lets_the_next_one_in() {
 }
 
 #[test]
-fn a_late_release_of_the_attempt_before_undoes_a_retry_with_the_same_token() {
+fn late_release_undoes_a_retry_with_the_same_token() {
     let owner = Owner::EachClient;
     breaks(&Exclusion { owner, ..THREE }, 11);
 }

@@ -71,7 +71,7 @@ fn stragglers_count_at_once_although_nodes_restart_empty() {
 }
 
 #[test]
-fn a_straggler_that_counts_whenever_it_comes_hides_a_lost_majority() {
+fn straggler_counted_at_any_time_hides_a_lost_majority() {
     let counting = Counting::AnyStraggler;
     breaks(&Exclusion { counting, ..RULE }, 11);
     let promise = Promise::NobodyBetween;
@@ -86,14 +86,14 @@ fn a_straggler_that_counts_whenever_it_comes_hides_a_lost_majority() {
 /// What the rule rests on: a time for stragglers that is longer than the first keys live for
 /// certain, or keys that are deleted by hand in it.
 #[test]
-fn stragglers_must_not_count_at_once_where_the_first_keys_may_be_gone() {
+fn straggler_counted_after_lost_keys_hides_a_lost_majority() {
     let keys = Keys::Lost;
     breaks(&Exclusion { keys, ..RULE }, 10);
 }
 
 /// The key may have come between the beginning of the round that found it and its yes.
 #[test]
-fn a_yes_that_makes_a_node_continuous_at_once_hides_a_lost_majority() {
+fn node_continuous_after_one_yes_hides_a_lost_majority() {
     let model = Exclusion {
         counting: Counting::FoundOnce,
         rounds: 2,
@@ -126,7 +126,7 @@ fn a_restored_key_hides_a_lost_majority() {
 }
 
 #[test]
-fn an_extension_that_makes_keys_again_hides_that_another_had_the_lock() {
+fn extension_that_makes_keys_again_hides_another_holder() {
     let model = Exclusion {
         extension: Extension::Recreate,
         promise: Promise::NobodyBetween,
@@ -137,7 +137,7 @@ fn an_extension_that_makes_keys_again_hides_that_another_had_the_lock() {
 
 /// Two `SET`s of one token at a node: the second brings back a key that was continuous and then lost.
 #[test]
-fn a_second_set_while_the_first_is_unanswered_brings_back_a_lost_key() {
+fn second_set_before_an_answer_brings_back_a_lost_key() {
     let model = Exclusion {
         restoring: Restoring::Freely,
         rounds: 4,

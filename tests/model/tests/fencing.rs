@@ -42,7 +42,7 @@ fn wild_hints_do_no_harm() {
 
 /// In every order of readers and writers, and without clocks: a reader may be just above a writer.
 #[test]
-fn a_reader_is_above_every_earlier_writer_and_below_every_later_one() {
+fn reader_is_above_earlier_writers_and_below_later_ones() {
     for readers in 0b001..=0b110_u8 {
         let together = if readers.count_ones() > 1 {
             reached::READERS

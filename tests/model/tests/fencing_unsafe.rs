@@ -40,7 +40,7 @@ fn a_token_written_back_to_just_any_majority_is_given_twice() {
 
 /// The reader comes after the writer.
 #[test]
-fn a_reader_that_takes_the_counter_where_the_writer_left_its_token_has_that_token() {
+fn reader_at_a_counter_left_at_a_token_has_that_token() {
     let writer = Writer::AtTheCounter;
     let found = breaks(
         &Fencing {
@@ -55,7 +55,7 @@ fn a_reader_that_takes_the_counter_where_the_writer_left_its_token_has_that_toke
 
 /// The writer comes after the reader.
 #[test]
-fn a_writer_that_takes_the_number_that_the_counter_stands_at_has_a_readers_token() {
+fn writer_at_the_counter_has_a_readers_token() {
     let writer = Writer::OneStep;
     let found = breaks(
         &Fencing {
@@ -83,7 +83,7 @@ fn a_set_that_is_sent_twice_brings_back_a_key_that_was_lost() {
 
 /// The same thing under another name.
 #[test]
-fn a_key_restored_before_the_token_is_confirmed_breaks_the_order() {
+fn key_restored_before_confirmation_breaks_the_order() {
     let restoring = Restoring::BeforeHeld;
     breaks(&Fencing { restoring, ..TWO }, 15);
 }

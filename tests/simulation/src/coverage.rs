@@ -139,10 +139,6 @@ counts! {
     mended,
     /// Keys that an operator deleted.
     deleted,
-    /// Writes that the store took.
-    written,
-    /// Writes that the store refused for their fencing token.
-    fenced_off,
     /// Acquisitions after the end of all faults.
     probed,
 }

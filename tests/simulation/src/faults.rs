@@ -26,22 +26,16 @@ impl Breakable {
     /// Plans all faults of a run.
     pub(crate) fn plan(self: &Arc<Self>, random: &mut Random) {
         let span = u64::try_from(self.settings.span.as_micros()).unwrap_or(u64::MAX);
-        for _ in 0..self.settings.faults {
+        let Settings {
+            faults, deletions, ..
+        } = self.settings;
+        for number in 0..faults + deletions {
             let at = random.micros(0, span);
             let (me, mut random) = (Arc::downgrade(self), random.fork());
-            self.world.after(at, move || {
-                if let Some(me) = me.upgrade() {
-                    me.fault(&mut random);
-                }
-            });
-        }
-        for _ in 0..self.settings.deletions {
-            let at = random.micros(0, span);
-            let (me, mut random) = (Arc::downgrade(self), random.fork());
-            self.world.after(at, move || {
-                if let Some(me) = me.upgrade() {
-                    me.delete(&mut random);
-                }
+            self.world.after(at, move || match me.upgrade() {
+                Some(me) if number < faults => me.fault(&mut random),
+                Some(me) => me.delete(&mut random),
+                None => {}
             });
         }
     }

@@ -4,6 +4,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use crate::operation::{Operation, Want};
+use redlock_core::Node as _;
 
 use crate::history::Invariant;
 use crate::link::Link;
@@ -75,12 +76,7 @@ impl Link {
 
     /// Whether something that was submitted may not have been served yet.
     fn is_busy(&self) -> bool {
-        let state = self.lock();
-        let is_connected = state
-            .wire
-            .as_ref()
-            .is_some_and(|wire| self.server.is_up() && self.server.starts() == wire.start);
-        !is_connected || !state.in_flight.is_empty() || !state.owed.is_empty()
+        !self.is_connected() || !self.drained()
     }
 }
 

@@ -162,11 +162,7 @@ fn connect(
 fn live(breakable: &Arc<Breakable>, network: &Network, clients: &[Arc<SimulatedClient>]) {
     let (world, history) = (&breakable.world, &breakable.history);
     let settings = &breakable.settings;
-    let is_idle = || {
-        clients
-            .iter()
-            .all(|client| client.busy.load(Ordering::Relaxed) == 0)
-    };
+    let is_idle = || are_idle(clients);
     // A crash may have been planned to end, or even to begin, a little later.
     let span = settings.span + Duration::from_secs(3);
     world.run(world.now() + span, || false);
@@ -202,20 +198,21 @@ fn live(breakable: &Arc<Breakable>, network: &Network, clients: &[Arc<SimulatedC
     all_get_every_lock(world, history, clients, bound);
 }
 
+fn are_idle(clients: &[Arc<SimulatedClient>]) -> bool {
+    let mut clients = clients.iter();
+    clients.all(|client| client.busy.load(Ordering::Relaxed) == 0)
+}
+
 fn all_get_every_lock(
     world: &Arc<World>,
     history: &History,
     clients: &[Arc<SimulatedClient>],
     bound: Duration,
 ) {
-    let is_idle = || {
-        let mut clients = clients.iter();
-        clients.all(|client| client.busy.load(Ordering::Relaxed) == 0)
-    };
     for client in clients {
         client.probe(bound);
-        world.run(world.now() + bound * 4, is_idle);
-        if !is_idle() {
+        world.run(world.now() + bound * 4, || are_idle(clients));
+        if !are_idle(clients) {
             history.violated(Invariant::Settles, "a last call never came back".to_owned());
             return;
         }

@@ -74,7 +74,7 @@ const USUAL: [&str; 20] = [
 ];
 
 /// What goes wrong in all of them but the calm one.
-const FAULTY: [&str; 20] = [
+const FAULTY: [&str; 19] = [
     "unavailable",
     "held_late",
     "born_over",
@@ -89,7 +89,6 @@ const FAULTY: [&str; 20] = [
     "hung",
     "restarted",
     "paused",
-    "fenced_off",
     "stalled",
     "overtaken",
     "blinded",

@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use redlock_tests::{NodeOptions, Nodes, Proxy, Pttl, RedisNode};
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
+use crate::faults::stops_within;
 use crate::plan::LONGEST_TTL;
 
 /// How long the library's restart check keeps a node away that may have forgotten locks: `max_ttl`,
@@ -73,24 +75,6 @@ impl NodeFault {
         Self::ClientKill,
         Self::CountersAhead,
     ];
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Freeze => "node frozen",
-            Self::RestartKept => "node killed, restarted with its data",
-            Self::RestartEmpty => "node killed, restarted empty",
-            Self::Cut => "network cut",
-            Self::Sever => "connections severed",
-            Self::LoseRequests => "requests lost",
-            Self::LoseAnswers => "answers lost",
-            Self::HoldRequests => "requests held back",
-            Self::HoldAnswers => "answers held back",
-            Self::Delay => "network delayed",
-            Self::ScriptFlush => "SCRIPT FLUSH",
-            Self::ClientKill => "CLIENT KILL",
-            Self::CountersAhead => "fencing counters moved ahead",
-        }
-    }
 }
 
 #[derive(Debug)]
@@ -116,61 +100,39 @@ impl Cluster {
         self.proxies.iter().map(Proxy::url).collect()
     }
 
-    /// Lets `fault` happen to the node at `seat` and undoes it after `span`, or as soon as `ended`
-    /// completes.
+    /// Lets `fault` happen to the node at `seat` and undoes it after `span`, or as soon as `stopped` is true.
     pub(crate) async fn inflict(
         &self,
         seat: usize,
         fault: NodeFault,
         span: Duration,
-        ended: impl Future<Output = ()>,
+        stopped: &watch::Receiver<bool>,
     ) {
         let (node, proxy) = (&self.nodes[seat], &self.proxies[seat]);
         match fault {
             NodeFault::Freeze => node.freeze(),
-            NodeFault::RestartKept | NodeFault::RestartEmpty => node.kill(),
+            NodeFault::RestartKept => node.kill(),
             NodeFault::Cut => proxy.cut().await,
-            NodeFault::Sever => proxy.sever().await,
             NodeFault::LoseRequests => proxy.swallow_to_server(),
             NodeFault::LoseAnswers => proxy.swallow_to_client(),
             NodeFault::HoldRequests => proxy.hold_to_server(),
             NodeFault::HoldAnswers => proxy.hold_to_client(),
             NodeFault::Delay => proxy.delay(span / 20),
-            NodeFault::ScriptFlush => node.script_flush(),
+            // Those without a duration.
+            NodeFault::RestartEmpty => return restart_empty(node).await,
+            NodeFault::Sever => return proxy.sever().await,
+            NodeFault::ScriptFlush => return node.script_flush(),
             NodeFault::ClientKill => {
                 node.command(["CLIENT", "KILL", "TYPE", "normal"]);
+                return;
             }
-            NodeFault::CountersAhead => move_counters(node, span / 2),
+            NodeFault::CountersAhead => return move_counters(node, span / 2),
         }
-        let lasts = !matches!(
-            fault,
-            // Empty at once is the worst that a node can do.
-            NodeFault::RestartEmpty
-                | NodeFault::Sever
-                | NodeFault::ScriptFlush
-                | NodeFault::ClientKill
-                | NodeFault::CountersAhead
-        );
-        if lasts {
-            tokio::select! {
-                () = sleep(span) => {}
-                () = ended => {}
-            }
-        }
+        stops_within(span, stopped).await;
         match fault {
             NodeFault::Freeze => node.thaw(),
             NodeFault::RestartKept => node.restart().await,
-            NodeFault::RestartEmpty => restart_empty(node).await,
-            NodeFault::Cut
-            | NodeFault::LoseRequests
-            | NodeFault::LoseAnswers
-            | NodeFault::HoldRequests
-            | NodeFault::HoldAnswers
-            | NodeFault::Delay => proxy.restore().await,
-            NodeFault::Sever
-            | NodeFault::ScriptFlush
-            | NodeFault::ClientKill
-            | NodeFault::CountersAhead => {}
+            _ => proxy.restore().await,
         }
     }
 
@@ -198,86 +160,52 @@ impl Cluster {
     /// may, and keys of locks and of waiting callers that are still there when the last of them has to be
     /// gone.
     pub(crate) async fn keys_leaked(&self) -> Vec<String> {
-        let present = self.keys();
-        let is_too_long = |(_, name, left): &&Found<'_>| {
-            let longest = Purpose::of(name).longest();
-            longest.is_some_and(|longest| left.left().is_none_or(|left| left > longest))
-        };
-        let mut leaked: Vec<_> = present.iter().filter(is_too_long).map(describe).collect();
-        let passes = |(_, name, _): &&Found<'_>| Purpose::of(name).passes();
-        let passing = present.iter().filter(passes);
-        let longest = passing.filter_map(|(.., left)| left.left()).max();
-        if leaked.is_empty()
-            && let Some(longest) = longest
-        {
+        let (mut leaked, mut last) = (Vec::new(), Duration::ZERO);
+        for (key, left) in self.keys() {
+            match (bound_of(&key), left.left()) {
+                (Some(Bound { longest, .. }), left) if left.is_none_or(|left| left > longest) => {
+                    leaked.push(format!("{key}, {left:?}"));
+                }
+                (Some(Bound { passes: true, .. }), Some(left)) => last = last.max(left),
+                _ => {}
+            }
+        }
+        if leaked.is_empty() && !last.is_zero() {
             // As the nodes count it, by the clock that we have in common. Nobody sets a key any more.
-            sleep(longest).await;
-            let present = self.keys();
-            leaked.extend(present.iter().filter(passes).map(describe));
+            sleep(last).await;
+            let passes = |(key, _): &(String, _)| bound_of(key).is_some_and(|bound| bound.passes);
+            let left = self.keys().into_iter().filter(passes);
+            leaked.extend(left.map(|(key, left)| format!("{key}, {left:?}")));
         }
         leaked
     }
 
-    fn keys(&self) -> Vec<Found<'_>> {
+    fn keys(&self) -> Vec<(String, Pttl)> {
         let keys = self.nodes.iter().flat_map(|node| {
             let keys = node.keys().into_iter();
-            keys.map(move |key| (node, key.escape_ascii().to_string(), node.pttl(&key)))
+            keys.map(|key| (key.escape_ascii().to_string(), node.pttl(&key)))
         });
-        keys.filter(|(.., left)| *left != Pttl::Missing).collect()
+        keys.filter(|(_, left)| *left != Pttl::Missing).collect()
     }
 }
 
-/// A key on a node, and its time to live.
-type Found<'a> = (&'a RedisNode, String, Pttl);
-
-/// What a key is there for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Purpose {
-    /// A lock, a permit or the list of a lock's readers.
-    Lock,
-    /// What callers that wait leave for others.
-    Advice,
-    /// Counters.
-    Record,
-    /// What the restart check leaves.
-    Marker,
+/// How long a key may live.
+struct Bound {
+    longest: Duration,
+    /// It has to be gone soon after the last client.
+    passes: bool,
 }
 
-impl Purpose {
-    fn of(name: &str) -> Self {
-        let Some((_, kind)) = name.split_once("redlock:") else {
-            return Self::Lock;
-        };
-        let is = |prefix| kind.starts_with(prefix);
-        if is("permit:") || is("readers:") {
-            Self::Lock
-        } else if is("intent:") || is("turn:") {
-            Self::Advice
-        } else if is("fence:") {
-            Self::Record
-        } else {
-            Self::Marker
-        }
-    }
-
-    /// The longest time to live; a key without one lives for ever. `None`: it may.
-    fn longest(self) -> Option<Duration> {
-        match self {
-            Self::Lock => Some(LONGEST_TTL),
-            Self::Advice => Some(LONGEST_ADVICE),
-            Self::Record => Some(LONGEST_RECORD),
-            Self::Marker => None,
-        }
-    }
-
-    /// True if it has to be gone soon after the last client.
-    fn passes(self) -> bool {
-        matches!(self, Self::Lock | Self::Advice)
-    }
-}
-
-fn describe((node, name, left): &Found<'_>) -> String {
-    format!("{name} on {node}, {left:?}")
+/// `None` for the marker of the restart check, which stays.
+fn bound_of(key: &str) -> Option<Bound> {
+    let kind = key.split_once("redlock:").map_or("", |(_, kind)| kind);
+    let (longest, passes) = match kind.split(':').next()? {
+        "" | "permit" | "readers" => (LONGEST_TTL, true),
+        "intent" | "turn" => (LONGEST_ADVICE, true),
+        "fence" => (LONGEST_RECORD, false),
+        _ => return None,
+    };
+    Some(Bound { longest, passes })
 }
 
 /// Does what a client does whose clock is ahead, and whose attempt fails: with one clock on one host,
@@ -295,7 +223,9 @@ fn move_counters(node: &RedisNode, ahead: Duration) {
     node.command(["EVAL", script, "0", &micros]);
 }
 
+/// Empty at once is the worst that a node can do.
 async fn restart_empty(node: &RedisNode) {
+    node.kill();
     let file = node.dir().join("appendonlydir");
     std::fs::remove_dir_all(&file)
         .unwrap_or_else(|error| panic!("cannot remove {}: {error}", file.display()));
@@ -306,8 +236,10 @@ async fn restart_empty(node: &RedisNode) {
 mod tests {
     use super::*;
 
+    const SPAN: Duration = Duration::from_millis(50);
+
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn a_key_beside_a_lock_that_outlives_its_bound_is_found() {
+    async fn key_that_outlives_its_bound_is_found() {
         let cluster = Cluster::start(1).await;
         let node = &cluster.nodes[0];
         let hour = Duration::from_secs(60 * 60);
@@ -337,14 +269,13 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn a_node_is_well_after_every_fault_and_only_some_lose_its_keys() {
+    async fn node_is_well_after_every_fault() {
         let cluster = Cluster::start(1).await;
         let node = &cluster.nodes[0];
         for fault in NodeFault::ALL {
             node.set("r", "token", None);
-            let at_once = std::future::ready(());
             cluster
-                .inflict(0, fault, Duration::from_millis(50), at_once)
+                .inflict(0, fault, SPAN, &watch::channel(true).1)
                 .await;
             assert!(node.is_reachable(), "{fault:?}");
             let forgets = fault == NodeFault::RestartEmpty;

@@ -1,30 +1,24 @@
 //! The worker processes, and what is done to them.
 
-use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::Mutex;
 use rand::rngs::StdRng;
-use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use redlock_tests::{Service, Signal};
 use tokio::sync::watch;
-use tokio::time::sleep;
 
-use crate::faults::{Deck, Toll, stop};
-use crate::history::Journals;
-use crate::worker::{Orders, READY};
+use crate::faults::{Deck, stops_within};
+use crate::history::Shared;
+use crate::worker::{COMMAND, Orders, READY};
 
 /// How long a worker may take to wind up.
 const END: Duration = Duration::from_secs(60);
 
-pub(crate) const KILLED: &str = "worker killed and replaced";
-pub(crate) const PAUSED: &str = "worker paused";
-
+/// A fault of one worker.
 #[derive(Clone, Copy, Debug)]
-enum WorkerFault {
+pub(crate) enum WorkerFault {
     Pause,
     Kill,
 }
@@ -35,78 +29,60 @@ pub(crate) struct Fleet {
     /// What the next worker is told.
     orders: Orders,
     program: PathBuf,
-    journals: Arc<Mutex<Journals>>,
-    rng: StdRng,
+    history: Shared,
 }
 
 impl Fleet {
-    pub(crate) async fn start(
-        count: u32,
-        orders: Orders,
-        journals: Arc<Mutex<Journals>>,
-    ) -> io::Result<Self> {
+    pub(crate) async fn start(orders: Orders, history: &Shared) -> Self {
         let mut fleet = Self {
             workers: Vec::new(),
-            program: std::env::current_exe()?,
-            rng: StdRng::seed_from_u64(orders.seed ^ 0xF1EE7),
+            program: std::env::current_exe().expect("the path of this program"),
+            history: Arc::clone(history),
             orders,
-            journals,
         };
-        for _ in 0..count {
+        for _ in 0..fleet.orders.options.processes {
             let worker = fleet.enlist().await;
             fleet.workers.push(worker);
         }
-        Ok(fleet)
+        fleet
     }
 
     async fn enlist(&mut self) -> Service {
         self.orders.worker += 1;
-        let worker = self.orders.worker;
-        self.orders
-            .journal
-            .set_file_name(format!("worker-{worker}"));
-        {
-            let mut journals = self.journals.lock();
-            journals.add(self.orders.journal.clone());
-        }
-        let words = self.orders.to_words();
+        let name = format!("worker-{}", self.orders.worker);
+        self.orders.journal.set_file_name(name);
+        self.history.lock().add_journal(&self.orders.journal);
+        let orders = serde_json::to_string(&self.orders).expect("orders are JSON");
         let none = std::iter::empty::<(&str, &str)>();
-        Service::spawn_with_args(&self.program, words, none, READY).await
+        Service::spawn_with_args(&self.program, [COMMAND, &orders], none, READY).await
     }
 
     /// Pauses workers for up to longer than any ttl, and kills and replaces them, one at a time.
     /// When it has stopped, all of them run.
-    pub(crate) async fn suffer(mut self, toll: Toll, stopped: watch::Receiver<bool>) -> Self {
-        let rng = StdRng::seed_from_u64(self.rng.random());
-        let mut deck = Deck::new(
-            &[WorkerFault::Pause, WorkerFault::Pause, WorkerFault::Kill],
-            rng,
-        );
+    pub(crate) async fn suffer(mut self, stopped: watch::Receiver<bool>) -> Self {
+        let mut rng = StdRng::seed_from_u64(u64::from(self.orders.options.seed) ^ 0xF1EE7);
+        let kinds = [WorkerFault::Pause, WorkerFault::Pause, WorkerFault::Kill];
+        let mut deck = Deck::new(&kinds, StdRng::seed_from_u64(rng.random()));
         loop {
-            let pause = Duration::from_millis(self.rng.random_range(200..1500));
-            tokio::select! {
-                () = sleep(pause) => {}
-                () = stop(stopped.clone()) => return self,
+            let pause = Duration::from_millis(rng.random_range(200..1500));
+            if stops_within(pause, &stopped).await {
+                return self;
             }
-            let seats: Vec<usize> = (0..self.workers.len()).collect();
-            let seat = *seats.choose(&mut self.rng).expect("there are workers");
-            match deck.deal() {
+            let seat = rng.random_range(0..self.workers.len());
+            let fault = deck.deal(|_| true);
+            self.history
+                .lock()
+                .count(&format!("fault: worker {fault:?}"));
+            match fault {
                 WorkerFault::Pause => {
-                    toll.add(PAUSED);
-                    let span = Duration::from_millis(self.rng.random_range(300..3400));
+                    let span = Duration::from_millis(rng.random_range(300..3400));
                     self.workers[seat].freeze();
-                    tokio::select! {
-                        () = sleep(span) => {}
-                        () = stop(stopped.clone()) => {}
-                    }
+                    stops_within(span, &stopped).await;
                     self.workers[seat].thaw();
                 }
+                // One that has ended is left for the end, which looks at what it said.
+                WorkerFault::Kill if !self.workers[seat].is_running() => {}
                 WorkerFault::Kill => {
-                    toll.add(KILLED);
-                    if !self.workers[seat].is_running() {
-                        // Left for the end, which looks at what it said.
-                        continue;
-                    }
                     self.workers[seat].kill();
                     self.workers[seat] = self.enlist().await;
                 }

@@ -2,179 +2,90 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::sync::Arc;
 
+use parking_lot::Mutex;
+
+use crate::check::Violation;
 use crate::clock::Moment;
-use crate::event::{Enter, Event, How, Kind, LeaseId, Longer};
+use crate::event::{Event, Held, LeaseId};
 
-/// One lease, from what its holder wrote.
-#[derive(Clone, Debug)]
-pub(crate) struct Held {
-    pub(crate) enter: Enter,
-    /// The end of its validity, as far as the holder knew. Of a holder that was killed: the last
-    /// end that it wrote down, because it sent no release before it wrote that it leaves.
-    pub(crate) until: Moment,
-    /// `None` of a holder that was killed.
-    pub(crate) how: Option<How>,
-}
+/// One history, for all who add to it.
+pub(crate) type Shared = Arc<Mutex<History>>;
 
 /// Everything that was read so far.
 #[derive(Debug, Default)]
 pub(crate) struct History {
     pub(crate) leases: HashMap<LeaseId, Held>,
-    pub(crate) counts: BTreeMap<Kind, u64>,
-    pub(crate) longer: BTreeMap<Longer, u64>,
-    /// The highest token that the store had seen when it refused a lease that was still valid.
-    pub(crate) unfit: Vec<(LeaseId, u64)>,
-    pub(crate) broken: Vec<String>,
-    /// When each resource was last entered.
-    pub(crate) last_entered: HashMap<String, Moment>,
+    /// The rows of the table.
+    pub(crate) counts: BTreeMap<String, u64>,
+    /// Violations that holders and workers found themselves.
+    pub(crate) found: Vec<Violation>,
+    /// The workers' journals, which grow while they are read.
+    journals: Vec<Unread>,
 }
+
+/// The unread part of a journal, and the beginning of a line that is still being written.
+#[derive(Debug)]
+struct Unread(BufReader<File>, String);
 
 impl History {
-    pub(crate) fn read_line(&mut self, line: &str) {
-        let Ok(event) = line.parse::<Event>() else {
-            self.broken.push(format!("not a line of a journal: {line}"));
-            return;
-        };
-        match event {
-            Event::Enter(enter) => {
-                for name in &enter.claimed.names {
-                    let last = self.last_entered.entry(name.clone()).or_default();
-                    *last = enter.entered.max(*last);
-                }
-                let held = Held {
-                    until: enter.until,
-                    how: None,
-                    enter,
-                };
-                self.leases.insert(held.enter.lease, held);
-            }
-            Event::Until { lease, until, why } => {
-                *self.longer.entry(why).or_default() += 1;
-                self.with_lease(lease, |held| held.until = held.until.max(until));
-            }
-            Event::Leave { lease, until, how } => self.with_lease(lease, |held| {
-                held.until = until;
-                held.how = Some(how);
-            }),
-            Event::Unfit { lease, highest } => self.unfit.push((lease, highest)),
-            Event::Count(kind) => *self.counts.entry(kind).or_default() += 1,
-            Event::Broken(text) => self.broken.push(text),
-        }
-    }
-
-    fn with_lease(&mut self, lease: LeaseId, change: impl FnOnce(&mut Held)) {
-        match self.leases.get_mut(&lease) {
-            Some(held) => change(held),
-            None => self.broken.push(format!("{lease} was never entered")),
-        }
-    }
-
-    pub(crate) fn count(&self, kind: Kind) -> u64 {
-        self.counts.get(&kind).copied().unwrap_or(0)
-    }
-
-    pub(crate) fn ended(&self, how: How) -> usize {
-        let ends = self.leases.values().filter(|held| held.how == Some(how));
-        ends.count()
-    }
-
-    /// The leases whose holders were killed.
-    pub(crate) fn never_left(&self) -> usize {
-        self.leases
-            .values()
-            .filter(|held| held.how.is_none())
-            .count()
-    }
-}
-
-/// The workers' journals, which grow while they are read.
-#[derive(Debug, Default)]
-pub(crate) struct Journals(Vec<Journal>);
-
-#[derive(Debug)]
-struct Journal {
-    path: PathBuf,
-    /// How far it was read: up to the end of a line.
-    read: u64,
-}
-
-impl Journals {
-    pub(crate) fn add(&mut self, path: PathBuf) {
-        self.0.push(Journal { path, read: 0 });
+    /// Creates the journal of a worker at `path`.
+    pub(crate) fn add_journal(&mut self, path: &Path) {
+        let file = File::create_new(path).and_then(|_| File::open(path));
+        let file = BufReader::new(file.expect("a file in a directory of our own"));
+        self.journals.push(Unread(file, String::new()));
     }
 
     /// Reads what was written since the last call.
     ///
     /// What follows the last line break is left: either it is still being written, or its writer
     /// was killed in the middle. What it would have written next, it did not do.
-    pub(crate) fn read_into(&mut self, history: &mut History) -> io::Result<()> {
-        for journal in &mut self.0 {
-            let mut file = match File::open(&journal.path) {
-                Ok(file) => file,
-                // The worker has not begun yet.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(error) => return Err(error),
-            };
-            file.seek(SeekFrom::Start(journal.read))?;
-            let mut text = String::new();
-            file.read_to_string(&mut text)?;
-            let whole = text.rfind('\n').map_or(0, |last| last + 1);
-            journal.read += whole as u64;
-            for line in text[..whole].lines() {
-                history.read_line(line);
+    pub(crate) fn catch_up(&mut self) {
+        let mut journals = std::mem::take(&mut self.journals);
+        for Unread(file, line) in &mut journals {
+            while file.read_line(line).expect("a journal is text") > 0 && line.ends_with('\n') {
+                self.add(serde_json::from_str(line).expect("a line of a journal"));
+                line.clear();
             }
         }
-        Ok(())
+        self.journals = journals;
     }
 
-    /// All that was written of `lease`.
-    pub(crate) fn lines_of(&self, lease: LeaseId) -> Vec<String> {
-        let word = lease.to_string();
-        let mut lines = Vec::new();
-        for journal in &self.0 {
-            let text = std::fs::read_to_string(&journal.path).unwrap_or_default();
-            let of_lease = text
-                .lines()
-                .filter(|line| line.split(' ').nth(1) == Some(&word));
-            lines.extend(of_lease.map(str::to_owned));
+    pub(crate) fn add(&mut self, event: Event) {
+        match event {
+            Event::Enter(held) => {
+                self.count("acquisitions");
+                if held.token.is_some() {
+                    self.count("acquisitions with a fencing token");
+                }
+                if held.names.iter().any(|name| name.contains('#')) {
+                    self.count("acquisitions of permits after the first");
+                }
+                self.leases.insert(held.lease, held);
+            }
+            Event::Until(lease, until) => self.held(lease).until = until,
+            Event::Unfit(lease, highest) => self.found.push(Violation::Unfit(lease, highest)),
+            Event::Count(row) => self.count(&row),
+            Event::Broken(text) => self.found.push(Violation::Worker(text)),
         }
-        lines
-    }
-}
-
-/// A directory for the journals and the store's socket. It stays where something was violated.
-#[derive(Debug)]
-pub(crate) struct Workdir {
-    path: PathBuf,
-    pub(crate) is_kept: bool,
-}
-
-impl Workdir {
-    pub(crate) fn new() -> io::Result<Self> {
-        let name = format!("redlock-soak-{}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        // The directory may be left from a killed process with the same id.
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir(&path)?;
-        Ok(Self {
-            path,
-            is_kept: false,
-        })
     }
 
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
+    fn held(&mut self, lease: LeaseId) -> &mut Held {
+        let held = self.leases.get_mut(&lease);
+        held.expect("a holder enters first")
     }
-}
 
-impl Drop for Workdir {
-    fn drop(&mut self) {
-        if !self.is_kept {
-            // Litter, where it cannot be removed, and no reason to fail.
-            let _ = std::fs::remove_dir_all(&self.path);
-        }
+    pub(crate) fn count(&mut self, row: &str) {
+        *self.counts.entry(row.to_owned()).or_default() += 1;
+    }
+
+    /// When `name` was last entered.
+    pub(crate) fn last_entered(&self, name: &String) -> Option<Moment> {
+        let leases = self.leases.values();
+        let of_name = leases.filter(|held| held.names.contains(name));
+        of_name.map(|held| held.entered).max()
     }
 }

@@ -6,7 +6,7 @@ use rand::RngExt;
 use rand::rngs::StdRng;
 use redlock_runtime::parameters::OnLost;
 
-use crate::claimed::{Claimed, Kind};
+use crate::options::{Options, resource_name};
 
 pub(crate) const SHORTEST_TTL: Duration = Duration::from_millis(300);
 /// The registry's `max_ttl` as well.
@@ -14,6 +14,21 @@ pub(crate) const LONGEST_TTL: Duration = Duration::from_secs(3);
 
 /// How many permits a resource has for those that want one of several.
 pub(crate) const PERMITS: u32 = 3;
+
+/// The most names of one lock.
+const MOST_NAMES: u32 = 3;
+
+/// Which kind of lock the holder takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Plain,
+    Sets,
+    Permit,
+    Reader,
+    Writer,
+    /// A term of an election.
+    Office,
+}
 
 /// How the lock is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,15 +50,6 @@ pub(crate) enum Ending {
     Panic,
 }
 
-/// The caller goes away after a while, wherever it is by then.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cut {
-    /// Drops the future, as a timeout does.
-    Drop(Duration),
-    /// Aborts the task.
-    Abort(Duration),
-}
-
 /// The holder is held up between the requests and the look at the answers, also for longer than the
 /// lock lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,16 +58,12 @@ pub(crate) enum Stall {
     Extension(Duration),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Patience {
-    Retries(u32),
-    Wait(Duration),
-}
-
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) kind: Kind,
-    pub(crate) claimed: Claimed,
+    names: Vec<String>,
+    /// The names that it asks for: others than `names` if the soak is sabotaged.
+    pub(crate) locked: Vec<String>,
     pub(crate) style: Style,
     pub(crate) ttl: Duration,
     pub(crate) is_fenced: bool,
@@ -69,7 +71,9 @@ pub(crate) struct Plan {
     pub(crate) max_hold: Option<Duration>,
     /// A part of the ttl.
     pub(crate) min_validity: f64,
-    pub(crate) patience: Patience,
+    pub(crate) retries: u32,
+    /// In place of the retries.
+    pub(crate) wait: Option<Duration>,
     pub(crate) retry_delay: Duration,
     pub(crate) stall: Option<Stall>,
     /// How long the work takes; also longer than the ttl.
@@ -80,13 +84,14 @@ pub(crate) struct Plan {
     pub(crate) blocks: bool,
     pub(crate) on_lost: OnLost,
     pub(crate) ending: Ending,
-    pub(crate) cut: Option<Cut>,
+    /// The caller goes away after a while, wherever it is by then.
+    pub(crate) cut: Option<Duration>,
     /// Before the next one.
     pub(crate) pause: Duration,
 }
 
 impl Plan {
-    pub(crate) fn draw(rng: &mut StdRng, resources: u32) -> Self {
+    pub(crate) fn draw(rng: &mut StdRng, options: &Options) -> Self {
         // Short ones are more frequent, so that the resources stay hot.
         let ttl = LONGEST_TTL.mul_f64(0.1_f64.powf(rng.random_range(0.0..1.0)));
         let ttl = whole(ttl.clamp(SHORTEST_TTL, LONGEST_TTL));
@@ -106,27 +111,37 @@ impl Plan {
             90..96 => ttl.mul_f64(rng.random_range(0.0..0.9)),
             _ => max_hold.unwrap_or(ttl).mul_f64(rng.random_range(0.9..1.3)),
         };
-        let cut_after = Duration::from_micros(rng.random_range(0..40_000));
-        let kind = Kind::draw(rng);
-        let claimed = kind.claim(rng, resources);
-        let style = match rng.random_range(0..3) {
-            0 => Style::Bare,
-            1 => Style::Run,
-            _ => Style::Attribute,
+        let kind = match rng.random_range(0..100) {
+            0..15 => Kind::Sets,
+            15..35 => Kind::Permit,
+            35..60 => Kind::Reader,
+            60..72 => Kind::Writer,
+            72..78 => Kind::Office,
+            _ => Kind::Plain,
         };
+        let names = draw_names(rng, kind, options.resources);
+        let mut locked = names.clone();
+        if options.is_sabotaged {
+            let own = rng.random::<u64>();
+            locked = names.iter().map(|name| format!("{name}:{own}")).collect();
+        }
         Self {
             kind,
-            claimed,
-            style,
+            names,
+            locked,
+            style: match rng.random_range(0..3) {
+                0 => Style::Bare,
+                1 => Style::Run,
+                _ => Style::Attribute,
+            },
             ttl,
             is_fenced: kind != Kind::Permit && rng.random_bool(0.8),
             max_hold,
             min_validity: if rng.random_bool(0.2) { 0.5 } else { 0.0 },
-            patience: if rng.random_bool(0.5) {
-                Patience::Retries(rng.random_range(0..6))
-            } else {
-                Patience::Wait(Duration::from_millis(rng.random_range(1..1500)))
-            },
+            retries: rng.random_range(0..6),
+            wait: rng
+                .random_bool(0.5)
+                .then(|| Duration::from_millis(rng.random_range(1..1500))),
             retry_delay: Duration::from_millis(rng.random_range(2..60)),
             stall,
             hold,
@@ -143,14 +158,42 @@ impl Plan {
                 6..9 => Ending::Drop,
                 _ => Ending::Panic,
             },
-            cut: match rng.random_range(0..100) {
-                0..8 => Some(Cut::Drop(cut_after)),
-                8..16 => Some(Cut::Abort(cut_after)),
-                _ => None,
-            },
+            cut: rng
+                .random_bool(0.16)
+                .then(|| Duration::from_micros(rng.random_range(0..40_000))),
             pause: Duration::from_micros(rng.random_range(0..10_000)),
         }
     }
+
+    pub(crate) fn is_reader(&self) -> bool {
+        self.kind == Kind::Reader
+    }
+
+    /// The names that only this holder has. Permit 0 is the plain lock.
+    pub(crate) fn names_of(&self, permit: Option<u16>) -> Vec<String> {
+        match permit {
+            None | Some(0) => self.names.clone(),
+            Some(permit) => {
+                let names = self.names.iter();
+                names.map(|name| format!("{name}#{permit}")).collect()
+            }
+        }
+    }
+}
+
+/// Several names for a set, and one for any other kind of lock.
+fn draw_names(rng: &mut StdRng, kind: Kind, resources: u32) -> Vec<String> {
+    let first = rng.random_range(0..resources);
+    let count = match kind {
+        Kind::Sets => rng.random_range(1..=MOST_NAMES.min(resources)),
+        _ => 1,
+    };
+    let step = match count {
+        1 => 1,
+        _ => rng.random_range(1..=(resources - 1) / (count - 1)),
+    };
+    let numbers = (0..count).map(|place| (first + place * step) % resources);
+    numbers.map(resource_name).collect()
 }
 
 /// A ttl is whole milliseconds.

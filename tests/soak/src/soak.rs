@@ -1,141 +1,143 @@
 //! One soak, from the first server to the report.
 
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::Mutex;
+use redlock_tests::TempDir;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
 use crate::check::{Violation, violations};
 use crate::clock::{Moment, now};
-use crate::cluster::Cluster;
-use crate::faults::{Toll, trouble_nodes};
-use crate::fleet::Fleet;
-use crate::history::{History, Journals, Workdir};
+use crate::cluster::{Cluster, NodeFault};
+use crate::faults::trouble_nodes;
+use crate::fleet::{Fleet, WorkerFault};
+use crate::history::Shared;
 use crate::options::Options;
-use crate::report::{Report, counts};
-use crate::store::Store;
+use crate::report::Report;
+use crate::store;
 use crate::worker::Orders;
 
-/// How long it goes on at most for what it is to do at least.
+/// How long it goes on at most until each row has its least value.
 const LONGER: Duration = Duration::from_secs(10 * 60);
 
 /// How long it may take, after the faults, until every resource was acquired again under load.
 const LIVELY: Duration = Duration::from_secs(30);
 
-/// What was read of the journals so far.
-#[derive(Default)]
-struct Reading {
-    journals: Arc<Mutex<Journals>>,
-    history: History,
-}
-
-impl Reading {
-    fn catch_up(&mut self) -> io::Result<&History> {
-        let mut journals = self.journals.lock();
-        journals.read_into(&mut self.history)?;
-        Ok(&self.history)
-    }
-}
+/// The least values of rows of the table. Each fault has to come once.
+const LEAST: [(&str, u64); 14] = [
+    ("acquisitions with a fencing token", 30),
+    ("acquisitions of permits after the first", 5),
+    ("acquisitions: Plain", 5),
+    ("acquisitions: Sets", 5),
+    ("acquisitions: Permit", 5),
+    ("acquisitions: Reader", 10),
+    ("acquisitions: Writer", 5),
+    ("acquisitions: Office", 1),
+    ("acquisitions cut off", 1),
+    ("bodies cut off", 1),
+    ("bodies that panicked", 1),
+    ("lost: expired", 1),
+    ("refused: contended", 1),
+    ("writes accepted by the store", 50),
+];
 
 /// Runs it all. Dropping the future ends every process that it started.
-pub(crate) async fn run(options: &Options) -> io::Result<Report> {
-    let mut workdir = Workdir::new()?;
-    let mut reading = Reading::default();
-    let socket = workdir.path().join("store");
-    let store = Store::serve(&socket)?;
+pub(crate) async fn run(options: &Options) -> Report {
+    let dir = TempDir::new();
+    let store = dir.path().join("store");
+    store::serve(&store);
+    let history = Shared::default();
     let cluster = Arc::new(Cluster::start(options.nodes).await);
     let orders = Orders {
         worker: 0,
-        seed: options.seed,
-        tasks: options.tasks,
-        resources: options.resources,
-        is_sabotaged: options.is_sabotaged,
-        journal: workdir.path().join("worker"),
-        store: socket,
+        options: options.clone(),
+        journal: dir.path().join("worker"),
+        store,
         urls: cluster.urls(),
     };
-    let fleet = Fleet::start(options.processes, orders, Arc::clone(&reading.journals)).await?;
+    let fleet = Fleet::start(orders, &history).await;
 
     let began = Instant::now();
-    let toll = Toll::default();
     let (end, ended) = watch::channel(false);
-    let injectors = trouble_nodes(&cluster, options, &toll, &ended);
-    let suffering = tokio::spawn(fleet.suffer(toll.clone(), ended));
-    sleep(options.time).await;
-    let longest = options.time.saturating_add(LONGER);
-    while !is_enough(options, reading.catch_up()?, &toll, &store) && began.elapsed() < longest {
-        // Other processes write the journals, and send no event to us.
-        sleep(Duration::from_millis(200)).await;
-    }
+    let injectors = trouble_nodes(&cluster, options.seed.into(), &history, &ended);
+    let suffering = tokio::spawn(fleet.suffer(ended));
+    sleep(Duration::from_secs(options.seconds.into())).await;
+    let mut found = still_there(LONGER, || rows_that_lack(options, &history)).await;
     let faulty = began.elapsed();
     end.send_replace(true);
     injectors.join_all().await;
     let fleet = suffering.await.expect("the workers' troubles end in order");
 
-    let mut found = Vec::new();
-    let calm = now();
-    let recovery = recover(options, calm, &mut reading, &mut found).await?;
+    let (calm, calmed) = (now(), Instant::now());
+    found.extend(still_there(LIVELY, || stuck_since(calm, options, &history)).await);
+    let recovery = calmed.elapsed();
     let wrong = fleet.stop().await;
     found.extend(wrong.into_iter().map(Violation::Worker));
-    let left = cluster.keys_leaked().await;
-    found.extend(left.into_iter().map(Violation::Leak));
+    let leaked = cluster.keys_leaked().await;
+    found.extend(leaked.into_iter().map(Violation::Leak));
 
-    reading.catch_up()?;
-    let writes = store.writes();
-    found.extend(violations(&reading.history, &writes));
-    workdir.is_kept = !found.is_empty();
-    let kept = workdir.is_kept.then(|| workdir.path().to_owned());
-    let journals = reading.journals.lock();
-    Ok(Report {
+    let mut history = std::mem::take(&mut *history.lock());
+    history.catch_up();
+    found.extend(violations(&history));
+    let kept = (!found.is_empty()).then(|| dir.path().to_owned());
+    if kept.is_some() {
+        std::mem::forget(dir);
+    }
+    Report {
         options: options.clone(),
         faulty,
         recovery,
-        toll: toll.counts(),
-        details: Report::details(&found, &journals),
+        history,
         found,
-        history: reading.history,
-        writes,
         kept,
-    })
-}
-
-/// Whether as much has been done as there is to be done at least.
-fn is_enough(options: &Options, history: &History, toll: &Toll, store: &Store) -> bool {
-    if options.least.is_empty() {
-        return true;
     }
-    let rows = counts(history, &toll.counts(), &store.writes());
-    options.least.iter().all(|(name, least)| {
-        let mut of_name = rows.iter().filter(|(row, _)| row.trim_start() == name);
-        of_name.any(|(_, value)| value >= least)
-    })
 }
 
-/// Waits until each resource was acquired once more after `calm`. Returns how long that took.
-async fn recover(
-    options: &Options,
-    calm: Moment,
-    reading: &mut Reading,
-    found: &mut Vec<Violation>,
-) -> io::Result<Duration> {
+/// Looks again until `look` finds nothing, or `longest` has passed. Returns the violations of the last look.
+async fn still_there(longest: Duration, look: impl Fn() -> Vec<Violation>) -> Vec<Violation> {
     let began = Instant::now();
     loop {
-        let entered = &reading.catch_up()?.last_entered;
-        let stuck: Vec<_> = options
-            .resource_names()
-            .filter(|name| entered.get(name).is_none_or(|last| *last < calm))
-            .collect();
-        if stuck.is_empty() {
-            return Ok(began.elapsed());
-        }
-        if began.elapsed() > LIVELY {
-            found.extend(stuck.into_iter().map(Violation::Stuck));
-            return Ok(began.elapsed());
+        let found = look();
+        if found.is_empty() || began.elapsed() > longest {
+            return found;
         }
         // Other processes write the journals, and send no event to us.
         sleep(Duration::from_millis(20)).await;
     }
+}
+
+/// Returns the rows of the table that are still below their least values.
+fn rows_that_lack(options: &Options, history: &Shared) -> Vec<Violation> {
+    let mut history = history.lock();
+    history.catch_up();
+    let mut lacking = Vec::new();
+    let mut expect = |row: String, least: u64| {
+        if history.counts.get(&row).is_none_or(|count| *count < least) {
+            lacking.push(Violation::Missing(row));
+        }
+    };
+    if options.is_sabotaged {
+        expect("acquisitions".to_owned(), 200);
+        return lacking;
+    }
+    for (row, least) in LEAST {
+        expect(row.to_owned(), least);
+    }
+    for fault in NodeFault::ALL {
+        expect(format!("fault: node {fault:?}"), 1);
+    }
+    for fault in [WorkerFault::Pause, WorkerFault::Kill] {
+        expect(format!("fault: worker {fault:?}"), 1);
+    }
+    lacking
+}
+
+/// The resources that nobody has acquired since `calm`.
+fn stuck_since(calm: Moment, options: &Options, history: &Shared) -> Vec<Violation> {
+    let mut history = history.lock();
+    history.catch_up();
+    let names = options.resource_names();
+    let stuck = names.filter(|name| history.last_entered(name).is_none_or(|last| last < calm));
+    stuck.map(Violation::Stuck).collect()
 }

@@ -11,139 +11,80 @@ use parking_lot::Mutex;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Write {
-    pub(crate) resource: String,
-    pub(crate) token: u64,
-    /// True if it is the question of a reader.
-    pub(crate) is_read: bool,
-    pub(crate) is_accepted: bool,
-}
-
 /// The highest tokens of a resource that were accepted.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Highest {
+#[derive(Debug, Default)]
+struct Highest {
     written: u64,
     read: u64,
 }
 
 impl Highest {
-    /// Accepts a write or a reader's question with `token`, or says which token is in its way.
-    pub(crate) fn accept(&mut self, token: u64, is_read: bool) -> Result<(), u64> {
+    /// Accepts a write or a reader's question with `token`, or returns the token that is in its way.
+    fn accept(&mut self, token: u64, is_read: bool) -> Option<u64> {
         let in_the_way = match is_read {
             true => (token < self.written).then_some(self.written),
             false if token < self.written => Some(self.written),
             false => (token <= self.read).then_some(self.read),
         };
-        if let Some(higher) = in_the_way {
-            return Err(higher);
+        if in_the_way.is_none() && is_read {
+            self.read = token.max(self.read);
+        } else if in_the_way.is_none() {
+            self.written = token;
         }
-        let highest = if is_read {
-            &mut self.read
-        } else {
-            &mut self.written
-        };
-        *highest = token.max(*highest);
-        Ok(())
+        in_the_way
     }
 }
 
-#[derive(Debug, Default)]
-struct State {
-    highest: HashMap<String, Highest>,
-    /// In the order in which they were decided.
-    writes: Vec<Write>,
-}
+type Store = Arc<Mutex<HashMap<String, Highest>>>;
 
+/// Serves a store at the socket `path` until the runtime ends.
+///
 /// It lives in the parent, which is never stopped or killed: a holder that is stopped in the middle
 /// of a write must not stop the others.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Store(Arc<Mutex<State>>);
-
-impl Store {
-    /// Serves the socket at `path` until the runtime ends.
-    pub(crate) fn serve(path: &Path) -> io::Result<Self> {
-        let listener = UnixListener::bind(path)?;
-        let store = Self::default();
-        let serving = store.clone();
-        tokio::spawn(async move {
-            loop {
-                match listener.accept().await {
-                    Ok((client, _)) => drop(tokio::spawn(serving.clone().answer(client))),
-                    // A client that was gone before it was accepted wants nothing.
-                    Err(_) => tokio::task::yield_now().await,
-                }
+pub(crate) fn serve(path: &Path) {
+    let listener = UnixListener::bind(path).expect("a socket in a directory of our own");
+    let store = Store::default();
+    tokio::spawn(async move {
+        loop {
+            match listener.accept().await {
+                // A client that went away in the middle may have been served.
+                Ok((client, _)) => drop(tokio::spawn(answer(Arc::clone(&store), client))),
+                // A client that was gone before it was accepted wants nothing.
+                Err(_) => tokio::task::yield_now().await,
             }
-        });
-        Ok(store)
-    }
-
-    /// One connection, one write. A client that went away in the middle may have been served.
-    async fn answer(self, client: UnixStream) {
-        let mut client = BufReader::new(client);
-        let mut line = String::new();
-        if client.read_line(&mut line).await.is_err() {
-            return;
         }
-        let words: Vec<&str> = line.trim_end().split(' ').collect();
-        let [verb, resource, token] = words[..] else {
-            return;
-        };
-        let Ok(token) = token.parse() else { return };
-        let answer = match self.write(resource, token, verb == READ) {
-            Ok(()) => "ok\n".to_owned(),
-            Err(highest) => format!("no {highest}\n"),
-        };
-        let _ = client.write_all(answer.as_bytes()).await;
-    }
-
-    /// Takes the write or the reader's question, or says which token is in its way.
-    fn write(&self, resource: &str, token: u64, is_read: bool) -> Result<(), u64> {
-        let mut state = self.0.lock();
-        let highest = state.highest.entry(resource.to_owned()).or_default();
-        let outcome = highest.accept(token, is_read);
-        state.writes.push(Write {
-            resource: resource.to_owned(),
-            token,
-            is_read,
-            is_accepted: outcome.is_ok(),
-        });
-        outcome
-    }
-
-    pub(crate) fn writes(&self) -> Vec<Write> {
-        let state = self.0.lock();
-        state.writes.clone()
-    }
+    });
 }
 
-const READ: &str = "read";
-const WRITE: &str = "write";
+/// One connection, one write.
+async fn answer(store: Store, client: UnixStream) -> io::Result<()> {
+    let mut client = BufReader::new(client);
+    let mut line = String::new();
+    client.read_line(&mut line).await?;
+    let (resource, token, is_read): (String, _, _) = serde_json::from_str(&line)?;
+    let in_the_way = {
+        let mut store = store.lock();
+        store.entry(resource).or_default().accept(token, is_read)
+    };
+    let answer = serde_json::to_vec(&in_the_way)?;
+    client.write_all(&answer).await
+}
 
-/// Writes to the store at `path` from another process, or asks as a reader. `Err` has the token that is in
+/// Writes to the store at `path` from another process, or asks as a reader. Returns the token that is in
 /// the way.
 pub(crate) async fn write(
     path: &Path,
     resource: &str,
     token: u64,
     is_read: bool,
-) -> io::Result<Result<(), u64>> {
+) -> io::Result<Option<u64>> {
     let mut stream = UnixStream::connect(path).await?;
-    let verb = if is_read { READ } else { WRITE };
-    let line = format!("{verb} {resource} {token}\n");
-    stream.write_all(line.as_bytes()).await?;
+    let mut line = serde_json::to_vec(&(resource, token, is_read))?;
+    line.push(b'\n');
+    stream.write_all(&line).await?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await?;
-    if answer == "ok\n" {
-        return Ok(Ok(()));
-    }
-    let highest = answer
-        .strip_prefix("no ")
-        .and_then(|rest| rest.trim_end().parse().ok());
-    match highest {
-        Some(highest) => Ok(Err(highest)),
-        None => Err(io::Error::other(format!("the store said {answer:?}"))),
-    }
+    Ok(serde_json::from_str(&answer)?)
 }
 
 #[cfg(test)]
@@ -151,14 +92,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reader_has_the_token_of_the_last_writer_at_least_and_the_next_writer_a_higher_one() {
-        let store = Store::default();
-        assert_eq!(store.write("r", 5, false), Ok(()));
-        assert_eq!(store.write("r", 4, true), Err(5));
-        assert_eq!(store.write("r", 5, true), Ok(()));
-        assert_eq!(store.write("r", 7, true), Ok(()));
-        assert_eq!(store.write("r", 6, true), Ok(()), "readers have no order");
-        assert_eq!(store.write("r", 7, false), Err(7), "a reader had it");
-        assert_eq!(store.write("r", 8, false), Ok(()));
+    fn token_below_an_accepted_one_is_refused() {
+        let mut highest = Highest::default();
+        assert_eq!(highest.accept(5, false), None);
+        assert_eq!(highest.accept(4, false), Some(5));
+        assert_eq!(highest.accept(4, true), Some(5));
+        assert_eq!(highest.accept(5, true), None);
+        assert_eq!(highest.accept(7, true), None);
+        assert_eq!(highest.accept(6, true), None, "readers have no order");
+        assert_eq!(highest.accept(7, false), Some(7), "a reader had it");
+        assert_eq!(highest.accept(8, false), None);
     }
 }

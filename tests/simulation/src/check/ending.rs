@@ -30,7 +30,7 @@ pub(crate) struct Promised {
 impl History {
     /// Lease `number` was extended.
     pub(crate) fn prolonged(&self, number: usize) {
-        let Some(handle) = self.lock().leases.get(number).map(|l| l.handle.clone()) else {
+        let Some(handle) = self.handle(number) else {
             return;
         };
         let validity = self.world.observing(|| handle.validity());
@@ -83,9 +83,7 @@ impl History {
             }
             .map(|text| format!("{} {text}", lease.handle.token_id()))
         };
-        if let Some(text) = broken {
-            self.violated(Invariant::Uncaused, text);
-        }
+        self.violated_all(broken.map(|text| (Invariant::Uncaused, text)));
     }
 
     /// Lease `number` is just being given up because too few nodes hold its key: those that
@@ -115,8 +113,6 @@ impl History {
             let id = &attempt.short_id;
             is_majority.then(|| format!("{id} is given up, and the nodes {seats:?} have its key"))
         };
-        if let Some(text) = broken {
-            self.violated(Invariant::GivenUp, text);
-        }
+        self.violated_all(broken.map(|text| (Invariant::GivenUp, text)));
     }
 }

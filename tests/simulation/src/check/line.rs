@@ -141,15 +141,10 @@ impl History {
 
     /// The holder of lease `number` is about to end it, unless it is over, as is said in `how`.
     pub fn leaving(&self, number: usize, how: LeaseEnd) {
-        let over = {
-            let inner = self.lock();
-            let Some(lease) = inner.leases.get(number) else {
-                return;
-            };
-            let handle = lease.handle.clone();
-            drop(inner);
-            self.world.observing(|| handle.over())
+        let Some(handle) = self.handle(number) else {
+            return;
         };
+        let over = self.world.observing(|| handle.over());
         let now = self.world.now();
         let id = {
             let mut guard = self.lock();

@@ -1,5 +1,5 @@
 //! The rules, as far as they are about single moments: an operation that a node served, a lease
-//! that a client was handed, a write that the store took.
+//! that a client was handed.
 
 mod ending;
 mod exclusion;
@@ -7,8 +7,8 @@ mod handover;
 mod line;
 mod served;
 mod sharing;
-mod store;
 mod strayed;
+mod tokens;
 mod told;
 mod woken;
 
@@ -173,12 +173,7 @@ impl History {
     /// The holder of lease `number`, whose client's nodes are in `epochs`, looks at it. What was over
     /// once stays over.
     pub fn look(&self, number: usize, epochs: &[u32]) {
-        let Some(handle) = self
-            .lock()
-            .leases
-            .get(number)
-            .map(|lease| lease.handle.clone())
-        else {
+        let Some(handle) = self.handle(number) else {
             return;
         };
         let over = self.world.observing(|| handle.over());
@@ -229,9 +224,7 @@ impl History {
                 format!("{id} was extended, and {other} has held the lock meanwhile")
             })
         };
-        if let Some(text) = broken {
-            self.violated(Invariant::Interrupted, text);
-        }
+        self.violated_all(broken.map(|text| (Invariant::Interrupted, text)));
     }
 
     /// A client has checked whether nodes still vouch for the valid lease `id`. A node in fact vouches

@@ -51,24 +51,14 @@ fn may_change(served: &Served<'_>, before: Option<&[u8]>, after: Option<&[u8]>) 
     let is_reading = served.operation.sharing() == Some(Kind::Read);
     let is_marker = |value: Option<&[u8]>| value == Some(READERS_MARKER);
     let is_ours = |value: Option<&[u8]>| value == Some(token);
+    let is_taken = if is_reading {
+        is_marker(after)
+    } else {
+        is_ours(after)
+    };
     match served.operation.want() {
-        Want::Acquire { .. } => {
-            let is_free = before.is_none() || is_marker(before);
-            let is_taken = if is_reading {
-                is_marker(after)
-            } else {
-                is_ours(after)
-            };
-            is_free && is_taken
-        }
-        Want::Restore { .. } => {
-            before.is_none()
-                && if is_reading {
-                    is_marker(after)
-                } else {
-                    is_ours(after)
-                }
-        }
+        Want::Acquire { .. } => (before.is_none() || is_marker(before)) && is_taken,
+        Want::Restore { .. } => before.is_none() && is_taken,
         Want::Release { .. } => (is_ours(before) || is_marker(before)) && after.is_none(),
         _ => false,
     }

@@ -1,6 +1,5 @@
 //! What a client does with a lease, and how it ends it.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use redlock_core::env::Clock as _;
@@ -31,19 +30,17 @@ impl SimulatedClient {
         }
         for _ in 0..if is_brief { 0 } else { random.below(5) } {
             self.look(number);
-            match random.below(7) {
+            match random.below(6) {
                 0 | 1 => self.sleep(random.micros(0, micros / 2)).await,
-                2 | 6 => self.extend(&lease, number, ttl, random).await,
-                3 => drop(lease.join()),
-                4 => {
+                2 | 3 => self.extend(&lease, number, ttl, random).await,
+                4 => drop(lease.join()),
+                _ => {
                     let limit = Some(random.micros(0, micros));
                     self.within(limit, lease.lost()).await;
                     self.look(number);
                 }
-                _ => self.write(number, random),
             }
         }
-        self.write(number, random);
         self.look(number);
         let over = lease.over();
         self.history.count(|coverage| match &over {
@@ -56,9 +53,6 @@ impl SimulatedClient {
         self.end(lease, number, request, random).await;
         if let Some(left) = left {
             self.use_after_the_end(&left, number, random).await;
-        }
-        if random.below(4) == 0 {
-            self.write(number, random);
         }
     }
 
@@ -78,7 +72,6 @@ impl SimulatedClient {
             self.look(number);
             self.sleep(random.micros(0, 10_000)).await;
             self.look(number);
-            self.write(number, random);
         }
         let how = if matches!(way, 7 | 9) {
             LeaseEnd::Revoked
@@ -148,13 +141,6 @@ impl SimulatedClient {
             Some(Ok(())) => coverage.extended += 1,
             _ => coverage.extension_failed += 1,
         });
-    }
-
-    /// Sends a write to the store, which takes its time to arrive.
-    fn write(&self, number: usize, random: &mut Random) {
-        let history = Arc::clone(&self.history);
-        let delay = random.micros(0, random.clone().pick(&[1000, 10_000, 500_000]));
-        self.world.after(delay, move || history.write(number));
     }
 
     fn released(&self, released: Released, id: &str, resource: &Resource, number: usize) {

@@ -249,7 +249,7 @@ impl History {
         self.violated_all(broken);
     }
 
-    pub(crate) fn violated_all(&self, broken: Vec<(Invariant, String)>) {
+    pub(crate) fn violated_all(&self, broken: impl IntoIterator<Item = (Invariant, String)>) {
         for (invariant, text) in broken {
             self.violated(invariant, text);
         }

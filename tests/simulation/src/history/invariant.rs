@@ -16,8 +16,6 @@ pub enum Invariant {
     TokenOrder,
     /// A fencing token is further ahead of the nodes' clocks than a hint may be.
     TokenAhead,
-    /// The store took a write of an earlier holder behind one of a later holder.
-    StoreOrder,
     /// A release removed a key that was not its own.
     ForeignRelease,
     /// An operation changed a key, or lowered a counter, that it must not touch.

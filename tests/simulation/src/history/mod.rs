@@ -48,8 +48,6 @@ pub(crate) struct Inner {
     pub(crate) reports: BTreeMap<LineId, Vec<Option<Report>>>,
     pub(crate) coverage: Coverage,
     pub(crate) violations: Vec<Violation>,
-    /// Which lease wrote last to each resource's store, and all that ever did.
-    pub(crate) writers: BTreeMap<Vec<u8>, Vec<usize>>,
     lines: Vec<String>,
     digest: u64,
     next: u64,
@@ -247,6 +245,11 @@ impl History {
     /// A fault of the world's.
     pub fn fault(&self, seat: usize, text: impl FnOnce() -> String) {
         self.note(6, [seat as u64, 0], text);
+    }
+
+    pub(crate) fn handle(&self, lease: usize) -> Option<LeaseHandle> {
+        let inner = self.lock();
+        Some(inner.leases.get(lease)?.handle.clone())
     }
 
     /// The owner token of a lease.

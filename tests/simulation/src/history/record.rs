@@ -149,9 +149,7 @@ impl History {
             }
             (number == known).then_some(number)
         };
-        if let Some((invariant, text)) = broken {
-            self.violated(invariant, text);
-        }
+        self.violated_all(broken);
         let is_attempt = want.is_acquisition();
         if let (Some(new), Some(call), true) = (new, self.world.call(), is_attempt) {
             self.attempted(call, new);
@@ -304,9 +302,7 @@ impl History {
             inner.coverage.confirmation_refused += refused;
             inner.coverage.restored += restored;
         }
-        for (invariant, text) in broken {
-            self.violated(invariant, text);
-        }
+        self.violated_all(broken);
     }
 }
 

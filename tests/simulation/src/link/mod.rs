@@ -75,6 +75,12 @@ pub(crate) struct State {
     backoff: Duration,
 }
 
+impl State {
+    fn is_on(&self, wire: &Arc<Wire>) -> bool {
+        (self.wire.as_ref()).is_some_and(|known| Arc::ptr_eq(known, wire))
+    }
+}
+
 /// What is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Gate {
@@ -173,15 +179,17 @@ impl Link {
 
     /// Breaks the connection where the server's end of it is gone.
     pub(crate) fn break_if_dead(&self) {
-        let is_dead = self
-            .lock()
-            .wire
-            .as_ref()
-            .is_some_and(|wire| !self.server.is_up() || self.server.starts() != wire.start);
-        if is_dead {
+        if self.lock().wire.is_some() && !self.is_connected() {
             self.deafen();
             self.break_now();
         }
+    }
+
+    /// Whether the server is up that the connection was made to.
+    pub(crate) fn is_connected(&self) -> bool {
+        let state = self.lock();
+        let mut wire = state.wire.iter();
+        wire.any(|wire| self.server.is_up() && self.server.starts() == wire.start)
     }
 
     /// Heals what [`cut`](Self::cut) did.
@@ -193,11 +201,7 @@ impl Link {
     fn give_up(&self, wire: &Arc<Wire>) {
         let in_flight = {
             let mut state = self.lock();
-            if !state
-                .wire
-                .as_ref()
-                .is_some_and(|known| Arc::ptr_eq(known, wire))
-            {
+            if !state.is_on(wire) {
                 return;
             }
             state.wire = None;
@@ -310,8 +314,7 @@ impl Link {
     }
 
     pub(crate) fn is_current(&self, wire: &Arc<Wire>) -> bool {
-        let state = self.lock();
-        (state.wire.as_ref()).is_some_and(|known| Arc::ptr_eq(known, wire))
+        self.lock().is_on(wire)
     }
 
     /// The next response on `wire` reaches the client.

@@ -1,60 +1,9 @@
-//! The rules about fencing tokens, and what a store makes of them.
+//! The rules about fencing tokens.
 
 use redlock_core::request::Kind;
 
 use super::Broken;
-use crate::history::{History, Inner, Invariant, LeaseRecord};
-
-impl History {
-    /// The store of `resource` is asked to take a write of lease `number`, and does unless it has
-    /// seen a higher token.
-    pub fn write(&self, number: usize) {
-        let mut broken = None;
-        let is_taken = {
-            let mut guard = self.lock();
-            let inner = &mut *guard;
-            let Some(lease) = inner.leases.get(number) else {
-                return;
-            };
-            if lease.handle.kind() == Kind::Read {
-                return; // Whoever reads writes nothing.
-            }
-            let (Some(key), Some(_)) = (lease.resource.names().next(), lease.token) else {
-                return; // Without a token, a store has nothing to go by.
-            };
-            let writers = inner.writers.entry(key.to_vec()).or_default();
-            let highest = writers
-                .iter()
-                .filter_map(|writer| inner.leases[*writer].token)
-                .max();
-            let is_taken = lease.token >= highest;
-            if is_taken {
-                let began = |lease: &LeaseRecord| inner.attempts[lease.attempt].staked_at;
-                let later = writers.iter().map(|writer| &inner.leases[*writer]);
-                if let Some(later) = later
-                    .into_iter()
-                    .find(|later| lease.returned_at < began(later))
-                {
-                    broken = Some(format!(
-                        "the store took {:?} behind {:?}, whose holder came later",
-                        lease.token, later.token
-                    ));
-                }
-                writers.push(number);
-                inner.coverage.written += 1;
-            } else {
-                inner.coverage.fenced_off += 1;
-            }
-            is_taken
-        };
-        self.note(8, [number as u64, u64::from(is_taken)], || {
-            format!("store: write of lease {number}, taken: {is_taken}")
-        });
-        if let Some(text) = broken {
-            self.violated(Invariant::StoreOrder, text);
-        }
-    }
-}
+use crate::history::{Inner, Invariant};
 
 impl Inner {
     /// Only readers share a token, and the later of two leases has the higher one. A lease is later if its
