@@ -82,7 +82,7 @@ async fn skips() {}
 async fn every_alert_selects_series_that_there_are() {
     figures();
     let names = ["alerts-a", "alerts-b", "alerts-c"];
-    let (_nodes, redlock) = start_as(names, |config| config).await;
+    let (_nodes, redlock) = start_as(names).await;
     registry(&redlock).scope(skips()).await;
     let alerts = alerts();
     assert!(alerts.len() >= 6 && alerts.iter().all(|it| !it.selectors.is_empty()));

@@ -5,29 +5,15 @@ use std::time::{Duration, Instant};
 
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use redlock_runtime::config::RestartCheck;
-use redlock_runtime::parameters::LockOptions;
 use redlock_runtime::registry::Registry;
 use redlock_runtime::{Config, Redlock};
 use redlock_tests::{Nodes, RedisNode};
 
 pub(crate) const SOON: Duration = Duration::from_secs(20);
 
-pub(crate) async fn start() -> (Nodes, Redlock) {
-    start_with(|config| config).await
-}
-
-/// A busy machine is no slow node, and a refusal is no wait.
-pub(crate) async fn start_with(change: impl FnOnce(Config) -> Config) -> (Nodes, Redlock) {
-    let change = |config: Config| change(config.defaults(LockOptions::new().retry_count(0)));
-    start_as(["a", "b", "c"], change).await
-}
-
 /// Three nodes as pools of these names. They all vote. The restart check would keep one away that was
 /// slow while the set was new.
-pub(crate) async fn start_as(
-    names: [&str; 3],
-    change: impl FnOnce(Config) -> Config,
-) -> (Nodes, Redlock) {
+pub(crate) async fn start_as(names: [&str; 3]) -> (Nodes, Redlock) {
     let nodes = Nodes::start(3).await;
     let config = Config::new()
         .node_timeout(SOON)
@@ -35,7 +21,7 @@ pub(crate) async fn start_as(
         .restart_check(RestartCheck::Off);
     let pools = nodes.urls().into_iter().zip(names);
     let config = pools.fold(config, |config, (url, name)| config.pool(name, url));
-    let redlock = Redlock::start(change(config)).await;
+    let redlock = Redlock::start(config).await;
     (nodes, redlock.expect("a good configuration"))
 }
 
