@@ -2,23 +2,17 @@
 //! names that it defines; and the tests that it names exist.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::{Path, PathBuf};
 
-use crate::{GUIDE, root};
+use crate::{GUIDE, files, read};
 
-fn guide() -> PathBuf {
-    root().join(GUIDE)
-}
-
-fn read(path: impl AsRef<Path>) -> String {
-    let path = path.as_ref();
-    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+/// The text of a page, or of another file beside it.
+fn page(name: &str) -> String {
+    read(format!("{GUIDE}/{name}"))
 }
 
 /// The names in `pages.rs`, `tasks/waiting`, in their order there.
 fn pages() -> Vec<String> {
-    let list = read(guide().join("pages.rs"));
+    let list = page("pages.rs");
     let (_, list) = list.split_once("\npages! {").expect("the list of pages");
     let lines = list.lines().filter(|line| !line.trim().starts_with("///"));
     let mut pages = Vec::new();
@@ -36,35 +30,20 @@ fn pages() -> Vec<String> {
     pages
 }
 
-/// All files below `folder` with this extension.
-fn files(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry of a folder").path();
-        if path.is_dir() {
-            files(&path, extension, found);
-        } else if path.extension().is_some_and(|it| it == extension) {
-            found.push(path);
-        }
-    }
-}
-
 #[test]
 fn the_book_the_module_and_the_folder_have_the_same_pages() {
     let pages = pages();
-    let summary = read(guide().join("SUMMARY.md"));
+    let summary = page("SUMMARY.md");
     let mut listed = vec!["index.md".to_owned()];
     listed.extend(pages.iter().map(|page| format!("{page}.md")));
     assert_eq!(inline_links(&summary), listed, "SUMMARY.md and pages.rs");
 
-    let index = read(guide().join("index.md"));
+    let index = page("index.md");
     assert_eq!(names_linked_to(&index), pages, "index.md and pages.rs");
 
-    let mut found = Vec::new();
-    files(&guide(), "md", &mut found);
-    let folder = guide();
-    let found: BTreeSet<_> = found
-        .iter()
-        .map(|path| path.strip_prefix(&folder).expect("a path below the guide"))
+    let found: BTreeSet<_> = files("md")
+        .keys()
+        .filter_map(|path| path.strip_prefix(GUIDE).ok())
         .map(|path| path.to_string_lossy().into_owned())
         .filter(|path| path != "SUMMARY.md")
         .collect();
@@ -76,7 +55,7 @@ fn the_book_the_module_and_the_folder_have_the_same_pages() {
 fn a_page_links_to_pages_by_names_that_it_defines() {
     let pages = pages();
     for page in pages.iter().map(String::as_str).chain(["index"]) {
-        let text = read(guide().join(format!("{page}.md")));
+        let text = read(format!("{GUIDE}/{page}.md"));
         // In rustdoc a path leads nowhere.
         for link in inline_links(&text) {
             assert!(link.starts_with("https://"), "{page}: a path, {link}");
@@ -102,14 +81,10 @@ fn a_page_links_to_pages_by_names_that_it_defines() {
 
 #[test]
 fn the_tests_that_pages_name_are_there() {
-    let mut sources = Vec::new();
-    for folder in ["tests", "redlock-core/src", "redlock-runtime/src"] {
-        files(&root().join(folder), "rs", &mut sources);
-    }
-    let sources: Vec<_> = sources.iter().map(read).collect();
+    let sources = files("rs");
     let mut count = 0;
     for page in pages() {
-        let text = read(guide().join(format!("{page}.md")));
+        let text = read(format!("{GUIDE}/{page}.md"));
         let Some((_, section)) = text.split_once("## The tests that show it") else {
             continue;
         };
@@ -118,7 +93,7 @@ fn the_tests_that_pages_name_are_there() {
         for name in quoted.filter(|it| it.matches('_').count() > 2 && !it.contains('/')) {
             let defined = [format!("fn {name}("), format!("fn {name}\n")];
             let is_there = |text: &String| defined.iter().any(|it| text.contains(it));
-            assert!(sources.iter().any(is_there), "{page}: no test {name}");
+            assert!(sources.values().any(is_there), "{page}: no test {name}");
             count += 1;
         }
     }
