@@ -5,7 +5,7 @@ use std::time::Duration;
 use redlock_runtime::election::{LeaderObserver, Sighting};
 use redlock_runtime::testing::TestLocks;
 
-use super::fixture::{LONG, OFFICE, Process, SOON, end_of, ends, office, scoped};
+use super::fixture::{LONG, OFFICE, Process, SOON, elected, end_of, ends, office, scoped};
 
 /// Waits until the observer sees what `is_wanted` wants.
 async fn until(observer: &mut LeaderObserver, is_wanted: impl Fn(&Sighting) -> bool) -> Sighting {
@@ -32,15 +32,15 @@ fn somebody(sighting: &Sighting) -> bool {
 
 #[tokio::test]
 async fn l5_observers_see_who_leads_and_that_nobody_leads() {
-    let mut process = Process::start().await;
+    let process = Process::start().await;
     let watching = process.another().await;
     // No look but the first comes by time.
     let observing = async { office().ttl(LONG).observe() };
     let mut observer = scoped(&watching, observing).await.unwrap();
     until(&mut observer, nobody).await;
     let election = office().ttl(LONG).value("http://10.0.0.7:3000");
-    let standing = process.stand(&election);
-    process.elected().await;
+    let (standing, mut terms) = process.stand(&election);
+    elected(&mut terms).await;
     let sighting = until(&mut observer, somebody).await;
     let leader = sighting.leader.unwrap();
     let owner = process.redlock.registry().owner();
@@ -48,7 +48,6 @@ async fn l5_observers_see_who_leads_and_that_nobody_leads() {
     assert_eq!(leader.value.as_deref(), Some("http://10.0.0.7:3000"));
     assert!(sighting.age.unwrap() < LONG);
     election.resign();
-    process.ended().await;
     end_of(standing).await.unwrap();
     until(&mut observer, nobody).await;
     // Another client, which names no owner.

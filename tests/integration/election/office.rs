@@ -3,83 +3,78 @@
 use std::cell::{Cell, RefCell};
 use std::future::pending;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use redlock_runtime::election::{Election, Term};
-use redlock_runtime::lock;
+use redlock_runtime::election::Election;
 use redlock_runtime::parameters::{LockOptions, Mode};
 use redlock_runtime::testing::TestLocks;
+use redlock_runtime::{Config, lock};
 use redlock_tests::drop_after;
 
-use super::fixture::{LONG, OFFICE, Process, SOON, Teller, Told, end_of, ends, office, scoped};
-use crate::runtime::fixture::{catch_unwind, until_held_everywhere};
+use super::fixture::{LONG, OFFICE, Process, SOON, ends, office, scoped};
 
-const MAJORITY: usize = 2;
+/// Its drop is the body's end, at which the key has to be there still.
+struct End<'a>(&'a TestLocks, &'a AtomicU32);
 
-async fn ignore(teller: Teller, term: Term) {
-    teller.lead(term, pending()).await;
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        let nodes = ["a", "b", "c"].map(|pool| self.0.node(pool));
+        let is_held = nodes
+            .iter()
+            .all(|node| node.get(OFFICE.as_bytes()).is_some());
+        self.1.fetch_add(u32::from(is_held), Ordering::SeqCst);
+    }
 }
 
 #[tokio::test]
 async fn l1_the_body_has_ended_before_the_release_is_sent() {
-    let mut process = Process::start_with(|config| config.shutdown_grace(Duration::ZERO)).await;
-    let (nodes, teller) = (Arc::clone(&process.nodes), process.teller.clone());
-    // A body that panics.
-    let panics = office();
-    let run = panics.run(async |term| {
-        let work = async {
-            until_held_everywhere(&nodes, OFFICE).await;
-            panic!("on purpose");
-        };
-        teller.lead(term, work).await;
-    });
-    assert!(catch_unwind(scoped(&process, run)).await.is_err());
-    process.elected().await;
-    assert!(process.ended().await >= MAJORITY);
-    nodes.assert_no_lock_keys(SOON).await;
-
+    let config = Config::new().shutdown_grace(Duration::ZERO);
+    let locks = TestLocks::with_config(config);
+    let ended = Arc::<AtomicU32>::default();
+    let stand = |panics: bool| {
+        let (locks, ended) = (locks.clone(), Arc::clone(&ended));
+        tokio::spawn(async move {
+            let body = async |_term| {
+                let _end = End(&locks, &ended);
+                assert!(!panics, "on purpose");
+                pending::<()>().await;
+            };
+            office().run(body).await
+        })
+    };
+    assert!(stand(true).await.unwrap_err().is_panic());
+    locks.assert_all_free();
     // A run that its caller drops.
-    let dropped = process.stand_with(&office(), ignore);
-    process.elected().await;
-    until_held_everywhere(&nodes, OFFICE).await;
+    let dropped = stand(false);
+    locks.until_held(OFFICE).await;
     dropped.abort();
-    assert!(process.ended().await >= MAJORITY);
-    nodes.assert_no_lock_keys(SOON).await;
-
+    assert!(dropped.await.unwrap_err().is_cancelled());
+    locks.assert_all_free();
     // A body that a shutdown cuts off.
-    drop(teller);
-    let stubborn = process.stand_with(&office(), ignore);
-    process.elected().await;
-    until_held_everywhere(&nodes, OFFICE).await;
-    let rest = process.shut_down().await;
-    assert!(matches!(rest[..], [Told::Ended(MAJORITY..)]), "{rest:?}");
-    end_of(stubborn).await.unwrap();
-    nodes.assert_no_lock_keys(SOON).await;
+    let cut_off = stand(false);
+    locks.until_held(OFFICE).await;
+    locks.shutdown().await;
+    cut_off.await.unwrap().unwrap();
+    locks.assert_all_free();
+    assert_eq!(ended.load(Ordering::SeqCst), 3);
 }
 
 #[tokio::test]
 async fn a_run_that_is_dropped_at_any_await_leaves_nothing() {
     for polls in 0..12 {
         let process = Process::start().await;
-        let teller = process.teller.clone();
         let election = office();
         // The body wakes itself, so that each number of polls is reached.
-        let run = election.run(async |term| {
-            let work = async {
-                loop {
-                    tokio::task::yield_now().await;
-                }
-            };
-            teller.lead(term, work).await;
+        let run = election.run(async |_term| {
+            loop {
+                tokio::task::yield_now().await;
+            }
         });
         let ended = scoped(&process, drop_after(polls, run)).await;
         assert!(ended.is_none(), "{ended:?}");
-        assert!(process.candidates().is_empty());
+        assert!(process.redlock.registry().elections().is_empty());
         process.nodes.assert_no_lock_keys(SOON).await;
-        drop(teller);
-        let told = process.shut_down().await;
-        let is_pair = |pair: &[Told]| matches!(pair, [Told::Began(_), Told::Ended(_)]);
-        assert!(told.chunks(2).all(is_pair), "{told:?}");
     }
 }
 

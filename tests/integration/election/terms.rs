@@ -8,36 +8,32 @@ use redlock_runtime::testing::TestLocks;
 use redlock_runtime::{Config, lock};
 use tokio::time::{Instant, sleep};
 
-use super::fixture::{OFFICE, Process, ends, ms_later, office, stand_alone};
+use super::fixture::{OFFICE, ends, ms_later, office, stand_alone};
 
 /// A leader that loses its office loses it within this.
 const TTL: Duration = Duration::from_secs(2);
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn l3_a_leader_that_loses_its_office_stands_again() {
-    let mut process = Process::start().await;
-    let standing = process.stand(&office().ttl(TTL));
-    let first = process.elected().await;
+    let locks = TestLocks::new();
+    let (standing, mut terms) = stand_alone(office().ttl(TTL));
+    let first = ends(terms.recv()).await.unwrap();
     // A majority hangs: nothing renews the lease.
-    process.nodes[0].freeze();
-    process.nodes[1].freeze();
-    process.ended().await;
-    assert!(!standing.is_finished(), "{:?}", standing.await);
-    process.nodes[0].thaw();
-    process.nodes[1].thaw();
-    let second = process.elected().await;
+    locks.node("a").hang();
+    locks.node("b").hang();
+    ends(first.lease().lost()).await;
+    sleep(TTL).await;
+    assert!(!standing.is_finished() && terms.is_empty());
+    locks.restore_all();
+    let second = ends(terms.recv()).await.unwrap();
     assert!(second.fencing_token() > first.fencing_token());
-    // Somebody deletes the keys and takes the office.
-    for node in &*process.nodes {
-        node.set(OFFICE, "somebody", None);
-    }
-    process.ended().await;
-    process.until_refused().await;
-    assert!(!standing.is_finished(), "{:?}", standing.await);
-    for node in &*process.nodes {
-        node.del(OFFICE);
-    }
-    let third = process.elected().await;
+    // Somebody takes the office.
+    let thief = locks.someone_else().steal(OFFICE);
+    ends(second.lease().lost()).await;
+    locks.until_waiting(OFFICE).await;
+    assert!(!standing.is_finished() && terms.is_empty());
+    thief.release();
+    let third = ends(terms.recv()).await.unwrap();
     assert!(third.fencing_token() > second.fencing_token());
     standing.abort();
 }
