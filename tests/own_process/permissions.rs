@@ -20,7 +20,7 @@ async fn charges() -> Result<(), LockError> {
 }
 
 #[tokio::test]
-async fn init_names_function_pool_and_command_and_the_line_that_it_gives_is_enough() {
+async fn init_names_the_commands_that_a_pool_has_to_allow() {
     let nodes = Nodes::start(3).await;
     let rules = "reset on >s3cret ~shop:* ~redlock:* +set +get +del +pexpire +pttl +evalsha +eval +time +info";
     let mut config = Config::new()

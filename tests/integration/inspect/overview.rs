@@ -159,7 +159,7 @@ async fn a_site_is_told_with_what_it_locks_in_this_registry() {
 }
 
 #[tokio::test]
-async fn a_registry_is_ready_while_a_majority_of_its_default_pools_votes() {
+async fn a_registry_is_ready_while_a_majority_votes() {
     let config = ["a", "b", "c", "apart"]
         .into_iter()
         .fold(Config::new(), |config, name| {

@@ -169,27 +169,6 @@ async fn a_span_names_the_type_of_an_error() {
 }
 
 #[tokio::test]
-async fn a_lock_has_its_name_or_its_place_on_its_span() {
-    let told = captured();
-    let _locks = TestLocks::new();
-    let place = format!("{}:{}", file!(), line!() + 1);
-    let (unnamed, named) = (lock("unnamed span"), lock("named span"));
-    let named = named.name("spans: a name");
-    for (lock, resource, site) in [
-        (unnamed, "unnamed span", &*place),
-        (named, "named span", "spans: a name"),
-    ] {
-        lock.run(async {}).await.unwrap();
-        let (acquire, _) = told.span("redlock.acquire", resource);
-        assert_eq!(acquire.get("redlock.site"), Some(site));
-        assert_eq!(acquire.get("code.function.name"), None, "{acquire:?}");
-        let line = acquire.get("code.line.number").unwrap();
-        let path = acquire.get("code.file.path").unwrap();
-        assert_eq!(format!("{path}:{line}"), place);
-    }
-}
-
-#[tokio::test]
 async fn a_caller_that_goes_away_is_cancelled_on_its_span() {
     let told = captured();
     let locks = TestLocks::new();
@@ -206,13 +185,15 @@ async fn a_caller_that_goes_away_is_cancelled_on_its_span() {
 async fn the_span_of_a_joined_call_is_below_the_holders() {
     let told = captured();
     let _locks = TestLocks::new();
-    let outer = lock("a joined span").fencing(true);
+    let outer = lock("a joined span").name("spans: a name").fencing(true);
     let nested = outer.run(async { work("a joined span").await.unwrap() });
     nested.await.unwrap();
     let acquires = told.spans("redlock.acquire", "a joined span");
     let [(outer, _), (inner, parent)] = &acquires[..] else {
         panic!("{acquires:?}");
     };
+    assert_eq!(outer.get("redlock.site"), Some("spans: a name"));
+    assert_eq!(outer.get("code.function.name"), None, "{outer:?}");
     assert_eq!(outer.get("redlock.outcome"), Some("acquired"));
     assert_eq!(inner.get("redlock.outcome"), Some("joined"));
     assert_eq!(*parent, Some("redlock.hold"));
