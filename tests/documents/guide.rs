@@ -3,6 +3,9 @@
 
 use std::collections::BTreeSet;
 
+use pulldown_cmark::{Event, LinkType, Tag};
+
+use crate::markdown::events;
 use crate::{GUIDE, files, read};
 
 /// The text of a page, or of another file beside it.
@@ -36,10 +39,10 @@ fn the_book_the_module_and_the_folder_have_the_same_pages() {
     let summary = page("SUMMARY.md");
     let mut listed = vec!["index.md".to_owned()];
     listed.extend(pages.iter().map(|page| format!("{page}.md")));
-    assert_eq!(inline_links(&summary), listed, "SUMMARY.md and pages.rs");
+    assert_eq!(links(&summary).0, listed, "SUMMARY.md and pages.rs");
 
     let index = page("index.md");
-    assert_eq!(names_linked_to(&index), pages, "index.md and pages.rs");
+    assert_eq!(links(&index).1, pages, "index.md and pages.rs");
 
     let found: BTreeSet<_> = files("md")
         .keys()
@@ -57,16 +60,20 @@ fn a_page_links_to_pages_by_names_that_it_defines() {
     for page in pages.iter().map(String::as_str).chain(["index"]) {
         let text = read(format!("{GUIDE}/{page}.md"));
         // In rustdoc a path leads nowhere.
-        for link in inline_links(&text) {
+        let (destinations, names) = links(&text);
+        for link in destinations {
             assert!(link.starts_with("https://"), "{page}: a path, {link}");
         }
-        let used: BTreeSet<_> = names_linked_to(&text).into_iter().collect();
+        let used: BTreeSet<_> = names.iter().map(String::as_str).collect();
         let defined = definitions(&text);
-        let names: BTreeSet<_> = defined.iter().map(|(name, _)| name.clone()).collect();
+        let names: BTreeSet<_> = defined.iter().map(|(name, _)| *name).collect();
         assert_eq!(used, names, "{page}: names and their definitions");
         let up = if page.contains('/') { "../" } else { "" };
         for (name, path) in defined {
-            assert!(pages.contains(&name), "{page}: there is no page {name}");
+            assert!(
+                pages.iter().any(|it| it == name),
+                "{page}: there is no page {name}"
+            );
             let (part, file) = name.split_once('/').expect("a part and a page");
             let same_part = page.split_once('/').is_some_and(|(of, _)| of == part);
             let expected = if same_part {
@@ -88,8 +95,10 @@ fn the_tests_that_pages_name_are_there() {
         let Some((_, section)) = text.split_once("## The tests that show it") else {
             continue;
         };
-        let quoted = prose(section);
-        let quoted = quoted.split('`').skip(1).step_by(2);
+        let quoted = events(section).filter_map(|(event, _)| match event {
+            Event::Code(name) => Some(name),
+            _ => None,
+        });
         for name in quoted.filter(|it| it.matches('_').count() > 2 && !it.contains('/')) {
             let defined = [format!("fn {name}("), format!("fn {name}\n")];
             let is_there = |text: &String| defined.iter().any(|it| text.contains(it));
@@ -100,53 +109,33 @@ fn the_tests_that_pages_name_are_there() {
     assert!(count > 30, "{count} tests are named");
 }
 
-/// The text without its blocks of code.
-fn prose(text: &str) -> String {
-    let mut prose = String::new();
-    let mut is_code = false;
-    for line in text.lines() {
-        if line.starts_with("```") {
-            is_code = !is_code;
-        } else if !is_code {
-            prose.push_str(line);
-            prose.push('\n');
+/// The destinations of the links that have them in place, and the names that the others lead by.
+fn links(text: &str) -> (Vec<String>, Vec<String>) {
+    let (mut destinations, mut names) = (Vec::new(), Vec::new());
+    for (event, _) in events(text) {
+        match event {
+            Event::Start(Tag::Link {
+                link_type: LinkType::Inline,
+                dest_url,
+                ..
+            }) => {
+                destinations.push(dest_url.into_string());
+            }
+            Event::Start(Tag::Link {
+                link_type: LinkType::Reference,
+                id,
+                ..
+            }) => {
+                names.push(id.into_string());
+            }
+            _ => {}
         }
     }
-    prose
-}
-
-/// The prose without what stands between backticks.
-fn without_code(text: &str) -> String {
-    let prose = prose(text);
-    prose.split('`').step_by(2).collect::<Vec<_>>().join("``")
-}
-
-/// What stands between `](` and `)`, in order.
-fn inline_links(text: &str) -> Vec<String> {
-    let text = without_code(text);
-    let after = text.split("](").skip(1);
-    after
-        .filter_map(|rest| rest.split_once(')'))
-        .map(|(link, _)| link.to_owned())
-        .collect()
-}
-
-/// What stands between `][` and `]`, in order.
-fn names_linked_to(text: &str) -> Vec<String> {
-    let text = without_code(text);
-    let after = text.split("][").skip(1);
-    after
-        .filter_map(|rest| rest.split_once(']'))
-        .map(|(name, _)| name.to_owned())
-        .collect()
+    (destinations, names)
 }
 
 /// The lines `[name]: path`.
-fn definitions(text: &str) -> Vec<(String, String)> {
-    let text = prose(text);
+fn definitions(text: &str) -> Vec<(&str, &str)> {
     let lines = text.lines().filter_map(|line| line.strip_prefix('['));
-    lines
-        .filter_map(|line| line.split_once("]: "))
-        .map(|(name, path)| (name.to_owned(), path.to_owned()))
-        .collect()
+    lines.filter_map(|line| line.split_once("]: ")).collect()
 }
