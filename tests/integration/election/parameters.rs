@@ -116,22 +116,3 @@ async fn the_defaults_do_not_change_what_an_election_decides() {
     assert_eq!(second.lease().lost().await, LeaseEnd::Released);
     locks.assert_all_free();
 }
-
-#[tokio::test(start_paused = true)]
-async fn an_observer_asks_each_half_of_the_ttl_that_its_election_has() {
-    let defaults = LockOptions::new().ttl(seconds(20));
-    let _locks = TestLocks::with_config(Config::new().max_ttl(seconds(600)).defaults(defaults));
-    for (election, every) in [
-        (election(OFFICE), seconds(10)),
-        (election(OFFICE).ttl(seconds(4)), seconds(2)),
-    ] {
-        let mut observer = election.observe().unwrap();
-        assert!(ends(observer.changed()).await);
-        let nearly = every.saturating_sub(Duration::from_millis(5));
-        sleep(nearly).await;
-        assert_eq!(observer.sighting().age, Some(nearly));
-        sleep(Duration::from_millis(10)).await;
-        let age = observer.sighting().age.unwrap();
-        assert!(age < Duration::from_millis(10), "{age:?}");
-    }
-}

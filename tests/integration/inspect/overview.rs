@@ -6,7 +6,6 @@ use redlock_runtime::config::SiteConfig;
 use redlock_runtime::parameters::{LockOptions, Wait};
 use redlock_runtime::registry::{Layer, Registry, SiteReport};
 use redlock_runtime::{Config, LockError, lock, redlock};
-use redlock_tests::eventually;
 
 use super::{in_memory, start};
 use crate::runtime::fixture::SOON;
@@ -66,10 +65,7 @@ async fn those_who_stand_in_line_and_what_has_no_body_are_told() {
         lease.unwrap().release().await;
     };
     let looking = async {
-        eventually("somebody in line", SOON, || async {
-            (registry.waiting() == 1).then_some(()).ok_or(String::new())
-        })
-        .await;
+        assert_eq!(registry.waiting(), 1);
         let held = registry.held();
         assert_eq!((held[0].waiting, held[1].waiting), (1, 0));
         assert!(held.iter().all(|it| !it.has_body));

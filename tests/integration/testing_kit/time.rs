@@ -2,24 +2,12 @@
 
 use std::time::Duration;
 
-use redlock_runtime::error::LockErrorKind;
 use redlock_runtime::lease::LeaseEnd;
+use redlock_runtime::lock;
 use redlock_runtime::testing::{Outcome, TestLocks};
-use redlock_runtime::{LockError, lock, redlock};
-use tokio::time::{Instant, advance, sleep};
+use tokio::time::advance;
 
 const MINUTE: Duration = Duration::from_secs(60);
-
-#[redlock(resource = "long", ttl = "30s", max_hold = "1h", retry_count = 0)]
-async fn is_renewed(time: Duration) -> Result<(), LockError> {
-    sleep(time).await;
-    Ok(())
-}
-
-#[redlock(resource = "queue", wait = "5m", retry_delay = "1s")]
-async fn waits() -> Result<(), LockError> {
-    Ok(())
-}
 
 #[tokio::test(start_paused = true)]
 async fn a_lease_expires_when_the_clock_is_advanced() {
@@ -38,25 +26,6 @@ async fn a_lease_expires_when_the_clock_is_advanced() {
         matches!(outcome, Outcome::Lost(LeaseEnd::Expired)),
         "{outcome}"
     );
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_lease_is_renewed_for_as_long_as_it_may_be() {
-    let locks = TestLocks::new();
-    is_renewed(30 * MINUTE).await.unwrap();
-    let error = is_renewed(90 * MINUTE).await.unwrap_err();
-    let is_max_hold = matches!(error.kind(), LockErrorKind::Lost(LeaseEnd::MaxHold(_)));
-    assert!(is_max_hold, "{error}");
-    locks.assert_all_free();
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_call_gets_the_lock_at_the_end_of_the_other_ttl() {
-    let locks = TestLocks::new();
-    let began = Instant::now();
-    let _hold = locks.someone_else().ttl(2 * MINUTE).hold("queue");
-    waits().await.unwrap();
-    assert!(began.elapsed() >= 2 * MINUTE && began.elapsed() < 3 * MINUTE);
 }
 
 #[test]

@@ -1,13 +1,13 @@
 //! Registries over real nodes, and functions to call.
 
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use redlock_runtime::config::RestartCheck;
 use redlock_runtime::registry::Registry;
 use redlock_runtime::{Config, Redlock};
-use redlock_tests::{Nodes, RedisNode};
+use redlock_tests::Nodes;
 
 pub(crate) const SOON: Duration = Duration::from_secs(20);
 
@@ -23,27 +23,6 @@ pub(crate) async fn start_as(names: [&str; 3]) -> (Nodes, Redlock) {
     let config = pools.fold(config, |config, (url, name)| config.pool(name, url));
     let redlock = Redlock::start(config).await;
     (nodes, redlock.expect("a good configuration"))
-}
-
-/// Runs `call`, which asks the nodes, and has them answer once the clock has moved on.
-pub(crate) async fn answered_later<F: Future>(nodes: &Nodes, call: F) -> F::Output {
-    nodes.iter().for_each(RedisNode::freeze);
-    let answer = async {
-        // After this the call has begun, in whichever order the two are polled.
-        tokio::task::yield_now().await;
-        until_the_clock_moves();
-        nodes.iter().for_each(RedisNode::thaw);
-    };
-    let (output, ()) = tokio::join!(call, answer);
-    output
-}
-
-/// What began before this and ends behind it took longer than nothing, however coarse the clock is.
-pub(crate) fn until_the_clock_moves() {
-    let now = Instant::now();
-    while now.elapsed().is_zero() {
-        std::hint::spin_loop();
-    }
 }
 
 pub(crate) fn registry(redlock: &Redlock) -> Registry {
