@@ -100,7 +100,7 @@ fn the_tests_that_pages_name_are_there() {
             _ => None,
         });
         for name in quoted.filter(|it| it.matches('_').count() > 2 && !it.contains('/')) {
-            let defined = [format!("fn {name}("), format!("fn {name}\n")];
+            let defined = ["(", "<", "\n"].map(|end| format!("fn {name}{end}"));
             let is_there = |text: &String| defined.iter().any(|it| text.contains(it));
             assert!(sources.values().any(is_there), "{page}: no test {name}");
             count += 1;

@@ -135,34 +135,3 @@ pub(crate) fn differences(
         .map(|(level, text)| format!("written nowhere: {level} `{text}`"));
     absent.chain(unknown).collect()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_table_that_lacks_an_event_or_has_one_too_many_is_found() {
-        let page = "# A\n\n| info | `no` | `x` |\n|---|---|---|\n\n## Events\n\n| level | what | when |\n\
-                    |---|---|---|\n| warn | `late`, `node …` | `x` |\n| info | `gone` | y |\n";
-        let event = |level: &str, text: &str| (Some(level.to_owned()), text.to_owned());
-        let emitted = [
-            event("warn", "late"),
-            event("warn", "node … is gone"),
-            event("info", "late"),
-            (None, "gone".to_owned()),
-        ];
-        let mut emitted = BTreeSet::from(emitted);
-        assert_eq!(
-            differences(&emitted, &documented(page)),
-            ["not in the table: info `late`"]
-        );
-        emitted.retain(|(_, text)| text != "gone" && text != "late");
-        assert_eq!(
-            differences(&emitted, &documented(page)),
-            [
-                "written nowhere: warn `late`",
-                "written nowhere: info `gone`"
-            ]
-        );
-    }
-}
