@@ -1,38 +1,26 @@
 //! One global registry for several runtimes: two tests, each with a runtime of its own, and the
 //! workers of an actix server.
 
-use std::io::Write;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use redlock_runtime::config::RestartCheck;
 use redlock_runtime::{Config, LockError, Redlock, init, redlock};
-use redlock_tests::{Nodes, http_post};
+use redlock_tests::{Lines, Nodes, http_post};
 use tokio::sync::OnceCell;
+use tracing::subscriber::DefaultGuard;
 
 /// No node is so slow, on a busy machine either.
 const SOON: Duration = Duration::from_secs(20);
 
 static NODES: OnceLock<Nodes> = OnceLock::new();
 
-#[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<u8>>>);
-
-impl Lines {
-    fn text(&self) -> String {
-        String::from_utf8_lossy(&self.0.lock().unwrap()).into_owned()
-    }
-}
-
-impl Write for Lines {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
+/// What this thread logs, for as long as the guard lives. Other threads have their own.
+fn logged() -> (Lines, DefaultGuard) {
+    let lines = Lines::default();
+    let writer = lines.clone();
+    let subscriber = tracing_subscriber::fmt().with_writer(move || writer.clone());
+    (lines, tracing::subscriber::set_default(subscriber.finish()))
 }
 
 /// Whichever test comes first starts the nodes and the registry, on its own runtime.
@@ -110,13 +98,8 @@ fn runtimes_one_after_the_other() {
 #[tokio::test]
 async fn a_second_init_is_refused() {
     registry().await;
-    // What this thread logs: a registry that never began has no end to tell of.
-    let lines = Lines::default();
-    let writer = lines.clone();
-    let subscriber = tracing_subscriber::fmt()
-        .with_writer(move || writer.clone())
-        .finish();
-    let _logged = tracing::subscriber::set_default(subscriber);
+    // A registry that never began has no end to tell of.
+    let (lines, _logged) = logged();
     let error = init(Config::new().pool("a", "memory://a"))
         .await
         .map(|_| ())
@@ -132,12 +115,7 @@ async fn a_second_init_is_refused() {
 /// With `let _ = init(…)`, the server of the README ends at once, and no call tells why.
 #[tokio::test]
 async fn the_log_says_that_a_registry_was_dropped() {
-    let lines = Lines::default();
-    let writer = lines.clone();
-    let subscriber = tracing_subscriber::fmt()
-        .with_writer(move || writer.clone())
-        .finish();
-    let _logged = tracing::subscriber::set_default(subscriber);
+    let (lines, _logged) = logged();
     let start = async || {
         let config = Config::new().pool("a", "memory://a");
         Redlock::start(config).await.unwrap()

@@ -153,7 +153,7 @@ async fn what_a_programmer_has_to_mend_is_a_500_without_retry_after() {
 async fn the_error_itself_says_what_its_response_says() {
     let scene = Scene::start(Some(409)).await;
     let [server, _] = Server::both(&scene).await;
-    for what in ALL {
+    for &what in ALL {
         let error = scene.play(what).await.unwrap_err();
         let reply = ask(&server, what).await;
         assert_eq!(error.http_status(), reply.status, "{what:?}");

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::in_memory;
 
-fn parsed(document: Document) -> Value {
+fn parsed(document: &Document) -> Value {
     assert_eq!(
         (document.status, document.content_type),
         (200, "application/json")
@@ -30,7 +30,7 @@ fn page(registry: &Registry) -> String {
 )]
 async fn show(name: &str, registry: &Registry) -> Result<(), LockError> {
     let of_registry = &registry.held()[0];
-    let held = &parsed(redlock_inspect::held(registry))["held"][0];
+    let held = &parsed(&redlock_inspect::held(registry))["held"][0];
     let fencing = of_registry.fencing_token.map(u64::from);
     for (field, value) in [
         ("resource", json!(name)),
@@ -48,7 +48,7 @@ async fn show(name: &str, registry: &Registry) -> Result<(), LockError> {
     }
     assert!(held["since"].as_str().unwrap().ends_with('Z'));
 
-    let sites = parsed(redlock_inspect::sites(registry));
+    let sites = parsed(&redlock_inspect::sites(registry));
     let sites = sites["sites"].as_array().unwrap();
     let site = sites.iter().find(|it| it["site"] == held["site"]).unwrap();
     assert_eq!(
@@ -110,7 +110,7 @@ async fn the_mode_and_the_permit_of_a_lock_are_shown() {
         ),
     ] {
         let lease = lock("r").options(options).acquire().await.unwrap();
-        let held = &parsed(redlock_inspect::held(registry))["held"][0];
+        let held = &parsed(&redlock_inspect::held(registry))["held"][0];
         assert_eq!((&held["mode"], &held["permit"]), (&mode, &permit));
         let page = page(registry);
         assert!(page.contains(shown), "{page}");
@@ -122,7 +122,7 @@ async fn the_mode_and_the_permit_of_a_lock_are_shown() {
 async fn l9_the_page_and_the_documents_show_the_leader() {
     let redlock = in_memory().await;
     let registry = redlock.registry();
-    let elections = || parsed(redlock_inspect::held(registry))["elections"].clone();
+    let elections = || parsed(&redlock_inspect::held(registry))["elections"].clone();
     assert_eq!(elections(), json!([]));
     assert!(!page(registry).contains("Elections"));
     let office = election("office <b>").name("inspect::office");
@@ -194,7 +194,7 @@ async fn names_of_resources_are_text_whatever_is_in_them() {
     assert_eq!(shown(4), with_line);
     assert_eq!(shown(6), r"&lt;i&gt;1&lt;/i&gt; + \xc3(");
 
-    let held = &parsed(redlock_inspect::held(registry))["held"];
+    let held = &parsed(&redlock_inspect::held(registry))["held"];
     assert_eq!(
         held[0]["names"],
         json!(["<script>alert('x')</script>"]),

@@ -12,16 +12,20 @@ use tokio::net::TcpStream;
 use super::in_memory;
 
 /// Serves the documents below `mount` until the end of the test.
-type Serve = fn(TcpListener, mount: &'static str, Registry);
+type Serve = fn(TcpListener, mount: &'static str, &Registry);
 
-fn axum(listener: TcpListener, mount: &'static str, registry: Registry) {
+/// What is served, by its path.
+type Documents = [(&'static str, fn(&Registry) -> Document); 3];
+
+fn axum(listener: TcpListener, mount: &'static str, registry: &Registry) {
     listener.set_nonblocking(true).expect("a socket");
-    let app = redlock_inspect::axum_router(mount, &registry);
+    let app = redlock_inspect::axum_router(mount, registry);
     let listener = tokio::net::TcpListener::from_std(listener).expect("a listener");
     tokio::spawn(async move { axum::serve(listener, app).await });
 }
 
-fn actix(listener: TcpListener, mount: &'static str, registry: Registry) {
+fn actix(listener: TcpListener, mount: &'static str, registry: &Registry) {
+    let registry = registry.clone();
     // Ends with the process.
     std::thread::spawn(move || {
         let scope = move || redlock_inspect::actix_scope(mount, &registry);
@@ -35,7 +39,7 @@ fn actix(listener: TcpListener, mount: &'static str, registry: Registry) {
 fn serve(by: Serve, mount: &'static str, registry: &Registry) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let addr = listener.local_addr().expect("an address");
-    by(listener, mount, registry.clone());
+    by(listener, mount, registry);
     addr
 }
 
@@ -63,7 +67,7 @@ async fn serves_each_document(by: Serve) {
     let _entered = registry.enter();
     let _lease = lock("order:42").acquire().await.unwrap();
     let addr = serve(by, "/locks", registry);
-    let documents: [(_, fn(&Registry) -> Document); 3] = [
+    let documents: Documents = [
         ("/locks/health", redlock_inspect::health),
         ("/locks/held", redlock_inspect::held),
         ("/locks/sites", redlock_inspect::sites),

@@ -2,7 +2,6 @@
 
 mod assertions;
 mod elsewhere;
-mod frameworks;
 mod guide;
 mod readme;
 mod registries;

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use crate::SECRET;
 
 /// Text with a meaning of its own to a server, a shell, a terminal or a TOML parser.
-pub(crate) const TEXTS: [&str; 28] = [
+pub(crate) const TEXTS: [&str; 22] = [
     "",
     " ",
     "\0",
@@ -18,23 +18,17 @@ pub(crate) const TEXTS: [&str; 28] = [
     "\u{202e}txet",
     "\u{feff}",
     "{",
-    "}",
     "{id}",
-    "{a}{b}",
     "*",
-    "?",
     "[a-z]",
-    "\\",
     "'",
     "\"",
     "%s%n",
     "$(reboot)",
     "redlock:marker",
     "redlock:fence:{x}",
-    "redlock:once:{x}",
     "*3\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nb\r\n",
     "\r\nFLUSHALL\r\n",
-    "$-1\r\n",
     "ünïcödé 漢字 🔒",
     "KEYS[1]",
 ];
@@ -55,28 +49,23 @@ fn word_of(words: &'static str) -> impl Strategy<Value = String> {
 
 /// URLs with a secret in them. A valid one leads to no server: to this process, to a closed port of
 /// this host, or to a socket that does not exist.
-const URLS: [&str; 25] = [
+const URLS: [&str; 20] = [
     "memory://a",
     "memory://b",
     "memory://hunter2Xq@a",
-    "redis://hunter2Xq@127.0.0.1:1",
     "redis://:hunter2Xq@127.0.0.1:1/3",
     "redis://hunter2Xq:hunter2Xq@127.0.0.1:1",
     "redis://u:hunter2Xq%40%2F@127.0.0.1:1?protocol=resp3",
-    "redis://u:hunter2Xq#x@127.0.0.1:1",
     "redis://u:12#hunter2Xq@127.0.0.1:1",
     "redis://u:hunter2Xq",
     "redis://127.0.0.1:1/hunter2Xq",
     "redis://127.0.0.1:1/0?password=hunter2Xq",
     "rediss://u:hunter2Xq@127.0.0.1:1",
-    "rediss://u:hunter2Xq#insecure@127.0.0.1:1",
     "redis+sentinel://u:hunter2Xq@127.0.0.1:1,127.0.0.1:1/main",
     "redis+sentinel://u:hunter2Xq?x@127.0.0.1:1/main",
     "redis+sentinel://127.0.0.1:1/main?sentinel_login=:hunter2Xq&x=hunter2Xq",
     "redis+cluster://u:hunter2Xq@127.0.0.1:1,[::1]:1",
-    "redis+cluster://u:12#hunter2Xq@127.0.0.1:1",
     "redis+cluster://127.0.0.1:1/?pass=hunter2Xq",
-    "rediss+cluster://u:hunter2Xq",
     "redis+unix:///nowhere/redis.sock?user=hunter2Xq&pass=hunter2Xq",
     "unix://hunter2Xq@/nowhere",
     "http://u:hunter2Xq@127.0.0.1:1",

@@ -61,8 +61,8 @@ async fn a_call_is_two_spans_and_its_body_is_below_the_second() {
     let (hold, parent) = told.span("redlock.hold", "two spans");
     assert_eq!(parent, Some("request"));
     assert_eq!(hold.get("redlock.outcome"), Some("done"));
-    let held: f64 = hold.get("redlock.held").unwrap().parse().unwrap();
-    assert!(held >= 1.0, "{held}");
+    let seconds: f64 = hold.get("redlock.held").unwrap().parse().unwrap();
+    assert!(seconds >= 1.0, "{seconds}");
     for field in ["redlock.token", "redlock.fencing_token", "redlock.site"] {
         assert!(hold.get(field).is_some(), "{field}");
         assert_eq!(hold.get(field), acquire.get(field));
