@@ -11,11 +11,13 @@ async fn start(config: Config) -> Redlock {
     Redlock::start(config).await.expect("a good configuration")
 }
 
-/// A registry over nodes in the process.
-async fn in_memory() -> Redlock {
-    let pools = ["a", "b", "c"].into_iter();
-    let config = pools.fold(Config::new(), |config, name| {
+/// Pools of these names, with nodes in the process.
+fn pools<const N: usize>(names: [&str; N]) -> Config {
+    names.into_iter().fold(Config::new(), |config, name| {
         config.pool(name, format!("memory://{name}"))
-    });
-    start(config).await
+    })
+}
+
+async fn in_memory() -> Redlock {
+    start(pools(["a", "b", "c"])).await
 }

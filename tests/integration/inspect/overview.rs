@@ -5,9 +5,9 @@ use std::time::{Duration, SystemTime};
 use redlock_runtime::config::SiteConfig;
 use redlock_runtime::parameters::{LockOptions, Wait};
 use redlock_runtime::registry::{Layer, Registry, SiteReport};
-use redlock_runtime::{Config, LockError, lock, redlock};
+use redlock_runtime::{LockError, lock, redlock};
 
-use super::{in_memory, start};
+use super::{in_memory, pools, start};
 use crate::runtime::fixture::SOON;
 
 #[redlock(resource = "order:{id}", ttl = "40s", fencing = true, note = "refund {id}", guard = lease)]
@@ -96,9 +96,7 @@ const SWEEP: &str = concat!(module_path!(), "::sweep");
 
 #[tokio::test]
 async fn a_site_is_told_with_what_it_locks_in_this_registry() {
-    let config = ["a", "b"].into_iter().fold(Config::new(), |config, name| {
-        config.pool(name, format!("memory://{name}"))
-    });
+    let config = pools(["a", "b"]);
     let defaults = LockOptions::new().ttl(Duration::from_secs(7));
     let config = config.default_pools(["b"]).defaults(defaults);
     let defaults = LockOptions::new().wait(Duration::from_secs(3));
@@ -156,11 +154,7 @@ async fn a_site_is_told_with_what_it_locks_in_this_registry() {
 
 #[tokio::test]
 async fn a_registry_is_ready_while_a_majority_votes() {
-    let config = ["a", "b", "c", "apart"]
-        .into_iter()
-        .fold(Config::new(), |config, name| {
-            config.pool(name, format!("memory://{name}"))
-        });
+    let config = pools(["a", "b", "c", "apart"]);
     let redlock = start(config.default_pools(["a", "b", "c"])).await;
     let registry = redlock.registry();
     let cut = |name: &str| registry.memory_node(name).unwrap().cut();

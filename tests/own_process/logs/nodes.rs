@@ -29,6 +29,16 @@ async fn start(
     (node, io)
 }
 
+/// Returns in turn what is told of a pool: true for `trouble`, false for `mended`.
+fn told(pool: &str, trouble: &str, mended: &str) -> Vec<bool> {
+    let of_it = lines().with(&[pool]);
+    let is_trouble = |line: &String| {
+        let is_trouble = line.contains(trouble);
+        (is_trouble || line.contains(mended)).then_some(is_trouble)
+    };
+    of_it.iter().filter_map(is_trouble).collect()
+}
+
 #[tokio::test]
 async fn a_node_that_stops_answering_is_logged_once() {
     let lines = lines();
@@ -39,16 +49,7 @@ async fn a_node_that_stops_answering_is_logged_once() {
         options.dead_after = SOON * 2;
     })
     .await;
-    // What is told of it in turn: true where it does not answer, false where it does again.
-    let told = || -> Vec<bool> {
-        let text = lines.text();
-        let of_it = text.lines().filter(|line| line.contains("pool=silent"));
-        let is_quiet = |line: &str| {
-            let is_quiet = line.contains("node does not answer");
-            (is_quiet || line.contains("node answers again")).then_some(is_quiet)
-        };
-        of_it.filter_map(is_quiet).collect()
-    };
+    let told = || told("pool=silent", "node does not answer", "node answers again");
     node.freeze();
     // Each look at the answer finds it more overdue. The first one may be from before the freeze, as
     // a busy machine is as slow as that by itself. So may the answer be that ends the second one.
@@ -88,15 +89,7 @@ async fn a_node_that_restarts_in_quarantine_is_logged_as_such() {
     let config = Config::new().node_timeout(SOON).connect_timeout(SOON);
     let config = pools.fold(config, |config, (url, name)| config.pool(name, url));
     let redlock = Redlock::start(config).await.unwrap();
-    let told = || -> Vec<bool> {
-        let text = lines.text();
-        let of_it = text.lines().filter(|line| line.contains("pool=emptied"));
-        let is_quarantine = |line: &str| {
-            let is_quarantine = line.contains("node in quarantine");
-            (is_quarantine || line.contains("node connected")).then_some(is_quarantine)
-        };
-        of_it.filter_map(is_quarantine).collect()
-    };
+    let told = || told("pool=emptied", "node in quarantine", "node connected");
     eventually("three votes", SOON, async || {
         let votes = redlock.registry().votes().voting;
         (votes == 3).then_some(()).ok_or_else(|| lines.text())
