@@ -32,6 +32,12 @@
     for (const element of document.body.querySelectorAll("*")) {
         if (element.clientWidth > 0 && element.scrollWidth > element.clientWidth) found.push(`cut: ${named(element)}`);
     }
+    const links = document.querySelectorAll("a, button, input, summary, [tabindex]");
+    if (links.length < 4) found.push("it has no links");
+    for (const link of links) {
+        link.focus();
+        if (!getComputedStyle(link).outline.includes("solid 2px")) found.push(`the focus is not seen: ${named(link)}`);
+    }
     const isDark = luminance(background(document.body)) < .2;
     if (isDark !== matchMedia("(prefers-color-scheme: dark)").matches) found.push("it has the other color scheme");
     return found;

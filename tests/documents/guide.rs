@@ -2,23 +2,20 @@
 //! names that it defines; and the tests that it names exist.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::{Path, PathBuf};
 
-use crate::{GUIDE, root};
+use pulldown_cmark::{Event, LinkType, Tag};
 
-fn guide() -> PathBuf {
-    root().join(GUIDE)
-}
+use crate::markdown::events;
+use crate::{GUIDE, files, read};
 
-fn read(path: impl AsRef<Path>) -> String {
-    let path = path.as_ref();
-    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+/// The text of a page, or of another file beside it.
+fn page(name: &str) -> String {
+    read(format!("{GUIDE}/{name}"))
 }
 
 /// The names in `pages.rs`, `tasks/waiting`, in their order there.
 fn pages() -> Vec<String> {
-    let list = read(guide().join("pages.rs"));
+    let list = page("pages.rs");
     let (_, list) = list.split_once("\npages! {").expect("the list of pages");
     let lines = list.lines().filter(|line| !line.trim().starts_with("///"));
     let mut pages = Vec::new();
@@ -36,35 +33,20 @@ fn pages() -> Vec<String> {
     pages
 }
 
-/// All files below `folder` with this extension.
-fn files(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry of a folder").path();
-        if path.is_dir() {
-            files(&path, extension, found);
-        } else if path.extension().is_some_and(|it| it == extension) {
-            found.push(path);
-        }
-    }
-}
-
 #[test]
 fn the_book_the_module_and_the_folder_have_the_same_pages() {
     let pages = pages();
-    let summary = read(guide().join("SUMMARY.md"));
+    let summary = page("SUMMARY.md");
     let mut listed = vec!["index.md".to_owned()];
     listed.extend(pages.iter().map(|page| format!("{page}.md")));
-    assert_eq!(inline_links(&summary), listed, "SUMMARY.md and pages.rs");
+    assert_eq!(links(&summary).0, listed, "SUMMARY.md and pages.rs");
 
-    let index = read(guide().join("index.md"));
-    assert_eq!(names_linked_to(&index), pages, "index.md and pages.rs");
+    let index = page("index.md");
+    assert_eq!(links(&index).1, pages, "index.md and pages.rs");
 
-    let mut found = Vec::new();
-    files(&guide(), "md", &mut found);
-    let folder = guide();
-    let found: BTreeSet<_> = found
-        .iter()
-        .map(|path| path.strip_prefix(&folder).expect("a path below the guide"))
+    let found: BTreeSet<_> = files("md")
+        .keys()
+        .filter_map(|path| path.strip_prefix(GUIDE).ok())
         .map(|path| path.to_string_lossy().into_owned())
         .filter(|path| path != "SUMMARY.md")
         .collect();
@@ -76,18 +58,22 @@ fn the_book_the_module_and_the_folder_have_the_same_pages() {
 fn a_page_links_to_pages_by_names_that_it_defines() {
     let pages = pages();
     for page in pages.iter().map(String::as_str).chain(["index"]) {
-        let text = read(guide().join(format!("{page}.md")));
+        let text = read(format!("{GUIDE}/{page}.md"));
         // In rustdoc a path leads nowhere.
-        for link in inline_links(&text) {
+        let (destinations, names) = links(&text);
+        for link in destinations {
             assert!(link.starts_with("https://"), "{page}: a path, {link}");
         }
-        let used: BTreeSet<_> = names_linked_to(&text).into_iter().collect();
+        let used: BTreeSet<_> = names.iter().map(String::as_str).collect();
         let defined = definitions(&text);
-        let names: BTreeSet<_> = defined.iter().map(|(name, _)| name.clone()).collect();
+        let names: BTreeSet<_> = defined.iter().map(|(name, _)| *name).collect();
         assert_eq!(used, names, "{page}: names and their definitions");
         let up = if page.contains('/') { "../" } else { "" };
         for (name, path) in defined {
-            assert!(pages.contains(&name), "{page}: there is no page {name}");
+            assert!(
+                pages.iter().any(|it| it == name),
+                "{page}: there is no page {name}"
+            );
             let (part, file) = name.split_once('/').expect("a part and a page");
             let same_part = page.split_once('/').is_some_and(|(of, _)| of == part);
             let expected = if same_part {
@@ -102,81 +88,54 @@ fn a_page_links_to_pages_by_names_that_it_defines() {
 
 #[test]
 fn the_tests_that_pages_name_are_there() {
-    let mut sources = Vec::new();
-    for folder in [
-        "tests",
-        "redlock-core/src",
-        "redlock-runtime/src",
-        "redlock-conformance/src",
-    ] {
-        files(&root().join(folder), "rs", &mut sources);
-    }
-    let sources: Vec<_> = sources.iter().map(read).collect();
+    let sources = files("rs");
     let mut count = 0;
     for page in pages() {
-        let text = read(guide().join(format!("{page}.md")));
+        let text = read(format!("{GUIDE}/{page}.md"));
         let Some((_, section)) = text.split_once("## The tests that show it") else {
             continue;
         };
-        let quoted = prose(section);
-        let quoted = quoted.split('`').skip(1).step_by(2);
+        let quoted = events(section).filter_map(|(event, _)| match event {
+            Event::Code(name) => Some(name),
+            _ => None,
+        });
         for name in quoted.filter(|it| it.matches('_').count() > 2 && !it.contains('/')) {
             let defined = ["(", "<", "\n"].map(|end| format!("fn {name}{end}"));
             let is_there = |text: &String| defined.iter().any(|it| text.contains(it));
-            assert!(sources.iter().any(is_there), "{page}: no test {name}");
+            assert!(sources.values().any(is_there), "{page}: no test {name}");
             count += 1;
         }
     }
     assert!(count > 30, "{count} tests are named");
 }
 
-/// The text without its blocks of code.
-fn prose(text: &str) -> String {
-    let mut prose = String::new();
-    let mut is_code = false;
-    for line in text.lines() {
-        if line.starts_with("```") {
-            is_code = !is_code;
-        } else if !is_code {
-            prose.push_str(line);
-            prose.push('\n');
+/// The destinations of the links that have them in place, and the names that the others lead by.
+fn links(text: &str) -> (Vec<String>, Vec<String>) {
+    let (mut destinations, mut names) = (Vec::new(), Vec::new());
+    for (event, _) in events(text) {
+        match event {
+            Event::Start(Tag::Link {
+                link_type: LinkType::Inline,
+                dest_url,
+                ..
+            }) => {
+                destinations.push(dest_url.into_string());
+            }
+            Event::Start(Tag::Link {
+                link_type: LinkType::Reference,
+                id,
+                ..
+            }) => {
+                names.push(id.into_string());
+            }
+            _ => {}
         }
     }
-    prose
-}
-
-/// The prose without what stands between backticks.
-fn without_code(text: &str) -> String {
-    let prose = prose(text);
-    prose.split('`').step_by(2).collect::<Vec<_>>().join("``")
-}
-
-/// What stands between `](` and `)`, in order.
-fn inline_links(text: &str) -> Vec<String> {
-    let text = without_code(text);
-    let after = text.split("](").skip(1);
-    after
-        .filter_map(|rest| rest.split_once(')'))
-        .map(|(link, _)| link.to_owned())
-        .collect()
-}
-
-/// What stands between `][` and `]`, in order.
-fn names_linked_to(text: &str) -> Vec<String> {
-    let text = without_code(text);
-    let after = text.split("][").skip(1);
-    after
-        .filter_map(|rest| rest.split_once(']'))
-        .map(|(name, _)| name.to_owned())
-        .collect()
+    (destinations, names)
 }
 
 /// The lines `[name]: path`.
-fn definitions(text: &str) -> Vec<(String, String)> {
-    let text = prose(text);
+fn definitions(text: &str) -> Vec<(&str, &str)> {
     let lines = text.lines().filter_map(|line| line.strip_prefix('['));
-    lines
-        .filter_map(|line| line.split_once("]: "))
-        .map(|(name, path)| (name.to_owned(), path.to_owned()))
-        .collect()
+    lines.filter_map(|line| line.split_once("]: ")).collect()
 }

@@ -1,8 +1,6 @@
 //! The events that the sources write, and the guide's table of them.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::Path;
 
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 use pulldown_cmark::{Event, Tag, TagEnd};
@@ -17,19 +15,9 @@ const LEVELS: [&str; 5] = ["error", "warn", "info", "debug", "trace"];
 /// An event's level and text, with `…` in the place of each value in it.
 pub(crate) type LogEvent = (Level, String);
 
-/// All events of the Rust files below `folder`, but those whose whole text is a value.
-pub(crate) fn emitted(folder: &Path, found: &mut BTreeSet<LogEvent>) {
-    for entry in fs::read_dir(folder).expect("a folder of the sources") {
-        let path = entry.expect("an entry").path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if path.is_dir() && name != "tests" {
-            emitted(&path, found);
-        } else if name.ends_with(".rs") && name != "tests.rs" {
-            let text = fs::read_to_string(&path).expect("a source");
-            let tokens = text.parse().expect("the tokens of a source");
-            walk(tokens, found);
-        }
-    }
+/// Adds all events of a Rust file, but those whose whole text is a value.
+pub(crate) fn emitted(source: &str, found: &mut BTreeSet<LogEvent>) {
+    walk(source.parse().expect("the tokens of a source"), found);
 }
 
 fn walk(tokens: TokenStream, found: &mut BTreeSet<LogEvent>) {
@@ -146,35 +134,4 @@ pub(crate) fn differences(
         .filter(|row| !emitted.iter().any(|event| is_about(row, event)))
         .map(|(level, text)| format!("written nowhere: {level} `{text}`"));
     absent.chain(unknown).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_table_that_lacks_an_event_or_has_one_too_many_is_found() {
-        let page = "# A\n\n| info | `no` | `x` |\n|---|---|---|\n\n## Events\n\n| level | what | when |\n\
-                    |---|---|---|\n| warn | `late`, `node …` | `x` |\n| info | `gone` | y |\n";
-        let event = |level: &str, text: &str| (Some(level.to_owned()), text.to_owned());
-        let emitted = [
-            event("warn", "late"),
-            event("warn", "node … is gone"),
-            event("info", "late"),
-            (None, "gone".to_owned()),
-        ];
-        let mut emitted = BTreeSet::from(emitted);
-        assert_eq!(
-            differences(&emitted, &documented(page)),
-            ["not in the table: info `late`"]
-        );
-        emitted.retain(|(_, text)| text != "gone" && text != "late");
-        assert_eq!(
-            differences(&emitted, &documented(page)),
-            [
-                "written nowhere: warn `late`",
-                "written nowhere: info `gone`"
-            ]
-        );
-    }
 }

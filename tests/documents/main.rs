@@ -10,7 +10,6 @@ mod guide;
 mod links;
 mod log_events;
 mod markdown;
-mod results;
 mod sizes;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +17,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use links::Tree;
-use results::Results;
 
 /// The folder of the guide's pages.
 const GUIDE: &str = "redlock-runtime/guide";
@@ -98,8 +96,14 @@ fn no_document_is_too_long() {
 #[test]
 fn the_guide_has_every_event_that_is_logged() {
     let mut emitted = BTreeSet::new();
-    for sources in ["redlock-core/src", "redlock-runtime/src"] {
-        log_events::emitted(&root().join(sources), &mut emitted);
+    for (path, text) in files("rs") {
+        let sources = ["redlock-core/src", "redlock-runtime/src"];
+        let is_test = path
+            .iter()
+            .any(|part| part == "tests" || part == "tests.rs");
+        if sources.iter().any(|it| path.starts_with(it)) && !is_test {
+            log_events::emitted(&text, &mut emitted);
+        }
     }
     // The texts of one call, which come from its callers.
     for text in ["locked", "joined the lease of a caller"] {
@@ -107,15 +111,6 @@ fn the_guide_has_every_event_that_is_logged() {
     }
     let page = &pages()[Path::new("redlock-runtime/guide/reference/metrics.md")];
     let documented = log_events::documented(page);
+    assert!(emitted.len() > 40 && documented.len() > 40);
     assert_none(&log_events::differences(&emitted, &documented));
-}
-
-#[test]
-fn every_figure_is_one_that_was_measured() {
-    let results = Results::read(&root().join("benches/results"));
-    let mut wrong = Vec::new();
-    for (path, text) in &pages() {
-        wrong.extend(figures::wrong(&path.display().to_string(), text, &results));
-    }
-    assert_none(&wrong);
 }

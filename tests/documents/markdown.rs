@@ -26,13 +26,9 @@ pub(crate) fn line_of(text: &str, offset: usize) -> usize {
     text[..offset].matches('\n').count() + 1
 }
 
-/// Number of words, as `wc -w` counts them. HTML comments have none.
+/// Number of words, as `wc -w` counts them.
 pub(crate) fn words(text: &str) -> usize {
-    let mut parts = text.split("<!--");
-    let first = parts.next().unwrap_or_default();
-    let others = parts.map(|part| part.split_once("-->").map_or("", |(_, after)| after));
-    let count = |part: &str| part.split_whitespace().count();
-    count(first) + others.map(count).sum::<usize>()
+    text.split_whitespace().count()
 }
 
 /// The level and the text of each heading.

@@ -1,14 +1,14 @@
-//! Candidates over real servers, and a body that tells a test of its terms.
+//! Candidates over real servers, and on the nodes of the test's kit.
 
 use std::future::Future;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use redlock_runtime::election::{Candidacy, Election, Term};
-use redlock_runtime::{Config, LockError, Redlock, election};
+use redlock_runtime::election::{Election, Term};
+use redlock_runtime::{LockError, Redlock, election};
 use redlock_tests::{Nodes, eventually};
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinHandle;
 
 use crate::runtime::fixture::{config, registry, spawn_on, start_nodes};
@@ -21,153 +21,54 @@ pub(crate) const OFFICE: &str = "office";
 /// Longer than any test here takes, and a ttl that a registry allows.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
-/// What a body tells of a term.
-#[derive(Debug)]
-pub(crate) enum Told {
-    Began(Term),
-    /// The body's values are dropped. The office's key is on this number of nodes.
-    Ended(usize),
+/// A candidate in a task of its own, and the terms of which its body tells. The body ends when it is asked to.
+pub(crate) type Standing = (JoinHandle<Result<(), LockError>>, UnboundedReceiver<Term>);
+
+/// What stands, before it is spawned on a registry.
+fn standing(
+    election: Election,
+) -> (
+    impl Future<Output = Result<(), LockError>> + Send,
+    UnboundedReceiver<Term>,
+) {
+    let (begun, terms) = unbounded_channel();
+    let run = async move {
+        let body = async |term: Term| {
+            // The test may be over.
+            let _ = begun.send(term.clone());
+            term.ending().await;
+        };
+        election.run(body).await
+    };
+    (run, terms)
 }
 
-/// Tells a test of the terms of one candidate. Clones tell the same test.
-#[derive(Clone)]
-pub(crate) struct Teller {
-    told: UnboundedSender<Told>,
-    nodes: Arc<Nodes>,
-}
-
-impl Teller {
-    /// A body that does `work` and tells when it begins and when it is gone.
-    pub(crate) async fn lead(&self, term: Term, work: impl Future<Output = ()>) {
-        let _end = End(self);
-        // The test may be over.
-        let _ = self.told.send(Told::Began(term));
-        work.await;
-    }
-
-    /// A body that ends when it is asked to.
-    pub(crate) async fn obey(&self, term: Term) {
-        self.lead(term.clone(), async {
-            while term.proceed().await {
-                term.ending().await;
-            }
-        })
-        .await;
-    }
-}
-
-/// Its drop tells of the end.
-struct End<'a>(&'a Teller);
-
-impl Drop for End<'_> {
-    fn drop(&mut self) {
-        let keys = self.0.nodes.values_of(OFFICE);
-        let _ = self.0.told.send(Told::Ended(keys.iter().flatten().count()));
-    }
-}
-
-/// One process of a fleet, as far as an election is concerned: a registry and a candidate.
+/// One process of a fleet, as far as an election is concerned.
 pub(crate) struct Process {
     pub(crate) nodes: Arc<Nodes>,
     pub(crate) redlock: Redlock,
-    pub(crate) teller: Teller,
-    told: UnboundedReceiver<Told>,
 }
 
 impl Process {
     /// A process with three nodes of its own.
     pub(crate) async fn start() -> Self {
-        Self::start_with(|config| config).await
-    }
-
-    pub(crate) async fn start_with(change: impl FnOnce(Config) -> Config) -> Self {
-        Self::on(Arc::new(start_nodes(3).await), change).await
+        Self::on(Arc::new(start_nodes(3).await)).await
     }
 
     /// Another process on the same nodes.
     pub(crate) async fn another(&self) -> Self {
-        Self::on(Arc::clone(&self.nodes), |config| config).await
+        Self::on(Arc::clone(&self.nodes)).await
     }
 
-    pub(crate) async fn on(nodes: Arc<Nodes>, change: impl FnOnce(Config) -> Config) -> Self {
-        let config = change(config(&nodes));
-        let redlock = Redlock::start(config).await.expect("a good configuration");
-        let (sender, told) = unbounded_channel();
-        let teller = Teller {
-            told: sender,
-            nodes: Arc::clone(&nodes),
-        };
-        Self {
-            nodes,
-            redlock,
-            teller,
-            told,
-        }
+    async fn on(nodes: Arc<Nodes>) -> Self {
+        let redlock = Redlock::start(config(&nodes)).await;
+        let redlock = redlock.expect("a good configuration");
+        Self { nodes, redlock }
     }
 
-    /// Stands in a task of its own, with a body that ends when it is asked to.
-    pub(crate) fn stand(&self, election: &Election) -> JoinHandle<Result<(), LockError>> {
-        self.stand_with(election, Teller::obey_owned)
-    }
-
-    /// The same with another body.
-    pub(crate) fn stand_with<B>(
-        &self,
-        election: &Election,
-        body: fn(Teller, Term) -> B,
-    ) -> JoinHandle<Result<(), LockError>>
-    where
-        B: Future<Output = ()> + Send + 'static,
-    {
-        let (election, teller) = (election.clone(), self.teller.clone());
-        spawn_on(&self.redlock, async move {
-            election
-                .run(async |term| body(teller.clone(), term).await)
-                .await
-        })
-    }
-
-    pub(crate) async fn told(&mut self) -> Told {
-        let told = tokio::time::timeout(SOON, self.told.recv()).await;
-        let told = told.unwrap_or_else(|_| panic!("nothing is told; {:?}", self.candidates()));
-        told.expect("the teller is here")
-    }
-
-    /// The term that begins next.
-    pub(crate) async fn elected(&mut self) -> Term {
-        match self.told().await {
-            Told::Began(term) => term,
-            Told::Ended(_) => panic!("a term ended, and none had begun"),
-        }
-    }
-
-    /// Waits for the end of a term, and returns on how many nodes its key was then.
-    pub(crate) async fn ended(&mut self) -> usize {
-        match self.told().await {
-            Told::Ended(keys) => keys,
-            Told::Began(term) => panic!("another term began within a term: {term:?}"),
-        }
-    }
-
-    /// Shuts the process down. Returns what is told until its tellers are gone.
-    pub(crate) async fn shut_down(self) -> Vec<Told> {
-        let Self {
-            redlock,
-            teller,
-            mut told,
-            nodes: _nodes,
-        } = self;
-        redlock.shutdown().await;
-        drop(teller);
-        let mut rest = Vec::new();
-        while let Some(told) = told.recv().await {
-            rest.push(told);
-        }
-        rest
-    }
-
-    pub(crate) fn candidates(&self) -> Vec<Candidacy> {
-        self.redlock.registry().elections()
+    pub(crate) fn stand(&self, election: &Election) -> Standing {
+        let (run, terms) = standing(election.clone());
+        (spawn_on(&self.redlock, run), terms)
     }
 
     /// Waits until the candidate waits for a lock that somebody else has.
@@ -181,14 +82,14 @@ impl Process {
     }
 }
 
-impl Teller {
-    async fn obey_owned(self, term: Term) {
-        self.obey(term).await;
-    }
-}
-
 pub(crate) fn office() -> Election {
     election(OFFICE)
+}
+
+/// The term that begins next.
+pub(crate) async fn elected(terms: &mut UnboundedReceiver<Term>) -> Term {
+    let term = tokio::time::timeout(SOON, terms.recv()).await;
+    term.expect("nobody is elected").expect("it stands")
 }
 
 /// What a task returned that has to end by itself.
@@ -202,20 +103,10 @@ pub(crate) async fn scoped<W: Future>(process: &Process, work: W) -> W::Output {
     registry(&process.redlock).scope(work).await
 }
 
-/// Stands on the registry of the test's kit, in a task of its own, with a body that ends when it is asked to.
-pub(crate) fn stand_alone(
-    election: Election,
-) -> (JoinHandle<Result<(), LockError>>, UnboundedReceiver<Term>) {
-    let (begun, terms) = unbounded_channel();
-    let standing = tokio::spawn(async move {
-        let body = async |term: Term| {
-            // The test may be over.
-            let _ = begun.send(term.clone());
-            term.ending().await;
-        };
-        election.run(body).await
-    });
-    (standing, terms)
+/// Stands on the registry of the test's kit.
+pub(crate) fn stand_alone(election: Election) -> Standing {
+    let (run, terms) = standing(election);
+    (tokio::spawn(run), terms)
 }
 
 /// What `time` is on tokio's clock, whose timers fire on full milliseconds.

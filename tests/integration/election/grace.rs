@@ -58,7 +58,7 @@ async fn goes_on(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_body_that_was_asked_to_end_has_the_validity_of_its_lease_and_no_more() {
+async fn a_body_that_was_asked_to_end_has_the_validity_left() {
     let locks = TestLocks::new();
     let candidate = || election(OFFICE).ttl(TTL);
     let (resign, wait) = (Term::resign as fn(&Term), (|_| ()) as fn(&Term));
@@ -81,7 +81,7 @@ async fn a_body_that_was_asked_to_end_has_the_validity_of_its_lease_and_no_more(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_term_says_no_while_the_lease_that_is_not_renewed_is_still_valid() {
+async fn a_term_says_no_before_the_end_of_a_lease_not_renewed() {
     let locks = TestLocks::new();
     let (election, said_no) = (election(OFFICE).ttl(TTL), Cell::new(false));
     let run = election.run(async |term| {
@@ -105,34 +105,19 @@ async fn a_term_says_no_while_the_lease_that_is_not_renewed_is_still_valid() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn l4_a_shutdown_asks_a_body_to_end_and_cuts_it_off_after_the_grace_period() {
+async fn l4_a_shutdown_asks_a_body_to_end_and_then_cuts_it_off() {
     for rest in [None, Some(TTL.saturating_sub(NEAR))] {
         let config = Config::new().max_ttl(TTL * 60).shutdown_grace(TTL);
         let locks = TestLocks::with_config(config);
-        let (lasted, returned) = (Cell::new(None), Cell::new(false));
-        let election = election(OFFICE).ttl(TTL * 60);
-        let run = election.run(async |term| {
-            ends(term.ending()).await;
-            assert!(!term.proceed().await);
-            let _end = End(Instant::now(), &lasted);
-            match rest {
-                Some(rest) => sleep(rest).await,
-                None => pending().await,
-            }
-            returned.set(true);
-        });
-        let shutdown = async {
-            sleep(LATER).await;
-            locks.shutdown().await
+        let shut_down = |_: &Term| {
+            let locks = locks.clone();
+            tokio::spawn(async move { locks.shutdown().await });
         };
-        let (ran, _) = ends(async { tokio::join!(run, shutdown) }).await;
-        ran.unwrap();
+        let election = election(OFFICE).ttl(TTL * 60);
+        let (lasted, _, is_cut_off) = goes_on(election, shut_down, |_| rest).await;
+        assert_eq!(is_cut_off, rest.is_none());
+        let expected = ms_later(rest.unwrap_or(TTL));
+        assert!(expected.contains(&lasted), "{lasted:?}");
         locks.assert_all_free();
-        assert_eq!(returned.get(), rest.is_some());
-        let lasted = lasted.get().unwrap();
-        assert!(
-            ms_later(rest.unwrap_or(TTL)).contains(&lasted),
-            "{lasted:?}"
-        );
     }
 }

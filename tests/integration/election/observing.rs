@@ -2,12 +2,10 @@
 
 use std::time::Duration;
 
-use redlock_runtime::election;
 use redlock_runtime::election::{LeaderObserver, Sighting};
 use redlock_runtime::testing::TestLocks;
-use redlock_tests::drop_after;
 
-use super::fixture::{LONG, OFFICE, Process, SOON, end_of, office, scoped};
+use super::fixture::{LONG, OFFICE, Process, SOON, elected, end_of, ends, office, scoped};
 
 /// Waits until the observer sees what `is_wanted` wants.
 async fn until(observer: &mut LeaderObserver, is_wanted: impl Fn(&Sighting) -> bool) -> Sighting {
@@ -32,22 +30,17 @@ fn somebody(sighting: &Sighting) -> bool {
     sighting.leader.is_some()
 }
 
-async fn observe(process: &Process) -> LeaderObserver {
-    // No look but the first comes by time.
-    scoped(process, async { office().ttl(LONG).observe() })
-        .await
-        .unwrap()
-}
-
 #[tokio::test]
-async fn l5_observers_see_the_leader_the_next_one_and_that_nobody_leads() {
-    let mut process = Process::start().await;
+async fn l5_observers_see_who_leads_and_that_nobody_leads() {
+    let process = Process::start().await;
     let watching = process.another().await;
-    let mut observer = observe(&watching).await;
+    // No look but the first comes by time.
+    let observing = async { office().ttl(LONG).observe() };
+    let mut observer = scoped(&watching, observing).await.unwrap();
     until(&mut observer, nobody).await;
     let election = office().ttl(LONG).value("http://10.0.0.7:3000");
-    let standing = process.stand(&election);
-    let term = process.elected().await;
+    let (standing, mut terms) = process.stand(&election);
+    elected(&mut terms).await;
     let sighting = until(&mut observer, somebody).await;
     let leader = sighting.leader.unwrap();
     let owner = process.redlock.registry().owner();
@@ -55,44 +48,23 @@ async fn l5_observers_see_the_leader_the_next_one_and_that_nobody_leads() {
     assert_eq!(leader.value.as_deref(), Some("http://10.0.0.7:3000"));
     assert!(sighting.age.unwrap() < LONG);
     election.resign();
-    process.ended().await;
     end_of(standing).await.unwrap();
-    drop(term);
     until(&mut observer, nobody).await;
-    // Another client, in the place of the leader, and then another one in its place.
-    for (value, seconds) in [("somebody", 600), ("somebody else", 700)] {
-        for node in &*process.nodes {
-            node.set(OFFICE, value, Some(Duration::from_secs(seconds)));
-        }
-        let changed = tokio::time::timeout(SOON, observer.changed());
-        assert!(changed.await.expect("a change"));
-        let sighting = until(&mut observer, somebody).await;
-        assert_eq!(sighting.leader.unwrap().owner, None);
-    }
+    // Another client, which names no owner.
     for node in &*process.nodes {
-        node.del(OFFICE);
+        node.set(OFFICE, "somebody", Some(LONG));
     }
-    until(&mut observer, nobody).await;
+    let sighting = until(&mut observer, somebody).await;
+    assert_eq!(sighting.leader.unwrap().owner, None);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn l4_a_shutdown_ends_the_observers() {
-    let process = Process::start().await;
-    let mut observer = observe(&process).await;
-    until(&mut observer, nobody).await;
-    assert!(drop_after(1, observer.changed()).await.is_none());
-    process.shut_down().await;
-    let ended = tokio::time::timeout(SOON, observer.changed()).await;
-    assert!(!ended.expect("it goes on"));
-}
-
-#[tokio::test]
-async fn an_observer_needs_a_registry_and_its_pools() {
-    let process = Process::start().await;
-    let unknown = scoped(&process, async { office().pools(["nowhere"]).observe() }).await;
-    assert!(unknown.unwrap_err().to_string().contains("nowhere"));
-    let outside = office().observe().unwrap_err();
-    assert!(outside.is_not_initialized(), "{outside}");
+    let locks = TestLocks::new();
+    let mut observer = office().observe().unwrap();
+    assert!(observer.changed().await);
+    locks.shutdown().await;
+    assert!(!ends(observer.changed()).await);
 }
 
 #[tokio::test(start_paused = true)]
@@ -104,7 +76,7 @@ async fn an_observation_ends_with_its_last_observer() {
             .num_alive_tasks()
     };
     let before = alive();
-    let mut observer = election(OFFICE).observe().unwrap();
+    let mut observer = office().observe().unwrap();
     assert!(observer.changed().await);
     let clone = observer.clone();
     drop(observer);

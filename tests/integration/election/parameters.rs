@@ -9,9 +9,10 @@ use redlock_runtime::lease::LeaseEnd;
 use redlock_runtime::parameters::{LockOptions, OnLost};
 use redlock_runtime::testing::{Outcome, TestLocks};
 use redlock_runtime::{Config, election};
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 
 use super::fixture::{OFFICE, ends, ms_later, stand_alone};
+use super::standing::pause_after;
 
 fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
@@ -19,44 +20,14 @@ fn seconds(seconds: u64) -> Duration {
 
 /// The ttl of the first term, and the time from its end to the beginning of the second one.
 async fn ttl_and_pause(locks: &TestLocks, election: Election) -> (Duration, Duration) {
-    let (ttl, ended, pause) = (Cell::default(), Cell::new(None), Cell::default());
-    let run = election.run(async |_term| match ended.get() {
-        None => {
-            ttl.set(locks.node("a").remaining(OFFICE.as_bytes()).unwrap());
-            ended.set(Some(Instant::now()));
-        }
-        Some(ended) => {
-            pause.set(Instant::elapsed(&ended));
-            election.resign();
-        }
-    });
-    ends(run).await.unwrap();
-    (ttl.get(), pause.get())
+    let ttl = Cell::default();
+    let look = async |_term| ttl.set(locks.node("a").remaining(OFFICE.as_bytes()).unwrap());
+    let pause = pause_after(election, look).await;
+    (ttl.get(), pause)
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_parameter_keeps_the_ones_before_it_and_replaces_its_own_value() {
-    let locks = TestLocks::new();
-    let delay = LockOptions::new().retry_delay(seconds(3));
-    let ttl = LockOptions::new().ttl(seconds(10));
-    for election in [
-        election(OFFICE).ttl(seconds(10)).options(delay),
-        election(OFFICE).options(delay).ttl(seconds(10)),
-        election(OFFICE).options(delay).options(ttl),
-        election(OFFICE).ttl(seconds(7)).options(ttl).options(delay),
-        election(OFFICE)
-            .options(ttl.ttl(seconds(7)))
-            .options(delay)
-            .ttl(seconds(10)),
-    ] {
-        let (ttl, pause) = ttl_and_pause(&locks, election).await;
-        assert_eq!(ttl, seconds(10));
-        assert!(ms_later(seconds(6)).contains(&pause), "{pause:?}");
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_office_is_on_the_pools_that_are_named_and_so_is_its_observer() {
+async fn an_office_and_its_observer_are_on_the_named_pools() {
     let locks = TestLocks::with_config(Config::new().default_pools(["a", "b"]));
     let candidate = election(OFFICE).pools(["b"]).name("office");
     let (standing, mut terms) = stand_alone(candidate.clone());
@@ -74,15 +45,31 @@ async fn an_office_is_on_the_pools_that_are_named_and_so_is_its_observer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_defaults_count_for_what_an_election_does_not_set() {
+async fn the_last_value_of_a_parameter_counts_and_else_the_default() {
     let defaults = LockOptions::new().ttl(seconds(20)).retry_delay(seconds(5));
     let config = Config::new().max_ttl(seconds(600)).defaults(defaults);
     let locks = TestLocks::with_config(config);
-    let delay = LockOptions::new().retry_delay(seconds(3));
+    let (delay, ttl) = (
+        LockOptions::new().retry_delay(seconds(3)),
+        LockOptions::new().ttl(seconds(10)),
+    );
+    let office = || election(OFFICE);
     for (election, expected) in [
-        (election(OFFICE), (20, 10)),
-        (election(OFFICE).ttl(seconds(10)), (10, 10)),
-        (election(OFFICE).options(delay), (20, 6)),
+        (office(), (20, 10)),
+        (office().ttl(seconds(10)), (10, 10)),
+        (office().options(delay), (20, 6)),
+        (office().options(delay).options(ttl), (10, 6)),
+        (
+            office().ttl(seconds(7)).options(ttl).options(delay),
+            (10, 6),
+        ),
+        (
+            office()
+                .options(ttl.ttl(seconds(7)))
+                .options(delay)
+                .ttl(seconds(10)),
+            (10, 6),
+        ),
     ] {
         let (ttl, pause) = ttl_and_pause(&locks, election).await;
         assert_eq!(ttl, seconds(expected.0));
@@ -128,49 +115,4 @@ async fn the_defaults_do_not_change_what_an_election_decides() {
     assert!(standing.await.unwrap_err().is_cancelled());
     assert_eq!(second.lease().lost().await, LeaseEnd::Released);
     locks.assert_all_free();
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_value_has_at_most_256_bytes() {
-    let locks = TestLocks::new();
-    for value in ["x".repeat(256), "é".repeat(128)] {
-        let candidate = election(OFFICE).value(value.clone());
-        let run = candidate.run(async |term| {
-            let mut observer = election(OFFICE).observe().unwrap();
-            assert!(ends(observer.changed()).await);
-            let leader = observer.sighting().leader.unwrap();
-            assert_eq!(leader.value.as_ref(), Some(&value));
-            assert!(term.proceed().await);
-            candidate.resign();
-        });
-        ends(run).await.unwrap();
-    }
-    for (value, bytes) in [("x".repeat(257), 257), ("é".repeat(129), 258)] {
-        let run = election(OFFICE).value(value);
-        let refused = run.run(async |_term| unreachable!("it is refused")).await;
-        let refused = refused.unwrap_err();
-        assert!(refused.is_invalid(), "{refused}");
-        let text = format!("a `value` of {bytes} bytes, of at most 256; shorten it");
-        assert!(refused.to_string().contains(&text), "{refused}");
-    }
-    locks.assert_all_free();
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_observer_asks_each_half_of_the_ttl_that_its_election_has() {
-    let defaults = LockOptions::new().ttl(seconds(20));
-    let _locks = TestLocks::with_config(Config::new().max_ttl(seconds(600)).defaults(defaults));
-    for (election, every) in [
-        (election(OFFICE), seconds(10)),
-        (election(OFFICE).ttl(seconds(4)), seconds(2)),
-    ] {
-        let mut observer = election.observe().unwrap();
-        assert!(ends(observer.changed()).await);
-        let nearly = every.saturating_sub(Duration::from_millis(5));
-        sleep(nearly).await;
-        assert_eq!(observer.sighting().age, Some(nearly));
-        sleep(Duration::from_millis(10)).await;
-        let age = observer.sighting().age.unwrap();
-        assert!(age < Duration::from_millis(10), "{age:?}");
-    }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use redlock_runtime::parameters::LockOptions;
 
-use super::fixture::{OFFICE, Process, SOON, end_of, office};
+use super::fixture::{Process, SOON, elected, end_of, office};
 
 /// A candidate that stands aside does so for twice this, and the next one needs some milliseconds.
 fn slow() -> LockOptions {
@@ -13,65 +13,29 @@ fn slow() -> LockOptions {
 
 #[tokio::test]
 async fn l6_to_resign_twice_is_to_resign_once() {
-    let mut one = Process::start().await;
-    let mut other = one.another().await;
+    let one = Process::start().await;
+    let other = one.another().await;
     let (first, second) = (office().options(slow()), office().options(slow()));
-    let standing = one.stand(&first);
-    let term = one.elected().await;
-    let waiting = other.stand(&second);
+    let (standing, mut of_one) = one.stand(&first);
+    let term = elected(&mut of_one).await;
+    let (waiting, mut of_other) = other.stand(&second);
     other.until_refused().await;
     for _ in 0..3 {
         term.resign();
     }
-    one.ended().await;
-    let next = other.elected().await;
+    let next = elected(&mut of_other).await;
     // The term is over, so resigning it does not end the next term.
     term.resign();
     assert!(next.proceed().await);
-    for _ in 0..2 {
-        second.resign();
-    }
-    other.ended().await;
+    second.resign();
     end_of(waiting).await.unwrap();
     second.resign();
     // A candidate that has resigned stands no more.
-    end_of(other.stand(&second)).await.unwrap();
-    let term = one.elected().await;
+    end_of(other.stand(&second).0).await.unwrap();
+    let term = elected(&mut of_one).await;
     assert!(term.proceed().await, "another one's resignation");
+    assert!(term.fencing_token() > next.fencing_token());
     first.resign();
-    first.resign();
-    one.ended().await;
     end_of(standing).await.unwrap();
     one.nodes.assert_no_lock_keys(SOON).await;
-}
-
-#[tokio::test]
-async fn l6_a_candidate_that_waits_stops_waiting_when_it_resigns() {
-    let process = Process::start().await;
-    for node in &*process.nodes {
-        node.set(OFFICE, "somebody", None);
-    }
-    let election = office();
-    let standing = process.stand(&election);
-    process.until_refused().await;
-    election.resign();
-    end_of(standing).await.unwrap();
-    assert!(process.candidates().is_empty());
-}
-
-#[tokio::test]
-async fn l8_a_term_ends_after_max_term_and_another_process_leads() {
-    let mut one = Process::start().await;
-    let mut other = one.another().await;
-    let candidate = || office().options(slow()).max_term(Duration::from_secs(1));
-    let standing = one.stand(&candidate());
-    let first = one.elected().await;
-    let waiting = other.stand(&candidate());
-    // Nobody resigns.
-    one.ended().await;
-    let second = other.elected().await;
-    assert!(second.fencing_token() > first.fencing_token());
-    other.ended().await;
-    standing.abort();
-    waiting.abort();
 }

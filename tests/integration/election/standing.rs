@@ -1,6 +1,6 @@
 //! A candidate between its terms. The clock jumps to the next event.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::future::pending;
 use std::time::Duration;
 
@@ -19,52 +19,49 @@ fn candidate() -> Election {
 }
 
 /// The time from the end of a first term, whose body is `body`, to the beginning of the second one.
-async fn pause_behind(body: impl AsyncFn(Term)) -> Duration {
+pub(super) async fn pause_after(election: Election, body: impl AsyncFn(Term)) -> Duration {
     /// Its drop is the body's end.
-    struct End<'a>(&'a RefCell<Vec<Instant>>);
+    struct End<'a>(&'a Cell<Option<Instant>>);
     impl Drop for End<'_> {
         fn drop(&mut self) {
-            self.0.borrow_mut().push(Instant::now());
+            self.0.set(Some(Instant::now()));
         }
     }
-    let (election, times) = (candidate(), RefCell::default());
+    let (ended, pause) = (Cell::new(None), Cell::default());
     let run = election.run(async |term| {
-        let _end = End(&times);
-        if times.borrow().is_empty() {
-            body(term).await;
-        } else {
-            times.borrow_mut().push(Instant::now());
+        if let Some(ended) = ended.get() {
+            pause.set(Instant::elapsed(&ended));
             election.resign();
+        } else {
+            let _end = End(&ended);
+            body(term).await;
         }
     });
     ends(run).await.unwrap();
-    let times = times.into_inner();
-    times[1] - times[0]
+    pause.get()
 }
 
 #[tokio::test(start_paused = true)]
-async fn l8_a_candidate_stands_aside_for_two_retry_delays_behind_a_term_that_ended_on_purpose() {
+async fn l8_a_candidate_stands_aside_after_a_term_that_it_ended() {
     let _locks = TestLocks::new();
-    let returned = pause_behind(async |_term| {}).await;
-    assert!(ms_later(DELAY * 2).contains(&returned), "{returned:?}");
-    let resigned = pause_behind(async |term| {
+    let is_aside = |pause| assert!(ms_later(DELAY * 2).contains(&pause), "{pause:?}");
+    is_aside(pause_after(candidate(), async |_term| {}).await);
+    let resigned = pause_after(candidate(), async |term| {
         term.resign();
         term.ending().await;
     });
-    let resigned = resigned.await;
-    assert!(ms_later(DELAY * 2).contains(&resigned), "{resigned:?}");
-    let cut_off = pause_behind(async |term| {
+    is_aside(resigned.await);
+    let cut_off = pause_after(candidate(), async |term| {
         term.resign();
         pending::<()>().await;
     });
-    let cut_off = cut_off.await;
-    assert!(ms_later(DELAY * 2).contains(&cut_off), "{cut_off:?}");
+    is_aside(cut_off.await);
 }
 
 #[tokio::test(start_paused = true)]
 async fn l3_a_candidate_that_lost_its_office_does_not_stand_aside() {
     let locks = TestLocks::new();
-    let lost = pause_behind(async |_term| {
+    let lost = pause_after(candidate(), async |_term| {
         locks.lose(OFFICE);
         pending::<()>().await;
     });
@@ -101,7 +98,7 @@ async fn l3_a_candidate_goes_on_for_as_long_as_no_majority_answers() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn l6_a_candidate_that_stands_aside_leaves_at_once_when_it_resigns() {
+async fn l6_a_candidate_that_stands_aside_leaves_at_once() {
     let _locks = TestLocks::new();
     let election = candidate();
     let (standing, mut terms) = stand_alone(election.clone());
@@ -121,7 +118,7 @@ async fn l6_a_candidate_that_stands_aside_leaves_at_once_when_it_resigns() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_body_that_returns_an_error_ends_the_run_and_one_that_returns_ok_does_not() {
+async fn a_body_that_returns_an_error_ends_the_run() {
     let locks = TestLocks::new();
     let (election, terms) = (candidate(), RefCell::new(0));
     let run = election.try_run(async |_term| {

@@ -65,7 +65,7 @@ fn assert_is_rest_of_an_hour(reply: &HttpReply) {
 }
 
 #[tokio::test]
-async fn a_held_lock_is_a_423_and_its_remaining_ttl_is_the_time_for_a_retry() {
+async fn a_held_lock_is_a_423_with_its_remaining_ttl() {
     let scene = Scene::start(None).await;
     for server in Server::both(&scene).await {
         let reply = ask(&server, What::HeldForLong).await;
@@ -94,7 +94,7 @@ async fn a_job_that_ran_in_its_period_has_the_status_of_a_held_lock() {
 }
 
 #[tokio::test]
-async fn the_status_of_a_held_lock_is_configurable_and_has_its_own_title() {
+async fn the_status_of_a_held_lock_is_configurable() {
     for (status, title) in [
         (409, "Conflict"),
         (429, "Too Many Requests"),
@@ -115,7 +115,7 @@ async fn the_status_of_a_held_lock_is_configurable_and_has_its_own_title() {
 }
 
 #[tokio::test]
-async fn what_is_this_services_trouble_is_a_503_with_a_short_retry_after() {
+async fn what_is_this_services_trouble_is_a_503() {
     let scene = Scene::start(None).await;
     for server in Server::both(&scene).await {
         for (what, detail) in [
@@ -184,7 +184,7 @@ async fn what_a_programmer_has_to_mend_is_a_500_without_retry_after() {
 async fn the_error_itself_says_what_its_response_says() {
     let scene = Scene::start(Some(409)).await;
     let [server, _] = Server::both(&scene).await;
-    for what in ALL {
+    for &what in ALL {
         let error = scene.play(what).await.unwrap_err();
         let reply = ask(&server, what).await;
         assert_eq!(error.http_status(), reply.status, "{what:?}");
@@ -204,7 +204,7 @@ async fn ask_kind(server: &Server, kind: &str, key: &str) -> HttpReply {
 }
 
 #[tokio::test]
-async fn a_handler_of_an_opaque_type_or_a_bare_response_answers_the_same() {
+async fn a_handler_of_an_opaque_type_answers_the_same() {
     let scene = Scene::start(None).await;
     for server in Server::both(&scene).await {
         let reply = ask_kind(&server, "bare", "long").await;

@@ -10,9 +10,19 @@ use redlock_tests::RedisNode;
 
 use crate::http::SOON;
 
-/// What happens to the lock of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum What {
+macro_rules! whats {
+    ($($what:ident,)*) => {
+        /// What happens to the lock of a request.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum What {
+            $($what,)*
+        }
+
+        pub(crate) const ALL: &[What] = &[$(What::$what,)*];
+    };
+}
+
+whats! {
     HeldForLong,
     HeldForEver,
     AlreadyRun,
@@ -26,21 +36,6 @@ pub(crate) enum What {
     BadName,
     UnservedByTheHolderAbove,
 }
-
-pub(crate) const ALL: [What; 12] = [
-    What::HeldForLong,
-    What::HeldForEver,
-    What::AlreadyRun,
-    What::NoNodes,
-    What::ShuttingDown,
-    What::Lost,
-    What::CutOffByShutdown,
-    What::NotInitialized,
-    What::UnknownPool,
-    What::TooLongTtl,
-    What::BadName,
-    What::UnservedByTheHolderAbove,
-];
 
 /// The owner token of another process.
 const HOLDER: &str = "internal-host/4711/00112233445566778899aabbccddeeff";

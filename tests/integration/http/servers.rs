@@ -36,8 +36,8 @@ impl Drop for Server {
 }
 
 async fn play(scene: &Scene, path: &str) -> Result<&'static str, LockError> {
-    let what = ALL.into_iter().find(|what| format!("{what:?}") == path);
-    scene.play(what.expect("a path of the scene")).await
+    let what = ALL.iter().find(|what| format!("{what:?}") == path);
+    scene.play(*what.expect("a path of the scene")).await
 }
 
 mod on_axum {

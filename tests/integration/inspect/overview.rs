@@ -3,14 +3,12 @@
 use std::time::{Duration, SystemTime};
 
 use redlock_runtime::config::SiteConfig;
-use redlock_runtime::health::NodeStatus;
 use redlock_runtime::parameters::{LockOptions, Wait};
 use redlock_runtime::registry::{Layer, Registry, SiteReport};
-use redlock_runtime::{Config, LockError, lock, redlock};
-use redlock_tests::eventually;
+use redlock_runtime::{LockError, lock, redlock};
 
-use crate::inspect::fixture::{SOON, config, start};
-use crate::runtime::fixture::start_nodes;
+use super::{in_memory, pools, start};
+use crate::runtime::fixture::SOON;
 
 #[redlock(resource = "order:{id}", ttl = "40s", fencing = true, note = "refund {id}", guard = lease)]
 async fn outer(id: u64, registry: &Registry) -> Result<(), LockError> {
@@ -48,9 +46,8 @@ async fn inner(id: u64, registry: &Registry) -> Result<(), LockError> {
 }
 
 #[tokio::test]
-async fn a_held_lease_tells_who_holds_what_since_when_and_how_often_it_was_extended() {
-    let nodes = start_nodes(3).await;
-    let redlock = start(config(&nodes)).await;
+async fn a_held_lease_tells_who_holds_what_and_since_when() {
+    let redlock = in_memory().await;
     let registry = redlock.registry();
     registry.clone().scope(outer(42, registry)).await.unwrap();
     assert!(registry.held().is_empty());
@@ -58,8 +55,7 @@ async fn a_held_lease_tells_who_holds_what_since_when_and_how_often_it_was_exten
 
 #[tokio::test]
 async fn those_who_stand_in_line_and_what_has_no_body_are_told() {
-    let nodes = start_nodes(1).await;
-    let redlock = start(config(&nodes)).await;
+    let redlock = in_memory().await;
     let registry = redlock.registry();
     let _entered = registry.enter();
     let lease = lock("r").acquire().await.unwrap();
@@ -69,10 +65,7 @@ async fn those_who_stand_in_line_and_what_has_no_body_are_told() {
         lease.unwrap().release().await;
     };
     let looking = async {
-        eventually("somebody in line", SOON, || async {
-            (registry.waiting() == 1).then_some(()).ok_or(String::new())
-        })
-        .await;
+        assert_eq!(registry.waiting(), 1);
         let held = registry.held();
         assert_eq!((held[0].waiting, held[1].waiting), (1, 0));
         assert!(held.iter().all(|it| !it.has_body));
@@ -98,17 +91,18 @@ async fn sweep() {}
 
 /// Other functions of the program have the same names in other modules.
 const BY_CALL: &str = concat!(module_path!(), "::by_call");
+const OUTER: &str = concat!(module_path!(), "::outer");
 const SWEEP: &str = concat!(module_path!(), "::sweep");
 
 #[tokio::test]
 async fn a_site_is_told_with_what_it_locks_in_this_registry() {
-    let config = ["a", "b"].into_iter().fold(Config::new(), |config, name| {
-        config.pool(name, format!("memory://{name}"))
-    });
+    let config = pools(["a", "b"]);
     let defaults = LockOptions::new().ttl(Duration::from_secs(7));
     let config = config.default_pools(["b"]).defaults(defaults);
     let defaults = LockOptions::new().wait(Duration::from_secs(3));
-    let redlock = start(config.defaults(defaults)).await;
+    let over = SiteConfig::new().ttl(Duration::from_secs(9)).pools(["a"]);
+    let config = config.defaults(defaults).site(OUTER, over);
+    let redlock = start(config).await;
     let registry = redlock.registry();
     let of = |name: &str| {
         let found = registry.sites().into_iter();
@@ -146,6 +140,10 @@ async fn a_site_is_told_with_what_it_locks_in_this_registry() {
     says(&site, "retry_count", Some("0"), Layer::Attribute);
     says(&site, "max_hold", Some("1h"), Layer::Attribute);
 
+    let site = of(OUTER);
+    says(&site, "ttl", Some("9s"), Layer::Override);
+    says(&site, "pools", Some("a"), Layer::Override);
+
     let called = async {
         plain(1).await.unwrap();
         sweep().await;
@@ -155,47 +153,8 @@ async fn a_site_is_told_with_what_it_locks_in_this_registry() {
 }
 
 #[tokio::test]
-async fn what_the_configuration_says_of_a_site_is_above_what_its_attribute_and_its_calls_say() {
-    let config = ["a", "b"].into_iter().fold(Config::new(), |config, name| {
-        config.pool(name, format!("memory://{name}"))
-    });
-    let seconds = Duration::from_secs;
-    let over = SiteConfig::new()
-        .ttl(seconds(9))
-        .wait(seconds(1))
-        .pools(["b"]);
-    let redlock = start(config.site(BY_CALL, over)).await;
-    let sites = redlock.registry().sites();
-    let of = |name: &str| {
-        let mut found = sites.iter().filter(|it| it.site.site_name() == name);
-        found.next().expect("it is linked into this program")
-    };
-    let site = of(BY_CALL);
-    for (name, value) in [("ttl", "9s"), ("wait", "1s"), ("pools", "b")] {
-        let parameter = &site.parameters[name];
-        assert_eq!(
-            (parameter.value.as_deref(), parameter.layer),
-            (Some(value), Layer::Override)
-        );
-    }
-    assert!(
-        !site.parameters.contains_key("retry_count"),
-        "the override answers it"
-    );
-    let pools = &of(SWEEP).parameters["pools"];
-    assert_eq!(
-        (pools.value.as_deref(), pools.layer),
-        (Some("a, b"), Layer::Defaults)
-    );
-}
-
-#[tokio::test]
-async fn a_registry_is_ready_while_a_majority_of_its_default_pools_votes() {
-    let config = ["a", "b", "c", "apart"]
-        .into_iter()
-        .fold(Config::new(), |config, name| {
-            config.pool(name, format!("memory://{name}"))
-        });
+async fn a_registry_is_ready_while_a_majority_votes() {
+    let config = pools(["a", "b", "c", "apart"]);
     let redlock = start(config.default_pools(["a", "b", "c"])).await;
     let registry = redlock.registry();
     let cut = |name: &str| registry.memory_node(name).unwrap().cut();
@@ -216,41 +175,4 @@ async fn a_registry_is_ready_while_a_majority_of_its_default_pools_votes() {
     let registry = registry.clone();
     redlock.shutdown().await;
     assert!(registry.is_closing() && !registry.is_ready());
-}
-
-#[tokio::test]
-async fn pools_that_answer_with_errors_are_none_that_vote() {
-    let nodes = start_nodes(3).await;
-    let redlock = start(config(&nodes)).await;
-    let registry = redlock.registry();
-    let limit = |bytes: &str| {
-        for node in nodes.iter().skip(1) {
-            node.command(["CONFIG", "SET", "maxmemory", bytes]);
-        }
-    };
-    limit("1");
-    eventually("a registry that is not ready", SOON, || async {
-        let refused = registry.clone().scope(lock("r").acquire()).await;
-        assert!(refused.unwrap_err().is_unavailable());
-        let is_ready = registry.is_ready();
-        (!is_ready).then_some(()).ok_or_else(|| "it is".to_owned())
-    })
-    .await;
-    assert_eq!(registry.votes().voting, 1);
-    let health = registry.health();
-    let why = |pool: &str| match &health.iter().find(|it| it.pool == pool).unwrap().status {
-        NodeStatus::Abstaining(reason) => reason.to_string(),
-        _ => String::new(),
-    };
-    assert_eq!(why("a"), "");
-    for pool in ["b", "c"] {
-        assert!(why(pool).starts_with("OOM"), "{}", why(pool));
-    }
-    // A service that is not ready is not called: nothing but the library asks now.
-    limit("0");
-    eventually("a registry that is ready", SOON, || async {
-        let is_ready = registry.is_ready();
-        is_ready.then_some(()).ok_or_else(|| "it is not".to_owned())
-    })
-    .await;
 }

@@ -1,255 +1,122 @@
-//! What is served over HTTP, by both frameworks.
+//! The documents over HTTP, by each framework.
 
-use redlock_runtime::parameters::Renewal;
+use std::net::{SocketAddr, TcpListener};
+
+use redlock_inspect::{Document, HEADERS};
+use redlock_runtime::lock;
 use redlock_runtime::registry::Registry;
-use redlock_runtime::{Config, LockError, Resource, lock, redlock};
-use redlock_tests::{NodeOptions, Nodes};
-use serde_json::{Value, json};
+use redlock_tests::{HttpReply, http_request};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 
-use crate::inspect::fixture::{Framework, SOON, Served, config, start};
-use crate::runtime::fixture::start_nodes;
+use super::in_memory;
 
-const SCRIPT: &str = "<script>alert('x')</script>";
+/// Serves the documents below `mount` until the end of the test.
+type Serve = fn(TcpListener, mount: &'static str, &Registry);
 
-#[redlock(
-    resource = "{name}",
-    ttl = "1m",
-    fencing = true,
-    note = "<b>job</b> {name}\n"
-)]
-async fn show(name: &str, on: &[&Served], registry: &Registry) -> Result<(), LockError> {
-    for served in on {
-        let held = served.json("/held").await;
-        let held = &held["held"][0];
-        assert_eq!(held["resource"], json!(name));
-        assert_eq!(held["names"], json!([name]));
-        let site = held["site"].as_str().unwrap();
-        assert!(site.ends_with("served::show"), "{site}");
-        assert_eq!(held["pools"], json!(["a", "b", "c"]));
-        assert_eq!(held["ttl_ms"], json!(60_000));
-        let of_registry = &registry.held()[0];
-        assert_eq!(held["token_id"], json!(of_registry.token_id));
-        let fencing = of_registry.fencing_token.map(u64::from);
-        assert_eq!(held["fencing_token"], json!(fencing));
-        assert!(held["since"].as_str().unwrap().ends_with('Z'));
+/// What is served, by its path.
+type Documents = [(&'static str, fn(&Registry) -> Document); 3];
 
-        let sites = served.json("/sites").await;
-        let sites = sites["sites"].as_array().unwrap();
-        let site = sites.iter().find(|it| it["site"] == held["site"]).unwrap();
-        assert_eq!(
-            (&site["held"], &site["resource"]),
-            (&json!(1), &json!("{name}"))
-        );
-        for (name, value) in [("ttl", "1m"), ("fencing", "true")] {
-            let parameter = json!({"value": value, "layer": "attribute"});
-            assert_eq!(site["parameters"][name], parameter);
-        }
-
-        let page = served.get("/").await.body;
-        assert!(page.contains("served::<wbr>show"), "{page}");
-        let note = format!(r"<b>job</b> {name}\u{{a}}");
-        assert_eq!(held["note"], json!(note));
-        let escaped = note.replace('<', "&lt;").replace('>', "&gt;");
-        let escaped = format!("<bdi>{escaped}</bdi>");
-        assert!(page.contains(&escaped), "{page}");
-    }
-    Ok(())
+fn axum(listener: TcpListener, mount: &'static str, registry: &Registry) {
+    listener.set_nonblocking(true).expect("a socket");
+    let app = redlock_inspect::axum_router(mount, registry);
+    let listener = tokio::net::TcpListener::from_std(listener).expect("a listener");
+    tokio::spawn(async move { axum::serve(listener, app).await });
 }
 
-fn are_voting(health: &Value, expected: [bool; 3]) -> bool {
-    let pools = health["pools"].as_array().unwrap();
-    let votes: Vec<_> = pools.iter().map(|it| it["votes"] == json!(true)).collect();
-    votes == expected
+fn actix(listener: TcpListener, mount: &'static str, registry: &Registry) {
+    let registry = registry.clone();
+    // Ends with the process.
+    std::thread::spawn(move || {
+        let scope = move || redlock_inspect::actix_scope(mount, &registry);
+        let app = move || actix_web::App::new().service(scope());
+        let server = actix_web::HttpServer::new(app).workers(1).disable_signals();
+        let server = server.listen(listener).expect("a listener");
+        actix_web::rt::System::new().block_on(server.run())
+    });
 }
 
-#[tokio::test]
-async fn what_is_held_and_how_the_nodes_do_is_served_while_one_of_three_is_down() {
-    let nodes = start_nodes(3).await;
-    let redlock = start(config(&nodes)).await;
+fn serve(by: Serve, mount: &'static str, registry: &Registry) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let addr = listener.local_addr().expect("an address");
+    by(listener, mount, registry);
+    addr
+}
+
+async fn get(addr: SocketAddr, path: &str) -> HttpReply {
+    http_request(addr, "GET", path, "")
+        .await
+        .expect("an answer")
+}
+
+/// The status of a request whose answer has no body.
+async fn head(addr: SocketAddr, path: &str) -> String {
+    let mut stream = TcpStream::connect(addr).await.expect("a server");
+    let request = format!("HEAD {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    let request = stream.write_all(request.as_bytes());
+    request.await.expect("a connection");
+    let mut reply = String::new();
+    stream.read_to_string(&mut reply).await.expect("an answer");
+    assert!(reply.ends_with("\r\n\r\n"), "{reply}");
+    reply.split(' ').nth(1).expect("a status").to_owned()
+}
+
+async fn serves_each_document(by: Serve) {
+    let redlock = in_memory().await;
     let registry = redlock.registry();
-    let served = Framework::ALL.map(|framework| Served::at(framework, "", registry));
-    nodes[1].kill();
-    let on: Vec<&Served> = served.iter().collect();
-    let shown = registry.clone().scope(show("order:42", &on, registry));
-    shown.await.unwrap();
-    for served in on {
-        let only_b_is_down = |health: &Value| are_voting(health, [true, false, true]);
-        let health = served.until("b not to vote", only_b_is_down).await;
-        let votes = json!({"voting": 2, "needed": 2, "configured": 3});
-        assert_eq!((&health["votes"], &health["ready"]), (&votes, &json!(true)));
-        let b = &health["pools"][1];
-        for error in [&b["reason"], &b["last_error"]] {
-            let kind = error["kind"].as_str().unwrap();
-            assert!(["disconnected", "not_connected"].contains(&kind), "{b:#}");
-        }
-        let a = &health["pools"][0];
-        assert!(a["latency_us"].as_u64().unwrap() > 0, "{a:#}");
-        assert!(a["clock_ahead_us"].is_i64(), "{a:#}");
-        assert_eq!(a["connections"], json!(1));
-        let address = a["server"].as_str().unwrap();
-        assert!(address.contains(&nodes[0].port().to_string()), "{address}");
-        let page = served.get("/").await.body;
-        assert!(page.contains("does not vote"), "{page}");
-    }
-}
-
-/// What the runbook of a rolling restart looks at.
-#[tokio::test]
-async fn how_many_leases_do_not_rest_on_a_node_is_served() {
-    let nodes = start_nodes(3).await;
-    let redlock = start(config(&nodes)).await;
-    let served = Framework::ALL.map(|it| Served::at(it, "", redlock.registry()));
-    nodes[2].kill();
-    let two_vote = |health: &Value| are_voting(health, [true, true, false]);
-    served[0].until("a dead node", two_vote).await;
-    // A quarter of the ttl later no answer is out.
-    let wanted = lock("r").ttl(SOON / 4).max_hold(Renewal::Unlimited);
-    let lease = redlock.registry().clone().scope(wanted.acquire()).await;
-    let lease = lease.unwrap();
-    for served in &served {
-        let not_resting = |health: &Value| health["pools"][2]["not_resting"] == json!(1);
-        let health = served.until("a lease on the others", not_resting).await;
-        assert_eq!(health["pools"][0]["not_resting"], json!(0));
-        let page = served.get("/").await.body;
-        let text = "1 held here without this node";
-        assert_eq!(page.matches(text).count(), 1, "{page}");
-    }
-    lease.release().await;
-}
-
-#[tokio::test]
-async fn a_probe_finds_it_ready_only_while_a_majority_votes() {
-    let nodes = start_nodes(3).await;
-    let redlock = start(config(&nodes)).await;
-    let served = Framework::ALL.map(|it| Served::at(it, "/locks", redlock.registry()));
-    for served in &served {
-        assert_eq!(served.get("/health").await.status, 200);
-        assert_eq!(served.head("/health").await, 200);
-    }
-    nodes[0].kill();
-    nodes[1].kill();
-    for served in &served {
-        let down = |health: &Value| health["votes"]["voting"] == json!(1);
-        let health = served.until("two dead nodes", down).await;
-        assert_eq!(health["ready"], json!(false));
-        assert_eq!(served.get("/health").await.status, 503);
-        assert_eq!(served.head("/health").await, 503);
-        let page = served.get("/").await;
-        assert!(page.status == 200 && page.body.contains("No locks: too few nodes vote"));
-    }
-}
-
-#[tokio::test]
-async fn the_page_of_a_mounted_router_is_there_with_and_without_a_slash() {
-    let redlock = start(Config::new().pool("a", "memory://a")).await;
-    let served = Framework::ALL.map(|it| Served::at(it, "/locks", redlock.registry()));
-    for served in &served {
-        let links = |page: &str, link: &str| page.contains(&format!("href=\"{link}\""));
-        let bare = served.get("/").await;
-        assert_eq!(bare.status, 200);
-        assert!(links(&bare.body, "./locks/held"), "{}", bare.body);
-        let slash = served.get("//").await;
-        assert_eq!(slash.status, 200);
-        assert!(links(&slash.body, "./held"), "{}", slash.body);
-        assert_eq!(served.head("//").await, 200);
-        let refresh = r#"http-equiv="refresh""#;
-        assert!(!bare.body.contains(refresh), "{}", bare.body);
-        assert!(served.get("?live").await.body.contains(refresh));
-        assert_eq!(served.get("/nothing").await.status, 404);
-        assert_eq!(served.request("POST", "/nothing").await.status, 404);
-    }
-}
-
-/// Names that would do something if they got into the page as they are.
-const HOSTILE: [&[u8]; 6] = [
-    SCRIPT.as_bytes(),
-    b"\"><img src=x onerror=alert(1)>",
-    b"' onmouseover='alert(1)",
-    b"&lt;b&gt;{{7*7}}</title><h1>",
-    b"\xff\xfe\x00\r\nSet-Cookie: a=b",
-    "\u{202e}gnp.exe\u{2066}".as_bytes(),
-];
-
-#[tokio::test]
-async fn names_of_resources_are_text_whatever_is_in_them() {
-    let nodes = Nodes::start(1).await;
-    let redlock = start(config(&nodes)).await;
-    let registry = redlock.registry();
-    let served = Framework::ALL.map(|it| Served::at(it, "", registry));
     let _entered = registry.enter();
-    let mut leases = Vec::new();
-    for name in HOSTILE {
-        leases.push(lock(name).acquire().await.unwrap());
+    let _lease = lock("order:42").acquire().await.unwrap();
+    let addr = serve(by, "/locks", registry);
+    let documents: Documents = [
+        ("/locks/health", redlock_inspect::health),
+        ("/locks/held", redlock_inspect::held),
+        ("/locks/sites", redlock_inspect::sites),
+    ];
+    for (path, document) in documents {
+        let reply = get(addr, path).await;
+        assert_eq!(reply.status, 200, "{path}");
+        assert_eq!(reply.header("content-type"), Some("application/json"));
+        // Times differ, and the beginning has none.
+        let of = |text: &str| text.lines().take(3).collect::<String>();
+        assert_eq!(of(&reply.body), of(&document(registry).body));
+        assert_eq!(head(addr, path).await, "200", "{path}");
     }
-    let both = Resource::all([&b"<i>1</i>"[..], b"\xc3("]);
-    leases.push(lock(both).acquire().await.unwrap());
-
-    for served in &served {
-        let page = served.get("/").await;
+    for (path, link) in [("/locks", "./locks/held"), ("/locks/", "./held")] {
+        let reply = get(addr, path).await;
+        assert_eq!(reply.status, 200, "{path}");
         assert_eq!(
-            page.header("content-type"),
+            reply.header("content-type"),
             Some("text/html; charset=utf-8")
         );
-        assert_eq!(page.header("set-cookie"), None, "{:?}", page.headers);
-        let page = page.body;
-        for tag in ["<script", "<img", "<i>", "<b>", "</title><h1>"] {
-            assert!(!page.contains(tag), "{tag} in {page}");
+        for (name, value) in HEADERS {
+            assert_eq!(reply.header(name), Some(value), "{path}");
         }
-        // Nowhere is a name in an attribute, where a quote would matter.
-        let bdi: Vec<_> = page.split("<bdi>").skip(1).collect();
-        assert_eq!(bdi.len(), leases.len());
-        let shown = |at: usize| bdi[at].split_once("</bdi>").unwrap().0;
-        assert_eq!(shown(0), "&lt;script&gt;alert('x')&lt;/script&gt;");
-        assert_eq!(shown(1), "&quot;&gt;&lt;img src=x onerror=alert(1)&gt;");
-        assert_eq!(shown(4), r"\xff\xfe\u{0}\u{d}\u{a}Set-Cookie: a=b");
-        assert_eq!(shown(6), r"&lt;i&gt;1&lt;/i&gt; + \xc3(");
+        let page = reply.body;
+        assert!(page.contains(&format!("href=\"{link}\"")), "{page}");
+        let refresh = "http-equiv=\"refresh\"";
+        assert!(!page.contains(refresh), "{page}");
+        let live = get(addr, &format!("{path}?live")).await.body;
+        assert!(live.contains(refresh), "{live}");
+        assert_eq!(head(addr, path).await, "200", "{path}");
+    }
+    let status = async |method, path| http_request(addr, method, path, "").await.unwrap().status;
+    assert_eq!(status("POST", "/locks/held").await, 405);
+    assert_eq!(status("GET", "/locks/nothing").await, 404);
+    assert_eq!(get(serve(by, "", registry), "/held").await.status, 200);
 
-        let held = served.json("/held").await;
-        assert_eq!(
-            held["held"][0]["resource"],
-            json!(SCRIPT),
-            "in JSON it is itself"
-        );
-        assert_eq!(
-            held["held"][4]["names"][0],
-            json!(r"\xff\xfe\u{0}\u{d}\u{a}Set-Cookie: a=b")
-        );
-        assert_eq!(held["held"][6]["names"], json!(["<i>1</i>", r"\xc3("]));
+    for pool in ["a", "b"] {
+        registry.memory_node(pool).unwrap().cut();
     }
-    for lease in leases {
-        lease.release().await;
-    }
+    assert_eq!(get(addr, "/locks/health").await.status, 503);
+    assert_eq!(head(addr, "/locks/health").await, "503");
 }
 
 #[tokio::test]
-async fn neither_passwords_nor_whole_tokens_are_served_and_nothing_is_kept_or_run() {
-    let protected = NodeOptions::default().password("s3cret");
-    let nodes = Nodes::start_with(1, protected).await;
-    let redlock = start(config(&nodes)).await;
-    let registry = redlock.registry();
-    let served = Framework::ALL.map(|it| Served::at(it, "", registry));
-    let _entered = registry.enter();
-    let lease = lock("r").acquire().await.unwrap();
-    let token = String::from_utf8(nodes[0].get("r").unwrap()).unwrap();
-    let random = token.rsplit('/').next().unwrap();
-    for served in &served {
-        for path in ["/", "/?live", "/health", "/held", "/sites"] {
-            let reply = served.get(path).await;
-            assert_eq!(reply.status, 200, "{path}");
-            for (name, value) in redlock_inspect::HEADERS {
-                assert_eq!(reply.header(name), Some(value), "{path}");
-            }
-            let body = reply.body;
-            assert!(!body.contains("s3cret"), "{path}: {body}");
-            // The six digits that logs have too, and no more.
-            assert!(!body.contains(&random[..7]), "{path}: {body}");
-        }
-        let held = served.json("/held").await;
-        assert_eq!(held["held"][0]["token_id"], json!(random[..6]));
-        for path in ["/", "/held"] {
-            assert_eq!(served.request("POST", path).await.status, 405, "{path}");
-        }
-        assert_eq!(served.get("/other").await.status, 404);
-    }
-    lease.release().await;
+async fn axum_serves_each_document() {
+    serves_each_document(axum).await;
+}
+
+#[tokio::test]
+async fn actix_serves_each_document() {
+    serves_each_document(actix).await;
 }

@@ -44,8 +44,7 @@ async fn ended(service: &Service, signal: Signal) -> Option<i32> {
 }
 
 #[tokio::test]
-async fn two_processes_exclude_each_other_while_one_of_three_pools_dies_and_every_way_out_releases()
-{
+async fn processes_exclude_each_other_and_every_way_out_releases() {
     let (nodes, mut environment) = start_nodes().await;
     let journal = nodes[0].dir().join("orders.log");
     environment.push(("ORDERS_LOG".into(), journal.display().to_string()));
@@ -88,7 +87,7 @@ async fn two_processes_exclude_each_other_while_one_of_three_pools_dies_and_ever
 }
 
 #[tokio::test]
-async fn release_on_exit_releases_and_then_the_signal_ends_the_process_and_a_second_one_at_once() {
+async fn release_on_exit_releases_before_the_signal_ends_it() {
     let (nodes, environment) = start_nodes().await;
     for (signal, other) in [(Signal::TERM, Signal::INT), (Signal::INT, Signal::TERM)] {
         let service = spawn("hold", &environment, &RELEASING, "held").await;

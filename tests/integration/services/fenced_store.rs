@@ -9,7 +9,7 @@ const UNFENCED: &str = "1. ";
 const FENCED: &str = "2. ";
 
 #[tokio::test]
-async fn a_late_write_does_damage_without_the_token_and_is_refused_with_it() {
+async fn a_late_write_does_damage_unless_a_token_refuses_it() {
     let program = Service::build_example("fenced_store").await;
     let (nodes, environment) = start_nodes().await;
     let scene = Service::spawn(program, environment, "Nodes: as configured").await;

@@ -58,27 +58,6 @@ impl Load {
         load
     }
 
-    /// Charges each of the orders, however often it is refused.
-    pub(crate) fn until_charged(addr: SocketAddr, orders: impl Iterator<Item = u64>) -> Self {
-        let mut load = Self::default();
-        for order in orders {
-            load.callers.spawn(async move {
-                let mut answers = Vec::new();
-                loop {
-                    let reply = post(addr, &charge(order)).await;
-                    let reply = reply.unwrap_or_else(|error| panic!("no answer: {error}"));
-                    let answer = Answer { order, reply };
-                    let outcome = answer.outcome();
-                    answers.push(answer);
-                    if outcome == Outcome::Done {
-                        return answers;
-                    }
-                }
-            });
-        }
-        load
-    }
-
     /// How many requests have been answered.
     pub(crate) fn answered(&self) -> usize {
         self.answered.load(Ordering::SeqCst)

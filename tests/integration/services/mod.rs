@@ -2,7 +2,6 @@
 
 mod cron;
 mod disconnect;
-mod exclusion;
 mod exit;
 mod fenced_store;
 mod fleet;

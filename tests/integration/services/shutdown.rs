@@ -42,7 +42,7 @@ pub(super) async fn insist(service: &Service, signal: Signal) -> Option<i32> {
 }
 
 #[tokio::test]
-async fn a_second_signal_ends_the_process_at_once_and_says_what_it_held() {
+async fn a_second_signal_ends_the_process_and_says_what_it_held() {
     let signals = [(Signal::TERM, Signal::INT), (Signal::INT, Signal::TERM)];
     for (example, (first, second)) in FRAMEWORKS.into_iter().zip(signals) {
         let fleet = Fleet::start(example, 1, &NO_END).await;
@@ -69,7 +69,7 @@ async fn a_second_signal_ends_the_process_at_once_and_says_what_it_held() {
 }
 
 #[tokio::test]
-async fn a_client_that_never_finishes_its_request_does_not_hold_the_end_up() {
+async fn an_unfinished_request_does_not_hold_the_end_up() {
     for example in FRAMEWORKS {
         let fleet = Fleet::start(example, 1, &SHORT_DEADLINE).await;
         let mut client = TcpStream::connect(fleet.addr()).await.unwrap();
@@ -99,7 +99,7 @@ async fn stubborn(mode: &str, settings: &[(&str, &str)]) -> (Fleet, Service) {
 }
 
 #[tokio::test]
-async fn a_body_that_never_yields_is_reported_and_does_not_hold_the_end_up() {
+async fn a_body_that_never_yields_does_not_hold_the_end_up() {
     for framework in ["axum", "actix"] {
         let (fleet, service) = stubborn(framework, &SHORT_DEADLINE).await;
         let addr = service.addr();
@@ -116,7 +116,7 @@ async fn a_body_that_never_yields_is_reported_and_does_not_hold_the_end_up() {
 }
 
 #[tokio::test]
-async fn where_every_thread_is_busy_the_first_signal_is_heard_and_the_second_one_ends_it() {
+async fn a_busy_process_hears_a_signal_and_ends_at_the_second() {
     let (fleet, service) = stubborn("alone", &SHORT_DEADLINE).await;
     service.signal(Signal::TERM);
     until_said(&service, "redlock has shut down: 0 finished").await;
@@ -127,7 +127,7 @@ async fn where_every_thread_is_busy_the_first_signal_is_heard_and_the_second_one
 }
 
 #[tokio::test]
-async fn a_signal_that_nobody_waits_for_any_more_is_kept_and_a_second_one_ends_the_process() {
+async fn a_signal_that_nobody_awaits_any_more_is_kept() {
     let (_fleet, service) = stubborn("waiting", &[]).await;
     service.signal(Signal::TERM);
     until_said(&service, "no task waits for the signal").await;

@@ -44,12 +44,10 @@ async fn actix_ends_well_under_200_requests_in_flight_again_and_again() {
 async fn again_and_again(leaving: &str, staying: &str) {
     let mut fleet = Fleet::start(staying, 1, &SETTINGS).await;
     let staying_load = Load::start(fleet.addr(), CONTENDED);
-    let mut answers = Vec::new();
     let mut rounds_wound_down = 0;
     for round in 1..=ROUNDS {
         fleet.add(leaving, "listening on ").await;
-        let (inherited, finished) = end_under_load(&fleet, round).await;
-        answers.extend(inherited);
+        let finished = end_under_load(&fleet, round).await;
         rounds_wound_down += u64::from(finished > 0);
     }
     // Not in each round: a busy machine may stand still for the grace period.
@@ -58,16 +56,15 @@ async fn again_and_again(leaving: &str, staying: &str) {
     let stays = &fleet.services[0];
     staying_load.may_be_refused();
     stays.signal(Signal::TERM);
-    answers.extend(staying_load.answers().await);
+    let answers = staying_load.answers().await;
     assert!(stays.wait(LONG).await.success(), "{stays}");
     fleet.nodes.assert_no_lock_keys(Duration::ZERO).await;
     let sections = sections(fleet.journal()).expect("no overlap");
     check_each_order(&answers, &sections_of(stays.pid(), &sections));
 }
 
-/// Ends the newest process while all its bodies run. Returns the answers of the remaining process to
-/// the requests for the orders that these bodies held, and how many bodies ended by themselves.
-async fn end_under_load(fleet: &Fleet, round: u64) -> (Vec<Answer>, usize) {
+/// Ends the newest process while all its bodies run. Returns how many bodies ended by themselves.
+async fn end_under_load(fleet: &Fleet, round: u64) -> usize {
     let service = fleet.services.last().expect("one was added");
     let load = Load::start(service.addr(), CONTENDED.chain(CONTENDED));
     let mut requests = JoinSet::new();
@@ -102,8 +99,6 @@ async fn end_under_load(fleet: &Fleet, round: u64) -> (Vec<Answer>, usize) {
     })
     .await;
 
-    let heirs = slow_orders(round).chain(batch_orders(round)).step_by(10);
-    let heirs = Load::until_charged(fleet.addr(), heirs);
     load.may_be_refused();
     service.signal(Signal::TERM);
     let mut answers = requests.join_all().await;
@@ -123,14 +118,13 @@ async fn end_under_load(fleet: &Fleet, round: u64) -> (Vec<Answer>, usize) {
     assert!(report.contains(" 0 stuck"), "{service}");
     assert!(!service.output().contains("not confirmed"), "{service}");
 
-    let inherited = heirs.answers().await;
     let (ended, inside) = sections_so_far(fleet.journal()).expect("no overlap");
     assert!(
         !inside.iter().any(|it| it.id.starts_with(&prefix)),
         "{inside:?}"
     );
     check_each_order(&answers, &sections_of(service.pid(), &ended));
-    (inherited, finished)
+    finished
 }
 
 fn batch_orders(round: u64) -> std::ops::Range<u64> {

@@ -35,7 +35,7 @@ async fn until_held(fleet: &Fleet, key: &str) {
 }
 
 #[tokio::test]
-async fn requests_of_one_key_are_served_one_at_a_time_and_those_of_others_meanwhile() {
+async fn requests_of_one_key_are_served_one_at_a_time() {
     let fleet = Fleet::start("tower_layer", 2, &[]).await;
     let [one, other] = [0, 1].map(|index| fleet.services[index].addr());
     let first = pay(one, "k1").await;

@@ -1,11 +1,8 @@
-//! The kit that users test with.
+//! The kit that users test with. What its documentation shows is tested there.
 
 mod assertions;
 mod elsewhere;
-mod frameworks;
 mod guide;
-mod kinds;
-mod nodes;
 mod readme;
 mod registries;
 mod time;

@@ -82,17 +82,6 @@ async fn the_prefix_of_pottery_is_no_reserved_name() {
     assert!(own.iter().all(begins), "{own:?}");
 }
 
-/// A key in another database is another key.
-#[tokio::test]
-async fn another_database_excludes_nobody() {
-    let nodes = Nodes::start(1).await;
-    let ours = Ours::on(&nodes, "").await;
-    let mut theirs = Neighbour::RedisPy.start(&[format!("{}/1", nodes[0].url())]);
-    let lease = ours.acquired("order:1", Kind::Exclusive).await;
-    assert!(theirs.ask("try order:1 60000").is_ok());
-    lease.extend(TTL).await.expect("it is ours");
-}
-
 /// A release by python-redis-lock leaves its list of signals behind. It is no lock, and in nobody's way.
 #[tokio::test]
 async fn the_signal_of_python_redis_lock_is_in_nobodys_way() {

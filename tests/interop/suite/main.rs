@@ -12,87 +12,54 @@ mod neighbours;
 mod ours;
 mod written;
 
-/// The tests of a client that has a majority of several servers.
-macro_rules! of_several_servers {
-    ($($name:ident: $neighbour:ident,)*) => { $(
+/// The tests of a client on as many nodes as it takes.
+macro_rules! beside {
+    ($($name:ident: $neighbour:ident on $count:literal,)*) => { $(
         mod $name {
             use crate::neighbours::Neighbour::$neighbour;
             use crate::{contention, each};
 
             #[tokio::test]
-            async fn excludes_and_is_excluded_on_one_node() {
-                each::exclude_each_other($neighbour, 1).await;
+            async fn excludes_and_is_excluded() {
+                each::exclude_each_other($neighbour, $count).await;
             }
 
             #[tokio::test]
-            async fn excludes_and_is_excluded_on_three_nodes() {
-                each::exclude_each_other($neighbour, 3).await;
+            async fn has_one_permit() {
+                each::has_one_of_two_permits($neighbour, $count).await;
             }
 
             #[tokio::test]
-            async fn has_one_permit_on_three_nodes() {
-                each::has_one_of_two_permits($neighbour, 3).await;
+            async fn touches_nothing() {
+                each::touch_nothing_of_each_other($neighbour, $count).await;
             }
 
             #[tokio::test]
-            async fn touches_nothing_on_three_nodes() {
-                each::touch_nothing_of_each_other($neighbour, 3).await;
-            }
-
-            #[tokio::test]
-            async fn takes_turns_on_three_nodes() {
-                contention::in_turns($neighbour, 3).await;
+            async fn takes_turns() {
+                contention::in_turns($neighbour, $count).await;
             }
         }
     )* };
 }
 
-/// The tests of a client of one server.
-macro_rules! of_one_server {
-    ($($name:ident: $neighbour:ident,)*) => { $(
-        mod $name {
-            use crate::neighbours::Neighbour::$neighbour;
-            use crate::{contention, each};
-
-            #[tokio::test]
-            async fn excludes_and_is_excluded_on_one_node() {
-                each::exclude_each_other($neighbour, 1).await;
-            }
-
-            #[tokio::test]
-            async fn is_one_vote_of_three() {
-                each::counts_as_one_vote($neighbour).await;
-            }
-
-            #[tokio::test]
-            async fn has_one_permit_on_one_node() {
-                each::has_one_of_two_permits($neighbour, 1).await;
-            }
-
-            #[tokio::test]
-            async fn touches_nothing_on_one_node() {
-                each::touch_nothing_of_each_other($neighbour, 1).await;
-            }
-
-            #[tokio::test]
-            async fn takes_turns_on_one_node() {
-                contention::in_turns($neighbour, 1).await;
-            }
-        }
-    )* };
+beside! {
+    node_redlock: NodeRedlock on 3,
+    sesamecare: Sesamecare on 3,
+    pottery: Pottery on 3,
+    aioredlock: Aioredlock on 3,
+    rslock: Rslock on 3,
+    redis_py: RedisPy on 1,
+    python_redis_lock: PythonRedisLock on 1,
 }
 
-of_several_servers! {
-    node_redlock: NodeRedlock,
-    sesamecare: Sesamecare,
-    pottery: Pottery,
-    aioredlock: Aioredlock,
-    rslock: Rslock,
+#[tokio::test]
+async fn redis_py_is_one_vote_of_three() {
+    each::counts_as_one_vote(neighbours::Neighbour::RedisPy).await;
 }
 
-of_one_server! {
-    redis_py: RedisPy,
-    python_redis_lock: PythonRedisLock,
+#[tokio::test]
+async fn python_redis_lock_is_one_vote_of_three() {
+    each::counts_as_one_vote(neighbours::Neighbour::PythonRedisLock).await;
 }
 
 /// The tests of a client that has a page of the guide on migrating from it.

@@ -14,12 +14,12 @@ const EXTREMES: [Duration; 4] = [
 
 #[tokio::test]
 async fn no_time_is_so_long_or_short_that_a_call_panics() {
-    let config = Config::new().pool("a", "memory://a");
-    let redlock = Redlock::start(config.clone()).await.unwrap();
-    let registry = redlock.registry().clone();
+    let memory = Config::new().pool("a", "memory://a");
+    let redlock = Redlock::start(memory.clone()).await.unwrap();
+    let (config, r) = (|| memory.clone(), || lock("r"));
+    let with = |defaults| config().defaults(defaults);
     for extreme in EXTREMES {
         let calls = async {
-            let r = || lock("r");
             for lock in [
                 r().ttl(extreme),
                 r().wait(extreme),
@@ -34,37 +34,25 @@ async fn no_time_is_so_long_or_short_that_a_call_panics() {
                     lease.release().await;
                 }
             }
-            // Twice, so that the second one waits.
-            let first = r().max_hold(extreme.max(Duration::from_secs(90))).acquire();
-            let first = first.await.unwrap();
-            let second = r().wait(extreme).retry_delay(extreme).acquire();
-            let _ = tokio::time::timeout(Duration::from_millis(20), second).await;
-            first.release().await;
         };
-        registry.clone().scope(calls).await;
-    }
-    redlock.shutdown().await;
-    let with = |defaults| config.clone().defaults(defaults);
-    for extreme in EXTREMES {
+        redlock.registry().clone().scope(calls).await;
         for config in [
-            config.clone().handover_time(extreme),
+            config().handover_time(extreme),
             with(LockOptions::new().wait(extreme).retry_delay(extreme)),
             with(LockOptions::new().max_hold(extreme)),
-            config.clone().node_timeout(extreme),
-            config.clone().connect_timeout(extreme),
-            config
-                .clone()
-                .shutdown_grace(extreme)
-                .shutdown_deadline(extreme),
-            config.clone().max_callers_per_lock(0).max_callers(0),
+            config().node_timeout(extreme),
+            config().connect_timeout(extreme),
+            config().shutdown_grace(extreme).shutdown_deadline(extreme),
+            config().max_callers_per_lock(0).max_callers(0),
             with(LockOptions::new().ttl(extreme)).max_ttl(extreme),
         ] {
             let Ok(redlock) = Redlock::start(config).await else {
                 continue;
             };
             let call = async {
-                let one = lock("r").acquire().await;
-                let other = lock("r").acquire();
+                let one = r().acquire().await;
+                // The second one waits.
+                let other = r().wait(extreme).retry_delay(extreme).acquire();
                 let _ = tokio::time::timeout(Duration::from_millis(20), other).await;
                 drop(one);
             };

@@ -5,141 +5,68 @@ use std::fmt::Write as _;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::captured::SECRET;
+use crate::SECRET;
 
 /// Text with a meaning of its own to a server, a shell, a terminal or a TOML parser.
-pub(crate) const TEXTS: [&str; 41] = [
+pub(crate) const TEXTS: [&str; 22] = [
     "",
     " ",
     "\0",
     "\r\n",
-    "\n",
-    "\t",
     "\u{1b}[31mred\u{1b}[0m",
-    "\u{7f}",
     "\u{85}",
     "\u{202e}txet",
     "\u{feff}",
     "{",
-    "}",
-    "{}",
-    "{{}}",
     "{id}",
-    "{a}{b}",
-    "}{",
     "*",
-    "?",
     "[a-z]",
-    "[",
-    "\\",
-    "\\x00",
     "'",
     "\"",
-    "`",
-    "\"\"\"",
-    "'''",
     "%s%n",
     "$(reboot)",
     "redlock:marker",
     "redlock:fence:{x}",
-    "redlock:once:{x}",
     "*3\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nb\r\n",
     "\r\nFLUSHALL\r\n",
-    "+OK\r\n",
-    "-ERR no\r\n",
-    "$-1\r\n",
     "ünïcödé 漢字 🔒",
     "KEYS[1]",
 ];
 
 /// Durations and numbers that are hardly any.
-pub(crate) const NUMBERS: [&str; 30] = [
-    "0",
-    "-0",
-    "1",
-    "-1",
-    "9",
-    "10",
-    "10.5",
-    "0.0",
-    "1.0",
-    "-0.5",
-    "0.999999",
-    "1e308",
-    "1e-308",
-    "nan",
-    "inf",
-    "-inf",
-    "18446744073709551615",
-    "18446744073709551616",
-    "9223372036854775807",
-    "-9223372036854775808",
-    "9999999999999999999999999999",
-    "0x10",
-    "1_000",
-    "1ns",
-    "999us",
-    "1s",
-    "300000",
-    "584942417355y",
-    "9999999999999y 1s",
-    "1s 1s -1s",
-];
+const NUMBERS: &str = "0 -0 1 -1 10 10.5 0.0 -0.5 0.999999 1e308 1e-308 nan inf -inf 18446744073709551615 \
+    18446744073709551616 -9223372036854775808 9999999999999999999999999999 0x10 1_000 1ns 999us 1s 300000 \
+    584942417355y";
 
 /// The words that mean something in one place or another.
-const WORDS: [&str; 14] = [
-    "true",
-    "false",
-    "forever",
-    "unlimited",
-    "cancel",
-    "continue",
-    "release",
-    "expire",
-    "refuse",
-    "warn",
-    "standard",
-    "strict",
-    "off",
-    "a",
-];
+const WORDS: &str = "true false forever unlimited cancel continue release expire refuse warn standard \
+    strict off a";
+
+fn word_of(words: &'static str) -> impl Strategy<Value = String> {
+    let words: Vec<_> = words.split(' ').collect();
+    prop::sample::select(words).prop_map(str::to_owned)
+}
 
 /// URLs with a secret in them. A valid one leads to no server: to this process, to a closed port of
 /// this host, or to a socket that does not exist.
-const URLS: [&str; 36] = [
+const URLS: [&str; 20] = [
     "memory://a",
     "memory://b",
-    "memory://",
     "memory://hunter2Xq@a",
-    "redis://127.0.0.1:1",
-    "redis://hunter2Xq@127.0.0.1:1",
     "redis://:hunter2Xq@127.0.0.1:1/3",
     "redis://hunter2Xq:hunter2Xq@127.0.0.1:1",
     "redis://u:hunter2Xq%40%2F@127.0.0.1:1?protocol=resp3",
-    "redis://u:hunter2Xq#x@127.0.0.1:1",
-    "redis://u:hunter2Xq?x@127.0.0.1:1",
-    "redis://u:hunter2Xq/x@127.0.0.1:1",
     "redis://u:12#hunter2Xq@127.0.0.1:1",
     "redis://u:hunter2Xq",
-    "redis://u:hunter2Xq@127.0.0.1:99999",
-    "redis://u:hunter2Xq@",
     "redis://127.0.0.1:1/hunter2Xq",
     "redis://127.0.0.1:1/0?password=hunter2Xq",
     "rediss://u:hunter2Xq@127.0.0.1:1",
-    "rediss://u:hunter2Xq#insecure@127.0.0.1:1",
-    "rediss://u:12/hunter2Xq@127.0.0.1:1",
     "redis+sentinel://u:hunter2Xq@127.0.0.1:1,127.0.0.1:1/main",
     "redis+sentinel://u:hunter2Xq?x@127.0.0.1:1/main",
-    "redis+sentinel://u:hunter2Xq/x@127.0.0.1:1/main",
-    "redis+sentinel://u:12#hunter2Xq@127.0.0.1:1/main",
-    "redis+sentinel://127.0.0.1:1/main?sentinel_login=u:hunter2Xq",
     "redis+sentinel://127.0.0.1:1/main?sentinel_login=:hunter2Xq&x=hunter2Xq",
     "redis+cluster://u:hunter2Xq@127.0.0.1:1,[::1]:1",
-    "redis+cluster://u:12#hunter2Xq@127.0.0.1:1",
     "redis+cluster://127.0.0.1:1/?pass=hunter2Xq",
-    "rediss+cluster://u:hunter2Xq",
     "redis+unix:///nowhere/redis.sock?user=hunter2Xq&pass=hunter2Xq",
-    "redis+unix:///nowhere/redis.sock?db=hunter2Xq",
     "unix://hunter2Xq@/nowhere",
     "http://u:hunter2Xq@127.0.0.1:1",
     "hunter2Xq",
@@ -165,12 +92,12 @@ pub(crate) fn name() -> impl Strategy<Value = String> {
 /// Anything in the place of a value, often with a secret in it.
 pub(crate) fn value() -> impl Strategy<Value = String> {
     prop_oneof![
-        4 => prop::sample::select(&NUMBERS[..]).prop_map(str::to_owned),
-        4 => prop::sample::select(&WORDS[..]).prop_map(str::to_owned),
+        4 => word_of(NUMBERS),
+        4 => word_of(WORDS),
         2 => prop::sample::select(&TEXTS[..]).prop_map(str::to_owned),
         2 => url(),
         1 => Just(SECRET.to_owned()),
-        1 => prop::sample::select(&NUMBERS[..]).prop_map(|number| format!("{number} {SECRET}, expected {SECRET}")),
+        1 => word_of(NUMBERS).prop_map(|number| format!("{number} {SECRET}, expected {SECRET}")),
         1 => ".{0,60}",
         1 => vec(name(), 0..3).prop_map(|names| names.join(",")),
     ]

@@ -13,29 +13,43 @@ use redlock_tests::{NodeOptions, Nodes, RedisNode, eventually, lines};
 
 use crate::SOON;
 
-#[tokio::test]
-async fn a_node_that_stops_answering_is_logged_once_and_so_is_its_first_answer() {
-    let lines = lines();
-    let node = RedisNode::start().await;
+/// A node of the pool `name`, which is settled, with what its connections run on.
+async fn start(
+    name: &str,
+    url: &str,
+    change: impl FnOnce(&mut RedisOptions),
+) -> (redlock_core::RedisNode, IoThread) {
     let io = IoThread::start().unwrap();
     let mut options = RedisOptions::default();
     options.connect_timeout = SOON;
-    options.heartbeat = Duration::from_millis(10);
-    options.suspect_after = Duration::from_millis(50);
-    options.dead_after = SOON * 2;
-    let address = RedisAddress::parse(&node.url()).unwrap();
-    let frozen = redlock_core::RedisNode::start("silent", address, options, &io);
-    frozen.settled().await;
-    // What is told of it in turn: true where it does not answer, false where it does again.
-    let told = || -> Vec<bool> {
-        let text = lines.text();
-        let of_it = text.lines().filter(|line| line.contains("pool=silent"));
-        let is_quiet = |line: &str| {
-            let is_quiet = line.contains("node does not answer");
-            (is_quiet || line.contains("node answers again")).then_some(is_quiet)
-        };
-        of_it.filter_map(is_quiet).collect()
+    change(&mut options);
+    let address = RedisAddress::parse(url).unwrap();
+    let node = redlock_core::RedisNode::start(name, address, options, &io);
+    node.settled().await;
+    (node, io)
+}
+
+/// Returns in turn what is told of a pool: true for `trouble`, false for `mended`.
+fn told(pool: &str, trouble: &str, mended: &str) -> Vec<bool> {
+    let of_it = lines().with(&[pool]);
+    let is_trouble = |line: &String| {
+        let is_trouble = line.contains(trouble);
+        (is_trouble || line.contains(mended)).then_some(is_trouble)
     };
+    of_it.iter().filter_map(is_trouble).collect()
+}
+
+#[tokio::test]
+async fn a_node_that_stops_answering_is_logged_once() {
+    let lines = lines();
+    let node = RedisNode::start().await;
+    let (frozen, _io) = start("silent", &node.url(), |options| {
+        options.heartbeat = Duration::from_millis(10);
+        options.suspect_after = Duration::from_millis(50);
+        options.dead_after = SOON * 2;
+    })
+    .await;
+    let told = || told("pool=silent", "node does not answer", "node answers again");
     node.freeze();
     // Each look at the answer finds it more overdue. The first one may be from before the freeze, as
     // a busy machine is as slow as that by itself. So may the answer be that ends the second one.
@@ -65,7 +79,7 @@ async fn a_node_that_stops_answering_is_logged_once_and_so_is_its_first_answer()
 
 /// The last line about a node that does not vote must not be that it is connected.
 #[tokio::test]
-async fn a_node_that_restarts_in_quarantine_is_logged_as_in_quarantine_again() {
+async fn a_node_that_restarts_in_quarantine_is_logged_as_such() {
     let lines = lines();
     let nodes = Nodes::start(3).await;
     let pools = nodes
@@ -75,15 +89,7 @@ async fn a_node_that_restarts_in_quarantine_is_logged_as_in_quarantine_again() {
     let config = Config::new().node_timeout(SOON).connect_timeout(SOON);
     let config = pools.fold(config, |config, (url, name)| config.pool(name, url));
     let redlock = Redlock::start(config).await.unwrap();
-    let told = || -> Vec<bool> {
-        let text = lines.text();
-        let of_it = text.lines().filter(|line| line.contains("pool=emptied"));
-        let is_quarantine = |line: &str| {
-            let is_quarantine = line.contains("node in quarantine");
-            (is_quarantine || line.contains("node connected")).then_some(is_quarantine)
-        };
-        of_it.filter_map(is_quarantine).collect()
-    };
+    let told = || told("pool=emptied", "node in quarantine", "node connected");
     eventually("three votes", SOON, async || {
         let votes = redlock.registry().votes().voting;
         (votes == 3).then_some(()).ok_or_else(|| lines.text())
@@ -134,18 +140,16 @@ async fn a_node_is_not_logged_as_connected_when_its_runtime_ends() {
 }
 
 #[tokio::test]
-async fn a_node_whose_clock_is_off_is_logged_once_until_it_agrees_again() {
+async fn a_node_whose_clock_is_off_is_logged_once() {
     let lines = lines();
     let node = RedisNode::start_with(NodeOptions::default().movable_clock()).await;
-    let io = IoThread::start().unwrap();
     let off = Duration::from_secs(90);
-    let set = CheckedSet::new(RestartCheck::Off, SOON, 1, b"");
-    let mut options = RedisOptions::default();
-    options.heartbeat = Duration::from_millis(10);
-    options.checked_set = Some(Arc::new(set));
-    let address = RedisAddress::parse(&node.url()).unwrap();
-    let checked = redlock_core::RedisNode::start("clock-off", address, options, &io);
-    checked.settled().await;
+    let (checked, _io) = start("clock-off", &node.url(), |options| {
+        let set = CheckedSet::new(RestartCheck::Off, SOON, 1, b"");
+        options.heartbeat = Duration::from_millis(10);
+        options.checked_set = Some(Arc::new(set));
+    })
+    .await;
     let ahead = async |is_wanted: fn(i64) -> bool| {
         eventually("a check", SOON, async || {
             let ahead = checked.health().clock.map(|clock| clock.ahead_us);
@@ -169,11 +173,8 @@ async fn a_node_whose_clock_is_off_is_logged_once_until_it_agrees_again() {
         node.set_back_clock(off);
         ahead(|us| us.abs() < 500_000).await;
     }
-    let text = lines.text();
-    let told = text
-        .lines()
-        .filter(|line| line.contains("pool=clock-off") && line.contains("ahead of this host's"));
-    assert_eq!(told.count(), 2, "{text}");
+    let told = lines.with(&["pool=clock-off", "ahead of this host's"]);
+    assert_eq!(told.len(), 2, "{told:#?}");
 }
 
 #[tokio::test]
@@ -187,10 +188,7 @@ async fn a_server_that_does_not_tell_of_released_locks_is_logged_once() {
             .chain(rules.split(' ')),
     );
     let address = format!("redis://untold:s3cret@{}", node.addr());
-    let io = IoThread::start().unwrap();
-    let options = RedisOptions::default();
-    let address = RedisAddress::parse(&address).unwrap();
-    let untold = redlock_core::RedisNode::start("untold", address, options, &io);
+    let (untold, io) = start("untold", &address, |_| {}).await;
     let set: NodeSet = Arc::new([Arc::new(untold) as Arc<dyn Node>]);
     let clock = io.environment().clock;
     let watch = || {
@@ -206,16 +204,10 @@ async fn a_server_that_does_not_tell_of_released_locks_is_logged_once() {
     lines.until("does not tell of released locks").await;
     watch();
     drop(set);
-    let text = lines.text();
-    let told: Vec<_> = text
-        .lines()
-        .filter(|line| line.contains("does not tell of released locks"))
-        .collect();
-    assert!(
-        told.len() == 1 && told[0].contains("WARN") && told[0].contains("NOPERM"),
-        "{told:?}"
-    );
-    assert!(!text.contains("s3cret"), "{text}");
+    let told = lines.with(&["does not tell of released locks"]);
+    let is_whole = |line: &String| line.contains("WARN") && line.contains("NOPERM");
+    assert!(told.len() == 1 && is_whole(&told[0]), "{told:?}");
+    assert!(!lines.text().contains("s3cret"));
 }
 
 #[tokio::test]
@@ -223,11 +215,7 @@ async fn a_node_that_comes_and_goes_has_few_lines() {
     const CONNECTIONS: u64 = 15;
     let (lines, began) = (lines(), std::time::Instant::now());
     let node = RedisNode::start().await;
-    let io = IoThread::start().unwrap();
-    let mut options = RedisOptions::default();
-    options.connect_timeout = SOON;
-    let address = RedisAddress::parse(&node.url()).unwrap();
-    let flapping = redlock_core::RedisNode::start("flapping", address, options, &io);
+    let (flapping, _io) = start("flapping", &node.url(), |_| {}).await;
     for count in 1..=CONNECTIONS {
         eventually("the next connection", SOON, async || {
             let health = flapping.health();
@@ -237,11 +225,7 @@ async fn a_node_that_comes_and_goes_has_few_lines() {
         .await;
         node.command(["CLIENT", "KILL", "TYPE", "normal"]);
     }
-    let text = lines.text();
-    let of_it: Vec<_> = text
-        .lines()
-        .filter(|it| it.contains("pool=flapping"))
-        .collect();
+    let of_it = lines.with(&["pool=flapping"]);
     let at_debug = of_it.iter().filter(|it| it.contains("DEBUG")).count();
     assert!(of_it.len() as u64 >= 2 * CONNECTIONS - 1, "{of_it:#?}");
     // One of each text a second.
@@ -253,17 +237,14 @@ async fn a_node_that_comes_and_goes_has_few_lines() {
 async fn a_trusted_file_that_is_no_longer_synced_is_logged_once() {
     let lines = lines();
     let node = RedisNode::start_with(NodeOptions::default().append_only()).await;
-    let io = IoThread::start().unwrap();
-    let mut options = RedisOptions::default();
-    options.connect_timeout = SOON;
-    options.suspect_after = SOON;
-    options.dead_after = SOON;
-    options.heartbeat = Duration::from_millis(10);
-    options.vetting = Vetting::Warn;
-    options.trust_aof = true;
-    let address = RedisAddress::parse(&node.url()).unwrap();
-    let trusted = redlock_core::RedisNode::start("trusted", address, options, &io);
-    trusted.settled().await;
+    let (trusted, _io) = start("trusted", &node.url(), |options| {
+        options.suspect_after = SOON;
+        options.dead_after = SOON;
+        options.heartbeat = Duration::from_millis(10);
+        options.vetting = Vetting::Warn;
+        options.trust_aof = true;
+    })
+    .await;
     node.command(["CONFIG", "SET", "appendfsync", "everysec"]);
     lines.until("appendfsync everysec").await;
     // Longer than the second in which a line is held back.

@@ -5,7 +5,7 @@ use redlock_runtime::error::InitError;
 use redlock_runtime::parameters::Mode;
 use redlock_runtime::{Config, Redlock, init};
 
-use crate::{seconds, shop};
+use crate::{overridden, seconds, shop};
 
 fn config() -> Config {
     Config::new()
@@ -55,7 +55,7 @@ async fn a_name_that_fits_no_function_is_refused_with_what_was_meant() {
 }
 
 #[tokio::test]
-async fn a_variable_that_fits_no_function_or_several_is_refused_with_the_candidates() {
+async fn a_variable_that_fits_no_single_function_is_refused() {
     let of = |name: &str| config().with_env([(name, "5s")]).unwrap();
     let text = problem(of("REDLOCK_SITES_OVERRIDES__SHOP__CHRAGE_TTL")).await;
     assert_eq!(
@@ -72,14 +72,8 @@ async fn a_variable_that_fits_no_function_or_several_is_refused_with_the_candida
         assert!(text.contains(part), "{part}: {text}");
     }
     // In the file they are two.
-    for name in ["nightly report", "nightly-report"] {
-        let site = SiteConfig::new().ttl(seconds(5));
-        let redlock = Redlock::start(config().site(name, site)).await.unwrap();
-        let calls = async { (shop::nightly().await, shop::nightly_too().await) };
-        let (one, other) = redlock.registry().clone().scope(calls).await;
-        assert!(one.is_ok() && other.is_ok());
-        redlock.shutdown().await;
-    }
+    let _locks = overridden("nightly report", SiteConfig::new().fencing(true));
+    assert!(shop::nightly().await.unwrap() && !shop::nightly_too().await.unwrap());
 }
 
 #[tokio::test]
@@ -149,19 +143,7 @@ async fn permits_and_modes_of_several_names_are_refused_at_start() {
             "{expected}\nis not in\n{text}"
         );
     }
-}
-
-#[tokio::test]
-async fn an_override_that_suits_several_names_is_taken() {
     let site = SiteConfig::new().ttl(seconds(5));
-    let redlock = Redlock::start(of("overrides::shop::both", site))
-        .await
-        .unwrap();
-    redlock
-        .registry()
-        .clone()
-        .scope(shop::both(1, 2))
-        .await
-        .unwrap();
-    redlock.shutdown().await;
+    let _locks = overridden("overrides::shop::both", site);
+    shop::both(1, 2).await.unwrap();
 }

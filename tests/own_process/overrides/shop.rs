@@ -1,37 +1,19 @@
 //! The functions that are overridden.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use redlock_runtime::parameters::Mode;
+use redlock_runtime::testing::TestLocks;
 use redlock_runtime::{LockError, redlock};
-use redlock_tests::Nodes;
-use tokio::sync::Notify;
-
-/// Tells a test that a body has begun, and the body when to end.
-#[derive(Clone, Default)]
-pub(crate) struct Stage {
-    pub(crate) begun: Arc<Notify>,
-    pub(crate) end: Arc<Notify>,
-}
-
-impl Stage {
-    async fn play(&self) {
-        self.begun.notify_one();
-        self.end.notified().await;
-    }
-}
 
 #[redlock(resource = "charge", ttl = "1m", guard = lease)]
-pub(crate) async fn charge(stage: &Stage) -> Result<Duration, LockError> {
-    stage.play().await;
+pub(crate) async fn charge() -> Result<Duration, LockError> {
     Ok(lease.validity())
 }
 
-#[redlock(resource = "charge", ttl = ttl, guard = lease)]
-pub(crate) async fn charge_for(stage: &Stage, ttl: Duration) -> Result<Duration, LockError> {
-    stage.play().await;
-    Ok(lease.validity())
+#[redlock(resource = "charge", ttl = ttl)]
+pub(crate) async fn charge_for(ttl: Duration) -> Result<(), LockError> {
+    Ok(())
 }
 
 #[redlock(resource = "of a kind", retry_count = 0, guard = lease)]
@@ -68,8 +50,7 @@ impl Shop for North {}
 impl Shop for South {}
 
 #[redlock(resource = "elsewhere", pools = ["nowhere"])]
-pub(crate) async fn elsewhere(stage: &Stage) -> Result<(), LockError> {
-    stage.play().await;
+pub(crate) async fn elsewhere() -> Result<(), LockError> {
     Ok(())
 }
 
@@ -83,20 +64,10 @@ pub(crate) async fn hasty() -> Result<(), LockError> {
     Ok(())
 }
 
-#[redlock(resource = "validity", ttl = "1m", guard = lease)]
-pub(crate) async fn validity() -> Result<Duration, LockError> {
-    Ok(lease.validity())
-}
-
-/// Loses its lock, and goes on behind the next await where it may.
-#[redlock(resource = "lost", guard = lease)]
-pub(crate) async fn beyond_its_lock(nodes: &Nodes) -> Result<(), LockError> {
-    for node in nodes {
-        node.del("lost");
-    }
-    // This is how the holder hears of it.
-    let _ = lease.extend(Duration::from_secs(60)).await;
-    lease.lost().await;
+/// Loses its lock, and goes on after the next await where it may.
+#[redlock(resource = "lost")]
+pub(crate) async fn beyond_its_lock(locks: &TestLocks) -> Result<(), LockError> {
+    locks.lose("lost");
     tokio::task::yield_now().await;
     Ok(())
 }
@@ -119,12 +90,12 @@ macro_rules! empties {
 empties!(Cart: "empty cart", Basket: "empty basket");
 
 /// Two names that a variable spells alike.
-#[redlock(resource = "nightly", name = "nightly report")]
-pub(crate) async fn nightly() -> Result<(), LockError> {
-    Ok(())
+#[redlock(resource = "nightly", name = "nightly report", guard = lease)]
+pub(crate) async fn nightly() -> Result<bool, LockError> {
+    Ok(lease.fencing_token().is_some())
 }
 
-#[redlock(resource = "nightly", name = "nightly-report")]
-pub(crate) async fn nightly_too() -> Result<(), LockError> {
-    Ok(())
+#[redlock(resource = "nightly", name = "nightly-report", guard = lease)]
+pub(crate) async fn nightly_too() -> Result<bool, LockError> {
+    Ok(lease.fencing_token().is_some())
 }

@@ -8,7 +8,7 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
-use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::registry::{LookupSpan, SpanRef};
 use tracing_subscriber::util::SubscriberInitExt as _;
 
 type Fields = BTreeMap<String, String>;
@@ -95,15 +95,17 @@ impl Capture {
 
 struct Place(usize);
 
+/// The place of a span among all spans.
+fn place<'a, S: LookupSpan<'a>>(span: &SpanRef<'a, S>) -> Option<usize> {
+    span.extensions().get::<Place>().map(|place| place.0)
+}
+
 impl<S> Layer<S> for Capture
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
 {
     fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
         let span = context.span(id).unwrap();
-        let place = |span: &tracing_subscriber::registry::SpanRef<'_, S>| {
-            span.extensions().get::<Place>().map(|place| place.0)
-        };
         let parent = span.parent().as_ref().and_then(place);
         let mut fields = Collect(Fields::new());
         attributes.record(&mut fields);
@@ -119,13 +121,7 @@ where
     }
 
     fn on_record(&self, id: &Id, values: &Record<'_>, context: Context<'_, S>) {
-        let place = context
-            .span(id)
-            .unwrap()
-            .extensions()
-            .get::<Place>()
-            .unwrap()
-            .0;
+        let place = place(&context.span(id).unwrap()).unwrap();
         let mut fields = Collect(Fields::new());
         values.record(&mut fields);
         self.0.lock().unwrap().spans[place]
@@ -146,13 +142,7 @@ where
     }
 
     fn on_close(&self, id: Id, context: Context<'_, S>) {
-        let place = context
-            .span(&id)
-            .unwrap()
-            .extensions()
-            .get::<Place>()
-            .unwrap()
-            .0;
+        let place = place(&context.span(&id).unwrap()).unwrap();
         self.0.lock().unwrap().spans[place].is_closed = true;
     }
 }

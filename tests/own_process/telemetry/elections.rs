@@ -3,29 +3,33 @@
 #![expect(clippy::float_cmp, reason = "they are counts, and whole")]
 
 use std::future::pending;
+use std::time::Duration;
 
 use redlock_runtime::election;
+use redlock_runtime::testing::TestLocks;
 use redlock_tests::drop_after;
 use tokio::sync::oneshot;
 
 use crate::capture::captured;
-use crate::fixture::{figures, registry, start, until_the_clock_moves};
+use crate::fixture::figures;
 
 const SITE: &str = "elections::office";
 
-#[tokio::test]
-async fn l9_figures_show_whether_it_leads_how_many_terms_it_had_and_how_long_they_were() {
+#[tokio::test(start_paused = true)]
+async fn l9_figures_show_who_leads_and_how_long_terms_were() {
     figures();
     captured();
-    let (_nodes, redlock) = start().await;
+    let locks = TestLocks::new();
     let office = || election("l9: office").name(SITE);
 
     // A candidate that never led has zeros.
-    drop(
-        registry(&redlock)
-            .scope(drop_after(1, office().run(async |_term| {})))
-            .await,
+    let hold = locks.hold("l9: office");
+    assert!(
+        drop_after(1, office().run(async |_term| {}))
+            .await
+            .is_none()
     );
+    hold.release();
     let now = figures();
     assert_eq!(now.of_site("redlock_leading", SITE), 0.0);
     assert_eq!(now.of_site("redlock_terms_total", SITE), 0.0);
@@ -33,7 +37,7 @@ async fn l9_figures_show_whether_it_leads_how_many_terms_it_had_and_how_long_the
     let (begun, has_begun) = oneshot::channel();
     let (begun, candidate) = (std::sync::Mutex::new(Some(begun)), office());
     let leaver = candidate.clone();
-    let standing = tokio::spawn(registry(&redlock).scope(async move {
+    let standing = tokio::spawn(async move {
         let body = async |term: redlock_runtime::election::Term| {
             if let Some(begun) = begun.lock().unwrap().take() {
                 begun.send(term.clone()).unwrap();
@@ -41,7 +45,7 @@ async fn l9_figures_show_whether_it_leads_how_many_terms_it_had_and_how_long_the
             term.ending().await;
         };
         candidate.run(body).await
-    }));
+    });
     let term = has_begun.await.unwrap();
     let now = figures();
     assert_eq!(now.of_site("redlock_leading", SITE), 1.0);
@@ -51,30 +55,21 @@ async fn l9_figures_show_whether_it_leads_how_many_terms_it_had_and_how_long_the
         now.of_site("redlock_term_seconds_count", SITE).max(0.0),
         0.0
     );
-    until_the_clock_moves();
+    tokio::time::advance(Duration::from_secs(1)).await;
     leaver.resign();
     standing.await.unwrap().unwrap();
     let now = figures();
     assert_eq!(now.of_site("redlock_leading", SITE), 0.0);
     assert_eq!(now.of_site("redlock_terms_total", SITE), 1.0);
     assert_eq!(now.of_site("redlock_term_seconds_count", SITE), 1.0);
-    assert!(now.of_site("redlock_term_seconds_sum", SITE) > 0.0);
+    assert!(now.of_site("redlock_term_seconds_sum", SITE) >= 1.0);
 
     // A task that is stopped, and a body that panics.
-    let (begun, has_begun) = oneshot::channel();
-    let (begun, candidate) = (std::sync::Mutex::new(Some(begun)), office());
-    let stopped = tokio::spawn(registry(&redlock).scope(async move {
-        let body = async |_term| {
-            begun.lock().unwrap().take().unwrap().send(()).unwrap();
-            pending::<()>().await;
-        };
-        candidate.run(body).await
-    }));
-    has_begun.await.unwrap();
+    let stopped = tokio::spawn(async move { office().run(async |_term| pending().await).await });
+    locks.until_held("l9: office").await;
     stopped.abort();
     assert!(stopped.await.unwrap_err().is_cancelled());
-    let panics = registry(&redlock)
-        .scope(async move { office().run(async |_term| panic!("on purpose")).await });
+    let panics = async move { office().run(async |_term| panic!("on purpose")).await };
     assert!(tokio::spawn(panics).await.unwrap_err().is_panic());
     let now = figures();
     assert_eq!(now.of_site("redlock_leading", SITE), 0.0);
@@ -100,5 +95,4 @@ async fn l9_figures_show_whether_it_leads_how_many_terms_it_had_and_how_long_the
         .filter(|message| message.contains("term"))
         .collect();
     assert_eq!(events, ["elected: a term begins", "a term has ended"]);
-    redlock.shutdown().await;
 }

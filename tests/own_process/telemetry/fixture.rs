@@ -1,33 +1,19 @@
 //! Registries over real nodes, and functions to call.
 
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use redlock_runtime::config::RestartCheck;
-use redlock_runtime::parameters::LockOptions;
 use redlock_runtime::registry::Registry;
 use redlock_runtime::{Config, Redlock};
-use redlock_tests::{Nodes, RedisNode};
+use redlock_tests::Nodes;
 
 pub(crate) const SOON: Duration = Duration::from_secs(20);
 
-pub(crate) async fn start() -> (Nodes, Redlock) {
-    start_with(|config| config).await
-}
-
-/// A busy machine is no slow node, and a refusal is no wait.
-pub(crate) async fn start_with(change: impl FnOnce(Config) -> Config) -> (Nodes, Redlock) {
-    let change = |config: Config| change(config.defaults(LockOptions::new().retry_count(0)));
-    start_as(["a", "b", "c"], change).await
-}
-
 /// Three nodes as pools of these names. They all vote. The restart check would keep one away that was
 /// slow while the set was new.
-pub(crate) async fn start_as(
-    names: [&str; 3],
-    change: impl FnOnce(Config) -> Config,
-) -> (Nodes, Redlock) {
+pub(crate) async fn start_as(names: [&str; 3]) -> (Nodes, Redlock) {
     let nodes = Nodes::start(3).await;
     let config = Config::new()
         .node_timeout(SOON)
@@ -35,29 +21,8 @@ pub(crate) async fn start_as(
         .restart_check(RestartCheck::Off);
     let pools = nodes.urls().into_iter().zip(names);
     let config = pools.fold(config, |config, (url, name)| config.pool(name, url));
-    let redlock = Redlock::start(change(config)).await;
+    let redlock = Redlock::start(config).await;
     (nodes, redlock.expect("a good configuration"))
-}
-
-/// Runs `call`, which asks the nodes, and has them answer once the clock has moved on.
-pub(crate) async fn answered_later<F: Future>(nodes: &Nodes, call: F) -> F::Output {
-    nodes.iter().for_each(RedisNode::freeze);
-    let answer = async {
-        // After this the call has begun, in whichever order the two are polled.
-        tokio::task::yield_now().await;
-        until_the_clock_moves();
-        nodes.iter().for_each(RedisNode::thaw);
-    };
-    let (output, ()) = tokio::join!(call, answer);
-    output
-}
-
-/// What began before this and ends behind it took longer than nothing, however coarse the clock is.
-pub(crate) fn until_the_clock_moves() {
-    let now = Instant::now();
-    while now.elapsed().is_zero() {
-        std::hint::spin_loop();
-    }
 }
 
 pub(crate) fn registry(redlock: &Redlock) -> Registry {

@@ -1,4 +1,4 @@
-//! Resources that no node would take.
+//! Resources that no node would take, and none.
 use redlock_runtime::{LockError, redlock};
 
 #[redlock(resource = "")]
@@ -16,6 +16,11 @@ async fn several(id: u64) -> Result<u64, LockError> {
     Ok(id)
 }
 
+#[redlock]
+async fn bare() -> Result<(), LockError> {
+    Ok(())
+}
+
 fn main() {
-    let _ = (empty(), reserved(1), several(1));
+    let _ = (bare(), empty(), reserved(1), several(1));
 }

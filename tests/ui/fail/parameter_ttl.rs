@@ -1,4 +1,4 @@
-//! Every ttl that cannot work.
+//! Every ttl that cannot work, and other times that no lock can have.
 use redlock_runtime::{LockError, redlock};
 
 #[redlock(resource = "a", ttl = 0)]
@@ -31,7 +31,18 @@ async fn huge() -> Result<(), LockError> {
     Ok(())
 }
 
+#[redlock(resource = "a", ttl = "10s", min_validity = "20s")]
+async fn never_valid_enough() -> Result<(), LockError> {
+    Ok(())
+}
+
+#[redlock(resource = "a", max_hold = 0)]
+async fn held_for_nothing() -> Result<(), LockError> {
+    Ok(())
+}
+
 fn main() {
+    let _ = (never_valid_enough(), held_for_nothing());
     let _ = (zero(), negative(), no_duration());
     let _ = (suffix(), float(), huge());
 }

@@ -9,10 +9,6 @@ struct Point {
     y: u64,
 }
 struct Wrapper<T>(T);
-enum Either {
-    Left(u64),
-    Right(u64),
-}
 
 #[redlock(resource = "{first}:{last}")]
 async fn arrays([first, .., last]: [u64; 4], &[_, ref second]: &[String; 2]) -> Result<String, LockError> {
@@ -22,11 +18,6 @@ async fn arrays([first, .., last]: [u64; 4], &[_, ref second]: &[String; 2]) -> 
 #[redlock(resource = "{whole.x}:{x}")]
 async fn at_bindings(ref whole @ Point { x, .. }: Point, n @ (1.. | 0): u64) -> Result<u64, LockError> {
     Ok(whole.y + x + n)
-}
-
-#[redlock(resource = "{n}")]
-async fn alternatives((Either::Left(n) | Either::Right(n)): Either) -> Result<u64, LockError> {
-    Ok(n)
 }
 
 #[redlock(resource = "{a}:{b}")]

@@ -36,15 +36,6 @@ async fn patterns(Order { id, lines, .. }: Order, (_, _b): (String, String), [_,
 }
 
 #[redlock(resource = "order")]
-async fn conditional(
-    #[cfg(any())] _order: u8,
-    #[cfg(not(any()))] _order: Order,
-    #[cfg_attr(all(), allow(unused_variables))] unused: Order,
-) -> Result<(), LockError> {
-    Ok(())
-}
-
-#[redlock(resource = "order")]
 async fn shadowed(_order: Order, r#type: Order) -> Result<usize, LockError> {
     let Order { lines, .. } = r#type;
     let r#type = lines.len();

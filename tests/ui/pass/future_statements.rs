@@ -69,17 +69,6 @@ impl Shop {
         async move { Ok(twice) }.boxed()
     }
 
-    #[redlock(resource = "shop:{self.id}")]
-    fn boxed_and_returned(&self) -> Boxed<'_, u64> {
-        return async move { Ok(self.id) }.boxed();
-    }
-
-    #[redlock(resource = "shop")]
-    fn returned(self) -> Boxed<'static, u64> {
-        #[allow(clippy::unused_async)]
-        return Box::pin(async move { Ok(self.id) });
-    }
-
     #[redlock(resource = "shop", guard = lease)]
     fn borrows<'a>(&'a self, v: &'a (u64, Vec<u64>)) -> impl Future<Output = Result<usize, LockError>> + Send + 'a {
         async { Ok(self.list.len() + v.1.len() + lease.resource().to_string().len()) }
@@ -95,6 +84,25 @@ fn borrows(v: &(u64, Vec<u64>)) -> impl Future<Output = Result<usize, LockError>
 fn returns_an_opaque_future(id: u64) -> impl Future<Output = Result<u64, LockError>> {
     let twice = id * 2;
     return async move { Ok(twice) };
+}
+
+trait Charge {
+    fn charge(&self) -> impl Future<Output = Result<u64, LockError>> + Send;
+}
+
+impl Charge for u64 {
+    #[redlock(resource = "a", name = "as async")]
+    async fn charge(&self) -> Result<u64, LockError> {
+        Ok(*self)
+    }
+}
+
+impl Charge for u8 {
+    #[redlock(resource = "a", name = "as a future")]
+    fn charge(&self) -> impl Future<Output = Result<u64, LockError>> + Send {
+        let twice = u64::from(*self) * 2;
+        async move { Ok(twice) }
+    }
 }
 
 fn main() {}

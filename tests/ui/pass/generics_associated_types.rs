@@ -52,14 +52,6 @@ impl Memory {
     async fn keys(&self) -> Result<impl Iterator<Item = <Self as Store>::Key> + '_, <Self as Store>::Error> {
         Ok(0..self.items.len())
     }
-
-    #[redlock(resource = Memory::NAME)]
-    async fn new() -> Result<Self, LockError>
-    where
-        Self: Store<Key = usize>,
-    {
-        Ok(Self { items: Vec::new() })
-    }
 }
 
 fn main() {}

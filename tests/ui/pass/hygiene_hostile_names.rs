@@ -104,15 +104,6 @@ mod globbed {
         let _ = (Result, Some, Slot, lease);
         ::core::result::Result::Ok(id)
     }
-
-    async fn around() {
-        #[::redlock_runtime::redlock(resource = "a:{id}", guard = lease)]
-        async fn inside(id: u8) -> ::core::result::Result<u8, ::redlock_runtime::LockError> {
-            let _ = (Result, Some, Slot, lease);
-            ::core::result::Result::Ok(id)
-        }
-        let _ = inside(1).await;
-    }
 }
 
 fn main() {}

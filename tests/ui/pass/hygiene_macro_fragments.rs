@@ -39,17 +39,6 @@ key!(expression, format!("b:{}", 1));
 key!(array_as_expression, ["a", "b"]);
 key!(nested_parens, (("fixed")));
 
-macro_rules! tokens {
-    ($($token:tt)*) => { $($token)* };
-}
-tokens! {
-    #[redlock(resource = "c:{id}:{pair.0}", guard = lease)]
-    async fn of_tokens(id: u64, pair: (u8, u8)) -> Result<u64, LockError> {
-        let _ = (pair.1, lease.resource());
-        Ok(id)
-    }
-}
-
 macro_rules! item {
     ($key:literal, $item:item) => {
         #[redlock(resource = $key)]
@@ -100,18 +89,6 @@ macro_rules! generic {
     };
 }
 generic!(of_generics<A: Display, B: Clone>);
-
-macro_rules! recursive {
-    ($name:ident $(, $rest:ident)*) => {
-        #[redlock(resource = "each")]
-        async fn $name() -> Result<(), LockError> {
-            Ok(())
-        }
-        recursive!($($rest),*);
-    };
-    () => {};
-}
-recursive!(first, second, third);
 
 fn main() {
     drop(documented(1));

@@ -1,6 +1,6 @@
 //! Everything that can stand before `fn`.
 #![deny(warnings)]
-#![allow(dead_code, improper_ctypes_definitions, clippy::missing_safety_doc, clippy::missing_errors_doc, clippy::needless_pub_self)]
+#![allow(dead_code, improper_ctypes_definitions, clippy::missing_safety_doc, clippy::missing_errors_doc)]
 
 use redlock_runtime::{LockError, redlock};
 
@@ -14,27 +14,13 @@ mod a {
         }
 
         #[redlock(resource = "a")]
-        pub(super) async fn in_super() -> Result<(), LockError> {
-            Ok(())
-        }
-
-        #[redlock(resource = "a")]
-        pub(self) async fn in_self() -> Result<(), LockError> {
-            Ok(())
-        }
-
-        #[redlock(resource = "a")]
         pub(crate) async unsafe extern "C" fn everything() -> Result<(), LockError> {
             Ok(())
-        }
-
-        pub async fn calls() {
-            let _ = in_self().await;
         }
     }
 
     pub async fn calls() {
-        let _ = (b::in_a_path().await, b::in_super().await);
+        let _ = b::in_a_path().await;
     }
 }
 

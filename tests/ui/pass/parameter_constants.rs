@@ -2,23 +2,15 @@
 #![deny(warnings)]
 #![allow(dead_code)]
 
-use redlock_runtime::parameters::{Renewal, Wait};
+use redlock_runtime::parameters::Wait;
 use redlock_runtime::{LockError, redlock};
 
 const POOLS: [&str; 2] = ["a", "b"];
-const EU: &str = "eu";
 const FENCED: bool = true;
 static NAME: &str = "of a static";
 
 mod config {
     pub(crate) const POOLS: [&str; 1] = ["main"];
-    pub(crate) struct Settings {
-        pub(crate) pools: &'static [&'static str],
-    }
-    pub(crate) const SETTINGS: Settings = Settings { pools: &POOLS };
-    pub(crate) const fn pools() -> &'static [&'static str] {
-        SETTINGS.pools
-    }
 }
 
 #[redlock(resource = "a", pools = POOLS, name = "constant name", fencing = FENCED)]
@@ -26,18 +18,8 @@ async fn array() -> Result<(), LockError> {
     Ok(())
 }
 
-#[redlock(resource = "a", pools = &["a", EU], name = concat!("a", "b"))]
-async fn mixed() -> Result<(), LockError> {
-    Ok(())
-}
-
 #[redlock(resource = "a", pools = [concat!("pool-", "a"), config::POOLS[0], "b"], name = env!("CARGO_PKG_NAME"))]
 async fn macros() -> Result<(), LockError> {
-    Ok(())
-}
-
-#[redlock(resource = "a", pools = config::pools(), name = { "block" })]
-async fn function() -> Result<(), LockError> {
     Ok(())
 }
 
@@ -53,11 +35,6 @@ impl<T> Shop<T> {
     async fn method(&self) -> Result<(), LockError> {
         Ok(())
     }
-}
-
-#[redlock(resource = "a", wait = Wait::Forever, max_hold = Renewal::Unlimited, once_per = "1h")]
-async fn variants() -> Result<(), LockError> {
-    Ok(())
 }
 
 const PREFIX: &str = "order";

@@ -2,20 +2,15 @@
 #![deny(warnings)]
 #![allow(dead_code, clippy::needless_raw_string_hashes)]
 
-use redlock_runtime::{LockError, redlock, redlock as lock, redlock as exclusive};
+use redlock_runtime::{LockError, redlock, redlock as lock};
 
 #[::redlock_runtime::redlock(resource = "a")]
 async fn by_its_whole_path() -> Result<(), LockError> {
     Ok(())
 }
 
-#[lock(resource = "a")]
+#[lock(resource = "a",)]
 async fn by_another_name() -> Result<(), LockError> {
-    Ok(())
-}
-
-#[exclusive(resource = "a",)]
-async fn with_a_trailing_comma() -> Result<(), LockError> {
     Ok(())
 }
 

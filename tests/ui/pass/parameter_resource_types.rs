@@ -39,11 +39,6 @@ async fn literal_bytes() -> Result<(), LockError> {
     Ok(())
 }
 
-#[redlock(resource = LOCKS.migration)]
-async fn of_a_static() -> Result<(), LockError> {
-    Ok(())
-}
-
 #[redlock(resource = { let id = order.id + 1; format!("order:{id}") })]
 async fn block(order: &Order) -> Result<u64, LockError> {
     Ok(order.id)
@@ -74,11 +69,5 @@ impl From<Order> for Resource {
         (&order).into()
     }
 }
-
-struct Locks {
-    migration: &'static str,
-}
-
-static LOCKS: Locks = Locks { migration: "migration" };
 
 fn main() {}

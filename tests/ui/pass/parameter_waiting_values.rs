@@ -32,11 +32,6 @@ async fn with_a_template(settings: &Settings, id: u64) -> Result<u64, LockError>
     Ok(id)
 }
 
-#[redlock(resource = ["order:{id}", "{order.0}"], ttl = settings.ttl(id).await?)]
-async fn with_several(settings: &Settings, id: u64, order: (u64,)) -> Result<u64, LockError> {
-    Ok(id + order.0)
-}
-
 #[redlock(resource = settings.name(id).await, max_hold = settings.ttl(id).await?)]
 async fn with_an_expression(settings: &Settings, id: u64) -> Result<u64, LockError> {
     Ok(id)
@@ -58,7 +53,6 @@ fn is_send(_: impl Send) {}
 fn main() {
     let settings = &Settings { ttl: Duration::from_secs(1) };
     is_send(with_a_template(settings, 1));
-    is_send(with_several(settings, 1, (1,)));
     is_send(with_an_expression(settings, 1));
     is_send(returns_from_an_expression(settings, 1));
 }

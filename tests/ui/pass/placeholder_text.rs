@@ -76,14 +76,4 @@ async fn indices(grid: ((u8, (u8,)), u8), arg0: u8, arg1: u8, _arg0: u8) -> Resu
     Ok(grid.1 + arg0 + arg1)
 }
 
-#[redlock(resource = "redlock")]
-async fn nearly_the_librarys_own(id: u64) -> Result<u64, LockError> {
-    Ok(id)
-}
-
-#[redlock(resource = "{id}redlock:")]
-async fn not_at_the_beginning(id: u64) -> Result<u64, LockError> {
-    Ok(id)
-}
-
 fn main() {}

@@ -47,9 +47,4 @@ async fn answer<T: Clone>(value: &T) -> Answer<T> {
     Answer::Ready(value.clone())
 }
 
-#[redlock(resource = "a")]
-async fn infallible_type(never: std::convert::Infallible) -> Result<(), LockError> {
-    match never {}
-}
-
 fn main() {}

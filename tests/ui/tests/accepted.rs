@@ -1,6 +1,6 @@
 //! What the attribute accepts: every case of `pass` compiles, with its own lints denied, and so do
 //! those of `pass/other_macros`, beside the attributes of other crates and as handlers of theirs.
-//! Not with trybuild, which links and runs each case that has to compile.
+//! `cargo check` is enough for that: `TestCases::pass` of trybuild links and runs each case.
 
 use std::path::Path;
 
@@ -27,7 +27,7 @@ fn every_case_compiles() {
         errors.concat(),
         report.stderr,
     );
-    assert!(cases.len() >= 25, "{} cases are left", cases.len());
+    assert!(cases.len() >= 20, "{} cases are left", cases.len());
 }
 
 #[test]

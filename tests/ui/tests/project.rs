@@ -173,29 +173,14 @@ debug = false
 incremental = false
 "#;
 
-/// A package with every fixture as a target. The crate full of functions is an example, as a
-/// library of the package would be compiled with every other target.
-fn manifest(edition: &str) -> String {
+/// The manifest of a package with these dependencies and targets.
+fn package(name: &str, edition: &str, dependencies: &str, targets: &str) -> String {
     let runtime = quoted(&Path::new(TESTS).join("../../redlock-runtime"));
-    let [quiet, types, borrows, lints, older] = [
-        "quiet/lib.rs",
-        "carets/types.rs",
-        "carets/borrows.rs",
-        "slips/lints.rs",
-        "older/lib.rs",
-    ]
-    .map(|name| quoted(&fixture(name)));
-    // It has a keyword of the edition 2024 as a name.
-    let older = match edition {
-        "2018" => format!(
-            "\n[[example]]\nname = \"older-2018\"\npath = {older}\ncrate-type = [\"lib\"]\n"
-        ),
-        _ => String::new(),
-    };
+    let dependencies = dependencies.replace("RUNTIME", &format!("path = {runtime}"));
     format!(
         r#"# Written by the test `compile` of redlock-compile-tests.
 [package]
-name = "fixtures-{edition}"
+name = "{name}"
 version = "0.0.0"
 edition = "{edition}"
 publish = false
@@ -204,72 +189,72 @@ publish = false
 locked = []
 
 [dependencies]
-async-trait = "0.1"
-redlock-runtime = {{ path = {runtime} }}
-tracing = {{ version = "0.1", default-features = false, features = ["attributes", "std"] }}
+{dependencies}
+{targets}"#
+    )
+}
 
-[[example]]
-name = "quiet-{edition}"
-path = {quiet}
-crate-type = ["lib"]
+fn target(kind: &str, name: &str, path: &Path) -> String {
+    let path = quoted(path);
+    let is_library = if kind == "example" {
+        "crate-type = [\"lib\"]\n"
+    } else {
+        ""
+    };
+    format!("[[{kind}]]\nname = \"{name}\"\npath = {path}\n{is_library}")
+}
 
-[[bin]]
-name = "types-{edition}"
-path = {types}
-
-[[bin]]
-name = "borrows-{edition}"
-path = {borrows}
-
-[[bin]]
-name = "lints-{edition}"
-path = {lints}
-{older}"#
+/// A package with every fixture as a target. The crate full of functions is an example, as a
+/// library of the package would be compiled with every other target.
+fn manifest(edition: &str) -> String {
+    let dependencies = r#"async-trait = "0.1"
+redlock-runtime = { RUNTIME }
+tracing = { version = "0.1", default-features = false, features = ["attributes", "std"] }
+"#;
+    let fixtures = [
+        ("example", "quiet", "quiet/lib.rs"),
+        ("bin", "types", "carets/types.rs"),
+        ("bin", "borrows", "carets/borrows.rs"),
+        ("bin", "lints", "slips/lints.rs"),
+        ("example", "older", "older/lib.rs"),
+    ];
+    // The last one has a keyword of the edition 2024 as a name.
+    let fixtures = &fixtures[..if edition == "2018" { 5 } else { 4 }];
+    let target = |(kind, name, path): &(&str, &str, &str)| {
+        target(kind, &format!("{name}-{edition}"), &fixture(path))
+    };
+    let targets: String = fixtures.iter().map(target).collect();
+    package(
+        &format!("fixtures-{edition}"),
+        edition,
+        dependencies,
+        &targets,
     )
 }
 
 /// A package with every case that has to compile as a target, and with the one of `REFUSED`.
 fn manifest_of_accepted() -> String {
-    let runtime = quoted(&Path::new(TESTS).join("../../redlock-runtime"));
-    let mut manifest = format!(
-        r#"# Written by the test `compile` of redlock-compile-tests.
-[package]
-name = "accepted"
-version = "0.0.0"
-edition = "2024"
-publish = false
-
-[dependencies]
-actix-web = {{ version = "4", default-features = false, features = ["macros"] }}
+    let dependencies = r#"actix-web = { version = "4", default-features = false, features = ["macros"] }
 async-trait = "0.1"
-axum = {{ version = "0.8", default-features = false, features = ["http1", "macros", "tokio"] }}
-redlock-runtime = {{ path = {runtime}, features = ["actix", "axum"] }}
-tokio = {{ version = "1", features = ["macros", "rt-multi-thread", "sync", "time"] }}
-tracing = {{ version = "0.1", default-features = false, features = ["attributes", "std"] }}
-"#
-    );
-    for (name, file) in cases(&[ACCEPTED[0], ACCEPTED[1], REFUSED]) {
-        let path = quoted(&file);
-        manifest.extend(["\n[[bin]]\nname = \"", &name, "\"\npath = ", &path, "\n"]);
-    }
-    manifest
+axum = { version = "0.8", default-features = false, features = ["http1", "macros", "tokio"] }
+redlock-runtime = { RUNTIME, features = ["actix", "axum"] }
+tokio = { version = "1", features = ["macros", "rt-multi-thread", "sync", "time"] }
+tracing = { version = "0.1", default-features = false, features = ["attributes", "std"] }
+"#;
+    let cases = cases(&[ACCEPTED[0], ACCEPTED[1], REFUSED]);
+    let targets = cases.iter().map(|(name, file)| target("bin", name, file));
+    package(
+        "accepted",
+        "2024",
+        dependencies,
+        &targets.collect::<String>(),
+    )
 }
 
 /// A package that calls the runtime by another name.
 fn manifest_of_renamed() -> String {
-    let runtime = quoted(&Path::new(TESTS).join("../../redlock-runtime"));
-    format!(
-        r#"# Written by the test `compile` of redlock-compile-tests.
-[package]
-name = "renamed"
-version = "0.0.0"
-edition = "2024"
-publish = false
-
-[dependencies]
-our-locks = {{ package = "redlock-runtime", path = {runtime} }}
-"#
-    )
+    let dependencies = "our-locks = { package = \"redlock-runtime\", RUNTIME }\n";
+    package("renamed", "2024", dependencies, "")
 }
 
 const RENAMED: &str = r#"use our_locks::{LockError, redlock};

@@ -68,20 +68,9 @@ async fn missing() -> LockError {
     redlock_runtime::lock("missing").acquire().await.unwrap_err()
 }
 
-/// Without `#[async_trait]` on its own, an inherent method of the same type.
-impl Memory<'_> {
-    #[redlock(resource = "own:{self.id}")]
-    async fn own(&self) -> Result<u64, LockError> {
-        Ok(self.id)
-    }
-}
-
 #[async_trait]
 trait Job: Send + Sync {
     async fn run(self: Arc<Self>, [first, second]: [u8; 2]) -> Result<u8, LockError>;
-    async fn plain(id: u64) -> Result<u64, LockError>
-    where
-        Self: Sized;
 }
 
 #[async_trait]
@@ -89,11 +78,6 @@ impl Job for () {
     #[redlock(resource = "job")]
     async fn run(self: Arc<Self>, [first, second]: [u8; 2]) -> Result<u8, LockError> {
         Ok(first + second)
-    }
-
-    #[redlock(resource = "plain:{id}")]
-    async fn plain(id: u64) -> Result<u64, LockError> {
-        Ok(id)
     }
 }
 

@@ -1,4 +1,5 @@
-//! `impl IntoResponse` and `impl Responder`, whatever the body returns; statuses as errors.
+//! `impl IntoResponse` and `impl Responder`, whatever the body returns; statuses as errors. Beside a trait that
+//! everything implements, and above and below route macros.
 #![deny(warnings)]
 
 use actix_web::error::InternalError;
@@ -9,6 +10,16 @@ use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 use redlock_runtime::{LockError, redlock};
+
+#[expect(dead_code, reason = "it is for what the expansion calls")]
+trait Everything {
+    fn choose(&self) -> u8 {
+        0
+    }
+    fn of(&self) {}
+}
+
+impl<T: ?Sized> Everything for T {}
 
 #[redlock(resource = "a")]
 async fn text() -> impl IntoResponse {
@@ -92,10 +103,10 @@ async fn below() -> impl Responder {
     web::Html::new("text")
 }
 
-#[redlock(resource = "b")]
+#[redlock(resource = "b", guard = lease)]
 #[actix_web::get("/above")]
 async fn above() -> impl Responder {
-    ("text", actix_web::http::StatusCode::OK)
+    (lease.resource().to_string(), actix_web::http::StatusCode::OK)
 }
 
 #[redlock(resource = "b")]
