@@ -46,6 +46,23 @@ impl fmt::Display for Spread {
     }
 }
 
+/// The interval that has the median of what `figures` are drawn from, in 95 of 100 cases. It goes by ranks, so any
+/// distribution will do. `None` of fewer than six figures.
+pub fn median_interval(figures: &[f64]) -> Option<(f64, f64)> {
+    let mut sorted = figures.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    // How many figures are below the median is binomial: a coin is tossed for each. `exactly` is the logarithm of
+    // the chance of `rank` such figures, and `fewer` is the chance of fewer.
+    let (mut rank, mut fewer) = (0, 0.0);
+    let mut exactly = whole(sorted.len()) * 0.5_f64.ln();
+    while rank < sorted.len() && fewer + exactly.exp() <= 0.025 {
+        fewer += exactly.exp();
+        exactly += (whole(sorted.len() - rank) / whole(rank + 1)).ln();
+        rank += 1;
+    }
+    (rank > 0).then(|| (sorted[rank - 1], sorted[sorted.len() - rank]))
+}
+
 /// The value below which `percent` of 100 of the sorted `values` lie; zero where there are none.
 pub fn percentile(sorted: &[Duration], percent: usize) -> Duration {
     let last = sorted.len().saturating_sub(1);
@@ -105,6 +122,17 @@ mod tests {
             Spread::of_ratios(&[2.0, 9.0], &[1.0, 3.0]).to_string(),
             "2.50 (2.00–3.00)"
         );
+    }
+
+    #[test]
+    fn the_median_interval_leaves_a_fortieth_at_each_end() {
+        let figures = |count: u32| -> Vec<f64> { (1..=count).rev().map(f64::from).collect() };
+        // From the tables of the sign test.
+        assert_eq!(median_interval(&figures(5)), None);
+        assert_eq!(median_interval(&figures(6)), Some((1.0, 6.0)));
+        assert_eq!(median_interval(&figures(20)), Some((6.0, 15.0)));
+        assert_eq!(median_interval(&figures(60)), Some((22.0, 39.0)));
+        assert_eq!(median_interval(&figures(2_000)), Some((956.0, 1_045.0)));
     }
 
     #[test]

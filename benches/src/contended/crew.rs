@@ -3,6 +3,7 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::worker::ARGUMENT;
@@ -12,8 +13,9 @@ use super::{Log, Turn};
 #[derive(Debug)]
 pub(crate) struct Crew(Vec<Worker>);
 
+/// A process that answers each order, a line of JSON, with another.
 #[derive(Debug)]
-struct Worker {
+pub(crate) struct Worker {
     child: Child,
     /// Taken away to let the worker end.
     orders: Option<ChildStdin>,
@@ -23,7 +25,9 @@ struct Worker {
 impl Crew {
     /// Starts `count` processes, connected to the servers at `urls`.
     pub(crate) fn start(count: usize, urls: &[String]) -> Self {
-        let mut workers: Vec<_> = (0..count).map(|_| Worker::start(urls)).collect();
+        let program = std::env::current_exe().expect("a path to this program");
+        let start = || Worker::start(Command::new(&program).arg(ARGUMENT).args(urls));
+        let mut workers: Vec<_> = (0..count).map(|_| start()).collect();
         for worker in &mut workers {
             let _: String = worker.answer();
         }
@@ -50,14 +54,8 @@ impl Crew {
 }
 
 impl Worker {
-    fn start(urls: &[String]) -> Self {
-        let program = std::env::current_exe().expect("a path to this program");
-        let child = Command::new(program)
-            .arg(ARGUMENT)
-            .args(urls)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn();
+    pub(crate) fn start(command: &mut Command) -> Self {
+        let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
         let mut child = child.expect("a program that starts a second time");
         let orders = child.stdin.take();
         let answers = child.stdout.take().expect("stdout is piped");
@@ -68,14 +66,14 @@ impl Worker {
         }
     }
 
-    fn order(&mut self, turn: &Turn) {
-        let line = serde_json::to_string(turn).expect("no map, no key that is not text");
+    pub(crate) fn order(&mut self, order: &impl Serialize) {
+        let line = serde_json::to_string(order).expect("no map, no key that is not text");
         let orders = self.orders.as_mut().expect("taken at the end only");
         let written = writeln!(orders, "{line}").and_then(|()| orders.flush());
         written.expect("a worker that listens");
     }
 
-    fn answer<A: DeserializeOwned>(&mut self) -> A {
+    pub(crate) fn answer<A: DeserializeOwned>(&mut self) -> A {
         let mut line = String::new();
         let read = self.answers.read_line(&mut line);
         let read = read.expect("a worker that answers");

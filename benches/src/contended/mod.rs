@@ -6,7 +6,7 @@ mod hammer;
 mod hold;
 mod worker;
 
-pub(crate) use crew::Crew;
+pub(crate) use crew::{Crew, Worker};
 pub(crate) use figures::Figures;
 pub(crate) use hammer::hammer;
 pub(crate) use hold::{Hold, Log, overlap};
