@@ -395,7 +395,7 @@ impl fmt::Display for GaveUp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::node::Remaining;
+    use crate::node::{NodeErrorKind, Remaining};
 
     fn contended(holding: Holding) -> Contended {
         Contended {
