@@ -193,7 +193,7 @@ mod in_full {
     }
 
     #[test]
-    fn everything_holds_in_a_bad_network_with_clocks_apart_and_clients_that_stand_still() {
+    fn everything_holds_with_bad_networks_clocks_and_clients() {
         let coverage = all_hold(Profile::Faulty, 3000);
         assert_covers(&coverage, OFTEN, &[&USUAL[..], &FAULTY].concat());
         assert_covers(&coverage, OFTEN, &["zombies", "confirmation_refused"]);
@@ -210,26 +210,26 @@ mod in_full {
     }
 
     #[test]
-    fn fencing_tokens_are_in_order_whatever_the_clocks_do_and_whoever_deletes_locks() {
+    fn tokens_are_in_order_with_wild_clocks_and_deleted_locks() {
         let coverage = all_hold(Profile::Wild, 2000);
         assert_covers(&coverage, OFTEN, &[&USUAL[..], &FAULTY, &WILD].concat());
     }
 
     #[test]
-    fn fencing_tokens_are_in_order_whatever_clocks_show_and_whenever_they_are_mended() {
+    fn tokens_are_in_order_when_wrong_clocks_are_mended() {
         let coverage = all_hold(Profile::Misset, 400);
         assert_covers(&coverage, OFTEN, &["acquired_fenced", "mended", "probed"]);
     }
 
     #[test]
-    fn never_more_hold_than_there_are_permits_and_each_permit_has_one_owner() {
+    fn each_permit_has_one_owner_in_a_bad_network() {
         let coverage = all_hold(Profile::Permits, 2000);
         assert_covers(&coverage, OFTEN, &PERMITS);
         assert_covers(&coverage, OFTEN, &FAULTY_PERMITS);
     }
 
     #[test]
-    fn readers_and_writers_exclude_each_other_and_no_entry_is_anothers_to_move() {
+    fn readers_and_writers_exclude_each_other() {
         let coverage = all_hold(Profile::Sharing, 3000);
         assert_covers(&coverage, OFTEN, &SHARING);
         assert_covers(&coverage, OFTEN, &["wiped", "rolled_back"]);

@@ -1,191 +1,146 @@
-//! A copy of the sources, to be changed and built.
+//! A copy of the sources with all mutants in it, built as this test was built.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
 use crate::table::Mutant;
 use crate::weave::{SWITCH, Weave};
 
-/// What is copied, from the workspace's root.
-const SOURCES: [&str; 2] = ["redlock-core", "tests/simulation"];
+/// The packages that are copied, from the workspace's root.
+const PACKAGES: [&str; 2] = ["redlock-core", "tests/simulation"];
 
-pub(crate) struct Copy {
-    root: PathBuf,
-    /// Where this test was built, and the copy is: `target/debug`, or the folder of another profile.
-    /// So dependencies are not built twice.
-    built: PathBuf,
-    /// What the copy's program is called, so that it takes no other program's place.
-    program: String,
-}
+/// The name of the copy's program, so that it takes no other program's place.
+const PROGRAM: &str = "simulate-mutants";
 
-impl Copy {
-    /// Copies everything that is needed to build the simulation by itself, into a directory `name` of
-    /// the caller's own, with each of `mutants` in it behind its number. Returns an error if a mutant
-    /// does not fit.
-    pub(crate) fn make(name: &str, mutants: &[&'static Mutant]) -> Result<Self, String> {
+/// The program of the copy.
+pub(crate) struct Simulation(PathBuf);
+
+impl Simulation {
+    /// Builds the copy with `mutants`, each behind its number. Panics if one of them does not fit.
+    pub(crate) fn build(mutants: &[&'static Mutant]) -> Self {
         let package = Path::new(env!("CARGO_MANIFEST_DIR"));
         let workspace = package.ancestors().nth(2).expect("a workspace");
-        let mut files = BTreeMap::new();
-        for folder in SOURCES {
-            read_all(workspace, Path::new(folder), &mut files);
+        let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mutants");
+        let mut files = sources(workspace);
+        for file in ["Cargo.toml", "Cargo.lock"] {
+            files.insert(file.into(), read(&workspace.join(file)));
         }
-        weave(mutants, &mut files)?;
-        let manifest = read(&workspace.join("Cargo.toml"));
-        let alone = manifest_of(&manifest, &SOURCES, name);
-        files.insert("Cargo.toml".to_owned(), alone);
-        files.insert("Cargo.lock".to_owned(), read(&workspace.join("Cargo.lock")));
-        let package = "tests/simulation/Cargo.toml";
-        let program = format!("{}-{name}", crate::PROGRAM);
-        let named = format!("name = {:?}", crate::PROGRAM);
-        let renamed = files[package].replace(&named, &format!("name = {program:?}"));
-        files.insert(package.to_owned(), renamed);
-        let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-        let test = std::env::current_exe().expect("this test is a program");
-        let built = test
-            .ancestors()
-            .nth(2)
-            .expect("target/debug/deps")
-            .to_owned();
-        let mut stale = BTreeMap::new();
-        for folder in SOURCES {
-            read_all(&root, Path::new(folder), &mut stale);
-        }
-        for file in stale.keys().filter(|file| !files.contains_key(*file)) {
-            fs::remove_file(root.join(file)).expect("a file can be removed");
-        }
-        for (file, text) in &files {
-            // A file that is as it should be is left alone, so that cargo sees that it is.
-            if stale.get(file) != Some(text) {
-                write(&root.join(file), text);
+        let mut weave = Weave::of(mutants);
+        for (file, text) in &mut files {
+            if file.ends_with("Cargo.toml") {
+                *text = manifest_of_copy(text);
+            } else if file.extension().is_some_and(|extension| extension == "rs") {
+                weave.weave_file(text);
             }
         }
-        Ok(Self {
-            root,
-            built,
-            program,
-        })
+        weave.assert_fitted();
+        *files.entry("redlock-core/src/lib.rs".into()).or_default() += SWITCH;
+        write_all(&root, &files);
+        build(&root)
     }
 
-    /// Runs it with no mutant on, which has to hold.
+    /// Runs seeds with no mutant on, which has to hold.
     pub(crate) fn run_unchanged(&self, arguments: &[&str]) {
-        let output = self.simulate(None, arguments);
-        let told = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(output.status.success(), "the unchanged copy fails:\n{told}");
+        let (is_success, told) = self.run(None, arguments);
+        assert!(is_success, "the unchanged copy fails:\n{told}");
         println!("unchanged, {arguments:?}: {}", last_line(&told));
     }
 
-    /// Runs the mutant with that number until it is caught. The seed, and what it found; an error
-    /// where there is none.
-    pub(crate) fn run(&self, number: usize, mutant: &Mutant) -> Result<(u64, String), String> {
-        let arguments = crate::arguments(mutant);
-        let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
-        let output = self.simulate(Some(number), &arguments);
-        let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    /// Runs the mutant with that number until it is caught. Returns the seed that caught it, and what was found, or the
+    /// last line if nothing was.
+    pub(crate) fn catch(&self, number: usize, arguments: &[&str]) -> (Option<u64>, String) {
+        let (_, told) = self.run(Some(number), arguments);
         let caught = told.lines().find(|line| line.contains(" violates "));
         let seed = caught.and_then(|line| line.split(' ').nth(1)?.parse().ok());
-        match (seed, caught) {
-            (Some(seed), Some(line)) => Ok((seed, line.to_owned())),
-            _ => Err(format!("not caught: {}", last_line(&told))),
-        }
+        (seed, caught.unwrap_or(last_line(&told)).to_owned())
     }
 
-    pub(crate) fn build(&self) -> Result<(), String> {
-        let folder = self.built.file_name().and_then(|name| name.to_str());
-        let profile = match folder.expect("a folder of a profile") {
-            "debug" => "dev",
-            profile => profile,
-        };
-        let target = self.built.parent().expect("a target directory");
-        let output = Command::new(env!("CARGO"))
-            .args(["build", "--offline", "--quiet", "--profile", profile])
-            .args(["--package", "redlock-simulation", "--bin", &self.program])
-            .args(["--features", crate::FEATURES])
-            .current_dir(&self.root)
-            .env("CARGO_TARGET_DIR", target)
-            .output()
-            .expect("cargo runs");
-        if output.status.success() {
-            return Ok(());
-        }
-        Err(format!(
-            "it does not build: {}",
-            String::from_utf8_lossy(&output.stderr)
-        ))
-    }
-
-    fn simulate(&self, mutant: Option<usize>, arguments: &[&str]) -> Output {
-        Command::new(self.built.join(&self.program))
+    fn run(&self, mutant: Option<usize>, arguments: &[&str]) -> (bool, String) {
+        let output = Command::new(&self.0)
             .args(arguments)
             .env_remove("MUTANT")
             .envs(mutant.map(|number| ("MUTANT", number.to_string())))
             .output()
-            .expect("it runs")
+            .expect("it runs");
+        let told = String::from_utf8_lossy(&output.stdout).into_owned();
+        (output.status.success(), told)
     }
 }
 
-fn last_line(text: &str) -> String {
-    text.lines().last().unwrap_or_default().to_owned()
+fn last_line(text: &str) -> &str {
+    text.lines().last().unwrap_or_default()
 }
 
-/// Puts `mutants` into `files`, each behind its number.
-fn weave(mutants: &[&'static Mutant], files: &mut BTreeMap<String, String>) -> Result<(), String> {
-    let mut weave = Weave::default();
-    let misfits = mutants.iter().enumerate().filter_map(|(number, mutant)| {
-        let added = weave.add(number, mutant, |file| {
-            files.get(file).map_or("", |text| text)
-        });
-        Some(format!("{}: {}", mutant.name, added.err()?))
-    });
-    let misfits: Vec<String> = misfits.collect();
-    if !misfits.is_empty() {
-        return Err(format!("{misfits:#?}"));
+/// Builds the copy where this test was built, so that dependencies are not built twice.
+fn build(root: &Path) -> Simulation {
+    let test = std::env::current_exe().expect("this test is a program");
+    let folder = test.ancestors().nth(2).expect("target/debug/deps");
+    let target = folder.parent().expect("a target directory");
+    let profile = match folder.file_name().and_then(|name| name.to_str()) {
+        Some("debug") | None => "dev",
+        Some(profile) => profile,
+    };
+    let output = Command::new(env!("CARGO"))
+        .args(["build", "--offline", "--quiet", "--profile", profile])
+        .args(["--bin", PROGRAM])
+        .current_dir(root)
+        .env("CARGO_TARGET_DIR", target)
+        .output()
+        .expect("cargo runs");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "a mutant does not build:\n{told}");
+    Simulation(folder.join(PROGRAM))
+}
+
+/// Returns the workspace's `manifest` with the copied packages only, and in a version of their own, because cargo would
+/// take the libraries of the workspace, which are built into the same place, for those of the copy. Returns the `manifest`
+/// of a package with the name of the copy's program.
+fn manifest_of_copy(manifest: &str) -> String {
+    let common = "[workspace.package]";
+    let Some((_, rest)) = manifest.split_once(common) else {
+        return manifest.replace("\"simulate\"", &format!("{PROGRAM:?}"));
+    };
+    let version = env!("CARGO_PKG_VERSION");
+    let rest = rest.replacen(version, &format!("{version}+mutants"), 1);
+    format!("[workspace]\nresolver = \"3\"\nmembers = {PACKAGES:?}\n{common}{rest}")
+}
+
+/// Writes `files` below `root`, and removes others. A file that is as it should be is left alone, so that cargo sees
+/// that it is.
+fn write_all(root: &Path, files: &BTreeMap<PathBuf, String>) {
+    let stale = sources(root);
+    for file in stale.keys().filter(|file| !files.contains_key(*file)) {
+        fs::remove_file(root.join(file)).expect("a file can be removed");
     }
-    for (file, text) in files.iter_mut() {
-        *text = weave.woven(file, text);
-    }
-    files
-        .get_mut("redlock-core/src/lib.rs")
-        .expect("the root of core")
-        .push_str(SWITCH);
-    Ok(())
-}
-
-/// The workspace's `manifest` with these members only, in a version named `build`: cargo would take
-/// the libraries of another copy, which are built into the same place, for those of this one.
-fn manifest_of(manifest: &str, members: &[&str], build: &str) -> String {
-    let common = manifest.split_once("[workspace.package]\nversion = \"");
-    let (_, packages) = common.expect("the workspace says what its packages have in common");
-    let (version, rest) = packages.split_once('"').expect("a version");
-    format!(
-        "[workspace]\nresolver = \"3\"\nmembers = {members:?}\n\n[workspace.package]\nversion = \
-         \"{version}+{build}\"{rest}"
-    )
-}
-
-/// Adds all files below `folder` of `root`, by their names below `root`.
-fn read_all(root: &Path, folder: &Path, files: &mut BTreeMap<String, String>) {
-    for entry in fs::read_dir(root.join(folder))
-        .into_iter()
-        .flatten()
-        .flatten()
-    {
-        let path = folder.join(entry.file_name());
-        if root.join(&path).is_dir() {
-            read_all(root, &path, files);
-        } else {
-            let name = path.to_str().expect("a name in UTF-8").to_owned();
-            files.insert(name, read(&root.join(&path)));
+    for (file, text) in files {
+        if stale.get(file) != Some(text) {
+            let path = root.join(file);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("a folder can be made");
+            fs::write(path, text).expect("a file can be written");
         }
     }
 }
 
-fn read(path: &Path) -> String {
-    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+/// The files of the packages below `root` by their names there, without those of tests.
+fn sources(root: &Path) -> BTreeMap<PathBuf, String> {
+    let mut files = BTreeMap::new();
+    let mut folders: Vec<_> = PACKAGES.map(|package| root.join(package)).into();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if !path.is_dir() {
+                let name = path.strip_prefix(root).expect("it is below the root");
+                files.insert(name.to_owned(), read(&path));
+            } else if entry.file_name() != "tests" {
+                folders.push(path);
+            }
+        }
+    }
+    files
 }
 
-fn write(path: &Path, text: &str) {
-    fs::create_dir_all(path.parent().expect("a folder")).expect("a directory can be made");
-    fs::write(path, text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }

@@ -3,72 +3,58 @@
 //!
 //! The mutants are changes of a copy of the sources, so that nothing in the product can be switched
 //! off. The copy is built once, as this test was built, with all mutants in it. For each mutant
-//! `simulate` runs until it finds the violation that is expected. If it finds none, the test fails.
+//! the simulation runs until it finds the violation that is expected. If it finds none, the test fails.
 
-mod copy;
-mod kinds;
-mod nodes;
-mod proof;
+#[macro_use]
 mod table;
+
+mod attempts;
+mod copy;
+mod handover;
+mod leases;
+mod nodes;
 mod waiting;
 mod weave;
 
+#[path = "../../../../redlock-core/src/kinds/exclusive/tests/mutants.rs"]
+mod exclusive;
+#[path = "../../../../redlock-core/src/kinds/fenced/tests/mutants.rs"]
+mod fenced;
+#[path = "../../../../redlock-core/src/kinds/permits/tests/mutants.rs"]
+mod permits;
+#[path = "../../../../redlock-core/src/kinds/readers_writers/tests/mutants.rs"]
+mod readers_writers;
+
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
-use copy::Copy;
-use kinds::KINDS;
-use nodes::NODES;
-use proof::PROOF;
-use table::{MUTANTS, Mutant, SEEDS};
-use waiting::WAITING;
+use copy::Simulation;
+use table::Mutant;
 
-/// What is built of the copy.
-const PROGRAM: &str = "simulate";
-const FEATURES: &str = "";
-
-/// What the program is called with to catch `mutant`.
-fn arguments(mutant: &Mutant) -> Vec<String> {
-    let (seeds, rule) = (SEEDS.to_string(), format!("{:?}", mutant.breaks));
-    [
-        "--seeds",
-        &seeds,
-        "--profile",
-        mutant.profile,
-        "--until",
-        &rule,
-    ]
-    .map(str::to_owned)
-    .into()
-}
-
-/// One mutant for each part of the algorithm, each of them caught within a few seeds. The first one of each kind of
-/// lock is another.
-const HANDFUL: [&str; 5] = [
-    "quorum-of-half",
-    "stragglers-forgotten",
-    "new-epochs-not-heeded",
-    "handed-over-while-held",
-    "last-come-first-served",
+/// All mutants by topic. The first one of each topic is caught within a few seeds.
+const TABLES: [&[Mutant]; 9] = [
+    attempts::MUTANTS,
+    leases::MUTANTS,
+    nodes::MUTANTS,
+    handover::MUTANTS,
+    waiting::MUTANTS,
+    exclusive::MUTANTS,
+    fenced::MUTANTS,
+    permits::MUTANTS,
+    readers_writers::MUTANTS,
 ];
+
+static MUTANTS: LazyLock<Vec<&Mutant>> = LazyLock::new(|| TABLES.into_iter().flatten().collect());
+
+/// The seeds within which each mutant must be found: several times as many as the hardest one needs.
+const SEEDS: &str = "30000";
 
 mod in_small {
     use super::*;
 
     #[test]
-    fn a_handful_of_mutants_is_caught() {
-        let is_wanted = |mutant: &&Mutant| HANDFUL.contains(&mutant.name);
-        let mut mutants: Vec<_> = all().filter(is_wanted).collect();
-        assert_eq!(mutants.len(), HANDFUL.len());
-        mutants.extend(KINDS.iter().filter_map(|of_kind| of_kind.first()));
-        assert_caught(&mutants, "handful");
-    }
-
-    /// A second to know, where the full test takes minutes.
-    #[test]
-    fn every_patch_fits() {
-        let mutants: Vec<_> = all().collect();
-        let made = Copy::make("patches", &mutants);
-        assert!(made.is_ok(), "{}", made.err().unwrap_or_default());
+    fn every_mutant_fits_and_the_first_of_each_topic_is_caught() {
+        assert_caught(|mutant| TABLES.iter().any(|table| table[0].name == mutant.name));
     }
 }
 
@@ -77,44 +63,37 @@ mod in_full {
 
     /// `MUTANTS=name,name` has only these.
     #[test]
-    fn every_mutant_of_the_algorithm_is_caught_by_the_rule_that_it_breaks() {
+    fn every_mutant_is_caught_by_the_rule_that_it_breaks() {
         let wanted = std::env::var("MUTANTS").unwrap_or_default();
         let wanted: Vec<_> = wanted.split(',').filter(|name| !name.is_empty()).collect();
-        let is_known = |name: &str| all().any(|mutant| mutant.name == name);
+        let is_known = |name: &str| MUTANTS.iter().any(|mutant| mutant.name == name);
         let unknown: Vec<_> = wanted.iter().filter(|name| !is_known(name)).collect();
         assert!(unknown.is_empty(), "MUTANTS names no mutant: {unknown:?}");
-        let is_wanted = |mutant: &&Mutant| wanted.is_empty() || wanted.contains(&mutant.name);
-        let mutants: Vec<_> = all().filter(is_wanted).collect();
-        assert_caught(&mutants, "mutants");
+        assert_caught(|mutant| wanted.is_empty() || wanted.contains(&mutant.name));
     }
 }
 
-fn all() -> impl Iterator<Item = &'static Mutant> {
-    let all = MUTANTS.iter().chain(PROOF).chain(NODES).chain(WAITING);
-    all.chain(KINDS.iter().copied().flatten())
-}
-
-fn assert_caught(mutants: &[&'static Mutant], name: &str) {
-    let copy = Copy::make(name, mutants).unwrap_or_else(|misfits| panic!("{misfits}"));
-    copy.build().unwrap_or_else(|problem| panic!("{problem}"));
-    let mut failures = Vec::new();
+fn assert_caught(is_wanted: impl Fn(&Mutant) -> bool) {
+    static SIMULATION: LazyLock<Simulation> = LazyLock::new(|| Simulation::build(&MUTANTS));
+    let mut missed = Vec::new();
     // The last seed that was needed, by profile.
     let mut needed = BTreeMap::new();
-    for (number, mutant) in mutants.iter().enumerate() {
-        match copy.run(number, mutant) {
-            Ok((seed, found)) => {
-                println!("{:<40} {:?}: {found}", mutant.name, mutant.breaks);
-                let last = needed.entry(mutant.profile).or_insert(seed);
-                *last = seed.max(*last);
-            }
-            Err(problem) => {
-                println!("{:<40} {:?}: MISSED {problem}", mutant.name, mutant.breaks);
-                failures.push(format!("{}: {problem}", mutant.name));
-            }
+    let mutants = MUTANTS.iter().enumerate();
+    for (number, mutant) in mutants.filter(|(_, mutant)| is_wanted(mutant)) {
+        let profile = format!("{:?}", mutant.profile);
+        let rule = format!("{:?}", mutant.breaks);
+        let arguments = ["--seeds", SEEDS, "--profile", &profile, "--until", &rule];
+        let (seed, told) = SIMULATION.catch(number, &arguments);
+        println!("{:<40} {rule}: {told}", mutant.name);
+        if let Some(seed) = seed {
+            let last = needed.entry(profile).or_insert(seed);
+            *last = seed.max(*last);
+        } else {
+            missed.push(mutant.name);
         }
     }
     for (profile, last) in needed {
-        copy.run_unchanged(&["--seeds", &(last + 1).to_string(), "--profile", profile]);
+        SIMULATION.run_unchanged(&["--seeds", &(last + 1).to_string(), "--profile", &profile]);
     }
-    assert!(failures.is_empty(), "{failures:#?}");
+    assert!(missed.is_empty(), "not caught: {missed:?}");
 }

@@ -1,64 +1,21 @@
-//! The mutants of the choice of fencing tokens, and of nodes that may have forgotten locks.
+//! The mutants of nodes that may have forgotten locks.
 
-use redlock_simulation::Invariant;
+mutants! {
+    "new-epochs-not-heeded" breaks Unvouched in Forgetful:
+        LeaseHandle::recheck { !self.shared.claim.is_vouched_for() } => { false };
 
-use crate::table::{Mutant, Patch};
+    "a-lease-that-nobody-forgot-is-forgotten" breaks Uncaused in Calm:
+        LeaseHandle::recheck { !self.shared.claim.is_vouched_for() } => { true };
 
-const ATTEMPT: &str = "redlock-core/src/client/attempt.rs";
-const HANDLE: &str = "redlock-core/src/lease/handle.rs";
-const MARKER: &str = "redlock-core/src/restart_check/marker.rs";
-const VOTES: &str = "redlock-core/src/quorum/votes.rs";
-const NODE_CHECK: &str = "redlock-core/src/restart_check/node_check.rs";
+    "stragglers-vouch-whenever-they-come" breaks Unvouched in Forgetful:
+        Claim::vouching { & acquisition.seats().in_time } => {};
 
-pub(crate) const NODES: &[Mutant] = &[
-    Mutant {
-        name: "token-not-confirmed",
-        patches: &[Patch {
-            file: ATTEMPT,
-            find: "if below.is_empty() {",
-            replace: "if below.is_empty() || true {",
-        }],
-        profile: "wild",
-        breaks: Invariant::TokenOrder,
-    },
-    Mutant {
-        name: "restart-check-off",
-        patches: &[Patch {
-            file: NODE_CHECK,
-            find: "self.judge(&facts);",
-            replace: "Action::Vote;",
-        }],
-        profile: "forgetful",
-        breaks: Invariant::Exclusion,
-    },
-    Mutant {
-        name: "quarantine-too-short",
-        patches: &[Patch {
-            file: MARKER,
-            find: "longest.saturating_add(margin)",
-            replace: "(longest + margin) / 4",
-        }],
-        profile: "forgetful",
-        breaks: Invariant::Exclusion,
-    },
-    Mutant {
-        name: "grants-of-an-earlier-epoch-count",
-        patches: &[Patch {
-            file: VOTES,
-            find: "if *epoch == node.epoch())",
-            replace: "if *epoch <= node.epoch())",
-        }],
-        profile: "forgetful",
-        breaks: Invariant::Unvouched,
-    },
-    Mutant {
-        name: "new-epochs-not-heeded",
-        patches: &[Patch {
-            file: HANDLE,
-            find: "if !self.shared.claim.is_vouched_for() {",
-            replace: "if false {",
-        }],
-        profile: "forgetful",
-        breaks: Invariant::Unvouched,
-    },
-];
+    "grants-of-an-earlier-epoch-count" breaks Unvouched in Forgetful:
+        is_current_grant { *epoch == node.epoch() } => { *epoch <= node.epoch() };
+
+    "restart-check-off" breaks Exclusion in Forgetful:
+        NodeCheck::check { self.judge(&facts) } => { Action::Vote };
+
+    "quarantine-too-short" breaks Exclusion in Forgetful:
+        quarantine { longest.saturating_add(margin) } => { (longest + margin) / 4 };
+}

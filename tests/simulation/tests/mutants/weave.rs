@@ -1,18 +1,21 @@
 //! Puts all mutants into one program, each behind a switch: fifty builds would take minutes.
 //!
-//! A mutant changes the bodies of functions. Each such body becomes
-//! `if mutant::is(1) { the changed body } else { the body }`. The environment variable `MUTANT` says
-//! at run time which mutant is on. The sources are formatted by rustfmt, so a function ends at the
-//! first `}` that is indented as its `fn` is.
+//! A body that a mutant changes becomes `if mutant::is(1) { the changed body } else { the body }`. The
+//! environment variable `MUTANT` says at run time which mutant is on.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
-use std::ops::Range;
+
+use proc_macro2::{Group, TokenStream, TokenTree};
+use quote::{ToTokens as _, quote};
+use syn::visit_mut::{self, VisitMut};
+use syn::{Block, ImplItemFn, ItemFn, ItemImpl, ItemTrait, Signature, TraitItemFn};
 
 use crate::table::{Mutant, Patch};
 
-/// What the copy of `redlock-core` gets besides.
+/// The end of the copy's `redlock-core/src/lib.rs`.
 pub(crate) const SWITCH: &str = "
+extern crate self as redlock_core;
+
 /// Which mutant is on.
 pub mod mutant {
     pub fn is(number: usize) -> bool {
@@ -23,161 +26,167 @@ pub mod mutant {
 }
 ";
 
-/// The bodies that mutants change, and what is added between functions.
-#[derive(Default)]
+/// Changes functions of one file after the other.
 pub(crate) struct Weave {
-    /// By file and by the body's place in it: the changed bodies by the mutant's number.
-    bodies: BTreeMap<(&'static str, usize, usize), BTreeMap<usize, Vec<Change>>>,
-    /// Items that a mutant adds, which nothing else uses.
-    items: Vec<(&'static str, Change)>,
+    changes: Vec<Change>,
+    /// `Type::` for the functions of a type or a trait, otherwise empty.
+    owner: String,
+    is_changed: bool,
 }
 
-/// What is written in the place of a piece of a file.
-#[derive(Clone)]
+/// A patch of the mutant with that number.
 struct Change {
-    place: Range<usize>,
-    text: &'static str,
+    number: usize,
+    patch: &'static Patch,
+    find: String,
+    /// The number of tokens to find.
+    length: usize,
+    replace: TokenStream,
+    /// The number of places where it fitted.
+    places: usize,
 }
 
 impl Weave {
-    /// Adds the mutant with that number. Returns an error if a patch does not fit, or is not within
-    /// a function.
-    pub(crate) fn add<'a>(
-        &mut self,
-        number: usize,
-        mutant: &Mutant,
-        source: impl Fn(&str) -> &'a str,
-    ) -> Result<(), String> {
-        for patch in mutant.patches {
-            let source = source(patch.file);
-            let change = Change::of(patch, source)?;
-            if let Some(body) = body_around(source, &change.place) {
-                let bodies = self.bodies.entry((patch.file, body.start, body.end));
-                let changes = bodies.or_default().entry(number).or_default();
-                changes.push(change);
-            } else if change.place.is_empty() {
-                self.items.push((patch.file, change));
-            } else {
-                return Err(format!("it changes more than a function in {}", patch.file));
-            }
+    pub(crate) fn of(mutants: &[&'static Mutant]) -> Self {
+        let mutants = mutants.iter().enumerate();
+        let changes = mutants.flat_map(|(number, mutant)| {
+            let changes = mutant.patches.iter();
+            changes.map(move |patch| Change::of(number, patch))
+        });
+        Self {
+            changes: changes.collect(),
+            owner: String::new(),
+            is_changed: false,
         }
-        Ok(())
     }
 
-    /// `source`, which is the text of `file`, with all mutants in it.
-    pub(crate) fn woven(&self, file: &str, source: &str) -> String {
-        let switch = if file.starts_with("redlock-core/") {
-            "crate::mutant::is"
-        } else {
-            "redlock_core::mutant::is"
-        };
-        let mut changes: Vec<(Range<usize>, String)> = Vec::new();
-        for ((_, start, end), mutants) in self.bodies.iter().filter(|((name, ..), _)| *name == file)
-        {
-            let body = *start..*end;
-            let mut text = String::new();
-            for (number, changes) in mutants {
-                let edits = changes
-                    .iter()
-                    .map(|change| (change.place.clone(), change.text.to_owned()));
-                let mutated = replaced(source, &body, edits.collect());
-                let _ = write!(text, "\nif {switch}({number}) {{{mutated}}} else ");
-            }
-            let _ = writeln!(text, "{{{}}}", &source[body.clone()]);
-            changes.push((body, text));
+    /// Puts the mutants of its functions into a file with this `source`.
+    pub(crate) fn weave_file(&mut self, source: &mut String) {
+        let mut file = syn::parse_file(source).expect("a file of Rust");
+        self.is_changed = false;
+        self.visit_file_mut(&mut file);
+        if self.is_changed {
+            *source = prettyplease::unparse(&file);
         }
-        let items = self.items.iter().filter(|(name, _)| *name == file);
-        changes.extend(items.map(|(_, change)| (change.place.clone(), change.text.to_owned())));
-        if changes.is_empty() {
-            return source.to_owned();
-        }
+    }
+
+    /// Panics unless each patch fitted in exactly one place.
+    pub(crate) fn assert_fitted(&self) {
+        let misfits = self.changes.iter().filter(|change| change.places != 1);
+        let misfits: Vec<_> = misfits
+            .map(|Change { patch, places, .. }| {
+                format!("{} has {places} of `{}`", patch.function, patch.find)
+            })
+            .collect();
+        assert!(misfits.is_empty(), "patches that do not fit: {misfits:#?}");
+    }
+
+    fn weave(&mut self, signature: &mut Signature, body: &mut Block) {
         // What a `const fn` calls is one too, and a switch is none.
-        replaced(source, &(0..source.len()), changes).replace("const fn ", "fn ")
+        signature.constness = None;
+        let function = format!("{}{}", self.owner, signature.ident);
+        let statements = &body.stmts;
+        let original = quote!(#(#statements)*);
+        let mut mutated = BTreeMap::new();
+        let is_here = |change: &&mut Change| text(&change.patch.function) == function;
+        for change in self.changes.iter_mut().filter(is_here) {
+            let places = change.places;
+            let body = mutated.get(&change.number).unwrap_or(&original);
+            let body = change.made(body.clone());
+            if change.places > places {
+                mutated.insert(change.number, body);
+            }
+        }
+        self.is_changed |= !mutated.is_empty();
+        let mut woven = quote!({ #original });
+        for (number, body) in mutated {
+            woven = quote!({ if ::redlock_core::mutant::is(#number) { #body } else #woven });
+        }
+        *body = syn::parse2(woven).unwrap_or_else(|error| panic!("in {function}: {error}"));
+    }
+
+    fn visit_owner(&mut self, owner: &TokenStream, visit: impl FnOnce(&mut Self)) {
+        let owner = text(owner);
+        let name = owner.split('<').next().unwrap_or_default();
+        self.owner = format!("{name}::");
+        visit(self);
+        self.owner.clear();
+    }
+}
+
+impl VisitMut for Weave {
+    fn visit_item_impl_mut(&mut self, item: &mut ItemImpl) {
+        self.visit_owner(&item.self_ty.to_token_stream(), |weave| {
+            visit_mut::visit_item_impl_mut(weave, item);
+        });
+    }
+
+    fn visit_item_trait_mut(&mut self, item: &mut ItemTrait) {
+        self.visit_owner(&item.ident.to_token_stream(), |weave| {
+            visit_mut::visit_item_trait_mut(weave, item);
+        });
+    }
+
+    fn visit_item_fn_mut(&mut self, function: &mut ItemFn) {
+        self.weave(&mut function.sig, &mut function.block);
+    }
+
+    fn visit_impl_item_fn_mut(&mut self, function: &mut ImplItemFn) {
+        self.weave(&mut function.sig, &mut function.block);
+    }
+
+    fn visit_trait_item_fn_mut(&mut self, function: &mut TraitItemFn) {
+        if let Some(body) = &mut function.default {
+            self.weave(&mut function.sig, body);
+        }
     }
 }
 
 impl Change {
-    /// What `patch` changes of `source`: whole lines, without those that stay as they are.
-    fn of(patch: &Patch, source: &str) -> Result<Self, String> {
-        let mut found = source.match_indices(patch.find);
-        let (Some((start, _)), None) = (found.next(), found.next()) else {
-            return Err(format!(
-                "the text to change is {} times in {}: {}",
-                source.matches(patch.find).count(),
-                patch.file,
-                patch.find
-            ));
-        };
-        let (mut find, mut text, mut start) = (patch.find, patch.replace, start);
-        while let (Some(line), Some(same)) = (
-            find.split_inclusive('\n').next(),
-            text.split_inclusive('\n').next(),
-        ) && line == same
-            && line.ends_with('\n')
-        {
-            (find, text) = (&find[line.len()..], &text[line.len()..]);
-            start += line.len();
+    fn of(number: usize, patch: &'static Patch) -> Self {
+        let find: TokenStream = patch.find.parse().expect("tokens");
+        Self {
+            number,
+            patch,
+            find: text(&find),
+            length: find.into_iter().count(),
+            replace: patch.replace.parse().expect("tokens"),
+            places: 0,
         }
-        if find.is_empty() || text.ends_with(&format!("\n{find}")) {
-            text = &text[..text.len() - find.len()];
-            find = "";
+    }
+
+    /// Returns `tokens` with the change in each place where it fits.
+    fn made(&mut self, tokens: TokenStream) -> TokenStream {
+        if self.find.is_empty() {
+            self.places += 1;
+            return self.replace.clone().into_iter().chain(tokens).collect();
         }
-        let place = start..start + find.len();
-        Ok(Self { place, text })
+        let trees: Vec<TokenTree> = tokens.into_iter().collect();
+        let (mut made, mut rest) = (TokenStream::new(), &trees[..]);
+        while let Some((first, others)) = rest.split_first() {
+            let (piece, behind) = rest.split_at(self.length.min(rest.len()));
+            if text(&piece.iter().cloned().collect::<TokenStream>()) == self.find {
+                self.places += 1;
+                made.extend(self.replace.clone());
+                rest = behind;
+                continue;
+            }
+            made.extend([match first {
+                TokenTree::Group(group) => {
+                    Group::new(group.delimiter(), self.made(group.stream())).into()
+                }
+                token => token.clone(),
+            }]);
+            rest = others;
+        }
+        made
     }
 }
 
-/// The piece `within` of `source`, with `changes` made, which do not overlap.
-fn replaced(
-    source: &str,
-    within: &Range<usize>,
-    mut changes: Vec<(Range<usize>, String)>,
-) -> String {
-    changes.sort_by_key(|(place, _)| place.start);
-    let (mut text, mut from) = (String::new(), within.start);
-    for (place, change) in changes {
-        text += &source[from..place.start];
-        text += &change;
-        from = place.end;
-    }
-    text + &source[from..within.end]
-}
-
-/// What is between the braces of the innermost function that has all of `place` in its body.
-fn body_around(source: &str, place: &Range<usize>) -> Option<Range<usize>> {
-    let starts = || {
-        let mut at = 0;
-        source.split_inclusive('\n').map(move |line| {
-            let start = at;
-            at += line.len();
-            (start, line.trim_end_matches('\n'))
-        })
-    };
-    let lines: Vec<(usize, &str)> = starts().collect();
-    let first = lines.partition_point(|(start, _)| *start <= place.start);
-    (0..first).rev().find_map(|number| {
-        let indent = indent_of_function(lines[number].1)?;
-        let opens = |(_, line): &&(usize, &str)| {
-            line.ends_with('{') && line.len() - line.trim_start().len() == indent
-        };
-        let rest = &lines[number..];
-        let (opened, line) = rest.iter().find(opens)?;
-        let start = opened + line.len();
-        let end = format!("{}}}", " ".repeat(indent));
-        let (closed, _) = rest.iter().find(|(_, line)| *line == end)?;
-        let body = start..closed + indent;
-        (body.start <= place.start && place.end <= body.end).then_some(body)
-    })
-}
-
-/// How far `line` is indented, if a function begins there.
-fn indent_of_function(line: &str) -> Option<usize> {
-    let text = line.trim_start();
-    let mut words = text.split(' ').skip_while(|word| {
-        matches!(
-            *word,
-            "pub" | "pub(crate)" | "pub(super)" | "pub(in" | "crate::redis)" | "const" | "async"
-        )
-    });
-    (words.next() == Some("fn")).then_some(line.len() - text.len())
+/// The text of `tokens` however they are formatted.
+fn text(tokens: &impl ToString) -> String {
+    let text: String = tokens.to_string().split_whitespace().collect();
+    text.replace(",)", ")")
+        .replace(",]", "]")
+        .replace(",}", "}")
 }
