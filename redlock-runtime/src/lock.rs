@@ -16,7 +16,8 @@ use crate::site::Site;
 /// Begins a lock on `resource`, for code to which no attribute can be added. Nothing happens before
 /// [`acquire`](Lock::acquire) or [`run`](Lock::run).
 ///
-/// A name is text or bytes. An array, a slice or a `Vec` of names is several, all or none; so is
+/// A name is text or bytes. Only the attribute reads `{id}` in it as a template: here, write
+/// `format!("order:{id}")`. An array, a slice or a `Vec` of names is several, all or none; so is
 /// [`Resource::all`] of an iterator.
 ///
 /// # Example: a critical section

@@ -151,8 +151,8 @@ impl NodeError {
     pub fn server(text: &[u8]) -> Self {
         if text.starts_with(b"NOAUTH") {
             // The server's own words are about the protocol.
-            let detail = "NOAUTH: the server wants a password; write it into the URL, as in redis://user:password@host \
-                          (a sentinel's as `?sentinel_login=user:password`), or into a `password_file`";
+            let detail = "NOAUTH: the server wants a password; write it into the URL, as in \
+                          redis://:password@host or redis://user:password@host (a sentinel's as `?sentinel_login=user:password`), or into a `password_file`";
             return Self::sent(NodeErrorKind::Denied, detail);
         }
         let cut = text

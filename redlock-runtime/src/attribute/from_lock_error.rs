@@ -28,11 +28,12 @@ use crate::error::LockError;
     note = "return `Result<_, E>` where `E: From<redlock_runtime::LockError>`: an error type of yours that \
             implements it, or `Box<dyn std::error::Error + Send + Sync>`",
     note = "your crate cannot implement it for an error type of another crate, such as `std::io::Error`: return a type of \
-            yours that wraps that error and the lock's, and convert it in the caller",
+            yours that wraps that error and the lock's; if the signature is given, put the attribute on a function below, \
+            and convert its error",
     note = "a function that returns `()` or an `Option` may return without a lock and without an error: add \
             `if_locked = \"skip\"`",
-    note = "a handler may return a response of axum or of actix-web, with the feature `axum` or `actix` of \
-            `redlock-runtime`",
+    note = "a handler may return `impl IntoResponse` of axum or `impl Responder` of actix-web, with the feature `axum` or \
+            `actix` of `redlock-runtime`",
     note = "a type that your crate defines can implement `redlock_runtime::FromLockError` instead"
 )]
 pub trait FromLockError: Sized {

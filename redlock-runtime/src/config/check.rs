@@ -246,8 +246,8 @@ pub(super) const A_POOL: &str = "; write `[pools.a]`, and below it `url = \"redi
 
 pub(super) fn no_pools() -> String {
     format!(
-        "no pools are configured, so no lock could be taken{A_POOL}, into redlock.toml, or set \
-         REDLOCK_POOLS_A_URL (`memory://a` for development)"
+        "no pools are configured, so no lock could be taken{A_POOL}, into redlock.toml in the \
+         directory in which the program is started, or set REDLOCK_POOLS_A_URL (`memory://a` for development)"
     )
 }
 

@@ -178,19 +178,26 @@ pub(super) fn of_variable(
     Err(format!("there is no such variable{meant}"))
 }
 
-/// What was meant. Of a variable about something that has a name, the last words are meant as a key.
+/// What was meant. A variable may lack its section, or, if it is about a pool or a site, the name or the key.
 fn meant_by_variable(variable_name: &str) -> String {
-    let is_of =
-        |section: &&str| variable_name.starts_with(&format!("{}_", variable(section, "", "")));
-    let Some(section) = ["pools", "sites"].into_iter().find(is_of) else {
-        let known = sections().flat_map(|(section, keys)| {
-            let name = if has_names(section) { "<NAME>" } else { "" };
-            keys.into_iter()
-                .map(move |key| variable(section, name, key))
-        });
-        let known: Vec<_> = known.chain([CONFIG_FILE.to_owned()]).collect();
-        return did_you_mean(variable_name, known.iter().map(String::as_str));
-    };
-    let keys = keys_of(section).join(", ").to_ascii_uppercase();
-    format!("; those of this kind end in {keys}")
+    let rest = variable_name
+        .trim_start_matches(PREFIX)
+        .to_ascii_lowercase();
+    let is_of = |section: &&str| rest.starts_with(section.trim_end_matches('s'));
+    if let Some(section) = ["pools", "sites"].into_iter().find(is_of) {
+        let keys = keys_of(section).join(", ").to_ascii_uppercase();
+        let named = variable(section, "<NAME>", "");
+        return format!("; those of this kind are `{named}_…`, and end in {keys}");
+    }
+    let name_in = |section| if has_names(section) { "<NAME>" } else { "" };
+    if let Some((section, _)) = sections().find(|(_, keys)| keys.contains(&&*rest)) {
+        let meant = variable(section, name_in(section), &rest);
+        return format!("; did you mean `{meant}`?");
+    }
+    let known = sections().flat_map(|(section, keys)| {
+        let keys = keys.into_iter();
+        keys.map(move |key| variable(section, name_in(section), key))
+    });
+    let known: Vec<_> = known.chain([CONFIG_FILE.to_owned()]).collect();
+    did_you_mean(variable_name, known.iter().map(String::as_str))
 }

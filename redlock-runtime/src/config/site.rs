@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::parameters::prelude::*;
 use crate::parameters::{Said, read};
-use crate::text::{Name, Names, spelled};
+use crate::text::{Name, spelled};
 
 /// The parameters and the pools of one annotated function, above its attribute
 /// ([`Config::site`](crate::Config::site)). A parameter that is left out keeps its value.
@@ -87,7 +87,8 @@ impl From<LockOptions> for SiteConfig {
 
 impl fmt::Debug for SiteConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let pools = self.pools.as_deref().map(Names);
+        let pools = self.pools.as_ref().map(|names| names.iter());
+        let pools = pools.map(|names| names.map(|name| Name(name)).collect::<Vec<_>>());
         f.debug_struct("SiteConfig")
             .field("pools", &pools)
             .field("options", &self.options)

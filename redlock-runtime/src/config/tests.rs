@@ -121,14 +121,17 @@ fn an_unknown_key_is_refused_with_what_was_meant() {
 fn an_unknown_variable_is_refused_with_what_was_meant() {
     for (name, expected) in rows(
         "
-        REDLOCK_TTL => did you mean
+        REDLOCK_TTL => did you mean `REDLOCK_DEFAULTS_TTL`?
+        REDLOCK_URL => did you mean `REDLOCK_POOLS_<NAME>_URL`?
+        REDLOCK_POOLS => those of this kind are `REDLOCK_POOLS_<NAME>_…`, and end in URL,
+        REDLOCK_POOL_A => those of this kind are `REDLOCK_POOLS_<NAME>_…`, and end in URL,
         REDLOCK_DEFAULTS_TLL => did you mean `REDLOCK_DEFAULTS_TTL`?
         REDLOCK_DEFAULT_TTL => did you mean `REDLOCK_DEFAULTS_TTL`?
         REDLOCK_MAXTTL => did you mean `REDLOCK_MAX_TTL`?
-        REDLOCK_POOLS_EU_WEST_URI => those of this kind end in URL, PASSWORD_FILE,
-        REDLOCK_POOLS__URL => those of this kind end in URL
-        REDLOCK_SITES_SHOP__CHARGE_RETRY_COUTN => those of this kind end in POOLS, TTL,
-        REDLOCK_SITES_TTL => those of this kind end in POOLS, TTL,
+        REDLOCK_POOLS_EU_WEST_URI => those of this kind are `REDLOCK_POOLS_<NAME>_…`, and end in URL, PASSWORD_FILE,
+        REDLOCK_POOLS__URL => those of this kind are `REDLOCK_POOLS_<NAME>_…`
+        REDLOCK_SITES_SHOP__CHARGE_RETRY_COUTN => those of this kind are `REDLOCK_SITES_<NAME>_…`, and end in POOLS, TTL,
+        REDLOCK_SITES_TTL => those of this kind are `REDLOCK_SITES_<NAME>_…`, and end in POOLS, TTL,
         ",
     ) {
         let error = Config::new().with_env([(name, "1")]).unwrap_err();
@@ -206,7 +209,7 @@ fn all_mistakes_are_told_at_once_each_with_its_place() {
         "5: `wait` in `[defaults]`: it answers the same question as `retry_count` (line 6); keep one",
         "7: unknown key `htp`; did you mean `http`?; REDLOCK_MAX_TTL: expected milliseconds from 0 on as a \
          number, or a time with its unit, such as \"60s\" or \"1m 30s\"; REDLOCK_SHUTDOWN_GRICE: there is no such variable; did you mean",
-        "2: pool `a`: this is not a node's URL",
+        "2: pool `a`: this is not a node's URL (one pool is one node)",
         "8: `deadline` in `[shutdown]`: 15 s is not 400 ms or more behind the end of `grace`, 20 s",
     ];
     for (told, start) in told.iter().zip(starts) {

@@ -13,7 +13,8 @@ use std::fmt;
 /// println!("{refused}");
 /// # }
 /// ```
-#[derive(Clone)]
+#[derive(Clone, thiserror::Error)]
+#[error("redlock cannot start: {}", joined(.problems))]
 pub struct InitError {
     pub(crate) problems: Vec<String>,
 }
@@ -39,15 +40,6 @@ impl InitError {
         &self.problems
     }
 }
-
-impl fmt::Display for InitError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("redlock cannot start: ")?;
-        f.write_str(&joined(&self.problems))
-    }
-}
-
-impl std::error::Error for InitError {}
 
 /// Why a configuration could not be read: every mistake, with its place and its fix. Shows no password.
 ///

@@ -252,7 +252,8 @@ impl Registry {
         }
         Err(InitError::one(format!(
             "{} of {} default pools cannot be used as they are configured, and {needed} have to grant a lock: {}; mend \
-             the URLs, or the servers' ACLs, databases or certificates",
+             the URLs (a password without a user: redis://:password@host), the servers' ACLs or databases, or the \
+             certificates (`tls_ca` names who issued them)",
             denied.len(),
             nodes.len(),
             denied.join("; "),

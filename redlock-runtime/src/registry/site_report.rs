@@ -118,12 +118,11 @@ impl SiteReport {
         let written = decided.written().into_iter();
         let known = written
             .filter(|(name, _)| !answered(name, &at_call))
-            .map(|(name, value)| (name, value, layer(name)))
+            .map(|(name, value)| (name, Some(value), layer(name)))
             .chain([
-                ("pools", pools, layer_of_pools),
-                ("if_locked", if_locked.to_owned(), layer_of_skipping),
+                ("pools", Some(pools), layer_of_pools),
+                ("if_locked", Some(if_locked.to_owned()), layer_of_skipping),
             ]);
-        let known = known.map(|(name, value, layer)| (name, Some(value), layer));
         let at_call = at_call.iter().map(|&name| (name, None, Layer::Call));
         let parameters = known.chain(at_call);
         Self {

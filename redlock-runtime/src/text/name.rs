@@ -25,17 +25,7 @@ impl fmt::Debug for Name<'_> {
     }
 }
 
-/// Several names, for `Debug`.
-pub(crate) struct Names<'a>(pub(crate) &'a [String]);
-
-impl fmt::Debug for Names<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = self.0.iter().map(|name| Name(name));
-        f.debug_list().entries(names).finish()
-    }
-}
-
-/// A map with such names as keys, for `Debug`.
+/// A map with names as keys, for `Debug`.
 pub(crate) struct NamedMap<'a, T>(pub(crate) &'a BTreeMap<String, T>);
 
 impl<T: fmt::Debug> fmt::Debug for NamedMap<'_, T> {

@@ -2,24 +2,16 @@
 
 use super::name::Name;
 
-/// `; did you mean …?` if one of the candidates is near, or the list of all candidates.
+/// Returns a suggestion: the nearest candidate, or else all of them.
 pub(crate) fn did_you_mean<'a>(
     typed: &str,
     candidates: impl IntoIterator<Item = &'a str> + Clone,
 ) -> String {
-    match nearest(typed, candidates.clone()) {
-        Some(near) => format!("; did you mean `{}`?", Name(near)),
-        None => among(candidates),
+    if let Some(near) = nearest(typed, candidates.clone()) {
+        return format!("; did you mean `{}`?", Name(near));
     }
-}
-
-/// `; there are …`, or an empty text if there are none.
-fn among<'a>(candidates: impl IntoIterator<Item = &'a str>) -> String {
-    let all: Vec<String> = candidates
-        .into_iter()
-        .map(|it| format!("`{}`", Name(it)))
-        .collect();
-    match &*all {
+    let all = candidates.into_iter().map(|it| format!("`{}`", Name(it)));
+    match &*all.collect::<Vec<_>>() {
         [] => String::new(),
         all => format!("; there are {}", all.join(", ")),
     }
@@ -27,12 +19,6 @@ fn among<'a>(candidates: impl IntoIterator<Item = &'a str>) -> String {
 
 /// The candidate nearest to `typed`, if its distance is small enough.
 fn nearest<'a>(typed: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // The distance takes time in proportion to the product of the lengths. A longer name
-    // is not a mistyped one.
-    const LONGEST: usize = 256;
-    if typed.len() > LONGEST {
-        return None;
-    }
     // One error in three letters: `tll` finds `ttl`, but `foo` finds nothing.
     let allowed = typed.chars().count().div_ceil(3);
     candidates

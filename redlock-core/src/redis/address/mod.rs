@@ -169,8 +169,8 @@ impl RedisAddress {
 /// The error shows no piece of the URL: a host cannot be told from a piece of a password with a `#` or a `/` in it.
 fn not_a_url() -> Invalid {
     Invalid::new(
-        "this is not a node's URL; write redis://[user:password@]host:port[/db], rediss://host:port, redis+unix:///path, \
-         redis+sentinel://host:port,host:port/master[/db][?sentinel_login=user:password], \
+        "this is not a node's URL (one pool is one node); write redis://[[user]:password@]host:port[/db], rediss://host:port, \
+         redis+unix:///path, redis+sentinel://host:port,host:port/master[/db][?sentinel_login=user:password], \
          redis+cluster://host:port,host:port (a Cluster has no other database) or memory://name",
     )
 }

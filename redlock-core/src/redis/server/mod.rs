@@ -180,7 +180,11 @@ impl Driver {
     async fn connect_and_serve(&mut self) -> Result<(), NodeError> {
         let timeout = self.inbox.options.connect_timeout;
         let made = self.inbox.time.timeout(timeout, self.connect()).await;
-        let late = || not_connected(format!("no connection within {}", Brief(timeout)));
+        let tls = match &self.address.0 {
+            Target::Server(server) if server.is_tls() => "; does its port have TLS?",
+            _ => "",
+        };
+        let late = || not_connected(format!("no connection within {}{tls}", Brief(timeout)));
         let made = made.unwrap_or_else(|_| Err(late()));
         let made = made.and_then(|made| Ok((self.vet(&made.0, &made.2)?, made)));
         let (reasons, (server, moved, connected)) =
