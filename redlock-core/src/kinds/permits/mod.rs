@@ -49,11 +49,11 @@ impl AnyPermit {
         }
     }
 
-    /// The keys in the order in which every node tries them, which follows from `token`. Attempts at one moment
-    /// therefore begin with different permits.
+    /// The keys in the order in which every node tries them, which follows from the random part of `token`. Attempts at
+    /// one moment therefore begin with different permits, and a seed of the simulation is the same run in each process.
     fn order(&self, token: &OwnerToken) -> Vec<Arc<[u8]>> {
         let mut drawn = DefaultHasher::new();
-        drawn.write(token.as_bytes());
+        drawn.write(token.short_id().as_bytes());
         let mut keys = self.keys.clone();
         keys.sort_by_cached_key(|key| {
             let mut drawn = drawn.clone();

@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::AnyPermit;
 use crate::env::io_thread::IoThread;
 use crate::kinds::Kind;
+use crate::model::note::Note;
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::hash_slot::slot_of;
@@ -52,13 +53,15 @@ fn permits_are_in_the_slot_of_the_lock_and_no_two_are_one() {
 }
 
 #[test]
-fn the_order_follows_from_the_token_and_has_every_permit_once() {
+fn the_order_follows_from_the_random_part_of_the_token() {
     let permits = permits("r", 256, "");
     let io = IoThread::start().unwrap();
     let (one, two) = (token(&io), token(&io));
     let mut first = order(&permits, &one);
     assert_eq!(first, order(&permits, &one));
     assert_ne!(first, order(&permits, &two));
+    let noted = one.noted(&Note::new("nightly").unwrap());
+    assert_eq!(first, order(&permits, &noted));
     first.sort_unstable();
     assert!(first.into_iter().eq(0..256));
 }
