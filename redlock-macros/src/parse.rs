@@ -7,11 +7,10 @@ use proc_macro2::{Span, TokenStream, TokenTree};
 use syn::ext::IdentExt as _;
 use syn::parse::discouraged::Speculative as _;
 use syn::parse::{ParseStream, Parser as _};
-use syn::{Expr, Ident, Lit, LitStr, Token};
+use syn::{Expr, ExprLit, Ident, Lit, LitStr, Token};
 
 use crate::errors::{Errors, listed, nearest};
 use crate::parameters::Key;
-use crate::value::literal;
 
 /// The parsed attribute.
 #[derive(Default)]
@@ -80,8 +79,11 @@ impl Args {
             errors.at(span, format!("a value needs its key; write `{written}`"));
             return skip_to_next(input);
         }
-        let is_positional = |arg: &Arg| match literal(&arg.value) {
-            Some(Lit::Str(template)) => template.value().contains("{}"),
+        let is_positional = |arg: &Arg| match &arg.value {
+            Expr::Lit(ExprLit {
+                lit: Lit::Str(template),
+                ..
+            }) => template.value().contains("{}"),
             _ => false,
         };
         if !begins_an_argument(input) && self.given.iter().any(is_positional) {

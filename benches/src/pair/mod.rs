@@ -249,10 +249,6 @@ fn dash() -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
-
-    use redlock_tests::TempDir;
-
     use super::*;
 
     #[test]
@@ -269,41 +265,5 @@ mod tests {
         assert_eq!(raw, [100.0, 102.0, 76.0, 98.0, 101.0]);
         assert_eq!(ratio_of(&kept), "2.000 (too few rounds)");
         assert_eq!(ratio_of(&rounds.each_ref()), "2.000 (2.000–2.000)");
-    }
-
-    /// The second checkout carries no probe, so the first one's is compiled against it.
-    #[test]
-    fn a_checkout_is_paired_with_one_without_a_probe() {
-        let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let without = TempDir::new();
-        for name in ["Cargo.lock", "redlock-core"] {
-            let original = here.join(name).canonicalize().unwrap();
-            symlink(original, without.path().join(name)).unwrap();
-        }
-        let pairing = Pairing {
-            checkouts: [here.clone(), without.path().to_owned()],
-            probe: here.join("benches/probe"),
-            case: "fenced".to_owned(),
-            rounds: 8,
-            turn: Duration::from_millis(5),
-        };
-        let table = pairing.run().markdown();
-        let row = table.lines().nth(2).expect("a row below the headings");
-        let cells: Vec<_> = row.trim_matches(['|', ' ']).split(" | ").collect();
-        let [case, base, other, ratio, rounds, allocations, instructions] = cells[..] else {
-            panic!("{table}");
-        };
-        assert_eq!(case, "1 caller, fenced", "{table}");
-        assert!(base != dash() && other != dash(), "{table}");
-        assert!(ratio.contains('('), "{table}");
-        assert!(rounds.ends_with(" of 8"), "{table}");
-        let [ours, theirs] = [0, 1].map(|side| {
-            let count = allocations.split(" → ").nth(side).expect("a count of each");
-            count.parse::<f64>().expect("fewer than a thousand")
-        });
-        assert!(ours > 1.0 && (ours / theirs - 1.0).abs() < 0.2, "{table}");
-        let has_valgrind = Command::new("valgrind").arg("--version").output().is_ok();
-        assert_eq!(instructions.contains(" k → "), has_valgrind, "{table}");
-        assert_eq!(table.matches("| 1 caller").count(), 1, "{table}");
     }
 }
