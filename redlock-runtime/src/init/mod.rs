@@ -185,7 +185,8 @@ impl Registry {
                     #[cfg(feature = "metrics")]
                     {
                         let pool = name.as_str().into();
-                        options.answers = Some(Arc::new(telemetry::metrics::Answers { pool }));
+                        options.answers =
+                            Some(Arc::new(telemetry::metrics::LatencyRecorder { pool }));
                     }
                     let node = RedisNode::start(name.as_str(), address, options.clone(), io);
                     let node = Arc::new(node);
