@@ -133,8 +133,10 @@ struct Check<R> {
     name: &'static str,
     /// The faults without which it does not apply.
     needs: &'static [Fault],
-    run: for<'a> fn(&'a mut Bench<R>) -> Pin<Box<dyn Future<Output = ()> + 'a>>,
+    run: CheckFn<R>,
 }
+
+type CheckFn<R> = for<'a> fn(&'a mut Bench<R>) -> Pin<Box<dyn Future<Output = ()> + 'a>>;
 
 /// Makes the list of checks. A row is a function, and what it needs.
 macro_rules! checks {
