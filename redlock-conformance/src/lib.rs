@@ -1,6 +1,6 @@
 //! Checks that a [`Node`] keeps its contract, for authors of nodes.
 //!
-//! The author writes a [`Rig`], which makes nodes of one store, looks at the store's keys behind their backs, and
+//! The author writes a [`Rig`], which makes nodes of one store, reads and sets the store's keys itself, and
 //! inflicts the [faults](Fault) that are possible there. [`run`] puts every check to new nodes of the rig, one check
 //! after the other, and returns a [`Report`]. A check that needs a fault which the rig does not inflict is reported as
 //! not applicable.
@@ -70,13 +70,13 @@ pub use report::Report;
 /// The ttl of the locks that the checks take. None expires while a check waits for its key to go.
 pub const TTL: Duration = Duration::from_secs(60);
 
-/// How long a check waits for what has to happen. A node has to give up a server that stands still within this time.
+/// The longest time that a check waits for an event. A node has to give up a frozen server within it.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(20);
 
 /// The number of calls in flight that nodes made under [`Fault::FewPlaces`] accept.
 pub const FEW: usize = 4;
 
-/// Where the nodes of one store are tried.
+/// Makes the nodes of one store, and inflicts faults on them.
 ///
 /// Its futures are awaited on the thread of the [`run`], but for one [`node`](Self::node), which is made on a runtime that
 /// ends while the node lives on.
@@ -85,13 +85,13 @@ pub trait Rig: Send + Sync + 'static {
     /// Makes another node of the store, and waits until it votes.
     async fn node(&self) -> Arc<dyn Node>;
 
-    /// The value of `key`, read behind the nodes' backs. It is asked for only while the store serves calls.
+    /// Reads the value of `key` from the store itself. It is called only while the store serves calls.
     async fn value(&self, key: &str) -> Option<Vec<u8>>;
 
-    /// Sets `key` behind the nodes' backs, for [`TTL`] at least, or deletes it.
+    /// Sets `key` in the store itself, for [`TTL`] at least, or deletes it.
     async fn set(&self, key: &str, value: Option<&[u8]>);
 
-    /// The faults that are possible here.
+    /// Returns the faults that are possible here.
     fn faults(&self) -> &[Fault] {
         &[]
     }
@@ -106,16 +106,16 @@ pub trait Rig: Send + Sync + 'static {
     async fn mend(&self) {}
 }
 
-/// What may happen to a node's server, until the rig [mends](Rig::mend) it.
+/// A fault of a node's server, until the rig [mends](Rig::mend) it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// All connections of the nodes break, once. New ones can be made.
     Sever,
-    /// All connections of the nodes break, and none can be made. The store goes on.
+    /// All connections of the nodes break, and new ones fail. The store goes on.
     Cut,
     /// The server stands still. It accepts connections and calls, and serves the calls once it goes on.
     Freeze,
-    /// The server dies. Mending starts it anew.
+    /// The server dies. Mending starts it again.
     Kill,
     /// The server forgets all scripts, once.
     FlushScripts,
@@ -128,10 +128,10 @@ pub enum Fault {
     FewPlaces,
 }
 
-/// One check of a node.
+/// A check of a node.
 struct Check<R> {
     name: &'static str,
-    /// The faults without which it does not apply.
+    /// The faults that it inflicts, so the rig must list them.
     needs: &'static [Fault],
     run: CheckFn<R>,
 }
