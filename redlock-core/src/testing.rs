@@ -16,7 +16,7 @@ use crate::kinds::{self, Asking, looks};
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::{Call, Node, Script, Vote};
-use crate::quorum::kind::Kind;
+use crate::quorum::lock_protocol::LockProtocol;
 use crate::quorum::round::{Goal, Round};
 use crate::request::Request;
 
@@ -71,7 +71,7 @@ impl Asked {
 /// # });
 /// ```
 #[derive(Clone)]
-pub struct Calls(Arc<dyn Kind>);
+pub struct Calls(Arc<dyn LockProtocol>);
 
 impl Calls {
     /// The calls for `request`, whose names have the key prefix `prefix`. Its caller does not wait.
@@ -86,17 +86,17 @@ impl Calls {
 
     /// Takes the lock. `hint` is the time in µs since 1970, for a lock with a fencing token.
     pub fn acquire(&self, token: &OwnerToken, ttl: Duration, hint: u64) -> Call {
-        self.0.acquire(token, ttl, hint)
+        self.0.acquire_call(token, ttl, hint)
     }
 
     /// Extends the lock.
     pub fn extend(&self, token: &OwnerToken, ttl: Duration) -> Call {
-        self.0.extend(token, ttl)
+        self.0.extend_call(token, ttl)
     }
 
     /// Releases a lease, or an attempt that failed.
     pub fn release(&self, token: &OwnerToken, until: Duration, is_lease: bool) -> Call {
-        self.0.release(token, until, is_lease)
+        self.0.release_call(token, until, is_lease)
     }
 
     /// The same for the one of several locks that `vote` granted to `acquisition`.
@@ -104,7 +104,9 @@ impl Calls {
         let Vote::Granted { choice, .. } = vote else {
             return None;
         };
-        self.0.chosen(acquisition.token()?, (*choice)?).map(Self)
+        self.0
+            .choose_permit(acquisition.token()?, (*choice)?)
+            .map(Self)
     }
 
     /// The keys of the lock.

@@ -11,7 +11,7 @@ use crate::lease::{Lease, Leases};
 use crate::model::resource::Resource;
 use crate::node::NodeSet;
 use crate::node::hash_slot::check_slots;
-use crate::quorum::kind::{Kind, TurnRule};
+use crate::quorum::lock_protocol::{LinePlace, LockProtocol, TurnRule};
 use crate::quorum::round::{Goal, Round};
 use crate::request::Request;
 use crate::waiting::budget::RetryBudget;
@@ -35,14 +35,14 @@ pub(super) async fn acquire(
     let mut budget = RetryBudget::new(environment, &request.retry, context.node_timeout);
     budget.splits = request.split_retries;
     let keys = request.resource.keys_under(prefix)?;
-    let kind = request.kind.asked(&Asking {
+    let protocol = request.kind.asked(&Asking {
         keys: &keys,
         prefix,
         is_fenced: request.fencing,
         waits: budget.advice().map(|advice| (&context.name, advice)),
     });
     if let Some(node) = nodes.iter().find(|node| node.has_hash_slots()) {
-        let mut beside = kind.beside();
+        let mut beside = protocol.beside();
         let runs = request.once_per.map(|_| runs::beside(&keys, prefix));
         beside.extend(runs);
         check_slots(&**node, &keys, &beside)?;
@@ -55,11 +55,11 @@ pub(super) async fn acquire(
     }
     let mut left_behind = LeftBehind {
         nodes,
-        kind: &kind,
+        protocol: &protocol,
         is_won: None,
     };
     let lease = 'line: loop {
-        let line_key = LineKey::new(kind.line(), request.kind, nodes);
+        let line_key = LineKey::new(protocol.line_keys(), request.kind, nodes);
         let turn = match leases.lines.turn(line_key, &mut budget).await {
             Ok(turn) => turn,
             Err(known) => {
@@ -69,7 +69,7 @@ pub(super) async fn acquire(
         loop {
             let (left, questions) = turn.begin();
             if let Some(left) = left {
-                if left.suits(request, &*kind, context.clock()) {
+                if left.suits(request, &*protocol, context.clock()) {
                     let (claim, terms) = left.take_over(environment.now());
                     let turn = Some(turn.hold(&terms, &claim.token));
                     break 'line Lease::new(leases, claim, request, &budget, terms, turn);
@@ -84,7 +84,7 @@ pub(super) async fn acquire(
                 (&turn, questions),
                 &budget,
                 (nodes, resource),
-                &kind,
+                &protocol,
             )
             .await;
             let refusal = if let Some(refusal) = met {
@@ -97,14 +97,17 @@ pub(super) async fn acquire(
                     // This future was not polled for so long that another caller took the turn.
                     continue 'line;
                 };
-                kind.attempts(budget.attempts > 0 || was_refused, is_followed);
+                protocol.prepare_attempt(LinePlace {
+                    was_refused: budget.attempts > 0 || was_refused,
+                    is_followed,
+                });
                 left_behind.is_won = Some(false);
                 let timeout = budget.begin_attempt(environment, request.ttl);
-                match attempt(context, nodes, request, &kind, (started, timeout)).await {
+                match attempt(context, nodes, request, &protocol, (started, timeout)).await {
                     Ok((claim, terms)) => {
                         // If it is the first attempt, the release of its lease takes back what it left.
                         left_behind.is_won = (budget.attempts > 1).then_some(true);
-                        let turn = match claim.kind.turn() {
+                        let turn = match claim.protocol.turn_rule() {
                             TurnRule::PassOn => {
                                 turn.pass_on_won();
                                 None
@@ -140,7 +143,7 @@ pub(super) async fn acquire(
 /// What refused attempts leave on the nodes for the next attempt. Dropping it takes that back.
 struct LeftBehind<'a> {
     nodes: &'a NodeSet,
-    kind: &'a Arc<dyn Kind>,
+    protocol: &'a Arc<dyn LockProtocol>,
     /// Whether an attempt has won. `None` if no attempt was made, or if the lease's release takes everything back.
     is_won: Option<bool>,
 }
@@ -148,7 +151,9 @@ struct LeftBehind<'a> {
 impl Drop for LeftBehind<'_> {
     fn drop(&mut self) {
         // It goes behind the acquisitions on each connection, and is owed if it cannot be delivered.
-        let call = self.is_won.and_then(|is_won| self.kind.withdraw(is_won));
+        let call = self
+            .is_won
+            .and_then(|is_won| self.protocol.withdraw_call(is_won));
         if let Some(call) = call {
             Round::start(self.nodes, call, Goal::All);
         }
@@ -163,7 +168,7 @@ async fn comes_another(
     (turn, questions): (&Turn, u32),
     budget: &RetryBudget<'_>,
     (nodes, resource): (&NodeSet, &Resource),
-    kind: &Arc<dyn Kind>,
+    protocol: &Arc<dyn LockProtocol>,
 ) -> Option<Refusal> {
     if questions == 0 {
         return None;
@@ -172,7 +177,7 @@ async fn comes_another(
     let until = clock.now().saturating_add(context.node_timeout);
     // The break leaves enough time for the caller's last attempt.
     let until = budget.last_attempt.map_or(until, |last| until.min(last));
-    let question = looks::peek(kind.line());
+    let question = looks::peek(protocol.line_keys());
     let mut met = None;
     for left in (1..=questions).rev() {
         let began = clock.now();
@@ -188,7 +193,7 @@ async fn comes_another(
             met = Some(Refusal {
                 context: Arc::clone(context),
                 nodes: Arc::clone(nodes),
-                kind: Arc::clone(kind),
+                protocol: Arc::clone(protocol),
                 resource: resource.clone(),
                 is_break: true,
                 votes,
@@ -221,7 +226,7 @@ async fn pause(turn: &Turn, refusal: &Refusal, budget: &mut RetryBudget<'_>) -> 
     let Some(next) = next else { return false };
     let ended = environment.now();
     let watches = refusal.watches();
-    let shares = refusal.kind.is_shared();
+    let shares = refusal.protocol.is_shared();
     let free = async {
         if watches.is_empty() {
             return pending().await;

@@ -11,7 +11,7 @@ use crate::model::limits::drift;
 use crate::node::{NodeSet, Vote};
 use crate::quorum::claim::Claim;
 use crate::quorum::fencing::{FencingToken, TokenChoice, hint};
-use crate::quorum::kind::Kind;
+use crate::quorum::lock_protocol::LockProtocol;
 use crate::quorum::round::{Round, forget_stale};
 use crate::quorum::terms::{Terms, third_left};
 use crate::request::Request;
@@ -32,7 +32,7 @@ pub(crate) async fn attempt(
     context: &Arc<Context>,
     nodes: &NodeSet,
     request: &Request,
-    kind: &Arc<dyn Kind>,
+    protocol: &Arc<dyn LockProtocol>,
     (started, timeout): (Moment, Duration),
 ) -> Result<(Arc<Claim>, Terms), Refusal> {
     let environment = &context.environment;
@@ -42,12 +42,12 @@ pub(crate) async fn attempt(
     } else {
         0
     };
-    let asked = Arc::clone(kind);
+    let asked = Arc::clone(protocol);
     let (mut claim, acquisition) = Claim::acquire(nodes, asked, token, request.ttl, hint);
     let until = started.saturating_add(timeout);
     before(&*environment.clock, until, acquisition.decided()).await;
     // Votes that arrive later choose none of several locks.
-    let is_chosen = kind.count().is_none() || claim.narrow();
+    let is_chosen = protocol.permits().is_none() || claim.narrow();
     let agreement = if request.fencing && acquisition.tally().is_won() {
         agree(context, &claim, &acquisition, until).await
     } else {
@@ -76,7 +76,7 @@ pub(crate) async fn attempt(
                 expiring: third_left(started, deadline),
                 fencing_token: agreement
                     .count
-                    .map(|count| FencingToken::new(kind.token_at(count))),
+                    .map(|count| FencingToken::new(protocol.fencing_token_at(count))),
             };
             return Ok((claim.into_lease(), terms));
         }
@@ -88,7 +88,7 @@ pub(crate) async fn attempt(
         context: Arc::clone(context),
         release: claim.release(),
         nodes: Arc::clone(nodes),
-        kind: Arc::clone(kind),
+        protocol: Arc::clone(protocol),
         resource: request.resource.clone(),
         is_break: false,
         votes: acquisition,

@@ -24,7 +24,7 @@ use crate::model::invalid::Invalid;
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::Script;
-use crate::quorum::kind::Kind as Asked;
+use crate::quorum::lock_protocol::LockProtocol;
 use exclusive::Exclusive;
 use permits::AnyPermit;
 use readers_writers::{Reader, Writer};
@@ -66,7 +66,7 @@ pub(crate) struct Asking<'a> {
 
 impl Kind {
     /// The kind as a caller asks the nodes for it.
-    pub(crate) fn asked(self, asking: &Asking<'_>) -> Arc<dyn Asked> {
+    pub(crate) fn asked(self, asking: &Asking<'_>) -> Arc<dyn LockProtocol> {
         match self {
             Self::Exclusive => Arc::new(Exclusive::new(asking)),
             Self::Permits(1) => Arc::new(Exclusive::new(asking).one_of(asking.keys.clone(), 0)),

@@ -33,7 +33,7 @@ impl Run {
         let began = u64::try_from(began).unwrap_or(u64::MAX);
         let ttl = Duration::from_millis(u64::try_from(left).unwrap_or(u64::MAX));
         let claim = &shared.claim;
-        let key = run_key(claim.kind.keys(), &shared.context().key_prefix);
+        let key = run_key(claim.protocol.keys(), &shared.context().key_prefix);
         let call = remember(&key, &claim.token, began, (ttl, longest));
         self.remembered = Some(Round::start(&claim.nodes, call, Goal::Majority));
     }

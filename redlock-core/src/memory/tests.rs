@@ -14,11 +14,11 @@ use crate::waiting::QuorumWatch;
 const TTL: Duration = Duration::from_secs(10);
 
 fn acquire(token: &OwnerToken) -> Call {
-    plain(&"r".into()).acquire(token, TTL, 0)
+    plain(&"r".into()).acquire_call(token, TTL, 0)
 }
 
 fn release(token: &OwnerToken) -> Call {
-    plain(&"r".into()).release(token, TTL, true)
+    plain(&"r".into()).release_call(token, TTL, true)
 }
 
 /// The answer, if it has arrived.
@@ -63,7 +63,7 @@ fn a_node_that_fails_answers_the_error_and_keeps_what_it_holds() {
     let node = MemoryNode::new("a", still_clock().1);
     assert_eq!(now(&node, acquire(&token())), Vote::GRANTED);
     node.fail("READONLY You can't write against a read only replica.");
-    let extended = now(&node, plain(&"r".into()).extend(&token(), TTL));
+    let extended = now(&node, plain(&"r".into()).extend_call(&token(), TTL));
     let Vote::Failed(error) = extended else {
         panic!("{extended:?}");
     };
@@ -112,7 +112,10 @@ fn a_key_that_is_no_lock_is_a_reply_and_no_failure() {
         is_fenced: false,
         waits: None,
     });
-    assert_eq!(now(&node, reader.release(&token(), TTL, true)), not_a_lock);
+    assert_eq!(
+        now(&node, reader.release_call(&token(), TTL, true)),
+        not_a_lock
+    );
     assert!(node.drained(), "nothing is owed");
 }
 

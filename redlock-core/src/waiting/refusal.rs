@@ -10,7 +10,7 @@ use crate::error::{AcquireError, Contended, NodeReport, Shortage, TooLate, Unava
 use crate::kinds::looks;
 use crate::model::resource::Resource;
 use crate::node::{Holding, NodeSet, Remaining, Vote};
-use crate::quorum::kind::Kind;
+use crate::quorum::lock_protocol::LockProtocol;
 use crate::quorum::round::{Goal, Round, seats_in};
 use crate::quorum::{Tally, majority};
 
@@ -30,7 +30,7 @@ pub(crate) type Answers = Vec<Option<Vote>>;
 pub(crate) struct Refusal {
     pub(crate) context: Arc<Context>,
     pub(crate) nodes: NodeSet,
-    pub(crate) kind: Arc<dyn Kind>,
+    pub(crate) protocol: Arc<dyn LockProtocol>,
     /// The names that were wanted.
     pub(crate) resource: Resource,
     /// True for a break, in which nothing was to be acquired.
@@ -81,7 +81,7 @@ impl Refusal {
     }
 
     fn most_against(&self) -> usize {
-        self.kind.most_against(&self.votes.answers())
+        self.protocol.most_rival_votes(&self.votes.answers())
     }
 
     /// True if the votes name different holders and no holder is known to have a majority. If all votes
@@ -109,7 +109,7 @@ impl Refusal {
         }
         let (clock, nodes) = (&self.context.environment.clock, &self.nodes);
         let watch = |keys: &_| QuorumWatch::behind(clock, nodes, keys, &self.votes);
-        self.kind.watched().iter().map(watch).collect()
+        self.protocol.watched_keys().iter().map(watch).collect()
     }
 
     /// True if the votes are split so that no client has the lock and none can have won it. Waits for
@@ -165,14 +165,14 @@ impl Refusal {
     /// Asks a refusing node for the holder's remaining time. The question follows the release on the
     /// connection, so the answer costs no round trip of its own.
     fn inspect(&self) -> Option<Arc<Round>> {
-        if self.kind.count().is_some() {
+        if self.protocol.permits().is_some() {
             // The refusals have told the time.
             return None;
         }
         let answers = self.votes.answers();
         let is_held = |answer: &Option<Vote>| matches!(answer, Some(Vote::Held(_)));
         let seat = answers.iter().position(is_held)?;
-        let round = Round::new(1, looks::peek(self.kind.keys()), Goal::All);
+        let round = Round::new(1, looks::peek(self.protocol.keys()), Goal::All);
         round.send_to(&*self.nodes[seat], 0);
         Some(round)
     }
@@ -213,7 +213,7 @@ impl Refusal {
                 attempts,
                 waited,
                 waiters: 0,
-                shortage: self.kind.count().map(|count| Shortage {
+                shortage: self.protocol.permits().map(|count| Shortage {
                     count,
                     is_split: self.most_against() < majority(self.nodes.len()),
                 }),

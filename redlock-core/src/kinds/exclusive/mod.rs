@@ -12,7 +12,7 @@ use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::hash_slot::Beside;
 use crate::node::{Argument, Call, Effect, Holding, Remaining, Value, Vote};
-use crate::quorum::kind::{Kind, TurnRule};
+use crate::quorum::lock_protocol::{LockProtocol, TurnRule};
 
 use scripts::{ACQUIRE_ALL, EXTEND, MANY, RELEASE, SET};
 
@@ -68,12 +68,12 @@ impl Exclusive {
     }
 }
 
-impl Kind for Exclusive {
+impl LockProtocol for Exclusive {
     fn keys(&self) -> &Resource {
         &self.keys
     }
 
-    fn acquire(&self, token: &OwnerToken, ttl: Duration, hint: u64) -> Call {
+    fn acquire_call(&self, token: &OwnerToken, ttl: Duration, hint: u64) -> Call {
         let call = |script, reads| Call::new(script, Effect::Takes, &self.keys, reads);
         let arguments = [Argument::token(token), Argument::millis(ttl)];
         if let Some(counters) = &self.counters {
@@ -91,16 +91,16 @@ impl Kind for Exclusive {
         call
     }
 
-    fn confirm(&self, token: &OwnerToken, counter: u64, ttl: Duration) -> Option<Call> {
+    fn confirm_call(&self, token: &OwnerToken, counter: u64, ttl: Duration) -> Option<Call> {
         self.counters.as_ref()?;
         Some(self.keep(token, ttl, counter))
     }
 
-    fn extend(&self, token: &OwnerToken, ttl: Duration) -> Call {
+    fn extend_call(&self, token: &OwnerToken, ttl: Duration) -> Call {
         self.keep(token, ttl, 0)
     }
 
-    fn restore(&self, token: &OwnerToken, ttl: Duration) -> Call {
+    fn restore_call(&self, token: &OwnerToken, ttl: Duration) -> Call {
         let words = [
             Argument::token(token),
             Argument::millis(ttl),
@@ -109,7 +109,7 @@ impl Kind for Exclusive {
         Call::new(&EXTEND, Effect::PutsBack, &self.keys, done).with(words)
     }
 
-    fn release(&self, token: &OwnerToken, until: Duration, _is_lease: bool) -> Call {
+    fn release_call(&self, token: &OwnerToken, until: Duration, _is_lease: bool) -> Call {
         let mut release = Call::new(&RELEASE, Effect::Undoes(until), &self.keys, done)
             .with([Argument::token(token)]);
         release.joins = (self.keys.names().len() == 1).then_some(&MANY);
@@ -120,18 +120,18 @@ impl Kind for Exclusive {
         self.counters.iter().map(Counters::beside).collect()
     }
 
-    fn turn(&self) -> TurnRule {
+    fn turn_rule(&self) -> TurnRule {
         match &self.one_of {
             Some((all, _)) if *all != self.keys => TurnRule::PassOn,
             _ => TurnRule::HandOver,
         }
     }
 
-    fn line(&self) -> &Resource {
+    fn line_keys(&self) -> &Resource {
         self.one_of.as_ref().map_or(&self.keys, |(all, _)| all)
     }
 
-    fn number(&self) -> Option<u16> {
+    fn permit(&self) -> Option<u16> {
         self.one_of.as_ref().map(|(_, number)| *number)
     }
 }
@@ -170,6 +170,6 @@ pub(super) fn done(value: Value) -> Option<Vote> {
 
 /// A plain lock on `keys`.
 #[cfg(test)]
-pub(crate) fn plain(keys: &Resource) -> std::sync::Arc<dyn Kind> {
+pub(crate) fn plain(keys: &Resource) -> std::sync::Arc<dyn LockProtocol> {
     std::sync::Arc::new(Exclusive::plain(keys.clone()))
 }

@@ -17,7 +17,7 @@ use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::hash_slot::{Beside, key_beside};
 use crate::node::{Argument, Call, Effect, Value, Vote};
-use crate::quorum::kind::{Kind, TurnRule};
+use crate::quorum::lock_protocol::{LockProtocol, TurnRule};
 
 use scripts::ACQUIRE_PERMIT;
 
@@ -64,26 +64,26 @@ impl AnyPermit {
     }
 }
 
-impl Kind for AnyPermit {
+impl LockProtocol for AnyPermit {
     fn keys(&self) -> &Resource {
         self.all.keys()
     }
 
-    fn acquire(&self, token: &OwnerToken, ttl: Duration, _hint: u64) -> Call {
+    fn acquire_call(&self, token: &OwnerToken, ttl: Duration, _hint: u64) -> Call {
         Call::in_order(&ACQUIRE_PERMIT, Effect::Takes, self.order(token), taken)
             .with([Argument::token(token), Argument::millis(ttl)])
     }
 
-    fn extend(&self, token: &OwnerToken, ttl: Duration) -> Call {
-        self.all.extend(token, ttl)
+    fn extend_call(&self, token: &OwnerToken, ttl: Duration) -> Call {
+        self.all.extend_call(token, ttl)
     }
 
-    fn restore(&self, token: &OwnerToken, ttl: Duration) -> Call {
-        self.all.restore(token, ttl)
+    fn restore_call(&self, token: &OwnerToken, ttl: Duration) -> Call {
+        self.all.restore_call(token, ttl)
     }
 
-    fn release(&self, token: &OwnerToken, until: Duration, is_lease: bool) -> Call {
-        self.all.release(token, until, is_lease)
+    fn release_call(&self, token: &OwnerToken, until: Duration, is_lease: bool) -> Call {
+        self.all.release_call(token, until, is_lease)
     }
 
     fn beside(&self) -> Vec<Beside> {
@@ -95,16 +95,16 @@ impl Kind for AnyPermit {
         }]
     }
 
-    fn turn(&self) -> TurnRule {
+    fn turn_rule(&self) -> TurnRule {
         // There may be another permit for the next caller.
         TurnRule::PassOn
     }
 
-    fn count(&self) -> Option<u16> {
+    fn permits(&self) -> Option<u16> {
         u16::try_from(self.keys.len()).ok()
     }
 
-    fn chosen(&self, token: &OwnerToken, place: u16) -> Option<Arc<dyn Kind>> {
+    fn choose_permit(&self, token: &OwnerToken, place: u16) -> Option<Arc<dyn LockProtocol>> {
         let key = self.order(token).into_iter().nth(place.into())?;
         let number = self.keys.iter().position(|it| *it == key)?;
         let number = u16::try_from(number).ok()?;
@@ -113,14 +113,14 @@ impl Kind for AnyPermit {
     }
 
     /// Each is watched by itself: a majority of the nodes with a free permit each need not have the same one.
-    fn watched(&self) -> Vec<Resource> {
+    fn watched_keys(&self) -> Vec<Resource> {
         let each = self.keys.iter();
         each.map(|key| Resource::of(vec![Arc::clone(key)]))
             .collect()
     }
 
     /// The number of nodes that have no free permit. A node that granted another permit than most had one.
-    fn most_against(&self, votes: &[Option<Vote>]) -> usize {
+    fn most_rival_votes(&self, votes: &[Option<Vote>]) -> usize {
         let holdings = votes.iter().flatten().filter_map(Vote::holding);
         holdings.filter(|holding| !holding.has_strayed).count()
     }

@@ -25,7 +25,7 @@ use crate::model::token::OwnerToken;
 use crate::node::call::Reads;
 use crate::node::hash_slot::{Beside, key_beside};
 use crate::node::{Argument, Call, Effect, Holding, Obstacle, READERS_MARKER, Script, Value, Vote};
-use crate::quorum::kind::{Kind, TurnRule};
+use crate::quorum::lock_protocol::{LinePlace, LockProtocol, TurnRule};
 
 use scripts::{ACQUIRE_READ, ACQUIRE_WRITE, EXTEND_READ, RELEASE_SHARED};
 
@@ -192,12 +192,12 @@ impl Writer {
     }
 }
 
-impl Kind for Reader {
+impl LockProtocol for Reader {
     fn keys(&self) -> &Resource {
         self.shared.lock.keys()
     }
 
-    fn acquire(&self, token: &OwnerToken, ttl: Duration, hint: u64) -> Call {
+    fn acquire_call(&self, token: &OwnerToken, ttl: Duration, hint: u64) -> Call {
         let is_last =
             self.was_refused.load(Ordering::Relaxed) && !self.is_followed.load(Ordering::Relaxed);
         let last = Argument::text(if is_last { "last" } else { "" });
@@ -205,20 +205,20 @@ impl Kind for Reader {
             .acquire(&ACQUIRE_READ, token, (ttl, hint), Some(last))
     }
 
-    fn confirm(&self, token: &OwnerToken, counter: u64, ttl: Duration) -> Option<Call> {
+    fn confirm_call(&self, token: &OwnerToken, counter: u64, ttl: Duration) -> Option<Call> {
         self.shared.lock.counters()?;
         Some(self.keep(token, ttl, counter))
     }
 
-    fn token_at(&self, count: u64) -> u64 {
+    fn fencing_token_at(&self, count: u64) -> u64 {
         count
     }
 
-    fn extend(&self, token: &OwnerToken, ttl: Duration) -> Call {
+    fn extend_call(&self, token: &OwnerToken, ttl: Duration) -> Call {
         self.keep(token, ttl, 0)
     }
 
-    fn restore(&self, token: &OwnerToken, ttl: Duration) -> Call {
+    fn restore_call(&self, token: &OwnerToken, ttl: Duration) -> Call {
         self.shared.call(&EXTEND_READ, Effect::PutsBack, 3).with([
             Argument::token(token),
             Argument::millis(ttl),
@@ -226,18 +226,18 @@ impl Kind for Reader {
         ])
     }
 
-    fn release(&self, token: &OwnerToken, until: Duration, _is_lease: bool) -> Call {
+    fn release_call(&self, token: &OwnerToken, until: Duration, _is_lease: bool) -> Call {
         self.shared
             .call(&RELEASE_SHARED, Effect::Undoes(until), 1)
             .with([Argument::token(token)])
     }
 
-    fn attempts(&self, was_refused: bool, is_followed: bool) {
-        self.was_refused.store(was_refused, Ordering::Relaxed);
-        self.is_followed.store(is_followed, Ordering::Relaxed);
+    fn prepare_attempt(&self, place: LinePlace) {
+        self.was_refused.store(place.was_refused, Ordering::Relaxed);
+        self.is_followed.store(place.is_followed, Ordering::Relaxed);
     }
 
-    fn withdraw(&self, has_won: bool) -> Option<Call> {
+    fn withdraw_call(&self, has_won: bool) -> Option<Call> {
         // The acquisition of a winner took the name back, and followers still need the name.
         if has_won || self.is_followed.load(Ordering::Relaxed) {
             return None;
@@ -253,42 +253,42 @@ impl Kind for Reader {
         true
     }
 
-    fn turn(&self) -> TurnRule {
+    fn turn_rule(&self) -> TurnRule {
         // The next reader gets the lock, too.
         TurnRule::PassOn
     }
 }
 
-impl Kind for Writer {
+impl LockProtocol for Writer {
     fn keys(&self) -> &Resource {
         self.0.lock.keys()
     }
 
-    fn acquire(&self, token: &OwnerToken, ttl: Duration, hint: u64) -> Call {
+    fn acquire_call(&self, token: &OwnerToken, ttl: Duration, hint: u64) -> Call {
         self.0.acquire(&ACQUIRE_WRITE, token, (ttl, hint), None)
     }
 
-    fn confirm(&self, token: &OwnerToken, counter: u64, ttl: Duration) -> Option<Call> {
-        self.0.lock.confirm(token, counter, ttl)
+    fn confirm_call(&self, token: &OwnerToken, counter: u64, ttl: Duration) -> Option<Call> {
+        self.0.lock.confirm_call(token, counter, ttl)
     }
 
-    fn extend(&self, token: &OwnerToken, ttl: Duration) -> Call {
-        self.0.lock.extend(token, ttl)
+    fn extend_call(&self, token: &OwnerToken, ttl: Duration) -> Call {
+        self.0.lock.extend_call(token, ttl)
     }
 
-    fn restore(&self, token: &OwnerToken, ttl: Duration) -> Call {
-        self.0.lock.restore(token, ttl)
+    fn restore_call(&self, token: &OwnerToken, ttl: Duration) -> Call {
+        self.0.lock.restore_call(token, ttl)
     }
 
-    fn release(&self, token: &OwnerToken, until: Duration, is_lease: bool) -> Call {
+    fn release_call(&self, token: &OwnerToken, until: Duration, is_lease: bool) -> Call {
         if !is_lease {
             // After a failed attempt the intent stays, for the caller's next attempt.
-            return self.0.lock.release(token, until, is_lease);
+            return self.0.lock.release_call(token, until, is_lease);
         }
         self.0.leave(token, until, 2)
     }
 
-    fn withdraw(&self, _has_won: bool) -> Option<Call> {
+    fn withdraw_call(&self, _has_won: bool) -> Option<Call> {
         self.0.withdraw(2)
     }
 

@@ -27,7 +27,7 @@ mutants! {
     "a-wake-up-trusted-as-a-grant" breaks LateVotes in Calm:
         attempt { Err } => {
             let clock = &environment.clock;
-            let watch = crate::waiting::QuorumWatch::behind(clock, nodes, kind.keys(), &acquisition);
+            let watch = crate::waiting::QuorumWatch::behind(clock, nodes, protocol.keys(), &acquisition);
             let until = now.saturating_add(timeout);
             if before(&**clock, until, watch.free()).await.is_some() {
                 let (acquired_at, granted_at, expiring) = (started, started, deadline);
@@ -59,7 +59,7 @@ mutants! {
             let refusal = &Arc::new(Refusal {
                 context: Arc::clone(&refusal.context),
                 nodes: Arc::clone(&refusal.nodes),
-                kind: Arc::clone(&refusal.kind),
+                protocol: Arc::clone(&refusal.protocol),
                 resource: refusal.resource.clone(),
                 disagreement: refusal.disagreement.clone(),
                 is_break: false,

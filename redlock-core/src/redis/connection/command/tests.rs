@@ -53,12 +53,12 @@ fn calls() -> BTreeSet<String> {
                 waits,
             });
             let mut add = |call| calls.push((what, call));
-            add(kind.acquire(&one, TTL, 7));
-            kind.confirm(&one, 9, TTL).map(&mut add);
-            add(kind.extend(&one, TTL));
-            add(kind.restore(&one, TTL));
-            add(kind.release(&one, TTL, true));
-            kind.withdraw(false).map(&mut add);
+            add(kind.acquire_call(&one, TTL, 7));
+            kind.confirm_call(&one, 9, TTL).map(&mut add);
+            add(kind.extend_call(&one, TTL));
+            add(kind.restore_call(&one, TTL));
+            add(kind.release_call(&one, TTL, true));
+            kind.withdraw_call(false).map(&mut add);
         }
     }
     let keys = "r".into();
@@ -84,7 +84,7 @@ fn calls() -> BTreeSet<String> {
     });
     let several = [
         acquisition(&["a"]),
-        plain(&"b".into()).acquire(&other, TTL, 0),
+        plain(&"b".into()).acquire_call(&other, TTL, 0),
         release("c"),
     ];
     let several = shown(&many(&MANY, several.iter(), 2));
@@ -106,11 +106,11 @@ fn each_call_has_the_words_that_other_versions_send() {
 }
 
 fn release(name: &'static str) -> Call {
-    plain(&name.into()).release(&token(), TTL, true)
+    plain(&name.into()).release_call(&token(), TTL, true)
 }
 
 fn acquisition(names: &[&str]) -> Call {
-    plain(&Resource::all(names.iter().copied())).acquire(&token(), TTL, 0)
+    plain(&Resource::all(names.iter().copied())).acquire_call(&token(), TTL, 0)
 }
 
 #[test]
