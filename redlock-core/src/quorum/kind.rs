@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
-use crate::node::hash_slot::Beside;
+use crate::node::hash_slot::AuxiliaryKeys;
 use crate::node::{Call, Vote};
 
 /// What the caller of one kind of lock asks of the nodes: made for one acquisition, with all its attempts.
@@ -50,7 +50,7 @@ pub(crate) trait Kind: Send + Sync {
     }
 
     /// The keys beside the lock's, which have to be in its hash slot.
-    fn beside(&self) -> Vec<Beside> {
+    fn auxiliary_keys(&self) -> Vec<AuxiliaryKeys> {
         Vec::new()
     }
 
