@@ -14,7 +14,7 @@ pub use crate::kinds::permits::MAX_PERMITS;
 pub use crate::model::limits::{
     MAX_TTL, MIN_TTL, Renewal, Retry, RetryLimit, check_drift_factor, check_period, check_ttl,
 };
-pub use crate::model::name::Name;
+pub use crate::model::name::ResourceName;
 pub use crate::model::note::{MAX_NOTE_BYTES, Note};
 pub use crate::model::resource::{MAX_NAMES, MAX_RESOURCE_BYTES, RESERVED_PREFIX};
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::context::Context;
 use crate::env::timeout::before;
 use crate::error::AcquireError;
-use crate::kinds::{Asking, looks, runs};
+use crate::kinds::{ProtocolArgs, any_kind, runs};
 use crate::lease::{Lease, Leases};
 use crate::model::resource::Resource;
 use crate::node::NodeSet;
@@ -35,17 +35,21 @@ pub(super) async fn acquire(
     let mut budget = RetryBudget::new(environment, &request.retry, context.node_timeout);
     budget.splits = request.split_retries;
     let keys = request.resource.keys_under(prefix)?;
-    let protocol = request.kind.asked(&Asking {
+    let protocol = request.kind.protocol(&ProtocolArgs {
         keys: &keys,
         prefix,
         is_fenced: request.fencing,
-        waits: budget.advice().map(|advice| (&context.name, advice)),
+        waits: budget
+            .advice()
+            .map(|advice| (&context.client_token, advice)),
     });
     if let Some(node) = nodes.iter().find(|node| node.has_hash_slots()) {
-        let mut beside = protocol.beside();
-        let runs = request.once_per.map(|_| runs::beside(&keys, prefix));
-        beside.extend(runs);
-        check_slots(&**node, &keys, &beside)?;
+        let mut auxiliary = protocol.auxiliary_keys();
+        let runs = request
+            .once_per
+            .map(|_| runs::auxiliary_keys(&keys, prefix));
+        auxiliary.extend(runs);
+        check_slots(&**node, &keys, &auxiliary)?;
     }
     if let Some(period) = request.once_per
         && let Some(run) = last_run(context, nodes, &keys, period, budget.end).await
@@ -177,7 +181,7 @@ async fn comes_another(
     let until = clock.now().saturating_add(context.node_timeout);
     // The break leaves enough time for the caller's last attempt.
     let until = budget.last_attempt.map_or(until, |last| until.min(last));
-    let question = looks::peek(protocol.line_keys());
+    let question = any_kind::peek(protocol.line_keys());
     let mut met = None;
     for left in (1..=questions).rev() {
         let began = clock.now();

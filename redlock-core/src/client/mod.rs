@@ -14,7 +14,7 @@ use crate::context::Context;
 use crate::env::timeout::before;
 use crate::env::{Environment, FORKED, Moment, is_forked, process};
 use crate::error::{AcquireError, LastRun};
-use crate::kinds::{looks, runs};
+use crate::kinds::{any_kind, runs};
 use crate::lease::{Lease, Leases};
 use crate::model::invalid::Invalid;
 use crate::model::resource::Resource;
@@ -94,7 +94,7 @@ impl Client {
     pub fn with_settings(environment: Environment, settings: Settings) -> Self {
         let owner = process::owner();
         let context = Arc::new(Context {
-            name: OwnerToken::draw(&owner, &*environment.entropy),
+            client_token: OwnerToken::draw(&owner, &*environment.entropy),
             environment,
             owner,
             node_timeout: settings.node_timeout,
@@ -193,7 +193,7 @@ impl Client {
         let context = &self.shared.context;
         let keys = checked_keys(context, nodes, resource)?;
         let began = context.now();
-        let answers = ask(context, nodes, looks::peek(&keys), Goal::Known, None).await;
+        let answers = ask(context, nodes, any_kind::peek(&keys), Goal::Known, None).await;
         let elapsed = context.now().saturating_since(began);
         let names = nodes.iter().map(|node| node.name());
         Ok(LockStatus::of(
@@ -341,7 +341,7 @@ async fn last_run(
     period: Duration,
     end: Option<Moment>,
 ) -> Option<LastRun> {
-    let question = looks::peek(&runs::run_key(keys, &context.key_prefix));
+    let question = any_kind::peek(&runs::run_key(keys, &context.key_prefix));
     let answers = ask(context, nodes, question, Goal::MajorityHeld, end).await;
     runs::last_run(&answers, period)
 }

@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::env::Moment;
 use crate::env::timeout::before;
 use crate::error::{AcquireError, Contended, NodeReport, Shortage, TooLate, Unavailable};
-use crate::kinds::looks;
+use crate::kinds::any_kind;
 use crate::model::resource::Resource;
 use crate::node::{Holding, NodeSet, Remaining, Vote};
 use crate::quorum::lock_protocol::LockProtocol;
@@ -172,7 +172,7 @@ impl Refusal {
         let answers = self.votes.answers();
         let is_held = |answer: &Option<Vote>| matches!(answer, Some(Vote::Held(_)));
         let seat = answers.iter().position(is_held)?;
-        let round = Round::new(1, looks::peek(self.protocol.keys()), Goal::All);
+        let round = Round::new(1, any_kind::peek(self.protocol.keys()), Goal::All);
         round.send_to(&*self.nodes[seat], 0);
         Some(round)
     }

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use crate::env::caught::{caught, wake};
 use crate::env::timeout::before;
 use crate::env::{Clock, Moment};
-use crate::node::{Asker, Call, Node, NodeError, NodeErrorKind, Submission, Vote, bit};
+use crate::node::{Call, Node, NodeError, NodeErrorKind, Submission, Vote, VoteSink, bit};
 
 pub(crate) use super::votes::{MOST_NODES, Seats, seats_in};
 
@@ -208,7 +208,7 @@ pub(crate) fn forget_stale(answers: &mut [Option<Vote>], nodes: &[Arc<dyn Node>]
     }
 }
 
-impl Asker for Round {
+impl VoteSink for Round {
     fn call(&self) -> &Call {
         &self.call
     }

@@ -14,7 +14,7 @@ use super::check::ServerCheck;
 use super::connect::connect;
 use crate::env::io_thread::{IoThread, LibraryTime};
 use crate::env::still_clock::still_clock;
-use crate::kinds::looks::peek;
+use crate::kinds::any_kind::peek;
 use crate::model::resource::Resource;
 use crate::node::log::NodeLog;
 use crate::node::{Node as _, NodeStatus};

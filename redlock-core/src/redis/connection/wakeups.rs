@@ -207,7 +207,11 @@ fn ask(watch: &Arc<Watch>, is_valueless: bool, line: &mut Line) {
         question.cmd("CLIENT").arg(&["CACHING", "YES"]);
         question.cmd("PTTL").arg(key);
         if !is_valueless {
-            question.cmd("GETRANGE").arg(key).arg(0).arg(token::LONGEST);
+            question
+                .cmd("GETRANGE")
+                .arg(key)
+                .arg(0)
+                .arg(token::MAX_TOKEN_BYTES);
         }
     }
     line.ask_all(question, Purpose::Keys(Arc::clone(watch)));

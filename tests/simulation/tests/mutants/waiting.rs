@@ -52,9 +52,9 @@ mutants! {
         Turn::refused { let refused } => {
             use crate::quorum::round::{Goal, Round};
             let answers = refusal.votes.answers();
-            let votes = Round::new(answers.len(), crate::kinds::looks::peek(&refusal.resource), Goal::All);
+            let votes = Round::new(answers.len(), crate::kinds::any_kind::peek(&refusal.resource), Goal::All);
             for (seat, vote) in answers.into_iter().enumerate() {
-                vote.into_iter().for_each(|vote| crate::node::Asker::vote(&*votes, seat, vote));
+                vote.into_iter().for_each(|vote| crate::node::VoteSink::vote(&*votes, seat, vote));
             }
             let refusal = &Arc::new(Refusal {
                 context: Arc::clone(&refusal.context),
