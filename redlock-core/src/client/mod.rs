@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use crate::context::Context;
 use crate::env::timeout::before;
-use crate::env::{Environment, FORKED, Moment, is_forked, process};
+use crate::env::{Environment, Moment};
 use crate::error::{AcquireError, LastRun};
 use crate::kinds::{any_kind, runs};
 use crate::lease::{Lease, Leases};
@@ -21,6 +21,7 @@ use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::hash_slot::check_slots;
 use crate::node::{Call, NodeSet, Vote};
+use crate::process::{self, FORKED, is_forked};
 use crate::quorum::peek::LockStatus;
 use crate::quorum::round::{Goal, MOST_NODES, Round};
 use crate::request::Request;

@@ -10,10 +10,10 @@ use smallvec::SmallVec;
 use tokio::sync::Notify;
 
 use crate::context::Context;
-use crate::env::caught::{caught, wake};
 use crate::env::timeout::before;
 use crate::env::{Clock, Moment};
 use crate::error::LeaseEnd;
+use crate::panics::{caught, wake};
 use crate::quorum::claim::Claim;
 use crate::quorum::lock_protocol::TurnRule;
 use crate::quorum::terms::{Terms, third_left};

@@ -13,8 +13,6 @@ use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::env::caught::caught;
-use crate::env::caught::wake;
 use crate::env::{Clock, Moment};
 use crate::model::resource::Resource;
 use crate::node::watch::{HeldValue, KeyReport, Watch};
@@ -22,6 +20,7 @@ use crate::node::{
     Answer, Argument, Call, Effect, EpochListener, Node, NodeStatus, Remaining, Store, Submission,
     Value,
 };
+use crate::panics::{caught, wake};
 use fault::Fault;
 
 /// A node in this process, which answers as a Redis node does. It excludes no other process, so a

@@ -8,7 +8,6 @@ pub(crate) mod contract;
 pub(crate) mod hash_slot;
 mod health;
 mod holding;
-pub(crate) mod log;
 pub(crate) mod observe;
 pub(crate) mod script;
 pub(crate) mod store;

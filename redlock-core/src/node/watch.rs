@@ -5,8 +5,8 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::task::Waker;
 
-use crate::env::caught::wake;
 use crate::model::resource::Resource;
+use crate::panics::wake;
 
 use super::Remaining;
 

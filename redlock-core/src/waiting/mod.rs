@@ -42,8 +42,8 @@ pub use wakeup::QuorumWatch;
 
 use crate::context::Context;
 use crate::env::Moment;
-use crate::env::caught::caught;
 use crate::env::timeout::before;
+use crate::panics::caught;
 use budget::RetryBudget;
 use line::{KnownHash, Line};
 use streak::Streak;

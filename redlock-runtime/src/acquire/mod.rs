@@ -8,8 +8,8 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 
-use redlock_core::env::is_forked;
 use redlock_core::lease::OnLost;
+use redlock_core::process::is_forked;
 use redlock_core::request::Note;
 use redlock_core::{NodeSet, Request, Resource};
 use tracing::Instrument as _;

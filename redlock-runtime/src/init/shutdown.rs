@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use redlock_core::env::is_forked;
+use redlock_core::process::is_forked;
 
 use super::Redlock;
 use crate::registry::signal::is_process_ending;

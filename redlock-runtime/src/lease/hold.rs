@@ -3,8 +3,8 @@
 
 use std::task::{Context, Poll, ready};
 
-use redlock_core::env::log_throttled;
 use redlock_core::lease::{BodyOutcome, BodyWatch};
+use redlock_core::logging::log_throttled;
 
 use super::chain::Below;
 use super::{Lease, LeaseEnd, Stage};

@@ -13,8 +13,9 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tracing::Instrument as _;
 
-use redlock_core::env::{is_forked, log_throttled};
 use redlock_core::lease::{OnLost, Released};
+use redlock_core::logging::log_throttled;
+use redlock_core::process::is_forked;
 
 pub use redlock_core::error::LeaseEnd;
 pub use redlock_core::lease::FencingToken;

@@ -51,7 +51,7 @@ fn failed(span: &Span, error_type: &'static str) {
 macro_rules! figure {
     ($kind:ident $name:ident { $($label:ident: $value:expr),* } $change:ident($by:expr)) => {{
         use $crate::telemetry::metrics::{RECORDER, describe};
-        redlock_core::env::caught(RECORDER, || {
+        redlock_core::panics::caught(RECORDER, || {
             ::metrics::$kind!(describe::$name, $(stringify!($label) => $value),*).$change($by);
         });
     }};
@@ -76,7 +76,7 @@ macro_rules! gauged {
             #[cfg(feature = "metrics")]
             gauge: {
                 use $crate::telemetry::metrics::{RECORDER, describe};
-                redlock_core::env::caught(RECORDER, || {
+                redlock_core::panics::caught(RECORDER, || {
                     let gauge = ::metrics::gauge!(describe::$name, $(stringify!($label) => $value),*);
                     gauge.increment(1);
                     gauge
@@ -98,7 +98,7 @@ pub(crate) struct Gauged {
 impl Drop for Gauged {
     fn drop(&mut self) {
         if let Some(gauge) = &self.gauge {
-            redlock_core::env::caught(metrics::RECORDER, || gauge.decrement(1));
+            redlock_core::panics::caught(metrics::RECORDER, || gauge.decrement(1));
         }
     }
 }

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use crate::env::caught::{caught, wake};
 use crate::env::timeout::before;
 use crate::env::{Clock, Moment};
 use crate::node::{Call, Node, NodeError, NodeErrorKind, Submission, Vote, VoteSink, bit};
+use crate::panics::{caught, wake};
 
 pub(crate) use super::votes::{MOST_NODES, Seats, seats_in};
 

@@ -17,8 +17,8 @@ use ::redis::{Pipeline, PushInfo, PushKind, Value as Theirs};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::Instant;
 
+use crate::logging::log_node;
 use crate::model::token;
-use crate::node::log::log_node;
 use crate::node::value::is_wrong_type;
 use crate::node::watch::{HeldValue, KeyReport, Watch};
 use crate::node::{NodeError, Remaining, Value};
