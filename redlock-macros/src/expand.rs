@@ -37,7 +37,7 @@ use crate::return_type::Output;
 //             },
 //             format_args!("order:{id}"),
 //         );
-//         let held = &Slot::new();
+//         let held = &LeaseSlot::new();
 //         let body = async move {
 //             if let Some(ret) = None::<Result<Receipt, AppError>> {
 //                 capture!(id);
@@ -46,10 +46,10 @@ use crate::return_type::Output;
 //             let lease: &Lease = held.lease();
 //             ({ send(id, lease).await })
 //         };
-//         let value = Way::run(
-//             Way::of(call).with(held), // `Way::of(call)` if there is no guard
+//         let value = CallState::run(
+//             CallState::of(call).with(held), // `CallState::of(call)` if there is no guard
 //             body,
-//             &Answers {
+//             &ReturnRules {
 //                 refused: <Result<Receipt, AppError> as FromLockError>::from_lock_error,
 //                 is_success: <Result<Receipt, AppError> as FromLockError>::is_success,
 //             },
@@ -60,7 +60,7 @@ use crate::return_type::Output;
 // If the attribute has expressions or fields, the call is a statement of the body, after the first,
 // and `Call::ask(call).await` follows it. The body owns the arguments: what an expression leaves of one is dropped with
 // the body, and a template keeps no second copy of one. `run` polls the body of
-// `Way::ASKING` until it asks.
+// `CallState::ASKING` until it asks.
 //
 // The call comes before the user's block, so that the resource is computed before the block moves an argument. The
 // call is a statement of its own: the borrows of a template must not live across the `await`.
@@ -100,13 +100,13 @@ pub(crate) fn expand(plan: &AttributePlan, function: &ParsedFunction) -> TokenSt
     } else {
         (Some(call), None, quote_spanned!(here=> of(__redlock_call)))
     };
-    let mut way = quote_spanned!(here=> #private::Way::#way);
+    let mut way = quote_spanned!(here=> #private::CallState::#way);
     let body = body(plan, function, &output, inside.as_ref(), &private);
     let answers = output.answers(plan.skips, &private);
     let slot = plan.guard.as_ref().map(|guard| {
-        way = quote_spanned!(here=> #private::Way::with(#way, __redlock_held));
+        way = quote_spanned!(here=> #private::CallState::with(#way, __redlock_held));
         let here = here.located_at(guard.span());
-        quote_spanned!(here=> let __redlock_held = &#private::Slot::new();)
+        quote_spanned!(here=> let __redlock_held = &#private::LeaseSlot::new();)
     });
     // With the span of the return type: if the value is not `Send`, rustc's note is there.
     let value = Ident::new("__redlock_value", output.span);
@@ -116,7 +116,7 @@ pub(crate) fn expand(plan: &AttributePlan, function: &ParsedFunction) -> TokenSt
         #slot
         let __redlock_body = #body;
         #answering
-        let #value = #private::Way::run(#way, __redlock_body, #answers);
+        let #value = #private::CallState::run(#way, __redlock_body, #answers);
         return #value.await;
     };
 
@@ -358,7 +358,7 @@ fn body(
     // A call, as clippy would report a guard named `_lease` otherwise.
     let guard = plan.guard.as_ref().map(|guard| {
         let here = Span::mixed_site().located_at(function.body.span());
-        quote_spanned!(here=> let #guard: &#private::Lease = #private::Slot::lease(__redlock_held);)
+        quote_spanned!(here=> let #guard: &#private::Lease = #private::LeaseSlot::lease(__redlock_held);)
     });
     // The parentheses keep `unused_braces` from reporting a block that was written as a function
     // body. Their span is the attribute: with the span of the block they would change the block's

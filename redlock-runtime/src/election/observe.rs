@@ -12,7 +12,7 @@ use redlock_core::{NodeSet, Resource};
 use tokio::sync::watch;
 
 use super::Election;
-use crate::acquire::Wanted;
+use crate::acquire::LockSpec;
 use crate::error::{LockError, LockErrorKind};
 use crate::registry::Registry;
 
@@ -122,15 +122,12 @@ impl Election {
     /// # Ok(()) }
     /// ```
     pub fn observe(&self) -> Result<LeaderObserver, LockError> {
-        let Wanted {
+        let LockSpec {
             resource, options, ..
-        } = &self.wanted;
-        let (registry, nodes) = self.wanted.place()?;
+        } = &self.spec;
+        let (registry, nodes) = self.spec.registry_and_nodes()?;
         let changes = registry.shared.client.watch_changes(&nodes, resource);
-        let refused = |it| {
-            self.wanted
-                .error(LockErrorKind::Invalid(it), Some(&registry))
-        };
+        let refused = |it| self.spec.error(LockErrorKind::Invalid(it), Some(&registry));
         let changes = changes.map_err(refused)?;
         let parameters = options.above(registry.shared.defaults).decided(false);
         let (sender, seen) = watch::channel(Seen::default());

@@ -6,18 +6,18 @@ use std::task::{Context, Poll, ready};
 use redlock_core::lease::{BodyOutcome, BodyWatch};
 use redlock_core::logging::log_throttled;
 
-use super::chain::Below;
-use super::{Lease, LeaseEnd, Stage};
+use super::chain::CallChain;
+use super::{Lease, LeaseEnd, RunStage};
 use crate::error::LockError;
 use crate::telemetry::name_of;
 
 /// A body under its lease.
-pub(crate) struct Hold {
-    below: Below,
+pub(crate) struct BodyUnderLease {
+    below: CallChain,
     watch: BodyWatch,
 }
 
-impl Hold {
+impl BodyUnderLease {
     /// Begins to hold the lease for a body.
     ///
     /// # Errors
@@ -30,7 +30,7 @@ impl Hold {
             return Err(lease.lost_error(over));
         }
         Ok(Self {
-            below: Below::new(lease.handle()),
+            below: CallChain::new(lease.handle()),
             watch: BodyWatch::new(lease.handle.core.clone(), lease.on_lost),
         })
     }
@@ -45,7 +45,7 @@ impl Hold {
         let Self { below, watch } = self;
         let poll = |context: &mut Context<'_>| {
             // At the first poll, and not before: if the lease is over by then, no body has begun.
-            lease.enter(Stage::InBody);
+            lease.enter(RunStage::InBody);
             let _entered = below.enter();
             body(context)
         };
@@ -57,7 +57,7 @@ impl Hold {
             BodyOutcome::Cancelled(over) => (false, Some(over)),
         };
         if has_returned {
-            lease.enter(Stage::Returned);
+            lease.enter(RunStage::Returned);
         }
         let Some(over) = over else {
             return Poll::Ready(Ok(()));
