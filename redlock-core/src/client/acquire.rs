@@ -15,8 +15,8 @@ use crate::quorum::kind::{Kind, TurnRule};
 use crate::quorum::round::{Goal, Round};
 use crate::request::Request;
 use crate::waiting::budget::RetryBudget;
-use crate::waiting::refusal::Refusal;
-use crate::waiting::wakeup::any_free;
+use crate::waiting::quorum_watch::any_free;
+use crate::waiting::refused_attempt::RefusedAttempt;
 use crate::waiting::{LineKey, Turn};
 
 use super::attempt::attempt;
@@ -164,7 +164,7 @@ async fn comes_another(
     budget: &RetryBudget<'_>,
     (nodes, resource): (&NodeSet, &Resource),
     kind: &Arc<dyn Kind>,
-) -> Option<Refusal> {
+) -> Option<RefusedAttempt> {
     if questions == 0 {
         return None;
     }
@@ -185,7 +185,7 @@ async fn comes_another(
         before(clock, until, votes.decided()).await;
         let tally = votes.tally();
         if tally.is_contended() {
-            met = Some(Refusal {
+            met = Some(RefusedAttempt {
                 context: Arc::clone(context),
                 nodes: Arc::clone(nodes),
                 kind: Arc::clone(kind),
@@ -209,7 +209,7 @@ async fn comes_another(
 }
 
 /// Waits for the next attempt. False if there is none.
-async fn pause(turn: &Turn, refusal: &Refusal, budget: &mut RetryBudget<'_>) -> bool {
+async fn pause(turn: &Turn, refusal: &RefusedAttempt, budget: &mut RetryBudget<'_>) -> bool {
     let environment = &refusal.context.environment;
     let is_unanswered = refusal.is_unanswered(environment.now());
     let next = match budget.next_attempt(environment, is_unanswered) {
@@ -230,7 +230,7 @@ async fn pause(turn: &Turn, refusal: &Refusal, budget: &mut RetryBudget<'_>) -> 
             biased;
             () = any_free(&watches) => true,
             // Other readers may have come before a majority of the nodes was free.
-            () = watches[0].moved(), if shares => false,
+            () = watches[0].until_changed(), if shares => false,
         };
         // By now the votes that were missing when the attempt was decided have arrived.
         let spread = if !is_free || refusal.is_behind_others() {

@@ -1,5 +1,5 @@
 //! A client of the nodes: acquires leases.
-#![doc = include_str!("protocol.md")]
+#![doc = include_str!("path_of_a_lock.md")]
 
 mod acquire;
 mod attempt;
@@ -222,9 +222,9 @@ impl Client {
     /// # let client = Client::new(environment);
     /// # io.handle().block_on(async {
     /// let watch = client.watch_changes(&nodes, &"order:42".into())?;
-    /// watch.changed().await; // Each node has said how the key is.
+    /// watch.until_reported().await; // Each node has said how the key is.
     /// let lease = client.acquire(&nodes, &Request::new("order:42")).await?;
-    /// watch.changed().await;
+    /// watch.until_reported().await;
     /// # lease.release().await;
     /// # Ok::<_, Box<dyn std::error::Error>>(())
     /// # })?;

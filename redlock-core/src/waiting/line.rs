@@ -1,4 +1,7 @@
-//! One line.
+//! The callers of one process that want the same lock stand in one line, first come, first served.
+//!
+//! How a lock goes from one caller to the next is in [`handed_claim`](super::handed_claim).
+#![doc = include_str!("lines.md")]
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher as _, Hash, Hasher, RandomState};
@@ -14,9 +17,9 @@ use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::{NodeSet, identity};
 
-use super::left_claim::LeftClaim;
-use super::refusal::Refusal;
-use super::streak::Streak;
+use super::fair_share::FairShare;
+use super::handed_claim::HandedClaim;
+use super::refused_attempt::RefusedAttempt;
 
 /// How often a caller that gives up looks whether missing votes have come.
 const NEXT_LOOK: Duration = Duration::from_millis(1);
@@ -87,20 +90,20 @@ pub(super) struct Line {
     /// The waiters, in the order in which they came.
     pub(super) waiters: BTreeMap<u64, Arc<Notify>>,
     /// The claim that the last holder left on the nodes for the caller with the turn.
-    pub(super) left_claim: Option<LeftClaim>,
-    pub(super) streak: Streak,
+    pub(super) handed_claim: Option<HandedClaim>,
+    pub(super) streak: FairShare,
     /// The last attempt that the nodes refused since the lock was last acquired here.
-    pub(super) refusal: Option<Arc<Refusal>>,
+    pub(super) refusal: Option<Arc<RefusedAttempt>>,
     /// The last waiter that was in line when the nodes refused an attempt.
     refused: u64,
 }
 
 /// The answer to a caller that stood in line and does not get the turn.
-pub(crate) enum LastKnown {
+pub(crate) enum NoTurn {
     /// Another caller of this process has the lock, and for how long it is valid.
     Held(OwnerToken, Moment),
     /// The nodes refused an attempt of another caller.
-    Refused(Arc<Refusal>),
+    Refused(Arc<RefusedAttempt>),
     /// No attempt of another caller was decided since the caller came.
     Nothing,
     /// As many callers stand in line already, and no more may.
@@ -148,26 +151,26 @@ impl Line {
         &self,
         gives_up: Option<Moment>,
         now: Moment,
-    ) -> Result<Moment, LastKnown> {
+    ) -> Result<Moment, NoTurn> {
         let Some(gives_up) = gives_up else {
             return Ok(self.due);
         };
         if let Some(token) = &self.holder {
-            return Err(LastKnown::Held(token.clone(), self.due));
+            return Err(NoTurn::Held(token.clone(), self.due));
         }
         let is_over = gives_up <= now;
         match &self.refusal {
             Some(refusal) if is_over || refusal.is_settled(now) => {
-                Err(LastKnown::Refused(Arc::clone(refusal)))
+                Err(NoTurn::Refused(Arc::clone(refusal)))
             }
-            None if is_over => Err(LastKnown::Nothing),
+            None if is_over => Err(NoTurn::Nothing),
             _ => Ok(gives_up.min(now.saturating_add(NEXT_LOOK))),
         }
     }
 
     /// True if no majority of the nodes answered the last attempt of the caller with the turn.
     pub(super) fn is_unanswered(&self, now: Moment) -> bool {
-        let is_unanswered = |refusal: &Arc<Refusal>| refusal.is_unanswered(now);
+        let is_unanswered = |refusal: &Arc<RefusedAttempt>| refusal.is_unanswered(now);
         self.holder.is_none() && self.refusal.as_ref().is_some_and(is_unanswered)
     }
 
@@ -179,7 +182,7 @@ impl Line {
     }
 
     /// The nodes refused an attempt. Returns the attempt that they refused before.
-    pub(super) fn refused(&mut self, refusal: &Arc<Refusal>) -> Option<Arc<Refusal>> {
+    pub(super) fn refused(&mut self, refusal: &Arc<RefusedAttempt>) -> Option<Arc<RefusedAttempt>> {
         let last = self.waiters.last_key_value();
         self.refused = last.map_or(self.refused, |(last, _)| *last);
         self.refusal.replace(Arc::clone(refusal))

@@ -8,24 +8,18 @@
 //! released for other processes, and the next caller of this process asks for it a moment later.
 
 pub(crate) mod budget;
-pub(crate) mod left_claim;
+mod fair_share;
+pub(crate) mod handed_claim;
 mod line;
-pub(crate) mod refusal;
-mod streak;
-#[cfg(test)]
-pub(crate) mod tests;
-mod turn;
 #[cfg_attr(
     not(feature = "testing"),
     allow(unreachable_pub, reason = "public in `testing`")
 )]
-pub(crate) mod wakeup;
-
-/// The callers of one process that want the same lock stand in one line, first come, first served.
-///
-/// How a lock goes from one caller to the next is in [`left_claim`].
-#[doc = include_str!("protocol.md")]
-mod protocol {}
+pub(crate) mod quorum_watch;
+pub(crate) mod refused_attempt;
+#[cfg(test)]
+pub(crate) mod tests;
+mod turn;
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -35,18 +29,18 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-pub(crate) use line::{LastKnown, LineKey};
-pub(crate) use streak::HANDOVER_TIME;
-pub(crate) use turn::{Left, Turn};
-pub use wakeup::QuorumWatch;
+pub(crate) use fair_share::HANDOVER_TIME;
+pub(crate) use line::{LineKey, NoTurn};
+pub use quorum_watch::QuorumWatch;
+pub(crate) use turn::{ClaimOutcome, Turn};
 
 use crate::context::Context;
 use crate::env::Moment;
 use crate::env::caught::caught;
 use crate::env::timeout::before;
 use budget::RetryBudget;
+use fair_share::FairShare;
 use line::{KnownHash, Line};
-use streak::Streak;
 
 /// From this number of lines on, empty lines are looked for and forgotten.
 const MANY_LINES: usize = 1024;
@@ -136,7 +130,7 @@ impl Lines {
         self: &Arc<Self>,
         line_key: LineKey,
         budget: &mut RetryBudget<'_>,
-    ) -> Result<Turn, LastKnown> {
+    ) -> Result<Turn, NoTurn> {
         let ticket = {
             let mut state = self.state.lock();
             state.last_ticket += 1;
@@ -172,7 +166,7 @@ impl Lines {
 
     /// Looks what is up for the caller of `turn`, which stands in line from the first look on. `None` if its turn has
     /// come, otherwise the moment of the next look. A caller that gives up at `gives_up` gets what is known of the lock.
-    fn stand(&self, turn: &Turn, gives_up: Option<Moment>) -> Result<Option<Moment>, LastKnown> {
+    fn stand(&self, turn: &Turn, gives_up: Option<Moment>) -> Result<Option<Moment>, NoTurn> {
         let now = self.context.now();
         let due = self.due(now, self.context.node_timeout);
         let mut state = self.state.lock();
@@ -180,14 +174,14 @@ impl Lines {
         let all = state.waiting;
         let line = state.lines.entry(turn.line_key.clone()).or_default();
         if line.is_forgotten(now) {
-            line.streak = Streak::default();
+            line.streak = FairShare::default();
         }
         let (standing, mut next) = (line.waiters.len(), None);
         if !line.has(turn.ticket) {
             let is_new = !line.waiters.contains_key(&turn.ticket);
             let is_full = standing >= self.most_in_a_line || all >= self.most_in_all;
             if is_new && is_full && !line.is_empty() {
-                return Err(LastKnown::Full(standing));
+                return Err(NoTurn::Full(standing));
             }
             let place = (turn.ticket, Arc::clone(&turn.woken));
             if line.is_empty() && standing == 0 {

@@ -13,13 +13,13 @@ use crate::model::token::OwnerToken;
 use crate::quorum::round::Round;
 use crate::quorum::terms::Terms;
 
-use super::left_claim::LeftClaim;
+use super::handed_claim::HandedClaim;
 use super::line::Line;
-use super::refusal::Refusal;
+use super::refused_attempt::RefusedAttempt;
 use super::{LineKey, Lines};
 
 /// The longest pause, whatever the request says, as no node may be able to tell the caller of a release.
-const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+const LONGEST_UNTOLD_PAUSE: Duration = Duration::from_secs(2);
 
 /// A caller's place in a line, and then its right to talk to the nodes for the line. Dropping it leaves the line, and
 /// passes the turn on.
@@ -32,7 +32,7 @@ pub(crate) struct Turn {
 }
 
 /// What became of the claim of a lease that is over.
-pub(crate) enum Left {
+pub(crate) enum ClaimOutcome {
     /// The release was sent.
     Released(Arc<Round>),
     /// The next caller in line got it.
@@ -56,8 +56,8 @@ impl Turn {
     }
 
     /// The claim that the last holder left on the nodes, and the number of questions of the break that is due.
-    pub(crate) fn begin(&self) -> (Option<LeftClaim>, u32) {
-        let begun = self.change(|line| (line.left_claim.take(), line.streak.questions));
+    pub(crate) fn begin(&self) -> (Option<HandedClaim>, u32) {
+        let begun = self.change(|line| (line.handed_claim.take(), line.streak.questions));
         begun.unwrap_or((None, 0))
     }
 
@@ -84,7 +84,7 @@ impl Turn {
 
     /// Records that the nodes refused an attempt, for the callers that want their answer. They get it even
     /// if the turn was taken away meanwhile: the next caller may not have an answer yet.
-    pub(crate) fn refused(&self, refusal: &Arc<Refusal>) {
+    pub(crate) fn refused(&self, refusal: &Arc<RefusedAttempt>) {
         if refusal.is_held() {
             self.change(|line| line.streak.met_others());
         }
@@ -97,7 +97,7 @@ impl Turn {
     /// module's documentation says why a pause may end earlier.
     pub(crate) async fn pause(&self, until: Moment, free: impl Future<Output = ()>) {
         let environment = &self.lines.context.environment;
-        let longest = environment.jittered(LONGEST_PAUSE);
+        let longest = environment.jittered(LONGEST_UNTOLD_PAUSE);
         let until = until.min(environment.now().saturating_add(longest));
         let due = until.saturating_add(self.lines.grace());
         if self.change(|line| line.due = due).is_none() {
@@ -140,21 +140,21 @@ impl Turn {
     /// The lease is over, and was not lost. If it `hands_over`, the next caller in line gets the claim that is left,
     /// unless other processes must have their chance now. Otherwise the claim is released, and the next caller of
     /// this process lets others go first.
-    pub(crate) fn end(self, left_claim: LeftClaim, hands_over: bool) -> Option<Left> {
+    pub(crate) fn end(self, handed_claim: HandedClaim, hands_over: bool) -> Option<ClaimOutcome> {
         let (handover_time, now) = (self.lines.handover_time, self.lines.context.now());
-        let mut left_claim = Some(left_claim);
+        let mut handed_claim = Some(handed_claim);
         self.change(|line| {
             let is_followed = !line.waiters.is_empty();
             if hands_over && is_followed && !line.streak.is_spent(handover_time, now) {
-                line.left_claim = left_claim.take();
+                line.handed_claim = handed_claim.take();
             } else {
                 line.streak.ends(is_followed, handover_time, now);
             }
         });
-        match left_claim {
-            None => Some(Left::HandedOver),
+        match handed_claim {
+            None => Some(ClaimOutcome::HandedOver),
             // Before the turn goes on, as the next caller asks the nodes.
-            Some(left_claim) => left_claim.release().map(Left::Released),
+            Some(handed_claim) => handed_claim.release().map(ClaimOutcome::Released),
         }
     }
 }

@@ -27,9 +27,9 @@ mutants! {
     "a-wake-up-trusted-as-a-grant" breaks LateVotes in Calm:
         attempt { Err } => {
             let clock = &environment.clock;
-            let watch = crate::waiting::QuorumWatch::behind(clock, nodes, kind.keys(), &acquisition);
+            let watch = crate::waiting::QuorumWatch::after_attempt(clock, nodes, kind.keys(), &acquisition);
             let until = now.saturating_add(timeout);
-            if before(&**clock, until, watch.free()).await.is_some() {
+            if before(&**clock, until, watch.until_free()).await.is_some() {
                 let (acquired_at, granted_at, expiring) = (started, started, deadline);
                 let terms = Terms { acquired_at, granted_at, deadline, expiring, fencing_token: None };
                 return Ok((claim.into_lease(), terms));
@@ -38,7 +38,7 @@ mutants! {
         };
 
     "woken-for-nodes-that-cannot-vote" breaks Storm in Forgetful:
-        Refusal::watches { QuorumWatch::behind(clock, nodes, keys, &self.votes) } => {
+        RefusedAttempt::watches { QuorumWatch::after_attempt(clock, nodes, keys, &self.votes) } => {
             QuorumWatch::begin(clock, nodes, keys)
         };
 
@@ -56,7 +56,7 @@ mutants! {
             for (seat, vote) in answers.into_iter().enumerate() {
                 vote.into_iter().for_each(|vote| crate::node::Asker::vote(&*votes, seat, vote));
             }
-            let refusal = &Arc::new(Refusal {
+            let refusal = &Arc::new(RefusedAttempt {
                 context: Arc::clone(&refusal.context),
                 nodes: Arc::clone(&refusal.nodes),
                 kind: Arc::clone(&refusal.kind),

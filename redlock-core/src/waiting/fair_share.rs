@@ -30,7 +30,7 @@ const BRIEF: Duration = Duration::from_millis(1);
 
 /// For how long callers of this process have had the lock one after another.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Streak {
+pub(super) struct FairShare {
     /// The moment when the first of them got the lock.
     since: Option<Moment>,
     /// The time that the last acquisition took. A caller of another process takes as long.
@@ -43,7 +43,7 @@ pub(super) struct Streak {
     until: Moment,
 }
 
-impl Streak {
+impl FairShare {
     /// A caller acquired the lock `now`. `took` is the time of its acquisition, zero if it was taken over.
     pub(super) fn holds(&mut self, now: Moment, took: Duration) {
         self.since.get_or_insert(now);
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn a_streak_is_spent_after_its_time_or_after_some_round_trips() {
-        let mut streak = Streak::default();
+        let mut streak = FairShare::default();
         streak.holds(at(0), Duration::ZERO);
         streak.holds(at(4), Duration::ZERO);
         assert!(!streak.is_spent(MS * 5, at(4)));
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn one_who_comes_again_at_once_takes_a_break_where_a_line_would() {
         for (lasted, is_remembered, questions) in [(0, false, 0), (2, true, 0), (5, true, BREAK)] {
-            let mut streak = Streak::default();
+            let mut streak = FairShare::default();
             streak.holds(at(0), Duration::ZERO);
             streak.ends(false, MS * 5, at(lasted));
             assert_eq!(!streak.is_forgotten(at(lasted)), is_remembered, "{lasted}");
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn another_process_that_was_met_has_a_break_after_brief_holds() {
-        let mut streak = Streak::default();
+        let mut streak = FairShare::default();
         streak.met_others();
         for questions in [BREAK; MEMORY as usize].into_iter().chain([0]) {
             streak.questions = 0;
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn a_gap_begins_when_the_release_has_arrived() {
-        let mut streak = Streak::default();
+        let mut streak = FairShare::default();
         streak.holds(at(0), MS * 25);
         streak.holds(at(1), Duration::ZERO);
         streak.ends(false, MS * 5, at(2));
