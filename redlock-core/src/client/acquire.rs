@@ -67,21 +67,20 @@ pub(super) async fn acquire(
             }
         };
         loop {
-            let (left, questions) = turn.begin();
-            if let Some(left) = left {
-                if left.suits(request, &*kind, context.clock()) {
-                    let (claim, terms) = left.take_over(environment.now());
-                    let turn = Some(turn.hold(&terms, &claim.token));
+            if let Some(claim) = turn.take_handed_claim() {
+                if claim.suits(request, &*kind, context.clock()) {
+                    let (claim, terms) = claim.take_over(environment.now());
+                    let turn = Some(turn.keep(&terms, &claim.token));
                     break 'line Lease::new(leases, claim, request, &budget, terms, turn);
                 }
                 // The release goes ahead of the acquisition on each connection, without a round trip between
                 // the two.
-                left.release();
+                claim.release();
             }
             let resource = &request.resource;
             let met = comes_another(
                 context,
-                (&turn, questions),
+                (&turn, turn.questions_due()),
                 &budget,
                 (nodes, resource),
                 &kind,
@@ -92,7 +91,7 @@ pub(super) async fn acquire(
             } else {
                 // The clock is read before the first byte is sent, as a node may count from then on.
                 let started = environment.now();
-                let attempted = turn.attempt(started, context.node_timeout);
+                let attempted = turn.start_attempt(started, context.node_timeout);
                 let Some((was_refused, is_followed)) = attempted else {
                     // This future was not polled for so long that another caller took the turn.
                     continue 'line;
@@ -106,10 +105,10 @@ pub(super) async fn acquire(
                         left_behind.is_won = (budget.attempts > 1).then_some(true);
                         let turn = match claim.kind.turn() {
                             TurnRule::PassOn => {
-                                turn.pass_on_won();
+                                turn.pass_on();
                                 None
                             }
-                            _ => Some(turn.hold(&terms, &claim.token)),
+                            _ => Some(turn.keep(&terms, &claim.token)),
                         };
                         break 'line Lease::new(leases, claim, request, &budget, terms, turn);
                     }
@@ -117,7 +116,7 @@ pub(super) async fn acquire(
                 }
             };
             let refusal = Arc::new(refusal);
-            turn.refused(&refusal);
+            turn.record_refusal(&refusal);
             if !pause(&turn, &refusal, &mut budget).await && !refusal.is_break {
                 // The next caller need not wait for the error's details.
                 drop(turn);
@@ -180,7 +179,7 @@ async fn comes_another(
         if timeout.is_zero() {
             break;
         }
-        turn.gives_way(timeout, left);
+        turn.set_questions_due(left, timeout);
         let votes = Round::start(nodes, question.clone(), Goal::FreeOfUs);
         before(clock, until, votes.decided()).await;
         let tally = votes.tally();
@@ -204,7 +203,7 @@ async fn comes_another(
             break;
         }
     }
-    turn.gives_way(context.node_timeout, 0);
+    turn.set_questions_due(0, context.node_timeout);
     met
 }
 

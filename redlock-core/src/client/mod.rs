@@ -24,7 +24,7 @@ use crate::node::{Call, NodeSet, Vote};
 use crate::quorum::peek::LockStatus;
 use crate::quorum::round::{Goal, MOST_NODES, Round};
 use crate::request::Request;
-use crate::waiting::{HANDOVER_TIME, Lines, QuorumWatch};
+use crate::waiting::{HANDOVER_TIME, Lines, QuorumWatch, WaiterLimits};
 use force_release::ForceReleased;
 
 /// Acquires leases over sets of nodes. A clone is cheap and is the same client.
@@ -100,7 +100,10 @@ impl Client {
             node_timeout: settings.node_timeout,
             key_prefix: settings.key_prefix,
         });
-        let limits = (settings.max_waiters_per_lock, settings.max_waiters);
+        let limits = WaiterLimits {
+            in_one_line: settings.max_waiters_per_lock,
+            in_all_lines: settings.max_waiters,
+        };
         let lines = Lines::new(Arc::clone(&context), settings.handover_time, limits);
         let leases = Leases::new(context, Arc::new(lines));
         Self {

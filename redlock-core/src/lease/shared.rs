@@ -275,7 +275,7 @@ impl LeaseShared {
             None => handed_claim.release().map(ClaimOutcome::Released),
         };
         if kind.turn() == TurnRule::PassOn && kind.number().is_some() {
-            leases.lines.released(&self.line_key());
+            leases.lines.ask_now(&self.line_key());
         }
         left
     }

@@ -28,64 +28,95 @@ const SHORT_GAP: Duration = Duration::from_millis(10);
 /// A lock that is held for less leaves other processes gaps enough, and needs no break.
 const BRIEF: Duration = Duration::from_millis(1);
 
-/// For how long callers of this process have had the lock one after another.
+/// Measures how long callers of this process have had a lock one after another, and says when others must have it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FairShare {
-    /// The moment when the first of them got the lock.
-    since: Option<Moment>,
-    /// The time that the last acquisition took. A caller of another process takes as long.
-    trip: Duration,
+    /// The time for which a streak may last, if the nodes are near.
+    handover_time: Duration,
+    /// The moment when the first caller of the streak got the lock.
+    began: Option<Moment>,
+    /// The time that the nodes took to grant the lock. A caller of another process waits as long for them.
+    grant_time: Duration,
     /// The number of further releases for which another process is remembered.
-    wary: u8,
-    /// The questions that are left of the break that is due.
-    pub(super) questions: u32,
-    /// If a caller enters an empty line before this moment, the streak still binds the caller.
-    until: Moment,
+    remembers_others: u8,
+    /// The questions of the break that are still to be asked.
+    questions_due: u32,
+    /// A caller that enters an empty line before this moment belongs to the streak.
+    binds_until: Moment,
 }
 
 impl FairShare {
-    /// A caller acquired the lock `now`. `took` is the time of its acquisition, zero if it was taken over.
-    pub(super) fn holds(&mut self, now: Moment, took: Duration) {
-        self.since.get_or_insert(now);
-        if !took.is_zero() {
-            self.trip = took;
+    pub(super) fn new(handover_time: Duration) -> Self {
+        Self {
+            handover_time,
+            ..Self::default()
         }
+    }
+
+    /// Records that a caller acquired the lock `now`. `took` is the time of its acquisition, zero if it was taken over.
+    pub(super) fn record_acquired(&mut self, now: Moment, took: Duration) {
+        self.began.get_or_insert(now);
+        if !took.is_zero() {
+            self.grant_time = took;
+        }
+    }
+
+    /// Records that another process had the lock.
+    pub(super) fn record_others(&mut self) {
+        self.began = None;
+        self.remembers_others = MEMORY;
+    }
+
+    /// True if a holder may hand the lock to a caller that waits behind it. With a `handover_time` of zero none may.
+    pub(super) fn may_hand_over(&self, is_followed: bool, now: Moment) -> bool {
+        let is_spent = self.handover_time.is_zero() || self.is_spent(self.handover_time, now);
+        is_followed && !is_spent
+    }
+
+    /// Records that the lock is released `now`. The next caller takes a break first if callers wait, if another process
+    /// was met a moment ago, or if the streak is spent. A shorter `handover_time` than the default limits only hand-overs.
+    pub(super) fn record_release(&mut self, is_followed: bool, now: Moment) {
+        let meets_others = self.remembers_others > 0;
+        if meets_others || self.lasted(now) >= BRIEF {
+            // The release has to arrive first, and other processes have to hear of it.
+            self.binds_until = now.saturating_add(SHORT_GAP + self.grant_time);
+        }
+        let handover_time = self.handover_time.max(HANDOVER_TIME);
+        if is_followed || meets_others || self.is_spent(handover_time, now) {
+            self.questions_due = BREAK;
+            self.began = None;
+            self.remembers_others = self.remembers_others.saturating_sub(1);
+        }
+    }
+
+    /// Returns the number of questions that the next caller asks the nodes before it asks for the lock.
+    pub(super) fn questions_due(&self) -> u32 {
+        self.questions_due
+    }
+
+    /// Records how much of the break is still to be taken.
+    pub(super) fn set_questions_due(&mut self, questions: u32) {
+        self.questions_due = questions;
+    }
+
+    /// True if a caller that enters an empty line `now` belongs to no streak.
+    pub(super) fn is_forgotten(&self, now: Moment) -> bool {
+        self.binds_until <= now
+    }
+
+    /// Forgets the streak.
+    pub(super) fn forget(&mut self) {
+        *self = Self::new(self.handover_time);
     }
 
     fn lasted(&self, now: Moment) -> Duration {
-        let lasted = self.since.map(|since| now.saturating_since(since));
+        let lasted = self.began.map(|began| now.saturating_since(began));
         lasted.unwrap_or_default()
     }
 
-    /// True if other processes must have their chance now. With a `handover_time` of zero they always must.
-    pub(super) fn is_spent(&self, handover_time: Duration, now: Moment) -> bool {
-        handover_time.is_zero()
-            || self.lasted(now) >= handover_time.max(self.trip.saturating_mul(TRIPS))
-    }
-
-    /// Another process had the lock.
-    pub(super) fn met_others(&mut self) {
-        self.since = None;
-        self.wary = MEMORY;
-    }
-
-    /// The lock is released `now`. The next caller takes a break first if callers wait, if another process was met a
-    /// moment ago, or if the streak is spent. A shorter `handover_time` than the default limits only hand-overs.
-    pub(super) fn ends(&mut self, is_followed: bool, handover_time: Duration, now: Moment) {
-        if self.wary > 0 || self.lasted(now) >= BRIEF {
-            // The release has to arrive first, and other processes have to hear of it.
-            self.until = now.saturating_add(SHORT_GAP + self.trip);
-        }
-        if is_followed || self.wary > 0 || self.is_spent(handover_time.max(HANDOVER_TIME), now) {
-            self.questions = BREAK;
-            self.since = None;
-            self.wary = self.wary.saturating_sub(1);
-        }
-    }
-
-    /// True if the streak does not bind a caller that enters an empty line `now`.
-    pub(super) fn is_forgotten(&self, now: Moment) -> bool {
-        self.until <= now
+    /// True if the streak has lasted for `handover_time`, or for some round trips, if these take longer.
+    fn is_spent(&self, handover_time: Duration, now: Moment) -> bool {
+        self.lasted(now) >= handover_time.max(self.grant_time.saturating_mul(TRIPS))
     }
 }
 
@@ -99,53 +130,56 @@ mod tests {
         Moment::from_origin(MS * (1000 + ms))
     }
 
+    fn share() -> FairShare {
+        FairShare::new(HANDOVER_TIME)
+    }
+
     #[test]
     fn a_streak_is_spent_after_its_time_or_after_some_round_trips() {
-        let mut streak = FairShare::default();
-        streak.holds(at(0), Duration::ZERO);
-        streak.holds(at(4), Duration::ZERO);
-        assert!(!streak.is_spent(MS * 5, at(4)));
-        assert!(
-            streak.is_spent(MS * 5, at(5)),
-            "the first holder's time counts"
-        );
-        streak.holds(at(5), MS * 10);
-        assert!(!streak.is_spent(MS * 5, at(79)));
-        assert!(streak.is_spent(MS * 5, at(80)));
-        streak.ends(true, MS * 5, at(80));
-        assert_eq!(streak.questions, BREAK);
-        assert!(!streak.is_spent(MS * 5, at(100)));
+        let mut share = share();
+        share.record_acquired(at(0), Duration::ZERO);
+        share.record_acquired(at(4), Duration::ZERO);
+        assert!(share.may_hand_over(true, at(4)));
+        assert!(!share.may_hand_over(false, at(4)), "to nobody");
+        let is_spent = !share.may_hand_over(true, at(5));
+        assert!(is_spent, "the first holder's time counts");
+        share.record_acquired(at(5), MS * 10);
+        assert!(share.may_hand_over(true, at(79)));
+        assert!(!share.may_hand_over(true, at(80)));
+        share.record_release(true, at(80));
+        assert_eq!(share.questions_due(), BREAK);
+        assert!(share.may_hand_over(true, at(100)));
     }
 
     #[test]
     fn one_who_comes_again_at_once_takes_a_break_where_a_line_would() {
         for (lasted, is_remembered, questions) in [(0, false, 0), (2, true, 0), (5, true, BREAK)] {
-            let mut streak = FairShare::default();
-            streak.holds(at(0), Duration::ZERO);
-            streak.ends(false, MS * 5, at(lasted));
-            assert_eq!(!streak.is_forgotten(at(lasted)), is_remembered, "{lasted}");
-            assert_eq!(streak.questions, questions, "{lasted}");
+            let mut share = share();
+            share.record_acquired(at(0), Duration::ZERO);
+            share.record_release(false, at(lasted));
+            assert_eq!(!share.is_forgotten(at(lasted)), is_remembered, "{lasted}");
+            assert_eq!(share.questions_due(), questions, "{lasted}");
         }
     }
 
     #[test]
     fn another_process_that_was_met_has_a_break_after_brief_holds() {
-        let mut streak = FairShare::default();
-        streak.met_others();
+        let mut share = share();
+        share.record_others();
         for questions in [BREAK; MEMORY as usize].into_iter().chain([0]) {
-            streak.questions = 0;
-            streak.holds(at(0), Duration::ZERO);
-            streak.ends(false, MS * 5, at(0));
-            assert_eq!(streak.questions, questions);
+            share.set_questions_due(0);
+            share.record_acquired(at(0), Duration::ZERO);
+            share.record_release(false, at(0));
+            assert_eq!(share.questions_due(), questions);
         }
     }
 
     #[test]
     fn a_gap_begins_when_the_release_has_arrived() {
-        let mut streak = FairShare::default();
-        streak.holds(at(0), MS * 25);
-        streak.holds(at(1), Duration::ZERO);
-        streak.ends(false, MS * 5, at(2));
-        assert!(!streak.is_forgotten(at(36)) && streak.is_forgotten(at(37)));
+        let mut share = share();
+        share.record_acquired(at(0), MS * 25);
+        share.record_acquired(at(1), Duration::ZERO);
+        share.record_release(false, at(2));
+        assert!(!share.is_forgotten(at(36)) && share.is_forgotten(at(37)));
     }
 }

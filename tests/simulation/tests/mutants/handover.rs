@@ -11,10 +11,10 @@ mutants! {
         HandedClaim::drop { !self.is_taken_over } => { false };
 
     "handed-over-without-end" breaks Hogged in Calm:
-        Turn::end { && !line.streak.is_spent(handover_time, now) } => {};
+        FairShare::may_hand_over { && !is_spent } => {};
 
     "no-break-for-others" breaks Hogged in Calm:
-        FairShare::ends { self.questions = BREAK; } => {};
+        FairShare::record_release { self.questions_due = BREAK; } => {};
 
     "taken-over-with-little-left" breaks TakenOver in Calm:
         HandedClaim::suits { whole / 10 * 9 } => { whole / 10 };
