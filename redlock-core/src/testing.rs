@@ -21,7 +21,7 @@ use crate::quorum::round::{Goal, Round};
 use crate::request::Request;
 
 pub use crate::kinds::permits::key_of as permit_key;
-pub use crate::waiting::wakeup::QuorumWatch;
+pub use crate::waiting::quorum_watch::QuorumWatch;
 
 /// Asks one node one thing and waits for its answer, however long that takes.
 ///

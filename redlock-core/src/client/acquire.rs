@@ -15,8 +15,8 @@ use crate::quorum::lock_protocol::{LinePlace, LockProtocol, TurnRule};
 use crate::quorum::round::{Goal, Round};
 use crate::request::Request;
 use crate::waiting::budget::RetryBudget;
-use crate::waiting::refusal::Refusal;
-use crate::waiting::wakeup::any_free;
+use crate::waiting::quorum_watch::any_free;
+use crate::waiting::refused_attempt::RefusedAttempt;
 use crate::waiting::{LineKey, Turn};
 
 use super::attempt::attempt;
@@ -71,21 +71,20 @@ pub(super) async fn acquire(
             }
         };
         loop {
-            let (left, questions) = turn.begin();
-            if let Some(left) = left {
-                if left.suits(request, &*protocol, context.clock()) {
-                    let (claim, terms) = left.take_over(environment.now());
-                    let turn = Some(turn.hold(&terms, &claim.token));
+            if let Some(claim) = turn.take_handed_claim() {
+                if claim.suits(request, &*protocol, context.clock()) {
+                    let (claim, terms) = claim.take_over(environment.now());
+                    let turn = Some(turn.keep(&terms, &claim.token));
                     break 'line Lease::new(leases, claim, request, &budget, terms, turn);
                 }
                 // The release goes ahead of the acquisition on each connection, without a round trip between
                 // the two.
-                left.release();
+                claim.release();
             }
             let resource = &request.resource;
             let met = comes_another(
                 context,
-                (&turn, questions),
+                (&turn, turn.questions_due()),
                 &budget,
                 (nodes, resource),
                 &protocol,
@@ -96,7 +95,7 @@ pub(super) async fn acquire(
             } else {
                 // The clock is read before the first byte is sent, as a node may count from then on.
                 let started = environment.now();
-                let attempted = turn.attempt(started, context.node_timeout);
+                let attempted = turn.start_attempt(started, context.node_timeout);
                 let Some((was_refused, is_followed)) = attempted else {
                     // This future was not polled for so long that another caller took the turn.
                     continue 'line;
@@ -113,10 +112,10 @@ pub(super) async fn acquire(
                         left_behind.is_won = (budget.attempts > 1).then_some(true);
                         let turn = match claim.protocol.turn_rule() {
                             TurnRule::PassOn => {
-                                turn.pass_on_won();
+                                turn.pass_on();
                                 None
                             }
-                            _ => Some(turn.hold(&terms, &claim.token)),
+                            _ => Some(turn.keep(&terms, &claim.token)),
                         };
                         break 'line Lease::new(leases, claim, request, &budget, terms, turn);
                     }
@@ -124,7 +123,7 @@ pub(super) async fn acquire(
                 }
             };
             let refusal = Arc::new(refusal);
-            turn.refused(&refusal);
+            turn.record_refusal(&refusal);
             if !pause(&turn, &refusal, &mut budget).await && !refusal.is_break {
                 // The next caller need not wait for the error's details.
                 drop(turn);
@@ -173,7 +172,7 @@ async fn comes_another(
     budget: &RetryBudget<'_>,
     (nodes, resource): (&NodeSet, &Resource),
     protocol: &Arc<dyn LockProtocol>,
-) -> Option<Refusal> {
+) -> Option<RefusedAttempt> {
     if questions == 0 {
         return None;
     }
@@ -189,12 +188,12 @@ async fn comes_another(
         if timeout.is_zero() {
             break;
         }
-        turn.gives_way(timeout, left);
+        turn.set_questions_due(left, timeout);
         let votes = Round::start(nodes, question.clone(), Goal::FreeOfUs);
         before(clock, until, votes.decided()).await;
         let tally = votes.tally();
         if tally.is_contended() {
-            met = Some(Refusal {
+            met = Some(RefusedAttempt {
                 context: Arc::clone(context),
                 nodes: Arc::clone(nodes),
                 protocol: Arc::clone(protocol),
@@ -213,12 +212,12 @@ async fn comes_another(
             break;
         }
     }
-    turn.gives_way(context.node_timeout, 0);
+    turn.set_questions_due(0, context.node_timeout);
     met
 }
 
 /// Waits for the next attempt. False if there is none.
-async fn pause(turn: &Turn, refusal: &Refusal, budget: &mut RetryBudget<'_>) -> bool {
+async fn pause(turn: &Turn, refusal: &RefusedAttempt, budget: &mut RetryBudget<'_>) -> bool {
     let environment = &refusal.context.environment;
     let is_unanswered = refusal.is_unanswered(environment.now());
     let next = match budget.next_attempt(environment, is_unanswered) {
@@ -239,7 +238,7 @@ async fn pause(turn: &Turn, refusal: &Refusal, budget: &mut RetryBudget<'_>) -> 
             biased;
             () = any_free(&watches) => true,
             // Other readers may have come before a majority of the nodes was free.
-            () = watches[0].moved(), if shares => false,
+            () = watches[0].until_changed(), if shares => false,
         };
         // By now the votes that were missing when the attempt was decided have arrived.
         let spread = if !is_free || refusal.is_behind_others() {

@@ -1,5 +1,5 @@
 //! A client of the nodes: acquires leases.
-#![doc = include_str!("protocol.md")]
+#![doc = include_str!("path_of_a_lock.md")]
 
 mod acquire;
 mod attempt;
@@ -25,7 +25,7 @@ use crate::process::{self, FORKED, is_forked};
 use crate::quorum::peek::LockStatus;
 use crate::quorum::round::{Goal, MOST_NODES, Round};
 use crate::request::Request;
-use crate::waiting::{HANDOVER_TIME, Lines, QuorumWatch};
+use crate::waiting::{HANDOVER_TIME, Lines, QuorumWatch, WaiterLimits};
 use force_release::ForceReleased;
 
 /// Acquires leases over sets of nodes. A clone is cheap and is the same client.
@@ -101,7 +101,10 @@ impl Client {
             node_timeout: settings.node_timeout,
             key_prefix: settings.key_prefix,
         });
-        let limits = (settings.max_waiters_per_lock, settings.max_waiters);
+        let limits = WaiterLimits {
+            in_one_line: settings.max_waiters_per_lock,
+            in_all_lines: settings.max_waiters,
+        };
         let lines = Lines::new(Arc::clone(&context), settings.handover_time, limits);
         let leases = Leases::new(context, Arc::new(lines));
         Self {
@@ -223,9 +226,9 @@ impl Client {
     /// # let client = Client::new(environment);
     /// # io.handle().block_on(async {
     /// let watch = client.watch_changes(&nodes, &"order:42".into())?;
-    /// watch.changed().await; // Each node has said how the key is.
+    /// watch.until_reported().await; // Each node has said how the key is.
     /// let lease = client.acquire(&nodes, &Request::new("order:42")).await?;
-    /// watch.changed().await;
+    /// watch.until_reported().await;
     /// # lease.release().await;
     /// # Ok::<_, Box<dyn std::error::Error>>(())
     /// # })?;

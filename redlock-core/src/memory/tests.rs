@@ -126,7 +126,7 @@ fn a_forced_release_is_told_to_those_who_watch_the_key() {
     assert_eq!(now(&node, acquire(&token())), Vote::GRANTED);
     let nodes: NodeSet = [Arc::new(node.clone()) as Arc<dyn Node>].into();
     let watch = QuorumWatch::begin(&clock, &nodes, &"r".into());
-    let has_changed = || poll(pin!(watch.changed())).is_some();
+    let has_changed = || poll(pin!(watch.until_reported())).is_some();
     assert!(has_changed(), "how it is at first");
     let holder: Box<[u8]> = token().as_bytes().into();
     now(&node, any_kind::peek(&"r".into()));

@@ -6,7 +6,7 @@ use crate::env::{Environment, Moment};
 use crate::model::limits::{RETRIES, Retry, RetryLimit};
 
 /// A retry delay of zero is allowed, a loop that never lets go of the thread is not.
-const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
+const SHORTEST_RETRY_PAUSE: Duration = Duration::from_millis(1);
 
 /// The first pause of callers who spoil it for each other; it doubles from one time to the next.
 const FIRST_SPREAD: Duration = Duration::from_micros(500);
@@ -166,6 +166,8 @@ impl<'a> RetryBudget<'a> {
     }
 
     fn draw(&self, environment: &Environment) -> Duration {
-        environment.jittered(self.retry.delay).max(SHORTEST_PAUSE)
+        environment
+            .jittered(self.retry.delay)
+            .max(SHORTEST_RETRY_PAUSE)
     }
 }

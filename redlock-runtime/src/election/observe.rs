@@ -213,7 +213,7 @@ impl Looking {
             let next = until.map_or(next, |until| next.min(until));
             let has_changed = tokio::select! {
                 biased;
-                () = changes.changed() => true,
+                () = changes.until_reported() => true,
                 () = clock.sleep_until(next) => false,
             };
             if !has_changed && changes.is_blind() {

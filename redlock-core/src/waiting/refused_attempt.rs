@@ -14,12 +14,12 @@ use crate::quorum::lock_protocol::LockProtocol;
 use crate::quorum::round::{Goal, Round, seats_in};
 use crate::quorum::{Tally, majority};
 
-use super::LastKnown;
+use super::NoTurn;
 use super::budget::RetryBudget;
-use super::wakeup::QuorumWatch;
+use super::quorum_watch::QuorumWatch;
 
 /// The answers of the nodes, by seat.
-pub(crate) type Answers = Vec<Option<Vote>>;
+pub(crate) type VotesBySeat = Vec<Option<Vote>>;
 
 /// A failed attempt, whose release has been sent to every node, or a break in which another process came. The callers in
 /// line share it.
@@ -27,7 +27,7 @@ pub(crate) type Answers = Vec<Option<Vote>>;
 /// An attempt is decided as soon as it cannot win. With one of three nodes down, that is at the first
 /// vote "held", and a majority has said "held" only with the second. So the error is made of the votes
 /// that are there when a caller gives up, and not of those that decided the attempt.
-pub(crate) struct Refusal {
+pub(crate) struct RefusedAttempt {
     pub(crate) context: Arc<Context>,
     pub(crate) nodes: NodeSet,
     pub(crate) protocol: Arc<dyn LockProtocol>,
@@ -44,10 +44,10 @@ pub(crate) struct Refusal {
     /// A majority granted, but left only this validity.
     pub(crate) too_late: Option<TooLate>,
     /// A majority granted, but did not agree on one fencing token.
-    pub(crate) disagreement: Option<Answers>,
+    pub(crate) disagreement: Option<VotesBySeat>,
 }
 
-impl Refusal {
+impl RefusedAttempt {
     /// The moment until which a missing vote is waited for.
     pub(super) fn ends(&self) -> Moment {
         self.began.saturating_add(self.timeout)
@@ -108,7 +108,7 @@ impl Refusal {
             return Vec::new();
         }
         let (clock, nodes) = (&self.context.environment.clock, &self.nodes);
-        let watch = |keys: &_| QuorumWatch::behind(clock, nodes, keys, &self.votes);
+        let watch = |keys: &_| QuorumWatch::after_attempt(clock, nodes, keys, &self.votes);
         self.protocol.watched_keys().iter().map(watch).collect()
     }
 
@@ -234,7 +234,7 @@ impl Refusal {
     }
 }
 
-impl LastKnown {
+impl NoTurn {
     /// The error for a caller in line that gives up `now`.
     pub(crate) fn error(
         self,

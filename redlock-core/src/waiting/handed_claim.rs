@@ -12,8 +12,8 @@ use crate::quorum::round::Round;
 use crate::quorum::terms::Terms;
 use crate::request::Request;
 
-/// What a lease that is over has left on the nodes. Dropping the left claim sends the release.
-pub(crate) struct LeftClaim {
+/// What a lease that is over has left on the nodes. Dropping the handed claim sends the release.
+pub(crate) struct HandedClaim {
     pub(crate) claim: Arc<Claim>,
     pub(crate) deadline: Moment,
     /// The moment when only a third of the validity is left.
@@ -26,7 +26,7 @@ pub(crate) struct LeftClaim {
     pub(crate) is_taken_over: bool,
 }
 
-impl LeftClaim {
+impl HandedClaim {
     /// True if `request`, which asks for a lock of `kind`, may take the claim over as it is: it would get the
     /// same from an acquisition, except for a tenth of the validity. The nodes' epochs are read before the
     /// clock, as after an attempt.
@@ -73,7 +73,7 @@ impl LeftClaim {
     }
 }
 
-impl Drop for LeftClaim {
+impl Drop for HandedClaim {
     fn drop(&mut self) {
         if !self.is_taken_over {
             self.claim.release();
