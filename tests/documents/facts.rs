@@ -34,7 +34,7 @@ const CONSTANTS: [(&str, &str, &str, &[&str]); 7] = [
         &["README.md", "redlock-runtime/guide/operate/servers.md"],
     ),
     (
-        "redlock-runtime/src/config/table.rs",
+        "redlock-runtime/src/config/settings.rs",
         "max_ttl: Duration = Duration::from_secs(300)",
         "5 min",
         &[

@@ -211,7 +211,7 @@ impl Prepared {
             let mut closed = pin!(shared.held.closed.wait());
             _under_way = shared
                 .held
-                .begin(is_below())
+                .begin_acquisition(is_below())
                 .ok_or(LockErrorKind::ShuttingDown)?;
             let mut asking = pin!(self.ask(above));
             let asked = poll_fn(|context| match asking.as_mut().poll(context) {

@@ -8,9 +8,9 @@ use redlock_core::error::Brief;
 use redlock_core::restart_check::RestartCheck;
 
 use super::keys::KeyPath;
-use super::{Config, Pool, PoolAddress, SiteName};
+use super::{Config, PoolAddress, PoolConfig, SiteName};
 use crate::parameters::check_ttl;
-use crate::text::{Name, did_you_mean};
+use crate::text::{ShownName, did_you_mean};
 
 /// In bytes. It is in every error and log line about a node.
 const LONGEST_POOL_NAME: usize = 64;
@@ -61,7 +61,7 @@ impl Config {
                 let place = place.map(|place| format!(" ({place})"));
                 table.table() + &place.unwrap_or_default()
             }
-            SiteName::Spelled(name) => format!("`REDLOCK_SITES_{}_…`", Name(name)),
+            SiteName::Spelled(name) => format!("`REDLOCK_SITES_{}_…`", ShownName(name)),
         }
     }
 
@@ -71,7 +71,7 @@ impl Config {
         let with_url = self.pools.iter().filter(|(_, pool)| pool.url.is_some());
         let with_url: Vec<_> = with_url.map(|(name, _)| name.as_str()).collect();
         for (name, pool) in &self.pools {
-            let shown = Name(name);
+            let shown = ShownName(name);
             let place = self.place(&KeyPath::new("pools", name, "url"));
             let is_of_a_name = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
             if name.is_empty() || name.len() > LONGEST_POOL_NAME || !name.chars().all(is_of_a_name)
@@ -86,7 +86,7 @@ impl Config {
                     let text = invalid.to_string();
                     // The text names each key that it is about, besides the URL.
                     let is_about = |key: &&&'static str| text.contains(&format!("`{key}`"));
-                    let key = Pool::KEYS.iter().find(is_about).unwrap_or(&"url");
+                    let key = PoolConfig::KEYS.iter().find(is_about).unwrap_or(&"url");
                     let place = self.place(&KeyPath::new("pools", name, key));
                     problems.push(format!("{place}pool `{shown}`: {text}"));
                     continue;
@@ -116,12 +116,12 @@ impl Config {
     fn check_pool(
         &self,
         name: &str,
-        pool: &Pool,
+        pool: &PoolConfig,
         address: &PoolAddress,
         problems: &mut Vec<String>,
     ) {
         let mut refuse = |key, why| {
-            let (place, name) = (self.place(&key), Name(name));
+            let (place, name) = (self.place(&key), ShownName(name));
             problems.push(format!("{place}the pool `{name}` {why}"));
         };
         if pool.trust_aof == Some(true) && !address.is_one_server() {
@@ -156,13 +156,13 @@ impl Config {
             refuse("names no pool; name at least one, or leave the list out");
         }
         for (index, name) in names.iter().enumerate() {
-            let shown = Name(name);
+            let shown = ShownName(name);
             if names[..index].contains(name) {
                 refuse(&format!(
                     "names the pool `{shown}` twice; one pool has one vote"
                 ));
             } else if !self.pools.is_empty() && !self.pools.contains_key(*name) {
-                let configured = self.pools.keys().map(|name| Name(name).to_string());
+                let configured = self.pools.keys().map(|name| ShownName(name).to_string());
                 let configured = configured.collect::<Vec<_>>().join(", ");
                 refuse(&format!(
                     "names the pool `{shown}`, which is not configured; configured: {configured}"
@@ -234,8 +234,8 @@ impl Config {
             [name] => Ok(name.clone()),
             [one, other, ..] => Err(format!(
                 "it fits the pools `{}` and `{}`; give one of them a name that differs in more than case, `-` and `_`",
-                Name(one),
-                Name(other),
+                ShownName(one),
+                ShownName(other),
             )),
         }
     }
@@ -256,7 +256,7 @@ pub(crate) fn same_node(one: &str, other: &str, server: impl fmt::Display) -> St
     format!(
         "the pools `{}` and `{}` are one server, {server}; each pool has to be an independent \
          node, or a majority means nothing",
-        Name(one),
-        Name(other),
+        ShownName(one),
+        ShownName(other),
     )
 }

@@ -1,9 +1,9 @@
 //! What a caller of a locked function may be told, and why a configuration or a start was refused.
 //! [`LockError::kind`] says what happened, and the other types are the details.
 
-mod answer;
 mod context;
 mod from_core;
+mod response;
 mod start;
 
 use std::fmt;
@@ -39,10 +39,10 @@ use crate::site::Site;
 /// ```
 #[derive(Clone)]
 pub struct LockError {
-    inner: Arc<Inner>,
+    details: Arc<ErrorDetails>,
 }
 
-struct Inner {
+struct ErrorDetails {
     kind: LockErrorKind,
     /// What was to be locked.
     resource: Resource,
@@ -101,7 +101,7 @@ impl LockError {
         site: &'static Site,
         context: Option<&Arc<RegistryContext>>,
     ) -> Self {
-        let inner = Inner {
+        let details = ErrorDetails {
             kind,
             resource: resource.clone(),
             site,
@@ -109,15 +109,15 @@ impl LockError {
             holder: None,
         };
         Self {
-            inner: Arc::new(inner),
+            details: Arc::new(details),
         }
     }
 
     /// The same error with the holder, if it is in this process.
     pub(crate) fn held_here(mut self, holder: Option<HolderHere>) -> Self {
         // Nobody else has it yet: it was just made.
-        if let Some(inner) = Arc::get_mut(&mut self.inner) {
-            inner.holder = holder;
+        if let Some(details) = Arc::get_mut(&mut self.details) {
+            details.holder = holder;
         }
         self
     }
@@ -133,7 +133,7 @@ impl LockError {
 
     /// The throttle of the registry that the call found.
     pub(crate) fn throttle(&self) -> Option<&Throttle> {
-        self.inner.context.as_ref().map(|it| &it.throttle)
+        self.details.context.as_ref().map(|it| &it.throttle)
     }
 
     /// What happened, with the details.
@@ -145,7 +145,7 @@ impl LockError {
     /// # }
     /// ```
     pub fn kind(&self) -> &LockErrorKind {
-        &self.inner.kind
+        &self.details.kind
     }
 
     /// The annotated function, or the place of the call of [`lock`](crate::lock()), that did not get its
@@ -157,7 +157,7 @@ impl LockError {
     /// # }
     /// ```
     pub fn site(&self) -> &'static Site {
-        self.inner.site
+        self.details.site
     }
 
     /// Whether someone else holds the resource.
@@ -299,7 +299,7 @@ impl fmt::Display for Reason<'_> {
         match self.0.kind() {
             LockErrorKind::Contended(contended) => {
                 contended.fmt(f)?;
-                self.0.inner.holder.iter().try_for_each(|it| it.fmt(f))
+                self.0.details.holder.iter().try_for_each(|it| it.fmt(f))
             }
             LockErrorKind::Unavailable(unavailable) => unavailable.fmt(f),
             LockErrorKind::AlreadyRun(run) => run.fmt(f),
@@ -311,7 +311,7 @@ impl fmt::Display for Reason<'_> {
 
 impl fmt::Display for LockError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { resource, site, .. } = &*self.inner;
+        let ErrorDetails { resource, site, .. } = &*self.details;
         let (name, reason) = (site.site_name(), Reason(self));
         match self.kind() {
             LockErrorKind::Contended(_) => write!(f, "`{resource}` is {reason}"),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use redlock_core::quorum::majority;
 
 use crate::config::Config;
-use crate::registry::pools::Pool;
+use crate::registry::pools::PoolNode;
 use crate::site::Site;
 
 use super::check_sites::{options_of, override_of, pools_of};
@@ -17,7 +17,7 @@ pub(crate) fn check_permissions(
     config: &Config,
     sites: &[&'static Site],
     overridden: &[Overridden],
-    pools: &BTreeMap<String, Pool>,
+    pools: &BTreeMap<String, PoolNode>,
 ) -> Vec<String> {
     let mut problems = Vec::new();
     for site in sites {

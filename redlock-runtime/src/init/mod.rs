@@ -18,8 +18,8 @@ use redlock_core::{MemoryNode, Node, RedisNode};
 
 use crate::config::{Config, PoolAddress, same_node};
 use crate::error::InitError;
-use crate::registry::io::io;
-use crate::registry::pools::Pool;
+use crate::registry::io_thread::io_thread;
+use crate::registry::pools::PoolNode;
 use crate::registry::{Registry, scope, signal};
 use crate::site::{Site, sites};
 #[cfg(feature = "metrics")]
@@ -129,8 +129,8 @@ impl Redlock {
 impl Registry {
     /// Connects to the pools of a checked configuration.
     async fn start(config: Config, plan: Plan) -> Result<Self, InitError> {
-        let io =
-            io().map_err(|error| InitError::one(format!("the I/O thread cannot start: {error}")))?;
+        let io = io_thread()
+            .map_err(|error| InitError::one(format!("the I/O thread cannot start: {error}")))?;
         let environment = io.environment();
 
         let mut options = RedisOptions::default();
@@ -193,7 +193,7 @@ impl Registry {
                     (node, None)
                 }
             };
-            pools.insert(name, Pool { node, memory });
+            pools.insert(name, PoolNode { node, memory });
         }
         let mut refused = Vec::new();
         for node in &remote {

@@ -25,7 +25,7 @@ pub use types::{Counts, MinValidity, Mode, Wait};
 
 pub(crate) use options::SiteParameters;
 pub(crate) use setters::argument;
-pub(crate) use value::{Said, Value, read, words};
+pub(crate) use value::{ConfigValue, RawValue, parse, words};
 
 /// The imports of a module that expands the table: the types in its rows, and the macros.
 pub(crate) mod prelude {

@@ -2,7 +2,7 @@
 #![doc = include_str!("options.md")]
 
 use super::prelude::*;
-use super::{Said, read};
+use super::{RawValue, parse};
 
 /// The structs that have a field for each parameter.
 macro_rules! options {
@@ -77,16 +77,16 @@ macro_rules! options {
             }
 
             /// The names of all parameters.
-            pub(crate) const KEYS: &[&'static str] = &[ $( stringify!($name), )+ ];
+            pub(crate) const PARAMETERS: &[&'static str] = &[ $( stringify!($name), )+ ];
 
             /// Sets the parameter `key` to what a source of the configuration says.
             ///
             /// # Errors
             /// The forms of the value.
-            pub(crate) fn set(&mut self, key: &str, said: &Said<'_>) -> Result<(), String> {
+            pub(crate) fn set(&mut self, key: &str, raw: &RawValue<'_>) -> Result<(), String> {
                 match key {
                     $( stringify!($name) => {
-                        self.$name = Some(read(said)?);
+                        self.$name = Some(parse(raw)?);
                         $( self.$other = None; )?
                     } )+
                     _ => return Err("there is no such parameter".to_owned()),
@@ -122,10 +122,10 @@ macro_rules! options {
             }
 
             /// The parameters that have a value, as the file has it.
-            pub(crate) fn written(&self) -> Vec<(&'static str, String)> {
+            pub(crate) fn to_toml(&self) -> Vec<(&'static str, String)> {
                 let written = [ $({
                     let value = Option::<$type>::from(self.$name);
-                    let value = value.and_then(super::Value::written);
+                    let value = value.and_then(super::ConfigValue::to_toml);
                     value.map(|value| (stringify!($name), value))
                 }, )+ ];
                 written.into_iter().flatten().collect()

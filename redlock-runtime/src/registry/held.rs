@@ -10,7 +10,7 @@ use redlock_core::{LeaseHandle, NodeSet, Resource};
 use tokio::sync::{Notify, SetOnce};
 
 use super::held_lease::HeldLease;
-use super::pools::names_of;
+use super::pools::pool_names_of;
 use crate::error::HolderHere;
 use crate::parameters::Mode;
 use crate::site::Site;
@@ -57,13 +57,16 @@ pub(crate) struct HeldPlace {
 impl HeldTable {
     /// Counts an acquisition that begins, unless the gate has closed. `is_below` is as for
     /// [`enter`](Self::enter). The shutdown waits until the acquisition has ended in any way.
-    pub(crate) fn begin(self: &Arc<Self>, is_below: bool) -> Option<UnderWay> {
+    pub(crate) fn begin_acquisition(
+        self: &Arc<Self>,
+        is_below: bool,
+    ) -> Option<AcquisitionUnderWay> {
         let mut state = self.state.lock();
         if self.closed.initialized() && !is_below {
             return None;
         }
         state.under_way += 1;
-        Some(UnderWay(Arc::clone(self)))
+        Some(AcquisitionUnderWay(Arc::clone(self)))
     }
 
     /// Enters a lease, unless the gate has closed. `is_below` lets a call pass that runs below a
@@ -114,7 +117,7 @@ impl HeldTable {
     }
 
     /// Waits until nothing is held and no acquisition is in progress.
-    pub(crate) async fn emptied(&self) {
+    pub(crate) async fn wait_until_empty(&self) {
         loop {
             let changed = self.changed.notified();
             {
@@ -129,7 +132,7 @@ impl HeldTable {
 
     /// Cancels every body, also bodies that begin meanwhile. Waits until no body is left and no
     /// acquisition is in progress.
-    pub(crate) async fn bodies_gone(&self) {
+    pub(crate) async fn cancel_bodies(&self) {
         loop {
             let changed = self.changed.notified();
             let mut entries = self.entries();
@@ -224,7 +227,7 @@ impl HeldEntry {
             mode: Mode::of(self.lease.kind()),
             token_id: self.lease.token_id().to_owned(),
             note: self.lease.note(),
-            pools: names_of(self.lease.nodes()),
+            pools: pool_names_of(self.lease.nodes()),
             sharers: self.lease.holders(),
             has_body: self.has_body,
             waiting: self.lease.waiting(),
@@ -276,9 +279,9 @@ impl Drop for HeldPlace {
 
 /// An acquisition that has begun. Its drop says that the acquisition left nothing on the nodes
 /// without a sent release, or that it became an entry.
-pub(crate) struct UnderWay(Arc<HeldTable>);
+pub(crate) struct AcquisitionUnderWay(Arc<HeldTable>);
 
-impl Drop for UnderWay {
+impl Drop for AcquisitionUnderWay {
     fn drop(&mut self) {
         if is_forked() {
             return;
@@ -312,12 +315,12 @@ mod tests {
         let site = Site::at(std::panic::Location::caller());
         let table = Arc::new(HeldTable::default());
         let before = table.enter(site, false, lease.handle(), false).unwrap();
-        let under_way = table.begin(false).unwrap();
+        let under_way = table.begin_acquisition(false).unwrap();
         assert_eq!(table.under_way(), 1);
         drop(under_way);
         assert_eq!(table.under_way(), 0);
         table.close();
-        assert!(table.begin(false).is_none());
+        assert!(table.begin_acquisition(false).is_none());
         assert!(table.enter(site, false, lease.handle(), false).is_none());
         // Below a lease that is held, it is part of what the shutdown waits for.
         let below = table.enter(site, false, other.handle(), true).unwrap();

@@ -62,13 +62,13 @@ pub struct HeldLease {
 
 /// Some of the locks, by resource and function. If a program holds thousands, `/held` shows all of them.
 pub(super) fn listed(held: &[HeldLease]) -> String {
-    const MOST: usize = 8;
-    let named = held.iter().take(MOST);
+    const MOST_LISTED: usize = 8;
+    let named = held.iter().take(MOST_LISTED);
     let mut named: Vec<_> = named
         .map(|it| format!("`{}` by {}", it.resource, it.site))
         .collect();
-    if held.len() > MOST {
-        named.push(format!("and {} more", held.len() - MOST));
+    if held.len() > MOST_LISTED {
+        named.push(format!("and {} more", held.len() - MOST_LISTED));
     }
     named.join(", ")
 }

@@ -4,7 +4,7 @@
 pub(crate) mod elections;
 pub(crate) mod held;
 mod held_lease;
-pub(crate) mod io;
+pub(crate) mod io_thread;
 pub(crate) mod pools;
 pub(crate) mod scope;
 mod shared;
@@ -30,10 +30,10 @@ pub use held_lease::HeldLease;
 pub use scope::Entered;
 pub(crate) use shared::RegistryShared;
 pub use shutdown_report::ShutdownReport;
-pub use site_report::{Layer, Parameter, SiteReport};
+pub use site_report::{Layer, ParameterReport, SiteReport};
 
 use held::HeldEntry;
-use pools::{Pool, names_of};
+use pools::{PoolNode, pool_names_of};
 
 /// Where calls find their pools. Clones are the same registry.
 ///
@@ -59,7 +59,7 @@ impl Registry {
     pub(crate) fn new(
         config: &Config,
         environment: Environment,
-        pools: BTreeMap<String, Pool>,
+        pools: BTreeMap<String, PoolNode>,
         overriding: &[(&'static Site, SiteConfig)],
     ) -> Self {
         let shared = RegistryShared::new(config, environment, pools, overriding);
@@ -153,7 +153,7 @@ impl Registry {
     /// # Ok(()) }
     /// ```
     pub fn health(&self) -> Vec<PoolHealth> {
-        let defaults = names_of(&self.shared.pools.default_set);
+        let defaults = pool_names_of(&self.shared.pools.default_set);
         let not_resting = self.shared.held.not_resting();
         let pools = self.shared.pools.by_name.iter();
         pools

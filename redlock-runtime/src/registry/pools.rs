@@ -9,10 +9,10 @@ use redlock_core::{MemoryNode, Node, NodeSet};
 use crate::config::SiteConfig;
 use crate::error::LockErrorKind;
 use crate::site::{Site, statics};
-use crate::text::Name;
+use crate::text::ShownName;
 
 /// One configured node.
-pub(crate) struct Pool {
+pub(crate) struct PoolNode {
     pub(crate) node: Arc<dyn Node>,
     /// The same node, if it is an in-process node.
     pub(crate) memory: Option<MemoryNode>,
@@ -20,7 +20,7 @@ pub(crate) struct Pool {
 
 /// The pools of a registry.
 pub(crate) struct Pools {
-    pub(crate) by_name: BTreeMap<String, Pool>,
+    pub(crate) by_name: BTreeMap<String, PoolNode>,
     /// The nodes of a lock that names none.
     pub(crate) default_set: NodeSet,
     /// What the configuration says of functions, by the address of the site, and the nodes of functions that name
@@ -31,7 +31,7 @@ pub(crate) struct Pools {
 impl Pools {
     /// `default` are the pools of a lock that names none; `None` means all.
     pub(crate) fn new(
-        by_name: BTreeMap<String, Pool>,
+        by_name: BTreeMap<String, PoolNode>,
         default: Option<&[String]>,
         overriding: &[(&'static Site, SiteConfig)],
     ) -> Self {
@@ -91,7 +91,7 @@ impl Pools {
 }
 
 /// The names of the pools of a set.
-pub(crate) fn names_of(nodes: &NodeSet) -> Vec<String> {
+pub(crate) fn pool_names_of(nodes: &NodeSet) -> Vec<String> {
     nodes.iter().map(|node| node.name().to_owned()).collect()
 }
 
@@ -100,7 +100,7 @@ pub(crate) fn names_of(nodes: &NodeSet) -> Vec<String> {
 /// # Errors
 /// If there are none, if one is not configured, or if one is named twice: it would vote twice.
 fn set_of<S: AsRef<str>>(
-    pools: &BTreeMap<String, Pool>,
+    pools: &BTreeMap<String, PoolNode>,
     names: &[S],
 ) -> Result<NodeSet, LockErrorKind> {
     let invalid = |text: String| LockErrorKind::Invalid(Invalid::new(text));
@@ -113,12 +113,12 @@ fn set_of<S: AsRef<str>>(
         if names[..index].contains(name) {
             return Err(invalid(format!(
                 "the pool `{}` is named twice; one pool has one vote",
-                Name(name),
+                ShownName(name),
             )));
         }
         let pool = pools.get(*name).ok_or_else(|| LockErrorKind::UnknownPool {
             // It may be a URL in the wrong place.
-            pool: Name(name).to_string(),
+            pool: ShownName(name).to_string(),
             configured: pools.keys().cloned().collect(),
         })?;
         Ok(Arc::clone(&pool.node))

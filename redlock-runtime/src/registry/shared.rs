@@ -9,7 +9,7 @@ use redlock_core::{Client, Environment, Settings};
 
 use super::elections::Elections;
 use super::held::HeldTable;
-use super::pools::{Pool, Pools};
+use super::pools::{PoolNode, Pools};
 use super::shutdown::Shutdown;
 use crate::config::{Config, SiteConfig};
 use crate::error::RegistryContext;
@@ -37,7 +37,7 @@ impl RegistryShared {
     pub(super) fn new(
         config: &Config,
         environment: Environment,
-        pools: BTreeMap<String, Pool>,
+        pools: BTreeMap<String, PoolNode>,
         overriding: &[(&'static Site, SiteConfig)],
     ) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);

@@ -101,7 +101,7 @@ pub use someone_else::SomeoneElse;
 
 use crate::config::Config;
 use crate::init::{Plan, overriding};
-use crate::registry::pools::Pool;
+use crate::registry::pools::PoolNode;
 use crate::registry::{Registry, ShutdownReport, shutdown};
 use environment::{RuntimeClock, RuntimeSpawner, Seeded};
 use record::Journal;
@@ -179,7 +179,7 @@ impl TestLocks {
         let clock: Arc<dyn Clock> = Arc::new(RuntimeClock::new(&runtime));
         let pools = plan.addresses.into_keys().map(|name| {
             let node = MemoryNode::new(name.as_str(), Arc::clone(&clock));
-            let pool = Pool {
+            let pool = PoolNode {
                 node: Arc::new(node.clone()),
                 memory: Some(node),
             };

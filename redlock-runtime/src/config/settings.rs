@@ -9,7 +9,7 @@
 //!
 //! To add a setting, add a row here, obey it where its [`Config`](crate::Config) is at hand (`init` has it),
 //! and add its row to the guide's `reference/configuration.md`, for which a test asks. A type that no other
-//! row has needs its `impl Value`: see `parameters/value.rs`.
+//! row has needs its `impl ConfigValue`: see `parameters/value.rs`.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ macro_rules! for_each_setting {
             /// let config = redlock_runtime::Config::new().default_pools(["a", "b", "c"]);
             /// ```
             "" default_pools: Option<Vec<String>> = None,
-                from impl IntoIterator<Item = impl Into<String>>, by names_of;
+                from impl IntoIterator<Item = impl Into<String>>, by to_strings;
 
             /// The prefix of every resource's name on the nodes. Empty by default.
             ///

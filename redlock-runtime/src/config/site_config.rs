@@ -3,8 +3,8 @@
 use std::fmt;
 
 use crate::parameters::prelude::*;
-use crate::parameters::{Said, read};
-use crate::text::{Name, spelled};
+use crate::parameters::{RawValue, parse};
+use crate::text::{ShownName, spelled};
 
 /// The parameters and the pools of one annotated function, above its attribute
 /// ([`Config::site`](crate::Config::site)). A parameter that is left out keeps its value.
@@ -64,10 +64,10 @@ impl SiteConfig {
     ///
     /// # Errors
     /// What is expected there.
-    pub(super) fn set(&mut self, key: &str, said: &Said<'_>) -> Result<(), String> {
+    pub(super) fn set(&mut self, key: &str, raw: &RawValue<'_>) -> Result<(), String> {
         match key {
-            "pools" => self.pools = read(said)?,
-            key => self.options.set(key, said)?,
+            "pools" => self.pools = parse(raw)?,
+            key => self.options.set(key, raw)?,
         }
         Ok(())
     }
@@ -88,7 +88,7 @@ impl From<LockOptions> for SiteConfig {
 impl fmt::Debug for SiteConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let pools = self.pools.as_ref().map(|names| names.iter());
-        let pools = pools.map(|names| names.map(|name| Name(name)).collect::<Vec<_>>());
+        let pools = pools.map(|names| names.map(|name| ShownName(name)).collect::<Vec<_>>());
         f.debug_struct("SiteConfig")
             .field("pools", &pools)
             .field("options", &self.options)
@@ -118,6 +118,6 @@ impl SiteName {
 impl fmt::Debug for SiteName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (Self::Named(name) | Self::Spelled(name)) = self;
-        write!(f, "{:?}", Name(name))
+        write!(f, "{:?}", ShownName(name))
     }
 }

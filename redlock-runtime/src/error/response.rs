@@ -7,7 +7,7 @@ use redlock_core::node::Remaining;
 use super::{LockError, LockErrorKind};
 
 /// The advice if nothing tells when the lock is free.
-const SOON: Duration = Duration::from_secs(1);
+const DEFAULT_RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// The sentence for a client whose request may succeed later.
 const NOT_NOW: &str = "The service cannot take this request right now. Try again later.";
@@ -66,7 +66,7 @@ impl LockError {
 
     /// The status, the sentence, and the time after which a retry makes sense.
     fn answer(&self) -> (u16, &'static str, Option<Duration>) {
-        let context = self.inner.context.as_ref();
+        let context = self.details.context.as_ref();
         // A call without a registry is not refused because of a holder.
         let contended_status = context.map_or(423, |it| it.contended_status);
         match self.kind() {
@@ -75,7 +75,7 @@ impl LockError {
                 "Another request is working on this right now. Try again later.",
                 match contended.holding.remaining {
                     Remaining::Expires(left) => Some(left),
-                    _ => Some(SOON),
+                    _ => Some(DEFAULT_RETRY_AFTER),
                 },
             ),
             LockErrorKind::AlreadyRun(run) => (
@@ -83,14 +83,16 @@ impl LockError {
                 "This was done already a short while ago. Try again later.",
                 Some(run.next_in),
             ),
-            LockErrorKind::Unavailable(down) => {
-                (503, NOT_NOW, Some(down.quarantine_left().max(SOON)))
-            }
-            LockErrorKind::ShuttingDown => (503, NOT_NOW, Some(SOON)),
+            LockErrorKind::Unavailable(down) => (
+                503,
+                NOT_NOW,
+                Some(down.quarantine_left().max(DEFAULT_RETRY_AFTER)),
+            ),
+            LockErrorKind::ShuttingDown => (503, NOT_NOW, Some(DEFAULT_RETRY_AFTER)),
             LockErrorKind::Lost(_) => (
                 503,
                 "The request was stopped before it was done; part of it may have taken effect.",
-                Some(SOON),
+                Some(DEFAULT_RETRY_AFTER),
             ),
             LockErrorKind::NotInitialized
             | LockErrorKind::UnknownPool { .. }
