@@ -122,7 +122,7 @@ macro_rules! options {
             }
 
             /// The parameters that have a value, as the file has it.
-            pub(crate) fn to_toml(&self) -> Vec<(&'static str, String)> {
+            pub(crate) fn to_toml(self) -> Vec<(&'static str, String)> {
                 let written = [ $({
                     let value = Option::<$type>::from(self.$name);
                     let value = value.and_then(super::ConfigValue::to_toml);
