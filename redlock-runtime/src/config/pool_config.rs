@@ -129,6 +129,11 @@ impl PoolConfig {
 }
 
 impl PoolAddress {
+    /// True for a node of another process.
+    pub(crate) fn is_remote(&self) -> bool {
+        matches!(self, Self::Redis(_))
+    }
+
     pub(crate) fn is_cluster(&self) -> bool {
         matches!(self, Self::Redis(address) if address.is_cluster())
     }

@@ -175,6 +175,41 @@ impl ConfigReader {
     }
 }
 
+impl Config {
+    /// Notes where a table of a file begins, which may be empty.
+    fn note_table(&mut self, table: &KeyPath, place: String) {
+        match table.section {
+            "pools" => drop(self.pools.entry(table.name.clone()).or_default()),
+            "sites" => drop(
+                self.sites
+                    .entry(SiteName::Named(table.name.clone()))
+                    .or_default(),
+            ),
+            _ => {}
+        }
+        self.places.insert(table.clone(), place);
+    }
+
+    /// Returns the name of the pool that a variable spells: in a variable there is one way to spell several names.
+    ///
+    /// # Errors
+    /// If it fits two pools.
+    fn pool_spelled(&self, spelled: &str) -> Result<String, String> {
+        let spelled = spelled.to_ascii_lowercase();
+        let fits = |name: &&String| name.to_ascii_lowercase().replace('-', "_") == spelled;
+        let fitting: Vec<_> = self.pools.keys().filter(fits).collect();
+        match *fitting {
+            [] => Ok(spelled),
+            [name] => Ok(name.clone()),
+            [one, other, ..] => Err(format!(
+                "it fits the pools `{}` and `{}`; give one of them a name that differs in more than case, `-` and `_`",
+                ShownName(one),
+                ShownName(other),
+            )),
+        }
+    }
+}
+
 /// The way through a file.
 struct Walk<'a> {
     reader: &'a mut ConfigReader,
@@ -218,7 +253,7 @@ impl Walk<'_> {
             return;
         };
         let place = format!("{}line {line}", self.file);
-        self.reader.config.begin(table, place);
+        self.reader.config.note_table(table, place);
         for (key, value) in keys {
             self.key(table, key, value.get_ref());
         }

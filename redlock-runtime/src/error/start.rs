@@ -26,6 +26,16 @@ impl InitError {
         }
     }
 
+    /// # Errors
+    /// The error with these problems, if there are any.
+    pub(crate) fn unless_empty(problems: Vec<String>) -> Result<(), Self> {
+        if problems.is_empty() {
+            Ok(())
+        } else {
+            Err(Self { problems })
+        }
+    }
+
     /// The problems, one text each.
     ///
     /// ```

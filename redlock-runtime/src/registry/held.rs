@@ -71,13 +71,7 @@ impl HeldTable {
 
     /// Enters a lease, unless the gate has closed. `is_below` lets a call pass that runs below a
     /// lease in the table: the call belongs to work that the shutdown waits for.
-    pub(crate) fn enter(
-        self: &Arc<Self>,
-        site: &'static Site,
-        has_body: bool,
-        lease: LeaseHandle,
-        is_below: bool,
-    ) -> Option<HeldPlace> {
+    pub(crate) fn enter(self: &Arc<Self>, entry: HeldEntry, is_below: bool) -> Option<HeldPlace> {
         let mut state = self.state.lock();
         let is_closed = self.closed.initialized();
         if is_closed && !is_below {
@@ -85,12 +79,7 @@ impl HeldTable {
         }
         let id = state.next_id;
         state.next_id += 1;
-        let entry = HeldEntry {
-            site,
-            lease,
-            has_body,
-            is_revoked: false,
-        };
+        let had_body = entry.has_body;
         let late = is_closed.then(|| entry.lease.clone());
         state.entries.insert(id, entry);
         drop(state);
@@ -102,7 +91,7 @@ impl HeldTable {
         Some(HeldPlace {
             table: Arc::clone(self),
             id,
-            had_body: has_body,
+            had_body,
         })
     }
 
@@ -213,6 +202,15 @@ impl HeldTable {
 }
 
 impl HeldEntry {
+    pub(crate) fn new(site: &'static Site, lease: LeaseHandle, has_body: bool) -> Self {
+        Self {
+            site,
+            lease,
+            has_body,
+            is_revoked: false,
+        }
+    }
+
     pub(crate) fn describe(&self) -> HeldLease {
         HeldLease {
             resource: self.lease.resource().clone(),
@@ -313,18 +311,19 @@ mod tests {
         };
         let (lease, other) = (lock("r"), lock("s"));
         let site = Site::at(std::panic::Location::caller());
+        let entry = |lease: &redlock_core::Lease| HeldEntry::new(site, lease.handle(), false);
         let table = Arc::new(HeldTable::default());
-        let before = table.enter(site, false, lease.handle(), false).unwrap();
+        let before = table.enter(entry(&lease), false).unwrap();
         let under_way = table.begin_acquisition(false).unwrap();
         assert_eq!(table.under_way(), 1);
         drop(under_way);
         assert_eq!(table.under_way(), 0);
         table.close();
         assert!(table.begin_acquisition(false).is_none());
-        assert!(table.enter(site, false, lease.handle(), false).is_none());
+        assert!(table.enter(entry(&lease), false).is_none());
         // Below a lease that is held, it is part of what the shutdown waits for.
-        let below = table.enter(site, false, other.handle(), true).unwrap();
-        let joined = table.enter(site, false, other.handle(), true).unwrap();
+        let below = table.enter(entry(&other), true).unwrap();
+        let joined = table.enter(entry(&other), true).unwrap();
         assert_eq!(table.entries().len(), 3);
 
         // A lease that is about to be released runs no body any longer. A lease that runs a body is

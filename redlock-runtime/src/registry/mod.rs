@@ -20,7 +20,7 @@ use redlock_core::Environment;
 use redlock_core::node::NodeStatus;
 use redlock_core::quorum::majority;
 
-use crate::config::{Config, SiteConfig};
+use crate::config::{Config, SiteOverride};
 use crate::health::{PoolHealth, VotingPools};
 pub use redlock_core::MemoryNode;
 
@@ -60,9 +60,9 @@ impl Registry {
         config: &Config,
         environment: Environment,
         pools: BTreeMap<String, PoolNode>,
-        overriding: &[(&'static Site, SiteConfig)],
+        overrides: &[SiteOverride],
     ) -> Self {
-        let shared = RegistryShared::new(config, environment, pools, overriding);
+        let shared = RegistryShared::new(config, environment, pools, overrides);
         Self {
             shared: Arc::new(shared),
         }

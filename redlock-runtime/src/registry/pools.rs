@@ -6,7 +6,7 @@ use std::sync::Arc;
 use redlock_core::error::Invalid;
 use redlock_core::{MemoryNode, Node, NodeSet};
 
-use crate::config::SiteConfig;
+use crate::config::{SiteConfig, SiteOverride};
 use crate::error::LockErrorKind;
 use crate::site::{Site, statics};
 use crate::text::ShownName;
@@ -16,6 +16,16 @@ pub(crate) struct PoolNode {
     pub(crate) node: Arc<dyn Node>,
     /// The same node, if it is an in-process node.
     pub(crate) memory: Option<MemoryNode>,
+}
+
+impl PoolNode {
+    /// Wraps a node in this process.
+    pub(crate) fn in_memory(node: MemoryNode) -> Self {
+        Self {
+            node: Arc::new(node.clone()),
+            memory: Some(node),
+        }
+    }
 }
 
 /// The pools of a registry.
@@ -33,7 +43,7 @@ impl Pools {
     pub(crate) fn new(
         by_name: BTreeMap<String, PoolNode>,
         default: Option<&[String]>,
-        overriding: &[(&'static Site, SiteConfig)],
+        overrides: &[SiteOverride],
     ) -> Self {
         let default_set = match default {
             Some(names) => set_of(&by_name, names).unwrap_or_default(),
@@ -44,11 +54,11 @@ impl Pools {
         };
         let mut by_site = BTreeMap::new();
         for site in statics() {
-            let over = overriding.iter().find(|(it, _)| *it == site);
+            let over = overrides.iter().find(|it| it.site == site);
             if over.is_none() && site.pool_names().is_none() {
                 continue;
             }
-            let over = over.map_or_else(SiteConfig::new, |(_, over)| over.clone());
+            let over = over.map_or_else(SiteConfig::new, |it| it.config.clone());
             // A function with an unknown pool has no set; its calls say so.
             let nodes = match (&over.pools, site.pool_names()) {
                 (Some(names), _) => set_of(&by_name, names).ok(),

@@ -11,10 +11,9 @@ use super::elections::Elections;
 use super::held::HeldTable;
 use super::pools::{PoolNode, Pools};
 use super::shutdown::Shutdown;
-use crate::config::{Config, SiteConfig};
+use crate::config::{Config, SiteOverride};
 use crate::error::RegistryContext;
 use crate::parameters::LockOptions;
-use crate::site::Site;
 use crate::telemetry::Journal;
 
 /// What the clones of a registry share.
@@ -38,7 +37,7 @@ impl RegistryShared {
         config: &Config,
         environment: Environment,
         pools: BTreeMap<String, PoolNode>,
-        overriding: &[(&'static Site, SiteConfig)],
+        overrides: &[SiteOverride],
     ) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let mut settings = Settings::default();
@@ -57,7 +56,7 @@ impl RegistryShared {
         Self {
             client: Client::with_settings(environment.clone(), settings),
             environment,
-            pools: Pools::new(pools, config.default_pools.as_deref(), overriding),
+            pools: Pools::new(pools, config.default_pools.as_deref(), overrides),
             defaults: config.defaults,
             context: Arc::new(context),
             held: Arc::default(),
