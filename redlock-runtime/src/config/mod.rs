@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use redis::{AsyncConnectionConfig, Client};
+use redlock_core::Settings;
 use redlock_core::redis::RedisAddress;
 use redlock_core::request::{MAX_TTL, MIN_TTL};
 
@@ -29,7 +30,7 @@ pub(crate) use pool_config::{PoolAddress, PoolConfig};
 pub use site_config::SiteConfig;
 pub(crate) use site_config::SiteName;
 
-use crate::error::ConfigError;
+use crate::error::{ConfigError, DEFAULT_CONTENDED_STATUS};
 use crate::parameters::{LockOptions, RawValue, argument, parse, words};
 use crate::text::{NamedMap, ShownName};
 use keys::{KeyPath, key_in};

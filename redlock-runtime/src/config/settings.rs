@@ -44,8 +44,8 @@ macro_rules! for_each_setting {
             /// ```
             "" key_prefix: String = String::new(), from impl Into<String>, check |prefix| key_prefix(prefix);
 
-            /// The longest ttl of any lock: 5 min by default. A node that may have forgotten locks does not
-            /// vote for this time, so all processes need the same value.
+            /// The longest ttl of any lock. Default: 5 min. A node that may have forgotten locks does not vote for
+            /// this time, so all processes need the same value.
             ///
             /// ```
             /// # use std::time::Duration;
@@ -56,18 +56,18 @@ macro_rules! for_each_setting {
                 "it is not from 10 ms to a year; no lock could have such a ttl",
             );
 
-            /// How long an attempt that finds no majority waits for answers: 50 ms by default.
+            /// How long an attempt that finds no majority waits for answers. Default: 50 ms.
             ///
             /// ```
             /// # use std::time::Duration;
             /// let config = redlock_runtime::Config::new().node_timeout(Duration::from_millis(100));
             /// ```
-            "" node_timeout: Duration = Duration::from_millis(50), check |timeout| ensure(
+            "" node_timeout: Duration = Settings::DEFAULT_NODE_TIMEOUT, check |timeout| ensure(
                 (A_MILLISECOND..=A_DAY).contains(timeout),
                 "it is not from 1 ms to a day; in less, no node could ever answer",
             );
 
-            /// How long one attempt to connect to a node may take: 1 s by default. No call waits for it.
+            /// How long one attempt to connect to a node may take. Default: 1 s. No call waits for it.
             ///
             /// ```
             /// # use std::time::Duration;
@@ -79,32 +79,32 @@ macro_rules! for_each_setting {
             );
 
             /// For how long callers of this process hand a lock over to each other before it is released for
-            /// callers of other processes: for 5 ms by default, and for longer if the nodes are far away. With
-            /// zero each release is a real one.
+            /// callers of other processes. Default: 5 ms, and longer if the nodes are far away. With zero each
+            /// release is a real one.
             ///
             /// ```
             /// # use std::time::Duration;
             /// let config = redlock_runtime::Config::new().handover_time(Duration::from_millis(20));
             /// ```
-            "waiting" handover_time: Duration = Duration::from_millis(5);
+            "waiting" handover_time: Duration = Settings::DEFAULT_HANDOVER_TIME;
 
-            /// How many callers of this process may wait for one lock: 10 000 by default. Further callers
+            /// How many callers of this process may wait for one lock. Default: 10 000. Further callers
             /// are refused at once, as contended.
             ///
             /// ```
             /// let config = redlock_runtime::Config::new().max_callers_per_lock(100);
             /// ```
-            "waiting" max_callers_per_lock: u32 = 10_000;
+            "waiting" max_callers_per_lock: u32 = Settings::DEFAULT_MAX_WAITERS_PER_LOCK;
 
-            /// How many callers of this process may wait for all locks together: 100 000 by default. Further
+            /// How many callers of this process may wait for all locks together. Default: 100 000. Further
             /// callers are refused at once, as contended.
             ///
             /// ```
             /// let config = redlock_runtime::Config::new().max_callers(10_000);
             /// ```
-            "waiting" max_callers: u32 = 100_000;
+            "waiting" max_callers: u32 = Settings::DEFAULT_MAX_WAITERS;
 
-            /// The time that bodies get at shutdown before they are cancelled: 10 s by default.
+            /// The time that bodies get at shutdown before they are cancelled. Default: 10 s.
             ///
             /// ```
             /// # use std::time::Duration;
@@ -115,7 +115,7 @@ macro_rules! for_each_setting {
                 "it is above a day, the longest that is allowed",
             );
 
-            /// How long a shutdown may take in all, the grace period included: 15 s by default.
+            /// How long a shutdown may take in all, the grace period included. Default: 15 s.
             ///
             /// ```
             /// # use std::time::Duration;
@@ -126,8 +126,8 @@ macro_rules! for_each_setting {
                 "it is above a day, the longest that is allowed",
             );
 
-            /// Releases what is held when a signal ends the program, which need not wait for signals itself: false by
-            /// default. At SIGTERM or SIGINT the registry shuts down as by [`Redlock::shutdown`](crate::Redlock::shutdown),
+            /// Releases what is held when a signal ends the program, which need not wait for signals itself. Default:
+            /// `false`. At SIGTERM or SIGINT the registry shuts down as by [`Redlock::shutdown`](crate::Redlock::shutdown),
             /// and then the signal ends the process. A second signal ends it at once.
             ///
             /// This has no effect once the program awaits [`shutdown_signal`](crate::shutdown_signal), which a server
@@ -139,12 +139,12 @@ macro_rules! for_each_setting {
             /// ```
             "shutdown" release_on_exit: bool = false;
 
-            /// The HTTP status of a refused caller: 423 by default. 409 and 429 are other usual ones.
+            /// The HTTP status of a refused caller. Default: 423. 409 and 429 are other usual ones.
             ///
             /// ```
             /// let config = redlock_runtime::Config::new().contended_status(409);
             /// ```
-            "http" contended_status: u16 = 423, check |status| ensure(
+            "http" contended_status: u16 = DEFAULT_CONTENDED_STATUS, check |status| ensure(
                 (400..=599).contains(status),
                 "it is not from 400 to 599, the statuses of errors; 423, 409 and 429 are usual",
             );

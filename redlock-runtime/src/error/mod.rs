@@ -20,6 +20,7 @@ pub use redlock_core::error::{
 pub use redlock_core::node::{Holding, NodeError, NodeErrorKind, Remaining};
 
 pub(crate) use context::{HolderHere, RegistryContext};
+pub(crate) use response::DEFAULT_CONTENDED_STATUS;
 pub use start::{ConfigError, InitError, NotReady};
 
 use crate::site::Site;

@@ -9,6 +9,9 @@ use super::{LockError, LockErrorKind};
 /// The advice if nothing tells when the lock is free.
 const DEFAULT_RETRY_AFTER: Duration = Duration::from_secs(1);
 
+/// The status of a refused caller, unless configured otherwise.
+pub(crate) const DEFAULT_CONTENDED_STATUS: u16 = 423;
+
 /// The sentence for a client whose request may succeed later.
 const NOT_NOW: &str = "The service cannot take this request right now. Try again later.";
 
@@ -68,7 +71,7 @@ impl LockError {
     fn answer(&self) -> (u16, &'static str, Option<Duration>) {
         let context = self.details.context.as_ref();
         // A call without a registry is not refused because of a holder.
-        let contended_status = context.map_or(423, |it| it.contended_status);
+        let contended_status = context.map_or(DEFAULT_CONTENDED_STATUS, |it| it.contended_status);
         match self.kind() {
             LockErrorKind::Contended(contended) => (
                 contended_status,

@@ -5,7 +5,8 @@
 //! `REDLOCK_DEFAULTS_TTL`, and the parameter of the attribute. After the type comes what a row needs
 //! of these:
 //! * `from …` is what the setters take, if that is not the type itself.
-//! * `default …` is the built-in value. A parameter without a default may have no value.
+//! * `default …` is the built-in value, a constant of `redlock_core::request`. A parameter without a default may have
+//!   no value.
 //! * `instead of …` is the parameter that answers the same question. A layer that sets one of the
 //!   two clears the other of the layers below.
 //! * `kind …` is for a parameter that says the kind of the lock: it makes the kind of the value.
@@ -34,7 +35,7 @@ macro_rules! for_each_parameter {
             ($($of)?)
 
             /// The auto-release time: the nodes free the lock by themselves when it has passed.
-            /// Default: 60 s.
+            /// Default: [`DEFAULT_TTL`](crate::parameters::DEFAULT_TTL).
             ///
             /// ```
             /// use std::time::Duration;
@@ -42,17 +43,18 @@ macro_rules! for_each_parameter {
             ///
             /// let options = LockOptions::new().ttl(Duration::from_secs(30));
             /// ```
-            ttl: Duration, default Duration::from_secs(60);
+            ttl: Duration, default DEFAULT_TTL;
 
-            /// How many retries follow the first attempt. Default: 2. This and [`wait`](Self::wait)
-            /// answer the same question: the last setter counts.
+            /// How many retries follow the first attempt. Default:
+            /// [`DEFAULT_RETRY_COUNT`](crate::parameters::DEFAULT_RETRY_COUNT). This and [`wait`](Self::wait) answer the
+            /// same question: the last setter counts.
             ///
             /// ```
             /// use redlock_runtime::parameters::LockOptions;
             ///
             /// let options = LockOptions::new().retry_count(5);
             /// ```
-            retry_count: u32, default 2, instead of wait;
+            retry_count: u32, default DEFAULT_RETRY_COUNT, instead of wait;
 
             /// How long to keep trying, a hard bound, or [forever](crate::parameters::Wait::Forever), in the
             /// place of a number of retries.
@@ -65,8 +67,9 @@ macro_rules! for_each_parameter {
             /// ```
             wait: Wait, from impl Into<Wait>, instead of retry_count;
 
-            /// Between attempts passes a random time between half of this and this. Default: 200 ms. It ends early
-            /// when the nodes tell that the lock is free, and after 2 s because too few nodes may be there to tell.
+            /// Between attempts passes a random time between half of this and this. Default:
+            /// [`DEFAULT_RETRY_DELAY`](crate::parameters::DEFAULT_RETRY_DELAY). It ends early when the nodes tell that the
+            /// lock is free, and after 2 s because too few nodes may be there to tell.
             ///
             /// ```
             /// use std::time::Duration;
@@ -74,19 +77,21 @@ macro_rules! for_each_parameter {
             ///
             /// let options = LockOptions::new().retry_delay(Duration::from_millis(50));
             /// ```
-            retry_delay: Duration, default Duration::from_millis(200);
+            retry_delay: Duration, default DEFAULT_RETRY_DELAY;
 
-            /// The drift allowed for is ttl × this + 2 ms. Default: 0.01.
+            /// The drift allowed for is ttl × this + 2 ms. Default:
+            /// [`DEFAULT_CLOCK_DRIFT_FACTOR`](crate::parameters::DEFAULT_CLOCK_DRIFT_FACTOR).
             ///
             /// ```
             /// use redlock_runtime::parameters::LockOptions;
             ///
             /// let options = LockOptions::new().clock_drift_factor(0.02);
             /// ```
-            clock_drift_factor: f64, default 0.01;
+            clock_drift_factor: f64, default DEFAULT_CLOCK_DRIFT_FACTOR;
 
             /// An acquisition that leaves less validity is given up and retried: a
-            /// [`Duration`](std::time::Duration), or a part of the ttl such as `0.66`. Default: 0.
+            /// [`Duration`](std::time::Duration), or a part of the ttl such as `0.66`. Default:
+            /// [`DEFAULT_MIN_VALIDITY`](crate::parameters::DEFAULT_MIN_VALIDITY).
             ///
             /// ```
             /// use redlock_runtime::parameters::LockOptions;
@@ -94,7 +99,7 @@ macro_rules! for_each_parameter {
             /// let options = LockOptions::new().min_validity(0.66);
             /// ```
             min_validity: MinValidity, from impl Into<MinValidity>,
-                default MinValidity::Time(Duration::ZERO);
+                default MinValidity::Time(DEFAULT_MIN_VALIDITY);
 
             /// Until the lock has been held so long, the lease is renewed by itself, each time that a
             /// third of its validity has passed: a [`Duration`](std::time::Duration), or
