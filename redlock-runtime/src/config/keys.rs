@@ -7,7 +7,7 @@ use super::pool_config::PoolConfig;
 use crate::parameters::LockOptions;
 use crate::text::{ShownName, did_you_mean};
 
-/// What the names of all variables begin with.
+/// The beginning of the names of all variables.
 pub(super) const PREFIX: &str = "REDLOCK_";
 
 /// Names the configuration file.
@@ -87,7 +87,7 @@ pub(super) fn tables() -> Vec<&'static str> {
     all
 }
 
-/// Whether the section is a table of tables: of pools, or of sites.
+/// Returns true if the section is a table of tables: of pools, or of sites.
 pub(super) fn has_names(section: &str) -> bool {
     matches!(section, "pools" | "sites")
 }

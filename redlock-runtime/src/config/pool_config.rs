@@ -10,7 +10,7 @@ use redlock_core::redis::{RedisAddress, TlsOptions, Vetting};
 use super::settings::for_each_pool_setting;
 use crate::parameters::{RawValue, parse};
 
-/// Where a pool is. `Debug` shows the server only.
+/// The place of a pool. `Debug` shows the server only.
 #[derive(Clone)]
 pub(crate) enum PoolSource {
     /// A URL, with its password if it has one.

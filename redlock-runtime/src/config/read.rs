@@ -18,7 +18,7 @@ use crate::text::ShownName;
 pub(super) struct ConfigReader {
     config: Config,
     mistakes: Vec<String>,
-    /// What the present source has said so far.
+    /// The keys that the present source has set so far.
     seen: BTreeSet<KeyPath>,
     /// True if a file is no TOML, so that it is unknown what it says.
     is_torn: bool,

@@ -20,7 +20,7 @@ use redlock_core::request::MAX_RESOURCE_BYTES;
 macro_rules! for_each_setting {
     ($make:ident!()) => {
         $make! {
-            /// What is done about nodes that may have forgotten locks: [`RestartCheck::Standard`] for two
+            /// The check of nodes that may have forgotten locks: [`RestartCheck::Standard`] for two
             /// or more Redis pools by default, [`RestartCheck::Off`] for one.
             ///
             /// ```
@@ -56,7 +56,7 @@ macro_rules! for_each_setting {
                 "it is not from 10 ms to a year; no lock could have such a ttl",
             );
 
-            /// How long an attempt that finds no majority waits for answers. Default: 50 ms.
+            /// The time for which an attempt that finds no majority waits for answers. Default: 50 ms.
             ///
             /// ```
             /// # use std::time::Duration;
@@ -67,7 +67,7 @@ macro_rules! for_each_setting {
                 "it is not from 1 ms to a day; in less, no node could ever answer",
             );
 
-            /// How long one attempt to connect to a node may take. Default: 1 s. No call waits for it.
+            /// The longest time of one attempt to connect to a node. Default: 1 s. No call waits for it.
             ///
             /// ```
             /// # use std::time::Duration;
@@ -78,7 +78,7 @@ macro_rules! for_each_setting {
                 "it is not from 1 ms to a day; in less, no node could ever answer",
             );
 
-            /// For how long callers of this process hand a lock over to each other before it is released for
+            /// The time for which callers of this process hand a lock over to each other before it is released for
             /// callers of other processes. Default: 5 ms, and longer if the nodes are far away. With zero each
             /// release is a real one.
             ///
@@ -88,7 +88,7 @@ macro_rules! for_each_setting {
             /// ```
             "waiting" handover_time: Duration = Settings::DEFAULT_HANDOVER_TIME;
 
-            /// How many callers of this process may wait for one lock. Default: 10 000. Further callers
+            /// The most callers of this process that may wait for one lock. Default: 10 000. Further callers
             /// are refused at once, as contended.
             ///
             /// ```
@@ -96,7 +96,7 @@ macro_rules! for_each_setting {
             /// ```
             "waiting" max_callers_per_lock: u32 = Settings::DEFAULT_MAX_WAITERS_PER_LOCK;
 
-            /// How many callers of this process may wait for all locks together. Default: 100 000. Further
+            /// The most callers of this process that may wait for all locks together. Default: 100 000. Further
             /// callers are refused at once, as contended.
             ///
             /// ```
@@ -115,7 +115,7 @@ macro_rules! for_each_setting {
                 "it is above a day, the longest that is allowed",
             );
 
-            /// How long a shutdown may take in all, the grace period included. Default: 15 s.
+            /// The longest time of a shutdown, the grace period included. Default: 15 s.
             ///
             /// ```
             /// # use std::time::Duration;
@@ -167,7 +167,7 @@ macro_rules! for_each_pool_setting {
             /// ```
             password_file: PathBuf, from impl Into<PathBuf>;
 
-            /// What `init` does if a lock cannot rely on this pool's server: a replica, or a
+            /// The response of `init` if a lock cannot rely on this pool's server: a replica, or a
             /// server that evicts keys. By default it refuses the pool.
             ///
             /// ```
@@ -176,7 +176,7 @@ macro_rules! for_each_pool_setting {
             /// ```
             vetting: Vetting;
 
-            /// Whether this pool's server forgets nothing when it restarts, so that it may vote at once: it has
+            /// True if this pool's server forgets nothing when it restarts, so that it may vote at once: it has
             /// `appendonly yes`, `appendfsync always` and `no-appendfsync-on-rewrite no`, and no replica
             /// takes its place.
             ///

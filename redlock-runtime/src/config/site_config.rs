@@ -1,4 +1,4 @@
-//! What the configuration says of single functions.
+//! The part of the configuration that is for single functions.
 
 use std::fmt;
 
@@ -96,8 +96,8 @@ impl fmt::Debug for SiteConfig {
     }
 }
 
-/// How a source of the configuration names a function. What a variable says comes later in this order, and
-/// overrides the rest.
+/// The name of a function in a source of the configuration. The names of variables come later in this order, so they
+/// override the rest.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum SiteName {
     /// The site's name, in code and files.

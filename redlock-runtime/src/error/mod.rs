@@ -1,4 +1,4 @@
-//! What a caller of a locked function may be told, and why a configuration or a start was refused.
+//! The errors of a locked function, of a configuration, and of a start.
 //! [`LockError::kind`] says what happened, and the other types are the details.
 
 mod context;
@@ -45,7 +45,7 @@ pub struct LockError {
 
 struct ErrorDetails {
     kind: LockErrorKind,
-    /// What was to be locked.
+    /// The resource that was to be locked.
     resource: Resource,
     site: &'static Site,
     /// `None` if the call found no registry.
@@ -137,7 +137,7 @@ impl LockError {
         self.details.context.as_ref().map(|it| &it.throttle)
     }
 
-    /// What happened, with the details.
+    /// Returns what happened, with the details.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -161,7 +161,7 @@ impl LockError {
         self.details.site
     }
 
-    /// Whether someone else holds the resource.
+    /// True if someone else holds the resource.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -177,7 +177,7 @@ impl LockError {
         matches!(self.kind(), LockErrorKind::Contended(_))
     }
 
-    /// Whether too few nodes answered in time.
+    /// True if too few nodes answered in time.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -193,7 +193,7 @@ impl LockError {
         matches!(self.kind(), LockErrorKind::Unavailable(_))
     }
 
-    /// Whether the job ran already in this period.
+    /// True if the job ran already in this period.
     ///
     /// ```
     /// use std::time::Duration;
@@ -212,7 +212,7 @@ impl LockError {
         matches!(self.kind(), LockErrorKind::AlreadyRun(_))
     }
 
-    /// Whether the lock was lost under the body.
+    /// True if the lock was lost under the body.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -232,7 +232,7 @@ impl LockError {
         matches!(self.kind(), LockErrorKind::Lost(_))
     }
 
-    /// Whether further locks are refused, because this process is shutting down or because what
+    /// True if further locks are refused, because this process is shutting down or because what
     /// `init` returned was dropped.
     ///
     /// ```
@@ -249,7 +249,7 @@ impl LockError {
         matches!(self.kind(), LockErrorKind::ShuttingDown)
     }
 
-    /// Whether `init` has not run.
+    /// True if `init` has not run.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -261,7 +261,7 @@ impl LockError {
         matches!(self.kind(), LockErrorKind::NotInitialized)
     }
 
-    /// Whether a pool was asked for that the configuration does not have.
+    /// True if a pool was asked for that the configuration does not have.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -276,7 +276,7 @@ impl LockError {
         matches!(self.kind(), LockErrorKind::UnknownPool { .. })
     }
 
-    /// Whether the request itself was at fault.
+    /// True if the request itself was at fault.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {

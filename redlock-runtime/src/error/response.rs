@@ -1,4 +1,4 @@
-//! What a client may be told of a lock error: nothing of resources, holders, pools or nodes.
+//! The response of a service to a lock error, which names no resource, holder, pool or node.
 
 use std::time::Duration;
 

@@ -45,7 +45,7 @@ macro_rules! for_each_parameter {
             /// ```
             ttl: Duration, default DEFAULT_TTL;
 
-            /// How many retries follow the first attempt. Default:
+            /// The number of retries after the first attempt. Default:
             /// [`DEFAULT_RETRY_COUNT`](crate::parameters::DEFAULT_RETRY_COUNT). This and [`wait`](Self::wait) answer the
             /// same question: the last setter counts.
             ///
@@ -56,7 +56,7 @@ macro_rules! for_each_parameter {
             /// ```
             retry_count: u32, default DEFAULT_RETRY_COUNT, instead of wait;
 
-            /// How long to keep trying, a hard bound, or [forever](crate::parameters::Wait::Forever), in the
+            /// The time for which the call keeps trying, a hard bound, or [forever](crate::parameters::Wait::Forever), in the
             /// place of a number of retries.
             ///
             /// ```
@@ -127,7 +127,7 @@ macro_rules! for_each_parameter {
             /// ```
             once_per: Duration;
 
-            /// Which runs count for [`once_per`](Self::once_per), without which this is refused. Default:
+            /// The runs that count for [`once_per`](Self::once_per), without which this is refused. Default:
             /// those that ended well.
             ///
             /// ```
@@ -139,7 +139,7 @@ macro_rules! for_each_parameter {
             /// ```
             counts: Counts;
 
-            /// How many holders the lock has at a time: 1 to 256. Each has a permit of its own, with a
+            /// The number of holders that the lock has at a time: 1 to 256. Each has a permit of its own, with a
             /// [number](crate::LeaseHandle::permit). Give a resource the same number everywhere. Default: one
             /// holder, and the plain lock.
             ///
@@ -150,7 +150,7 @@ macro_rules! for_each_parameter {
             /// ```
             permits: u32, kind |count: u32| Kind::Permits(count.try_into().unwrap_or(u16::MAX));
 
-            /// Whether a fencing token comes with the lock: see
+            /// True if a fencing token comes with the lock: see
             /// [`LeaseHandle::fencing_token`](crate::LeaseHandle::fencing_token). A body that was
             /// written for one may rely on it. Default: no.
             ///
@@ -161,7 +161,7 @@ macro_rules! for_each_parameter {
             /// ```
             fencing: bool, default false;
 
-            /// Whether the holder reads, beside other readers, or writes, alone. Readers that come while a
+            /// The mode of the holder: it reads, beside other readers, or writes, alone. Readers that come while a
             /// writer waits let it go first, and go in before the next writer. Default: neither. The holder
             /// is alone, and takes no part in that order.
             ///
@@ -172,7 +172,7 @@ macro_rules! for_each_parameter {
             /// ```
             mode: Mode, kind Kind::from;
 
-            /// What happens to the body when its lease ends. Default: it is cancelled.
+            /// The end of the body when its lease ends before it. Default: it is cancelled.
             ///
             /// ```
             /// use redlock_runtime::parameters::{LockOptions, OnLost};

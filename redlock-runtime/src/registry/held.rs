@@ -1,4 +1,4 @@
-//! Everything that is held right now, and the gate that closes at shutdown.
+//! The held leases of a registry, and the gate that closes at shutdown.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -55,8 +55,8 @@ pub(crate) struct HeldPlace {
 }
 
 impl HeldTable {
-    /// Counts an acquisition that begins, unless the gate has closed. `is_below` is as for
-    /// [`enter`](Self::enter). The shutdown waits until the acquisition has ended in any way.
+    /// Counts an acquisition that begins, unless the gate has closed. `is_below` is as for [`enter`](Self::enter). The
+    /// shutdown waits until the acquisition has ended in any way.
     pub(crate) fn begin_acquisition(
         self: &Arc<Self>,
         is_below: bool,
@@ -137,8 +137,8 @@ impl HeldTable {
         }
     }
 
-    /// The leases without a body, except those that share their lock with a body. They are about to be
-    /// released, so no body begins under them from here on.
+    /// Revokes the leases without a body, except those that share their lock with a body. No body begins under a
+    /// revoked lease, because it is about to be released.
     pub(crate) fn revoke_bare(&self) -> Vec<HeldEntry> {
         let mut state = self.state.lock();
         let bodies = state.entries.values().filter(|entry| entry.has_body);
@@ -154,7 +154,7 @@ impl HeldTable {
         .collect()
     }
 
-    /// How many acquisitions have begun and not ended.
+    /// Returns the number of acquisitions that have begun and not ended.
     pub(crate) fn under_way(&self) -> usize {
         self.state.lock().under_way
     }
@@ -167,7 +167,7 @@ impl HeldTable {
         self.state.lock().entries.values().cloned().collect()
     }
 
-    /// The holder of a valid lease on one of the names and nodes, if there is one.
+    /// Returns the holder of a valid lease on one of the names and nodes, if there is one.
     pub(crate) fn holder_of(&self, resource: &Resource, nodes: &NodeSet) -> Option<HolderHere> {
         let state = self.state.lock();
         let is_wanted = |name: &[u8]| resource.names().any(|other| other == name);
@@ -184,7 +184,7 @@ impl HeldTable {
         })
     }
 
-    /// How many leases do not rest on a node that they were asked for on, by the node.
+    /// Returns, by node, how many leases were asked for on the node and do not rest on it.
     pub(crate) fn not_resting(&self) -> BTreeMap<String, usize> {
         let mut counts = BTreeMap::new();
         for entry in self.entries() {
@@ -195,7 +195,7 @@ impl HeldTable {
         counts
     }
 
-    /// The entries that left since the gate closed, or since the last call of this method.
+    /// Takes out the entries that left since the gate closed, or since the last call of this method.
     pub(crate) fn take_departed(&self) -> Vec<HeldLease> {
         std::mem::take(&mut self.state.lock().departed)
     }
@@ -239,8 +239,8 @@ impl HeldPlace {
         self.had_body
     }
 
-    /// From here on a body runs under the lease. False if it may not run, because the lease is
-    /// about to be released.
+    /// Notes that a body runs under the lease from here on. False if it may not run, because the lease is about to be
+    /// released.
     pub(crate) fn set_has_body(&self) -> bool {
         if self.had_body {
             // Such a lease is never about to be released while its holder is there.

@@ -33,8 +33,8 @@ pub(crate) struct Pools {
     pub(crate) by_name: BTreeMap<String, PoolNode>,
     /// The nodes of a lock that names none.
     pub(crate) default_set: NodeSet,
-    /// What the configuration says of functions, by the address of the site, and the nodes of functions that name
-    /// pools: made once, so that a call does not have to make a set.
+    /// The configuration of functions, by the address of the site, and the nodes of functions that name pools. It is
+    /// made once, so that a call makes no set.
     by_site: BTreeMap<usize, (SiteConfig, Option<NodeSet>)>,
 }
 
@@ -74,12 +74,12 @@ impl Pools {
         }
     }
 
-    /// What the configuration says of a function, above its attribute.
+    /// Returns the configuration of a function, which is above its attribute.
     pub(crate) fn overriding(&self, site: &'static Site) -> Option<&SiteConfig> {
         self.by_site.get(&site.address()).map(|(over, _)| over)
     }
 
-    /// The nodes of a lock of `site`: those that the configuration names, that the lock names, that the function
+    /// Returns the nodes of a lock of `site`: those that the configuration names, that the lock names, that the function
     /// names, or the default ones.
     pub(crate) fn nodes(
         &self,
@@ -100,12 +100,12 @@ impl Pools {
     }
 }
 
-/// The names of the pools of a set.
+/// Returns the names of the pools of a set.
 pub(crate) fn pool_names_of(nodes: &NodeSet) -> Vec<String> {
     nodes.iter().map(|node| node.name().to_owned()).collect()
 }
 
-/// The nodes of these pools.
+/// Returns the nodes of these pools.
 ///
 /// # Errors
 /// If there are none, if one is not configured, or if one is named twice: it would vote twice.

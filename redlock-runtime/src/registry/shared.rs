@@ -1,4 +1,4 @@
-//! What the clones of a registry share.
+//! The part of a registry that its clones share.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,7 +16,7 @@ use crate::error::RegistryContext;
 use crate::parameters::LockOptions;
 use crate::telemetry::Journal;
 
-/// What the clones of a registry share.
+/// The part of a registry that its clones share.
 pub(crate) struct RegistryShared {
     pub(crate) environment: Environment,
     pub(crate) client: Client,

@@ -23,7 +23,6 @@ pub(crate) struct Shutdown {
     grace: Duration,
     deadline: Duration,
     began: SetOnce<Moment>,
-    /// The owner dropped the registry, and did not ask for a shutdown.
     report: SetOnce<ShutdownReport>,
 }
 
@@ -37,7 +36,7 @@ impl Shutdown {
         }
     }
 
-    /// The report, once the shutdown that has begun is over.
+    /// Returns the report, once the shutdown that has begun is over.
     pub(crate) async fn report(&self) -> ShutdownReport {
         self.report.wait().await.clone()
     }
@@ -157,8 +156,8 @@ impl ShutdownTask {
         }
         report.finished = held.take_departed();
 
-        // What is left did not finish. Nothing tells when the holder of a bare lease is done;
-        // `lost` tells the holder. Bodies are cancelled, and end at their next await.
+        // The leases that are left did not finish. Nothing tells when the holder of a bare lease is done, so `lost`
+        // tells the holder. Bodies are cancelled, and end at their next await.
         report.released = release_bare(registry);
         tokio::select! {
             biased;

@@ -69,8 +69,7 @@ pub async fn shutdown_signal() {
     }
 }
 
-/// Has a signal shut `registry` down and then end the process, unless the program awaits
-/// [`shutdown_signal`].
+/// Makes a signal shut `registry` down and then end the process, unless the program awaits [`shutdown_signal`].
 pub(crate) fn release_on_exit(registry: &Registry) {
     if let Some(listener) = listener() {
         let registry = Arc::downgrade(&registry.shared);

@@ -41,7 +41,7 @@ pub struct ParameterReport {
     pub layer: Layer,
 }
 
-/// Where a parameter's value comes from: see [`ParameterReport::layer`].
+/// The layer that a parameter's value comes from: see [`ParameterReport::layer`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Layer {

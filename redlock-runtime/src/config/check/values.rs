@@ -12,10 +12,10 @@ use crate::config::{Config, PoolAddress, PoolConfig, SiteName};
 use crate::parameters::check_ttl;
 use crate::text::{ShownName, did_you_mean};
 
-/// In bytes. It is in every error and log line about a node.
+/// In bytes. Every error and log line about a node has the name.
 const LONGEST_POOL_NAME: usize = 64;
 
-/// How much of a shutdown's deadline is kept for the nodes, however long bodies take to end.
+/// The part of a shutdown's deadline that is kept for the nodes, however long bodies take to end.
 pub(crate) const CONFIRMING: Duration = Duration::from_millis(200);
 
 impl Config {
