@@ -20,7 +20,7 @@ pub(crate) fn check_servers(
 ) -> Result<(), InitError> {
     let reasons = servers
         .iter()
-        .filter_map(|server| abstains(server, NodeErrorKind::Refused));
+        .filter_map(|server| abstains(&**server, NodeErrorKind::Refused));
     let mut problems: Vec<_> = reasons.collect();
     for (index, one) in servers.iter().enumerate() {
         let same = servers[..index]
