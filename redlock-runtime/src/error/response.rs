@@ -28,7 +28,7 @@ impl LockError {
     /// # }
     /// ```
     pub fn public_message(&self) -> &'static str {
-        self.answer().1
+        self.response().1
     }
 
     /// The status of an HTTP response: 423 if another caller holds the resource or a job ran already in
@@ -44,7 +44,7 @@ impl LockError {
     /// # }
     /// ```
     pub fn http_status(&self) -> u16 {
-        self.answer().0
+        self.response().0
     }
 
     /// The time after which a retry makes sense; `None` if a retry cannot help. If another caller holds the
@@ -64,11 +64,11 @@ impl LockError {
     /// # }
     /// ```
     pub fn retry_after(&self) -> Option<Duration> {
-        self.answer().2
+        self.response().2
     }
 
-    /// The status, the sentence, and the time after which a retry makes sense.
-    fn answer(&self) -> (u16, &'static str, Option<Duration>) {
+    /// Returns the status, the sentence, and the time after which a retry makes sense.
+    fn response(&self) -> (u16, &'static str, Option<Duration>) {
         let context = self.details.context.as_ref();
         // A call without a registry is not refused because of a holder.
         let contended_status = context.map_or(DEFAULT_CONTENDED_STATUS, |it| it.contended_status);
