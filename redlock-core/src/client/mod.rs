@@ -59,9 +59,9 @@ impl Default for Settings {
         Self {
             node_timeout: Self::DEFAULT_NODE_TIMEOUT,
             key_prefix: Box::default(),
-            handover_time: HANDOVER_TIME,
-            max_waiters_per_lock: 10_000,
-            max_waiters: 100_000,
+            handover_time: Self::DEFAULT_HANDOVER_TIME,
+            max_waiters_per_lock: Self::DEFAULT_MAX_WAITERS_PER_LOCK as usize,
+            max_waiters: Self::DEFAULT_MAX_WAITERS as usize,
         }
     }
 }
@@ -69,6 +69,15 @@ impl Default for Settings {
 impl Settings {
     /// How long an attempt that finds no majority waits for answers, unless configured otherwise.
     pub const DEFAULT_NODE_TIMEOUT: Duration = Duration::from_millis(50);
+
+    /// For how long a lock is handed over, unless configured otherwise.
+    pub const DEFAULT_HANDOVER_TIME: Duration = HANDOVER_TIME;
+
+    /// How many callers may wait for the same lock, unless configured otherwise.
+    pub const DEFAULT_MAX_WAITERS_PER_LOCK: u32 = 10_000;
+
+    /// How many callers may wait for all locks together, unless configured otherwise.
+    pub const DEFAULT_MAX_WAITERS: u32 = 100_000;
 
     /// The same with another node timeout.
     #[must_use]

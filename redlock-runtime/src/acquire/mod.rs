@@ -17,7 +17,7 @@ use tracing::Instrument as _;
 use crate::error::{LockError, LockErrorKind};
 use crate::lease::{Lease, chain};
 use crate::parameters::{Counts, LockOptions, check_ttl};
-use crate::registry::held::HeldPlace;
+use crate::registry::held::{HeldEntry, HeldPlace};
 use crate::registry::{Registry, scope, signal};
 use crate::site::Site;
 use crate::telemetry::{self, Acquiring};
@@ -213,7 +213,7 @@ impl Acquire {
             let mut closed = pin!(shared.held.closed.wait());
             _under_way = shared
                 .held
-                .begin(is_below())
+                .begin_acquisition(is_below())
                 .ok_or(LockErrorKind::ShuttingDown)?;
             let mut asking = pin!(self.ask(above));
             let asked = poll_fn(|context| match asking.as_mut().poll(context) {
@@ -226,7 +226,8 @@ impl Acquire {
             asked.await?
         };
         let held = &shared.held;
-        let Some(place) = held.enter(self.site, self.has_body, core.handle(), is_below()) else {
+        let entry = HeldEntry::new(self.site, core.handle(), self.has_body);
+        let Some(place) = held.enter(entry, is_below()) else {
             // The gate closed while the last vote arrived.
             core.release().await;
             return Err(LockErrorKind::ShuttingDown);

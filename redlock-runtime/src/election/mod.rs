@@ -124,8 +124,7 @@ impl Election {
 
     /// How long a leader that was killed, or that reaches no majority of the nodes, stands in the way of
     /// the next one. The lease is renewed each time that a third of its validity has passed. Default: the
-    /// ttl of locks, 60 s unless configured. 5 s to 15 s are usual: a leader that stands still for so long
-    /// is deposed.
+    /// ttl of locks. 5 s to 15 s are usual: a leader that stands still for so long is deposed.
     ///
     /// ```
     /// use std::time::Duration;
