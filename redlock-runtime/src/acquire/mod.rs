@@ -20,7 +20,7 @@ use crate::parameters::{Counts, LockOptions, check_ttl};
 use crate::registry::held::{HeldEntry, HeldPlace};
 use crate::registry::{Registry, scope, signal};
 use crate::site::Site;
-use crate::telemetry::{self, Acquiring};
+use crate::telemetry::{self, AcquireTelemetry};
 use reentrancy::holder_above;
 
 /// One acquisition, before defaults are applied.
@@ -115,7 +115,7 @@ impl LockSpec {
                     return;
                 }
                 let journal = scope::current().and_then(|it| it.shared.journal.clone());
-                telemetry::refused(self.site, &self.resource, error, journal);
+                telemetry::record_early_refusal(self.site, &self.resource, error, journal);
             })
     }
 
@@ -168,17 +168,17 @@ impl Acquire {
         let (site, request, nodes) = (self.site, &self.request, &self.nodes);
         let shared = &*self.registry.shared;
         let journal = shared.journal.as_ref();
-        let mut acquiring = Acquiring::begin(site, request, nodes, is_joined, journal);
+        let mut acquiring = AcquireTelemetry::begin(site, request, nodes, is_joined, journal);
         let span = acquiring.span().clone();
         let (core, place) = match self.lock(above).instrument(span).await {
             Ok(held) => held,
             Err(kind) => {
                 let error = self.error(kind);
-                acquiring.refused(&request.resource, nodes, &error);
+                acquiring.record_refusal(&request.resource, nodes, &error);
                 return Err(error);
             }
         };
-        let holding = acquiring.acquired(&core);
+        let holding = acquiring.record_acquired(&core);
         let at_first = || signal::log_if_keys_stay(&self.registry);
         shared.first_lease.call_once(at_first);
         let context = Arc::clone(&shared.context);

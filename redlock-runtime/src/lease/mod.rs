@@ -27,7 +27,7 @@ use crate::error::{LockError, RegistryContext};
 use crate::parameters::Counts;
 use crate::registry::held::HeldPlace;
 use crate::site::Site;
-use crate::telemetry::{Holding, figure, name_of};
+use crate::telemetry::{HoldTelemetry, figure, name_of};
 
 /// A held lock. Dropping it sends the release to every node without waiting;
 /// [`release`](Self::release) waits until the next holder could win.
@@ -52,7 +52,7 @@ pub struct Lease {
     on_lost: OnLost,
     /// The runs that the nodes remember, if the lock has a period.
     counts: Option<Counts>,
-    holding: Holding,
+    holding: HoldTelemetry,
     place: HeldPlace,
 }
 
@@ -80,7 +80,7 @@ impl Lease {
         context: Arc<RegistryContext>,
         site: &'static Site,
         (on_lost, counts): (OnLost, Option<Counts>),
-        holding: Holding,
+        holding: HoldTelemetry,
     ) -> Self {
         let handle = LeaseHandle {
             core: core.handle(),
@@ -172,7 +172,7 @@ impl Lease {
     pub(crate) fn take_for_release(&self) -> Option<redlock_core::Lease> {
         // In a forked process the lock is the parent's.
         let Unreleased { mut core, stage } = (!is_forked()).then(|| self.run.lock().take())??;
-        self.holding.ended(&core, stage == RunStage::InBody);
+        self.holding.end(&core, stage == RunStage::InBody);
         let is_remembered = match self.counts {
             None => false,
             // Without the lock, another process may have run meanwhile.
