@@ -35,20 +35,18 @@ pub(super) async fn acquire(
     let mut budget = RetryBudget::new(environment, &request.retry, context.node_timeout);
     budget.splits = request.split_retries;
     let keys = request.resource.keys_under(prefix)?;
+    let advice = budget.advice();
     let protocol = request.kind.protocol(&ProtocolArgs {
         keys: &keys,
         prefix,
         is_fenced: request.fencing,
-        waits: budget
-            .advice()
-            .map(|advice| (&context.client_token, advice)),
+        waits: advice.map(|advice| (&context.client_token, advice)),
     });
     if let Some(node) = nodes.iter().find(|node| node.has_hash_slots()) {
         let mut auxiliary = protocol.auxiliary_keys();
-        let runs = request
-            .once_per
-            .map(|_| runs::auxiliary_keys(&keys, prefix));
-        auxiliary.extend(runs);
+        if request.once_per.is_some() {
+            auxiliary.push(runs::auxiliary_keys(&keys, prefix));
+        }
         check_slots(&**node, &keys, &auxiliary)?;
     }
     if let Some(period) = request.once_per
@@ -82,14 +80,8 @@ pub(super) async fn acquire(
                 claim.release();
             }
             let resource = &request.resource;
-            let met = comes_another(
-                context,
-                (&turn, turn.questions_due()),
-                &budget,
-                (nodes, resource),
-                &protocol,
-            )
-            .await;
+            let share = (&turn, turn.questions_due());
+            let met = comes_another(context, share, &budget, (nodes, resource), &protocol).await;
             let refusal = if let Some(refusal) = met {
                 refusal
             } else {
