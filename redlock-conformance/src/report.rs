@@ -7,7 +7,7 @@ use std::task::Poll;
 
 use tokio::time::timeout;
 
-use crate::{Fault, LONGEST_WAIT};
+use crate::{LONGEST_WAIT, ServerFault};
 
 /// The result of each check, by its name.
 #[derive(Debug, Default)]
@@ -18,7 +18,7 @@ pub struct Report {
     /// The checks that the node failed, each with its reason.
     pub failed: Vec<(&'static str, String)>,
     /// The checks that need a fault of which the rig is not capable.
-    pub not_applicable: Vec<(&'static str, Fault)>,
+    pub not_applicable: Vec<(&'static str, ServerFault)>,
 }
 
 impl Report {

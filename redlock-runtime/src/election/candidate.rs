@@ -11,7 +11,7 @@ use tokio::sync::SetOnce;
 
 use super::Election;
 use super::term::{Term, TermShared};
-use crate::acquire::Wanted;
+use crate::acquire::LockSpec;
 use crate::error::{LockError, LockErrorKind};
 use crate::lease::{Lease, LeaseEnd, chain};
 use crate::parameters::{LockOptions, OnLost, Renewal, SiteParameters, Wait};
@@ -126,7 +126,7 @@ impl Election {
 
     /// Checks the parameters that the lock alone would accept.
     fn check(&self) -> Result<(), Invalid> {
-        let names = self.wanted.options.names();
+        let names = self.spec.options.names();
         let own = names.iter().find(|own| !ACCEPTED_PARAMETERS.contains(own));
         let value = self.value.as_ref().filter(|it| it.len() > MAX_NOTE_BYTES);
         Err(Invalid::new(if let Some(own) = own {
@@ -144,7 +144,7 @@ impl Election {
                  that tells the rest",
                 value.len(),
             )
-        } else if chain::is_held(self.wanted.resource.clone()) {
+        } else if chain::is_held(self.spec.resource.clone()) {
             "the election is below a holder of its own lock, and could not be lost; stand outside of \
              that holder's body, or in a spawned task"
                 .to_owned()
@@ -158,7 +158,7 @@ impl Election {
 struct Candidate<'a> {
     election: &'a Election,
     /// The lock of the office.
-    wanted: Wanted,
+    spec: LockSpec,
     registry: Registry,
     /// Its number in the registry's list of elections.
     number: u64,
@@ -171,31 +171,31 @@ struct Candidate<'a> {
 
 impl<'a> Candidate<'a> {
     fn enter(election: &'a Election) -> Result<Self, LockError> {
-        let mut wanted = election.wanted.clone();
+        let mut spec = election.spec.clone();
         let Some(registry) = scope::current() else {
-            return Err(wanted.error(LockErrorKind::NotInitialized, None));
+            return Err(spec.error(LockErrorKind::NotInitialized, None));
         };
         let checked = election.check();
-        checked.map_err(|it| wanted.error(LockErrorKind::Invalid(it), Some(&registry)))?;
+        checked.map_err(|it| spec.error(LockErrorKind::Invalid(it), Some(&registry)))?;
         let shared = &registry.shared;
         let own = LockOptions::new()
             .wait(Wait::Forever)
             .max_hold(Renewal::Unlimited)
             .fencing(true)
             .on_lost(OnLost::Cancel);
-        wanted.options = own.above(wanted.options);
+        spec.options = own.above(spec.options);
         // A rate sees the first term only if a zero comes before it.
-        let site = wanted.site.site_name();
+        let site = spec.site.site_name();
         figure!(gauge LEADING { site: site } increment(0));
         figure!(counter TERMS { site: site } increment(0));
         let value = election.value.as_deref().map(str::to_owned);
         let number = shared
             .elections
-            .enter(wanted.resource.clone(), wanted.site, value);
+            .enter(spec.resource.clone(), spec.site, value);
         Ok(Self {
             election,
-            parameters: wanted.options.above(shared.defaults).decided(false),
-            wanted,
+            parameters: spec.options.above(shared.defaults).decided(false),
+            spec,
             registry,
             number,
             stands_aside: false,
@@ -235,7 +235,7 @@ impl<'a> Candidate<'a> {
             let acquired = tokio::select! {
                 biased;
                 () = self.election.resigned.wait() => return Ok(None),
-                acquired = self.wanted.acquire() => acquired,
+                acquired = self.spec.acquire() => acquired,
             };
             let lease = match acquired {
                 Ok(lease) => lease,
@@ -281,7 +281,7 @@ impl<'a> Candidate<'a> {
         let (began, fencing_token) = (self.now(), term.fencing_token());
         let elections = &self.registry.shared.elections;
         elections.set_term(self.number, Some(began), Some(fencing_token));
-        let Wanted { site, resource, .. } = &self.wanted;
+        let LockSpec { site, resource, .. } = &self.spec;
         let site = site.site_name();
         log!(
             info,
@@ -322,7 +322,7 @@ impl Drop for RunningTerm<'_> {
         let elections = &candidate.registry.shared.elections;
         elections.set_term(candidate.number, None, None);
         let length = candidate.now().saturating_since(self.began);
-        let Wanted { site, resource, .. } = &candidate.wanted;
+        let LockSpec { site, resource, .. } = &candidate.spec;
         let site = site.site_name();
         let lost = term.lease().core.over().map(|over| over.to_string());
         let reason = lost.as_deref().unwrap_or(self.reason);

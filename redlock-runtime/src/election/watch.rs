@@ -12,7 +12,7 @@ use redlock_core::{NodeSet, Resource};
 use tokio::sync::watch;
 
 use super::Election;
-use crate::acquire::Wanted;
+use crate::acquire::LockSpec;
 use crate::error::{LockError, LockErrorKind};
 use crate::registry::Registry;
 
@@ -130,12 +130,12 @@ impl Election {
     /// # Ok(()) }
     /// ```
     pub fn watch(&self) -> Result<LeaderWatch, LockError> {
-        let Wanted {
+        let LockSpec {
             resource, options, ..
-        } = &self.wanted;
-        let (registry, nodes) = self.wanted.place()?;
+        } = &self.spec;
+        let (registry, nodes) = self.spec.registry_and_nodes()?;
         let changes = registry.shared.client.watch_changes(&nodes, resource);
-        let invalid = |it| (self.wanted).error(LockErrorKind::Invalid(it), Some(&registry));
+        let invalid = |it| (self.spec).error(LockErrorKind::Invalid(it), Some(&registry));
         let changes = changes.map_err(invalid)?;
         let parameters = options.above(registry.shared.defaults).decided(false);
         let (sender, seen) = watch::channel(LastSeen::default());
@@ -216,7 +216,7 @@ impl WatchTask {
             let next = until.map_or(next, |until| next.min(until));
             let has_changed = tokio::select! {
                 biased;
-                () = changes.changed() => true,
+                () = changes.until_reported() => true,
                 () = clock.sleep_until(next) => false,
             };
             if !has_changed && changes.is_blind() {

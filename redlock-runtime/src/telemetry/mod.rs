@@ -52,7 +52,7 @@ fn mark_failed(span: &Span, error_type: &'static str) {
 macro_rules! figure {
     ($kind:ident $name:ident { $($label:ident: $value:expr),* } $change:ident($by:expr)) => {{
         use $crate::telemetry::metrics::{RECORDER, describe};
-        redlock_core::env::caught(RECORDER, || {
+        redlock_core::panics::caught(RECORDER, || {
             ::metrics::$kind!(describe::$name, $(stringify!($label) => $value),*).$change($by);
         });
     }};
@@ -77,7 +77,7 @@ macro_rules! count_in_gauge {
             #[cfg(feature = "metrics")]
             gauge: {
                 use $crate::telemetry::metrics::{RECORDER, describe};
-                redlock_core::env::caught(RECORDER, || {
+                redlock_core::panics::caught(RECORDER, || {
                     let gauge = ::metrics::gauge!(describe::$name, $(stringify!($label) => $value),*);
                     gauge.increment(1);
                     gauge
@@ -99,7 +99,7 @@ pub(crate) struct GaugeCount {
 impl Drop for GaugeCount {
     fn drop(&mut self) {
         if let Some(gauge) = &self.gauge {
-            redlock_core::env::caught(metrics::RECORDER, || gauge.decrement(1));
+            redlock_core::panics::caught(metrics::RECORDER, || gauge.decrement(1));
         }
     }
 }

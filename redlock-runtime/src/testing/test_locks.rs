@@ -16,9 +16,8 @@ use super::environment::{RuntimeClock, RuntimeSpawner, Seeded};
 use super::other_client::{OtherClient, OtherLease};
 use super::runtimes;
 use super::test_nodes::{TestNodes, in_memory};
-use crate::config::Config;
-use crate::init::{Plan, overriding};
-use crate::registry::pools::Pool;
+use crate::config::{CheckedConfig, Config};
+use crate::registry::pools::PoolNode;
 use crate::registry::{Registry, ShutdownReport, shutdown};
 use crate::telemetry::journal::{Acquisition, Journal, Outcome};
 
@@ -96,8 +95,8 @@ impl TestLocks {
     pub fn with_config(config: Config) -> Self {
         let runtime = Handle::current();
         let config = in_memory(config);
-        let plan = match Plan::checked(&config) {
-            Ok(plan) => plan,
+        let checked = match CheckedConfig::new(&config) {
+            Ok(checked) => checked,
             Err(error) => panic!("{error}"),
         };
         let clock: Arc<dyn Clock> = Arc::new(RuntimeClock::new(&runtime));
@@ -106,24 +105,20 @@ impl TestLocks {
             (pool, node)
         };
         let nodes = TestNodes {
-            by_pool: plan.addresses.into_keys().map(node).collect(),
+            by_pool: checked.addresses.into_keys().map(node).collect(),
             key_prefix: config.key_prefix.clone().into_bytes(),
         };
-        let pools = nodes.by_pool.iter().map(|(name, node)| {
-            let pool = Pool {
-                node: Arc::new(node.clone()),
-                memory: Some(node.clone()),
-            };
-            (name.clone(), pool)
-        });
+        let pool = |(name, node): (&String, &MemoryNode)| {
+            (name.clone(), PoolNode::in_memory(node.clone()))
+        };
+        let pools = nodes.by_pool.iter().map(pool).collect();
         let entropy: Arc<dyn Entropy> = Arc::<Seeded>::default();
         let environment = Environment {
             clock,
             entropy: Arc::clone(&entropy),
             spawner: Arc::new(RuntimeSpawner(runtime.clone())),
         };
-        let overriding = overriding(&plan.overridden);
-        let mut registry = Registry::new(&config, environment, pools.collect(), &overriding);
+        let mut registry = Registry::new(&config, environment, pools, &checked.overrides);
         let journal = Arc::<Journal>::default();
         let shared = Arc::get_mut(&mut registry.shared).expect("nobody else has it yet");
         shared.journal = Some(Arc::clone(&journal));

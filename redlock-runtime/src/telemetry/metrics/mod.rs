@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use metrics::{counter, gauge, histogram};
 use parking_lot::RwLock;
-use redlock_core::env::caught;
+use redlock_core::panics::caught;
 
 use crate::site::Site;
 
