@@ -70,9 +70,9 @@ pub(super) async fn acquire(
             let (left, questions) = turn.begin();
             if let Some(left) = left {
                 if left.suits(request, &*protocol, context.clock()) {
-                    let (claim, terms) = left.take_over(environment.now());
-                    let turn = Some(turn.hold(&terms, &claim.token));
-                    break 'line Lease::new(leases, claim, request, &budget, terms, turn);
+                    let (claim, validity) = left.take_over(environment.now());
+                    let turn = Some(turn.hold(&validity, &claim.token));
+                    break 'line Lease::new(leases, claim, request, &budget, validity, turn);
                 }
                 // The release goes ahead of the acquisition on each connection, without a round trip between
                 // the two.
@@ -104,7 +104,7 @@ pub(super) async fn acquire(
                 left_behind.is_won = Some(false);
                 let timeout = budget.begin_attempt(environment, request.ttl);
                 match attempt(context, nodes, request, &protocol, (started, timeout)).await {
-                    Ok((claim, terms)) => {
+                    Ok((claim, validity)) => {
                         // If it is the first attempt, the release of its lease takes back what it left.
                         left_behind.is_won = (budget.attempts > 1).then_some(true);
                         let turn = match claim.protocol.turn_rule() {
@@ -112,9 +112,9 @@ pub(super) async fn acquire(
                                 turn.pass_on_won();
                                 None
                             }
-                            _ => Some(turn.hold(&terms, &claim.token)),
+                            _ => Some(turn.hold(&validity, &claim.token)),
                         };
-                        break 'line Lease::new(leases, claim, request, &budget, terms, turn);
+                        break 'line Lease::new(leases, claim, request, &budget, validity, turn);
                     }
                     Err(refusal) => refusal,
                 }

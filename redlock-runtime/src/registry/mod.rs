@@ -154,7 +154,7 @@ impl Registry {
     /// ```
     pub fn health(&self) -> Vec<PoolHealth> {
         let defaults = names_of(&self.shared.pools.default_set);
-        let not_resting = self.shared.held.not_resting();
+        let leases_without_grant = self.shared.held.leases_without_grant();
         let pools = self.shared.pools.by_name.iter();
         pools
             .map(|(pool, it)| PoolHealth {
@@ -162,7 +162,7 @@ impl Registry {
                 status: it.node.status(),
                 is_default: defaults.contains(pool),
                 epoch: it.node.epoch(),
-                not_resting: not_resting.get(pool).copied().unwrap_or(0),
+                leases_without_grant: leases_without_grant.get(pool).copied().unwrap_or(0),
                 node_health: it.node.health(),
             })
             .collect()
