@@ -12,7 +12,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::kinds::{self, Asking, looks};
+use crate::kinds::{self, ProtocolArgs, any_kind};
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::{Call, Node, Script, Vote};
@@ -21,7 +21,7 @@ use crate::quorum::round::{Goal, Round};
 use crate::request::Request;
 
 pub use crate::kinds::permits::key_of as permit_key;
-pub use crate::waiting::wakeup::QuorumWatch;
+pub use crate::waiting::quorum_watch::QuorumWatch;
 
 /// Asks one node one thing and waits for its answer, however long that takes.
 ///
@@ -76,7 +76,7 @@ pub struct Calls(Arc<dyn LockProtocol>);
 impl Calls {
     /// The calls for `request`, whose names have the key prefix `prefix`. Its caller does not wait.
     pub fn of(request: &Request, prefix: &[u8]) -> Self {
-        Self(request.kind.asked(&Asking {
+        Self(request.kind.protocol(&ProtocolArgs {
             keys: &request.resource.with_prefix(prefix),
             prefix,
             is_fenced: request.fencing,
@@ -122,7 +122,7 @@ pub fn scripts() -> impl Iterator<Item = &'static Script> {
 
 /// Asks which of `keys` is the first that is there, for how long, and whose.
 pub fn peek(keys: &Resource) -> Call {
-    looks::peek(keys)
+    any_kind::peek(keys)
 }
 
 /// The keys of every kind of lock on the one name of `key`, which has the key prefix `prefix`, that say who has it.

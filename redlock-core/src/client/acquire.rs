@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::context::Context;
 use crate::env::timeout::before;
 use crate::error::AcquireError;
-use crate::kinds::{Asking, looks, runs};
+use crate::kinds::{ProtocolArgs, any_kind, runs};
 use crate::lease::{Lease, Leases};
 use crate::model::resource::Resource;
 use crate::node::NodeSet;
@@ -15,8 +15,8 @@ use crate::quorum::lock_protocol::{LinePlace, LockProtocol, TurnRule};
 use crate::quorum::round::{Goal, Round};
 use crate::request::Request;
 use crate::waiting::budget::RetryBudget;
-use crate::waiting::refusal::Refusal;
-use crate::waiting::wakeup::any_free;
+use crate::waiting::quorum_watch::any_free;
+use crate::waiting::refused_attempt::RefusedAttempt;
 use crate::waiting::{LineKey, Turn};
 
 use super::attempt::attempt;
@@ -35,17 +35,19 @@ pub(super) async fn acquire(
     let mut budget = RetryBudget::new(environment, &request.retry, context.node_timeout);
     budget.splits = request.split_retries;
     let keys = request.resource.keys_under(prefix)?;
-    let protocol = request.kind.asked(&Asking {
+    let advice = budget.advice();
+    let protocol = request.kind.protocol(&ProtocolArgs {
         keys: &keys,
         prefix,
         is_fenced: request.fencing,
-        waits: budget.advice().map(|advice| (&context.name, advice)),
+        waits: advice.map(|advice| (&context.client_token, advice)),
     });
     if let Some(node) = nodes.iter().find(|node| node.has_hash_slots()) {
-        let mut beside = protocol.beside();
-        let runs = request.once_per.map(|_| runs::beside(&keys, prefix));
-        beside.extend(runs);
-        check_slots(&**node, &keys, &beside)?;
+        let mut auxiliary = protocol.auxiliary_keys();
+        if request.once_per.is_some() {
+            auxiliary.push(runs::auxiliary_keys(&keys, prefix));
+        }
+        check_slots(&**node, &keys, &auxiliary)?;
     }
     if let Some(period) = request.once_per
         && let Some(run) = last_run(context, nodes, &keys, period, budget.end).await
@@ -67,32 +69,25 @@ pub(super) async fn acquire(
             }
         };
         loop {
-            let (left, questions) = turn.begin();
-            if let Some(left) = left {
-                if left.suits(request, &*protocol, context.clock()) {
-                    let (claim, validity) = left.take_over(environment.now());
-                    let turn = Some(turn.hold(&validity, &claim.token));
+            if let Some(claim) = turn.take_handed_claim() {
+                if claim.suits(request, &*protocol, context.clock()) {
+                    let (claim, validity) = claim.take_over(environment.now());
+                    let turn = Some(turn.keep(&validity, &claim.token));
                     break 'line Lease::new(leases, claim, request, &budget, validity, turn);
                 }
                 // The release goes ahead of the acquisition on each connection, without a round trip between
                 // the two.
-                left.release();
+                claim.release();
             }
             let resource = &request.resource;
-            let met = comes_another(
-                context,
-                (&turn, questions),
-                &budget,
-                (nodes, resource),
-                &protocol,
-            )
-            .await;
+            let share = (&turn, turn.questions_due());
+            let met = comes_another(context, share, &budget, (nodes, resource), &protocol).await;
             let refusal = if let Some(refusal) = met {
                 refusal
             } else {
                 // The clock is read before the first byte is sent, as a node may count from then on.
                 let started = environment.now();
-                let attempted = turn.attempt(started, context.node_timeout);
+                let attempted = turn.start_attempt(started, context.node_timeout);
                 let Some((was_refused, is_followed)) = attempted else {
                     // This future was not polled for so long that another caller took the turn.
                     continue 'line;
@@ -109,10 +104,10 @@ pub(super) async fn acquire(
                         left_behind.is_won = (budget.attempts > 1).then_some(true);
                         let turn = match claim.protocol.turn_rule() {
                             TurnRule::PassOn => {
-                                turn.pass_on_won();
+                                turn.pass_on();
                                 None
                             }
-                            _ => Some(turn.hold(&validity, &claim.token)),
+                            _ => Some(turn.keep(&validity, &claim.token)),
                         };
                         break 'line Lease::new(leases, claim, request, &budget, validity, turn);
                     }
@@ -120,7 +115,7 @@ pub(super) async fn acquire(
                 }
             };
             let refusal = Arc::new(refusal);
-            turn.refused(&refusal);
+            turn.record_refusal(&refusal);
             if !pause(&turn, &refusal, &mut budget).await && !refusal.is_break {
                 // The next caller need not wait for the error's details.
                 drop(turn);
@@ -169,7 +164,7 @@ async fn comes_another(
     budget: &RetryBudget<'_>,
     (nodes, resource): (&NodeSet, &Resource),
     protocol: &Arc<dyn LockProtocol>,
-) -> Option<Refusal> {
+) -> Option<RefusedAttempt> {
     if questions == 0 {
         return None;
     }
@@ -177,7 +172,7 @@ async fn comes_another(
     let until = clock.now().saturating_add(context.node_timeout);
     // The break leaves enough time for the caller's last attempt.
     let until = budget.last_attempt.map_or(until, |last| until.min(last));
-    let question = looks::peek(protocol.line_keys());
+    let question = any_kind::peek(protocol.line_keys());
     let mut met = None;
     for left in (1..=questions).rev() {
         let began = clock.now();
@@ -185,12 +180,12 @@ async fn comes_another(
         if timeout.is_zero() {
             break;
         }
-        turn.gives_way(timeout, left);
+        turn.set_questions_due(left, timeout);
         let votes = Round::start(nodes, question.clone(), Goal::FreeOfUs);
         before(clock, until, votes.decided()).await;
         let tally = votes.tally();
         if tally.is_contended() {
-            met = Some(Refusal {
+            met = Some(RefusedAttempt {
                 context: Arc::clone(context),
                 nodes: Arc::clone(nodes),
                 protocol: Arc::clone(protocol),
@@ -209,12 +204,12 @@ async fn comes_another(
             break;
         }
     }
-    turn.gives_way(context.node_timeout, 0);
+    turn.set_questions_due(0, context.node_timeout);
     met
 }
 
 /// Waits for the next attempt. False if there is none.
-async fn pause(turn: &Turn, refusal: &Refusal, budget: &mut RetryBudget<'_>) -> bool {
+async fn pause(turn: &Turn, refusal: &RefusedAttempt, budget: &mut RetryBudget<'_>) -> bool {
     let environment = &refusal.context.environment;
     let is_unanswered = refusal.is_unanswered(environment.now());
     let next = match budget.next_attempt(environment, is_unanswered) {
@@ -235,7 +230,7 @@ async fn pause(turn: &Turn, refusal: &Refusal, budget: &mut RetryBudget<'_>) -> 
             biased;
             () = any_free(&watches) => true,
             // Other readers may have come before a majority of the nodes was free.
-            () = watches[0].moved(), if shares => false,
+            () = watches[0].until_changed(), if shares => false,
         };
         // By now the votes that were missing when the attempt was decided have arrived.
         let spread = if !is_free || refusal.is_behind_others() {

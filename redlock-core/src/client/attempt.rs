@@ -16,14 +16,14 @@ use crate::quorum::round::{Round, forget_stale};
 use crate::quorum::validity::{Validity, third_left};
 use crate::request::Request;
 use crate::waiting::budget::attempt_time;
-use crate::waiting::refusal::{Answers, Refusal};
+use crate::waiting::refused_attempt::{RefusedAttempt, VotesBySeat};
 
 /// The counters of a majority after the second round.
 #[derive(Default)]
 struct Agreement {
     count: Option<u64>,
     /// The last answer of each node, if no majority agreed on one number.
-    disagreement: Option<Answers>,
+    disagreement: Option<VotesBySeat>,
 }
 
 /// Asks for `request` once, from the moment `started` on, for `timeout` at most. Dropping the future drops the claim, which
@@ -34,7 +34,7 @@ pub(crate) async fn attempt(
     request: &Request,
     protocol: &Arc<dyn LockProtocol>,
     (started, timeout): (Moment, Duration),
-) -> Result<(Arc<Claim>, Validity), Refusal> {
+) -> Result<(Arc<Claim>, Validity), RefusedAttempt> {
     let environment = &context.environment;
     let token = context.noted_token(request.note.as_ref());
     let hint = if request.fencing {
@@ -85,7 +85,7 @@ pub(crate) async fn attempt(
     } else {
         None
     };
-    Err(Refusal {
+    Err(RefusedAttempt {
         context: Arc::clone(context),
         release: claim.release(),
         nodes: Arc::clone(nodes),

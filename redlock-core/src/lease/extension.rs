@@ -4,11 +4,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::env::caught::{caught, log};
+use tracing::debug;
+
 use crate::env::timeout::before;
 use crate::error::{ExtendError, LeaseEnd, NodeReport, Unavailable};
+use crate::logging::log_caught;
 use crate::model::limits::{check_ttl, drift};
 use crate::node::Vote;
+use crate::panics::caught;
 use crate::quorum::claim::Extension;
 use crate::quorum::extension_proof::ProofState;
 use crate::quorum::majority;
@@ -90,11 +93,12 @@ fn prolong(shared: &LeaseShared, extension: &Extension) -> Result<(), LeaseEnd> 
     let deadline = started.saturating_add(ttl).saturating_sub(drift);
     shared.prolong(started, deadline)?;
     shared.claim.restore(ttl);
-    log!(
-        debug,
-        resource = %shared.request.resource, token = shared.claim.token.short_id(),
-        ttl_ms = ttl.as_millis(), "extended",
-    );
+    log_caught(|| {
+        debug!(
+            resource = %shared.request.resource, token = shared.claim.token.short_id(),
+            ttl_ms = ttl.as_millis(), "extended",
+        );
+    });
     Ok(())
 }
 

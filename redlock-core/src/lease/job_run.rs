@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::env::{Moment, log_throttled};
+use crate::env::Moment;
 use crate::error::NodeReport;
 use crate::kinds::runs::{remember, remembered_for, run_key};
+use crate::logging::log_throttled;
 use crate::quorum::round::{Goal, Round};
 
 use super::shared::LeaseShared;

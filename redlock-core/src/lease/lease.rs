@@ -5,17 +5,18 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::env::io_thread::share_woken_tasks;
+use crate::env::Moment;
 use crate::env::timeout::before;
-use crate::env::{Moment, is_forked};
 use crate::error::{ExtendError, TooLate, Unavailable};
+use crate::io_thread::share_woken_tasks;
 use crate::model::limits::{Renewal, drift};
+use crate::process::is_forked;
 use crate::quorum::claim::Claim;
 use crate::quorum::majority;
 use crate::quorum::validity::Validity;
 use crate::request::Request;
 use crate::waiting::budget::RetryBudget;
-use crate::waiting::{Left, Turn};
+use crate::waiting::{ClaimOutcome, Turn};
 
 use super::extension::run_extension;
 use super::job_run::JobRun;
@@ -189,7 +190,7 @@ impl Lease {
     }
 
     /// Leaves the lease. Returns what was sent, if this was the last holder.
-    fn leave(&mut self) -> Option<Left> {
+    fn leave(&mut self) -> Option<ClaimOutcome> {
         if std::mem::replace(&mut self.has_left, true) {
             return None;
         }
@@ -227,11 +228,11 @@ impl fmt::Debug for Lease {
 }
 
 /// Waits until a majority does not hold our key, if a release was sent.
-pub(super) async fn wait_for_release(shared: &LeaseShared, sent: Option<Left>) -> Released {
+pub(super) async fn wait_for_release(shared: &LeaseShared, sent: Option<ClaimOutcome>) -> Released {
     match sent {
         None => Released::NotLast,
-        Some(Left::HandedOver) => Released::HandedOver,
-        Some(Left::Released(round)) => {
+        Some(ClaimOutcome::HandedOver) => Released::HandedOver,
+        Some(ClaimOutcome::Released(round)) => {
             let timeout = shared.context().node_timeout;
             round.wait_until_decided(shared.clock(), timeout).await;
             if round.tally().is_free_of_us() {

@@ -55,7 +55,7 @@ pub use handle::LeaseHandle;
 pub use lease::{Lease, Released};
 
 use crate::context::Context;
-use crate::env::Throttle;
+use crate::logging::Throttle;
 use crate::waiting::Lines;
 use renewals::Renewals;
 

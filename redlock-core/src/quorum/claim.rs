@@ -9,7 +9,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use crate::env::Moment;
-use crate::env::io_thread::share_woken_tasks;
+use crate::io_thread::share_woken_tasks;
 use crate::model::token::OwnerToken;
 use crate::node::{Call, NodeSet, bit};
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
-use crate::node::hash_slot::Beside;
+use crate::node::hash_slot::AuxiliaryKeys;
 use crate::node::{Call, Vote};
 
 /// Makes the calls of one kind of lock. One acquisition has one, for all its attempts.
@@ -48,7 +48,7 @@ pub(crate) trait LockProtocol: Send + Sync {
     }
 
     /// Returns the keys next to the lock's, which have to be in its hash slot.
-    fn beside(&self) -> Vec<Beside> {
+    fn auxiliary_keys(&self) -> Vec<AuxiliaryKeys> {
         Vec::new()
     }
 

@@ -43,7 +43,7 @@ impl Seats {
 }
 
 /// The votes of one round, by seat.
-pub(crate) struct VotesBySeat {
+pub(crate) struct RoundVotes {
     answers: SmallVec<[Option<Vote>; 5]>,
     counted: Tally,
     /// True if a seat granted one of several permits.
@@ -52,7 +52,7 @@ pub(crate) struct VotesBySeat {
     pub(crate) late: u64,
 }
 
-impl VotesBySeat {
+impl RoundVotes {
     pub(crate) fn new(configured: usize) -> Self {
         Self {
             answers: smallvec![None; configured],

@@ -6,11 +6,11 @@ mod tests;
 
 use std::time::Duration;
 
-use crate::kinds::Asking;
+use crate::kinds::ProtocolArgs;
 use crate::kinds::fenced::Counters;
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
-use crate::node::hash_slot::Beside;
+use crate::node::hash_slot::AuxiliaryKeys;
 use crate::node::{Argument, Call, Effect, Holding, Remaining, Value, Vote};
 use crate::quorum::lock_protocol::{LockProtocol, TurnRule};
 
@@ -28,11 +28,11 @@ pub(crate) struct Exclusive {
 }
 
 impl Exclusive {
-    pub(crate) fn new(asking: &Asking<'_>) -> Self {
-        let counters = || Counters::new(asking.keys, asking.prefix);
+    pub(crate) fn new(args: &ProtocolArgs<'_>) -> Self {
+        let counters = || Counters::new(args.keys, args.prefix);
         Self {
-            counters: asking.is_fenced.then(counters),
-            ..Self::plain(asking.keys.clone())
+            counters: args.is_fenced.then(counters),
+            ..Self::plain(args.keys.clone())
         }
     }
 
@@ -61,7 +61,7 @@ impl Exclusive {
             .with([Argument::token(token), Argument::millis(ttl)]);
         match &self.counters {
             Some(counters) => call
-                .beside(counters.keys())
+                .with_keys(counters.keys())
                 .with(Counters::kept(count, ttl)),
             None => call,
         }
@@ -78,7 +78,7 @@ impl LockProtocol for Exclusive {
         let arguments = [Argument::token(token), Argument::millis(ttl)];
         if let Some(counters) = &self.counters {
             return call(&ACQUIRE_ALL, taken)
-                .beside(counters.keys())
+                .with_keys(counters.keys())
                 .with(arguments)
                 .with(Counters::acquired(hint, ttl))
                 .marked();
@@ -87,7 +87,7 @@ impl LockProtocol for Exclusive {
             return call(&ACQUIRE_ALL, taken).with(arguments);
         }
         let mut call = call(&SET, set).with(arguments);
-        call.joins = Some(&MANY);
+        call.batch_script = Some(&MANY);
         call
     }
 
@@ -112,12 +112,12 @@ impl LockProtocol for Exclusive {
     fn release_call(&self, token: &OwnerToken, until: Duration, _is_lease: bool) -> Call {
         let mut release = Call::new(&RELEASE, Effect::Undoes(until), &self.keys, done)
             .with([Argument::token(token)]);
-        release.joins = (self.keys.names().len() == 1).then_some(&MANY);
+        release.batch_script = (self.keys.names().len() == 1).then_some(&MANY);
         release
     }
 
-    fn beside(&self) -> Vec<Beside> {
-        self.counters.iter().map(Counters::beside).collect()
+    fn auxiliary_keys(&self) -> Vec<AuxiliaryKeys> {
+        self.counters.iter().map(Counters::auxiliary_keys).collect()
     }
 
     fn turn_rule(&self) -> TurnRule {

@@ -15,7 +15,7 @@ use crate::kinds::exclusive::{self, Exclusive};
 use crate::model::invalid::Invalid;
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
-use crate::node::hash_slot::{Beside, key_beside};
+use crate::node::hash_slot::{AuxiliaryKeys, auxiliary_key};
 use crate::node::{Argument, Call, Effect, Value, Vote};
 use crate::quorum::lock_protocol::{LockProtocol, TurnRule};
 
@@ -86,9 +86,9 @@ impl LockProtocol for AnyPermit {
         self.all.release_call(token, until, is_lease)
     }
 
-    fn beside(&self) -> Vec<Beside> {
+    fn auxiliary_keys(&self) -> Vec<AuxiliaryKeys> {
         let last = self.keys.last().cloned();
-        vec![Beside {
+        vec![AuxiliaryKeys {
             keys: Resource::of(last),
             parameter: "`permits`",
             key: "key of a permit",
@@ -158,7 +158,7 @@ fn name_of(plain: &[u8], permit: u16, prefix: &[u8]) -> Vec<u8> {
     let mut kind = PERMITS.to_vec();
     // Writing into a list of bytes never fails.
     let _ = write!(kind, "{permit}:");
-    key_beside(plain, prefix, &kind)
+    auxiliary_key(plain, prefix, &kind)
 }
 
 /// Checks a request for one of `count` permits.

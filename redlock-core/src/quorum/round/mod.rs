@@ -8,14 +8,14 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use crate::env::caught::{caught, wake};
 use crate::env::timeout::before;
 use crate::env::{Clock, Moment};
-use crate::node::{Asker, Call, Node, NodeError, NodeErrorKind, Submission, Vote, bit};
+use crate::node::{Call, Node, NodeError, NodeErrorKind, Submission, Vote, VoteSink, bit};
+use crate::panics::{caught, wake};
 
 pub(crate) use super::votes::{MOST_NODES, Seats, seats_in};
 
-use super::votes::{VotesBySeat, is_current_grant};
+use super::votes::{RoundVotes, is_current_grant};
 use super::{Tally, majority};
 
 /// The condition under which a round is decided.
@@ -42,7 +42,7 @@ pub(crate) enum Goal {
 }
 
 impl Goal {
-    fn is_met(self, votes: &VotesBySeat) -> bool {
+    fn is_met(self, votes: &RoundVotes) -> bool {
         let tally = votes.tally();
         // No further answer can change the result.
         tally.pending() == 0
@@ -80,7 +80,7 @@ pub(crate) struct Round {
 }
 
 struct RoundState {
-    votes: VotesBySeat,
+    votes: RoundVotes,
     goal: Goal,
     /// The caller that waits in [`Decided`]. It is woken when the goal is met.
     waiting: Option<Waker>,
@@ -103,7 +103,7 @@ impl Round {
         Arc::new(Self {
             call,
             state: Mutex::new(RoundState {
-                votes: VotesBySeat::new(nodes),
+                votes: RoundVotes::new(nodes),
                 goal,
                 waiting: None,
             }),
@@ -208,7 +208,7 @@ pub(crate) fn forget_stale(answers: &mut [Option<Vote>], nodes: &[Arc<dyn Node>]
     }
 }
 
-impl Asker for Round {
+impl VoteSink for Round {
     fn call(&self) -> &Call {
         &self.call
     }

@@ -6,7 +6,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::*;
-use crate::kinds::looks::peek;
+use crate::kinds::any_kind::peek;
 use crate::kinds::plain;
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;

@@ -5,7 +5,7 @@ mod lines;
 use std::time::Duration;
 
 use super::AnyPermit;
-use crate::env::io_thread::IoThread;
+use crate::io_thread::IoThread;
 use crate::kinds::Kind;
 use crate::kinds::tests::{other, token};
 use crate::model::note::Note;

@@ -2,10 +2,10 @@
 
 mutants! {
     "votes-for-different-permits-counted" breaks Exclusion in Permits:
-        VotesBySeat::granted { granted_permit(vote) == chosen } => { granted_permit(vote).is_some() == chosen.is_some() };
+        RoundVotes::granted { granted_permit(vote) == chosen } => { granted_permit(vote).is_some() == chosen.is_some() };
 
     "too-many-permits-by-different-votes" breaks TooManyPermits in Permits:
-        VotesBySeat::granted { granted_permit(vote) == chosen } => { granted_permit(vote).is_some() == chosen.is_some() };
+        RoundVotes::granted { granted_permit(vote) == chosen } => { granted_permit(vote).is_some() == chosen.is_some() };
 
     "other-permits-not-released" breaks Leftover in Permits:
         Claim::narrow_to_permit { !self.acquisition.seats().granted } => { 0 };

@@ -7,7 +7,7 @@ use ::redis::Arg;
 use super::*;
 use crate::kinds::exclusive::scripts::{MANY, RELEASE};
 use crate::kinds::tests::{TTL, other, token};
-use crate::kinds::{Asking, Kind, SCRIPTS, looks, plain, runs};
+use crate::kinds::{Kind, ProtocolArgs, SCRIPTS, any_kind, plain, runs};
 use crate::model::resource::Resource;
 use crate::node::{Answer, NodeErrorKind};
 
@@ -46,7 +46,7 @@ fn calls() -> BTreeSet<String> {
     ] {
         let keys = Resource::all(names.split(' '));
         for waits in [None, Some((&other, TTL))] {
-            let kind = kind.asked(&Asking {
+            let kind = kind.protocol(&ProtocolArgs {
                 keys: &keys,
                 prefix: b"",
                 is_fenced,
@@ -62,17 +62,17 @@ fn calls() -> BTreeSet<String> {
         }
     }
     let keys = "r".into();
-    calls.push(("peek", looks::peek(&keys)));
+    calls.push(("peek", any_kind::peek(&keys)));
     calls.push((
         "force",
-        looks::force_release(&keys, &[other.as_bytes().into()].into()),
+        any_kind::force_release(&keys, &[other.as_bytes().into()].into()),
     ));
     let run = runs::run_key(&keys, b"");
     calls.push((
         "run",
         runs::remember(&run, &one, 1_795_316_400_012, (TTL, TTL * 2)),
     ));
-    calls.push(("run", looks::peek(&run)));
+    calls.push(("run", any_kind::peek(&run)));
     let dialect = Dialect {
         marker: Some(b"redlock:marker"[..].into()),
         is_tried: true,
