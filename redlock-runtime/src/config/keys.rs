@@ -41,11 +41,10 @@ impl KeyPath {
 
     /// `` `[pools.a]` ``, `` `[sites."shop::charge"]` ``
     pub(super) fn table(&self) -> String {
-        let is_bare = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
         let (section, name) = (self.section, ShownName(&self.name));
         if !has_names(section) || self.name.is_empty() {
             format!("`[{section}]`")
-        } else if self.name.chars().all(is_bare) {
+        } else if is_bare(&self.name) {
             format!("`[{section}.{name}]`")
         } else {
             format!("`[{section}.\"{name}\"]`")
@@ -85,6 +84,12 @@ pub(super) fn tables() -> Vec<&'static str> {
         .collect();
     all.dedup();
     all
+}
+
+/// Returns true if TOML needs no quotes around the name.
+pub(super) fn is_bare(name: &str) -> bool {
+    name.chars()
+        .all(|c| c.is_ascii_alphanumeric() || "-_".contains(c))
 }
 
 /// Returns true if the section is a table of tables: of pools, or of sites.

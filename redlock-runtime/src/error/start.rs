@@ -29,10 +29,9 @@ impl InitError {
     /// # Errors
     /// The error with these problems, if there are any.
     pub(crate) fn unless_empty(problems: Vec<String>) -> Result<(), Self> {
-        if problems.is_empty() {
-            Ok(())
-        } else {
-            Err(Self { problems })
+        match &*problems {
+            [] => Ok(()),
+            _ => Err(Self { problems }),
         }
     }
 

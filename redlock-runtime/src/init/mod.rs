@@ -14,7 +14,7 @@ use crate::config::{CheckedConfig, Config, PoolAddress, check_logins, check_serv
 use crate::error::InitError;
 use crate::registry::io_thread::io_thread;
 use crate::registry::pools::PoolNode;
-use crate::registry::{Registry, scope, signal};
+use crate::registry::{Registry, RegistryShared, scope, signal};
 #[cfg(feature = "metrics")]
 use crate::telemetry;
 
@@ -72,7 +72,11 @@ impl Registry {
             server.settled().await;
         }
         check_servers(config, &checked, &nodes.servers)?;
-        let registry = Self::new(config, io.environment(), nodes.by_pool, &checked.overrides);
+        let environment = io.environment();
+        let shared = RegistryShared::new(config, environment, nodes.by_pool, &checked.overrides);
+        let registry = Self {
+            shared: Arc::new(shared),
+        };
         check_logins(&registry.shared.pools.default_set)?;
         registry.watch(config);
         Ok(registry)

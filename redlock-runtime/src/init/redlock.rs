@@ -1,6 +1,5 @@
 //! The handle of a running registry: its start and its end, as the program's owner brings them about.
 
-use std::fmt;
 use std::time::Duration;
 
 use redlock_core::env::is_forked;
@@ -22,6 +21,7 @@ use crate::registry::{Registry, ShutdownReport, shutdown};
 /// ```
 #[must_use = "dropping it shuts down, and `let _ =` drops it at once; bind it to a name until the end of \
               `main`"]
+#[derive(Debug)]
 pub struct Redlock {
     pub(crate) registry: Registry,
 }
@@ -146,12 +146,6 @@ impl Drop for Redlock {
             // The library's own thread ends the process now. The bound is for a thread that is late.
             std::thread::park_timeout(Duration::from_secs(1));
         }
-    }
-}
-
-impl fmt::Debug for Redlock {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Redlock").field(&self.registry).finish()
     }
 }
 

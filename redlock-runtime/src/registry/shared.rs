@@ -33,7 +33,7 @@ pub(crate) struct RegistryShared {
 }
 
 impl RegistryShared {
-    pub(super) fn new(
+    pub(crate) fn new(
         config: &Config,
         environment: Environment,
         pools: BTreeMap<String, PoolNode>,

@@ -101,7 +101,7 @@ pub use someone_else::SomeoneElse;
 
 use crate::config::{CheckedConfig, Config};
 use crate::registry::pools::PoolNode;
-use crate::registry::{Registry, ShutdownReport, shutdown};
+use crate::registry::{Registry, RegistryShared, ShutdownReport, shutdown};
 use environment::{RuntimeClock, RuntimeSpawner, Seeded};
 use record::Journal;
 
@@ -187,11 +187,13 @@ impl TestLocks {
             spawner: Arc::new(RuntimeSpawner(runtime.clone())),
         };
         let entropy = Arc::clone(&environment.entropy);
-        let mut registry = Registry::new(&config, environment, pools, &checked.overrides);
+        let mut shared = RegistryShared::new(&config, environment, pools, &checked.overrides);
         let journal = Arc::<Journal>::default();
-        let shared = Arc::get_mut(&mut registry.shared).expect("nobody else has it yet");
         shared.journal = Some(Arc::clone(&journal) as _);
-        registry.shared.recheck_at_new_epochs();
+        shared.recheck_at_new_epochs();
+        let registry = Registry {
+            shared: Arc::new(shared),
+        };
         runtimes::attach(runtime.id(), &registry);
         let inner = Inner {
             registry,

@@ -32,29 +32,27 @@ pub(crate) struct CheckedConfig {
 impl CheckedConfig {
     /// Checks the configuration, and the functions that it overrides.
     pub(crate) fn new(config: &Config) -> Result<Self, InitError> {
-        let mut problems = Vec::new();
-        let checked = Self::of(config, &mut problems);
-        InitError::unless_empty(problems).map(|()| checked)
+        Self::check(config, None)
     }
 
     /// Checks the configuration, and all functions of the program.
     pub(crate) fn with_all_sites(config: &Config) -> Result<Self, InitError> {
-        let mut problems = Vec::new();
-        let mut checked = Self::of(config, &mut problems);
-        checked.sites = sites();
-        sites::check_sites(config, &checked.overrides, &mut problems);
-        InitError::unless_empty(problems).map(|()| checked)
+        Self::check(config, Some(sites()))
     }
 
-    fn of(config: &Config, problems: &mut Vec<String>) -> Self {
-        let addresses = config.check(problems);
-        let overrides = overrides::match_overrides(config, problems);
-        sites::check_overrides(config, &overrides, problems);
-        let sites = overrides.iter().map(|it| it.site).collect();
-        Self {
+    fn check(config: &Config, all: Option<Vec<&'static Site>>) -> Result<Self, InitError> {
+        let mut problems = Vec::new();
+        let addresses = config.check(&mut problems);
+        let overrides = overrides::match_overrides(config, &mut problems);
+        sites::check_overrides(config, &overrides, &mut problems);
+        if let Some(sites) = &all {
+            sites::check_sites(config, sites, &overrides, &mut problems);
+        }
+        InitError::unless_empty(problems)?;
+        Ok(Self {
+            sites: all.unwrap_or_else(|| overrides.iter().map(|it| it.site).collect()),
             addresses,
             overrides,
-            sites,
-        }
+        })
     }
 }

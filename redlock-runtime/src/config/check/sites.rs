@@ -7,7 +7,7 @@ use redlock_core::error::{Brief, Invalid};
 
 use crate::config::{Config, SiteConfig};
 use crate::parameters::{LockOptions, Renewal, Wait, check_ttl};
-use crate::site::{Site, sites};
+use crate::site::Site;
 
 use super::overrides::{SiteOverride, check_names};
 
@@ -35,11 +35,15 @@ pub(super) fn check_overrides(
 }
 
 /// Checks the other functions of the program.
-pub(super) fn check_sites(config: &Config, overrides: &[SiteOverride], problems: &mut Vec<String>) {
-    let sites = sites();
-    check_names(&sites, problems);
+pub(super) fn check_sites(
+    config: &Config,
+    sites: &[&'static Site],
+    overrides: &[SiteOverride],
+    problems: &mut Vec<String>,
+) {
+    check_names(sites, problems);
     warn_of_short_times(config, "defaults", config.defaults);
-    for site in &sites {
+    for site in sites {
         let own = override_of(overrides, site);
         let options = own.map_or(LockOptions::NONE, |own| own.options);
         warn_of_short_times(config, site, options.above(site.options));
@@ -59,7 +63,7 @@ pub(super) fn check_sites(config: &Config, overrides: &[SiteOverride], problems:
             problems.push(format!("{site}: {invalid}"));
         }
     }
-    warn_of_split_templates(config, &sites, overrides);
+    warn_of_split_templates(config, sites, overrides);
 }
 
 /// Returns the override of `site`, if the configuration has one.
