@@ -24,7 +24,7 @@ use redlock_core::request::{MAX_TTL, MIN_TTL};
 pub use redlock_core::redis::Vetting;
 pub use redlock_core::restart_check::RestartCheck;
 
-pub(crate) use check::{CONFIRMING, CheckedConfig, SiteOverride, check_logins, check_servers};
+pub(crate) use check::{CONFIRMING, CheckedConfig, check_logins, check_servers};
 use pool_config::PoolSource;
 pub(crate) use pool_config::{PoolAddress, PoolConfig};
 pub use site_config::SiteConfig;

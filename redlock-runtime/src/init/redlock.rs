@@ -47,8 +47,8 @@ impl Redlock {
     /// # Cancellation
     /// Dropping the future starts nothing.
     pub async fn start(config: Config) -> Result<Self, InitError> {
-        let checked = CheckedConfig::new(&config)?;
-        let registry = Registry::start(&config, checked).await?;
+        let checked = CheckedConfig::new(config)?;
+        let registry = Registry::start(&checked).await?;
         Ok(Self { registry })
     }
 

@@ -171,12 +171,12 @@ impl TestLocks {
     pub fn with_config(config: Config) -> Self {
         let runtime = Handle::current();
         let config = nodes::in_memory(config);
-        let checked = match CheckedConfig::new(&config) {
+        let checked = match CheckedConfig::new(config) {
             Ok(checked) => checked,
             Err(error) => panic!("{error}"),
         };
         let clock: Arc<dyn Clock> = Arc::new(RuntimeClock::new(&runtime));
-        let pools = checked.addresses.into_keys().map(|name| {
+        let pools = checked.addresses.keys().cloned().map(|name| {
             let node = MemoryNode::new(name.as_str(), Arc::clone(&clock));
             (name, PoolNode::in_memory(node))
         });
@@ -187,7 +187,7 @@ impl TestLocks {
             spawner: Arc::new(RuntimeSpawner(runtime.clone())),
         };
         let entropy = Arc::clone(&environment.entropy);
-        let mut shared = RegistryShared::new(&config, environment, pools, &checked.overrides);
+        let mut shared = RegistryShared::new(&checked, environment, pools);
         let journal = Arc::<Journal>::default();
         shared.journal = Some(Arc::clone(&journal) as _);
         shared.recheck_at_new_epochs();
@@ -199,7 +199,7 @@ impl TestLocks {
             registry,
             journal,
             entropy,
-            key_prefix: config.key_prefix.into_bytes(),
+            key_prefix: checked.config.key_prefix.into_bytes(),
         };
         Self {
             inner: Arc::new(inner),
