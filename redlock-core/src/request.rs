@@ -16,7 +16,7 @@ pub use crate::model::limits::{
     DEFAULT_TTL, MAX_TTL, MIN_TTL, Renewal, Retry, RetryLimit, check_drift_factor, check_period,
     check_ttl,
 };
-pub use crate::model::name::Name;
+pub use crate::model::name::ResourceName;
 pub use crate::model::note::{MAX_NOTE_BYTES, Note};
 pub use crate::model::resource::{MAX_NAMES, MAX_RESOURCE_BYTES, RESERVED_PREFIX};
 

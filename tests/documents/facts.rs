@@ -8,22 +8,22 @@ use crate::{GUIDE, assert_none, files, read, root};
 const CONSTANTS: [(&str, &str, &str, &[&str]); 7] = [
     (
         "redlock-core/src/waiting/turn.rs",
-        "LONGEST_PAUSE: Duration = Duration::from_secs(2);",
+        "LONGEST_UNTOLD_PAUSE: Duration = Duration::from_secs(2);",
         "after 2 s",
         &[
             "redlock-runtime/guide/reference/attribute.md",
             "redlock-macros/src/reference.md",
             "redlock-runtime/src/parameters/table.rs",
-            "redlock-core/src/client/protocol.md",
+            "redlock-core/src/client/path_of_a_lock.md",
         ],
     ),
     (
-        "redlock-core/src/waiting/streak.rs",
+        "redlock-core/src/waiting/fair_share.rs",
         "TRIPS: u32 = 8;",
         "eight times as long",
         &[
             "redlock-runtime/guide/tasks/waiting.md",
-            "redlock-core/src/waiting/protocol.md",
+            "redlock-core/src/waiting/lines.md",
             "benches/RESULTS.md",
         ],
     ),

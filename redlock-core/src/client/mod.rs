@@ -1,5 +1,5 @@
 //! A client of the nodes: acquires leases.
-#![doc = include_str!("protocol.md")]
+#![doc = include_str!("path_of_a_lock.md")]
 
 mod acquire;
 mod attempt;
@@ -12,19 +12,20 @@ use std::time::Duration;
 
 use crate::context::Context;
 use crate::env::timeout::before;
-use crate::env::{Environment, FORKED, Moment, is_forked, process};
+use crate::env::{Environment, Moment};
 use crate::error::{AcquireError, LastRun};
-use crate::kinds::{looks, runs};
+use crate::kinds::{any_kind, runs};
 use crate::lease::{Lease, Leases};
 use crate::model::invalid::Invalid;
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::hash_slot::check_slots;
 use crate::node::{Call, NodeSet, Vote};
+use crate::process::{self, FORKED, is_forked};
 use crate::quorum::peek::LockStatus;
 use crate::quorum::round::{Goal, MOST_NODES, Round};
 use crate::request::Request;
-use crate::waiting::{HANDOVER_TIME, Lines, QuorumWatch};
+use crate::waiting::{HANDOVER_TIME, Lines, QuorumWatch, WaiterLimits};
 use force_release::ForceReleased;
 
 /// Acquires leases over sets of nodes. A clone is cheap and is the same client.
@@ -103,13 +104,16 @@ impl Client {
     pub fn with_settings(environment: Environment, settings: Settings) -> Self {
         let owner = process::owner();
         let context = Arc::new(Context {
-            name: OwnerToken::draw(&owner, &*environment.entropy),
+            client_token: OwnerToken::draw(&owner, &*environment.entropy),
             environment,
             owner,
             node_timeout: settings.node_timeout,
             key_prefix: settings.key_prefix,
         });
-        let limits = (settings.max_waiters_per_lock, settings.max_waiters);
+        let limits = WaiterLimits {
+            in_one_line: settings.max_waiters_per_lock,
+            in_all_lines: settings.max_waiters,
+        };
         let lines = Lines::new(Arc::clone(&context), settings.handover_time, limits);
         let leases = Leases::new(context, Arc::new(lines));
         Self {
@@ -202,7 +206,7 @@ impl Client {
         let context = &self.shared.context;
         let keys = checked_keys(context, nodes, resource)?;
         let began = context.now();
-        let answers = ask(context, nodes, looks::peek(&keys), Goal::Known, None).await;
+        let answers = ask(context, nodes, any_kind::peek(&keys), Goal::Known, None).await;
         let elapsed = context.now().saturating_since(began);
         let names = nodes.iter().map(|node| node.name());
         Ok(LockStatus::of(
@@ -231,9 +235,9 @@ impl Client {
     /// # let client = Client::new(environment);
     /// # io.handle().block_on(async {
     /// let watch = client.watch_changes(&nodes, &"order:42".into())?;
-    /// watch.changed().await; // Each node has said how the key is.
+    /// watch.until_reported().await; // Each node has said how the key is.
     /// let lease = client.acquire(&nodes, &Request::new("order:42")).await?;
-    /// watch.changed().await;
+    /// watch.until_reported().await;
     /// # lease.release().await;
     /// # Ok::<_, Box<dyn std::error::Error>>(())
     /// # })?;
@@ -350,7 +354,7 @@ async fn last_run(
     period: Duration,
     end: Option<Moment>,
 ) -> Option<LastRun> {
-    let question = looks::peek(&runs::run_key(keys, &context.key_prefix));
+    let question = any_kind::peek(&runs::run_key(keys, &context.key_prefix));
     let answers = ask(context, nodes, question, Goal::MajorityHeld, end).await;
     runs::last_run(&answers, period)
 }

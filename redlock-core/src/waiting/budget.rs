@@ -9,7 +9,7 @@ use crate::model::limits::{Retry, RetryLimit};
 const UNANSWERED_RETRIES: u32 = 2;
 
 /// A retry delay of zero is allowed, a loop that never lets go of the thread is not.
-const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
+const SHORTEST_RETRY_PAUSE: Duration = Duration::from_millis(1);
 
 /// The first pause of callers who spoil it for each other; it doubles from one time to the next.
 const FIRST_SPREAD: Duration = Duration::from_micros(500);
@@ -169,6 +169,8 @@ impl<'a> RetryBudget<'a> {
     }
 
     fn draw(&self, environment: &Environment) -> Duration {
-        environment.jittered(self.retry.delay).max(SHORTEST_PAUSE)
+        environment
+            .jittered(self.retry.delay)
+            .max(SHORTEST_RETRY_PAUSE)
     }
 }

@@ -4,8 +4,8 @@ use std::fmt;
 use std::time::Duration;
 
 use redlock_core::Resource;
-use redlock_core::env::Throttle;
 use redlock_core::error::Brief;
+use redlock_core::logging::Throttle;
 
 use crate::site::Site;
 

@@ -179,7 +179,7 @@ fn options_of_pool(config: &Config, name: &str, mut options: RedisOptions) -> Re
     #[cfg(feature = "metrics")]
     {
         let pool = name.into();
-        options.answers = Some(Arc::new(telemetry::metrics::Answers { pool }));
+        options.answers = Some(Arc::new(telemetry::metrics::LatencyRecorder { pool }));
     }
     options
 }

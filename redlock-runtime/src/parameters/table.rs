@@ -14,8 +14,8 @@
 //! To add a parameter, add a row here and a row to the attribute's table, which is `parameters.rs` in
 //! `redlock-macros`, and obey it: in `SiteParameters::request` or in `acquire/mod.rs`. A parameter that is
 //! only shown goes to the `info_span!` of `telemetry/acquiring.rs` and of `telemetry/holding.rs`, which do not
-//! get the parameters: `Prepared`, `Acquiring::begin` and `Holding::begin` have to carry it. A type that no other
-//! parameter has needs its `impl ConfigValue`, its name in the `prelude`, and its name in `lib.rs::__private`,
+//! get the parameters: `Acquire`, `AcquireTelemetry::begin` and `HoldTelemetry::begin` have to carry it. A type
+//! that no other parameter has needs its `impl ConfigValue`, its name in the `prelude`, and its name in `lib.rs::__private`,
 //! where the expansion finds it. A value is `Copy`, and a `static` can hold it: a text is a type of its own
 //! around a `&'static str`, whose `Debug` does not show what a configuration says. A text from the file or
 //! a variable is leaked or interned. The attribute emits a text as `&'static str`, which the row's type

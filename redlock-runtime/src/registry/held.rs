@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use redlock_core::env::is_forked;
 use redlock_core::node::seat_of;
+use redlock_core::process::is_forked;
 use redlock_core::{LeaseHandle, NodeSet, Resource};
 use tokio::sync::{Notify, SetOnce};
 

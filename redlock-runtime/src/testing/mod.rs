@@ -80,9 +80,9 @@ mod check_config;
 mod environment;
 mod hold;
 mod nodes;
+mod other_client;
 mod record;
 mod runtimes;
-mod someone_else;
 mod waiting;
 
 use std::fmt;
@@ -97,7 +97,7 @@ use tokio::runtime::Handle;
 pub use acquisition::{Acquisition, Outcome};
 pub use check_config::check_config;
 pub use hold::Hold;
-pub use someone_else::SomeoneElse;
+pub use other_client::OtherClient;
 
 use crate::config::{CheckedConfig, Config};
 use crate::registry::pools::PoolNode;
@@ -122,10 +122,10 @@ const LENIENT_MAX_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 /// ```
 #[derive(Clone)]
 pub struct TestLocks {
-    inner: Arc<Inner>,
+    inner: Arc<TestLocksShared>,
 }
 
-struct Inner {
+struct TestLocksShared {
     registry: Registry,
     journal: Arc<Journal>,
     entropy: Arc<dyn Entropy>,
@@ -195,7 +195,7 @@ impl TestLocks {
             shared: Arc::new(shared),
         };
         runtimes::attach(runtime.id(), &registry);
-        let inner = Inner {
+        let inner = TestLocksShared {
             registry,
             journal,
             entropy,
@@ -328,7 +328,7 @@ impl fmt::Debug for TestLocks {
     }
 }
 
-impl Drop for Inner {
+impl Drop for TestLocksShared {
     fn drop(&mut self) {
         runtimes::detach(&self.registry);
         shutdown::begin(&self.registry);

@@ -71,7 +71,7 @@ struct Waiter<'a> {
 impl<'a> Waiter<'a> {
     fn of(watch: &'a QuorumWatch) -> Self {
         let mut waiter = Self {
-            waiting: Box::pin(watch.free()),
+            waiting: Box::pin(watch.until_free()),
             woken: Arc::default(),
         };
         assert!(!waiter.is_done());
@@ -109,7 +109,7 @@ fn a_lock_is_free_once_a_majority_of_all_nodes_holds_no_key() {
             say(&watch, *seat, *report);
         }
         assert_eq!(waiter.is_done(), is_free, "{reports:?}");
-        assert_eq!(is_ready(watch.free()), is_free, "one who comes late");
+        assert_eq!(is_ready(watch.until_free()), is_free, "one who comes late");
         assert!(!is_free || waiter.was_woken());
     }
 }
@@ -214,18 +214,18 @@ fn an_in_process_node_forgets_those_who_went_away() {
 fn a_majority_that_reports_is_a_change_and_fewer_are_not() {
     let scene = Scene::new(3);
     let watch = scene.watch();
-    assert!(is_ready(watch.changed()), "the first reports");
-    assert!(!is_ready(watch.changed()));
+    assert!(is_ready(watch.until_reported()), "the first reports");
+    assert!(!is_ready(watch.until_reported()));
     scene.put(1, b"x");
     scene.put(1, b"y");
-    assert!(!is_ready(watch.changed()), "one node, twice");
+    assert!(!is_ready(watch.until_reported()), "one node, twice");
     scene.nodes[1].put(b"r", b"x", TTL);
-    assert!(is_ready(watch.changed()));
-    assert!(!is_ready(watch.changed()));
+    assert!(is_ready(watch.until_reported()));
+    assert!(!is_ready(watch.until_reported()));
     for node in &scene.nodes {
         node.delete(b"r");
     }
-    assert!(is_ready(watch.changed()));
+    assert!(is_ready(watch.until_reported()));
 }
 
 #[test]
@@ -235,19 +235,19 @@ fn another_holder_whose_keys_end_alike_is_a_change() {
     let watch = scene.watch();
     scene.put(3, b"x");
     scene.put(1, b"y");
-    let has_moved = is_ready(watch.moved());
-    assert!(!has_moved, "one node, and two that report the same");
+    let has_changed = is_ready(watch.until_changed());
+    assert!(!has_changed, "one node, and two that report the same");
     scene.put(2, b"y");
-    assert!(is_ready(watch.moved()));
+    assert!(is_ready(watch.until_changed()));
 }
 
 #[test]
 fn a_node_that_is_cut_off_tells_nothing_until_it_is_back() {
     let scene = Scene::new(1);
     let watch = scene.watch();
-    assert!(is_ready(watch.changed()) && !watch.is_blind());
+    assert!(is_ready(watch.until_reported()) && !watch.is_blind());
     scene.nodes[0].cut();
-    assert!(watch.is_blind() && !is_ready(watch.changed()));
+    assert!(watch.is_blind() && !is_ready(watch.until_reported()));
     scene.nodes[0].restore();
-    assert!(is_ready(watch.changed()) && !watch.is_blind());
+    assert!(is_ready(watch.until_reported()) && !watch.is_blind());
 }

@@ -7,19 +7,19 @@ use crate::context::Context;
 use crate::env::Moment;
 use crate::env::timeout::before;
 use crate::error::{AcquireError, Contended, NodeReport, Shortage, TooLate, Unavailable};
-use crate::kinds::looks;
+use crate::kinds::any_kind;
 use crate::model::resource::Resource;
 use crate::node::{Holding, NodeSet, Remaining, Vote};
-use crate::quorum::kind::Kind;
+use crate::quorum::lock_protocol::LockProtocol;
 use crate::quorum::round::{Goal, Round, seats_in};
 use crate::quorum::{Tally, majority};
 
-use super::LastKnown;
+use super::NoTurn;
 use super::budget::RetryBudget;
-use super::wakeup::QuorumWatch;
+use super::quorum_watch::QuorumWatch;
 
 /// The answers of the nodes, by seat.
-pub(crate) type Answers = Vec<Option<Vote>>;
+pub(crate) type VotesBySeat = Vec<Option<Vote>>;
 
 /// A failed attempt, whose release has been sent to every node, or a break in which another process came. The callers in
 /// line share it.
@@ -27,10 +27,10 @@ pub(crate) type Answers = Vec<Option<Vote>>;
 /// An attempt is decided as soon as it cannot win. With one of three nodes down, that is at the first
 /// vote "held", and a majority has said "held" only with the second. So the error is made of the votes
 /// that are there when a caller gives up, and not of those that decided the attempt.
-pub(crate) struct Refusal {
+pub(crate) struct RefusedAttempt {
     pub(crate) context: Arc<Context>,
     pub(crate) nodes: NodeSet,
-    pub(crate) kind: Arc<dyn Kind>,
+    pub(crate) protocol: Arc<dyn LockProtocol>,
     /// The names that were wanted.
     pub(crate) resource: Resource,
     /// True for a break, in which nothing was to be acquired.
@@ -44,10 +44,10 @@ pub(crate) struct Refusal {
     /// A majority granted, but left only this validity.
     pub(crate) too_late: Option<TooLate>,
     /// A majority granted, but did not agree on one fencing token.
-    pub(crate) disagreement: Option<Answers>,
+    pub(crate) disagreement: Option<VotesBySeat>,
 }
 
-impl Refusal {
+impl RefusedAttempt {
     /// The moment until which a missing vote is waited for.
     pub(super) fn ends(&self) -> Moment {
         self.began.saturating_add(self.timeout)
@@ -81,7 +81,7 @@ impl Refusal {
     }
 
     fn most_against(&self) -> usize {
-        self.kind.most_against(&self.votes.answers())
+        self.protocol.most_rival_votes(&self.votes.answers())
     }
 
     /// True if the votes name different holders and no holder is known to have a majority. If all votes
@@ -108,8 +108,8 @@ impl Refusal {
             return Vec::new();
         }
         let (clock, nodes) = (&self.context.environment.clock, &self.nodes);
-        let watch = |keys: &_| QuorumWatch::behind(clock, nodes, keys, &self.votes);
-        self.kind.watched().iter().map(watch).collect()
+        let watch = |keys: &_| QuorumWatch::after_attempt(clock, nodes, keys, &self.votes);
+        self.protocol.watched_keys().iter().map(watch).collect()
     }
 
     /// True if the votes are split so that no client has the lock and none can have won it. Waits for
@@ -165,14 +165,14 @@ impl Refusal {
     /// Asks a refusing node for the holder's remaining time. The question follows the release on the
     /// connection, so the answer costs no round trip of its own.
     fn inspect(&self) -> Option<Arc<Round>> {
-        if self.kind.count().is_some() {
+        if self.protocol.permits().is_some() {
             // The refusals have told the time.
             return None;
         }
         let answers = self.votes.answers();
         let is_held = |answer: &Option<Vote>| matches!(answer, Some(Vote::Held(_)));
         let seat = answers.iter().position(is_held)?;
-        let round = Round::new(1, looks::peek(self.kind.keys()), Goal::All);
+        let round = Round::new(1, any_kind::peek(self.protocol.keys()), Goal::All);
         round.send_to(&*self.nodes[seat], 0);
         Some(round)
     }
@@ -213,7 +213,7 @@ impl Refusal {
                 attempts,
                 waited,
                 waiters: 0,
-                shortage: self.kind.count().map(|count| Shortage {
+                shortage: self.protocol.permits().map(|count| Shortage {
                     count,
                     is_split: self.most_against() < majority(self.nodes.len()),
                 }),
@@ -234,7 +234,7 @@ impl Refusal {
     }
 }
 
-impl LastKnown {
+impl NoTurn {
     /// The error for a caller in line that gives up `now`.
     pub(crate) fn error(
         self,

@@ -11,14 +11,14 @@ use parking_lot::Mutex;
 use crate::env::timeout::before;
 use crate::env::{Clock, Moment};
 use crate::model::resource::Resource;
-use crate::node::watch::{HeldValue, KeyReport, Sightings, Watch};
+use crate::node::watch::{HeldValue, KeyReport, ReportSink, Watch};
 use crate::node::{NodeSet, Remaining, bit};
 use crate::quorum::majority;
 use crate::quorum::round::{Goal, Round, seats_in};
 
 /// If two reports of a node name ends of its keys that are this close, and no other value, the keys did not change in
 /// between.
-const SAME_END: Duration = Duration::from_millis(2);
+const END_TOLERANCE: Duration = Duration::from_millis(2);
 
 /// The nodes' reports on the keys. Each node writes at its own seat. One caller waits for the reports.
 struct Reports {
@@ -39,7 +39,7 @@ struct WatchState {
     values: Box<[Option<HeldValue>]>,
     /// The seats whose last report says how the keys are.
     seeing: u64,
-    /// The seats that have reported since [`QuorumWatch::changed`] last completed.
+    /// The seats that have reported since [`QuorumWatch::until_reported`] last completed.
     reported: u64,
     /// The seats whose keys have changed since their first report.
     changed: u64,
@@ -63,7 +63,7 @@ impl WatchState {
     }
 }
 
-impl Sightings for Reports {
+impl ReportSink for Reports {
     fn keys(&self) -> &Resource {
         &self.keys
     }
@@ -96,9 +96,9 @@ impl Sightings for Reports {
             // waking up then costs one attempt. A key that was gone may exist again.
             KeyReport::Unknown => known.filter(|from| *from > now),
         };
-        let is_other_end = before
-            .zip(*known)
-            .is_some_and(|(one, other)| one.max(other).saturating_since(one.min(other)) > SAME_END);
+        let is_other_end = before.zip(*known).is_some_and(|(one, other)| {
+            one.max(other).saturating_since(one.min(other)) > END_TOLERANCE
+        });
         let last = value.and_then(|value| state.values[seat].replace(value));
         if is_other_end || last.is_some() && last != value {
             state.changed |= bit(seat);
@@ -159,7 +159,7 @@ impl QuorumWatch {
 
     /// Watches the seats of `refusal`, the votes of an attempt, that have not failed. A node whose
     /// answer is missing counts from its vote on.
-    pub(crate) fn behind(
+    pub(crate) fn after_attempt(
         clock: &Arc<dyn Clock>,
         nodes: &NodeSet,
         keys: &Resource,
@@ -204,7 +204,7 @@ impl QuorumWatch {
     ///
     /// # Cancellation
     /// Dropping the future has no effect. The watch lasts until it is dropped itself.
-    pub async fn free(&self) {
+    pub async fn until_free(&self) {
         let reports = &*self.reports;
         loop {
             let counted = reports.counted();
@@ -231,7 +231,7 @@ impl QuorumWatch {
     ///
     /// # Cancellation
     /// Dropping the future has no effect: no report is lost.
-    pub async fn changed(&self) {
+    pub async fn until_reported(&self) {
         let is_changed = |state: &mut WatchState| {
             let is_changed = state.is_enough(state.reported);
             if is_changed {
@@ -247,7 +247,7 @@ impl QuorumWatch {
     ///
     /// # Cancellation
     /// Dropping the future has no effect.
-    pub(crate) async fn moved(&self) {
+    pub(crate) async fn until_changed(&self) {
         let is_moved = |state: &mut WatchState| state.is_enough(state.changed);
         self.reports.until(is_moved).await;
     }
@@ -260,7 +260,7 @@ impl QuorumWatch {
         !state.is_enough(state.seeing & counted)
     }
 
-    /// The moment at which [`free`](Self::free) completes, by the reports so far.
+    /// The moment at which [`until_free`](Self::until_free) completes, by the reports so far.
     #[cfg(any(test, feature = "testing"))]
     pub fn due(&self) -> Option<Moment> {
         let counted = self.reports.counted();
@@ -270,7 +270,10 @@ impl QuorumWatch {
 
 /// Completes when an attempt may win: when one of `watches` finds its keys free.
 pub(crate) async fn any_free(watches: &[QuorumWatch]) {
-    let mut waiting: Vec<_> = watches.iter().map(|one| Box::pin(one.free())).collect();
+    let mut waiting: Vec<_> = watches
+        .iter()
+        .map(|one| Box::pin(one.until_free()))
+        .collect();
     poll_fn(|context| {
         let mut each = waiting.iter_mut();
         if each.any(|one| one.as_mut().poll(context).is_ready()) {
