@@ -101,8 +101,8 @@ pub(super) fn has_names(section: &str) -> bool {
 pub(super) fn keys_of(section: &str) -> Vec<&'static str> {
     match section {
         "pools" => PoolConfig::KEYS.to_vec(),
-        "defaults" => LockOptions::PARAMETERS.to_vec(),
-        "sites" => [&["pools"], LockOptions::PARAMETERS].concat(),
+        "defaults" => LockOptions::PARAMETER_NAMES.to_vec(),
+        "sites" => [&["pools"], LockOptions::PARAMETER_NAMES].concat(),
         _ => {
             let own = SETTINGS.iter().filter(|(it, _)| *it == section);
             own.map(|(section, name)| key_in(section, name)).collect()
