@@ -52,7 +52,7 @@ impl Redlock {
         Ok(Self { registry })
     }
 
-    /// The registry, to look at or to scope calls to.
+    /// Returns the registry, to look at or to scope calls to.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {

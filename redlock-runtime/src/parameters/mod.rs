@@ -43,7 +43,7 @@ pub(crate) mod prelude {
 }
 
 impl SiteParameters {
-    /// The parameters that the protocol obeys, as a request for `resource`.
+    /// Returns the parameters that the protocol obeys, as a request for `resource`.
     ///
     /// # Errors
     /// [`Invalid`] if `min_validity` is no part of the ttl, and if a parameter lacks the one that it belongs
