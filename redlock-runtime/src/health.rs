@@ -26,10 +26,10 @@ pub struct PoolHealth {
     /// The number of times that the node may have forgotten locks, as this process saw it: it
     /// restarted, was flushed, or its clock stepped.
     pub epoch: u32,
-    /// The number of leases that this process holds without a grant of this node that counts: it restarted since, or
-    /// did not answer. The restart of another node may end them.
+    /// The number of leases on this pool without a grant from it: it restarted since, or did not answer. The restart
+    /// of another node may end them.
     pub leases_without_grant: usize,
-    /// Its connection, latency, errors and clock.
+    /// The connection, latency, errors and clock of the pool's node.
     pub node_health: NodeHealth,
 }
 

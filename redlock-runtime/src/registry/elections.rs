@@ -93,12 +93,12 @@ impl Elections {
 }
 
 impl Standing {
-    /// A term begins.
+    /// Begins a term.
     pub(crate) fn begin_term(&self, now: Moment, fencing_token: FencingToken) {
         *self.candidate.term.lock() = Some((now, fencing_token));
     }
 
-    /// The present term ends. Returns how long it was.
+    /// Ends the present term, and returns how long it was.
     pub(crate) fn end_term(&self, now: Moment) -> Duration {
         let term = self.candidate.term.lock().take();
         term.map_or(Duration::ZERO, |(began, _)| now.saturating_since(began))

@@ -13,14 +13,11 @@ mod shutdown_report;
 pub(crate) mod signal;
 mod site_report;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use redlock_core::Environment;
 use redlock_core::node::NodeStatus;
 use redlock_core::quorum::majority;
 
-use crate::config::{Config, SiteOverride};
 use crate::health::{PoolHealth, VotingPools};
 pub use redlock_core::MemoryNode;
 
@@ -33,7 +30,7 @@ pub use shutdown_report::ShutdownReport;
 pub use site_report::{Layer, ParameterReport, SiteReport};
 
 use held::HeldEntry;
-use pools::{PoolNode, pool_names_of};
+use pools::pool_names_of;
 
 /// The pools, defaults and held leases of calls. Clones are the same registry.
 ///
@@ -56,18 +53,6 @@ pub struct Registry {
 }
 
 impl Registry {
-    pub(crate) fn new(
-        config: &Config,
-        environment: Environment,
-        pools: BTreeMap<String, PoolNode>,
-        overrides: &[SiteOverride],
-    ) -> Self {
-        let shared = RegistryShared::new(config, environment, pools, overrides);
-        Self {
-            shared: Arc::new(shared),
-        }
-    }
-
     /// Returns the leases that are held right now, in the order in which it was acquired.
     ///
     /// ```

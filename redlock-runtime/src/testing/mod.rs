@@ -101,7 +101,7 @@ pub use other_client::OtherClient;
 
 use crate::config::{CheckedConfig, Config};
 use crate::registry::pools::PoolNode;
-use crate::registry::{Registry, ShutdownReport, shutdown};
+use crate::registry::{Registry, RegistryShared, ShutdownReport, shutdown};
 use environment::{RuntimeClock, RuntimeSpawner, Seeded};
 use record::Journal;
 
@@ -171,12 +171,12 @@ impl TestLocks {
     pub fn with_config(config: Config) -> Self {
         let runtime = Handle::current();
         let config = nodes::in_memory(config);
-        let checked = match CheckedConfig::new(&config) {
+        let checked = match CheckedConfig::new(config) {
             Ok(checked) => checked,
             Err(error) => panic!("{error}"),
         };
         let clock: Arc<dyn Clock> = Arc::new(RuntimeClock::new(&runtime));
-        let pools = checked.addresses.into_keys().map(|name| {
+        let pools = checked.addresses.keys().cloned().map(|name| {
             let node = MemoryNode::new(name.as_str(), Arc::clone(&clock));
             (name, PoolNode::in_memory(node))
         });
@@ -187,17 +187,19 @@ impl TestLocks {
             spawner: Arc::new(RuntimeSpawner(runtime.clone())),
         };
         let entropy = Arc::clone(&environment.entropy);
-        let mut registry = Registry::new(&config, environment, pools, &checked.overrides);
+        let mut shared = RegistryShared::new(&checked, environment, pools);
         let journal = Arc::<Journal>::default();
-        let shared = Arc::get_mut(&mut registry.shared).expect("nobody else has it yet");
         shared.journal = Some(Arc::clone(&journal) as _);
-        registry.shared.recheck_at_new_epochs();
+        shared.recheck_at_new_epochs();
+        let registry = Registry {
+            shared: Arc::new(shared),
+        };
         runtimes::attach(runtime.id(), &registry);
         let inner = TestLocksShared {
             registry,
             journal,
             entropy,
-            key_prefix: config.key_prefix.into_bytes(),
+            key_prefix: checked.config.key_prefix.into_bytes(),
         };
         Self {
             inner: Arc::new(inner),
