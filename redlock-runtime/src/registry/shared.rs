@@ -14,7 +14,7 @@ use super::shutdown::Shutdown;
 use crate::config::CheckedConfig;
 use crate::error::RegistryContext;
 use crate::parameters::LockOptions;
-use crate::telemetry::Journal;
+use crate::telemetry::journal::Journal;
 
 /// The part of a registry that its clones share.
 pub(crate) struct RegistryShared {
@@ -24,12 +24,12 @@ pub(crate) struct RegistryShared {
     pub(crate) defaults: LockOptions,
     pub(crate) context: Arc<RegistryContext>,
     pub(crate) held: Arc<HeldTable>,
-    pub(crate) elections: Arc<Elections>,
+    pub(crate) elections: Elections,
     pub(crate) shutdown: Shutdown,
     /// Called at the first lease.
     pub(crate) first_lease: Once,
     /// Only a registry of the kit for users' tests has one.
-    pub(crate) journal: Option<Arc<dyn Journal>>,
+    pub(crate) journal: Option<Arc<Journal>>,
 }
 
 impl RegistryShared {
@@ -60,7 +60,7 @@ impl RegistryShared {
             defaults: config.defaults,
             context: Arc::new(context),
             held: Arc::default(),
-            elections: Arc::default(),
+            elections: Elections::default(),
             shutdown: Shutdown::new(config.shutdown_grace, config.shutdown_deadline),
             first_lease: Once::new(),
             journal: None,

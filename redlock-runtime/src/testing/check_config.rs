@@ -1,4 +1,4 @@
-//! Checks the configuration of a service without its servers.
+//! Checks the configuration of a service before its servers exist.
 
 use crate::config::{CheckedConfig, Config};
 use crate::error::InitError;

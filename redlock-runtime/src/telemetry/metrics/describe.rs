@@ -1,16 +1,16 @@
-//! The names, with their units and what they count. The guide's `reference/metrics.md` has the same list.
+//! Defines the names of the figures, with their units and meanings. The guide's `reference/metrics.md` has the same list.
 //!
 //! Names follow Prometheus (base units, `_total` for counters), as most recorders of the `metrics`
 //! facade pass them on unchanged.
 
 use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
 
-/// One row for each figure: how it is described, its constant, its name, its unit, and what it is.
+/// Defines a constant for each row: its description's function, the constant, its name, its unit, and its meaning.
 macro_rules! figures {
     ($($describe:ident $name:ident $text:literal $unit:ident: $what:literal;)+) => {
         $(pub(crate) const $name: &str = $text;)+
 
-        /// Tells the recorder of the moment.
+        /// Describes all figures to the present recorder.
         pub(super) fn all() {
             $($describe!($name, Unit::$unit, $what);)+
         }

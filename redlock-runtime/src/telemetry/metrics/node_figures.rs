@@ -1,4 +1,4 @@
-//! The figures of the nodes. Each answer's time is recorded when it arrives; the other figures are
+//! Records the figures of the nodes. The time of an answer is recorded when it arrives. All other figures are
 //! read from the nodes at intervals.
 
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use super::describe::{
 use super::{RECORDER, describe};
 use crate::health::PoolHealth;
 
-/// How often: well within the 15 s or more between two looks of a scraper.
+/// The time between two samples: well within the 15 s or more between two looks of a scraper.
 const SAMPLE_INTERVAL: Duration = Duration::from_secs(2);
 
-/// A node's answers, by how long they took.
+/// Records the time that each answer of a node took.
 #[derive(Debug)]
 pub(crate) struct LatencyRecorder {
     pub(crate) pool: Arc<str>,
@@ -30,8 +30,7 @@ impl ObserveAnswers for LatencyRecorder {
     }
 }
 
-/// Reads the nodes' figures every two seconds, on the library's thread, until there are no nodes
-/// left.
+/// Samples the nodes' figures on the library's thread, until `read` returns `None`.
 pub(crate) fn sample_nodes(
     environment: &Environment,
     read: impl Fn() -> Option<Vec<PoolHealth>> + Send + 'static,
