@@ -115,14 +115,13 @@ impl Election {
         while let Some((lease, term)) = campaign.elected().await? {
             let body = &mut body;
             let began = campaign.now();
-            // Boxed, as `run` stores the body several times.
-            let held = Box::pin(lease.run(async |_| {
+            let held = lease.run(async |_| {
                 // Declared before the body, and so dropped behind it.
                 let mut office = campaign.enter_office(&term);
                 let output = term.within(body(term.clone())).await;
                 office.reason = term.reason_to_end().unwrap_or("its body returned");
                 output
-            }));
+            });
             // An error says that the office is lost: others may lead by now.
             if let Ok(output) = held.await {
                 output.map_or(Ok(()), result)?;
@@ -241,7 +240,7 @@ impl<'a> Campaign<'a> {
             let acquired = tokio::select! {
                 biased;
                 () = self.election.resigned.wait() => return Ok(None),
-                acquired = self.spec.acquire() => acquired,
+                acquired = self.spec.clone().acquire() => acquired,
             };
             let lease = match acquired {
                 Ok(lease) => lease,
