@@ -58,7 +58,7 @@ use crate::return_type::Output;
 // If the attribute has expressions or fields, the specification is a statement of the body, after the first,
 // and `LockSpec::request(spec).await` follows it. The body owns the arguments: what an expression leaves of one is dropped
 // with the body, and a template keeps no second copy of one. `run_call` polls the body of
-// `CallState::REQUESTING` until it requests its lock.
+// `CallState::requesting()` until it requests its lock.
 //
 // The specification comes before the user's block, so that the resource is computed before the block moves an argument.
 // It is a statement of its own: the borrows of a template must not live across the `await`.
@@ -94,7 +94,7 @@ pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
     let (before, inside, mut state) = if requests {
         let request =
             quote_spanned!(here=> #spec #private::LockSpec::request(__redlock_spec).await;);
-        let state = quote_spanned!(here=> #private::CallState::REQUESTING);
+        let state = quote_spanned!(here=> #private::CallState::requesting());
         (None, Some(request), state)
     } else {
         let state = quote_spanned!(here=> #private::LockSpec::begin(__redlock_spec));

@@ -49,8 +49,10 @@ pub(super) trait PollBody {
 }
 
 impl<'a> CallState<'a> {
-    /// The state of a body that requests its lock itself. If it returns before, no lock is taken.
-    pub const REQUESTING: Self = Self::at(CallPhase::Requesting, LeaseSlot::new());
+    /// Begins with a body that requests its lock itself. If it returns before, no lock is taken.
+    pub const fn requesting() -> Self {
+        Self::at(CallPhase::Requesting, LeaseSlot::new())
+    }
 
     /// Begins with an acquisition.
     pub(crate) fn acquiring(acquisition: AcquireFuture) -> Self {
