@@ -126,7 +126,7 @@
 /// caught.
 macro_rules! log {
     ($level:ident, $($event:tt)+) => {{
-        redlock_core::env::caught("a log subscriber", || tracing::$level!($($event)+));
+        redlock_core::panics::caught("a log subscriber", || tracing::$level!($($event)+));
     }};
 }
 

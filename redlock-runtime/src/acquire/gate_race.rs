@@ -9,11 +9,11 @@ use crate::registry::held::HeldTable;
 
 /// Waits for `acquisition`, or for the gate of `held`, which refuses the call when it closes.
 ///
-/// * The acquisition is polled first. A lock that was won is handed to the caller, who enters or releases it, and the table
+/// * The acquisition is polled first. A lock that was won is handed to the caller, who enters or releases it. The table
 ///   decides under its mutex whether the gate had closed.
 /// * A call below a held lease passes a closed gate, because the shutdown waits for the work under that lease.
 ///   `is_below` is asked at each poll, because the lease may end while the call waits.
-/// * The caller drops the acquisition, which withdraws its votes, before the entry of [`HeldTable::begin`]. So a shutdown
+/// * The caller drops the acquisition before the value of [`HeldTable::begin_acquisition`]. So a shutdown
 ///   that finds no acquisition under way finds all releases sent.
 pub(super) async fn race_gate<T>(
     held: &HeldTable,

@@ -8,7 +8,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 
-use redlock_core::env::is_forked;
+use redlock_core::process::is_forked;
 use redlock_core::request::Note;
 use redlock_core::{NodeSet, Request, Resource};
 use tracing::Instrument as _;
@@ -18,10 +18,10 @@ use crate::error::{LockError, LockErrorKind};
 use crate::lease::{Lease, LeasePolicy, chain};
 use crate::parameters::check_ttl;
 use crate::parameters::prelude::*;
-use crate::registry::held::HeldPlace;
+use crate::registry::held::{HeldEntry, HeldPlace};
 use crate::registry::{Registry, scope, signal};
 use crate::site::Site;
-use crate::telemetry::{self, Acquiring};
+use crate::telemetry::{self, AcquireTelemetry};
 use gate_race::race_gate;
 use reentrancy::holder_above;
 
@@ -137,7 +137,7 @@ impl LockSpec {
             // In a forked process, a subscriber or a recorder may wait for a thread of the parent.
             if !is_forked() {
                 let journal = scope::current().and_then(|it| it.shared.journal.clone());
-                telemetry::refused(self.site, &self.resource, error, journal);
+                telemetry::record_early_refusal(self.site, &self.resource, error, journal);
             }
         })
     }
@@ -193,17 +193,17 @@ impl Acquire {
         let (site, request, nodes) = (self.site, &self.request, &self.nodes);
         let shared = &*self.registry.shared;
         let journal = shared.journal.as_ref();
-        let mut acquiring = Acquiring::begin(site, request, nodes, is_joined, journal);
+        let mut acquiring = AcquireTelemetry::begin(site, request, nodes, is_joined, journal);
         let span = acquiring.span().clone();
         let (core, place) = match self.lock(above).instrument(span).await {
             Ok(held) => held,
             Err(kind) => {
                 let error = self.error(kind);
-                acquiring.refused(&request.resource, nodes, &error);
+                acquiring.record_refusal(&request.resource, nodes, &error);
                 return Err(error);
             }
         };
-        let holding = acquiring.acquired(&core);
+        let holding = acquiring.record_acquired(&core);
         let at_first = || signal::log_if_keys_stay(&self.registry);
         shared.first_lease.call_once(at_first);
         let context = Arc::clone(&shared.context);
@@ -232,10 +232,12 @@ impl Acquire {
         let epochs = epochs_of(&self.nodes);
         // The outer lease may end while the call waits.
         let is_below = || is_below_held(shared.context.registry);
-        // A shutdown waits until this is dropped: behind everything whose drop sends a release.
-        let _under_way = held.begin(is_below()).ok_or(LockErrorKind::ShuttingDown)?;
+        // A shutdown waits until this is dropped: after everything whose drop sends a release.
+        let begun = held.begin_acquisition(is_below());
+        let _under_way = begun.ok_or(LockErrorKind::ShuttingDown)?;
         let core = race_gate(held, is_below, pin!(self.acquire_core(above))).await?;
-        let Some(place) = held.enter(self.site, self.has_body, core.handle(), is_below()) else {
+        let entry = HeldEntry::new(self.site, core.handle(), self.has_body);
+        let Some(place) = held.enter(entry, is_below()) else {
             // The gate closed while the last vote arrived.
             core.release().await;
             return Err(LockErrorKind::ShuttingDown);

@@ -10,7 +10,7 @@ use redlock_core::{Node, NodeSet, Request, Resource};
 
 use crate::lease::chain::ChainLink;
 use crate::parameters::Mode;
-use crate::registry::pools::names_of;
+use crate::registry::pools::pool_names_of;
 use crate::site::Site;
 
 /// Returns the outer lease that `request` shares, if there is one.
@@ -91,5 +91,5 @@ pub(crate) fn holder_above(
 
 /// Returns the pools of a set as text.
 fn quoted(nodes: &NodeSet) -> String {
-    format!("`{}`", names_of(nodes).join("`, `"))
+    format!("`{}`", pool_names_of(nodes).join("`, `"))
 }

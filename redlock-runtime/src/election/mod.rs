@@ -12,7 +12,7 @@
 //! * [`Election::run`] stands until the process shuts down, and runs a body in each [`Term`].
 //!   [`Election::try_run`] is for bodies that may fail.
 //! * [`Term::proceed`] says before each step whether to go on.
-//! * [`Election::observe`] tells anybody who leads, as of a moment ago.
+//! * [`Election::watch`] tells anybody who leads, as of a moment ago.
 //! * [`Term::resign`] and [`Election::max_term`] pass the office on. [`Election::resign`] leaves the election.
 //!
 //! # Example: one process of the fleet indexes
@@ -38,9 +38,9 @@
 //! # Ok(()) }
 //! ```
 
-mod observe;
 mod run;
 mod term;
+mod watch;
 
 use std::fmt;
 use std::panic::Location;
@@ -55,8 +55,8 @@ use crate::parameters::LockOptions;
 use crate::site::Site;
 
 pub use crate::registry::Candidacy;
-pub use observe::{Leader, LeaderObserver, Sighting};
 pub use term::Term;
+pub use watch::{Leader, LeaderStatus, LeaderWatch};
 
 /// Begins a candidate for the office `resource`, which is the name of a lock. Nothing happens before
 /// [`run`](Election::run).
@@ -124,8 +124,7 @@ impl Election {
 
     /// How long a leader that was killed, or that reaches no majority of the nodes, stands in the way of
     /// the next one. The lease is renewed each time that a third of its validity has passed. Default: the
-    /// ttl of locks, 60 s unless configured. 5 s to 15 s are usual: a leader that stands still for so long
-    /// is deposed.
+    /// ttl of locks. 5 s to 15 s are usual: a leader that stands still for so long is deposed.
     ///
     /// ```
     /// use std::time::Duration;
@@ -152,7 +151,7 @@ impl Election {
         self
     }
 
-    /// What observers are told of this candidate while it leads, such as its address: at most 256 bytes.
+    /// Sets what watches are told of this candidate while it leads, such as its address: at most 256 bytes.
     /// Everybody who can read the nodes can read it, so it is no place for a secret. It is the lock's
     /// [note](crate::Lock::note).
     ///

@@ -17,7 +17,7 @@ use crate::lease::{Lease, LeaseEnd, chain};
 use crate::parameters::{LockOptions, OnLost, Renewal, SiteParameters, Wait};
 use crate::registry::elections::Standing;
 use crate::registry::{Registry, scope};
-use crate::telemetry::{Gauged, figure, gauged};
+use crate::telemetry::{GaugeCount, count_in_gauge, figure};
 
 /// The parameters of a lock that an election takes. All others are its own: with `permits` or a `mode`
 /// several candidates would lead at a time.
@@ -298,7 +298,7 @@ impl<'a> Campaign<'a> {
         figure!(counter TERMS { site: site } increment(1));
         Office {
             campaign: self,
-            _leading: gauged!(LEADING { site: site }),
+            _leading: count_in_gauge!(LEADING { site: site }),
             term: term.clone(),
             reason: "its body panicked, or was dropped",
         }
@@ -308,7 +308,7 @@ impl<'a> Campaign<'a> {
 /// A term that runs. Its drop tells the term's end, behind the body's and before the release.
 struct Office<'a> {
     campaign: &'a Campaign<'a>,
-    _leading: Gauged,
+    _leading: GaugeCount,
     term: Term,
     /// The reason of the term's end, unless the office is lost.
     reason: &'static str,

@@ -1,10 +1,10 @@
-//! A body under a lease. Nothing here is generic over the body, so this code is compiled once: the caller keeps the body,
-//! and lends a function that polls it for each poll.
+//! A body under a lease. Nothing here is generic over the body, so this code is compiled once: the caller keeps the
+//! body, and lends a function that polls it for each poll.
 
 use std::task::{Context, Poll, ready};
 
-use redlock_core::env::log_throttled;
 use redlock_core::lease::{BodyOutcome, BodyWatch};
+use redlock_core::logging::log_throttled;
 
 use super::chain::CallChain;
 use super::{Lease, LeaseEnd, RunStage};
@@ -26,7 +26,7 @@ impl BodyUnderLease {
         if !lease.place.set_has_body() {
             let over = LeaseEnd::Revoked;
             let outcome = BodyOutcome::Cancelled(over.clone());
-            lease.holding.body_ended(&lease.handle.core, &outcome);
+            lease.holding.record_body_end(&lease.handle.core, &outcome);
             return Err(lease.lost_error(over));
         }
         Ok(Self {
@@ -50,7 +50,7 @@ impl BodyUnderLease {
             body(context)
         };
         let outcome = ready!(watch.poll(context, poll));
-        lease.holding.body_ended(&lease.handle.core, &outcome);
+        lease.holding.record_body_end(&lease.handle.core, &outcome);
         let (has_returned, over) = match outcome {
             BodyOutcome::Done(()) => (true, None),
             BodyOutcome::Late((), over) => (true, Some(over)),

@@ -10,8 +10,9 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use redlock_core::env::{is_forked, log_throttled};
 use redlock_core::lease::{OnLost, Released};
+use redlock_core::logging::log_throttled;
+use redlock_core::process::is_forked;
 
 pub use redlock_core::error::LeaseEnd;
 pub use redlock_core::lease::FencingToken;
@@ -23,7 +24,7 @@ use crate::error::RegistryContext;
 use crate::parameters::Counts;
 use crate::registry::held::HeldPlace;
 use crate::site::Site;
-use crate::telemetry::{Holding, figure, name_of};
+use crate::telemetry::{HoldTelemetry, figure, name_of};
 
 /// A held lock. Dropping it sends the release to every node without waiting;
 /// [`release`](Self::release) waits until the next holder could win.
@@ -46,7 +47,7 @@ pub struct Lease {
     unreleased: Mutex<Option<Unreleased>>,
     handle: LeaseHandle,
     policy: LeasePolicy,
-    holding: Holding,
+    holding: HoldTelemetry,
     place: HeldPlace,
 }
 
@@ -82,7 +83,7 @@ impl Lease {
         context: Arc<RegistryContext>,
         site: &'static Site,
         policy: LeasePolicy,
-        holding: Holding,
+        holding: HoldTelemetry,
     ) -> Self {
         let handle = LeaseHandle {
             core: core.handle(),
@@ -169,7 +170,7 @@ impl Lease {
         // In a forked process the lock is the parent's.
         let Unreleased { mut core, stage } =
             (!is_forked()).then(|| self.unreleased.lock().take())??;
-        self.holding.ended(&core, stage == RunStage::InBody);
+        self.holding.end(&core, stage == RunStage::InBody);
         let is_remembered = match self.policy.counts {
             None => false,
             // After the lease's end, another process may have run.
