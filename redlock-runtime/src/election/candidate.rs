@@ -107,14 +107,13 @@ impl Election {
         while let Some((lease, term)) = candidate.win_term().await? {
             let body = &mut body;
             let began = candidate.now();
-            // Boxed, as `run` stores the body several times.
-            let held = Box::pin(lease.run(async |_| {
+            let held = lease.run(async |_| {
                 // Declared before the body, and so dropped after it.
                 let mut running = candidate.begin_term(&term);
                 let output = term.within(body(term.clone())).await;
                 running.reason = term.reason_to_end().unwrap_or("its body returned");
                 output
-            }));
+            });
             // An error says that the office is lost: others may lead by now.
             if let Ok(output) = held.await {
                 output.unwrap_or(Ok(()))?;
@@ -235,7 +234,7 @@ impl<'a> Candidate<'a> {
             let acquired = tokio::select! {
                 biased;
                 () = self.election.resigned.wait() => return Ok(None),
-                acquired = self.spec.acquire() => acquired,
+                acquired = self.spec.clone().acquire() => acquired,
             };
             let lease = match acquired {
                 Ok(lease) => lease,
