@@ -107,13 +107,14 @@ impl Election {
         while let Some((lease, term)) = candidate.win_term().await? {
             let body = &mut body;
             let began = candidate.now();
-            let held = lease.run(async |_| {
+            // Boxed, because the future of a term is large.
+            let held = Box::pin(lease.run(async |_| {
                 // Declared before the body, and so dropped after it.
                 let mut running = candidate.begin_term(&term);
                 let output = term.within(body(term.clone())).await;
                 running.reason = term.reason_to_end().unwrap_or("its body returned");
                 output
-            });
+            }));
             // An error says that the office is lost: others may lead by now.
             if let Ok(output) = held.await {
                 output.unwrap_or(Ok(()))?;
