@@ -132,8 +132,8 @@ fn pool(pool: &PoolView) -> [Markup; 6] {
                 span.tag { "votes" }
                 @if pool.epoch > 0 { small { "may have forgotten locks " (pool.epoch) "×" } }
             }
-            @if pool.not_resting > 0 {
-                small { (pool.not_resting) " held here without this node" }
+            @if pool.leases_without_grant > 0 {
+                small { (pool.leases_without_grant) " held here without this node" }
             }
         },
         html! { @if let Some(latency) = &pool.latency_us { span.whole { (latency) } } },

@@ -107,7 +107,7 @@ impl Election {
         while let Some((lease, term)) = candidate.win_term().await? {
             let body = &mut body;
             let began = candidate.now();
-            // Boxed, as `run` stores the body several times.
+            // Boxed, because the future of a term is large.
             let held = Box::pin(lease.run(async |_| {
                 // Declared before the body, and so dropped after it.
                 let mut running = candidate.begin_term(&term);
@@ -235,7 +235,7 @@ impl<'a> Candidate<'a> {
             let acquired = tokio::select! {
                 biased;
                 () = self.election.resigned.wait() => return Ok(None),
-                acquired = self.spec.acquire() => acquired,
+                acquired = self.spec.clone().acquire() => acquired,
             };
             let lease = match acquired {
                 Ok(lease) => lease,

@@ -87,7 +87,7 @@ pub use watch::{Leader, LeaderStatus, LeaderWatch};
 pub fn election(resource: impl Into<Resource>) -> Election {
     let site = Site::at(Location::caller());
     Election {
-        spec: LockSpec::new(resource.into(), site, false),
+        spec: LockSpec::new(site, resource.into()),
         max_term: None,
         value: None,
         resigned: Arc::default(),
@@ -161,7 +161,7 @@ impl Election {
     /// ```
     pub fn value(mut self, value: impl Into<String>) -> Self {
         let value = value.into();
-        self.spec.set_note(&value);
+        self.spec = self.spec.note(format_args!("{value}"));
         self.value = Some(value.into());
         self
     }

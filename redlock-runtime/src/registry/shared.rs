@@ -11,7 +11,7 @@ use super::elections::Elections;
 use super::held::HeldTable;
 use super::pools::{PoolNode, Pools};
 use super::shutdown::Shutdown;
-use crate::config::{Config, SiteOverride};
+use crate::config::CheckedConfig;
 use crate::error::RegistryContext;
 use crate::parameters::LockOptions;
 use crate::telemetry::journal::Journal;
@@ -33,13 +33,13 @@ pub(crate) struct RegistryShared {
 }
 
 impl RegistryShared {
-    pub(super) fn new(
-        config: &Config,
+    pub(crate) fn new(
+        checked: &CheckedConfig,
         environment: Environment,
         pools: BTreeMap<String, PoolNode>,
-        overrides: &[SiteOverride],
     ) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
+        let config = &checked.config;
         let mut settings = Settings::default();
         settings.node_timeout = config.node_timeout;
         settings.key_prefix = config.key_prefix.as_bytes().into();
@@ -56,7 +56,7 @@ impl RegistryShared {
         Self {
             client: Client::with_settings(environment.clone(), settings),
             environment,
-            pools: Pools::new(pools, config.default_pools.as_deref(), overrides),
+            pools: Pools::new(pools, checked),
             defaults: config.defaults,
             context: Arc::new(context),
             held: Arc::default(),

@@ -112,7 +112,7 @@ impl HoldTelemetry {
 }
 
 impl ObserveExtensions for Labels {
-    fn extended(&self, outcome: Result<(), &ExtendError>) {
+    fn observe_extension(&self, outcome: Result<(), &ExtendError>) {
         let Self(site, kind) = *self;
         let outcome = match outcome {
             Ok(()) => "extended",

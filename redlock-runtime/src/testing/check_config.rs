@@ -19,5 +19,5 @@ use crate::error::InitError;
 /// [`InitError`] with every problem: a function that names a pool which is not configured, a ttl above
 /// `max_ttl`, and so on.
 pub fn check_config(config: &Config) -> Result<(), InitError> {
-    CheckedConfig::with_all_sites(config).map(|_| ())
+    CheckedConfig::with_all_sites(config.clone()).map(|_| ())
 }

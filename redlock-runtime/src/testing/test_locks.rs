@@ -18,7 +18,7 @@ use super::runtimes;
 use super::test_nodes::{TestNodes, in_memory};
 use crate::config::{CheckedConfig, Config};
 use crate::registry::pools::PoolNode;
-use crate::registry::{Registry, ShutdownReport, shutdown};
+use crate::registry::{Registry, RegistryShared, ShutdownReport, shutdown};
 use crate::telemetry::journal::{Acquisition, Journal, Outcome};
 
 /// The `max_ttl` of tests. Only a test of the limit has to set one.
@@ -95,7 +95,7 @@ impl TestLocks {
     pub fn with_config(config: Config) -> Self {
         let runtime = Handle::current();
         let config = in_memory(config);
-        let checked = match CheckedConfig::new(&config) {
+        let checked = match CheckedConfig::new(config) {
             Ok(checked) => checked,
             Err(error) => panic!("{error}"),
         };
@@ -105,8 +105,8 @@ impl TestLocks {
             (pool, node)
         };
         let nodes = TestNodes {
-            by_pool: checked.addresses.into_keys().map(node).collect(),
-            key_prefix: config.key_prefix.clone().into_bytes(),
+            by_pool: checked.addresses.keys().cloned().map(node).collect(),
+            key_prefix: checked.config.key_prefix.clone().into_bytes(),
         };
         let pool = |(name, node): (&String, &MemoryNode)| {
             (name.clone(), PoolNode::in_memory(node.clone()))
@@ -118,11 +118,13 @@ impl TestLocks {
             entropy: Arc::clone(&entropy),
             spawner: Arc::new(RuntimeSpawner(runtime.clone())),
         };
-        let mut registry = Registry::new(&config, environment, pools, &checked.overrides);
+        let mut shared = RegistryShared::new(&checked, environment, pools);
         let journal = Arc::<Journal>::default();
-        let shared = Arc::get_mut(&mut registry.shared).expect("nobody else has it yet");
         shared.journal = Some(Arc::clone(&journal));
-        registry.shared.recheck_at_new_epochs();
+        shared.recheck_at_new_epochs();
+        let registry = Registry {
+            shared: Arc::new(shared),
+        };
         runtimes::attach(runtime.id(), &registry);
         let shared = TestLocksShared {
             registry,

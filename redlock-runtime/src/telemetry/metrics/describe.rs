@@ -34,8 +34,8 @@ figures! {
     describe_counter TERMS "redlock_terms_total" Count: "Terms of elections that began";
     describe_histogram TERM "redlock_term_seconds" Seconds: "How long terms of elections were";
     describe_gauge NODE_VOTING "redlock_node_voting" Count: "1 where the node votes, else 0";
-    describe_gauge NODE_NOT_RESTING "redlock_node_leases_not_resting" Count:
-        "Leases that are held and do not rest on the node, although they might";
+    describe_gauge NODE_WITHOUT_GRANT "redlock_node_leases_without_grant" Count:
+        "Leases that are held without a grant of the node that counts";
     describe_histogram NODE_LATENCY "redlock_node_latency_seconds" Seconds: "How long the node's answers take";
     describe_counter NODE_ERRORS "redlock_node_errors_total" Count:
         "Operations that the node did not serve, by reason";

@@ -10,7 +10,7 @@ use redlock_core::node::{NodeErrorKind, ObserveAnswers};
 use redlock_core::panics::caught;
 
 use super::describe::{
-    NODE_CLOCK_OFFSET, NODE_CONNECTIONS, NODE_ERRORS, NODE_LATENCY, NODE_NOT_RESTING, NODE_VOTING,
+    NODE_CLOCK_OFFSET, NODE_CONNECTIONS, NODE_ERRORS, NODE_LATENCY, NODE_VOTING, NODE_WITHOUT_GRANT,
 };
 use super::{RECORDER, describe};
 use crate::health::PoolHealth;
@@ -54,7 +54,7 @@ fn sample(health: &PoolHealth) {
     let votes = health.is_voting();
     gauge!(NODE_VOTING, "pool" => name()).set(if votes { 1.0 } else { 0.0 });
     #[expect(clippy::cast_precision_loss, reason = "nobody holds so many")]
-    gauge!(NODE_NOT_RESTING, "pool" => name()).set(health.not_resting as f64);
+    gauge!(NODE_WITHOUT_GRANT, "pool" => name()).set(health.leases_without_grant as f64);
     let node_health = &health.node_health;
     for kind in NodeErrorKind::ALL {
         let count = node_health.errors.get(&kind).copied().unwrap_or(0);
