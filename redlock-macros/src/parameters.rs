@@ -33,7 +33,7 @@ pub(crate) enum ValueKind {
 /// A variant without data of an enum of the runtime: `["OnLost", "Cancel"]`.
 pub(crate) type Variant = [&'static str; 2];
 
-/// What the table has of a parameter.
+/// The row of a parameter in the table.
 #[derive(Clone, Copy)]
 struct Row {
     /// The name as users write it.
@@ -110,7 +110,7 @@ impl Key {
         self.row().example
     }
 
-    /// The parameter of that name.
+    /// Returns the parameter of that name.
     pub(crate) fn named(name: &str) -> Option<Self> {
         Self::PARAMETERS
             .iter()
@@ -118,7 +118,7 @@ impl Key {
             .find(|key| key.name() == name)
     }
 
-    /// The names of all parameters.
+    /// Returns the names of all parameters.
     pub(crate) fn names() -> impl Iterator<Item = &'static str> {
         Self::PARAMETERS.iter().map(|key| key.name())
     }
