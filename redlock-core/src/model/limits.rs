@@ -68,8 +68,8 @@ pub enum RetryLimit {
     Forever,
 }
 
-/// The drift allowance of a ttl: the clocks of client and node may differ by `factor`, and Redis
-/// expires keys to the millisecond (2 ms, by the Redis page on distributed locks).
+/// Returns the drift allowance of a ttl: the clocks of client and node may differ by `factor`, and Redis expires keys
+/// to the millisecond (2 ms, by the Redis page on distributed locks).
 pub(crate) fn drift(ttl: Duration, factor: f64) -> Duration {
     ttl.mul_f64(factor) + Duration::from_millis(2)
 }

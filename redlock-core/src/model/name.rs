@@ -1,4 +1,4 @@
-//! What a resource can be made of.
+//! The types from which a resource can be made.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,7 +17,7 @@ use crate::model::resource::Resource;
 /// assert_eq!(borrowed, Resource::from([b"account:1".as_slice(), b"account:2"]));
 /// ```
 pub trait ResourceName {
-    /// The bytes of the name.
+    /// Returns the bytes of the name.
     fn as_name(&self) -> &[u8];
 }
 

@@ -40,13 +40,13 @@ pub const RESERVED_PREFIX: &[u8] = b"redlock:";
 pub struct Resource(SmallVec<[Arc<[u8]>; 1]>);
 
 impl Resource {
-    /// All of `names` together.
+    /// Returns all of `names` together.
     pub fn all<N: AsRef<[u8]>>(names: impl IntoIterator<Item = N>) -> Self {
         let names = names.into_iter().map(|name| Arc::from(name.as_ref()));
         Self::of(names)
     }
 
-    /// All of `names` together, without a copy of them.
+    /// Returns all of `names` together, without a copy of them.
     pub(crate) fn of(names: impl IntoIterator<Item = Arc<[u8]>>) -> Self {
         let mut names: SmallVec<_> = names.into_iter().collect();
         names.sort_unstable();
@@ -58,12 +58,12 @@ impl Resource {
         &self.0
     }
 
-    /// The names, in canonical order.
+    /// Returns the names, in canonical order.
     pub fn names(&self) -> impl ExactSizeIterator<Item = &[u8]> + Clone {
         self.shared_names().iter().map(|name| &**name)
     }
 
-    /// The same resource with `prefix` before each name: the keys on the nodes.
+    /// Returns the same resource with `prefix` before each name: the keys on the nodes.
     #[must_use]
     pub fn with_prefix(&self, prefix: &[u8]) -> Self {
         if prefix.is_empty() {
