@@ -33,7 +33,7 @@ pub(crate) fn check(
         errors.at(Span::call_site(), message);
     }
     let parameters = function.map_or_else(Vec::new, Function::parameters);
-    let values = Key::PARAMETERS.iter().filter_map(|key| {
+    let values = Key::IN_ORDER.iter().filter_map(|key| {
         let value = lower(*key, args.get(*key)?, errors)?;
         if let PlainValue::Constant(value) = &value {
             check_constant(*key, value, &parameters, errors);

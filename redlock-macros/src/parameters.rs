@@ -53,8 +53,8 @@ macro_rules! parameters {
         }
 
         impl Key {
-            /// Every parameter.
-            pub(crate) const PARAMETERS: &[Self] = &[$( Self::$key, )+];
+            /// Every parameter, in the order of the table.
+            pub(crate) const IN_ORDER: &[Self] = &[$( Self::$key, )+];
 
             fn row(self) -> Row {
                 match self {
@@ -112,7 +112,7 @@ impl Key {
 
     /// Returns the parameter of that name.
     pub(crate) fn named(name: &str) -> Option<Self> {
-        Self::PARAMETERS
+        Self::IN_ORDER
             .iter()
             .copied()
             .find(|key| key.name() == name)
@@ -120,7 +120,7 @@ impl Key {
 
     /// Returns the names of all parameters.
     pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-        Self::PARAMETERS.iter().map(|key| key.name())
+        Self::IN_ORDER.iter().map(|key| key.name())
     }
 }
 
