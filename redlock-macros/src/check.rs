@@ -33,7 +33,7 @@ pub(crate) fn check(
         errors.at(Span::call_site(), message);
     }
     let parameters = function.map_or_else(Vec::new, Function::parameters);
-    let values = Key::IN_ORDER.iter().filter_map(|key| {
+    let values = Key::EACH.iter().filter_map(|key| {
         let value = lower(*key, args.get(*key)?, errors)?;
         if let PlainValue::Constant(value) = &value {
             check_constant(*key, value, &parameters, errors);
@@ -79,7 +79,10 @@ pub(crate) fn check(
     let templates = |key| args.get(key).zip(names.as_ref());
     let resource = templates(Key::Resource).and_then(|(it, names)| resource(it, names, errors));
     let note = templates(Key::Note).and_then(|(it, names)| note(it, names, errors));
-    check_kinds(args, &values, resource.as_ref(), errors);
+    let has_several_names = resource
+        .as_ref()
+        .is_some_and(ResourcePlan::has_several_names);
+    check_kinds(args, &values, has_several_names, errors);
 
     // Last, so that all other errors are reported too.
     Some(LockPlan {
@@ -156,13 +159,7 @@ fn check_pairs(args: &Args, values: &PlainValues, skips: bool, errors: &mut Erro
 }
 
 /// Reports what permits, and readers and writers, cannot have.
-fn check_kinds(
-    args: &Args,
-    values: &PlainValues,
-    resource: Option<&ResourcePlan>,
-    errors: &mut Errors,
-) {
-    let several = resource.is_some_and(ResourcePlan::has_several_names);
+fn check_kinds(args: &Args, values: &PlainValues, has_several_names: bool, errors: &mut Errors) {
     if let Some(permits) = args.get(Key::Permits) {
         let count = match values.get(Key::Permits) {
             Some(PlainValue::Count(count)) => Some(*count),
@@ -176,7 +173,7 @@ fn check_kinds(
             errors.under(permits, message);
         }
         // One permit is a plain lock.
-        if several && count != Some(1) {
+        if has_several_names && count != Some(1) {
             errors.under(
                 permits,
                 "`permits` of several resources cannot be taken all or none; lock one resource, or leave \
@@ -185,7 +182,7 @@ fn check_kinds(
         }
     }
     if let Some(mode) = args.get(Key::Mode) {
-        if several {
+        if has_several_names {
             errors.under(
                 mode,
                 "readers and writers share one name; lock several names without a `mode`, or what they have \

@@ -14,7 +14,7 @@ const MIN_TTL: Duration = Duration::from_millis(10);
 /// Reports durations that no lock can have, if they are known at compile time.
 pub(crate) fn check_times(args: &Args, values: &PlainValues, errors: &mut Errors) {
     let ttl = values.time(Key::Ttl);
-    for key in Key::IN_ORDER {
+    for key in Key::EACH {
         let Some((value, time)) = args.get(*key).zip(values.time(*key)) else {
             continue;
         };

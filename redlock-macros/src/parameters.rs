@@ -20,7 +20,7 @@ pub(crate) enum ValueKind {
     Fraction,
     /// `true` or `false`.
     Flag,
-    /// One of two words. Each word is a variant.
+    /// A choice of two words. Each word is a variant.
     Word([(&'static str, Variant); 2]),
     /// A string; the setter takes a `&'static str`.
     Text,
@@ -54,7 +54,7 @@ macro_rules! parameters {
 
         impl Key {
             /// Every parameter, in the order of the table.
-            pub(crate) const IN_ORDER: &[Self] = &[$( Self::$key, )+];
+            pub(crate) const EACH: &[Self] = &[$( Self::$key, )+];
 
             fn row(self) -> Row {
                 match self {
@@ -112,15 +112,12 @@ impl Key {
 
     /// Returns the parameter of that name.
     pub(crate) fn named(name: &str) -> Option<Self> {
-        Self::IN_ORDER
-            .iter()
-            .copied()
-            .find(|key| key.name() == name)
+        Self::EACH.iter().copied().find(|key| key.name() == name)
     }
 
     /// Returns the names of all parameters.
     pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-        Self::IN_ORDER.iter().map(|key| key.name())
+        Self::EACH.iter().map(|key| key.name())
     }
 }
 

@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn every_example_is_read() {
-        for key in Key::IN_ORDER {
+        for key in Key::EACH {
             let example = key.example();
             let (args, errors) = parse(example);
             assert!(args.get(*key).is_some(), "{example}");

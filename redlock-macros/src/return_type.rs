@@ -47,7 +47,7 @@ impl Output {
         })
     }
 
-    /// What the call returns without a lock, and whether a value is a success: the functions of
+    /// Returns the functions that make a call's value without a lock, and tell whether a value is a success: those of
     /// `<Ret as FromLockError>`, or of `FromSkip` for calls that may be skipped, with the span of the
     /// return type. If the type cannot carry a lock error, the error appears at the return type.
     pub(crate) fn answers(&self, skips: bool, private: &TokenStream) -> TokenStream {

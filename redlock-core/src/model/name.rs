@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::model::resource::Resource;
 
-/// One name of a resource: a text or bytes, owned or not. It is a trait of the library's own, so that
+/// A name of a resource: a text or bytes, owned or not. It is a trait of the library's own, so that
 /// `Vec<u8>` can be one name and `Vec<String>` several.
 ///
 /// ```
@@ -79,7 +79,7 @@ lists! {
     [] &Vec<N>;
 }
 
-/// One name, made from a template: `Resource::from(format_args!("order:{id}"))`.
+/// A name that is made from a template: `Resource::from(format_args!("order:{id}"))`.
 ///
 /// # Panics
 /// If [`format!`] panics: a value fails to format.

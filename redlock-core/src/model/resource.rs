@@ -17,13 +17,13 @@ pub const MAX_NAMES: usize = 128;
 /// The prefix of the library's own keys.
 pub const RESERVED_PREFIX: &[u8] = b"redlock:";
 
-/// One or more names that are locked together, all or none. Any bytes are allowed.
+/// The names that are locked together, all or none. Any bytes are allowed.
 ///
 /// Several names are kept in one canonical order without duplicates, so that two callers that name the
 /// same resources in different orders ask the nodes the same question.
 ///
-/// A [name](crate::request::ResourceName) becomes a resource by `From`, and so does an array, a slice or a `Vec` of names. An
-/// iterator does by [`Resource::all`].
+/// A [name](crate::request::ResourceName) becomes a resource by `From`, and so does an array, a slice or a `Vec` of
+/// names. An iterator does by [`Resource::all`].
 ///
 /// # Example: a text, bytes, several
 /// ```

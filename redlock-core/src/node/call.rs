@@ -45,7 +45,7 @@ pub struct Call {
 /// holder's owner token. A record has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// An acquisition. It is never sent again after its release was submitted, and an error is a vote
+    /// An acquisition. No node sends it again after its release was submitted, and an error is a vote
     /// against the holder.
     Takes,
     /// An extension, the confirmation of a fencing token, or a record. If it is lost, its caller asks

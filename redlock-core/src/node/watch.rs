@@ -36,7 +36,7 @@ impl HeldValue {
     }
 }
 
-/// One seat of a caller's watch, handed to a node by [`Node::watch`](crate::Node::watch). The node
+/// A seat of a caller's watch, handed to a node by [`Node::watch`](crate::Node::watch). The node
 /// reports into it while it [is wanted](Self::is_wanted). Dropping it reports
 /// [`Unknown`](KeyReport::Unknown).
 pub struct Watch {
