@@ -140,8 +140,8 @@ impl fmt::Debug for Resource {
     }
 }
 
-/// Bytes from outside, made safe for a log line: control characters, quotes and invalid UTF-8 are
-/// escaped, and long names are cut.
+/// Bytes from outside, made safe for a log line. Control characters, quotes and invalid UTF-8 are escaped, and long
+/// names are cut.
 pub(crate) struct Shown<'a>(pub(crate) &'a [u8]);
 
 impl fmt::Display for Shown<'_> {

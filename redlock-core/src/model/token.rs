@@ -14,8 +14,7 @@ use super::note::{MAX_NOTE_BYTES, Note};
 /// the lock.
 const RANDOM_BYTES: usize = 16;
 
-/// The length of the longest token that names its owner, without a note: a host of 255 bytes, a process of
-/// ten digits.
+/// The length of the longest token before its note: a host of 255 bytes, a process of ten digits.
 const LONGEST_BARE: usize = 255 + 1 + 10 + 1 + 2 * RANDOM_BYTES;
 
 /// The length of the longest token that names its owner.

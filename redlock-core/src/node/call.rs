@@ -18,8 +18,8 @@ use super::{Answer, NodeError, NodeErrorKind, Vote};
 const OWN_KEY: &str = "this attempt's own key was there already: two pools are one server, or a proxy sends commands \
                        twice; give each pool a server of its own";
 
-/// A call of a script on the keys of one lock, and all that a node has to know of it: its [`Effect`],
-/// and the [script](Self::batch_script) that makes it together with others. A node knows no kind of lock.
+/// A call of a script on the keys of one lock. A node knows no kind of lock: the [`Effect`] and the
+/// [script for several calls](Self::batch_script) tell it all.
 #[derive(Clone)]
 pub struct Call {
     /// The command or the Lua text that a server runs.
@@ -49,7 +49,7 @@ pub enum Effect {
     /// against the holder.
     Takes,
     /// An extension, the confirmation of a fencing token, or a record. If it is lost, its caller asks
-    /// again or goes without: no node owes it.
+    /// again or does without, so no node owes it.
     Keeps,
     /// Puts a key back that a node has lost. A node sends it once at most.
     PutsBack,

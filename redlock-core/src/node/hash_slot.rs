@@ -56,8 +56,8 @@ pub(crate) struct AuxiliaryKeys {
     pub(crate) key: &'static str,
 }
 
-/// Checks that `node` can have all of `keys`, and each of the keys `auxiliary` to them, in one slot: only then
-/// can one command reach them all, and does one connection serve what is about them in order.
+/// Checks that `node` has all of `keys` and `auxiliary` in one slot. Only then one command reaches them all, and one
+/// connection serves their calls in order.
 pub(crate) fn check_slots(
     node: &dyn Node,
     keys: &Resource,

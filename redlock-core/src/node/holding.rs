@@ -59,7 +59,7 @@ impl Obstacle {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Remaining {
-    /// The node was not asked, or did not say.
+    /// The node gave no time.
     #[default]
     Unknown,
     /// The key expires after this time.

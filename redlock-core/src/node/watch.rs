@@ -16,7 +16,7 @@ use super::Remaining;
 pub enum KeyReport {
     /// None of the keys exists.
     Free,
-    /// At least one key exists, for this time if it is known (the longest of them).
+    /// At least one key exists. The time is the longest of the keys', if it is known.
     Held(Remaining),
     /// The node cannot tell: no connection, no permission, too old. Its last report of a key's expiry
     /// still holds.

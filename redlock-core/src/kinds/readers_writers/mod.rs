@@ -1,8 +1,7 @@
 //! Locks with readers and writers: a writer excludes all, and readers exclude writers.
 //!
-//! Keys of scripts are the lock's key, the readers, the intent and the turn; a fenced acquisition, its confirmation and
-//! its extension have the counter as the fifth, and a checked acquisition the node's marker as the sixth. A reader's
-//! release has the first two only.
+//! Scripts have the keys of the lock, of the readers, of the intent and of the turn, in this order. With a fencing token
+//! the counter follows, and in an acquisition the node's marker. A reader's release has the first two only.
 //!
 //! A node has either a writer's key, or the readers' marker and their entries. If the marker was lost, old entries may be
 //! left; they count for nothing, because an entry counts only next to the marker, and the next reader removes them.
@@ -153,7 +152,7 @@ impl SharedLock {
             .with(client)
     }
 
-    /// Removes the client's token from the nodes. No lock has this token, so the call releases none.
+    /// Removes the client's token from the nodes, without a release of any lock.
     fn withdraw(&self, count: usize) -> Option<Call> {
         let client = self.client.as_ref()?;
         Some(self.leave(client, self.advice, count))

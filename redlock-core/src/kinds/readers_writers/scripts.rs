@@ -83,7 +83,7 @@ pub(crate) static RELEASE_SHARED: Script = Script::loaded(
 /// Beside the readers that were refused, if a writer has been let in since.
 const DUE: &[u8] = b"due";
 
-/// The longest time in ms for which readers keep a writer out that they do not use the lock.
+/// The longest turn of readers, in ms, while a writer waits for the lock.
 pub(super) const LONGEST_TURN: i64 = 500;
 
 /// The holders of the lock at a node.

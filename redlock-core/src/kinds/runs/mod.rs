@@ -50,8 +50,8 @@ pub(crate) fn record_key(keys: &Resource, prefix: &[u8]) -> AuxiliaryKeys {
     }
 }
 
-/// Sets a key to the record of a run. The script is sent with its text: a client without a period never sends it, and
-/// an answer `NOSCRIPT` would send the record after the release of its lock.
+/// Sets a key to the record of a run. The script is sent with its text, because an answer `NOSCRIPT` would bring the
+/// record after the release of its lock.
 pub(super) static REMEMBER: Script = Script::whole(
     "remember",
     include_str!("remember.lua"),
@@ -88,9 +88,9 @@ pub(crate) fn remember(key: &Resource, record: &RunRecord<'_>) -> Call {
     ])
 }
 
-/// Returns the run that a majority remembers, by what all nodes say of its key to a caller with this period. A node
-/// that failed, or did not answer, remembers nothing. Nor does a node whose record has more time left than a run of the
-/// period can have: its clock was set back, or the run was one of a longer period.
+/// Returns the run that a majority remembers, by what all nodes say of its key to a caller with this period. A failed
+/// or silent node counts as one that remembers nothing. So does a node whose record has more time left than a run of the
+/// period can have, because its clock was set back, or the run had a longer period.
 pub(crate) fn last_run(answers: &[Option<Vote>], period: Duration) -> Option<LastRun> {
     let longest = remembered_for(period);
     let remembered = answers.iter().filter_map(|answer| match answer {
