@@ -78,14 +78,8 @@ pub(super) async fn acquire(
                 claim.release();
             }
             let resource = &request.resource;
-            let met = comes_another(
-                context,
-                (&turn, turn.questions_due()),
-                &budget,
-                (nodes, resource),
-                &protocol,
-            )
-            .await;
+            let share = (&turn, turn.questions_due());
+            let met = comes_another(context, share, &budget, (nodes, resource), &protocol).await;
             let refusal = if let Some(refusal) = met {
                 refusal
             } else {
