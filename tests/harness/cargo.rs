@@ -1,16 +1,20 @@
-//! The cargo that built this test.
+//! Cargo, for what a test builds while it runs. The mutants of the simulation have this file too.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// The members of the workspace that the small run of `scripts/test` leaves out.
-const EXCLUDED: [&str; 2] = ["redlock-benches", "redlock-interop-tests"];
+/// The packages that `scripts/test` builds in small. With another choice, dependencies have other features and are
+/// built again.
+pub const CHOSEN: [&str; 5] = [
+    "--workspace",
+    "--exclude",
+    "redlock-benches",
+    "--exclude",
+    "redlock-interop-tests",
+];
 
-/// Builds in the profile and the target directory of this test, from the packages that `scripts/test` builds: another
-/// choice has other features of dependencies, and would compile these again.
-///
-/// What is built is for the caller to add, such as `--example` and a name.
+/// Builds in the profile and the target directory of this test. What to build is for the caller to add.
 pub fn cargo_build() -> Command {
     let folder = profile_dir();
     let profile = match folder.file_name().and_then(OsStr::to_str) {
@@ -33,15 +37,13 @@ pub fn cargo_build() -> Command {
     }
     command
         .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .args(["build", "--quiet", "--locked", "--workspace"])
-        .args(EXCLUDED.map(|it| ["--exclude", it]).as_flattened())
-        .args(["--profile", profile, "--target-dir"])
+        .args(["build", "--quiet", "--profile", profile, "--target-dir"])
         .arg(folder.parent().expect("cargo's layout"));
     command
 }
 
-/// A test runs from `<target dir>/<profile>/deps/`.
-pub(crate) fn profile_dir() -> PathBuf {
+/// Returns where this test's profile is built. A test runs from `<target dir>/<profile>/deps/`.
+pub fn profile_dir() -> PathBuf {
     let test = std::env::current_exe().expect("the path of this test");
     let profile = test.ancestors().nth(2).expect("cargo's layout");
     profile.to_owned()

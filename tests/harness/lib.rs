@@ -70,7 +70,7 @@ mod spawner;
 mod temp_dir;
 
 pub use authority::{Authority, Identity};
-pub use cargo::cargo_build;
+pub use cargo::{CHOSEN, cargo_build, profile_dir};
 pub use cluster::RedisCluster;
 pub use disguise::disguise;
 pub use drop_after::drop_after;

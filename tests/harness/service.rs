@@ -1,6 +1,6 @@
 //! A program of this workspace as a process of its own.
 
-use crate::cargo::{cargo_build, profile_dir};
+use crate::cargo::{CHOSEN, cargo_build, profile_dir};
 use crate::process::{NoLine, Process};
 use parking_lot::Mutex;
 use rustix::process::Signal;
@@ -183,6 +183,8 @@ fn build_example(name: &str) -> PathBuf {
         ""
     };
     let built = cargo_build()
+        .arg("--locked")
+        .args(CHOSEN)
         .args(["--example", name, "--features", features])
         .output()
         .expect("cargo can be started");

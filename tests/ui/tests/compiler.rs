@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 
-use redlock_tests::cargo_build;
+use redlock_tests::{CHOSEN, cargo_build};
 
 use crate::diagnostic::{Diagnostic, library, of_rustc};
 use crate::project::root;
@@ -18,6 +18,8 @@ const USED: [&str; 2] = ["redlock_runtime", "tokio"];
 /// The files of [`USED`], as cargo has just built them for this test.
 static LIBRARIES: LazyLock<Vec<(&str, PathBuf)>> = LazyLock::new(|| {
     let built = cargo_build()
+        .arg("--locked")
+        .args(CHOSEN)
         .args(["--test", "compile", "--message-format=json"])
         .output()
         .expect("cargo runs");
