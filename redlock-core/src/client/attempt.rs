@@ -11,19 +11,19 @@ use crate::model::limits::drift;
 use crate::node::{NodeSet, Vote};
 use crate::quorum::claim::Claim;
 use crate::quorum::fencing::{FencingToken, TokenChoice, hint};
-use crate::quorum::kind::Kind;
+use crate::quorum::lock_protocol::LockProtocol;
 use crate::quorum::round::{Round, forget_stale};
 use crate::quorum::terms::{Terms, third_left};
 use crate::request::Request;
 use crate::waiting::budget::attempt_time;
-use crate::waiting::refusal::{Answers, Refusal};
+use crate::waiting::refused_attempt::{RefusedAttempt, VotesBySeat};
 
 /// The counters of a majority after the second round.
 #[derive(Default)]
 struct Agreement {
     count: Option<u64>,
     /// The last answer of each node, if no majority agreed on one number.
-    disagreement: Option<Answers>,
+    disagreement: Option<VotesBySeat>,
 }
 
 /// Asks for `request` once, from the moment `started` on, for `timeout` at most. Dropping the future drops the claim, which
@@ -32,9 +32,9 @@ pub(crate) async fn attempt(
     context: &Arc<Context>,
     nodes: &NodeSet,
     request: &Request,
-    kind: &Arc<dyn Kind>,
+    protocol: &Arc<dyn LockProtocol>,
     (started, timeout): (Moment, Duration),
-) -> Result<(Arc<Claim>, Terms), Refusal> {
+) -> Result<(Arc<Claim>, Terms), RefusedAttempt> {
     let environment = &context.environment;
     let token = context.noted_token(request.note.as_ref());
     let hint = if request.fencing {
@@ -42,12 +42,12 @@ pub(crate) async fn attempt(
     } else {
         0
     };
-    let asked = Arc::clone(kind);
+    let asked = Arc::clone(protocol);
     let (mut claim, acquisition) = Claim::acquire(nodes, asked, token, request.ttl, hint);
     let until = started.saturating_add(timeout);
     before(&*environment.clock, until, acquisition.decided()).await;
     // Votes that arrive later choose none of several locks.
-    let is_chosen = kind.count().is_none() || claim.narrow();
+    let is_chosen = protocol.permits().is_none() || claim.narrow();
     let agreement = if request.fencing && acquisition.tally().is_won() {
         agree(context, &claim, &acquisition, until).await
     } else {
@@ -76,7 +76,7 @@ pub(crate) async fn attempt(
                 expiring: third_left(started, deadline),
                 fencing_token: agreement
                     .count
-                    .map(|count| FencingToken::new(kind.token_at(count))),
+                    .map(|count| FencingToken::new(protocol.fencing_token_at(count))),
             };
             return Ok((claim.into_lease(), terms));
         }
@@ -84,11 +84,11 @@ pub(crate) async fn attempt(
     } else {
         None
     };
-    Err(Refusal {
+    Err(RefusedAttempt {
         context: Arc::clone(context),
         release: claim.release(),
         nodes: Arc::clone(nodes),
-        kind: Arc::clone(kind),
+        protocol: Arc::clone(protocol),
         resource: request.resource.clone(),
         is_break: false,
         votes: acquisition,

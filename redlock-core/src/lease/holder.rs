@@ -5,17 +5,18 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::env::io_thread::share_woken_tasks;
+use crate::env::Moment;
 use crate::env::timeout::before;
-use crate::env::{Moment, is_forked};
 use crate::error::{ExtendError, TooLate, Unavailable};
+use crate::io_thread::share_woken_tasks;
 use crate::model::limits::{Renewal, drift};
+use crate::process::is_forked;
 use crate::quorum::claim::Claim;
 use crate::quorum::majority;
 use crate::quorum::terms::Terms;
 use crate::request::Request;
 use crate::waiting::budget::RetryBudget;
-use crate::waiting::{Left, Turn};
+use crate::waiting::{ClaimOutcome, Turn};
 
 use super::extend::extend;
 use super::renewals::{RenewalId, Renewals, Renewed};
@@ -193,7 +194,7 @@ impl Lease {
     }
 
     /// What was sent, if this was the last holder.
-    fn leave(&mut self) -> Option<Left> {
+    fn leave(&mut self) -> Option<ClaimOutcome> {
         if std::mem::replace(&mut self.has_left, true) {
             return None;
         }
@@ -231,11 +232,11 @@ impl fmt::Debug for Lease {
 }
 
 /// Waits until a majority does not hold our key, if a release was sent.
-pub(super) async fn settled(shared: &LeaseShared, sent: Option<Left>) -> Released {
+pub(super) async fn settled(shared: &LeaseShared, sent: Option<ClaimOutcome>) -> Released {
     match sent {
         None => Released::NotLast,
-        Some(Left::HandedOver) => Released::HandedOver,
-        Some(Left::Released(round)) => {
+        Some(ClaimOutcome::HandedOver) => Released::HandedOver,
+        Some(ClaimOutcome::Released(round)) => {
             let timeout = shared.context().node_timeout;
             round.settle(shared.clock(), timeout).await;
             if round.tally().is_free_of_us() {

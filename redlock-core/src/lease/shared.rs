@@ -10,17 +10,17 @@ use smallvec::SmallVec;
 use tokio::sync::Notify;
 
 use crate::context::Context;
-use crate::env::caught::{caught, wake};
 use crate::env::timeout::before;
 use crate::env::{Clock, Moment};
 use crate::error::LeaseEnd;
+use crate::panics::{caught, wake};
 use crate::quorum::claim::Claim;
-use crate::quorum::kind::TurnRule;
+use crate::quorum::lock_protocol::TurnRule;
 use crate::quorum::terms::{Terms, third_left};
 use crate::request::Request;
 use crate::waiting::budget::RetryBudget;
-use crate::waiting::left_claim::LeftClaim;
-use crate::waiting::{Left, LineKey, Turn};
+use crate::waiting::handed_claim::HandedClaim;
+use crate::waiting::{ClaimOutcome, LineKey, Turn};
 
 use super::{Leases, ObserveExtensions};
 
@@ -145,7 +145,11 @@ impl LeaseShared {
     }
 
     pub(super) fn line_key(&self) -> LineKey {
-        LineKey::new(self.claim.kind.line(), self.request.kind, &self.claim.nodes)
+        LineKey::new(
+            self.claim.protocol.line_keys(),
+            self.request.kind,
+            &self.claim.nodes,
+        )
     }
 
     /// The names of the nodes, in their order.
@@ -237,28 +241,28 @@ impl LeaseShared {
     }
 
     /// One holder leaves. Returns what was sent, if the holder was the last one.
-    pub(super) fn leave(&self) -> Option<Left> {
+    pub(super) fn leave(&self) -> Option<ClaimOutcome> {
         self.release(LeaseEnd::Released, 1)
     }
 
     /// Ends the lease for all holders, and sends the release.
-    pub(super) fn revoke_and_release(&self) -> Option<Left> {
+    pub(super) fn revoke_and_release(&self) -> Option<ClaimOutcome> {
         self.release(LeaseEnd::Revoked, u32::MAX)
     }
 
     /// Once all holders have left, all handles lose their effect. Then the lock is handed over, or the release is
     /// sent. Only the first call does this.
-    fn release(&self, over: LeaseEnd, leaving: u32) -> Option<Left> {
-        let (leases, kind) = (&self.leases, &self.claim.kind);
-        let hands_over = over == LeaseEnd::Released && kind.turn() == TurnRule::HandOver;
-        let (turn, left_claim) = self.change(|state| {
+    fn release(&self, over: LeaseEnd, leaving: u32) -> Option<ClaimOutcome> {
+        let (leases, kind) = (&self.leases, &self.claim.protocol);
+        let hands_over = over == LeaseEnd::Released && kind.turn_rule() == TurnRule::HandOver;
+        let (turn, handed_claim) = self.change(|state| {
             let is_held = state.holders > 0;
             state.holders = state.holders.saturating_sub(leaving);
             if !is_held || state.holders > 0 {
                 return None;
             }
             state.over.get_or_insert(over);
-            let left_claim = LeftClaim {
+            let handed_claim = HandedClaim {
                 claim: Arc::clone(&self.claim),
                 deadline: state.deadline,
                 expiring: state.expiring,
@@ -267,15 +271,15 @@ impl LeaseShared {
                 is_fenced: self.terms.fencing_token.is_some(),
                 is_taken_over: false,
             };
-            Some((state.turn.take(), left_claim))
+            Some((state.turn.take(), handed_claim))
         })?;
         let left = match turn {
-            Some(turn) => turn.end(left_claim, hands_over),
+            Some(turn) => turn.end(handed_claim, hands_over),
             // The lease was lost, or passed its turn on when it won. Other callers ask the nodes already.
-            None => left_claim.release().map(Left::Released),
+            None => handed_claim.release().map(ClaimOutcome::Released),
         };
-        if kind.turn() == TurnRule::PassOn && kind.number().is_some() {
-            leases.lines.released(&self.line_key());
+        if kind.turn_rule() == TurnRule::PassOn && kind.permit().is_some() {
+            leases.lines.ask_now(&self.line_key());
         }
         left
     }

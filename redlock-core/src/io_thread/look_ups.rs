@@ -1,0 +1,131 @@
+//! Look-ups of host names, on threads of the library's own.
+//!
+//! The system's look-up blocks its thread for as long as the name servers are silent. So it runs on the blocking threads
+//! of the library's runtime: the application keeps all of its own, and no exit waits for a look-up.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::IoThread;
+
+/// The age at which a look-up is slow, so that another one begins: name servers may answer again by now.
+const SLOW_LOOK_UP: Duration = Duration::from_secs(5);
+
+/// The most look-ups of one name at a time.
+const MOST_LOOK_UPS: usize = 2;
+
+/// The addresses of a host, sorted, or the system's reason why there are none.
+type Addresses = Result<Vec<SocketAddr>, String>;
+
+/// A look-up that is under way. Its result is `None` until it ends.
+struct LookUp {
+    host: Arc<str>,
+    since: Instant,
+    result: watch::Receiver<Option<Addresses>>,
+}
+
+/// The look-ups that are under way. Callers that ask for one name share them.
+#[derive(Default)]
+pub(super) struct LookUps(Mutex<Vec<LookUp>>);
+
+impl LookUps {
+    /// Returns the newest look-up of `host`. Begins one by `begin` if there is none, or only a slow one.
+    fn join(
+        &self,
+        host: &str,
+        now: Instant,
+        begin: impl FnOnce(Arc<str>, watch::Sender<Option<Addresses>>),
+    ) -> watch::Receiver<Option<Addresses>> {
+        let mut under_way = self.0.lock();
+        under_way.retain(|it| it.result.has_changed().is_ok() && it.result.borrow().is_none());
+        let of_host: Vec<_> = under_way.iter().filter(|it| *it.host == *host).collect();
+        if let Some(newest) = of_host.last()
+            && (of_host.len() == MOST_LOOK_UPS || now.duration_since(newest.since) < SLOW_LOOK_UP)
+        {
+            return newest.result.clone();
+        }
+        let (sender, result) = watch::channel(None);
+        let host: Arc<str> = host.into();
+        begin(Arc::clone(&host), sender);
+        under_way.push(LookUp {
+            host,
+            since: now,
+            result: result.clone(),
+        });
+        result
+    }
+}
+
+impl IoThread {
+    /// Returns the addresses of `host`, sorted, so that all processes try them in one order. IPv4 comes first.
+    ///
+    /// Dropping the future leaves a look-up to the next caller.
+    pub(crate) async fn addresses(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, String> {
+        if let Ok(address) = host.parse::<IpAddr>() {
+            return Ok(vec![SocketAddr::new(address, port)]);
+        }
+        let mut look_up = self
+            .look_ups()
+            .join(host, self.time().now(), |host, sender| {
+                self.handle().spawn_blocking(move || {
+                    sender.send_replace(Some(look_up(&host)));
+                });
+            });
+        let found = look_up.wait_for(Option::is_some).await;
+        let found = found.ok().and_then(|found| found.clone());
+        let mut found = found.ok_or("the look-up of its name was given up")??;
+        for address in &mut found {
+            address.set_port(port);
+        }
+        Ok(found)
+    }
+}
+
+fn look_up(host: &str) -> Addresses {
+    let found: io::Result<Vec<_>> = (host, 0).to_socket_addrs().map(Iterator::collect);
+    let mut found = found.map_err(|error| error.to_string())?;
+    found.sort_unstable();
+    found.dedup();
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_looked_up_once_and_again_if_that_is_slow() {
+        let look_ups = LookUps::default();
+        let begun = Mutex::new(Vec::new());
+        let start = Instant::now();
+        let join = |host: &str, seconds: u64| {
+            let start_one = |_, sender| begun.lock().push(sender);
+            look_ups.join(host, start + Duration::from_secs(seconds), start_one);
+            begun.lock().len()
+        };
+        assert_eq!(join("a", 0), 1);
+        assert_eq!(join("a", 4), 1);
+        assert_eq!(join("b", 4), 2);
+        assert_eq!(join("a", 5), 3, "the first one is slow");
+        assert_eq!(join("a", 60), 3, "two of a name are the most");
+        begun.lock()[0].send_replace(Some(Err("no such host".into())));
+        assert_eq!(join("a", 60), 4, "the first one has ended");
+        begun.lock().clear();
+        assert_eq!(join("a", 60), 1, "those that panicked have ended");
+    }
+
+    #[tokio::test]
+    async fn a_look_up_that_fails_says_why() {
+        let io = IoThread::start().unwrap();
+        let why = io.addresses("a\0b", 1).await.unwrap_err();
+        assert!(why.contains("NUL"), "{why}");
+        let here = io.addresses("127.0.0.1", 7).await.unwrap();
+        assert_eq!(here, [SocketAddr::from(([127, 0, 0, 1], 7))]);
+    }
+}

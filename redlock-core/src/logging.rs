@@ -1,0 +1,151 @@
+//! The library's log: few lines about what happens many times, and the places that survive a panic of a subscriber.
+
+use std::collections::BTreeMap;
+use std::collections::hash_map::DefaultHasher;
+use std::fmt;
+use std::hash::{Hash, Hasher as _};
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use crate::env::{Clock, Moment};
+use crate::panics::caught;
+
+/// A cause has one line in this time.
+const PACE: Duration = Duration::from_secs(1);
+
+/// Lets a log line a second of each cause pass and holds the others back, whose number comes with the next line of the
+/// cause. A fault of a node concerns all leases at once. See [`log_throttled!`].
+pub struct Throttle {
+    clock: Arc<dyn Clock>,
+    /// By the hash of the cause: when its next line may pass, and how many were held back. There are about as many
+    /// causes as functions with a lock.
+    causes: Mutex<BTreeMap<u64, (Moment, u64)>>,
+}
+
+impl Throttle {
+    /// A line a second of each cause, by `clock`.
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
+        let causes = Mutex::default();
+        Self { clock, causes }
+    }
+
+    /// The number of lines of this cause that were held back since the last one, if this line may be written; `None`
+    /// if it is held back too.
+    pub fn pass(&self, cause: impl Hash) -> Option<u64> {
+        let mut hasher = DefaultHasher::new();
+        cause.hash(&mut hasher);
+        let now = self.clock.now();
+        let mut causes = self.causes.lock();
+        let (passes_at, held_back) = causes.entry(hasher.finish()).or_default();
+        if now < *passes_at {
+            *held_back += 1;
+            return None;
+        }
+        *passes_at = now.saturating_add(PACE);
+        Some(std::mem::take(held_back))
+    }
+}
+
+impl fmt::Debug for Throttle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Throttle").finish_non_exhaustive()
+    }
+}
+
+/// An event in the log, if a [`Throttle`] lets it pass:
+/// `log_throttled!(&throttle, about, WARN, "text", field = 1)`. Its cause is its text and what it is about, and the
+/// field `held_back` has the number of those that were held back before it, if any. Those are in the log at debug.
+/// Without a throttle, `None`, no line is held back. The value is true if the line passed.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! log_throttled {
+    ($throttle:expr, $about:expr, $level:ident, $text:literal, $($field:tt)+) => {{
+        let throttle: Option<&$crate::logging::Throttle> = $throttle.into();
+        // An event that no subscriber wants is not counted either.
+        let is_wanted = || tracing::enabled!(tracing::Level::$level);
+        let is_wanted = $crate::panics::caught("a log subscriber", is_wanted) == Some(true);
+        macro_rules! event {
+            ($at:ident, $held_back:expr) => {
+                $crate::panics::caught("a log subscriber", || {
+                    tracing::event!(
+                        tracing::Level::$at,
+                        $($field)+, held_back = $held_back,
+                        $text,
+                    );
+                })
+            };
+        }
+        let pass = || throttle.map_or(Some(0), |it| it.pass(($text, $about)));
+        match is_wanted.then(pass) {
+            Some(Some(held_back)) => {
+                event!($level, (held_back > 0).then_some(held_back));
+                true
+            }
+            Some(None) => {
+                event!(DEBUG, None::<u64>);
+                false
+            }
+            None => false,
+        }
+    }};
+}
+pub use log_throttled;
+
+/// Writes log events where a panic of the subscriber must end nothing: in drops and drivers, in renewals, at a signal and
+/// in a shutdown. Elsewhere it unwinds into the caller. `None` if it panicked.
+pub fn log_caught<T>(events: impl FnOnce() -> T) -> Option<T> {
+    caught("a log subscriber", events)
+}
+
+/// The log of one node, over all its connections. A clone is the same log.
+#[derive(Clone, Debug)]
+pub(crate) struct NodeLog {
+    pub(crate) pool: Arc<str>,
+    /// A node that comes and goes has a line a second of each text.
+    pub(crate) throttle: Arc<Throttle>,
+}
+
+impl NodeLog {
+    pub(crate) fn new(pool: Arc<str>, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            pool,
+            throttle: Arc::new(Throttle::new(clock)),
+        }
+    }
+}
+
+/// Logs a node's new state: `log_node!(log, WARN, "text", field = 1)`. The value is true if the line was not held back.
+macro_rules! log_node {
+    ($log:expr, $level:ident, $text:literal $(, $($field:tt)+)?) => {{
+        let log: &$crate::logging::NodeLog = &$log;
+        $crate::logging::log_throttled!(&*log.throttle, (), $level, $text, pool = %log.pool $(, $($field)+)?)
+    }};
+}
+pub(crate) use log_node;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::env::still_clock::still_clock;
+
+    #[test]
+    fn a_line_a_second_says_how_many_were_held_back_before_it() {
+        let (clock, as_clock) = still_clock();
+        let throttle = Throttle::new(as_clock);
+        let (mut events, mut told, mut lines) = (0, 0, Vec::new());
+        for step in 0..5000_u64 {
+            clock.advance(Duration::from_millis(step % 5));
+            events += 1;
+            if let Some(held_back) = throttle.pass("a") {
+                told += 1 + held_back;
+                assert_eq!(told, events);
+                lines.push(clock.now());
+            }
+        }
+        let pauses = lines.windows(2).map(|two| two[1].saturating_since(two[0]));
+        let pauses: Vec<_> = pauses.map(|it| it.as_millis()).collect();
+        assert!(pauses.len() >= 8 && pauses.iter().all(|it| (1000..1005).contains(it)));
+    }
+}

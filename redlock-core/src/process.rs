@@ -1,0 +1,51 @@
+//! This process: the name with which owner tokens begin, and whether it was forked.
+
+use std::sync::OnceLock;
+
+use forkguard::Guard;
+
+/// The reason why no call works in a forked process.
+pub const FORKED: &str = "this process was forked from the one that started redlock, and has neither its threads nor its \
+                          connections; fork before that, or exec";
+
+/// The guard that detects forks. The start of the library's thread sets it.
+static GUARD: OnceLock<Guard> = OnceLock::new();
+
+/// Makes later forks of this process detectable.
+pub(crate) fn notice_forks() {
+    if let Ok(guard) = Guard::try_new() {
+        GUARD.get_or_init(|| guard);
+    }
+}
+
+/// True in a process that was forked from the one with the library's thread. There a mutex may be locked for ever. Makes no
+/// system call.
+pub fn is_forked() -> bool {
+    GUARD.get().is_some_and(|it| it.clone().detected_fork())
+}
+
+/// `host/pid`.
+pub(crate) fn owner() -> String {
+    format!("{}/{}", host_name(), std::process::id())
+}
+
+/// The host's name, without characters that have a meaning in an owner token.
+pub(crate) fn host_name() -> String {
+    #[cfg(unix)]
+    let name = rustix::system::uname()
+        .nodename()
+        .to_string_lossy()
+        .into_owned();
+    #[cfg(not(unix))]
+    let name = std::env::var("COMPUTERNAME").unwrap_or_default();
+    let name: String = name
+        .chars()
+        .filter(|c| c.is_ascii_alphanumeric() || "-._".contains(*c))
+        .take(64)
+        .collect();
+    if name.is_empty() {
+        "unknown-host".to_owned()
+    } else {
+        name
+    }
+}

@@ -1,0 +1,70 @@
+//! The figures of the nodes. Each answer's time is recorded when it arrives; the other figures are
+//! read from the nodes at intervals.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use metrics::{counter, gauge, histogram};
+use redlock_core::Environment;
+use redlock_core::node::{NodeErrorKind, ObserveAnswers};
+use redlock_core::panics::caught;
+
+use super::describe::{
+    NODE_CLOCK_OFFSET, NODE_CONNECTIONS, NODE_ERRORS, NODE_LATENCY, NODE_NOT_RESTING, NODE_VOTING,
+};
+use super::{RECORDER, describe};
+use crate::health::PoolHealth;
+
+/// How often: well within the 15 s or more between two looks of a scraper.
+const SAMPLE_INTERVAL: Duration = Duration::from_secs(2);
+
+/// A node's answers, by how long they took.
+#[derive(Debug)]
+pub(crate) struct LatencyRecorder {
+    pub(crate) pool: Arc<str>,
+}
+
+impl ObserveAnswers for LatencyRecorder {
+    fn answered(&self, after: Duration) {
+        histogram!(NODE_LATENCY, "pool" => Arc::clone(&self.pool)).record(after);
+    }
+}
+
+/// Reads the nodes' figures every two seconds, on the library's thread, until there are no nodes
+/// left.
+pub(crate) fn sample_nodes(
+    environment: &Environment,
+    read: impl Fn() -> Option<Vec<PoolHealth>> + Send + 'static,
+) {
+    let clock = Arc::clone(&environment.clock);
+    environment.spawner.spawn(Box::pin(async move {
+        while let Some(pools) = read() {
+            caught(RECORDER, || {
+                describe();
+                pools.iter().for_each(sample);
+            });
+            clock
+                .sleep_until(clock.now().saturating_add(SAMPLE_INTERVAL))
+                .await;
+        }
+    }));
+}
+
+fn sample(health: &PoolHealth) {
+    let name = || health.pool.clone();
+    let votes = health.is_voting();
+    gauge!(NODE_VOTING, "pool" => name()).set(if votes { 1.0 } else { 0.0 });
+    #[expect(clippy::cast_precision_loss, reason = "nobody holds so many")]
+    gauge!(NODE_NOT_RESTING, "pool" => name()).set(health.not_resting as f64);
+    let node_health = &health.node_health;
+    for kind in NodeErrorKind::ALL {
+        let count = node_health.errors.get(&kind).copied().unwrap_or(0);
+        counter!(NODE_ERRORS, "pool" => name(), "error_type" => kind.as_str()).absolute(count);
+    }
+    counter!(NODE_CONNECTIONS, "pool" => name()).absolute(node_health.connections);
+    if let Some(clock) = &node_health.clock {
+        #[expect(clippy::cast_precision_loss, reason = "exact up to 285 years")]
+        let ahead = clock.ahead_us as f64 / 1e6;
+        gauge!(NODE_CLOCK_OFFSET, "pool" => name()).set(ahead);
+    }
+}
