@@ -1,6 +1,6 @@
 //! What the attribute refuses, and in which words.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use expect_test::expect_file;
 
@@ -68,7 +68,7 @@ fn refused_in_the_words_of_rustc() {
 /// The workspace's build has the features of the frameworks, so cargo checks the runtime once more.
 #[test]
 fn featureless_runtimes_refuse_handlers() {
-    let case: PathBuf = fixture("featureless/responses.rs");
+    let case = fixture("featureless/responses.rs");
     if has_pinned_words(1) {
         let report =
             Project::get().check(&["--package", "fixtures-2024", "--bin", "responses-2024"]);

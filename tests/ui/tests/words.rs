@@ -51,8 +51,10 @@ fn indented_by_own_numbers(lines: &[String]) -> String {
     let blanks = |line: &String| line.len() - line.trim_start().len();
     let moved = lines.iter().filter(is_code).map(blanks).min();
     let blanks = " ".repeat(moved.unwrap_or(0));
-    let lines = lines
-        .iter()
-        .map(|line| line.strip_prefix(&blanks).unwrap_or(line));
-    lines.map(|line| format!("{line}\n")).collect()
+    let mut moved = String::new();
+    for line in lines {
+        moved += line.strip_prefix(&blanks).unwrap_or(line);
+        moved.push('\n');
+    }
+    moved
 }
