@@ -71,9 +71,9 @@ pub(super) async fn acquire(
         loop {
             if let Some(claim) = turn.take_handed_claim() {
                 if claim.suits(request, &*protocol, context.clock()) {
-                    let (claim, terms) = claim.take_over(environment.now());
-                    let turn = Some(turn.keep(&terms, &claim.token));
-                    break 'line Lease::new(leases, claim, request, &budget, terms, turn);
+                    let (claim, validity) = claim.take_over(environment.now());
+                    let turn = Some(turn.keep(&validity, &claim.token));
+                    break 'line Lease::new(leases, claim, request, &budget, validity, turn);
                 }
                 // The release goes ahead of the acquisition on each connection, without a round trip between
                 // the two.
@@ -99,7 +99,7 @@ pub(super) async fn acquire(
                 left_behind.is_won = Some(false);
                 let timeout = budget.begin_attempt(environment, request.ttl);
                 match attempt(context, nodes, request, &protocol, (started, timeout)).await {
-                    Ok((claim, terms)) => {
+                    Ok((claim, validity)) => {
                         // If it is the first attempt, the release of its lease takes back what it left.
                         left_behind.is_won = (budget.attempts > 1).then_some(true);
                         let turn = match claim.protocol.turn_rule() {
@@ -107,9 +107,9 @@ pub(super) async fn acquire(
                                 turn.pass_on();
                                 None
                             }
-                            _ => Some(turn.keep(&terms, &claim.token)),
+                            _ => Some(turn.keep(&validity, &claim.token)),
                         };
-                        break 'line Lease::new(leases, claim, request, &budget, terms, turn);
+                        break 'line Lease::new(leases, claim, request, &budget, validity, turn);
                     }
                     Err(refusal) => refusal,
                 }

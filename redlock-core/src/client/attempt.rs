@@ -13,7 +13,7 @@ use crate::quorum::claim::Claim;
 use crate::quorum::fencing::{FencingToken, TokenChoice, hint};
 use crate::quorum::lock_protocol::LockProtocol;
 use crate::quorum::round::{Round, forget_stale};
-use crate::quorum::terms::{Terms, third_left};
+use crate::quorum::validity::{Validity, third_left};
 use crate::request::Request;
 use crate::waiting::budget::attempt_time;
 use crate::waiting::refused_attempt::{RefusedAttempt, VotesBySeat};
@@ -34,7 +34,7 @@ pub(crate) async fn attempt(
     request: &Request,
     protocol: &Arc<dyn LockProtocol>,
     (started, timeout): (Moment, Duration),
-) -> Result<(Arc<Claim>, Terms), RefusedAttempt> {
+) -> Result<(Arc<Claim>, Validity), RefusedAttempt> {
     let environment = &context.environment;
     let token = context.noted_token(request.note.as_ref());
     let hint = if request.fencing {
@@ -43,11 +43,12 @@ pub(crate) async fn attempt(
         0
     };
     let asked = Arc::clone(protocol);
-    let (mut claim, acquisition) = Claim::acquire(nodes, asked, token, request.ttl, hint);
+    let mut claim = Claim::acquire(nodes, asked, token, request.ttl, hint);
+    let acquisition = Arc::clone(&claim.acquisition);
     let until = started.saturating_add(timeout);
     before(&*environment.clock, until, acquisition.decided()).await;
     // Votes that arrive later choose none of several locks.
-    let is_chosen = protocol.permits().is_none() || claim.narrow();
+    let is_chosen = protocol.permits().is_none() || claim.narrow_to_permit();
     let agreement = if request.fencing && acquisition.tally().is_won() {
         agree(context, &claim, &acquisition, until).await
     } else {
@@ -56,7 +57,7 @@ pub(crate) async fn attempt(
 
     // A straggler counts while the first keys cannot have expired, however little time the caller has.
     let straggles_until = started.saturating_add(attempt_time(context.node_timeout, request.ttl));
-    acquisition.is_lease(Arc::clone(&environment.clock), straggles_until);
+    acquisition.set_straggler_deadline(Arc::clone(&environment.clock), straggles_until);
     // The votes are read first and the clock after them: a client that was paused between request and
     // reply, or between these two lines, sees here that its lock may have expired.
     let has_token = agreement.count.is_some() || !request.fencing;
@@ -69,7 +70,7 @@ pub(crate) async fn attempt(
     let left = deadline.saturating_since(now);
     let too_late = if is_won {
         if !left.is_zero() && left >= request.min_validity {
-            let terms = Terms {
+            let validity = Validity {
                 acquired_at: started,
                 granted_at: now,
                 deadline,
@@ -78,7 +79,7 @@ pub(crate) async fn attempt(
                     .count
                     .map(|count| FencingToken::new(protocol.fencing_token_at(count))),
             };
-            return Ok((claim.into_lease(), terms));
+            return Ok((claim.into_lease(), validity));
         }
         Some(TooLate::Validity(left))
     } else {
@@ -117,7 +118,7 @@ async fn agree(context: &Context, claim: &Claim, acquisition: &Round, until: Mom
                 disagreement: None,
             };
         }
-        let Some(round) = claim.confirm(count, &below) else {
+        let Some(round) = claim.raise_counters(count, &below) else {
             break;
         };
         before(clock, until, round.decided()).await;

@@ -2,13 +2,16 @@
 
 use crate::project::root;
 
+/// The folder of the cases, from the workspace's.
+const PACKAGE: &str = "tests/ui/";
+
 /// Returns the text of a diagnostic with short names of files, and without the numbers of lines in code of others, which
 /// change.
 pub(crate) fn words(text: &str) -> String {
     let root = format!("{}/", root().display());
     let mut is_foreign = false;
     let lines = text.trim_end().lines().map(|line| {
-        let line = line.replace(&root, "");
+        let line = line.replace(&root, "").replace(PACKAGE, "");
         let code = line.trim_start();
         if let Some(place) = code.strip_prefix("--> ") {
             let name = foreign_name(place);
@@ -36,7 +39,8 @@ fn foreign_name(place: &str) -> Option<String> {
     } else if let Some((_, file)) = path.split_once("/library/") {
         Some(format!("$RUST/{file}"))
     } else {
-        (!path.starts_with("tests/")).then(|| path.to_owned())
+        let is_own = path.starts_with("fail/") || path.starts_with("tests/fixtures/");
+        (!is_own).then(|| path.to_owned())
     }
 }
 
