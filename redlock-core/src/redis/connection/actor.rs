@@ -323,7 +323,7 @@ impl<'a> Actor<'a> {
         inbox.has_served.store(true, Ordering::Relaxed);
         inbox.metrics.answered(after);
         if let Some(observer) = &inbox.options.answers {
-            caught("an observer of answers", || observer.answered(after));
+            caught("an observer of answers", || observer.record_answer(after));
         }
     }
 

@@ -18,7 +18,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::Instant;
 
 use crate::logging::log_node;
-use crate::model::token;
+use crate::model::token::LONGEST_TOKEN;
 use crate::node::value::is_wrong_type;
 use crate::node::watch::{HeldValue, KeyReport, Watch};
 use crate::node::{NodeError, Remaining, Value};
@@ -207,11 +207,7 @@ fn ask(watch: &Arc<Watch>, is_valueless: bool, line: &mut Line) {
         question.cmd("CLIENT").arg(&["CACHING", "YES"]);
         question.cmd("PTTL").arg(key);
         if !is_valueless {
-            question
-                .cmd("GETRANGE")
-                .arg(key)
-                .arg(0)
-                .arg(token::MAX_TOKEN_BYTES);
+            question.cmd("GETRANGE").arg(key).arg(0).arg(LONGEST_TOKEN);
         }
     }
     line.ask_all(question, Purpose::Keys(Arc::clone(watch)));
