@@ -12,7 +12,7 @@ use crate::quorum::round::Round;
 use crate::quorum::terms::Terms;
 use crate::request::Request;
 
-/// What a lease that is over has left on the nodes. Dropping the handed claim sends the release.
+/// The claim of a lease that is over, for the next caller in line. Dropping it sends the release.
 pub(crate) struct HandedClaim {
     pub(crate) claim: Arc<Claim>,
     pub(crate) deadline: Moment,
@@ -45,8 +45,8 @@ impl HandedClaim {
         }
         let drift = drift(self.ttl, self.clock_drift_factor);
         let whole = self.ttl.saturating_sub(drift);
-        let left = self.deadline.saturating_since(clock.now());
-        left >= whole / 10 * 9 && left >= request.min_validity
+        let validity = self.deadline.saturating_since(clock.now());
+        validity >= whole / 10 * 9 && validity >= request.min_validity
     }
 
     /// The claim for a lease that takes it over `now`, and the terms.

@@ -57,7 +57,7 @@ impl Turn {
 
     /// Returns the number of questions of the break that is due.
     pub(crate) fn questions_due(&self) -> u32 {
-        let questions = self.change(|line| line.share.questions_due());
+        let questions = self.change(|line| line.share.questions_due);
         questions.unwrap_or(0)
     }
 
@@ -67,15 +67,16 @@ impl Turn {
         let deadline = self.lines.step_deadline(now, timeout);
         self.change(|line| {
             line.deadline = deadline;
-            line.share.set_questions_due(questions);
+            line.share.questions_due = questions;
         });
     }
 
-    /// Records that the nodes are asked `now`, for `timeout` at most. Says whether the caller, and whether a waiter, was in
+    /// Records that an attempt begins `now`. Says whether the caller, and whether a waiter, was in
     /// line when the nodes last refused an attempt. `None` if the turn was taken away.
-    pub(crate) fn start_attempt(&self, now: Moment, timeout: Duration) -> Option<(bool, bool)> {
+    pub(crate) fn start_attempt(&self, now: Moment) -> Option<(bool, bool)> {
         // The attempt follows all that this caller was woken for.
         pin!(self.ticket.woken.notified()).enable();
+        let timeout = self.lines.context.node_timeout;
         let deadline = self.lines.step_deadline(now, timeout);
         self.change(|line| {
             line.deadline = deadline;
