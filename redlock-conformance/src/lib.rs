@@ -71,7 +71,7 @@ pub use report::Report;
 pub const TTL: Duration = Duration::from_secs(60);
 
 /// How long a check waits for what has to happen. A node has to give up a server that stands still within this time.
-pub const SOON: Duration = Duration::from_secs(20);
+pub const LONGEST_WAIT: Duration = Duration::from_secs(20);
 
 /// The number of calls in flight that nodes made under [`Fault::FewPlaces`] accept.
 pub const FEW: usize = 4;
@@ -128,19 +128,25 @@ pub enum Fault {
     FewPlaces,
 }
 
-/// A check has a name, the faults without which it does not apply, and what it does.
-type Check<R> = (&'static str, &'static [Fault], Run<R>);
-type Run<R> = for<'a> fn(&'a mut Bench<R>) -> Pin<Box<dyn Future<Output = ()> + 'a>>;
+/// One check of a node.
+struct Check<R> {
+    name: &'static str,
+    /// The faults without which it does not apply.
+    needs: &'static [Fault],
+    run: CheckFn<R>,
+}
+
+type CheckFn<R> = for<'a> fn(&'a mut Bench<R>) -> Pin<Box<dyn Future<Output = ()> + 'a>>;
 
 /// Makes the list of checks. A row is a function, and what it needs.
 macro_rules! checks {
     ($( $room:ident::$check:ident [$($fault:ident),*] )+) => {
         fn checks<R: Rig>() -> Vec<Check<R>> {
-            vec![$((
-                stringify!($check),
-                &[$(Fault::$fault),*],
-                |bench| Box::pin($room::$check(bench)),
-            )),+]
+            vec![$(Check {
+                name: stringify!($check),
+                needs: &[$(Fault::$fault),*],
+                run: |bench| Box::pin($room::$check(bench)),
+            }),+]
         }
     };
 }
@@ -149,7 +155,7 @@ checks! {
     order::many_locks_keep_their_order []
     order::a_refusal_is_a_vote_against []
     order::each_kind_is_taken_and_released []
-    order::flushed_scripts_lose_nothing [FlushScripts]
+    order::a_flush_of_scripts_loses_nothing [FlushScripts]
     caller::a_caller_may_leave_at_each_await []
     caller::a_runtime_of_callers_may_end []
     caller::the_runtime_of_the_node_may_end []
@@ -167,7 +173,7 @@ checks! {
 /// Puts each check to the nodes of `rig`, prints how it went, and returns all of it. Needs a tokio runtime.
 pub async fn run<R: Rig>(rig: &Arc<R>) -> Report {
     let (mut bench, mut report) = (Bench::new(rig).await, Report::default());
-    for (name, needs, check) in checks() {
+    for Check { name, needs, run } in checks() {
         if let Some(fault) = needs.iter().find(|it| !rig.faults().contains(it)) {
             println!("{name} ... not applicable without {fault:?}");
             report.not_applicable.push((name, *fault));
@@ -176,16 +182,14 @@ pub async fn run<R: Rig>(rig: &Arc<R>) -> Report {
         bench.check = name;
         let checking = async {
             bench.renew().await;
-            check(&mut bench).await;
+            run(&mut bench).await;
         };
         report.add(name, checking).await;
         rig.mend().await;
     }
     if !report.passed.is_empty() {
-        let none_came_back = bench.none_came_back();
-        report
-            .add("no_released_key_came_back", none_came_back)
-            .await;
+        let check = bench.expect_none_back();
+        report.add("no_released_key_came_back", check).await;
     }
     report
 }

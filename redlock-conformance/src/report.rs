@@ -7,7 +7,7 @@ use std::task::Poll;
 
 use tokio::time::timeout;
 
-use crate::{Fault, SOON};
+use crate::{Fault, LONGEST_WAIT};
 
 /// How each check went, by its name.
 #[derive(Debug, Default)]
@@ -41,7 +41,7 @@ impl Report {
 
     /// Awaits a check, which fails by a panic, or by taking longer than several waits.
     pub(crate) async fn add(&mut self, name: &'static str, check: impl Future<Output = ()>) {
-        let mut check = pin!(timeout(4 * SOON, check));
+        let mut check = pin!(timeout(4 * LONGEST_WAIT, check));
         let done = poll_fn(|context| {
             let polled = catch_unwind(AssertUnwindSafe(|| check.as_mut().poll(context)));
             polled.map_or_else(|panic| Poll::Ready(Err(panic)), |it| it.map(Ok))

@@ -72,11 +72,18 @@ mod client;
 mod context;
 pub mod env;
 pub mod error;
+mod io_thread;
 mod kinds;
 pub mod lease;
+#[doc(hidden)]
+pub mod logging;
 mod memory;
 mod model;
 pub mod node;
+#[doc(hidden)]
+pub mod panics;
+#[doc(hidden)]
+pub mod process;
 pub mod quorum;
 pub mod redis;
 pub mod request;
@@ -87,7 +94,7 @@ pub mod waiting;
 
 pub use client::{Client, Settings};
 pub use env::environment::Environment;
-pub use env::io_thread::IoThread;
+pub use io_thread::IoThread;
 pub use lease::{Lease, LeaseHandle};
 pub use memory::MemoryNode;
 pub use model::resource::Resource;

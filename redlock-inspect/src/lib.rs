@@ -35,7 +35,7 @@ use serde_json::json;
 pub use self::actix::actix_scope;
 #[cfg(feature = "axum")]
 pub use self::axum::axum_router;
-use view::{Election, Function, Health, Lease, all};
+use view::{ElectionView, FunctionView, HealthView, LeaseView, all};
 
 /// Headers to send with every [`Document`]: browsers do not store it, load and run nothing but its
 /// own styles, and show it in no frame of another page.
@@ -118,7 +118,7 @@ pub fn page(registry: &Registry, path: &str, query: Option<&str>) -> Document {
 /// # Ok(()) }
 /// ```
 pub fn health(registry: &Registry) -> Document {
-    let health = Health::of(registry);
+    let health = HealthView::of(registry);
     Document::json(if health.ready { 200 } else { 503 }, &health)
 }
 
@@ -134,7 +134,7 @@ pub fn health(registry: &Registry) -> Document {
 /// ```
 pub fn held(registry: &Registry) -> Document {
     let (held, elections) = (registry.held(), registry.elections());
-    let (held, elections) = (all::<Lease, _>(held), all::<Election, _>(elections));
+    let (held, elections) = (all::<LeaseView, _>(held), all::<ElectionView, _>(elections));
     Document::json(200, &json!({ "held": held, "elections": elections }))
 }
 
@@ -148,6 +148,6 @@ pub fn held(registry: &Registry) -> Document {
 /// # Ok(()) }
 /// ```
 pub fn sites(registry: &Registry) -> Document {
-    let sites = all::<Function, _>(registry.sites());
+    let sites = all::<FunctionView, _>(registry.sites());
     Document::json(200, &json!({ "sites": sites }))
 }

@@ -6,14 +6,16 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use redlock_runtime::registry::Registry;
 
 use crate::text::utc;
-use crate::view::{Election, Function, Health, Lease, Parameter, Pool, all};
+use crate::view::{
+    ElectionView, FunctionView, HealthView, LeaseView, ParameterView, PoolView, all,
+};
 
 /// The most rows of a readable page. The leases that have been held longest come first.
 const MOST_ROWS: usize = 200;
 
 pub(crate) fn render(registry: &Registry, path: &str, is_live: bool) -> String {
-    let health = Health::of(registry);
-    let elections: Vec<Election> = all(registry.elections());
+    let health = HealthView::of(registry);
+    let elections: Vec<ElectionView> = all(registry.elections());
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -62,7 +64,7 @@ fn below(path: &str, name: &str) -> String {
     }
 }
 
-fn state(health: &Health) -> Markup {
+fn state(health: &HealthView) -> Markup {
     let votes = &health.votes;
     let (headline, class) = if health.shutting_down {
         ("Shutting down: no new locks.", "bad")
@@ -115,7 +117,7 @@ fn table<T, const N: usize>(
     }
 }
 
-fn pool(pool: &Pool) -> [Markup; 6] {
+fn pool(pool: &PoolView) -> [Markup; 6] {
     [
         html! {
             strong { (pool.name) }
@@ -157,7 +159,7 @@ fn pool(pool: &Pool) -> [Markup; 6] {
     ]
 }
 
-fn lease(lease: &Lease) -> [Markup; 6] {
+fn lease(lease: &LeaseView) -> [Markup; 6] {
     [
         // `bdi` isolates a text, so that it cannot reverse the direction of the rest of the line.
         html! {
@@ -185,7 +187,7 @@ fn lease(lease: &Lease) -> [Markup; 6] {
     ]
 }
 
-fn election(election: &Election) -> [Markup; 4] {
+fn election(election: &ElectionView) -> [Markup; 4] {
     [
         html! { bdi { (election.resource) } },
         path(election.site),
@@ -199,8 +201,8 @@ fn election(election: &Election) -> [Markup; 4] {
     ]
 }
 
-fn function(function: &Function) -> [Markup; 4] {
-    let shown = |(name, parameter): &(&&str, &Parameter)| match parameter.layer {
+fn function(function: &FunctionView) -> [Markup; 4] {
+    let shown = |(name, parameter): &(&&str, &ParameterView)| match parameter.layer {
         "built in" => matches!(**name, "ttl" | "retry_count"),
         "defaults" => **name != "pools",
         _ => true,

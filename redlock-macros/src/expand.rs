@@ -10,9 +10,11 @@ use syn::{Expr, Ident};
 
 use crate::argument_capture::Captured;
 use crate::async_kind::AsyncKind;
-use crate::function::Function;
-use crate::parameters::{Key, Kind, Variant};
-use crate::plan::{Argument, Note, Plan, Resource, Template, Value};
+use crate::function::ParsedFunction;
+use crate::parameters::{Key, ValueKind, Variant};
+use crate::plan::{
+    AttributePlan, FormatArgument, NotePlan, ParameterValue, ResourcePlan, Template,
+};
 use crate::return_type::Output;
 
 /// Writes the function that runs the user's body under the lock.
@@ -35,7 +37,7 @@ use crate::return_type::Output;
 //             },
 //             format_args!("order:{id}"),
 //         );
-//         let held = &Slot::new();
+//         let held = &LeaseSlot::new();
 //         let body = async move {
 //             if let Some(ret) = None::<Result<Receipt, AppError>> {
 //                 capture!(id);
@@ -44,10 +46,10 @@ use crate::return_type::Output;
 //             let lease: &Lease = held.lease();
 //             ({ send(id, lease).await })
 //         };
-//         let value = Way::run(
-//             Way::of(call).with(held), // `Way::of(call)` if there is no guard
+//         let value = CallState::run(
+//             CallState::of(call).with(held), // `CallState::of(call)` if there is no guard
 //             body,
-//             &Answers {
+//             &ReturnRules {
 //                 refused: <Result<Receipt, AppError> as FromLockError>::from_lock_error,
 //                 is_success: <Result<Receipt, AppError> as FromLockError>::is_success,
 //             },
@@ -58,7 +60,7 @@ use crate::return_type::Output;
 // If the attribute has expressions or fields, the call is a statement of the body, after the first,
 // and `Call::ask(call).await` follows it. The body owns the arguments: what an expression leaves of one is dropped with
 // the body, and a template keeps no second copy of one. `run` polls the body of
-// `Way::ASKING` until it asks.
+// `CallState::ASKING` until it asks.
 //
 // The call comes before the user's block, so that the resource is computed before the block moves an argument. The
 // call is a statement of its own: the borrows of a template must not live across the `await`.
@@ -80,7 +82,7 @@ use crate::return_type::Output;
 // The `return` at the end is for lifetime errors. Of all expressions that a reference passes on its
 // way out, rustc blames the last `return` that does not come from an `.await`; with an output that
 // comes straight from the `.await`, this is the user's `return`.
-pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
+pub(crate) fn expand(plan: &AttributePlan, function: &ParsedFunction) -> TokenStream {
     let runtime = &plan.runtime;
     let here = Span::mixed_site();
     let private = quote_spanned!(here=> #runtime::__private);
@@ -98,13 +100,13 @@ pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
     } else {
         (Some(call), None, quote_spanned!(here=> of(__redlock_call)))
     };
-    let mut way = quote_spanned!(here=> #private::Way::#way);
+    let mut way = quote_spanned!(here=> #private::CallState::#way);
     let body = body(plan, function, &output, inside.as_ref(), &private);
     let answers = output.answers(plan.skips, &private);
     let slot = plan.guard.as_ref().map(|guard| {
-        way = quote_spanned!(here=> #private::Way::with(#way, __redlock_held));
+        way = quote_spanned!(here=> #private::CallState::with(#way, __redlock_held));
         let here = here.located_at(guard.span());
-        quote_spanned!(here=> let __redlock_held = &#private::Slot::new();)
+        quote_spanned!(here=> let __redlock_held = &#private::LeaseSlot::new();)
     });
     // With the span of the return type: if the value is not `Send`, rustc's note is there.
     let value = Ident::new("__redlock_value", output.span);
@@ -114,7 +116,7 @@ pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
         #slot
         let __redlock_body = #body;
         #answering
-        let #value = #private::Way::run(#way, __redlock_body, #answers);
+        let #value = #private::CallState::run(#way, __redlock_body, #answers);
         return #value.await;
     };
 
@@ -131,31 +133,36 @@ pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
 
 /// The request: the site, the resource, and the values that are known only at the call. `name` is the
 /// function's.
-fn call(plan: &Plan, function: &Function, name: &Literal, private: &TokenStream) -> TokenStream {
+fn call(
+    plan: &AttributePlan,
+    function: &ParsedFunction,
+    name: &Literal,
+    private: &TokenStream,
+) -> TokenStream {
     let site = site(plan, function, name, private);
     let new = |names: TokenStream| quote_spanned!(Span::mixed_site()=> new(#site, #private::NamesLock::resource(#names)));
     let resource = match &plan.resource {
-        Resource::Template(template) => {
+        ResourcePlan::Template(template) => {
             let format = format(template, private);
             quote_spanned!(Span::mixed_site()=> formatted(#site, ::core::format_args!(#format)))
         }
-        Resource::All(templates) => {
+        ResourcePlan::All(templates) => {
             let names = templates.iter().map(|template| {
                 let format = format(template, private);
                 quote_spanned!(Span::mixed_site()=> #private::format!(#format))
             });
             new(quote_spanned!(Span::mixed_site()=> [#(#names),*]))
         }
-        Resource::Expression(expression) => new(expression.to_token_stream()),
+        ResourcePlan::Expression(expression) => new(expression.to_token_stream()),
     };
     let note = plan.note.as_ref().map(|note| match note {
-        Note::Template(template) => {
+        NotePlan::Template(template) => {
             let format = format(template, private);
             quote_spanned! {Span::mixed_site()=>
                 let __redlock_call = __redlock_call.note(::core::format_args!(#format));
             }
         }
-        Note::Expression(note) => {
+        NotePlan::Expression(note) => {
             let here = Span::mixed_site().located_at(note.span());
             quote_spanned! {here=>
                 let __redlock_call = match &(#note) {
@@ -164,7 +171,8 @@ fn call(plan: &Plan, function: &Function, name: &Literal, private: &TokenStream)
             }
         }
     });
-    let at_call = plan.settings.expressions().map(|it| at_call(it, private));
+    let at_call = plan.values.expressions();
+    let at_call = at_call.map(|(key, value)| self::at_call(key, value, private));
     // Statements, so that the borrows of formatting end before an expression awaits.
     quote_spanned! {Span::mixed_site()=>
         let __redlock_call = #private::Call::#resource;
@@ -179,7 +187,7 @@ fn format(template: &Template, private: &TokenStream) -> TokenStream {
         format, arguments, ..
     } = template;
     let arguments = arguments.iter().map(|argument| {
-        let Argument { name, value, .. } = argument;
+        let FormatArgument { name, value, .. } = argument;
         if argument.is_part {
             let here = Span::mixed_site().located_at(format.span());
             quote_spanned!(here=> , #name = #private::Resource::part(::core::format_args!("{}", #value)))
@@ -191,18 +199,23 @@ fn format(template: &Template, private: &TokenStream) -> TokenStream {
 }
 
 /// The static description of the function, registered at link time.
-fn site(plan: &Plan, function: &Function, name: &Literal, private: &TokenStream) -> TokenStream {
+fn site(
+    plan: &AttributePlan,
+    function: &ParsedFunction,
+    name: &Literal,
+    private: &TokenStream,
+) -> TokenStream {
     let resource = match &plan.resource {
-        Resource::Template(template) => template.written.value(),
-        Resource::All(templates) => {
+        ResourcePlan::Template(template) => template.written.value(),
+        ResourcePlan::All(templates) => {
             let written: Vec<String> = templates.iter().map(|one| one.written.value()).collect();
             written.join(" + ")
         }
-        Resource::Expression(expression) => expression.to_token_stream().to_string(),
+        ResourcePlan::Expression(expression) => expression.to_token_stream().to_string(),
     };
     let resource = Literal::string(&resource);
     let at_mixed_site = Span::mixed_site();
-    let settings = plan.settings.constants().map(|(key, value)| {
+    let values = plan.values.constants().map(|(key, value)| {
         let (method, value) = (setter(key), constant(key, value, private));
         quote_spanned!(at_mixed_site=> .#method(#value))
     });
@@ -210,12 +223,12 @@ fn site(plan: &Plan, function: &Function, name: &Literal, private: &TokenStream)
     let several = plan.resource.has_several_names();
     let several = several.then(|| quote_spanned!(at_mixed_site=> .several_names()));
     // Their names in a text that is no literal are a mistake, which only the call can see.
-    let parameters = matches!(plan.resource, Resource::Expression(_)).then(|| {
+    let parameters = matches!(plan.resource, ResourcePlan::Expression(_)).then(|| {
         let names = function.parameters();
         let names = names.iter().map(|name| name.unraw().to_string());
         quote_spanned!(at_mixed_site=> .parameters(&[#(#names),*]))
     });
-    let at_call = plan.settings.expressions().map(|(key, _)| key.name());
+    let at_call = plan.values.expressions().map(|(key, _)| key.name());
     let at_call: Vec<_> = at_call.collect();
     let at_call =
         (!at_call.is_empty()).then(|| quote_spanned!(at_mixed_site=> .at_call(&[#(#at_call),*])));
@@ -227,7 +240,7 @@ fn site(plan: &Plan, function: &Function, name: &Literal, private: &TokenStream)
                 ::core::line!(),
                 ::core::column!(),
                 #resource,
-            ) #(#settings)* #skips #several #parameters #at_call;
+            ) #(#values)* #skips #several #parameters #at_call;
             #private::inventory::submit! { #private::Registration(&__redlock_SITE) }
             &__redlock_SITE
         }
@@ -240,7 +253,7 @@ fn setter(key: Key) -> Ident {
 }
 
 /// A constant value, as the site's setter takes it.
-fn constant(key: Key, value: &Value, private: &TokenStream) -> TokenStream {
+fn constant(key: Key, value: &ParameterValue, private: &TokenStream) -> TokenStream {
     let here = Span::mixed_site();
     let variant = |[of, variant]: Variant| {
         let (of, variant) = (Ident::new(of, here), Ident::new(variant, here));
@@ -251,28 +264,30 @@ fn constant(key: Key, value: &Value, private: &TokenStream) -> TokenStream {
         quote_spanned!(here=> #of(#value))
     };
     match (key.kind(), value) {
-        (Kind::TimeOr { variant, .. }, Value::Time(time)) => {
+        (ValueKind::TimeOr { variant, .. }, ParameterValue::Time(time)) => {
             with([variant[0], "For"], duration(*time))
         }
-        (Kind::TimeOrFraction(of), Value::Time(time)) => with([of, "Time"], duration(*time)),
-        (Kind::TimeOrFraction(of), Value::Fraction(part)) => {
+        (ValueKind::TimeOrFraction(of), ParameterValue::Time(time)) => {
+            with([of, "Time"], duration(*time))
+        }
+        (ValueKind::TimeOrFraction(of), ParameterValue::Fraction(part)) => {
             with([of, "Fraction"], part.to_token_stream())
         }
-        (_, Value::Variant(of)) => variant(*of),
-        (_, Value::Time(time)) => duration(*time),
-        (_, Value::Count(count)) => count.to_token_stream(),
-        (_, Value::Fraction(number)) => number.to_token_stream(),
-        (_, Value::Flag(flag)) => flag.to_token_stream(),
-        (_, Value::Constant(value @ Expr::Array(_))) => quote_spanned!(here=> &#value),
-        (Kind::Pools, Value::Constant(names)) => {
+        (_, ParameterValue::Variant(of)) => variant(*of),
+        (_, ParameterValue::Time(time)) => duration(*time),
+        (_, ParameterValue::Count(count)) => count.to_token_stream(),
+        (_, ParameterValue::Fraction(number)) => number.to_token_stream(),
+        (_, ParameterValue::Flag(flag)) => flag.to_token_stream(),
+        (_, ParameterValue::Constant(value @ Expr::Array(_))) => quote_spanned!(here=> &#value),
+        (ValueKind::Pools, ParameterValue::Constant(names)) => {
             let ty = quote_spanned!(here=> &'static [&'static ::core::primitive::str]);
             let there = here.located_at(names.span());
             typed(&ty, quote_spanned!(there=> &#names))
         }
-        (_, Value::Constant(text @ Expr::Lit(_)) | Value::Expression(text)) => {
+        (_, ParameterValue::Constant(text @ Expr::Lit(_)) | ParameterValue::Expression(text)) => {
             text.to_token_stream()
         }
-        (_, Value::Constant(text)) => {
+        (_, ParameterValue::Constant(text)) => {
             let ty = quote_spanned!(here=> &'static ::core::primitive::str);
             typed(&ty, text)
         }
@@ -287,7 +302,7 @@ fn typed(ty: &TokenStream, value: impl ToTokens) -> TokenStream {
 }
 
 /// A statement that passes the value of an expression to the call.
-fn at_call((key, value): (Key, &Expr), private: &TokenStream) -> TokenStream {
+fn at_call(key: Key, value: &Expr, private: &TokenStream) -> TokenStream {
     let here = Span::mixed_site().located_at(value.span());
     // The parentheses keep `unused_braces` from reporting a block. Their span does not contain the value,
     // whose own span errors then have.
@@ -297,12 +312,12 @@ fn at_call((key, value): (Key, &Expr), private: &TokenStream) -> TokenStream {
         time(quote!(#private::#name))
     };
     let value = match key.kind() {
-        Kind::Time => time(quote!(::core::time::Duration)),
-        Kind::TimeOr { variant, .. } => of_runtime(variant[0]),
-        Kind::TimeOrFraction(of) => of_runtime(of),
-        Kind::Count => typed(&quote!(::core::primitive::u32), value),
-        Kind::Fraction => typed(&quote!(::core::primitive::f64), value),
-        Kind::Flag => typed(&quote!(::core::primitive::bool), value),
+        ValueKind::Time => time(quote!(::core::time::Duration)),
+        ValueKind::TimeOr { variant, .. } => of_runtime(variant[0]),
+        ValueKind::TimeOrFraction(of) => of_runtime(of),
+        ValueKind::Count => typed(&quote!(::core::primitive::u32), value),
+        ValueKind::Fraction => typed(&quote!(::core::primitive::f64), value),
+        ValueKind::Flag => typed(&quote!(::core::primitive::bool), value),
         // Other kinds are never expressions.
         _ => value.to_token_stream(),
     };
@@ -323,8 +338,8 @@ fn duration(duration: Duration) -> TokenStream {
 
 /// The user's block as one future, behind the request for the lock if the body makes it.
 fn body(
-    plan: &Plan,
-    function: &Function,
+    plan: &AttributePlan,
+    function: &ParsedFunction,
     output: &Output,
     ask: Option<&TokenStream>,
     private: &TokenStream,
@@ -343,7 +358,7 @@ fn body(
     // A call, as clippy would report a guard named `_lease` otherwise.
     let guard = plan.guard.as_ref().map(|guard| {
         let here = Span::mixed_site().located_at(function.body.span());
-        quote_spanned!(here=> let #guard: &#private::Lease = #private::Slot::lease(__redlock_held);)
+        quote_spanned!(here=> let #guard: &#private::Lease = #private::LeaseSlot::lease(__redlock_held);)
     });
     // The parentheses keep `unused_braces` from reporting a block that was written as a function
     // body. Their span is the attribute: with the span of the block they would change the block's

@@ -61,7 +61,7 @@ impl Output {
         let refused = quote_spanned!(*span=> <#ty as #private::#carries>::#refused);
         let is_success = quote_spanned!(*span=> <#ty as #private::#carries>::is_success);
         quote_spanned! {Span::mixed_site()=>
-            &#private::Answers { refused: #refused, is_success: #is_success }
+            &#private::ReturnRules { refused: #refused, is_success: #is_success }
         }
     }
 }

@@ -126,7 +126,7 @@
 /// caught.
 macro_rules! log {
     ($level:ident, $($event:tt)+) => {{
-        redlock_core::env::caught("a log subscriber", || tracing::$level!($($event)+));
+        redlock_core::panics::caught("a log subscriber", || tracing::$level!($($event)+));
     }};
 }
 
@@ -191,12 +191,12 @@ pub mod __private {
     pub use std::format;
 
     pub use crate::__redlock_capture as capture;
-    pub use crate::attribute::answer::{Probe, into_response, responder};
-    pub use crate::attribute::call::{Call, Slot};
+    pub use crate::attribute::call::{Call, LeaseSlot};
+    pub use crate::attribute::call_future::{KeepsValueUntilRelease, ReturnRules};
+    pub use crate::attribute::call_state::CallState;
     pub use crate::attribute::capture::never;
+    pub use crate::attribute::handler_response::{Probe, into_response, responder};
     pub use crate::attribute::returned::{RunsUnderTheLock, returned};
-    pub use crate::attribute::run::{Answers, KeepsValueUntilRelease};
-    pub use crate::attribute::way::Way;
     pub use crate::parameters::{Counts, MinValidity, Mode, OnLost, Renewal, Wait};
     pub use crate::site::{Registration, Site};
     pub use crate::{FromLockError, FromSkip, IntoTime, Lease, LockError, NamesLock, Resource};

@@ -7,7 +7,7 @@ use std::panic::Location;
 use redlock_core::Resource;
 use redlock_core::peek::{ForceReleased, LockStatus};
 
-use crate::acquire::Wanted;
+use crate::acquire::LockSpec;
 use crate::error::{LockError, LockErrorKind};
 use crate::lease::Lease;
 use crate::parameters::prelude::*;
@@ -51,7 +51,7 @@ use crate::site::Site;
 #[track_caller]
 pub fn lock(resource: impl Into<Resource>) -> Lock {
     let site = Site::at(Location::caller());
-    Lock(Wanted::new(resource.into(), site, false))
+    Lock(LockSpec::new(resource.into(), site, false))
 }
 
 /// See [`lock`]. A parameter that is not set here comes from the registry's defaults.
@@ -67,7 +67,7 @@ pub fn lock(resource: impl Into<Resource>) -> Lock {
 /// # Ok(()) }
 /// ```
 #[must_use = "nothing is locked before `acquire` or `run`"]
-pub struct Lock(pub(crate) Wanted);
+pub struct Lock(pub(crate) LockSpec);
 
 for_each_parameter!(setters!(Lock));
 
@@ -129,7 +129,7 @@ impl Lock {
     /// # Ok(()) }
     /// ```
     pub fn note(mut self, note: impl fmt::Display) -> Self {
-        self.0.show(note);
+        self.0.set_note(note);
         self
     }
 
@@ -213,7 +213,7 @@ impl Lock {
     /// # Cancellation
     /// Dropping the future has no effect on the nodes.
     pub async fn peek(self) -> Result<LockStatus, LockError> {
-        let (registry, nodes) = self.0.place()?;
+        let (registry, nodes) = self.0.registry_and_nodes()?;
         let client = &registry.shared.client;
         let status = client.peek(&nodes, &self.0.resource).await;
         status.map_err(|it| self.0.error(LockErrorKind::Invalid(it), Some(&registry)))
@@ -245,8 +245,8 @@ impl Lock {
     /// # Cancellation
     /// If the future is dropped, the nodes may have deleted the keys, or some of them.
     pub async fn force_release(self) -> Result<ForceReleased, LockError> {
-        let (registry, nodes) = self.0.place()?;
-        let Wanted { resource, site, .. } = &self.0;
+        let (registry, nodes) = self.0.registry_and_nodes()?;
+        let LockSpec { resource, site, .. } = &self.0;
         let (client, site) = (&registry.shared.client, site.site_name());
         let released = client.force_release(&nodes, resource).await;
         match &released {

@@ -40,9 +40,9 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::attribute::call::Call;
+use crate::attribute::call_future::ReturnRules;
+use crate::attribute::call_state::CallState;
 use crate::attribute::from_lock_error::FromLockError;
-use crate::attribute::run::Answers;
-use crate::attribute::way::Way;
 use crate::lock::Lock;
 
 /// Puts each request under the lock that a function of the request names: see the [module](self).
@@ -109,13 +109,13 @@ where
         match (self.lock_of)(&request).into() {
             Some(lock) => {
                 let answers = const {
-                    &Answers {
+                    &ReturnRules {
                         refused: FromLockError::from_lock_error,
                         is_success: FromLockError::is_success,
                     }
                 };
                 let body = async move { ready.call(request).await };
-                Box::pin(Way::of(Call::of(lock)).run(body, answers))
+                Box::pin(CallState::of(Call::of(lock)).run(body, answers))
             }
             None => Box::pin(ready.call(request)),
         }

@@ -101,7 +101,7 @@ async fn a_node_in_memory_keeps_the_contract() {
     let report = InMemory::run(None).await;
     report.assert_passed();
     let expected = [
-        "flushed_scripts_lose_nothing",
+        "a_flush_of_scripts_loses_nothing",
         "a_release_outlives_its_connection",
         "what_lost_its_answer_is_released",
         "an_acquisition_that_comes_late_is_released",

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use redlock_conformance::{FEW, Fault, Report, Rig, SOON, TTL, run};
+use redlock_conformance::{FEW, Fault, LONGEST_WAIT, Report, Rig, TTL, run};
 use redlock_core::Node;
 use redlock_core::redis::RedisAddress;
 use redlock_tests::{RedisCluster, RedisNode, SentinelGroup, eventually};
@@ -89,12 +89,14 @@ impl<G: Send + Sync + 'static> Rig for Masters<G> {
             }
         }
         for master in self.masters() {
-            eventually("a restarted Cluster to serve", SOON, async || match master
-                .try_command::<i64>(["EXISTS", "key"])
-            {
-                Err(error) if error.code() == Some("CLUSTERDOWN") => Err(error.to_string()),
-                _ => Ok(()),
-            })
+            eventually(
+                "a restarted Cluster to serve",
+                LONGEST_WAIT,
+                async || match master.try_command::<i64>(["EXISTS", "key"]) {
+                    Err(error) if error.code() == Some("CLUSTERDOWN") => Err(error.to_string()),
+                    _ => Ok(()),
+                },
+            )
             .await;
         }
     }

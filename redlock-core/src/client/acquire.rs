@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use crate::env::Moment;
 use crate::error::AcquireError;
-use crate::kinds::{Asking, runs};
+use crate::kinds::{ProtocolArgs, runs};
 use crate::lease::{Lease, Leases};
 use crate::model::resource::Resource;
 use crate::node::NodeSet;
 use crate::node::hash_slot::check_slots;
 use crate::quorum::claim::Claim;
-use crate::quorum::kind::TurnRule;
+use crate::quorum::lock_protocol::TurnRule;
 use crate::quorum::round::{Goal, Round};
 use crate::quorum::terms::Terms;
 use crate::request::Request;
@@ -71,17 +71,19 @@ impl<'a> Acquirer<'a> {
         let mut budget = RetryBudget::new(environment, &request.retry, context.node_timeout);
         budget.splits = request.split_retries;
         let keys = request.resource.keys_under(prefix)?;
-        let kind = request.kind.asked(&Asking {
+        let protocol = request.kind.protocol(&ProtocolArgs {
             keys: &keys,
             prefix,
             is_fenced: request.fencing,
-            waits: budget.advice().map(|advice| (&context.name, advice)),
+            waits: budget
+                .advice()
+                .map(|advice| (&context.client_token, advice)),
         });
         if let Some(node) = nodes.iter().find(|node| node.has_hash_slots()) {
-            let mut beside = kind.beside();
-            let runs = request.once_per.map(|_| runs::beside(&keys, prefix));
-            beside.extend(runs);
-            check_slots(&**node, &keys, &beside)?;
+            let mut auxiliary = protocol.auxiliary_keys();
+            let runs = request.once_per;
+            auxiliary.extend(runs.map(|_| runs::auxiliary_keys(&keys, prefix)));
+            check_slots(&**node, &keys, &auxiliary)?;
         }
         Ok(Self {
             leases,
@@ -89,7 +91,7 @@ impl<'a> Acquirer<'a> {
             lock: SoughtLock {
                 context: Arc::clone(context),
                 nodes: Arc::clone(nodes),
-                kind,
+                protocol,
                 resource: request.resource.clone(),
             },
             keys,
@@ -114,7 +116,11 @@ impl<'a> Acquirer<'a> {
     /// Stands in line and asks the nodes, until the lock is acquired or the budget is used up.
     async fn compete(&mut self) -> Result<Lease, AcquireError> {
         loop {
-            let key = LineKey::new(self.lock.kind.line(), self.request.kind, &self.lock.nodes);
+            let key = LineKey::new(
+                self.lock.protocol.line_keys(),
+                self.request.kind,
+                &self.lock.nodes,
+            );
             let turn = self.leases.lines.turn(key, &mut self.budget).await;
             let turn = turn.map_err(|known| waiter_error(known, &self.lock, &self.budget))?;
             if let Some(ended) = self.use_turn(turn).await {
@@ -129,7 +135,7 @@ impl<'a> Acquirer<'a> {
         loop {
             if let Some(claim) = turn.take_handed_claim() {
                 let clock = self.lock.context.clock();
-                if claim.suits(self.request, &*self.lock.kind, clock) {
+                if claim.suits(self.request, &*self.lock.protocol, clock) {
                     let (claim, terms) = claim.take_over(clock.now());
                     return Some(Ok(self.begin_lease(claim, terms, turn)));
                 }
@@ -164,9 +170,9 @@ impl<'a> Acquirer<'a> {
     ) -> Option<Result<(Arc<Claim>, Terms), RefusedAttempt>> {
         // The clock is read before the first byte is sent, as a node may count from then on.
         let started = self.lock.context.now();
-        let (was_refused, is_followed) = turn.start_attempt(started)?;
-        let was_refused = was_refused || self.budget.attempts > 0;
-        self.lock.kind.attempts(was_refused, is_followed);
+        let mut place = turn.start_attempt(started)?;
+        place.was_refused |= self.budget.attempts > 0;
+        self.lock.protocol.prepare_attempt(place);
         let window = self.budget.begin_attempt(started, self.request.ttl);
         let attempted = attempt(&self.lock, self.request, window).await;
         self.has_won = attempted.is_ok();
@@ -174,7 +180,7 @@ impl<'a> Acquirer<'a> {
     }
 
     fn begin_lease(&self, claim: Arc<Claim>, terms: Terms, turn: Turn) -> Lease {
-        let turn = match claim.kind.turn() {
+        let turn = match claim.protocol.turn_rule() {
             TurnRule::PassOn => {
                 turn.pass_on();
                 None
@@ -198,7 +204,7 @@ impl<'a> Acquirer<'a> {
         let Some(next) = next else { return false };
         let began = environment.now();
         let watches = refusal.watches();
-        let shares = refusal.lock.kind.is_shared();
+        let shares = refusal.lock.protocol.is_shared();
         let free = async {
             if watches.is_empty() {
                 return pending().await;
@@ -231,7 +237,7 @@ impl Drop for Acquirer<'_> {
         // The attempt that won needs no call: the release of its lease takes the name back.
         let unsuccessful = self.budget.attempts - u32::from(self.has_won);
         if unsuccessful > 0
-            && let Some(call) = self.lock.kind.withdraw(self.has_won)
+            && let Some(call) = self.lock.protocol.withdraw_call(self.has_won)
         {
             // It follows the acquisitions on each connection, and is owed if it cannot be delivered.
             Round::start(&self.lock.nodes, call, Goal::All);

@@ -33,7 +33,7 @@ pub(crate) async fn attempt(
     let SoughtLock {
         context,
         nodes,
-        kind,
+        protocol,
         ..
     } = lock;
     let started = window.started;
@@ -44,12 +44,12 @@ pub(crate) async fn attempt(
     } else {
         0
     };
-    let asked = Arc::clone(kind);
+    let asked = Arc::clone(protocol);
     let (mut claim, acquisition) = Claim::acquire(nodes, asked, token, request.ttl, hint);
     let until = window.end();
     before(&*environment.clock, until, acquisition.decided()).await;
     // Votes that arrive later choose none of several locks.
-    let is_chosen = kind.count().is_none() || claim.narrow();
+    let is_chosen = protocol.permits().is_none() || claim.narrow();
     let agreement = if request.fencing && acquisition.tally().is_won() {
         agree(context, &claim, &acquisition, until).await
     } else {
@@ -79,7 +79,7 @@ pub(crate) async fn attempt(
                 expiring: third_left(started, deadline),
                 fencing_token: agreement
                     .count
-                    .map(|count| FencingToken::new(kind.token_at(count))),
+                    .map(|count| FencingToken::new(protocol.fencing_token_at(count))),
             };
             return Ok((claim.into_lease(), terms));
         }

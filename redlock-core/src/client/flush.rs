@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::env::{Clock, is_forked};
+use crate::env::Clock;
 use crate::node::{Node, NodeSet, NodeStatus};
+use crate::process::is_forked;
 use crate::quorum::majority;
 
 /// The first pause between two looks. It doubles up to [`LONGEST_LOOK_PAUSE`].

@@ -12,15 +12,16 @@ use std::time::Duration;
 
 use crate::context::Context;
 use crate::env::timeout::before;
-use crate::env::{Environment, FORKED, Moment, is_forked, process};
+use crate::env::{Environment, Moment};
 use crate::error::{AcquireError, LastRun};
-use crate::kinds::{looks, runs};
+use crate::kinds::{any_kind, runs};
 use crate::lease::{Lease, Leases};
 use crate::model::invalid::Invalid;
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::hash_slot::check_slots;
 use crate::node::{Call, NodeSet, Vote};
+use crate::process::{self, FORKED, is_forked};
 use crate::quorum::peek::LockStatus;
 use crate::quorum::round::{Goal, MOST_NODES, Round};
 use crate::request::Request;
@@ -58,9 +59,9 @@ impl Default for Settings {
         Self {
             node_timeout: Self::DEFAULT_NODE_TIMEOUT,
             key_prefix: Box::default(),
-            handover_time: HANDOVER_TIME,
-            max_waiters_per_lock: 10_000,
-            max_waiters: 100_000,
+            handover_time: Self::DEFAULT_HANDOVER_TIME,
+            max_waiters_per_lock: Self::DEFAULT_MAX_WAITERS_PER_LOCK as usize,
+            max_waiters: Self::DEFAULT_MAX_WAITERS as usize,
         }
     }
 }
@@ -68,6 +69,15 @@ impl Default for Settings {
 impl Settings {
     /// The time for which an attempt that finds no majority waits for answers, unless configured otherwise.
     pub const DEFAULT_NODE_TIMEOUT: Duration = Duration::from_millis(50);
+
+    /// The time for which a lock is handed over, unless configured otherwise.
+    pub const DEFAULT_HANDOVER_TIME: Duration = HANDOVER_TIME;
+
+    /// The most callers that may wait for the same lock, unless configured otherwise.
+    pub const DEFAULT_MAX_WAITERS_PER_LOCK: u32 = 10_000;
+
+    /// The most callers that may wait for all locks together, unless configured otherwise.
+    pub const DEFAULT_MAX_WAITERS: u32 = 100_000;
 
     /// Sets the node timeout.
     #[must_use]
@@ -94,7 +104,7 @@ impl Client {
     pub fn with_settings(environment: Environment, settings: Settings) -> Self {
         let owner = process::owner();
         let context = Arc::new(Context {
-            name: OwnerToken::draw(&owner, &*environment.entropy),
+            client_token: OwnerToken::draw(&owner, &*environment.entropy),
             environment,
             owner,
             node_timeout: settings.node_timeout,
@@ -196,7 +206,7 @@ impl Client {
         let context = &self.shared.context;
         let keys = checked_keys(context, nodes, resource)?;
         let began = context.now();
-        let answers = ask(context, nodes, looks::peek(&keys), Goal::Known, None).await;
+        let answers = ask(context, nodes, any_kind::peek(&keys), Goal::Known, None).await;
         let elapsed = context.now().saturating_since(began);
         let names = nodes.iter().map(|node| node.name());
         Ok(LockStatus::of(
@@ -344,7 +354,7 @@ async fn last_run(
     period: Duration,
     end: Option<Moment>,
 ) -> Option<LastRun> {
-    let question = looks::peek(&runs::run_key(keys, &context.key_prefix));
+    let question = any_kind::peek(&runs::run_key(keys, &context.key_prefix));
     let answers = ask(context, nodes, question, Goal::MajorityHeld, end).await;
     runs::last_run(&answers, period)
 }

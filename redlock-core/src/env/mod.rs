@@ -1,20 +1,15 @@
 //! The interfaces to the outside world in an [`Environment`]: time ([`Clock`]), randomness
-//! ([`Entropy`]), and background work ([`Spawn`]). And [`caught()`], which calls foreign code, and
-//! [`Throttle`], which keeps repeated log lines to one a second.
+//! ([`Entropy`]), and background work ([`Spawn`]).
 //!
 //! Core reads no global clock, draws from no global generator and spawns on no ambient runtime. It asks
 //! the [`Environment`] of its client. Production uses the boot clock, a CSPRNG and the library's own
 //! I/O thread ([`crate::IoThread::environment`]). A test uses its own, for example one clock for each
 //! client, and may skew each.
 
-pub(crate) mod caught;
 pub(crate) mod environment;
-pub(crate) mod io_thread;
-mod names;
-pub(crate) mod process;
 #[cfg(test)]
 pub(crate) mod still_clock;
-pub(crate) mod throttle;
+mod system;
 pub(crate) mod timeout;
 
 use std::fmt;
@@ -23,11 +18,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-pub use caught::caught;
 pub(crate) use environment::Environment;
-use io_thread::LibrarySleep;
-pub use process::{FORKED, is_forked};
-pub use throttle::{Throttle, log_throttled};
+use system::LibrarySleep;
 
 /// A point in time on one [`Clock`]: whole nanoseconds since an origin that only that clock knows. The
 /// largest value is some 584 years after the origin.

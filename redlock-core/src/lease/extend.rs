@@ -3,13 +3,15 @@
 
 use std::sync::Arc;
 use std::time::Duration;
+use tracing::debug;
 
 use crate::env::Moment;
-use crate::env::caught::{caught, log};
 use crate::env::timeout::before;
 use crate::error::{ExtendError, LeaseEnd, NodeReport, Unavailable};
+use crate::logging::log_caught;
 use crate::model::limits::{check_ttl, drift};
 use crate::node::Vote;
+use crate::panics::caught;
 use crate::quorum::claim::Extension;
 use crate::quorum::extension_proof::ProofState;
 use crate::quorum::majority;
@@ -73,11 +75,12 @@ fn conclude(
             let prolonged = shared.prolong(started, deadline);
             prolonged.map_err(ExtendError::Ended)?;
             shared.claim.restore(ttl);
-            log!(
-                debug,
-                resource = %shared.request.resource, token = shared.claim.token.short_id(),
-                ttl_ms = ttl.as_millis(), "extended",
-            );
+            log_caught(|| {
+                debug!(
+                    resource = %shared.request.resource, token = shared.claim.token.short_id(),
+                    ttl_ms = ttl.as_millis(), "extended",
+                );
+            });
             return Ok(());
         }
         ProofState::Lost => shared.lose(LeaseEnd::Taken(other_holder(&extension.round))),

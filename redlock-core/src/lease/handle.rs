@@ -84,7 +84,7 @@ impl LeaseHandle {
     /// The number of the lease's permit, which no other live holder has: 0 up to the number of permits,
     /// without it. `None` for a plain lock.
     pub fn permit(&self) -> Option<u16> {
-        self.shared.claim.kind.number()
+        self.shared.claim.protocol.permit()
     }
 
     /// The lock's fencing token, if one was asked for. Send it to the store with every write. An
@@ -140,7 +140,7 @@ impl LeaseHandle {
     /// The keys of the lock on the nodes. Needs the feature `testing`.
     #[cfg(feature = "testing")]
     pub fn keys(&self) -> &Resource {
-        self.shared.claim.kind.keys()
+        self.shared.claim.protocol.keys()
     }
 
     /// An id of the lock. Leases that joined one lock have the same id.

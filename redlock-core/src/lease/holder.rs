@@ -5,11 +5,12 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::env::io_thread::share_woken_tasks;
+use crate::env::Moment;
 use crate::env::timeout::before;
-use crate::env::{Moment, is_forked};
 use crate::error::{ExtendError, TooLate, Unavailable};
+use crate::io_thread::share_woken_tasks;
 use crate::model::limits::{Renewal, drift};
+use crate::process::is_forked;
 use crate::quorum::claim::Claim;
 use crate::quorum::majority;
 use crate::quorum::terms::Terms;

@@ -58,7 +58,7 @@ pub use handle::LeaseHandle;
 pub use holder::{Lease, Released};
 
 use crate::context::Context;
-use crate::env::Throttle;
+use crate::logging::Throttle;
 use crate::waiting::Lines;
 use renewals::Renewals;
 

@@ -10,11 +10,12 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use crate::env::caught::unless_it_panics;
+use crate::env::Moment;
 use crate::env::timeout::before;
-use crate::env::{Moment, log_throttled};
 use crate::error::{ExtendError, LeaseEnd};
+use crate::logging::log_throttled;
 use crate::model::limits::drift;
+use crate::panics::unless_it_panics;
 
 use super::Leases;
 use super::extend::extend;

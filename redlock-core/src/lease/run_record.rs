@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::env::Moment;
 use crate::env::timeout::before;
-use crate::env::{Moment, log_throttled};
 use crate::error::NodeReport;
 use crate::kinds::runs::{remember, remembered_for, run_key};
+use crate::logging::log_throttled;
 use crate::quorum::round::{Goal, Round};
 
 use super::shared::LeaseShared;
@@ -33,7 +34,7 @@ impl Run {
         let began = u64::try_from(began).unwrap_or(u64::MAX);
         let ttl = Duration::from_millis(u64::try_from(left).unwrap_or(u64::MAX));
         let claim = &shared.claim;
-        let key = run_key(claim.kind.keys(), &shared.context().key_prefix);
+        let key = run_key(claim.protocol.keys(), &shared.context().key_prefix);
         let call = remember(&key, &claim.token, began, (ttl, longest));
         self.remembered = Some(Round::start(&claim.nodes, call, Goal::Majority));
     }

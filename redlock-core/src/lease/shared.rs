@@ -10,12 +10,12 @@ use smallvec::SmallVec;
 use tokio::sync::Notify;
 
 use crate::context::Context;
-use crate::env::caught::{caught, wake};
 use crate::env::timeout::before;
 use crate::env::{Clock, Moment};
 use crate::error::LeaseEnd;
+use crate::panics::{caught, wake};
 use crate::quorum::claim::Claim;
-use crate::quorum::kind::TurnRule;
+use crate::quorum::lock_protocol::TurnRule;
 use crate::quorum::terms::{Terms, third_left};
 use crate::request::Request;
 use crate::waiting::budget::RetryBudget;
@@ -145,7 +145,11 @@ impl LeaseShared {
     }
 
     pub(super) fn line_key(&self) -> LineKey {
-        LineKey::new(self.claim.kind.line(), self.request.kind, &self.claim.nodes)
+        LineKey::new(
+            self.claim.protocol.line_keys(),
+            self.request.kind,
+            &self.claim.nodes,
+        )
     }
 
     /// The names of the nodes, in their order.
@@ -249,8 +253,8 @@ impl LeaseShared {
     /// Once all holders have left, all handles lose their effect. Then the lock is handed over, or the release is
     /// sent. Only the first call does this.
     fn release(&self, over: LeaseEnd, leaving: u32) -> Option<ClaimOutcome> {
-        let (leases, kind) = (&self.leases, &self.claim.kind);
-        let hands_over = over == LeaseEnd::Released && kind.turn() == TurnRule::HandOver;
+        let (leases, kind) = (&self.leases, &self.claim.protocol);
+        let hands_over = over == LeaseEnd::Released && kind.turn_rule() == TurnRule::HandOver;
         let (turn, handed_claim) = self.change(|state| {
             let is_held = state.holders > 0;
             state.holders = state.holders.saturating_sub(leaving);
@@ -274,7 +278,7 @@ impl LeaseShared {
             // The lease was lost, or passed its turn on when it won. Other callers ask the nodes already.
             None => handed_claim.release().map(ClaimOutcome::Released),
         };
-        if kind.turn() == TurnRule::PassOn && kind.number().is_some() {
+        if kind.turn_rule() == TurnRule::PassOn && kind.permit().is_some() {
             leases.lines.ask_now(&self.line_key());
         }
         left

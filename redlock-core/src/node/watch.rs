@@ -5,8 +5,8 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::task::Waker;
 
-use crate::env::caught::wake;
 use crate::model::resource::Resource;
+use crate::panics::wake;
 
 use super::Remaining;
 
@@ -40,12 +40,12 @@ impl HeldValue {
 /// reports into it while it [is wanted](Self::is_wanted). Dropping it reports
 /// [`Unknown`](KeyReport::Unknown).
 pub struct Watch {
-    to: Arc<dyn Sightings>,
+    to: Arc<dyn ReportSink>,
     seat: usize,
 }
 
 /// Receives the reports of the nodes, each at its own seat.
-pub(crate) trait Sightings: Send + Sync {
+pub(crate) trait ReportSink: Send + Sync {
     /// The keys that the caller waits for.
     fn keys(&self) -> &Resource;
 
@@ -58,7 +58,7 @@ pub(crate) trait Sightings: Send + Sync {
 }
 
 impl Watch {
-    pub(crate) fn new(to: Arc<dyn Sightings>, seat: usize) -> Self {
+    pub(crate) fn new(to: Arc<dyn ReportSink>, seat: usize) -> Self {
         Self { to, seat }
     }
 

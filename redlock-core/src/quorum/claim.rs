@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use crate::env::io_thread::share_woken_tasks;
+use crate::io_thread::share_woken_tasks;
 use crate::model::token::OwnerToken;
 use crate::node::{Call, NodeSet, bit};
 
 use super::extension_proof::{ExtensionProof, ProofState, Voters};
-use super::kind::Kind;
+use super::lock_protocol::LockProtocol;
 use super::majority;
 use super::round::{Goal, Round, seats_in};
 
@@ -23,7 +23,7 @@ use super::round::{Goal, Round, seats_in};
 /// decides which one it grants.
 pub(crate) struct Claim {
     pub(crate) nodes: NodeSet,
-    pub(crate) kind: Arc<dyn Kind>,
+    pub(crate) protocol: Arc<dyn LockProtocol>,
     pub(crate) token: OwnerToken,
     /// True once the attempt has won.
     is_lease: bool,
@@ -63,16 +63,16 @@ impl Claim {
     /// Sends the acquisition to all nodes at once, and returns its votes too.
     pub(crate) fn acquire(
         nodes: &NodeSet,
-        kind: Arc<dyn Kind>,
+        protocol: Arc<dyn LockProtocol>,
         token: OwnerToken,
         ttl: Duration,
         hint: u64,
     ) -> (Self, Arc<Round>) {
-        let call = kind.acquire(&token, ttl, hint);
+        let call = protocol.acquire_call(&token, ttl, hint);
         let acquisition = Round::start(nodes, call, Goal::Majority);
         let claim = Self {
             nodes: Arc::clone(nodes),
-            kind,
+            protocol,
             token,
             is_lease: false,
             longest_ttl: AtomicU64::new(millis(ttl)),
@@ -90,16 +90,17 @@ impl Claim {
             return false;
         }
         let choice = self.acquisition.choice();
-        let Some(chosen) = choice.and_then(|place| self.kind.chosen(&self.token, place)) else {
+        let Some(chosen) = choice.and_then(|place| self.protocol.choose_permit(&self.token, place))
+        else {
             return false;
         };
         let release = self
-            .kind
-            .release(&self.token, self.longest_ttl(), self.is_lease);
+            .protocol
+            .release_call(&self.token, self.longest_ttl(), self.is_lease);
         // A node that granted this lock has no other of ours.
         let others = !self.acquisition.seats().granted;
         self.send_to(others, release.without(chosen.keys()), Goal::All);
-        self.kind = chosen;
+        self.protocol = chosen;
         true
     }
 
@@ -113,8 +114,8 @@ impl Claim {
     /// token.
     pub(crate) fn confirm(&self, counter: u64, seats: &[usize]) -> Option<Arc<Round>> {
         let call = self
-            .kind
-            .confirm(&self.token, counter, self.longest_ttl())?;
+            .protocol
+            .confirm_call(&self.token, counter, self.longest_ttl())?;
         let round = Round::new(self.nodes.len(), call, Goal::All);
         let seats = seats.iter().fold(0, |seats, seat| seats | bit(*seat));
         round.send(&self.nodes, seats);
@@ -126,7 +127,7 @@ impl Claim {
         self.longest_ttl.fetch_max(millis(ttl), Ordering::Relaxed);
         let acquisition = self.acquisition.seats();
         let voters = self.state.lock().extension_proof.voters(acquisition);
-        let call = self.kind.extend(&self.token, ttl);
+        let call = self.protocol.extend_call(&self.token, ttl);
         let goal = Goal::MajorityOf(voters.continuous);
         let round = Round::start(&self.nodes, call, goal);
         Extension { round, voters }
@@ -169,7 +170,7 @@ impl Claim {
             if state.has_ended || seats == 0 {
                 return;
             }
-            let call = self.kind.restore(&self.token, ttl);
+            let call = self.protocol.restore_call(&self.token, ttl);
             let round = Round::new(self.nodes.len(), call, Goal::All);
             state.extension_proof.restored(Arc::clone(&round), seats);
             state.restoring += 1;
@@ -221,8 +222,8 @@ impl Claim {
 
     fn send_release(&self) -> Arc<Round> {
         let release = self
-            .kind
-            .release(&self.token, self.longest_ttl(), self.is_lease);
+            .protocol
+            .release_call(&self.token, self.longest_ttl(), self.is_lease);
         self.send_to(u64::MAX, release, Goal::FreeOfUs)
     }
 

@@ -156,9 +156,9 @@ mod tests {
     use super::*;
     use crate::env::Moment;
     use crate::env::still_clock::still_clock;
-    use crate::kinds::looks::peek;
+    use crate::kinds::any_kind::peek;
     use crate::model::resource::Resource;
-    use crate::node::{Asker as _, NodeError, NodeErrorKind, Vote};
+    use crate::node::{NodeError, NodeErrorKind, Vote, VoteSink as _};
     use crate::quorum::round::Goal;
 
     fn round(granted: &[usize]) -> Arc<Round> {

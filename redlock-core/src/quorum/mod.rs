@@ -14,7 +14,7 @@
 pub(crate) mod claim;
 pub(crate) mod extension_proof;
 pub(crate) mod fencing;
-pub(crate) mod kind;
+pub(crate) mod lock_protocol;
 pub(crate) mod peek;
 pub(crate) mod round;
 pub(crate) mod terms;

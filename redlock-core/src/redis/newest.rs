@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 
-use crate::env::io_thread::LibraryTime;
+use crate::io_thread::LibraryTime;
 use crate::model::brief::Brief;
 use crate::node::NodeError;
 

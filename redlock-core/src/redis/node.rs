@@ -3,10 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::env::io_thread::IoThread;
-use crate::env::{FORKED, is_forked};
+use crate::io_thread::IoThread;
 use crate::node::watch::Watch;
 use crate::node::{Answer, EpochListener, Node, NodeHealth, NodeStatus, Submission};
+use crate::process::{FORKED, is_forked};
 
 use super::address::RedisAddress;
 #[cfg(feature = "cluster")]

@@ -15,9 +15,10 @@ use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use parking_lot::Mutex;
 use tokio::time::Instant;
+use tracing::warn;
 
-use crate::env::caught::log;
-use crate::env::io_thread::IoThread;
+use crate::io_thread::IoThread;
+use crate::logging::log_caught;
 use crate::node::{NodeError, Value};
 use crate::quorum::majority;
 use crate::redis::address::{Sentinel, Server};
@@ -174,7 +175,9 @@ impl View {
         let (of, now) = (of.sentinels.len(), self.inbox.time.now());
         let forgotten = self.floor.lock().add(&told, sentinel, of, now);
         if let Some(reason) = forgotten {
-            log!(warn, pool = %self.inbox.log.pool, %reason, "a sentinel has forgotten a failover");
+            log_caught(|| {
+                warn!(pool = %self.inbox.log.pool, %reason, "a sentinel has forgotten a failover");
+            });
         }
         Ok(told)
     }

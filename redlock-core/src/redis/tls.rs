@@ -17,7 +17,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use crate::env::io_thread::IoThread;
+use crate::io_thread::IoThread;
 use crate::model::invalid::Invalid;
 
 use super::options::TlsOptions;

@@ -7,9 +7,9 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use crate::env::Moment;
-use crate::env::caught::caught;
 use crate::model::limits::MAX_TTL;
 use crate::node::EpochListener;
+use crate::panics::caught;
 use crate::quorum::majority;
 
 use super::clock::{NodeClock, SteppedClock};

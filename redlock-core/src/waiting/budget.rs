@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use crate::env::{Environment, Moment};
-use crate::model::limits::{RETRIES, Retry, RetryLimit};
+use crate::model::limits::{Retry, RetryLimit};
+
+/// The number of retries in a row that no majority may answer while a caller waits for a time.
+const UNANSWERED_RETRIES: u32 = 2;
 
 /// A retry delay of zero is allowed, a loop that never lets go of the thread is not.
 const SHORTEST_RETRY_PAUSE: Duration = Duration::from_millis(1);
@@ -119,7 +122,7 @@ impl<'a> RetryBudget<'a> {
     /// Returns the beginning of the next attempt, or `None` if the budget is used up. An attempt that began
     /// earlier, because the caller was woken, costs nothing: the pause continues. `is_unanswered` says that
     /// no majority of the nodes answered the last attempt. Then no holder is known, and a
-    /// caller that waits for a time has the default number of retries.
+    /// caller that waits for a time has [`UNANSWERED_RETRIES`].
     pub(crate) fn next_attempt(
         &mut self,
         environment: &Environment,
@@ -137,7 +140,7 @@ impl<'a> RetryBudget<'a> {
         self.pause = match self.retry.limit {
             RetryLimit::Count(retries) if self.pauses >= retries => None,
             RetryLimit::Count(_) | RetryLimit::Forever => Some(next),
-            RetryLimit::Wait(_) if self.unanswered >= RETRIES => None,
+            RetryLimit::Wait(_) if self.unanswered >= UNANSWERED_RETRIES => None,
             // The last attempt may have to begin early.
             RetryLimit::Wait(_) => self
                 .last_attempt
@@ -151,7 +154,7 @@ impl<'a> RetryBudget<'a> {
 
     /// True if a caller that gives up `now` has time left. Then no majority answered its retries.
     pub(crate) fn gives_up_early(&self, now: Moment) -> bool {
-        self.unanswered > RETRIES && self.last_attempt.is_some_and(|last| now < last)
+        self.unanswered > UNANSWERED_RETRIES && self.last_attempt.is_some_and(|last| now < last)
     }
 
     /// Returns the time for which a wake-up is ignored after an attempt. If several callers found the lock free at one

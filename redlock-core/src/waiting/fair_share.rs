@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::env::Moment;
 use crate::env::timeout::before;
-use crate::kinds::looks;
+use crate::kinds::any_kind;
 use crate::quorum::round::{Goal, Round};
 
 use super::budget::Window;
@@ -132,7 +132,7 @@ pub(crate) async fn let_others_go_first(
     let (clock, node_timeout) = (lock.context.clock(), lock.context.node_timeout);
     let end = clock.now().saturating_add(node_timeout);
     let end = last_attempt.map_or(end, |last| end.min(last));
-    let question = looks::peek(lock.kind.line());
+    let question = any_kind::peek(lock.protocol.line_keys());
     let mut met = None;
     for due in (1..=questions).rev() {
         let started = clock.now();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::env::{Clock, Moment};
 use crate::model::limits::drift;
 use crate::quorum::claim::Claim;
-use crate::quorum::kind::Kind;
+use crate::quorum::lock_protocol::LockProtocol;
 use crate::quorum::round::Round;
 use crate::quorum::terms::Terms;
 use crate::request::Request;
@@ -27,13 +27,18 @@ pub(crate) struct HandedClaim {
 }
 
 impl HandedClaim {
-    /// True if `request`, which asks for a lock of `kind`, may take the claim over as it is: it would get the
+    /// True if `request`, whose lock has `protocol`, may take the claim over as it is: it would get the
     /// same from an acquisition, except for a tenth of the validity. The nodes' epochs are read before the
     /// clock, as after an attempt.
-    pub(crate) fn suits(&self, request: &Request, kind: &dyn Kind, clock: &dyn Clock) -> bool {
+    pub(crate) fn suits(
+        &self,
+        request: &Request,
+        protocol: &dyn LockProtocol,
+        clock: &dyn Clock,
+    ) -> bool {
         let is_alike = !request.fencing
             && !self.is_fenced
-            && kind.number() == self.claim.kind.number()
+            && protocol.permit() == self.claim.protocol.permit()
             && request.ttl == self.ttl
             && request.clock_drift_factor.to_bits() == self.clock_drift_factor.to_bits()
             // An extension may have let the keys live longer than the ttl.

@@ -14,6 +14,7 @@ use crate::kinds::Kind;
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::{NodeSet, identity};
+use crate::quorum::lock_protocol::LinePlace;
 
 use super::fair_share::FairShare;
 use super::handed_claim::HandedClaim;
@@ -182,11 +183,13 @@ impl LineState {
         self.holder.is_none() && self.refusal.as_ref().is_some_and(is_unanswered)
     }
 
-    /// True if the caller with the ticket `number` was in line when the nodes last refused an attempt, and if a waiter was.
-    pub(super) fn were_refused(&self, number: u64) -> (bool, bool) {
+    /// Returns the place of the caller with the turn, whose ticket is `number`.
+    pub(super) fn place_of(&self, number: u64) -> LinePlace {
         let first = self.waiters.first_key_value();
-        let is_followed = first.is_some_and(|(first, _)| *first <= self.last_refused);
-        (number <= self.last_refused, is_followed)
+        LinePlace {
+            was_refused: number <= self.last_refused,
+            is_followed: first.is_some_and(|(first, _)| *first <= self.last_refused),
+        }
     }
 
     /// Records an attempt that the nodes refused. Returns the one that they refused before, to be dropped without a mutex.

@@ -13,8 +13,8 @@ use tokio::sync::Notify;
 
 use crate::context::Context;
 use crate::env::Moment;
-use crate::env::caught::caught;
 use crate::env::timeout::before;
+use crate::panics::caught;
 
 use super::budget::RetryBudget;
 use super::line::{Line, LineKey, LineState, NoTurn, Ticket};

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::env::Moment;
 use crate::env::timeout::before;
 use crate::error::{AcquireError, Contended, NodeReport, Shortage, TooLate, Unavailable};
-use crate::kinds::looks;
+use crate::kinds::any_kind;
 use crate::model::resource::Resource;
 use crate::node::{Holding, Remaining, Vote};
 use crate::quorum::round::{Goal, Round};
@@ -58,15 +58,15 @@ pub(crate) async fn refusal_error(
 /// Asks a refusing node for the holder's remaining time. The question follows the release on the
 /// connection, so the answer costs no round trip of its own.
 fn inspect(refusal: &RefusedAttempt) -> Option<Arc<Round>> {
-    let (nodes, kind) = (&refusal.lock.nodes, &refusal.lock.kind);
-    if kind.count().is_some() {
+    let (nodes, protocol) = (&refusal.lock.nodes, &refusal.lock.protocol);
+    if protocol.permits().is_some() {
         // The refusals have told the time.
         return None;
     }
     let answers = refusal.votes.answers();
     let is_held = |answer: &Option<Vote>| matches!(answer, Some(Vote::Held(_)));
     let seat = answers.iter().position(is_held)?;
-    let round = Round::new(1, looks::peek(kind.keys()), Goal::All);
+    let round = Round::new(1, any_kind::peek(protocol.keys()), Goal::All);
     round.send_to(&*nodes[seat], 0);
     Some(round)
 }
@@ -136,7 +136,7 @@ fn contended(
     let name = place.and_then(|place| names.clone().nth(place));
     Some(Contended {
         name: name.map(Resource::from),
-        shortage: lock.kind.count().map(|count| Shortage {
+        shortage: lock.protocol.permits().map(|count| Shortage {
             count,
             is_split: refusal.most_against() < majority(lock.nodes.len()),
         }),

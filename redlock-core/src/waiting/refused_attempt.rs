@@ -8,7 +8,7 @@ use crate::env::timeout::before;
 use crate::error::TooLate;
 use crate::model::resource::Resource;
 use crate::node::{NodeSet, Vote};
-use crate::quorum::kind::Kind;
+use crate::quorum::lock_protocol::LockProtocol;
 use crate::quorum::majority;
 use crate::quorum::round::{Goal, Round, seats_in};
 
@@ -23,7 +23,7 @@ pub(crate) type VotesBySeat = Vec<Option<Vote>>;
 pub(crate) struct SoughtLock {
     pub(crate) context: Arc<Context>,
     pub(crate) nodes: NodeSet,
-    pub(crate) kind: Arc<dyn Kind>,
+    pub(crate) protocol: Arc<dyn LockProtocol>,
     /// The names that the caller wants, without the key prefix.
     pub(crate) resource: Resource,
 }
@@ -77,7 +77,7 @@ impl RefusedAttempt {
 
     /// Returns the largest number of nodes that one holder may have.
     pub(super) fn most_against(&self) -> usize {
-        self.lock.kind.most_against(&self.votes.answers())
+        self.lock.protocol.most_rival_votes(&self.votes.answers())
     }
 
     /// True if the votes name different holders and no holder is known to have a majority. If all votes
@@ -106,7 +106,12 @@ impl RefusedAttempt {
         let (clock, nodes) = (&self.lock.context.environment.clock, &self.lock.nodes);
         let votes = || Some(Arc::clone(&self.votes));
         let watch = |keys: &_| QuorumWatch::after_attempt(clock, nodes, keys, votes());
-        self.lock.kind.watched().iter().map(watch).collect()
+        self.lock
+            .protocol
+            .watched_keys()
+            .iter()
+            .map(watch)
+            .collect()
     }
 
     /// True if the votes are split so that no client has the lock and none can have won it. Waits for

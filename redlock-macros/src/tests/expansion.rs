@@ -59,7 +59,7 @@ fn every_literal_parameter() {
                     },
                     ::core::format_args!("order:{id}"),
                 );
-                let __redlock_held = &::redlock_runtime::__private::Slot::new();
+                let __redlock_held = &::redlock_runtime::__private::LeaseSlot::new();
                 let __redlock_body = async move {
                     if let ::core::option::Option::Some(__redlock_ret) = ::core::option::Option::None::<
                         Result<Receipt, AppError>,
@@ -67,18 +67,18 @@ fn every_literal_parameter() {
                         ::redlock_runtime::__private::capture!(id);
                         return __redlock_ret;
                     }
-                    let lease: &::redlock_runtime::__private::Lease = ::redlock_runtime::__private::Slot::lease(
+                    let lease: &::redlock_runtime::__private::Lease = ::redlock_runtime::__private::LeaseSlot::lease(
                         __redlock_held,
                     );
                     ({ send(id, lease).await })
                 };
-                let __redlock_value = ::redlock_runtime::__private::Way::run(
-                    ::redlock_runtime::__private::Way::with(
-                        ::redlock_runtime::__private::Way::of(__redlock_call),
+                let __redlock_value = ::redlock_runtime::__private::CallState::run(
+                    ::redlock_runtime::__private::CallState::with(
+                        ::redlock_runtime::__private::CallState::of(__redlock_call),
                         __redlock_held,
                     ),
                     __redlock_body,
-                    &::redlock_runtime::__private::Answers {
+                    &::redlock_runtime::__private::ReturnRules {
                         refused: <Result<
                             Receipt,
                             AppError,

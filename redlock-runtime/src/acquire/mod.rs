@@ -8,8 +8,8 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 
-use redlock_core::env::is_forked;
 use redlock_core::lease::OnLost;
+use redlock_core::process::is_forked;
 use redlock_core::request::Note;
 use redlock_core::{NodeSet, Request, Resource};
 use tracing::Instrument as _;
@@ -17,15 +17,15 @@ use tracing::Instrument as _;
 use crate::error::{LockError, LockErrorKind};
 use crate::lease::{Lease, chain};
 use crate::parameters::{Counts, LockOptions, check_ttl};
-use crate::registry::held::HeldPlace;
+use crate::registry::held::{HeldEntry, HeldPlace};
 use crate::registry::{Registry, scope, signal};
 use crate::site::Site;
-use crate::telemetry::{self, Acquiring};
+use crate::telemetry::{self, AcquireTelemetry};
 use reentrancy::holder_above;
 
 /// One acquisition, before defaults are applied.
 #[derive(Clone)]
-pub(crate) struct Wanted {
+pub(crate) struct LockSpec {
     pub(crate) site: &'static Site,
     pub(crate) resource: Resource,
     /// True if a body runs as soon as the lock is acquired.
@@ -37,7 +37,7 @@ pub(crate) struct Wanted {
 }
 
 /// One acquisition, with all values decided.
-struct Prepared {
+struct Acquire {
     registry: Registry,
     site: &'static Site,
     has_body: bool,
@@ -51,12 +51,12 @@ struct Prepared {
 }
 
 /// An acquisition in progress.
-pub(crate) type Acquisition = Pin<Box<dyn Future<Output = Result<Lease, LockError>> + Send>>;
+pub(crate) type AcquireFuture = Pin<Box<dyn Future<Output = Result<Lease, LockError>> + Send>>;
 
 /// Number of retries of a call that may be skipped, if no caller won the votes.
 const SPLIT_RETRIES: u32 = 5;
 
-impl Wanted {
+impl LockSpec {
     pub(crate) fn new(resource: Resource, site: &'static Site, has_body: bool) -> Self {
         Self {
             site,
@@ -69,7 +69,7 @@ impl Wanted {
     }
 
     /// Shows `text` to people who look at the lock. If its `Display` fails, shows what it wrote until then.
-    pub(crate) fn show(&mut self, text: impl fmt::Display) {
+    pub(crate) fn set_note(&mut self, text: impl fmt::Display) {
         let mut note = String::new();
         let _ = write!(note, "{text}");
         self.note = Note::new(note);
@@ -82,7 +82,7 @@ impl Wanted {
     }
 
     /// The registry of the calling code, and the nodes of the lock.
-    pub(crate) fn place(&self) -> Result<(Registry, NodeSet), LockError> {
+    pub(crate) fn registry_and_nodes(&self) -> Result<(Registry, NodeSet), LockError> {
         let Some(registry) = scope::current() else {
             return Err(self.error(LockErrorKind::NotInitialized, None));
         };
@@ -95,29 +95,31 @@ impl Wanted {
 
     /// Acquires the lock, or a share of an outer lease. This is the only way to a lock. All checks that are possible
     /// before anything is sent are made at once.
-    pub(crate) fn acquire(&self) -> Acquisition {
+    pub(crate) fn acquire(&self) -> AcquireFuture {
         match self.prepare() {
-            Ok(prepared) => Box::pin(prepared.acquire()),
+            Ok(acquire) => Box::pin(acquire.acquire()),
             Err(error) => Box::pin(ready(Err(error))),
         }
     }
 
-    fn prepare(&self) -> Result<Prepared, LockError> {
+    fn prepare(&self) -> Result<Acquire, LockError> {
         let decide = |(registry, nodes): (Registry, NodeSet)| {
             let decided = self.decide(&registry, nodes);
             decided.map_err(|kind| self.error(kind, Some(&registry)))
         };
-        self.place().and_then(decide).inspect_err(|error| {
-            if is_forked() {
-                // A subscriber or a recorder may wait for a thread that is not here.
-                return;
-            }
-            let journal = scope::current().and_then(|it| it.shared.journal.clone());
-            telemetry::refused(self.site, &self.resource, error, journal);
-        })
+        self.registry_and_nodes()
+            .and_then(decide)
+            .inspect_err(|error| {
+                if is_forked() {
+                    // A subscriber or a recorder may wait for a thread that is not here.
+                    return;
+                }
+                let journal = scope::current().and_then(|it| it.shared.journal.clone());
+                telemetry::record_early_refusal(self.site, &self.resource, error, journal);
+            })
     }
 
-    fn decide(&self, registry: &Registry, nodes: NodeSet) -> Result<Prepared, LockErrorKind> {
+    fn decide(&self, registry: &Registry, nodes: NodeSet) -> Result<Acquire, LockErrorKind> {
         let shared = &*registry.shared;
         let site = self.site;
         let replaced = site.check_replaced(&self.resource);
@@ -146,7 +148,7 @@ impl Wanted {
                 holder.and_then(|link| link.lease.core.join())
             }
         };
-        Ok(Prepared {
+        Ok(Acquire {
             registry: registry.clone(),
             site,
             has_body: self.has_body,
@@ -159,24 +161,24 @@ impl Wanted {
     }
 }
 
-impl Prepared {
+impl Acquire {
     async fn acquire(mut self) -> Result<Lease, LockError> {
         let above = self.above.take();
         let is_joined = above.is_some();
         let (site, request, nodes) = (self.site, &self.request, &self.nodes);
         let shared = &*self.registry.shared;
         let journal = shared.journal.as_ref();
-        let mut acquiring = Acquiring::begin(site, request, nodes, is_joined, journal);
+        let mut acquiring = AcquireTelemetry::begin(site, request, nodes, is_joined, journal);
         let span = acquiring.span().clone();
         let (core, place) = match self.lock(above).instrument(span).await {
             Ok(held) => held,
             Err(kind) => {
                 let error = self.error(kind);
-                acquiring.refused(&request.resource, nodes, &error);
+                acquiring.record_refusal(&request.resource, nodes, &error);
                 return Err(error);
             }
         };
-        let holding = acquiring.acquired(&core);
+        let holding = acquiring.record_acquired(&core);
         let at_first = || signal::log_if_keys_stay(&self.registry);
         shared.first_lease.call_once(at_first);
         let context = Arc::clone(&shared.context);
@@ -211,7 +213,7 @@ impl Prepared {
             let mut closed = pin!(shared.held.closed.wait());
             _under_way = shared
                 .held
-                .begin(is_below())
+                .begin_acquisition(is_below())
                 .ok_or(LockErrorKind::ShuttingDown)?;
             let mut asking = pin!(self.ask(above));
             let asked = poll_fn(|context| match asking.as_mut().poll(context) {
@@ -224,7 +226,8 @@ impl Prepared {
             asked.await?
         };
         let held = &shared.held;
-        let Some(place) = held.enter(self.site, self.has_body, core.handle(), is_below()) else {
+        let entry = HeldEntry::new(self.site, core.handle(), self.has_body);
+        let Some(place) = held.enter(entry, is_below()) else {
             // The gate closed while the last vote arrived.
             core.release().await;
             return Err(LockErrorKind::ShuttingDown);

@@ -8,9 +8,9 @@ use redlock_core::node::seat_of;
 use redlock_core::request::Kind;
 use redlock_core::{Node, NodeSet, Request, Resource};
 
-use crate::lease::chain::Link;
+use crate::lease::chain::ChainLink;
 use crate::parameters::Mode;
-use crate::registry::pools::names_of;
+use crate::registry::pools::pool_names_of;
 use crate::site::Site;
 
 /// The outer lease that `request` shares, if there is one.
@@ -19,11 +19,11 @@ use crate::site::Site;
 /// [`Invalid`] if an outer lease conflicts with the request and cannot serve it. The error names
 /// both.
 pub(crate) fn holder_above(
-    innermost: &Arc<Link>,
+    innermost: &Arc<ChainLink>,
     site: &'static Site,
     request: &Request,
     nodes: &NodeSet,
-) -> Result<Option<Arc<Link>>, Invalid> {
+) -> Result<Option<Arc<ChainLink>>, Invalid> {
     let mut in_the_way = None;
     let inner = site.site_name();
     for link in std::iter::successors(Some(innermost), |link| link.above.as_ref()) {
@@ -91,5 +91,5 @@ pub(crate) fn holder_above(
 
 /// The pools of a set, as text.
 fn quoted(nodes: &NodeSet) -> String {
-    format!("`{}`", names_of(nodes).join("`, `"))
+    format!("`{}`", pool_names_of(nodes).join("`, `"))
 }

@@ -6,8 +6,8 @@ use std::sync::OnceLock;
 
 use redlock_core::Resource;
 
-use super::ask::ask;
-use crate::acquire::{Acquisition, Wanted};
+use super::request::leave_request;
+use crate::acquire::{AcquireFuture, LockSpec};
 use crate::lease::Lease;
 #[cfg(feature = "tower")]
 use crate::lock::Lock;
@@ -17,7 +17,7 @@ use crate::site::Site;
 /// One call of an annotated function, before it has its lock.
 #[must_use]
 pub struct Call {
-    wanted: Wanted,
+    spec: LockSpec,
 }
 
 // For the values that the attribute gives as expressions.
@@ -27,16 +27,16 @@ impl Call {
     /// A call under a lock of the object style.
     #[cfg(feature = "tower")]
     pub(crate) fn of(lock: Lock) -> Self {
-        let mut wanted = lock.0;
-        wanted.has_body = true;
-        Self { wanted }
+        let mut spec = lock.0;
+        spec.has_body = true;
+        Self { spec }
     }
 
     /// A call of the function at `site`, for a resource that was computed before.
     pub fn new(site: &'static Site, resource: Resource) -> Self {
-        let mut wanted = Wanted::new(resource, site, true);
-        wanted.options = site.own_options();
-        Self { wanted }
+        let mut spec = LockSpec::new(resource, site, true);
+        spec.options = site.own_options();
+        Self { spec }
     }
 
     /// The same for a template. The trait of other values would cost rustc more in each annotated function.
@@ -46,21 +46,21 @@ impl Call {
 
     /// What people are told of the holder.
     pub fn note(mut self, note: fmt::Arguments<'_>) -> Self {
-        self.wanted.show(note);
+        self.spec.set_note(note);
         self
     }
 
     fn options_mut(&mut self) -> &mut LockOptions {
-        &mut self.wanted.options
+        &mut self.spec.options
     }
 
     /// Asks for the lock inside the body, which awaits the value at once.
     pub fn ask(self) -> impl Future<Output = ()> + Send {
-        ask(self.acquire())
+        leave_request(self.acquire())
     }
 
-    pub(super) fn acquire(self) -> Acquisition {
-        self.wanted.acquire()
+    pub(super) fn acquire(self) -> AcquireFuture {
+        self.spec.acquire()
     }
 }
 
@@ -88,11 +88,11 @@ impl<T: Into<Resource>> NamesLock for T {
 /// The lease of one call, once the call has it. Dropping the slot sends the release.
 #[must_use]
 #[derive(Default)]
-pub struct Slot {
+pub struct LeaseSlot {
     lease: OnceLock<Lease>,
 }
 
-impl Slot {
+impl LeaseSlot {
     /// An empty slot.
     pub const fn new() -> Self {
         Self {
@@ -108,7 +108,7 @@ impl Slot {
     /// The value that `guard` binds in the body.
     ///
     /// # Panics
-    /// If the body was not given to [`run`](super::run::run) with this slot.
+    /// If the body was not given to [`run`](super::call_future::run) with this slot.
     pub fn lease(&self) -> &Lease {
         self.lease.get().expect("a body runs under its lock only")
     }

@@ -3,11 +3,11 @@
 use std::fmt;
 
 use super::SETTINGS;
-use super::pool::Pool;
+use super::pool_config::PoolConfig;
 use crate::parameters::LockOptions;
-use crate::text::{Name, did_you_mean};
+use crate::text::{ShownName, did_you_mean};
 
-/// What the names of all variables begin with.
+/// The beginning of the names of all variables.
 pub(super) const PREFIX: &str = "REDLOCK_";
 
 /// Names the configuration file.
@@ -42,7 +42,7 @@ impl KeyPath {
     /// `` `[pools.a]` ``, `` `[sites."shop::charge"]` ``
     pub(super) fn table(&self) -> String {
         let is_bare = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
-        let (section, name) = (self.section, Name(&self.name));
+        let (section, name) = (self.section, ShownName(&self.name));
         if !has_names(section) || self.name.is_empty() {
             format!("`[{section}]`")
         } else if self.name.chars().all(is_bare) {
@@ -87,7 +87,7 @@ pub(super) fn tables() -> Vec<&'static str> {
     all
 }
 
-/// Whether the section is a table of tables: of pools, or of sites.
+/// Returns true if the section is a table of tables: of pools, or of sites.
 pub(super) fn has_names(section: &str) -> bool {
     matches!(section, "pools" | "sites")
 }
@@ -95,9 +95,9 @@ pub(super) fn has_names(section: &str) -> bool {
 /// The keys of a section, or of each table in it.
 pub(super) fn keys_of(section: &str) -> Vec<&'static str> {
     match section {
-        "pools" => Pool::KEYS.to_vec(),
-        "defaults" => LockOptions::KEYS.to_vec(),
-        "sites" => [&["pools"], LockOptions::KEYS].concat(),
+        "pools" => PoolConfig::KEYS.to_vec(),
+        "defaults" => LockOptions::PARAMETERS.to_vec(),
+        "sites" => [&["pools"], LockOptions::PARAMETERS].concat(),
         _ => {
             let own = SETTINGS.iter().filter(|(it, _)| *it == section);
             own.map(|(section, name)| key_in(section, name)).collect()
@@ -128,7 +128,11 @@ pub(super) fn unknown(table: &KeyPath, key: &str) -> String {
     } else {
         did_you_mean(key, known)
     };
-    format!("unknown key `{}`{}{advice}", Name(key), table.in_table())
+    format!(
+        "unknown key `{}`{}{advice}",
+        ShownName(key),
+        table.in_table()
+    )
 }
 
 /// The right place of a misplaced key.

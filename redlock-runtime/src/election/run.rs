@@ -11,13 +11,13 @@ use tokio::sync::SetOnce;
 
 use super::Election;
 use super::term::{Term, TermShared};
-use crate::acquire::Wanted;
+use crate::acquire::LockSpec;
 use crate::error::{LockError, LockErrorKind};
 use crate::lease::{Lease, LeaseEnd, chain};
 use crate::parameters::{LockOptions, OnLost, Renewal, SiteParameters, Wait};
 use crate::registry::elections::Standing;
 use crate::registry::{Registry, scope};
-use crate::telemetry::{Gauged, figure, gauged};
+use crate::telemetry::{GaugeCount, count_in_gauge, figure};
 
 /// The parameters of a lock that an election takes. All others are its own: with `permits` or a `mode`
 /// several candidates would lead at a time.
@@ -134,7 +134,7 @@ impl Election {
 
     /// What is wrong with the parameters, that the lock does not find.
     fn check(&self) -> Result<(), Invalid> {
-        let names = self.wanted.options.names();
+        let names = self.spec.options.names();
         if let Some(own) = names.iter().find(|own| !TAKEN.contains(own)) {
             return Err(Invalid::new(format!(
                 "`{own}` is set for an election, which decides by itself what it is; leave `{own}` out",
@@ -153,7 +153,7 @@ impl Election {
                 value.len(),
             )));
         }
-        if chain::is_held(self.wanted.resource.clone()) {
+        if chain::is_held(self.spec.resource.clone()) {
             return Err(Invalid::new(
                 "the election is below a holder of its own lock, and could not be lost; stand outside of \
                  that holder's body, or in a spawned task"
@@ -168,7 +168,7 @@ impl Election {
 struct Campaign<'a> {
     election: &'a Election,
     /// The lock of the office.
-    wanted: Wanted,
+    spec: LockSpec,
     registry: Registry,
     standing: Standing,
     parameters: SiteParameters,
@@ -180,29 +180,29 @@ struct Campaign<'a> {
 
 impl<'a> Campaign<'a> {
     fn begin(election: &'a Election) -> Result<Self, LockError> {
-        let mut wanted = election.wanted.clone();
+        let mut spec = election.spec.clone();
         let Some(registry) = scope::current() else {
-            return Err(wanted.error(LockErrorKind::NotInitialized, None));
+            return Err(spec.error(LockErrorKind::NotInitialized, None));
         };
         let checked = election.check();
-        checked.map_err(|it| wanted.error(LockErrorKind::Invalid(it), Some(&registry)))?;
+        checked.map_err(|it| spec.error(LockErrorKind::Invalid(it), Some(&registry)))?;
         let shared = &registry.shared;
         let own = LockOptions::new()
             .wait(Wait::Forever)
             .max_hold(Renewal::Unlimited)
             .fencing(true)
             .on_lost(OnLost::Cancel);
-        wanted.options = own.above(wanted.options);
+        spec.options = own.above(spec.options);
         // Zeros, so that a rate sees the first term.
-        let site = wanted.site.site_name();
+        let site = spec.site.site_name();
         figure!(gauge LEADING { site: site } increment(0));
         figure!(counter TERMS { site: site } increment(0));
-        let (resource, value) = (wanted.resource.clone(), election.value.clone());
-        let standing = shared.elections.enter(resource, wanted.site, value);
+        let (resource, value) = (spec.resource.clone(), election.value.clone());
+        let standing = shared.elections.enter(resource, spec.site, value);
         Ok(Self {
             election,
-            parameters: wanted.options.above(shared.defaults).decided(false),
-            wanted,
+            parameters: spec.options.above(shared.defaults).decided(false),
+            spec,
             registry,
             standing,
             stands_aside: false,
@@ -241,7 +241,7 @@ impl<'a> Campaign<'a> {
             let acquired = tokio::select! {
                 biased;
                 () = self.election.resigned.wait() => return Ok(None),
-                acquired = self.wanted.acquire() => acquired,
+                acquired = self.spec.acquire() => acquired,
             };
             let lease = match acquired {
                 Ok(lease) => lease,
@@ -288,7 +288,7 @@ impl<'a> Campaign<'a> {
 
     fn enter_office(&self, term: &Term) -> Office<'_> {
         self.standing.begin_term(self.now(), term.fencing_token());
-        let Wanted { site, resource, .. } = &self.wanted;
+        let LockSpec { site, resource, .. } = &self.spec;
         let site = site.site_name();
         log!(
             info,
@@ -299,7 +299,7 @@ impl<'a> Campaign<'a> {
         figure!(counter TERMS { site: site } increment(1));
         Office {
             campaign: self,
-            _leading: gauged!(LEADING { site: site }),
+            _leading: count_in_gauge!(LEADING { site: site }),
             term: term.clone(),
             reason: "its body panicked, or was dropped",
         }
@@ -309,7 +309,7 @@ impl<'a> Campaign<'a> {
 /// A term that runs. Its drop tells the term's end, behind the body's and before the release.
 struct Office<'a> {
     campaign: &'a Campaign<'a>,
-    _leading: Gauged,
+    _leading: GaugeCount,
     term: Term,
     /// The reason of the term's end, unless the office is lost.
     reason: &'static str,
@@ -318,7 +318,7 @@ struct Office<'a> {
 impl Drop for Office<'_> {
     fn drop(&mut self) {
         let (campaign, term) = (self.campaign, &self.term);
-        let Wanted { site, resource, .. } = &campaign.wanted;
+        let LockSpec { site, resource, .. } = &campaign.spec;
         let site = site.site_name();
         let length = campaign.standing.end_term(campaign.now());
         let lost = term.lease().core.over().map(|over| over.to_string());

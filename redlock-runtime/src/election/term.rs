@@ -92,7 +92,7 @@ impl Term {
     pub async fn ending(&self) {
         tokio::select! {
             biased;
-            () = self.asked_to_end() => {}
+            () = self.until_asked_to_end() => {}
             () = self.shared.lease.expiring() => {}
         }
     }
@@ -137,7 +137,7 @@ impl Term {
     }
 
     /// Completes when somebody has resigned, or `max_term` has passed.
-    async fn asked_to_end(&self) {
+    async fn until_asked_to_end(&self) {
         let shared = &*self.shared;
         tokio::select! {
             biased;
@@ -151,7 +151,7 @@ impl Term {
     /// is gone when this completes.
     pub(super) async fn within<B: Future>(&self, body: B) -> Option<B::Output> {
         let cut_off = async {
-            self.asked_to_end().await;
+            self.until_asked_to_end().await;
             let (clock, lease) = (&self.shared.clock, &self.shared.lease);
             let until = clock.now().saturating_add(lease.validity());
             clock.sleep_until(until).await;

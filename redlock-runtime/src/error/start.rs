@@ -26,6 +26,16 @@ impl InitError {
         }
     }
 
+    /// # Errors
+    /// The error with these problems, if there are any.
+    pub(crate) fn unless_empty(problems: Vec<String>) -> Result<(), Self> {
+        if problems.is_empty() {
+            Ok(())
+        } else {
+            Err(Self { problems })
+        }
+    }
+
     /// The problems, one text each.
     ///
     /// ```
@@ -64,10 +74,10 @@ impl ConfigError {
 
 /// The first problems as one text: a file of another kind is full of them.
 fn joined(problems: &[String]) -> String {
-    const MOST: usize = 12;
-    let mut text = problems[..problems.len().min(MOST)].join("; ");
-    if problems.len() > MOST {
-        text = format!("{text}; and {} more", problems.len() - MOST);
+    const MOST_PROBLEMS: usize = 12;
+    let mut text = problems[..problems.len().min(MOST_PROBLEMS)].join("; ");
+    if problems.len() > MOST_PROBLEMS {
+        text = format!("{text}; and {} more", problems.len() - MOST_PROBLEMS);
     }
     text
 }

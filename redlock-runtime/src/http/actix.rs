@@ -6,9 +6,9 @@ use actix_web::http::{StatusCode, header};
 use actix_web::{HttpRequest, HttpResponse, Responder, ResponseError};
 
 use super::{CONTENT_TYPE, Problem};
-use crate::attribute::answer::responder::IsResponse;
-use crate::attribute::answer::{Answer, InAnAnswer, Probe};
 use crate::attribute::from_lock_error::FromLockError;
+use crate::attribute::handler_response::responder::IsResponse;
+use crate::attribute::handler_response::{AsHandlerResponse, HandlerResponse, Probe};
 use crate::error::LockError;
 
 /// As problem+json: the configured status (423) with `Retry-After` where someone else holds the
@@ -87,12 +87,12 @@ impl From<LockError> for InternalError<String> {
 // For handlers that return `impl Responder`.
 
 impl<F: Future<Output: Responder>> IsResponse for &Probe<F> {
-    fn __redlock_choose(&self) -> InAnAnswer {
-        InAnAnswer
+    fn __redlock_choose(&self) -> AsHandlerResponse {
+        AsHandlerResponse
     }
 }
 
-impl<T: Responder> Responder for Answer<T> {
+impl<T: Responder> Responder for HandlerResponse<T> {
     type Body = EitherBody<T::Body>;
 
     fn respond_to(self, request: &HttpRequest) -> HttpResponse<Self::Body> {

@@ -11,19 +11,19 @@ use redlock_core::Resource;
 use super::LeaseHandle;
 
 thread_local! {
-    static CURRENT: RefCell<Option<Arc<Link>>> = const { RefCell::new(None) };
+    static CURRENT: RefCell<Option<Arc<ChainLink>>> = const { RefCell::new(None) };
 }
 
 /// One held lease, and the outer ones.
-pub(crate) struct Link {
+pub(crate) struct ChainLink {
     pub(crate) lease: LeaseHandle,
-    pub(crate) above: Option<Arc<Link>>,
+    pub(crate) above: Option<Arc<ChainLink>>,
 }
 
 /// Drops the links one by one, as a recursive drop takes stack for each link. Calls nest as deep as
 /// the stack of their polls allows. Futures that outlive the futures below which they began make
 /// longer chains.
-impl Drop for Link {
+impl Drop for ChainLink {
     fn drop(&mut self) {
         let mut above = self.above.take();
         while let Some(link) = above {
@@ -33,7 +33,7 @@ impl Drop for Link {
 }
 
 /// The innermost link of the running code.
-pub(crate) fn current() -> Option<Arc<Link>> {
+pub(crate) fn current() -> Option<Arc<ChainLink>> {
     // At the end of the thread there is no chain.
     CURRENT.try_with(|it| it.borrow().clone()).ok().flatten()
 }
@@ -136,37 +136,37 @@ pub fn assert_held(resource: impl Into<Resource>) {
 }
 
 /// The place of one body in the call chain.
-pub(crate) struct Below {
+pub(crate) struct CallChain {
     /// Not while the body is polled: then it is the current one.
-    link: Option<Arc<Link>>,
+    link: Option<Arc<ChainLink>>,
 }
 
-impl Below {
+impl CallChain {
     pub(crate) fn new(lease: LeaseHandle) -> Self {
         let above = current();
         Self {
-            link: Some(Arc::new(Link { lease, above })),
+            link: Some(Arc::new(ChainLink { lease, above })),
         }
     }
 
     /// What runs until the value is dropped is below the lease.
-    pub(crate) fn enter(&mut self) -> Entered<'_> {
+    pub(crate) fn enter(&mut self) -> ChainGuard<'_> {
         exchange(&mut self.link);
-        Entered(&mut self.link)
+        ChainGuard(&mut self.link)
     }
 }
 
 /// Exchanges a link for the current one, and both back at its drop, also when the body panics.
 #[must_use]
-pub(crate) struct Entered<'a>(&'a mut Option<Arc<Link>>);
+pub(crate) struct ChainGuard<'a>(&'a mut Option<Arc<ChainLink>>);
 
-impl Drop for Entered<'_> {
+impl Drop for ChainGuard<'_> {
     fn drop(&mut self) {
         exchange(self.0);
     }
 }
 
-fn exchange(link: &mut Option<Arc<Link>>) {
+fn exchange(link: &mut Option<Arc<ChainLink>>) {
     // During the thread's end there is no current one.
     let _ = CURRENT.try_with(|current| std::mem::swap(&mut *current.borrow_mut(), link));
 }

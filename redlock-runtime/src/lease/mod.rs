@@ -1,8 +1,8 @@
 //! The lease of applications: [`Lease`] holds the lock, and a [`LeaseHandle`] only observes it.
 
+mod body;
 pub(crate) mod chain;
 mod handle;
-mod hold;
 
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -13,20 +13,21 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tracing::Instrument as _;
 
-use redlock_core::env::{is_forked, log_throttled};
 use redlock_core::lease::{OnLost, Released};
+use redlock_core::logging::log_throttled;
+use redlock_core::process::is_forked;
 
 pub use redlock_core::error::LeaseEnd;
 pub use redlock_core::lease::FencingToken;
 
+pub(crate) use body::BodyUnderLease;
 pub use handle::LeaseHandle;
-pub(crate) use hold::Hold;
 
 use crate::error::{LockError, RegistryContext};
 use crate::parameters::Counts;
 use crate::registry::held::HeldPlace;
 use crate::site::Site;
-use crate::telemetry::{Holding, figure, name_of};
+use crate::telemetry::{HoldTelemetry, figure, name_of};
 
 /// A held lock. Dropping it sends the release to every node without waiting;
 /// [`release`](Self::release) waits until the next holder could win.
@@ -46,23 +47,23 @@ use crate::telemetry::{Holding, figure, name_of};
 #[must_use = "a lease that is dropped is released at once"]
 pub struct Lease {
     /// Until the release is sent.
-    run: Mutex<Option<Run>>,
+    run: Mutex<Option<Unreleased>>,
     handle: LeaseHandle,
     on_lost: OnLost,
     /// The runs that the nodes remember, if the lock has a period.
     counts: Option<Counts>,
-    holding: Holding,
+    holding: HoldTelemetry,
     place: HeldPlace,
 }
 
 /// What runs under the lease, and what became of it.
-struct Run {
+struct Unreleased {
     core: redlock_core::Lease,
-    stage: Stage,
+    stage: RunStage,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum RunStage {
     /// The body has not been polled.
     NotBegun,
     /// The lease has no body: its run began at once.
@@ -79,7 +80,7 @@ impl Lease {
         context: Arc<RegistryContext>,
         site: &'static Site,
         (on_lost, counts): (OnLost, Option<Counts>),
-        holding: Holding,
+        holding: HoldTelemetry,
     ) -> Self {
         let handle = LeaseHandle {
             core: core.handle(),
@@ -87,12 +88,12 @@ impl Lease {
             site,
         };
         let stage = if place.is_for_body() {
-            Stage::NotBegun
+            RunStage::NotBegun
         } else {
-            Stage::Bare
+            RunStage::Bare
         };
         Self {
-            run: Mutex::new(Some(Run { core, stage })),
+            run: Mutex::new(Some(Unreleased { core, stage })),
             handle,
             on_lost,
             counts,
@@ -101,15 +102,15 @@ impl Lease {
         }
     }
 
-    fn enter(&self, stage: Stage) {
+    fn enter(&self, stage: RunStage) {
         if let Some(run) = &mut *self.run.lock() {
             run.stage = stage;
         }
     }
 
     /// The run under the lease has ended well. Call it before the release.
-    pub(crate) fn ended_well(&self) {
-        self.enter(Stage::EndedWell);
+    pub(crate) fn mark_success(&self) {
+        self.enter(RunStage::EndedWell);
     }
 
     /// The span in which a body runs.
@@ -155,28 +156,28 @@ impl Lease {
     /// # Cancellation
     /// The release is sent at the first poll, or when the future is dropped before it.
     pub async fn release(self) {
-        self.ended_well();
+        self.mark_success();
         self.release_in_place().await;
     }
 
     /// The same if the lease itself has to stay: a body may have a reference to it.
     pub(crate) async fn release_in_place(&self) {
         if let Some(core) = self.take_for_release() {
-            self.released(core.release().await);
+            self.report_release(core.release().await);
         }
     }
 
-    /// What is left to release, if anything; [`released`](Self::released) is to be told how the release
+    /// What is left to release, if anything; [`report_release`](Self::report_release) is to be told how the release
     /// went.
     pub(crate) fn take_for_release(&self) -> Option<redlock_core::Lease> {
         // In a forked process the lock is the parent's.
-        let Run { mut core, stage } = (!is_forked()).then(|| self.run.lock().take())??;
-        self.holding.ended(&core, stage == Stage::InBody);
+        let Unreleased { mut core, stage } = (!is_forked()).then(|| self.run.lock().take())??;
+        self.holding.end(&core, stage == RunStage::InBody);
         let is_remembered = match self.counts {
             None => false,
             // Without the lock, another process may have run meanwhile.
-            Some(Counts::Success) => stage == Stage::EndedWell && core.over().is_none(),
-            Some(Counts::Every) => stage != Stage::NotBegun,
+            Some(Counts::Success) => stage == RunStage::EndedWell && core.over().is_none(),
+            Some(Counts::Every) => stage != RunStage::NotBegun,
         };
         if is_remembered {
             core.remember_run();
@@ -184,7 +185,7 @@ impl Lease {
         Some(core)
     }
 
-    pub(crate) fn released(&self, released: Released) {
+    pub(crate) fn report_release(&self, released: Released) {
         if released == Released::Unconfirmed {
             let (site, kind) = (self.site().site_name(), self.handle.core.kind().label());
             figure!(counter UNCONFIRMED { site: site, kind: kind } increment(1));
@@ -273,7 +274,7 @@ impl Lease {
                 let mut body = pin!(body(self.handle()));
                 let mut output = None;
                 let held = async {
-                    let mut hold = Hold::begin(&self)?;
+                    let mut hold = BodyUnderLease::begin(&self)?;
                     poll_fn(|context| {
                         hold.poll(&self, context, &mut |context| {
                             body.as_mut().poll(context).map(|it| output = Some(it))
@@ -284,7 +285,7 @@ impl Lease {
                 held.await.map(|()| output.expect("the body has returned"))
             };
             if outcome.as_ref().is_ok_and(is_success) {
-                self.ended_well();
+                self.mark_success();
             }
             self.release_in_place().await;
             outcome

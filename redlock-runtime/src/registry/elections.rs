@@ -29,7 +29,7 @@ pub struct Candidacy {
     pub resource: Resource,
     /// The name of the election, and its place in the source.
     pub site: &'static Site,
-    /// What observers are told of this candidate while it leads.
+    /// The text that watches are told while this candidate leads.
     pub value: Option<String>,
     /// The time since the present term began; `None` if this candidate does not lead.
     pub leading_for: Option<Duration>,
@@ -41,7 +41,7 @@ pub struct Candidacy {
 #[derive(Default)]
 pub(crate) struct Elections(Mutex<Vec<Arc<Candidate>>>);
 
-/// What is known of one candidate.
+/// A candidate, and its present term.
 struct Candidate {
     resource: Resource,
     site: &'static Site,

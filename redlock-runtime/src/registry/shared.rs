@@ -1,23 +1,22 @@
-//! What the clones of a registry share.
+//! The part of a registry that its clones share.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Once};
 
-use redlock_core::env::Throttle;
+use redlock_core::logging::Throttle;
 use redlock_core::{Client, Environment, Settings};
 
 use super::elections::Elections;
 use super::held::HeldTable;
-use super::pools::{Pool, Pools};
+use super::pools::{PoolNode, Pools};
 use super::shutdown::Shutdown;
-use crate::config::{Config, SiteConfig};
+use crate::config::{Config, SiteOverride};
 use crate::error::RegistryContext;
 use crate::parameters::LockOptions;
-use crate::site::Site;
 use crate::telemetry::Journal;
 
-/// What the clones of a registry share.
+/// The part of a registry that its clones share.
 pub(crate) struct RegistryShared {
     pub(crate) environment: Environment,
     pub(crate) client: Client,
@@ -37,8 +36,8 @@ impl RegistryShared {
     pub(super) fn new(
         config: &Config,
         environment: Environment,
-        pools: BTreeMap<String, Pool>,
-        overriding: &[(&'static Site, SiteConfig)],
+        pools: BTreeMap<String, PoolNode>,
+        overrides: &[SiteOverride],
     ) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let mut settings = Settings::default();
@@ -57,7 +56,7 @@ impl RegistryShared {
         Self {
             client: Client::with_settings(environment.clone(), settings),
             environment,
-            pools: Pools::new(pools, config.default_pools.as_deref(), overriding),
+            pools: Pools::new(pools, config.default_pools.as_deref(), overrides),
             defaults: config.defaults,
             context: Arc::new(context),
             held: Arc::default(),

@@ -6,20 +6,23 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use redlock_core::env::log_throttled;
 use redlock_core::lease::FencingToken;
+use redlock_core::logging::log_throttled;
 use redlock_core::request::Kind;
 use redlock_core::{LeaseHandle, NodeSet, Request, Resource};
 use tracing::field::Empty;
 use tracing::{Span, info_span};
 
-use super::{Gauged, Holding, Journal, JournalLine, failed, figure, gauged, kind_of, name_of};
+use super::{
+    GaugeCount, HoldTelemetry, Journal, JournalLine, count_in_gauge, figure, kind_of, mark_failed,
+    name_of,
+};
 use crate::error::{LockError, Reason};
 use crate::parameters::Mode;
 use crate::site::Site;
 
 /// From the call to its end, whichever it is. One that is dropped before counts as cancelled.
-pub(crate) struct Acquiring {
+pub(crate) struct AcquireTelemetry {
     span: Span,
     site: &'static Site,
     /// The label of the kind of lock.
@@ -28,10 +31,10 @@ pub(crate) struct Acquiring {
     is_joined: bool,
     line: Option<Box<dyn JournalLine>>,
     /// Until it ended.
-    waiting: Option<Gauged>,
+    waiting: Option<GaugeCount>,
 }
 
-impl Acquiring {
+impl AcquireTelemetry {
     pub(crate) fn begin(
         site: &'static Site,
         request: &Request,
@@ -41,7 +44,7 @@ impl Acquiring {
     ) -> Self {
         let (name, kind) = (site.site_name(), request.kind.label());
         #[cfg(feature = "metrics")]
-        super::metrics::zeros(site, kind);
+        super::metrics::register_zeros(site, kind);
         let asked = Some((request, nodes, is_joined));
         let line = journal.map(|it| Arc::clone(it).begin(site, &request.resource, asked));
         Self {
@@ -50,7 +53,7 @@ impl Acquiring {
             kind,
             is_joined,
             line,
-            waiting: Some(gauged!(WAITING {
+            waiting: Some(count_in_gauge!(WAITING {
                 site: name,
                 kind: kind
             })),
@@ -62,7 +65,7 @@ impl Acquiring {
     }
 
     /// The lock is there, or a share of it.
-    pub(crate) fn acquired(mut self, lease: &LeaseHandle) -> Holding {
+    pub(crate) fn record_acquired(mut self, lease: &LeaseHandle) -> HoldTelemetry {
         let (site, kind) = (self.site.site_name(), self.kind);
         let (outcome, text) = if self.is_joined {
             ("joined", "joined the lease of a caller")
@@ -74,14 +77,14 @@ impl Acquiring {
         if !self.span.is_disabled() {
             if !self.is_joined {
                 self.span.record("redlock.votes", votes());
-                self.tried(lease.attempts(), lease.waited());
+                self.record_effort(lease.attempts(), lease.waited());
             }
             self.span.record("redlock.token", lease.token_id());
             let fencing_token = lease.fencing_token().map(FencingToken::as_u64);
             self.span.record("redlock.fencing_token", fencing_token);
             self.span.record("redlock.permit", lease.permit());
         }
-        self.ended(outcome);
+        self.end(outcome);
         let line = self.line.take();
         if let Some(line) = &line {
             line.held(lease);
@@ -95,13 +98,18 @@ impl Acquiring {
             "{text}",
         );
         drop(entered);
-        Holding::begin(self.site, lease, self.is_joined, line)
+        HoldTelemetry::begin(self.site, lease, self.is_joined, line)
     }
 
     /// There is none, for this reason.
-    pub(crate) fn refused(&mut self, resource: &Resource, nodes: &NodeSet, error: &LockError) {
+    pub(crate) fn record_refusal(
+        &mut self,
+        resource: &Resource,
+        nodes: &NodeSet,
+        error: &LockError,
+    ) {
         if let Some((attempts, waited)) = error.effort() {
-            self.tried(attempts, waited);
+            self.record_effort(attempts, waited);
         }
         if let Some(line) = &self.line {
             line.refused(error);
@@ -112,19 +120,19 @@ impl Acquiring {
         };
         // A call that is skipped, or whose job ran already, is as planned.
         if !["skipped", "already_run"].contains(&outcome) {
-            failed(&self.span, outcome);
+            mark_failed(&self.span, outcome);
         }
-        self.ended(outcome);
+        self.end(outcome);
         log_refusal(self.site, resource, nodes, error);
     }
 
     /// Records the number of attempts and the time that they took.
-    fn tried(&self, attempts: u32, waited: Duration) {
+    fn record_effort(&self, attempts: u32, waited: Duration) {
         self.span.record("redlock.attempts", attempts);
         self.span.record("redlock.wait", waited.as_secs_f64());
     }
 
-    fn ended(&mut self, outcome: &'static str) {
+    fn end(&mut self, outcome: &'static str) {
         self.span.record("redlock.outcome", outcome);
         self.waiting = None;
         let (site, kind) = (self.site.site_name(), self.kind);
@@ -132,16 +140,16 @@ impl Acquiring {
     }
 }
 
-impl Drop for Acquiring {
+impl Drop for AcquireTelemetry {
     fn drop(&mut self) {
         if self.waiting.is_some() {
-            self.ended("cancelled");
+            self.end("cancelled");
         }
     }
 }
 
 /// Records a call that was refused before a node was asked.
-pub(crate) fn refused(
+pub(crate) fn record_early_refusal(
     site: &'static Site,
     resource: &Resource,
     error: &LockError,
@@ -153,7 +161,7 @@ pub(crate) fn refused(
     let (name, outcome) = (site.site_name(), kind_of(error));
     let span = span(site, resource, None);
     span.record("redlock.outcome", outcome);
-    failed(&span, outcome);
+    mark_failed(&span, outcome);
     figure!(counter ACQUISITIONS { site: name, outcome: outcome } increment(1));
     log!(debug, site = name_of(site), %resource, reason = %Reason(error), "not locked");
 }

@@ -10,25 +10,25 @@ use redlock_core::lease::{BodyOutcome, FencingToken, ObserveExtensions};
 use tracing::field::Empty;
 use tracing::{Span, info_span};
 
-use super::{Gauged, JournalLine, failed, figure, gauged, name_of};
+use super::{GaugeCount, JournalLine, count_in_gauge, figure, mark_failed, name_of};
 use crate::parameters::Mode;
 use crate::site::Site;
 
 /// A held lease, from the moment when it was acquired until its holder drops it.
-pub(crate) struct Holding {
+pub(crate) struct HoldTelemetry {
     span: Span,
     labels: Labels,
     /// The time for which a caller above had held the lease before.
     before: Duration,
     line: Option<Box<dyn JournalLine>>,
-    _held: Gauged,
+    _held: GaugeCount,
 }
 
 /// The site and the kind of lock.
 #[derive(Clone, Copy)]
 struct Labels(&'static str, &'static str);
 
-impl Holding {
+impl HoldTelemetry {
     pub(super) fn begin(
         site: &'static Site,
         lease: &LeaseHandle,
@@ -59,7 +59,7 @@ impl Holding {
             labels,
             before: before.unwrap_or_default(),
             line,
-            _held: gauged!(HELD {
+            _held: count_in_gauge!(HELD {
                 site: name,
                 kind: kind
             }),
@@ -72,7 +72,7 @@ impl Holding {
     }
 
     /// Records how the body ended.
-    pub(crate) fn body_ended(&self, lease: &LeaseHandle, outcome: &BodyOutcome<()>) {
+    pub(crate) fn record_body_end(&self, lease: &LeaseHandle, outcome: &BodyOutcome<()>) {
         if self.span.is_disabled() {
             return;
         }
@@ -85,12 +85,12 @@ impl Holding {
         let held = lease.held_for().as_secs_f64();
         self.span.record("redlock.held", held);
         if let Some(over) = over {
-            failed(&self.span, over.as_str());
+            mark_failed(&self.span, over.as_str());
         }
     }
 
     /// The holder is done. Call it before the release. `is_cut_off` says that its body has not returned.
-    pub(crate) fn ended(&self, lease: &LeaseHandle, is_cut_off: bool) {
+    pub(crate) fn end(&self, lease: &LeaseHandle, is_cut_off: bool) {
         let Labels(site, kind) = self.labels;
         figure!(histogram HOLD { site: site, kind: kind } record(
             lease.held_for().saturating_sub(self.before)

@@ -13,8 +13,8 @@ pub(crate) mod metrics;
 use tracing::Span;
 use tracing::field::{DisplayValue, display};
 
-pub(crate) use acquiring::{Acquiring, refused};
-pub(crate) use holding::Holding;
+pub(crate) use acquiring::{AcquireTelemetry, record_early_refusal};
+pub(crate) use holding::HoldTelemetry;
 pub(crate) use journal::{Journal, JournalLine};
 
 use crate::error::{LockError, LockErrorKind};
@@ -40,7 +40,7 @@ pub(crate) fn name_of(site: &'static Site) -> DisplayValue<&'static str> {
 }
 
 /// Marks a span as failed.
-fn failed(span: &Span, error_type: &'static str) {
+fn mark_failed(span: &Span, error_type: &'static str) {
     span.record("error.type", error_type);
     span.record("otel.status_code", "ERROR");
 }
@@ -51,7 +51,7 @@ fn failed(span: &Span, error_type: &'static str) {
 macro_rules! figure {
     ($kind:ident $name:ident { $($label:ident: $value:expr),* } $change:ident($by:expr)) => {{
         use $crate::telemetry::metrics::{RECORDER, describe};
-        redlock_core::env::caught(RECORDER, || {
+        redlock_core::panics::caught(RECORDER, || {
             ::metrics::$kind!(describe::$name, $(stringify!($label) => $value),*).$change($by);
         });
     }};
@@ -68,15 +68,15 @@ macro_rules! figure {
 }
 pub(crate) use figure;
 
-/// Counts something in a gauge until it is dropped: `gauged!(LEADING { site: name })`.
-macro_rules! gauged {
+/// Counts something in a gauge until it is dropped: `count_in_gauge!(LEADING { site: name })`.
+macro_rules! count_in_gauge {
     ($name:ident { $($label:ident: $value:expr),* }) => {{
         $(let _ = &$value;)*
-        $crate::telemetry::Gauged {
+        $crate::telemetry::GaugeCount {
             #[cfg(feature = "metrics")]
             gauge: {
                 use $crate::telemetry::metrics::{RECORDER, describe};
-                redlock_core::env::caught(RECORDER, || {
+                redlock_core::panics::caught(RECORDER, || {
                     let gauge = ::metrics::gauge!(describe::$name, $(stringify!($label) => $value),*);
                     gauge.increment(1);
                     gauge
@@ -85,20 +85,20 @@ macro_rules! gauged {
         }
     }};
 }
-pub(crate) use gauged;
+pub(crate) use count_in_gauge;
 
 /// What a gauge counts, in the recorder that was there when it began.
-pub(crate) struct Gauged {
+pub(crate) struct GaugeCount {
     /// `None` if the recorder panicked.
     #[cfg(feature = "metrics")]
     pub(crate) gauge: Option<::metrics::Gauge>,
 }
 
 #[cfg(feature = "metrics")]
-impl Drop for Gauged {
+impl Drop for GaugeCount {
     fn drop(&mut self) {
         if let Some(gauge) = &self.gauge {
-            redlock_core::env::caught(metrics::RECORDER, || gauge.decrement(1));
+            redlock_core::panics::caught(metrics::RECORDER, || gauge.decrement(1));
         }
     }
 }

@@ -80,9 +80,9 @@ mod check_config;
 mod environment;
 mod hold;
 mod nodes;
+mod other_client;
 mod record;
 mod runtimes;
-mod someone_else;
 mod waiting;
 
 use std::fmt;
@@ -97,11 +97,10 @@ use tokio::runtime::Handle;
 pub use acquisition::{Acquisition, Outcome};
 pub use check_config::check_config;
 pub use hold::Hold;
-pub use someone_else::SomeoneElse;
+pub use other_client::OtherClient;
 
-use crate::config::Config;
-use crate::init::{Plan, overriding};
-use crate::registry::pools::Pool;
+use crate::config::{CheckedConfig, Config};
+use crate::registry::pools::PoolNode;
 use crate::registry::{Registry, ShutdownReport, shutdown};
 use environment::{RuntimeClock, RuntimeSpawner, Seeded};
 use record::Journal;
@@ -123,10 +122,10 @@ const LENIENT_MAX_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 /// ```
 #[derive(Clone)]
 pub struct TestLocks {
-    inner: Arc<Inner>,
+    inner: Arc<TestLocksShared>,
 }
 
-struct Inner {
+struct TestLocksShared {
     registry: Registry,
     journal: Arc<Journal>,
     entropy: Arc<dyn Entropy>,
@@ -172,18 +171,14 @@ impl TestLocks {
     pub fn with_config(config: Config) -> Self {
         let runtime = Handle::current();
         let config = nodes::in_memory(config);
-        let plan = match Plan::checked(&config) {
-            Ok(plan) => plan,
+        let checked = match CheckedConfig::new(&config) {
+            Ok(checked) => checked,
             Err(error) => panic!("{error}"),
         };
         let clock: Arc<dyn Clock> = Arc::new(RuntimeClock::new(&runtime));
-        let pools = plan.addresses.into_keys().map(|name| {
+        let pools = checked.addresses.into_keys().map(|name| {
             let node = MemoryNode::new(name.as_str(), Arc::clone(&clock));
-            let pool = Pool {
-                node: Arc::new(node.clone()),
-                memory: Some(node),
-            };
-            (name, pool)
+            (name, PoolNode::in_memory(node))
         });
         let pools = pools.collect();
         let environment = Environment {
@@ -192,14 +187,13 @@ impl TestLocks {
             spawner: Arc::new(RuntimeSpawner(runtime.clone())),
         };
         let entropy = Arc::clone(&environment.entropy);
-        let overriding = overriding(&plan.overridden);
-        let mut registry = Registry::new(&config, environment, pools, &overriding);
+        let mut registry = Registry::new(&config, environment, pools, &checked.overrides);
         let journal = Arc::<Journal>::default();
         let shared = Arc::get_mut(&mut registry.shared).expect("nobody else has it yet");
         shared.journal = Some(Arc::clone(&journal) as _);
         registry.shared.recheck_at_new_epochs();
         runtimes::attach(runtime.id(), &registry);
-        let inner = Inner {
+        let inner = TestLocksShared {
             registry,
             journal,
             entropy,
@@ -332,7 +326,7 @@ impl fmt::Debug for TestLocks {
     }
 }
 
-impl Drop for Inner {
+impl Drop for TestLocksShared {
     fn drop(&mut self) {
         runtimes::detach(&self.registry);
         shutdown::begin(&self.registry);

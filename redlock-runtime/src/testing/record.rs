@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 
 use super::acquisition::{Acquisition, Outcome};
 use crate::error::LockError;
-use crate::registry::pools::names_of;
+use crate::registry::pools::pool_names_of;
 use crate::site::Site;
 use crate::telemetry::{self, JournalLine};
 
@@ -69,7 +69,7 @@ impl telemetry::Journal for Journal {
         let acquisition = Acquisition {
             resource: resource.clone(),
             site,
-            pools: asked.map_or_else(Vec::new, |(_, nodes, _)| names_of(nodes)),
+            pools: asked.map_or_else(Vec::new, |(_, nodes, _)| pool_names_of(nodes)),
             ttl: asked.map_or_else(Default::default, |(request, _, _)| request.ttl),
             is_shared: asked.is_some_and(|(_, _, is_shared)| is_shared),
             fencing_token: None,

@@ -11,10 +11,10 @@ use super::TestLocks;
 use super::acquisition::{Acquisition, Outcome};
 
 /// How long a test waits for something that takes milliseconds, on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(10);
+const REAL_LIMIT: Duration = Duration::from_secs(10);
 
 /// The time that a paused clock may jump over meanwhile: longer than any lock lasts.
-const PAUSED_PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
+const PAUSED_LIMIT: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl TestLocks {
     /// Waits until a call holds `resource`.
@@ -112,7 +112,7 @@ impl TestLocks {
                     // do.
                     pause = pause.saturating_mul(2);
                 }
-                let is_patient = began.elapsed() < PATIENCE && pause < PAUSED_PATIENCE;
+                let is_patient = began.elapsed() < REAL_LIMIT && pause < PAUSED_LIMIT;
                 locks.expect(
                     is_patient,
                     format_args!("`{resource}` {otherwise}, at {caller}"),

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use crate::env::caught::{caught, wake};
 use crate::env::timeout::before;
 use crate::env::{Clock, Moment};
-use crate::node::{Asker, Call, Node, NodeError, NodeErrorKind, Submission, Vote, bit};
+use crate::node::{Call, Node, NodeError, NodeErrorKind, Submission, Vote, VoteSink, bit};
+use crate::panics::{caught, wake};
 
 pub(crate) use super::votes::{MOST_NODES, Seats, seats_in};
 
@@ -208,7 +208,7 @@ pub(crate) fn forget_stale(answers: &mut [Option<Vote>], nodes: &[Arc<dyn Node>]
     }
 }
 
-impl Asker for Round {
+impl VoteSink for Round {
     fn call(&self) -> &Call {
         &self.call
     }

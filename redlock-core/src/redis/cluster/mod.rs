@@ -15,12 +15,14 @@ use rand::seq::SliceRandom as _;
 use tokio::sync::Semaphore;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep, timeout};
+use tracing::warn;
 
-use crate::env::caught::{log, unless_it_panics};
-use crate::env::io_thread::IoThread;
+use crate::io_thread::IoThread;
+use crate::logging::log_caught;
 use crate::node::hash_slot::slot_of_all;
 use crate::node::watch::Watch;
 use crate::node::{Answer, Call, Node, NodeError, NodeHealth, NodeStatus, Submission};
+use crate::panics::unless_it_panics;
 
 use super::address::{RedisAddress, Server, Target};
 use super::backoff::{Backoff, LONGEST_PAUSE};
@@ -202,7 +204,9 @@ impl ClusterShared {
                     let reason = why.to_string();
                     self.metrics.record_error(&why);
                     if logged != reason {
-                        log!(warn, pool = %self.name, %reason, "the Cluster's slots cannot be learned");
+                        log_caught(|| {
+                            warn!(pool = %self.name, %reason, "the Cluster's slots cannot be learned");
+                        });
                     }
                     logged = reason;
                     *self.why.lock() = why;

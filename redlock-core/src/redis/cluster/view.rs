@@ -2,7 +2,7 @@
 
 use ::redis::pipe;
 
-use crate::env::io_thread::IoThread;
+use crate::io_thread::IoThread;
 use crate::node::hash_slot::SLOTS;
 use crate::node::{NodeError, Value};
 use crate::redis::address::Server;

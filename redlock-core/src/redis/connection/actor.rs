@@ -10,10 +10,10 @@ use std::time::Duration;
 use ::redis::Pipeline;
 use tokio::time::Instant;
 
-use crate::env::caught::caught;
+use crate::logging::log_node;
 use crate::model::brief::Brief;
-use crate::node::log::log_node;
 use crate::node::{Answer, Call, Node as _, NodeError, Value, Vote};
+use crate::panics::caught;
 use crate::redis::backoff::LONGEST_PAUSE;
 use crate::redis::errors::{garbled, lost};
 use crate::redis::inbox::{Entry, Inbox, Taken};

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use ::redis::cmd;
 use tokio::time::Instant;
+use tracing::warn;
 
-use crate::env::caught::log;
 use crate::env::{Clock, Moment, micros};
-use crate::node::log::log_node;
+use crate::logging::{log_caught, log_node};
 use crate::node::{Answer, Call, Effect, NodeError, NodeErrorKind, Value};
 use crate::quorum::fencing::HINT_WINDOW;
 use crate::redis::errors::garbled;
@@ -205,10 +205,12 @@ impl ServerCheck {
     fn log(&mut self, verdict: &Verdict) {
         let node = &self.inbox.log;
         if let Some(by_ms) = verdict.stepped_ms {
-            log!(
-                warn, pool = %node.pool, by_ms,
-                "the node's clock stepped; it drops locks early or late",
-            );
+            log_caught(|| {
+                warn!(
+                    pool = %node.pool, by_ms,
+                    "the node's clock stepped; it drops locks early or late",
+                );
+            });
         }
         let reason = match &verdict.action {
             Action::Vote => "",
@@ -241,10 +243,12 @@ impl ServerCheck {
         if is_off && !self.is_off {
             let direction = if theirs > ours { "ahead of" } else { "behind" };
             let by_ms = u64::try_from(off.as_millis()).unwrap_or(u64::MAX);
-            log!(
-                warn, pool = %self.inbox.log.pool, by_ms,
-                "the node's clock is {direction} this host's; synchronize both by one time service",
-            );
+            log_caught(|| {
+                warn!(
+                    pool = %self.inbox.log.pool, by_ms,
+                    "the node's clock is {direction} this host's; synchronize both by one time service",
+                );
+            });
         }
         self.is_off = is_off;
         // The server read its clock at some point of the round trip, most likely in the middle.

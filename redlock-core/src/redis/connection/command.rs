@@ -26,7 +26,7 @@ pub(in crate::redis) fn command(call: &Call, dialect: &Dialect, with_text: bool)
     let script = call.script;
     let marker = dialect.marker.as_deref().filter(|_| call.has_marker);
     let keys = call.keys().chain(marker);
-    let is_tried = dialect.is_tried && script.tries;
+    let is_tried = dialect.is_tried && script.checks_commands;
     let mut arguments = call.arguments().iter().map(Argument::as_bytes);
     let is_brief = dialect.huge.has_any_of(call);
     if let (Code::Command(word, options, _), false) = (script.code, is_brief) {

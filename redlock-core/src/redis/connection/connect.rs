@@ -6,7 +6,7 @@ use std::time::Duration;
 use ::redis::{AsyncConnectionConfig, ErrorKind, Pipeline, ProtocolVersion, RedisError};
 use tokio::sync::mpsc::unbounded_channel;
 
-use crate::env::io_thread::IoThread;
+use crate::io_thread::IoThread;
 use crate::node::{NodeError, Value};
 use crate::redis::address::Server;
 use crate::redis::errors::not_connected;

@@ -21,9 +21,9 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
-use crate::env::caught::text_of;
-use crate::env::io_thread::IoThread;
+use crate::io_thread::IoThread;
 use crate::node::NodeError;
+use crate::panics::text_of;
 use crate::redis::address::{Opener, Server};
 use crate::redis::errors::{not_connected, together};
 

@@ -17,8 +17,8 @@ use ::redis::{Pipeline, PushInfo, PushKind, Value as Theirs};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::Instant;
 
+use crate::logging::log_node;
 use crate::model::token;
-use crate::node::log::log_node;
 use crate::node::value::is_wrong_type;
 use crate::node::watch::{HeldValue, KeyReport, Watch};
 use crate::node::{NodeError, Remaining, Value};
@@ -207,7 +207,11 @@ fn ask(watch: &Arc<Watch>, is_valueless: bool, line: &mut Line) {
         question.cmd("CLIENT").arg(&["CACHING", "YES"]);
         question.cmd("PTTL").arg(key);
         if !is_valueless {
-            question.cmd("GETRANGE").arg(key).arg(0).arg(token::LONGEST);
+            question
+                .cmd("GETRANGE")
+                .arg(key)
+                .arg(0)
+                .arg(token::MAX_TOKEN_BYTES);
         }
     }
     line.ask_all(question, Purpose::Keys(Arc::clone(watch)));

@@ -2,7 +2,7 @@
 
 use tokio::time::Instant;
 
-use crate::env::io_thread::LibraryTime;
+use crate::io_thread::LibraryTime;
 use crate::node::{Answer, Call, Effect, Submission};
 
 /// A call on its way to a server, or a release that is still to be delivered.

@@ -14,13 +14,13 @@ use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::env::caught::caught;
-use crate::env::io_thread::LibraryTime;
-use crate::node::log::NodeLog;
+use crate::io_thread::LibraryTime;
+use crate::logging::NodeLog;
 use crate::node::watch::{KeyReport, Watch};
 use crate::node::{
     Answer, Call, EpochListener, Node, NodeError, NodeErrorKind, NodeHealth, NodeStatus, Submission,
 };
+use crate::panics::caught;
 use crate::redis::errors::not_connected;
 use crate::redis::options::RedisOptions;
 pub(super) use entry::Entry;

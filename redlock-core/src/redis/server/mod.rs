@@ -11,11 +11,11 @@ use tokio::runtime::Handle;
 use tokio::sync::Mutex;
 use tokio::task::{AbortHandle, JoinSet};
 
-use crate::env::caught::unless_it_panics;
-use crate::env::io_thread::IoThread;
+use crate::io_thread::IoThread;
+use crate::logging::{NodeLog, log_node};
 use crate::model::brief::Brief;
 use crate::node::NodeError;
-use crate::node::log::{NodeLog, log_node};
+use crate::panics::unless_it_panics;
 
 use super::address::{RedisAddress, Server, Target};
 use super::backoff::{Backoff, LONGEST_PAUSE};

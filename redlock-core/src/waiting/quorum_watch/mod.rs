@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use crate::env::timeout::before;
 use crate::env::{Clock, Moment};
 use crate::model::resource::Resource;
-use crate::node::watch::{HeldValue, KeyReport, Sightings, Watch};
+use crate::node::watch::{HeldValue, KeyReport, ReportSink, Watch};
 use crate::node::{NodeSet, Remaining, bit};
 use crate::quorum::majority;
 use crate::quorum::round::{Goal, Round, seats_in};
@@ -63,7 +63,7 @@ impl WatchState {
     }
 }
 
-impl Sightings for Reports {
+impl ReportSink for Reports {
     fn keys(&self) -> &Resource {
         &self.keys
     }

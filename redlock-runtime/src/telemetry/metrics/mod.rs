@@ -2,17 +2,17 @@
 //! resource, as the number of resources has no limit.
 
 pub(crate) mod describe;
-mod nodes;
+mod node_figures;
 
 use std::collections::BTreeSet;
 
 use metrics::{counter, gauge, histogram};
 use parking_lot::RwLock;
-use redlock_core::env::caught;
+use redlock_core::panics::caught;
 
 use crate::site::Site;
 
-pub(crate) use nodes::{Answers, sample_nodes};
+pub(crate) use node_figures::{LatencyRecorder, sample_nodes};
 
 /// The recorder's name in the log, if it panics. It is foreign code, which runs in calls, in drops, and on
 /// the library's thread.
@@ -60,7 +60,7 @@ fn describe() {
 
 /// At the first call of a site for a kind of lock, has its figures there as zeros, so that a rate sees the first of
 /// each event.
-pub(crate) fn zeros(site: &'static Site, kind: &'static str) {
+pub(crate) fn register_zeros(site: &'static Site, kind: &'static str) {
     use describe::{ACQUISITIONS, EXTENSIONS, HELD, HOLD, LOST, SWALLOWED, UNCONFIRMED, WAIT};
 
     let name = site.site_name();

@@ -25,7 +25,7 @@ mutants! {
     "a-wake-up-trusted-as-a-grant" breaks LateVotes in Calm:
         attempt { Err } => {
             let clock = &environment.clock;
-            let watch = crate::waiting::QuorumWatch::after_attempt(clock, nodes, kind.keys(), Some(Arc::clone(&acquisition)));
+            let watch = crate::waiting::QuorumWatch::after_attempt(clock, nodes, protocol.keys(), Some(Arc::clone(&acquisition)));
             let until = now.saturating_add(window.timeout);
             if before(&**clock, until, watch.until_free()).await.is_some() {
                 let (acquired_at, granted_at, expiring) = (started, started, deadline);
@@ -50,10 +50,10 @@ mutants! {
         Turn::record_refusal { let mut line } => {
             use crate::quorum::round::{Goal, Round};
             let answers = refusal.votes.answers();
-            let question = crate::kinds::looks::peek(&refusal.lock.resource);
+            let question = crate::kinds::any_kind::peek(&refusal.lock.resource);
             let votes = Round::new(answers.len(), question, Goal::All);
             for (seat, vote) in answers.into_iter().enumerate() {
-                vote.into_iter().for_each(|vote| crate::node::Asker::vote(&*votes, seat, vote));
+                vote.into_iter().for_each(|vote| crate::node::VoteSink::vote(&*votes, seat, vote));
             }
             let refusal = &Arc::new(RefusedAttempt {
                 lock: refusal.lock.clone(),

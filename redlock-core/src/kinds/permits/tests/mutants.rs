@@ -17,8 +17,8 @@ mutants! {
         Claim::narrow { let others = } => { let others = self.acquisition.seats().answered() & };
 
     "a-failed-attempt-on-permits-releases-nothing" breaks Leftover in Permits:
-        Claim::drop { self.release() } => { (self.kind.keys().names().len() < 3).then(|| self.release()) };
-        attempt { claim.release() } => { kind.count().is_none().then(|| claim.release()).flatten() };
+        Claim::drop { self.release() } => { (self.protocol.keys().names().len() < 3).then(|| self.release()) };
+        attempt { claim.release() } => { protocol.permits().is_none().then(|| claim.release()).flatten() };
 
     "a-held-permit-granted-again" breaks Exclusion in Permits:
         acquire_permit { held.is_none() } => { held.is_none() || !key.starts_with(b"redlock:permit:") };

@@ -11,19 +11,19 @@ use super::TestLocks;
 use super::hold::Hold;
 use crate::parameters::Mode;
 
-/// Another client, which locks and is not the code under test. Made by [`TestLocks::someone_else`].
+/// Another client, which locks and is not the code under test. Made by [`TestLocks::other_client`].
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
 /// # let locks = redlock_runtime::testing::TestLocks::new();
-/// let _hold = locks.someone_else().named("billing-7/3121").hold("order:42");
+/// let _hold = locks.other_client().named("billing-7/3121").hold("order:42");
 /// let error = redlock_runtime::lock("order:42").retry_count(0).acquire().await.unwrap_err();
 /// assert!(error.to_string().contains("billing-7/3121"));
 /// # }
 /// ```
 #[derive(Clone, Debug)]
 #[must_use = "nothing is held before `hold` or `steal`"]
-pub struct SomeoneElse {
+pub struct OtherClient {
     locks: TestLocks,
     name: String,
     ttl: Duration,
@@ -33,7 +33,7 @@ pub struct SomeoneElse {
 
 impl TestLocks {
     /// Makes another holder take `resource` on all nodes, for a minute or until the hold is
-    /// dropped. A refused call is told that `someone-else/1` holds the lock.
+    /// dropped. A refused call is told that `other-client/1` holds the lock.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -46,10 +46,10 @@ impl TestLocks {
     /// ```
     ///
     /// # Panics
-    /// As [`SomeoneElse::hold`].
+    /// As [`OtherClient::hold`].
     #[track_caller]
     pub fn hold(&self, resource: impl Into<Resource>) -> Hold {
-        self.someone_else().hold(resource)
+        self.other_client().hold(resource)
     }
 
     /// Another client, whose name, ttl and pools can be set before it locks.
@@ -60,15 +60,15 @@ impl TestLocks {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
     /// let locks = TestLocks::new();
-    /// let _hold = locks.someone_else().named("billing-7/3121").on(["a"]).hold("order:42");
+    /// let _hold = locks.other_client().named("billing-7/3121").on(["a"]).hold("order:42");
     /// let lease = redlock_runtime::lock("order:42").acquire().await.unwrap();
     /// # lease.release().await;
     /// # }
     /// ```
-    pub fn someone_else(&self) -> SomeoneElse {
-        SomeoneElse {
+    pub fn other_client(&self) -> OtherClient {
+        OtherClient {
             locks: self.clone(),
-            name: "someone-else/1".to_owned(),
+            name: "other-client/1".to_owned(),
             ttl: Duration::from_secs(60),
             kind: Kind::Exclusive,
             nodes: self.nodes().cloned().collect(),
@@ -76,13 +76,13 @@ impl TestLocks {
     }
 }
 
-impl SomeoneElse {
-    /// The client's name, as errors show a holder (`host/pid`): `someone-else/1` by default.
+impl OtherClient {
+    /// The client's name, as errors show a holder (`host/pid`): `other-client/1` by default.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
     /// # let locks = redlock_runtime::testing::TestLocks::new();
-    /// let _hold = locks.someone_else().named("billing-7/3121").hold("order:42");
+    /// let _hold = locks.other_client().named("billing-7/3121").hold("order:42");
     /// # }
     /// ```
     pub fn named(mut self, name: impl Into<String>) -> Self {
@@ -96,7 +96,7 @@ impl SomeoneElse {
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
     /// # let locks = redlock_runtime::testing::TestLocks::new();
     /// use std::time::Duration;
-    /// let _hold = locks.someone_else().ttl(Duration::from_secs(5)).hold("order:42");
+    /// let _hold = locks.other_client().ttl(Duration::from_secs(5)).hold("order:42");
     /// # }
     /// ```
     pub fn ttl(mut self, ttl: Duration) -> Self {
@@ -110,7 +110,7 @@ impl SomeoneElse {
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
     /// # let locks = redlock_runtime::testing::TestLocks::new();
     /// use redlock_runtime::parameters::Mode;
-    /// let _hold = locks.someone_else().mode(Mode::Read).hold("report:7");
+    /// let _hold = locks.other_client().mode(Mode::Read).hold("report:7");
     /// let report = || redlock_runtime::lock("report:7").retry_count(0);
     /// assert!(report().acquire().await.unwrap_err().is_contended());
     /// report().mode(Mode::Read).acquire().await.unwrap().release().await;
@@ -126,7 +126,7 @@ impl SomeoneElse {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
     /// # let locks = redlock_runtime::testing::TestLocks::new();
-    /// let _hold = locks.someone_else().on(["a"]).hold("order:42");
+    /// let _hold = locks.other_client().on(["a"]).hold("order:42");
     /// assert!(locks.node("b").keys().is_empty());
     /// # }
     /// ```
@@ -148,7 +148,7 @@ impl SomeoneElse {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
     /// # let locks = redlock_runtime::testing::TestLocks::new();
-    /// let _hold = locks.someone_else().hold("order:42");
+    /// let _hold = locks.other_client().hold("order:42");
     /// assert!(locks.node("a").get(b"order:42").is_some());
     /// # }
     /// ```
@@ -198,7 +198,7 @@ impl SomeoneElse {
     /// use std::time::Duration;
     ///
     /// let lease = redlock_runtime::lock("order:42").acquire().await.unwrap();
-    /// let _hold = locks.someone_else().steal("order:42");
+    /// let _hold = locks.other_client().steal("order:42");
     /// assert!(lease.extend(Duration::from_secs(60)).await.unwrap_err().is_lost());
     /// # }
     /// ```

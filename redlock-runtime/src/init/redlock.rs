@@ -1,14 +1,70 @@
-//! The end of the running registry, as its owner brings it about.
+//! The handle of a running registry: its start and its end, as the program's owner brings them about.
 
+use std::fmt;
 use std::time::Duration;
 
-use redlock_core::env::is_forked;
+use redlock_core::process::is_forked;
 
-use super::Redlock;
+use crate::config::{CheckedConfig, Config};
+use crate::error::InitError;
 use crate::registry::signal::is_process_ending;
-use crate::registry::{ShutdownReport, shutdown};
+use crate::registry::{Registry, ShutdownReport, shutdown};
+
+/// The running registry. Keep it in `main`: dropping it shuts down.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # use redlock_runtime::Config;
+/// let redlock = redlock_runtime::init(Config::new().pool("a", "memory://a")).await?;
+/// assert!(redlock.registry().is_ready());
+/// redlock.shutdown().await;
+/// # Ok(()) }
+/// ```
+#[must_use = "dropping it shuts down, and `let _ =` drops it at once; bind it to a name until the end of \
+              `main`"]
+pub struct Redlock {
+    pub(crate) registry: Registry,
+}
 
 impl Redlock {
+    /// Starts a registry that is not the global one. Calls find it through [`Registry::scope`] or
+    /// [`Registry::enter`]. Of the program's annotated functions only those with an
+    /// [override](Config::site) are checked against it. A function that names an unknown pool
+    /// reports that when it is called.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use redlock_runtime::{Config, Redlock};
+    /// let redlock = Redlock::start(Config::new().pool("a", "memory://a")).await?;
+    /// let locked = redlock_runtime::lock("order:42").run(async {});
+    /// redlock.registry().clone().scope(locked).await?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`InitError`], as [`init`](crate::init()), but for what concerns functions that are not overridden.
+    ///
+    /// # Cancellation
+    /// Dropping the future starts nothing.
+    pub async fn start(config: Config) -> Result<Self, InitError> {
+        let checked = CheckedConfig::new(&config)?;
+        let registry = Registry::start(&config, checked).await?;
+        Ok(Self { registry })
+    }
+
+    /// The registry, to look at or to scope calls to.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use redlock_runtime::{Config, Redlock};
+    /// let redlock = Redlock::start(Config::new().pool("a", "memory://a")).await?;
+    /// assert_eq!(redlock.registry().held_count(), 0);
+    /// # Ok(()) }
+    /// ```
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
     /// Ends all locking in order: refuses new acquisitions, lets bodies finish for the configured
     /// grace period, cancels the bodies that still run, releases all held locks, and reports.
     ///
@@ -93,10 +149,15 @@ impl Drop for Redlock {
     }
 }
 
+impl fmt::Debug for Redlock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Redlock").field(&self.registry).finish()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Config;
     use crate::registry::signal::shutdown_signal;
 
     #[test]

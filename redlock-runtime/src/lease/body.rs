@@ -3,21 +3,21 @@
 
 use std::task::{Context, Poll, ready};
 
-use redlock_core::env::log_throttled;
 use redlock_core::lease::{BodyOutcome, BodyWatch};
+use redlock_core::logging::log_throttled;
 
-use super::chain::Below;
-use super::{Lease, LeaseEnd, Stage};
+use super::chain::CallChain;
+use super::{Lease, LeaseEnd, RunStage};
 use crate::error::LockError;
 use crate::telemetry::name_of;
 
 /// A body under its lease.
-pub(crate) struct Hold {
-    below: Below,
+pub(crate) struct BodyUnderLease {
+    below: CallChain,
     watch: BodyWatch,
 }
 
-impl Hold {
+impl BodyUnderLease {
     /// Begins to hold the lease for a body.
     ///
     /// # Errors
@@ -26,11 +26,11 @@ impl Hold {
         if !lease.place.set_has_body() {
             let over = LeaseEnd::Revoked;
             let outcome = BodyOutcome::Cancelled(over.clone());
-            lease.holding.body_ended(&lease.handle.core, &outcome);
+            lease.holding.record_body_end(&lease.handle.core, &outcome);
             return Err(lease.lost_error(over));
         }
         Ok(Self {
-            below: Below::new(lease.handle()),
+            below: CallChain::new(lease.handle()),
             watch: BodyWatch::new(lease.handle.core.clone(), lease.on_lost),
         })
     }
@@ -45,19 +45,19 @@ impl Hold {
         let Self { below, watch } = self;
         let poll = |context: &mut Context<'_>| {
             // At the first poll, and not before: if the lease is over by then, no body has begun.
-            lease.enter(Stage::InBody);
+            lease.enter(RunStage::InBody);
             let _entered = below.enter();
             body(context)
         };
         let outcome = ready!(watch.poll(context, poll));
-        lease.holding.body_ended(&lease.handle.core, &outcome);
+        lease.holding.record_body_end(&lease.handle.core, &outcome);
         let (has_returned, over) = match outcome {
             BodyOutcome::Done(()) => (true, None),
             BodyOutcome::Late((), over) => (true, Some(over)),
             BodyOutcome::Cancelled(over) => (false, Some(over)),
         };
         if has_returned {
-            lease.enter(Stage::Returned);
+            lease.enter(RunStage::Returned);
         }
         let Some(over) = over else {
             return Poll::Ready(Ok(()));

@@ -5,8 +5,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// `host/pid`, a space, and the time in UTC: `web-7/3121 2026-11-22T03:00:00.012Z`.
 pub(crate) fn written(owner: &str, began_ms: u64) -> String {
     // The last time that RFC 3339 can write is that of the year 9999.
-    const LATEST: u64 = 253_402_300_799_999;
-    let began = UNIX_EPOCH + Duration::from_millis(began_ms.min(LATEST));
+    const LAST_MS_OF_9999: u64 = 253_402_300_799_999;
+    let began = UNIX_EPOCH + Duration::from_millis(began_ms.min(LAST_MS_OF_9999));
     format!("{owner} {}", humantime::format_rfc3339_millis(began))
 }
 

@@ -6,18 +6,18 @@ use crate::config::{Config, SiteConfig, SiteName};
 use crate::site::{Site, sites};
 use crate::text::{did_you_mean, spelled};
 
-/// A function that the configuration says something of.
-pub(crate) struct Overridden {
+/// A function of the program, and the part of the configuration that overrides its attribute.
+pub(crate) struct SiteOverride {
     pub(crate) site: &'static Site,
     pub(crate) config: SiteConfig,
-    /// Where the configuration says it, as text.
+    /// The places in the configuration, as text.
     pub(crate) origin: String,
 }
 
 /// Finds the function of each override. Those that fit none, or several, are problems.
-pub(super) fn resolve(config: &Config, problems: &mut Vec<String>) -> Vec<Overridden> {
+pub(super) fn match_overrides(config: &Config, problems: &mut Vec<String>) -> Vec<SiteOverride> {
     let by_name = by_name(&sites());
-    let mut found: BTreeMap<&str, Overridden> = BTreeMap::new();
+    let mut found: BTreeMap<&str, SiteOverride> = BTreeMap::new();
     for (name, own) in &config.sites {
         let origin = config.origin_of(name);
         let fit: Vec<_> = by_name
@@ -30,12 +30,12 @@ pub(super) fn resolve(config: &Config, problems: &mut Vec<String>) -> Vec<Overri
                 let below = found.remove(**known);
                 let (lower, lower_origin) = below.map(|it| (it.config, it.origin)).unzip();
                 let origins = lower_origin.into_iter().chain([origin]);
-                let overridden = Overridden {
+                let own_override = SiteOverride {
                     site,
                     config: own.clone().above(lower.unwrap_or_default()),
                     origin: origins.collect::<Vec<_>>().join(" and "),
                 };
-                found.insert(known, overridden);
+                found.insert(known, own_override);
             }
             ([], _) => problems.push(format!(
                 "{origin} fits no function under `#[redlock]` in this program{}",
@@ -50,13 +50,7 @@ pub(super) fn resolve(config: &Config, problems: &mut Vec<String>) -> Vec<Overri
     found.into_values().collect()
 }
 
-/// What the configuration says of functions, for the registry.
-pub(crate) fn overriding(overridden: &[Overridden]) -> Vec<(&'static Site, SiteConfig)> {
-    let overridden = overridden.iter();
-    overridden.map(|it| (it.site, it.config.clone())).collect()
-}
-
-/// The functions that have one name. The configuration, logs and metrics cannot tell them apart.
+/// Refuses functions that have one name: the configuration, logs and metrics cannot tell them apart.
 pub(super) fn check_names(sites: &[&'static Site], problems: &mut Vec<String>) {
     for (name, sites) in by_name(sites) {
         if sites.len() > 1 {

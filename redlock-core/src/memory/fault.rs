@@ -4,7 +4,7 @@ use crate::node::{NodeError, NodeErrorKind};
 
 /// A fault of a node.
 #[derive(Clone, Default)]
-pub(super) enum Trouble {
+pub(super) enum Fault {
     #[default]
     None,
     /// It cannot be reached.
@@ -15,7 +15,7 @@ pub(super) enum Trouble {
     Fails(Box<str>),
 }
 
-impl Trouble {
+impl Fault {
     /// The reason why the node does not vote, if it does not.
     pub(super) fn reason(&self) -> Option<NodeError> {
         match self {

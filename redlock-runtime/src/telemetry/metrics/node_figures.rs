@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use metrics::{counter, gauge, histogram};
 use redlock_core::Environment;
-use redlock_core::env::caught;
 use redlock_core::node::{NodeErrorKind, ObserveAnswers};
+use redlock_core::panics::caught;
 
 use super::describe::{
     NODE_CLOCK_OFFSET, NODE_CONNECTIONS, NODE_ERRORS, NODE_LATENCY, NODE_NOT_RESTING, NODE_VOTING,
@@ -16,15 +16,15 @@ use super::{RECORDER, describe};
 use crate::health::PoolHealth;
 
 /// How often: well within the 15 s or more between two looks of a scraper.
-const EVERY: Duration = Duration::from_secs(2);
+const SAMPLE_INTERVAL: Duration = Duration::from_secs(2);
 
 /// A node's answers, by how long they took.
 #[derive(Debug)]
-pub(crate) struct Answers {
+pub(crate) struct LatencyRecorder {
     pub(crate) pool: Arc<str>,
 }
 
-impl ObserveAnswers for Answers {
+impl ObserveAnswers for LatencyRecorder {
     fn answered(&self, after: Duration) {
         histogram!(NODE_LATENCY, "pool" => Arc::clone(&self.pool)).record(after);
     }
@@ -43,7 +43,9 @@ pub(crate) fn sample_nodes(
                 describe();
                 pools.iter().for_each(sample);
             });
-            clock.sleep_until(clock.now().saturating_add(EVERY)).await;
+            clock
+                .sleep_until(clock.now().saturating_add(SAMPLE_INTERVAL))
+                .await;
         }
     }));
 }

@@ -1,7 +1,7 @@
 //! Handlers that return `impl IntoResponse` or `impl Responder`.
 //!
 //! The attribute cannot name such a type, and most responses have no place for a lock error. So the
-//! handler returns an [`Answer`], which is a response if the body's value is one. A value that can
+//! handler returns a [`HandlerResponse`], which is a response if the body's value is one. A value that can
 //! carry a lock error itself is returned as it is: its author decides how the error looks.
 //!
 //! The choice is made for each handler when it is compiled. `(&&&probe).__redlock_choose()` calls the method of
@@ -25,33 +25,36 @@ use crate::attribute::from_lock_error::FromLockError;
 use crate::error::LockError;
 
 /// The value of a body, or the reason why there is none.
-pub enum Answer<T> {
+pub enum HandlerResponse<T> {
     Value(T),
     Refused(LockError),
 }
 
 // Not recommended: rustc would list this type to a person with another return type.
 #[diagnostic::do_not_recommend]
-impl<T> FromLockError for Answer<T> {
+impl<T> FromLockError for HandlerResponse<T> {
     fn from_lock_error(error: LockError) -> Self {
         Self::Refused(error)
     }
 }
 
 pin_project_lite::pin_project! {
-    /// A body whose value becomes an [`Answer`].
+    /// A body whose value becomes a [`HandlerResponse`].
     #[must_use = "futures do nothing unless awaited"]
-    pub struct Answering<F> {
+    pub struct HandlerBody<F> {
         #[pin]
         body: F,
     }
 }
 
-impl<F: Future> Future for Answering<F> {
-    type Output = Answer<F::Output>;
+impl<F: Future> Future for HandlerBody<F> {
+    type Output = HandlerResponse<F::Output>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        self.project().body.poll(context).map(Answer::Value)
+        self.project()
+            .body
+            .poll(context)
+            .map(HandlerResponse::Value)
     }
 }
 
@@ -73,12 +76,12 @@ impl AsItIs {
     }
 }
 
-/// The choice for a value that is wrapped in an [`Answer`].
-pub struct InAnAnswer;
+/// The choice for a value that is wrapped in a [`HandlerResponse`].
+pub struct AsHandlerResponse;
 
-impl InAnAnswer {
-    pub fn wrap<F: Future>(self, body: F) -> Answering<F> {
-        Answering { body }
+impl AsHandlerResponse {
+    pub fn wrap<F: Future>(self, body: F) -> HandlerBody<F> {
+        HandlerBody { body }
     }
 }
 
@@ -108,7 +111,7 @@ pub mod into_response {
 
     /// Implemented in `http/axum.rs`.
     pub trait IsResponse {
-        fn __redlock_choose(&self) -> super::InAnAnswer;
+        fn __redlock_choose(&self) -> super::AsHandlerResponse;
     }
 }
 
@@ -118,6 +121,6 @@ pub mod responder {
 
     /// Implemented in `http/actix.rs`.
     pub trait IsResponse {
-        fn __redlock_choose(&self) -> super::InAnAnswer;
+        fn __redlock_choose(&self) -> super::AsHandlerResponse;
     }
 }

@@ -1,4 +1,4 @@
-//! Few log lines about what happens many times.
+//! The library's log: few lines about what happens many times, and the places that survive a panic of a subscriber.
 
 use std::collections::BTreeMap;
 use std::collections::hash_map::DefaultHasher;
@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use super::{Clock, Moment};
+use crate::env::{Clock, Moment};
+use crate::panics::caught;
 
 /// A cause has one line in this time.
 const PACE: Duration = Duration::from_secs(1);
@@ -53,7 +54,7 @@ impl fmt::Debug for Throttle {
     }
 }
 
-/// An event in the log, if a [`Throttle`](crate::env::Throttle) lets it pass:
+/// An event in the log, if a [`Throttle`] lets it pass:
 /// `log_throttled!(&throttle, about, WARN, "text", field = 1)`. Its cause is its text and what it is about, and the
 /// field `held_back` has the number of those that were held back before it, if any. Those are in the log at debug.
 /// Without a throttle, `None`, no line is held back. The value is true if the line passed.
@@ -61,13 +62,13 @@ impl fmt::Debug for Throttle {
 #[macro_export]
 macro_rules! log_throttled {
     ($throttle:expr, $about:expr, $level:ident, $text:literal, $($field:tt)+) => {{
-        let throttle: Option<&$crate::env::Throttle> = $throttle.into();
+        let throttle: Option<&$crate::logging::Throttle> = $throttle.into();
         // An event that no subscriber wants is not counted either.
         let is_wanted = || tracing::enabled!(tracing::Level::$level);
-        let is_wanted = $crate::env::caught("a log subscriber", is_wanted) == Some(true);
+        let is_wanted = $crate::panics::caught("a log subscriber", is_wanted) == Some(true);
         macro_rules! event {
             ($at:ident, $held_back:expr) => {
-                $crate::env::caught("a log subscriber", || {
+                $crate::panics::caught("a log subscriber", || {
                     tracing::event!(
                         tracing::Level::$at,
                         $($field)+, held_back = $held_back,
@@ -91,6 +92,38 @@ macro_rules! log_throttled {
     }};
 }
 pub use log_throttled;
+
+/// Writes log events where a panic of the subscriber must end nothing: in drops and drivers, in renewals, at a signal and
+/// in a shutdown. Elsewhere it unwinds into the caller. `None` if it panicked.
+pub fn log_caught<T>(events: impl FnOnce() -> T) -> Option<T> {
+    caught("a log subscriber", events)
+}
+
+/// The log of one node, over all its connections. A clone is the same log.
+#[derive(Clone, Debug)]
+pub(crate) struct NodeLog {
+    pub(crate) pool: Arc<str>,
+    /// A node that comes and goes has a line a second of each text.
+    pub(crate) throttle: Arc<Throttle>,
+}
+
+impl NodeLog {
+    pub(crate) fn new(pool: Arc<str>, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            pool,
+            throttle: Arc::new(Throttle::new(clock)),
+        }
+    }
+}
+
+/// Logs a node's new state: `log_node!(log, WARN, "text", field = 1)`. The value is true if the line was not held back.
+macro_rules! log_node {
+    ($log:expr, $level:ident, $text:literal $(, $($field:tt)+)?) => {{
+        let log: &$crate::logging::NodeLog = &$log;
+        $crate::logging::log_throttled!(&*log.throttle, (), $level, $text, pool = %log.pool $(, $($field)+)?)
+    }};
+}
+pub(crate) use log_node;
 
 #[cfg(test)]
 mod tests {

@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use redlock_core::error::Invalid;
 use redlock_core::redis::{RedisAddress, TlsOptions, Vetting};
 
-use super::table::for_each_pool_setting;
-use crate::parameters::{Said, Value, read};
+use super::settings::for_each_pool_setting;
+use crate::parameters::{RawValue, parse};
 
-/// Where a pool is. `Debug` shows the server only.
+/// The place of a pool. `Debug` shows the server only.
 #[derive(Clone)]
 pub(crate) enum PoolSource {
     /// A URL, with its password if it has one.
@@ -26,31 +26,34 @@ macro_rules! pool {
     )+) => {
         /// A pool of the configuration. What is `None` has its default.
         #[derive(Clone, Default)]
-        pub(crate) struct Pool {
+        pub(crate) struct PoolConfig {
             pub(crate) url: Option<PoolSource>,
             $( pub(crate) $name: Option<$type>, )+
         }
 
-        impl Pool {
+        impl PoolConfig {
             pub(super) const KEYS: &[&'static str] = &["url", $( stringify!($name), )+];
 
             /// Sets `key` to what a source of the configuration says.
             ///
             /// # Errors
             /// What is expected there.
-            pub(super) fn set(&mut self, key: &str, said: &Said<'_>) -> Result<(), String> {
+            pub(super) fn set(&mut self, key: &str, raw: &RawValue<'_>) -> Result<(), String> {
                 match key {
-                    $( stringify!($name) => self.$name = read(said)?, )+
-                    _ => self.url = read(said)?,
+                    $( stringify!($name) => self.$name = parse(raw)?, )+
+                    _ => {
+                        let url = parse(raw).map_err(|_| "expected a URL, such as \"redis://host:6379\"")?;
+                        self.url = Some(PoolSource::Url(url));
+                    }
                 }
                 Ok(())
             }
         }
 
         /// Shows which settings there are: the path of a file may be the password in place of the name of its file.
-        impl fmt::Debug for Pool {
+        impl fmt::Debug for PoolConfig {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.debug_struct("Pool")
+                f.debug_struct("PoolConfig")
                     .field("url", &self.url)
                     $( .field(stringify!($name), &self.$name.is_some()) )+
                     .finish()
@@ -60,22 +63,6 @@ macro_rules! pool {
 }
 
 for_each_pool_setting!(pool!());
-
-impl Value for PoolSource {
-    const EXPECTED: &'static str = "a URL, such as \"redis://host:6379\"";
-
-    fn read(said: &Said<'_>) -> Option<Self> {
-        String::read(said).map(Self::Url)
-    }
-}
-
-impl Value for PathBuf {
-    const EXPECTED: &'static str = "the path of a file";
-
-    fn read(said: &Said<'_>) -> Option<Self> {
-        String::read(said).map(Self::from)
-    }
-}
 
 /// The address of a pool.
 pub(crate) enum PoolAddress {
@@ -112,7 +99,7 @@ impl PoolSource {
     }
 }
 
-impl Pool {
+impl PoolConfig {
     /// The address, with the files of its password and of TLS, which are read now; `None` without a URL.
     pub(super) fn address(&self) -> Option<Result<PoolAddress, Invalid>> {
         let address = self.url.as_ref()?.address();
@@ -142,6 +129,11 @@ impl Pool {
 }
 
 impl PoolAddress {
+    /// True for a node of another process.
+    pub(crate) fn is_remote(&self) -> bool {
+        matches!(self, Self::Redis(_))
+    }
+
     pub(crate) fn is_cluster(&self) -> bool {
         matches!(self, Self::Redis(address) if address.is_cluster())
     }

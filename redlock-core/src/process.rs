@@ -12,7 +12,7 @@ pub const FORKED: &str = "this process was forked from the one that started redl
 static GUARD: OnceLock<Guard> = OnceLock::new();
 
 /// Makes later forks of this process detectable.
-pub(super) fn notice_forks() {
+pub(crate) fn notice_forks() {
     if let Ok(guard) = Guard::try_new() {
         GUARD.get_or_init(|| guard);
     }

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::io_thread::IoThread;
+use super::IoThread;
 
 /// The age at which a look-up is slow, so that another one begins: name servers may answer again by now.
 const SLOW_LOOK_UP: Duration = Duration::from_secs(5);

@@ -9,7 +9,7 @@
 //!
 //! To add a setting, add a row here, obey it where its [`Config`](crate::Config) is at hand (`init` has it),
 //! and add its row to the guide's `reference/configuration.md`, for which a test asks. A type that no other
-//! row has needs its `impl Value`: see `parameters/value.rs`.
+//! row has needs its `impl ConfigValue`: see `parameters/value.rs`.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use redlock_core::request::MAX_RESOURCE_BYTES;
 macro_rules! for_each_setting {
     ($make:ident!()) => {
         $make! {
-            /// What is done about nodes that may have forgotten locks: [`RestartCheck::Standard`] for two
+            /// The check of nodes that may have forgotten locks: [`RestartCheck::Standard`] for two
             /// or more Redis pools by default, [`RestartCheck::Off`] for one.
             ///
             /// ```
@@ -35,7 +35,7 @@ macro_rules! for_each_setting {
             /// let config = redlock_runtime::Config::new().default_pools(["a", "b", "c"]);
             /// ```
             "" default_pools: Option<Vec<String>> = None,
-                from impl IntoIterator<Item = impl Into<String>>, by names_of;
+                from impl IntoIterator<Item = impl Into<String>>, by to_strings;
 
             /// The prefix of every resource's name on the nodes. Empty by default.
             ///
@@ -44,8 +44,8 @@ macro_rules! for_each_setting {
             /// ```
             "" key_prefix: String = String::new(), from impl Into<String>, check |prefix| key_prefix(prefix);
 
-            /// The longest ttl of any lock: 5 min by default. A node that may have forgotten locks does not
-            /// vote for this time, so all processes need the same value.
+            /// The longest ttl of any lock. Default: 5 min. A node that may have forgotten locks does not vote for
+            /// this time, so all processes need the same value.
             ///
             /// ```
             /// # use std::time::Duration;
@@ -56,18 +56,18 @@ macro_rules! for_each_setting {
                 "it is not from 10 ms to a year; no lock could have such a ttl",
             );
 
-            /// How long an attempt that finds no majority waits for answers: 50 ms by default.
+            /// The time for which an attempt that finds no majority waits for answers. Default: 50 ms.
             ///
             /// ```
             /// # use std::time::Duration;
             /// let config = redlock_runtime::Config::new().node_timeout(Duration::from_millis(100));
             /// ```
-            "" node_timeout: Duration = Duration::from_millis(50), check |timeout| ensure(
+            "" node_timeout: Duration = Settings::DEFAULT_NODE_TIMEOUT, check |timeout| ensure(
                 (A_MILLISECOND..=A_DAY).contains(timeout),
                 "it is not from 1 ms to a day; in less, no node could ever answer",
             );
 
-            /// How long one attempt to connect to a node may take: 1 s by default. No call waits for it.
+            /// The longest time of one attempt to connect to a node. Default: 1 s. No call waits for it.
             ///
             /// ```
             /// # use std::time::Duration;
@@ -78,33 +78,33 @@ macro_rules! for_each_setting {
                 "it is not from 1 ms to a day; in less, no node could ever answer",
             );
 
-            /// For how long callers of this process hand a lock over to each other before it is released for
-            /// callers of other processes: for 5 ms by default, and for longer if the nodes are far away. With
-            /// zero each release is a real one.
+            /// The time for which callers of this process hand a lock over to each other before it is released for
+            /// callers of other processes. Default: 5 ms, and longer if the nodes are far away. With zero each
+            /// release is a real one.
             ///
             /// ```
             /// # use std::time::Duration;
             /// let config = redlock_runtime::Config::new().handover_time(Duration::from_millis(20));
             /// ```
-            "waiting" handover_time: Duration = Duration::from_millis(5);
+            "waiting" handover_time: Duration = Settings::DEFAULT_HANDOVER_TIME;
 
-            /// How many callers of this process may wait for one lock: 10 000 by default. Further callers
+            /// The most callers of this process that may wait for one lock. Default: 10 000. Further callers
             /// are refused at once, as contended.
             ///
             /// ```
             /// let config = redlock_runtime::Config::new().max_callers_per_lock(100);
             /// ```
-            "waiting" max_callers_per_lock: u32 = 10_000;
+            "waiting" max_callers_per_lock: u32 = Settings::DEFAULT_MAX_WAITERS_PER_LOCK;
 
-            /// How many callers of this process may wait for all locks together: 100 000 by default. Further
+            /// The most callers of this process that may wait for all locks together. Default: 100 000. Further
             /// callers are refused at once, as contended.
             ///
             /// ```
             /// let config = redlock_runtime::Config::new().max_callers(10_000);
             /// ```
-            "waiting" max_callers: u32 = 100_000;
+            "waiting" max_callers: u32 = Settings::DEFAULT_MAX_WAITERS;
 
-            /// The time that bodies get at shutdown before they are cancelled: 10 s by default.
+            /// The time that bodies get at shutdown before they are cancelled. Default: 10 s.
             ///
             /// ```
             /// # use std::time::Duration;
@@ -115,7 +115,7 @@ macro_rules! for_each_setting {
                 "it is above a day, the longest that is allowed",
             );
 
-            /// How long a shutdown may take in all, the grace period included: 15 s by default.
+            /// The longest time of a shutdown, the grace period included. Default: 15 s.
             ///
             /// ```
             /// # use std::time::Duration;
@@ -126,8 +126,8 @@ macro_rules! for_each_setting {
                 "it is above a day, the longest that is allowed",
             );
 
-            /// Releases what is held when a signal ends the program, which need not wait for signals itself: false by
-            /// default. At SIGTERM or SIGINT the registry shuts down as by [`Redlock::shutdown`](crate::Redlock::shutdown),
+            /// Releases what is held when a signal ends the program, which need not wait for signals itself. Default:
+            /// `false`. At SIGTERM or SIGINT the registry shuts down as by [`Redlock::shutdown`](crate::Redlock::shutdown),
             /// and then the signal ends the process. A second signal ends it at once.
             ///
             /// This has no effect once the program awaits [`shutdown_signal`](crate::shutdown_signal), which a server
@@ -139,12 +139,12 @@ macro_rules! for_each_setting {
             /// ```
             "shutdown" release_on_exit: bool = false;
 
-            /// The HTTP status of a refused caller: 423 by default. 409 and 429 are other usual ones.
+            /// The HTTP status of a refused caller. Default: 423. 409 and 429 are other usual ones.
             ///
             /// ```
             /// let config = redlock_runtime::Config::new().contended_status(409);
             /// ```
-            "http" contended_status: u16 = 423, check |status| ensure(
+            "http" contended_status: u16 = DEFAULT_CONTENDED_STATUS, check |status| ensure(
                 (400..=599).contains(status),
                 "it is not from 400 to 599, the statuses of errors; 423, 409 and 429 are usual",
             );
@@ -167,7 +167,7 @@ macro_rules! for_each_pool_setting {
             /// ```
             password_file: PathBuf, from impl Into<PathBuf>;
 
-            /// What `init` does if a lock cannot rely on this pool's server: a replica, or a
+            /// The response of `init` if a lock cannot rely on this pool's server: a replica, or a
             /// server that evicts keys. By default it refuses the pool.
             ///
             /// ```
@@ -176,7 +176,7 @@ macro_rules! for_each_pool_setting {
             /// ```
             vetting: Vetting;
 
-            /// Whether this pool's server forgets nothing when it restarts, so that it may vote at once: it has
+            /// True if this pool's server forgets nothing when it restarts, so that it may vote at once: it has
             /// `appendonly yes`, `appendfsync always` and `no-appendfsync-on-rewrite no`, and no replica
             /// takes its place.
             ///

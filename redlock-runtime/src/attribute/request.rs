@@ -9,17 +9,17 @@ use std::future::{Future, poll_fn};
 use std::mem::{ManuallyDrop, take};
 use std::task::Poll;
 
-use crate::acquire::Acquisition;
+use crate::acquire::AcquireFuture;
 
 thread_local! {
     /// The request of the body that is polled, until its poller takes it. Without a `Drop`, so that it also exists
     /// while the thread ends.
-    static REQUEST: Cell<Option<ManuallyDrop<Acquisition>>> = const { Cell::new(None) };
+    static REQUEST: Cell<Option<ManuallyDrop<AcquireFuture>>> = const { Cell::new(None) };
 }
 
 /// Leaves the request of the body that is polled. The body awaits the value at once: the poll of the body ends, and the
 /// next one is under the lock.
-pub(super) fn ask(request: Acquisition) -> impl Future<Output = ()> + Send {
+pub(super) fn leave_request(request: AcquireFuture) -> impl Future<Output = ()> + Send {
     REQUEST.set(Some(ManuallyDrop::new(request)));
     let mut is_first = true;
     poll_fn(move |_| {
@@ -31,6 +31,6 @@ pub(super) fn ask(request: Acquisition) -> impl Future<Output = ()> + Send {
 }
 
 /// Takes the request of the body that was polled just now.
-pub(super) fn asked() -> Option<Acquisition> {
+pub(super) fn take_request() -> Option<AcquireFuture> {
     REQUEST.take().map(ManuallyDrop::into_inner)
 }

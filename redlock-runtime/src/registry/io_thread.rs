@@ -2,12 +2,12 @@
 
 use once_cell::sync::OnceCell;
 use redlock_core::IoThread;
-use redlock_core::env::{FORKED, is_forked};
+use redlock_core::process::{FORKED, is_forked};
 
 static IO: OnceCell<IoThread> = OnceCell::new();
 
 /// The library's I/O thread. The first call starts it.
-pub(crate) fn io() -> std::io::Result<&'static IoThread> {
+pub(crate) fn io_thread() -> std::io::Result<&'static IoThread> {
     if is_forked() {
         return Err(std::io::Error::other(FORKED));
     }

@@ -8,7 +8,7 @@ use std::task::{Context, Poll, ready};
 
 use pin_project_lite::pin_project;
 
-use super::way::Way;
+use super::call_state::CallState;
 use crate::error::LockError;
 
 pin_project! {
@@ -16,32 +16,32 @@ pin_project! {
     #[must_use = "futures do nothing unless awaited"]
     pub struct KeepsValueUntilRelease<'a, F: Future> {
         // The first field, so that rustc proves once that a way is `Send`, and not below each nested body.
-        proof: PhantomData<Way<'a>>,
+        proof: PhantomData<CallState<'a>>,
         // Before the way, so that the body is dropped before the lock.
         #[pin]
         body: Body<F>,
-        way: Way<'a>,
-        answers: &'a Answers<F::Output>,
+        way: CallState<'a>,
+        answers: &'a ReturnRules<F::Output>,
     }
 
     impl<F: Future> PinnedDrop for KeepsValueUntilRelease<'_, F> {
         fn drop(this: Pin<&mut Self>) {
             let this = this.project();
             let answers = *this.answers;
-            this.way.cut_off(&mut Lent { body: this.body, answers });
+            this.way.cut_off(&mut BodyForPoll { body: this.body, answers });
         }
     }
 }
 
 /// What a call returns besides the value of its body, and what it makes of that value.
-pub struct Answers<T> {
+pub struct ReturnRules<T> {
     /// The value to return if the lock was not acquired, or was lost under the body.
     pub refused: fn(LockError) -> T,
     /// Whether a body that returned this value did its work.
     pub is_success: fn(&T) -> bool,
 }
 
-impl<'a> Way<'a> {
+impl<'a> CallState<'a> {
     /// Runs `body` under the lock: acquires the lock, polls the body while the lease is valid, drops the
     /// body, releases the lock and waits until the next caller could win. If that fails, the output is what
     /// `answers` make of the error.
@@ -52,7 +52,7 @@ impl<'a> Way<'a> {
     pub fn run<F: Future>(
         self,
         body: F,
-        answers: &'a Answers<F::Output>,
+        answers: &'a ReturnRules<F::Output>,
     ) -> KeepsValueUntilRelease<'a, F> {
         KeepsValueUntilRelease {
             proof: PhantomData,
@@ -69,7 +69,7 @@ impl<F: Future> Future for KeepsValueUntilRelease<'_, F> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
         let this = self.project();
         let (mut body, answers) = (this.body, *this.answers);
-        let lent = &mut Lent {
+        let lent = &mut BodyForPoll {
             body: body.as_mut(),
             answers,
         };
@@ -109,12 +109,12 @@ impl<F: Future> Body<F> {
 
 /// The body for one poll. A future that contained it, as a type of its own around the body, would cost rustc
 /// one more type for each nested call.
-struct Lent<'a, 'b, F: Future> {
+struct BodyForPoll<'a, 'b, F: Future> {
     body: Pin<&'a mut Body<F>>,
-    answers: &'b Answers<F::Output>,
+    answers: &'b ReturnRules<F::Output>,
 }
 
-impl<F: Future> PollBody for Lent<'_, '_, F> {
+impl<F: Future> PollBody for BodyForPoll<'_, '_, F> {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<bool> {
         let BodyProjection::Running { body } = self.body.as_mut().project() else {
             return Poll::Ready(false);

@@ -1,4 +1,4 @@
-//! Every annotated function of the program against the configuration.
+//! The annotated functions of the program, with the values that the configuration gives them.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -9,19 +9,19 @@ use crate::config::{Config, SiteConfig};
 use crate::parameters::{LockOptions, Renewal, Wait, check_ttl};
 use crate::site::{Site, sites};
 
-use super::overrides::{Overridden, check_names};
+use super::overrides::{SiteOverride, check_names};
 
-/// What there is against the functions that the configuration overrides.
-pub(crate) fn check_overridden(
+/// Checks the functions that the configuration overrides.
+pub(super) fn check_overrides(
     config: &Config,
-    overridden: &[Overridden],
+    overrides: &[SiteOverride],
     problems: &mut Vec<String>,
 ) {
-    for Overridden {
+    for SiteOverride {
         site,
         config: own,
         origin,
-    } in overridden
+    } in overrides
     {
         let mut refuse =
             |why: &str| problems.push(format!("{site}, overridden by {origin}: {why}"));
@@ -34,13 +34,13 @@ pub(crate) fn check_overridden(
     }
 }
 
-/// What there is against the other functions of the program.
-pub(crate) fn check_sites(config: &Config, overridden: &[Overridden], problems: &mut Vec<String>) {
+/// Checks the other functions of the program.
+pub(super) fn check_sites(config: &Config, overrides: &[SiteOverride], problems: &mut Vec<String>) {
     let sites = sites();
     check_names(&sites, problems);
     warn_of_short_times(config, "defaults", config.defaults);
     for site in &sites {
-        let own = override_of(overridden, site);
+        let own = override_of(overrides, site);
         let options = own.map_or(LockOptions::NONE, |own| own.options);
         warn_of_short_times(config, site, options.above(site.options));
         if own.is_none_or(|own| own.pools.is_none())
@@ -59,21 +59,25 @@ pub(crate) fn check_sites(config: &Config, overridden: &[Overridden], problems: 
             problems.push(format!("{site}: {invalid}"));
         }
     }
-    warn_of_split_templates(config, &sites, overridden);
+    warn_of_split_templates(config, &sites, overrides);
 }
 
-pub(super) fn override_of<'a>(overridden: &'a [Overridden], site: &Site) -> Option<&'a SiteConfig> {
-    let found = overridden.iter().find(|it| it.site == site);
+/// Returns the override of `site`, if the configuration has one.
+pub(super) fn override_of<'a>(
+    overrides: &'a [SiteOverride],
+    site: &Site,
+) -> Option<&'a SiteConfig> {
+    let found = overrides.iter().find(|it| it.site == site);
     found.map(|it| &it.config)
 }
 
-/// The values of `site` that are known before a call.
+/// Returns the values of `site` that are known before a call.
 pub(super) fn options_of(config: &Config, site: &Site, own: Option<&SiteConfig>) -> LockOptions {
     let own = own.map_or(LockOptions::NONE, |own| own.options);
     own.above(site.options).above(config.defaults)
 }
 
-/// The names of the pools that `site` locks on, sorted.
+/// Returns the names of the pools that `site` locks on, sorted.
 pub(super) fn pools_of(config: &Config, site: &Site, own: Option<&SiteConfig>) -> Vec<String> {
     let own = own.and_then(|own| own.pools.clone());
     let defaults = || config.default_pools.clone();
@@ -85,7 +89,7 @@ pub(super) fn pools_of(config: &Config, site: &Site, own: Option<&SiteConfig>) -
     names
 }
 
-/// The values that a call of `site` will have, if they are known before the call.
+/// Checks the values that a call of `site` will have, if they are known before the call.
 fn check_values(config: &Config, site: &Site, own: Option<&SiteConfig>) -> Result<(), Invalid> {
     let mut options = options_of(config, site, own);
     let own = own.map_or(LockOptions::NONE, |own| own.options);
@@ -133,8 +137,8 @@ fn warn_of_short_times(config: &Config, of: impl Display, options: LockOptions) 
 }
 
 /// Warns of two functions that lock the same template, but on different pools: they do not exclude each other.
-fn warn_of_split_templates(config: &Config, sites: &[&Site], overridden: &[Overridden]) {
-    let own = |site: &Site| override_of(overridden, site);
+fn warn_of_split_templates(config: &Config, sites: &[&Site], overrides: &[SiteOverride]) {
+    let own = |site: &Site| override_of(overrides, site);
     let pools_of = |site: &Site| pools_of(config, site, own(site));
     for (index, one) in sites.iter().enumerate() {
         let template = one.resource_template();

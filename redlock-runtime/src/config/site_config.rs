@@ -1,10 +1,10 @@
-//! What the configuration says of single functions.
+//! The part of the configuration that is for single functions.
 
 use std::fmt;
 
 use crate::parameters::prelude::*;
-use crate::parameters::{Said, read};
-use crate::text::{Name, spelled};
+use crate::parameters::{RawValue, parse};
+use crate::text::{ShownName, spelled};
 
 /// The parameters and the pools of one annotated function, above its attribute
 /// ([`Config::site`](crate::Config::site)). A parameter that is left out keeps its value.
@@ -64,10 +64,10 @@ impl SiteConfig {
     ///
     /// # Errors
     /// What is expected there.
-    pub(super) fn set(&mut self, key: &str, said: &Said<'_>) -> Result<(), String> {
+    pub(super) fn set(&mut self, key: &str, raw: &RawValue<'_>) -> Result<(), String> {
         match key {
-            "pools" => self.pools = read(said)?,
-            key => self.options.set(key, said)?,
+            "pools" => self.pools = parse(raw)?,
+            key => self.options.set(key, raw)?,
         }
         Ok(())
     }
@@ -88,7 +88,7 @@ impl From<LockOptions> for SiteConfig {
 impl fmt::Debug for SiteConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let pools = self.pools.as_ref().map(|names| names.iter());
-        let pools = pools.map(|names| names.map(|name| Name(name)).collect::<Vec<_>>());
+        let pools = pools.map(|names| names.map(|name| ShownName(name)).collect::<Vec<_>>());
         f.debug_struct("SiteConfig")
             .field("pools", &pools)
             .field("options", &self.options)
@@ -96,8 +96,8 @@ impl fmt::Debug for SiteConfig {
     }
 }
 
-/// How a source of the configuration names a function. What a variable says comes later in this order, and
-/// overrides the rest.
+/// The name of a function in a source of the configuration. The names of variables come later in this order, so they
+/// override the rest.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum SiteName {
     /// The site's name, in code and files.
@@ -118,6 +118,6 @@ impl SiteName {
 impl fmt::Debug for SiteName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (Self::Named(name) | Self::Spelled(name)) = self;
-        write!(f, "{:?}", Name(name))
+        write!(f, "{:?}", ShownName(name))
     }
 }

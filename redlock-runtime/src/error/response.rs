@@ -1,4 +1,4 @@
-//! What a client may be told of a lock error: nothing of resources, holders, pools or nodes.
+//! The response of a service to a lock error, which names no resource, holder, pool or node.
 
 use std::time::Duration;
 
@@ -7,7 +7,10 @@ use redlock_core::node::Remaining;
 use super::{LockError, LockErrorKind};
 
 /// The advice if nothing tells when the lock is free.
-const SOON: Duration = Duration::from_secs(1);
+const DEFAULT_RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// The status of a refused caller, unless configured otherwise.
+pub(crate) const DEFAULT_CONTENDED_STATUS: u16 = 423;
 
 /// The sentence for a client whose request may succeed later.
 const NOT_NOW: &str = "The service cannot take this request right now. Try again later.";
@@ -25,7 +28,7 @@ impl LockError {
     /// # }
     /// ```
     pub fn public_message(&self) -> &'static str {
-        self.answer().1
+        self.response().1
     }
 
     /// The status of an HTTP response: 423 if another caller holds the resource or a job ran already in
@@ -41,7 +44,7 @@ impl LockError {
     /// # }
     /// ```
     pub fn http_status(&self) -> u16 {
-        self.answer().0
+        self.response().0
     }
 
     /// The time after which a retry makes sense; `None` if a retry cannot help. If another caller holds the
@@ -61,21 +64,21 @@ impl LockError {
     /// # }
     /// ```
     pub fn retry_after(&self) -> Option<Duration> {
-        self.answer().2
+        self.response().2
     }
 
-    /// The status, the sentence, and the time after which a retry makes sense.
-    fn answer(&self) -> (u16, &'static str, Option<Duration>) {
-        let context = self.inner.context.as_ref();
+    /// Returns the status, the sentence, and the time after which a retry makes sense.
+    fn response(&self) -> (u16, &'static str, Option<Duration>) {
+        let context = self.details.context.as_ref();
         // A call without a registry is not refused because of a holder.
-        let contended_status = context.map_or(423, |it| it.contended_status);
+        let contended_status = context.map_or(DEFAULT_CONTENDED_STATUS, |it| it.contended_status);
         match self.kind() {
             LockErrorKind::Contended(contended) => (
                 contended_status,
                 "Another request is working on this right now. Try again later.",
                 match contended.holding.remaining {
                     Remaining::Expires(left) => Some(left),
-                    _ => Some(SOON),
+                    _ => Some(DEFAULT_RETRY_AFTER),
                 },
             ),
             LockErrorKind::AlreadyRun(run) => (
@@ -83,14 +86,16 @@ impl LockError {
                 "This was done already a short while ago. Try again later.",
                 Some(run.next_in),
             ),
-            LockErrorKind::Unavailable(down) => {
-                (503, NOT_NOW, Some(down.quarantine_left().max(SOON)))
-            }
-            LockErrorKind::ShuttingDown => (503, NOT_NOW, Some(SOON)),
+            LockErrorKind::Unavailable(down) => (
+                503,
+                NOT_NOW,
+                Some(down.quarantine_left().max(DEFAULT_RETRY_AFTER)),
+            ),
+            LockErrorKind::ShuttingDown => (503, NOT_NOW, Some(DEFAULT_RETRY_AFTER)),
             LockErrorKind::Lost(_) => (
                 503,
                 "The request was stopped before it was done; part of it may have taken effect.",
-                Some(SOON),
+                Some(DEFAULT_RETRY_AFTER),
             ),
             LockErrorKind::NotInitialized
             | LockErrorKind::UnknownPool { .. }

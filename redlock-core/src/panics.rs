@@ -37,13 +37,16 @@ pub(crate) async fn unless_it_panics<F: Future>(what: &'static str, task: F) -> 
     output
 }
 
-/// The text of a panic, if it has one.
-pub(crate) fn text_of(panic: &(dyn Any + Send)) -> Option<&str> {
+/// What a panic carries.
+type Payload = dyn Any + Send;
+
+/// Returns the text of a panic, if it has one.
+pub(crate) fn text_of(panic: &Payload) -> Option<&str> {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
 }
 
-fn complain(what: &'static str, panic: Box<dyn Any + Send>) {
+fn complain(what: &'static str, panic: Box<Payload>) {
     let logged = catch_unwind(AssertUnwindSafe(|| {
         let reason = text_of(&*panic);
         tracing::error!(reason, "{what} panicked; the library goes on");
@@ -51,14 +54,6 @@ fn complain(what: &'static str, panic: Box<dyn Any + Send>) {
     // The drops of these values may panic, too.
     std::mem::forget((logged, panic));
 }
-
-/// Writes a log event: `log!(warn, field = 1, "text")`. A panic of the subscriber is caught.
-macro_rules! log {
-    ($level:ident, $($event:tt)+) => {{
-        $crate::env::caught::caught("a log subscriber", || tracing::$level!($($event)+));
-    }};
-}
-pub(crate) use log;
 
 #[cfg(test)]
 mod tests {

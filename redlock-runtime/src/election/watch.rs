@@ -12,32 +12,32 @@ use redlock_core::{NodeSet, Resource};
 use tokio::sync::watch;
 
 use super::Election;
-use crate::acquire::Wanted;
+use crate::acquire::LockSpec;
 use crate::error::{LockError, LockErrorKind};
 use crate::registry::Registry;
 
 /// The pause after a look that no majority answered, or that found several holders.
 const UNDECIDED: Duration = Duration::from_secs(1);
 
-/// Who leads, as an observer saw it. It is advice: when it is read, another process may lead, or no
+/// Who leads, as a watch saw it. It is advice: when it is read, another process may lead, or no
 /// process. A leader does not look at it, and no work that only a leader may do depends on it.
 ///
 /// ```
-/// # use redlock_runtime::election::Sighting;
-/// fn redirect(sighting: &Sighting) -> Option<&str> {
-///     sighting.leader.as_ref()?.value.as_deref()
+/// # use redlock_runtime::election::LeaderStatus;
+/// fn redirect(status: &LeaderStatus) -> Option<&str> {
+///     status.leader.as_ref()?.value.as_deref()
 /// }
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Sighting {
+pub struct LeaderStatus {
     /// The leader; `None` if no process leads, or none is known to lead.
     pub leader: Option<Leader>,
     /// The time since a majority of the nodes last told who leads; `None` if it has not yet.
     pub age: Option<Duration>,
 }
 
-/// A leader, as observers see it.
+/// A leader, as watches see it.
 ///
 /// ```
 /// # use redlock_runtime::election::Leader;
@@ -57,7 +57,7 @@ pub struct Leader {
     pub value: Option<String>,
 }
 
-/// Follows who leads: see [`Election::observe`]. Clones follow the same looks, and each tells of every change
+/// Follows who leads: see [`Election::watch`]. Clones follow the same looks, and each tells of every change
 /// by itself.
 ///
 /// ```
@@ -65,13 +65,13 @@ pub struct Leader {
 /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
 /// # let redlock = redlock_runtime::Redlock::start(config).await?;
 /// # let _entered = redlock.registry().enter();
-/// let mut observer = redlock_runtime::election("reindex").observe()?;
-/// assert!(observer.changed().await);
-/// assert_eq!(observer.sighting().leader, None);
+/// let mut watch = redlock_runtime::election("reindex").watch()?;
+/// assert!(watch.changed().await);
+/// assert_eq!(watch.status().leader, None);
 /// # Ok(()) }
 /// ```
 #[derive(Clone)]
-pub struct LeaderObserver {
+pub struct LeaderWatch {
     seen: watch::Receiver<Seen>,
     clock: Arc<dyn Clock>,
 }
@@ -91,7 +91,7 @@ impl Election {
     /// change that they tell of, and each half of the ttl. A leader that was killed is seen until its keys
     /// expire, a ttl at most.
     ///
-    /// What it sees is advice: see [`Sighting`]. It ends with the last clone of what it returns, or when
+    /// What it sees is advice: see [`LeaderStatus`]. It ends with the last clone of what it returns, or when
     /// this process shuts down.
     ///
     /// # Errors
@@ -106,31 +106,28 @@ impl Election {
     /// # let redlock = Redlock::start(Config::new().pool("a", "memory://a")).await?;
     /// # let _entered = redlock.registry().enter();
     /// # let leaves = redlock_runtime::election("reindex");
-    /// let mut observer = redlock_runtime::election("reindex").observe()?;
+    /// let mut watch = redlock_runtime::election("reindex").watch()?;
     /// # let standing = leaves.run(async |term| term.ending().await);
     /// # let watching = async {
-    /// while observer.changed().await {
-    ///     match observer.sighting().leader {
+    /// while watch.changed().await {
+    ///     match watch.status().leader {
     ///         Some(leader) => println!("{:?} leads, at {:?}", leader.owner, leader.value),
     ///         None => println!("nobody leads"),
     ///     }
-    /// #   if observer.sighting().leader.is_some() { break }
+    /// #   if watch.status().leader.is_some() { break }
     /// }
     /// # leaves.resign();
     /// # };
     /// # tokio::join!(standing, watching).0?;
     /// # Ok(()) }
     /// ```
-    pub fn observe(&self) -> Result<LeaderObserver, LockError> {
-        let Wanted {
+    pub fn watch(&self) -> Result<LeaderWatch, LockError> {
+        let LockSpec {
             resource, options, ..
-        } = &self.wanted;
-        let (registry, nodes) = self.wanted.place()?;
+        } = &self.spec;
+        let (registry, nodes) = self.spec.registry_and_nodes()?;
         let changes = registry.shared.client.watch_changes(&nodes, resource);
-        let refused = |it| {
-            self.wanted
-                .error(LockErrorKind::Invalid(it), Some(&registry))
-        };
+        let refused = |it| self.spec.error(LockErrorKind::Invalid(it), Some(&registry));
         let changes = changes.map_err(refused)?;
         let parameters = options.above(registry.shared.defaults).decided(false);
         let (sender, seen) = watch::channel(Seen::default());
@@ -154,16 +151,16 @@ impl Election {
                 () = looking.look(changes) => {}
             }
         }));
-        Ok(LeaderObserver { seen, clock })
+        Ok(LeaderWatch { seen, clock })
     }
 }
 
-impl LeaderObserver {
+impl LeaderWatch {
     /// Who leads, by the last look.
-    pub fn sighting(&self) -> Sighting {
+    pub fn status(&self) -> LeaderStatus {
         let seen = self.seen.borrow();
         let now = self.clock.now();
-        Sighting {
+        LeaderStatus {
             leader: seen.leader.as_ref().map(|holder| Leader {
                 owner: holder.owner().map(str::to_owned),
                 value: holder.note().map(|note| note.as_str().to_owned()),
@@ -183,15 +180,13 @@ impl LeaderObserver {
     }
 }
 
-impl fmt::Debug for LeaderObserver {
+impl fmt::Debug for LeaderWatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("LeaderObserver")
-            .field(&self.sighting())
-            .finish()
+        f.debug_tuple("LeaderWatch").field(&self.status()).finish()
     }
 }
 
-/// The background work of one observer.
+/// The background work of one watch.
 struct Looking {
     resource: Resource,
     nodes: NodeSet,
@@ -228,7 +223,7 @@ impl Looking {
         }
     }
 
-    /// Tells the observers of `status`. Returns when the leader's keys expire.
+    /// Tells the watches of `status`. Returns when the leader's keys expire.
     fn tell(&self, status: Option<LockStatus>, now: Moment) -> Option<Moment> {
         let mut until = None;
         self.sender.send_if_modified(|seen| {

@@ -3,10 +3,10 @@
 use crate::model::invalid::Invalid;
 use crate::model::resource::{RESERVED_PREFIX, Resource, Shown};
 
-use super::BESIDE;
+use super::AUXILIARY_BEGINNINGS;
 
-/// The auxiliary keys of a node, after [`RESERVED_PREFIX`].
-const AUXILIARY: [&[u8]; 2] = [b"marker", b"permissions"];
+/// The keys of a node itself, after [`RESERVED_PREFIX`].
+const NODE_KEYS: [&[u8]; 2] = [b"marker", b"permissions"];
 
 impl Resource {
     /// The keys of these names under the key prefix `prefix`, as [`with_prefix`](Self::with_prefix).
@@ -35,9 +35,13 @@ fn is_auxiliary(key: &[u8]) -> bool {
     };
     let begins_one = |from: usize| {
         let kind = key[from..].strip_prefix(RESERVED_PREFIX);
-        kind.is_some_and(|kind| BESIDE.iter().any(|beside| kind.starts_with(beside)))
+        kind.is_some_and(|kind| {
+            AUXILIARY_BEGINNINGS
+                .iter()
+                .any(|begin| kind.starts_with(begin))
+        })
     };
-    AUXILIARY.iter().any(is) || (0..key.len()).any(begins_one)
+    NODE_KEYS.iter().any(is) || (0..key.len()).any(begins_one)
 }
 
 #[cfg(test)]
@@ -67,7 +71,7 @@ mod tests {
             let key = format!("the key `{prefix}{name}`");
             assert!(refused.to_string().starts_with(&key), "{refused}");
         }
-        for beginning in BESIDE {
+        for beginning in AUXILIARY_BEGINNINGS {
             let key = [b"shop:redlock:", beginning, b"{shop:order}"].concat();
             for at in 1..key.len() {
                 let (prefix, name) = key.split_at(at);

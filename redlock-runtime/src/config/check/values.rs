@@ -1,4 +1,4 @@
-//! A configuration by itself, before anything is started.
+//! The settings, pools and defaults of a configuration by themselves.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,20 +7,20 @@ use std::time::Duration;
 use redlock_core::error::Brief;
 use redlock_core::restart_check::RestartCheck;
 
-use super::keys::KeyPath;
-use super::{Config, Pool, PoolAddress, SiteName};
+use crate::config::keys::KeyPath;
+use crate::config::{Config, PoolAddress, PoolConfig, SiteName};
 use crate::parameters::check_ttl;
-use crate::text::{Name, did_you_mean};
+use crate::text::{ShownName, did_you_mean};
 
-/// In bytes. It is in every error and log line about a node.
+/// In bytes. Every error and log line about a node has the name.
 const LONGEST_POOL_NAME: usize = 64;
 
-/// How much of a shutdown's deadline is kept for the nodes, however long bodies take to end.
+/// The part of a shutdown's deadline that is kept for the nodes, however long bodies take to end.
 pub(crate) const CONFIRMING: Duration = Duration::from_millis(200);
 
 impl Config {
-    /// Everything about a configuration that needs neither network nor functions. Returns the address of each
-    /// pool that has a valid one.
+    /// Checks everything that needs neither network nor functions. Returns the address of each pool that has a valid
+    /// one.
     pub(crate) fn check(&self, problems: &mut Vec<String>) -> BTreeMap<String, PoolAddress> {
         if self.pools.is_empty() {
             problems.push(no_pools());
@@ -42,7 +42,7 @@ impl Config {
         addresses
     }
 
-    /// Where a source sets `key`, or where the key's table begins; empty if code sets it.
+    /// Returns where a source sets `key`, or where the key's table begins; empty if code sets it.
     pub(crate) fn place(&self, key: &KeyPath) -> String {
         let table = KeyPath {
             key: "",
@@ -52,7 +52,7 @@ impl Config {
         place.map(|place| format!("{place}: ")).unwrap_or_default()
     }
 
-    /// What overrides a function, as text.
+    /// Returns the text that names an override of a function.
     pub(crate) fn origin_of(&self, name: &SiteName) -> String {
         match name {
             SiteName::Named(name) => {
@@ -61,7 +61,7 @@ impl Config {
                 let place = place.map(|place| format!(" ({place})"));
                 table.table() + &place.unwrap_or_default()
             }
-            SiteName::Spelled(name) => format!("`REDLOCK_SITES_{}_…`", Name(name)),
+            SiteName::Spelled(name) => format!("`REDLOCK_SITES_{}_…`", ShownName(name)),
         }
     }
 
@@ -71,7 +71,7 @@ impl Config {
         let with_url = self.pools.iter().filter(|(_, pool)| pool.url.is_some());
         let with_url: Vec<_> = with_url.map(|(name, _)| name.as_str()).collect();
         for (name, pool) in &self.pools {
-            let shown = Name(name);
+            let shown = ShownName(name);
             let place = self.place(&KeyPath::new("pools", name, "url"));
             let is_of_a_name = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
             if name.is_empty() || name.len() > LONGEST_POOL_NAME || !name.chars().all(is_of_a_name)
@@ -86,7 +86,7 @@ impl Config {
                     let text = invalid.to_string();
                     // The text names each key that it is about, besides the URL.
                     let is_about = |key: &&&'static str| text.contains(&format!("`{key}`"));
-                    let key = Pool::KEYS.iter().find(is_about).unwrap_or(&"url");
+                    let key = PoolConfig::KEYS.iter().find(is_about).unwrap_or(&"url");
                     let place = self.place(&KeyPath::new("pools", name, key));
                     problems.push(format!("{place}pool `{shown}`: {text}"));
                     continue;
@@ -112,16 +112,16 @@ impl Config {
         addresses
     }
 
-    /// What the pool's server cannot be asked to do.
+    /// Refuses settings that the pool's server cannot obey.
     fn check_pool(
         &self,
         name: &str,
-        pool: &Pool,
+        pool: &PoolConfig,
         address: &PoolAddress,
         problems: &mut Vec<String>,
     ) {
         let mut refuse = |key, why| {
-            let (place, name) = (self.place(&key), Name(name));
+            let (place, name) = (self.place(&key), ShownName(name));
             problems.push(format!("{place}the pool `{name}` {why}"));
         };
         if pool.trust_aof == Some(true) && !address.is_one_server() {
@@ -156,13 +156,13 @@ impl Config {
             refuse("names no pool; name at least one, or leave the list out");
         }
         for (index, name) in names.iter().enumerate() {
-            let shown = Name(name);
+            let shown = ShownName(name);
             if names[..index].contains(name) {
                 refuse(&format!(
                     "names the pool `{shown}` twice; one pool has one vote"
                 ));
             } else if !self.pools.is_empty() && !self.pools.contains_key(*name) {
-                let configured = self.pools.keys().map(|name| Name(name).to_string());
+                let configured = self.pools.keys().map(|name| ShownName(name).to_string());
                 let configured = configured.collect::<Vec<_>>().join(", ");
                 refuse(&format!(
                     "names the pool `{shown}`, which is not configured; configured: {configured}"
@@ -171,8 +171,8 @@ impl Config {
         }
     }
 
-    /// What there is against the values that a lock without a site would have. Refuses parameters that would change
-    /// what every lock of the service means.
+    /// Checks the values of a lock that sets none. Refuses parameters that would change the meaning of every lock of
+    /// the service.
     fn check_defaults(&self, problems: &mut Vec<String>) {
         let mut refuse = |key, why: &str| {
             problems.push(format!(
@@ -206,57 +206,25 @@ impl Config {
             );
         }
     }
-
-    /// Notes where a table of a file begins, which may be empty.
-    pub(super) fn begin(&mut self, table: &KeyPath, place: String) {
-        match table.section {
-            "pools" => drop(self.pools.entry(table.name.clone()).or_default()),
-            "sites" => drop(
-                self.sites
-                    .entry(SiteName::Named(table.name.clone()))
-                    .or_default(),
-            ),
-            _ => {}
-        }
-        self.places.insert(table.clone(), place);
-    }
-
-    /// The name of the pool that a variable spells: in a variable there is one way to spell several names.
-    ///
-    /// # Errors
-    /// If it fits two pools.
-    pub(super) fn pool_spelled(&self, spelled: &str) -> Result<String, String> {
-        let spelled = spelled.to_ascii_lowercase();
-        let fits = |name: &&String| name.to_ascii_lowercase().replace('-', "_") == spelled;
-        let fitting: Vec<_> = self.pools.keys().filter(fits).collect();
-        match *fitting {
-            [] => Ok(spelled),
-            [name] => Ok(name.clone()),
-            [one, other, ..] => Err(format!(
-                "it fits the pools `{}` and `{}`; give one of them a name that differs in more than case, `-` and `_`",
-                Name(one),
-                Name(other),
-            )),
-        }
-    }
 }
 
 /// The right form of a pool, at the end of an error.
-pub(super) const A_POOL: &str = "; write `[pools.a]`, and below it `url = \"redis://host:6379\"`";
+pub(in crate::config) const A_POOL: &str =
+    "; write `[pools.a]`, and below it `url = \"redis://host:6379\"`";
 
-pub(super) fn no_pools() -> String {
+pub(in crate::config) fn no_pools() -> String {
     format!(
         "no pools are configured, so no lock could be taken{A_POOL}, into redlock.toml in the \
          directory in which the program is started, or set REDLOCK_POOLS_A_URL (`memory://a` for development)"
     )
 }
 
-/// Two pools that would vote twice.
-pub(crate) fn same_node(one: &str, other: &str, server: impl fmt::Display) -> String {
+/// Returns the problem of two pools that are one node, and so would vote twice.
+pub(super) fn same_node(one: &str, other: &str, server: impl fmt::Display) -> String {
     format!(
         "the pools `{}` and `{}` are one server, {server}; each pool has to be an independent \
          node, or a majority means nothing",
-        Name(one),
-        Name(other),
+        ShownName(one),
+        ShownName(other),
     )
 }

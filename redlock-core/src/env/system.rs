@@ -1,0 +1,165 @@
+//! The system as an environment: the boot clock, the operating system's randomness, and the library's thread.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use rand::rngs::SysRng;
+use rand::{Rng as _, TryRng as _};
+
+use super::{Clock, Entropy, Environment, Moment, Sleep, SleepKind, Spawn, Task};
+use crate::io_thread::{IoThread, Timer};
+
+/// Tokio's timers stop while the host is suspended, but the boot clock does not.
+const LONGEST_NAP: Duration = Duration::from_secs(1);
+
+impl IoThread {
+    /// The production environment: the boot clock, the operating system's randomness, and this thread
+    /// for background work.
+    pub fn environment(&self) -> Environment {
+        let io = Arc::new(self.clone());
+        Environment {
+            clock: io.clone(),
+            entropy: io.clone(),
+            spawner: io,
+        }
+    }
+}
+
+impl Spawn for IoThread {
+    fn spawn(&self, task: Task) {
+        self.handle().spawn(task);
+    }
+}
+
+/// The operating system's randomness.
+impl Entropy for IoThread {
+    fn fill(&self, bytes: &mut [u8]) {
+        if SysRng.try_fill_bytes(bytes).is_err() {
+            // No kernel in use fails here. A token of this generator is better than a panic.
+            rand::rng().fill_bytes(bytes);
+        }
+    }
+}
+
+/// Time since boot, suspended time included, with timers on the library's thread.
+impl Clock for IoThread {
+    fn now(&self) -> Moment {
+        Moment::from_origin(since_boot())
+    }
+
+    fn wall(&self) -> Duration {
+        let now = std::time::SystemTime::now();
+        // A host whose clock is before 1970 has no hint.
+        now.duration_since(std::time::UNIX_EPOCH)
+            .unwrap_or_default()
+    }
+
+    fn sleep_until(&self, at: Moment) -> Sleep {
+        Sleep(SleepKind::Library(LibrarySleep {
+            io: self.clone(),
+            at,
+            timer: None,
+        }))
+    }
+}
+
+/// A sleep by the boot clock.
+pub(super) struct LibrarySleep {
+    /// Keeps the thread alive: without the thread the sleeper would never wake.
+    io: IoThread,
+    at: Moment,
+    timer: Option<Timer>,
+}
+
+impl Future for LibrarySleep {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        loop {
+            if let Some(timer) = &mut self.timer
+                && timer.as_mut().poll(context).is_pending()
+            {
+                return Poll::Pending;
+            }
+            let left = self.at.saturating_since(self.io.now());
+            if left.is_zero() {
+                return Poll::Ready(());
+            }
+            let used = self.timer.take();
+            self.timer = Some(self.io.timer(used, left.min(LONGEST_NAP)));
+        }
+    }
+}
+
+impl Drop for LibrarySleep {
+    fn drop(&mut self) {
+        if let Some(timer) = self.timer.take() {
+            self.io.keep_timer(timer);
+        }
+    }
+}
+
+/// `std::time::Instant` stops while the host is suspended; `CLOCK_BOOTTIME` does not.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn since_boot() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+    // Both parts are non-negative on this clock.
+    Duration::new(
+        u64::try_from(time.tv_sec).unwrap_or(0),
+        u32::try_from(time.tv_nsec).unwrap_or(0),
+    )
+}
+
+/// Other systems use the standard library's monotonic clock. macOS and Windows stop it during
+/// suspension or not, by version; the guide says so in `understand/pause.md`.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn since_boot() -> Duration {
+    static ORIGIN: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
+    ORIGIN.get_or_init(std::time::Instant::now).elapsed()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::Waker;
+
+    use super::*;
+    use crate::waiting::tests::Woken;
+
+    #[test]
+    fn a_timer_works_on_any_executor_and_outlives_the_last_handle() {
+        let io = IoThread::start().unwrap();
+        let clock = io.environment().clock;
+        let before = clock.now();
+        let sleep = clock.sleep_until(before.saturating_add(Duration::from_millis(5)));
+        drop((io, clock));
+        // A runtime without timers of its own: the sleep must bring its own.
+        let bare = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        bare.block_on(sleep);
+        let after = before.saturating_add(Duration::from_millis(5));
+        assert!(Moment::from_origin(since_boot()) >= after);
+    }
+
+    #[test]
+    fn a_timer_that_is_used_again_has_forgotten_its_last_sleeper() {
+        let io = IoThread::start().unwrap();
+        let clock = io.environment().clock;
+        let later = |millis| clock.now().saturating_add(Duration::from_millis(millis));
+        let sleeper = Arc::new(Woken::default());
+        let waker = Waker::from(Arc::clone(&sleeper));
+        let mut sleep = clock.sleep_until(later(10));
+        let polled = Pin::new(&mut sleep).poll(&mut Context::from_waker(&waker));
+        assert!(polled.is_pending());
+        drop((sleep, waker));
+        assert_eq!(Arc::strong_count(&sleeper), 1);
+        assert_eq!(io.spare_timers(), 1);
+        let until = later(30);
+        io.handle().block_on(clock.sleep_until(until));
+        assert!(clock.now() >= until && sleeper.take() == 0);
+        assert_eq!(io.spare_timers(), 0, "the timer was used");
+    }
+}

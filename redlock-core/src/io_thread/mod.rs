@@ -1,0 +1,163 @@
+//! The thread that owns every timer of the library, and background work.
+//!
+//! These must not belong to the runtime of the first caller: a `#[tokio::test]` ends its runtime with the test, actix
+//! has one runtime for each worker, and a lease may be dropped after its runtime ended. The library therefore has a
+//! runtime of its own, on a thread of its own. A connection moves there when the runtime that began it has ended.
+
+mod look_ups;
+
+use std::future::Future;
+use std::io;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Waker};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::sync::oneshot;
+use tokio::task::unconstrained;
+use tokio::time::Instant;
+
+use crate::panics::caught;
+use crate::process::notice_forks;
+use look_ups::LookUps;
+
+/// The most timers that are kept for later sleeps.
+const MOST_SPARE: usize = 1024;
+
+/// A timer of tokio, in the library's runtime.
+pub(crate) type Timer = Pin<Box<tokio::time::Sleep>>;
+
+/// A handle to the library's I/O thread. The thread ends with the last clone. Each node, clock and
+/// sleep holds one.
+#[derive(Clone)]
+pub struct IoThread(Arc<IoThreadState>);
+
+struct IoThreadState {
+    handle: Handle,
+    /// Timers that were used. Most sleeps are over before their time and are followed by others, and tokio defers a timer
+    /// with a fraction of the work that a new timer takes.
+    spare: Mutex<Vec<Timer>>,
+    look_ups: LookUps,
+    /// Dropping the sender ends the thread.
+    _alive: oneshot::Sender<()>,
+}
+
+impl IoThread {
+    /// Starts a thread named `redlock-io` with a tokio runtime of its own.
+    ///
+    /// # Errors
+    /// When the operating system refuses the runtime's descriptors or the thread.
+    pub fn start() -> io::Result<Self> {
+        notice_forks();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let handle = runtime.handle().clone();
+        let (alive, mut ended) = oneshot::channel::<()>();
+        std::thread::Builder::new()
+            .name("redlock-io".into())
+            .spawn(move || {
+                // Resolves with an error once the sender is dropped; nothing is ever sent. A timer may wake a caller of
+                // another executor, whose waker may panic.
+                while caught("a waker", || runtime.block_on(&mut ended)).is_none() {}
+                // A look-up may hang, and nobody waits for it.
+                runtime.shutdown_background();
+            })?;
+        Ok(Self(Arc::new(IoThreadState {
+            handle,
+            spare: Mutex::default(),
+            look_ups: LookUps::default(),
+            _alive: alive,
+        })))
+    }
+
+    /// The handle of the thread's tokio runtime.
+    pub fn handle(&self) -> &Handle {
+        &self.0.handle
+    }
+
+    fn look_ups(&self) -> &LookUps {
+        &self.0.look_ups
+    }
+
+    pub(crate) fn time(&self) -> LibraryTime {
+        LibraryTime::of(Some(self.handle().clone()))
+    }
+
+    /// Returns a timer for `span`: `used`, a spare one, or a new one.
+    pub(crate) fn timer(&self, used: Option<Timer>, span: Duration) -> Timer {
+        match used.or_else(|| self.0.spare.lock().pop()) {
+            Some(mut timer) => {
+                let at = Instant::from_std(std::time::Instant::now() + span);
+                timer.as_mut().reset(at);
+                timer
+            }
+            None => Box::pin(self.time().sleep(span)),
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn spare_timers(&self) -> usize {
+        self.0.spare.lock().len()
+    }
+
+    /// Keeps a timer for later sleeps, unless it has fired. The timer forgets the sleeper's waker.
+    pub(crate) fn keep_timer(&self, mut timer: Timer) {
+        let mut context = Context::from_waker(Waker::noop());
+        let is_set = pin!(unconstrained(timer.as_mut())).poll(&mut context);
+        let mut spare = self.0.spare.lock();
+        if is_set.is_pending() && spare.len() < MOST_SPARE {
+            spare.push(timer);
+        }
+    }
+}
+
+/// Lets the tasks that were just woken run on other threads. A worker of tokio keeps the task that it woke last for
+/// itself. A caller that drops a lease may block the worker next. Then another task has to be in that place.
+pub(crate) fn share_woken_tasks() {
+    if let Ok(runtime) = Handle::try_current()
+        && runtime.runtime_flavor() == RuntimeFlavor::MultiThread
+    {
+        runtime.spawn(async {});
+    }
+}
+
+/// Tokio's time in the library's runtime, on any thread. A caller may run in a runtime whose clock a test has
+/// stopped or moved.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LibraryTime(Option<Handle>);
+
+impl LibraryTime {
+    /// Without a handle, the time is that of the calling thread.
+    pub(crate) const fn of(library: Option<Handle>) -> Self {
+        Self(library)
+    }
+
+    /// A sleep on the library's thread, which any runtime may poll.
+    pub(crate) fn sleep(&self, span: Duration) -> tokio::time::Sleep {
+        let _entered = self.0.as_ref().map(Handle::enter);
+        tokio::time::sleep(span)
+    }
+
+    /// Waits for `work`, at most for `span`, which begins now.
+    pub(crate) fn timeout<W: Future>(&self, span: Duration, work: W) -> tokio::time::Timeout<W> {
+        let _entered = self.0.as_ref().map(Handle::enter);
+        tokio::time::timeout(span, work)
+    }
+
+    pub(crate) fn now(&self) -> Instant {
+        match self.0 {
+            // The clock of the library's runtime is never stopped.
+            Some(_) => Instant::from_std(std::time::Instant::now()),
+            None => Instant::now(),
+        }
+    }
+}
+
+impl std::fmt::Debug for IoThread {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("IoThread").finish_non_exhaustive()
+    }
+}
