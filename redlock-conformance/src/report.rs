@@ -1,4 +1,4 @@
-//! How the checks went.
+//! Reports the result of each check.
 
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -7,22 +7,22 @@ use std::task::Poll;
 
 use tokio::time::timeout;
 
-use crate::{Fault, LONGEST_WAIT};
+use crate::{LONGEST_WAIT, ServerFault};
 
-/// How each check went, by its name.
+/// The result of each check, by its name.
 #[derive(Debug, Default)]
 #[must_use = "a failed check does not panic by itself"]
 pub struct Report {
-    /// The node does what these checks ask for.
+    /// The checks that the node passed.
     pub passed: Vec<&'static str>,
-    /// The node does not, for this reason.
+    /// The checks that the node failed, each with its reason.
     pub failed: Vec<(&'static str, String)>,
-    /// The rig does not inflict this fault, which the check needs.
-    pub not_applicable: Vec<(&'static str, Fault)>,
+    /// The checks that need a fault of which the rig is not capable.
+    pub not_applicable: Vec<(&'static str, ServerFault)>,
 }
 
 impl Report {
-    /// The names of the checks that are not applicable.
+    /// Returns the names of the checks that are not applicable.
     pub fn left_out(&self) -> Vec<&'static str> {
         self.not_applicable.iter().map(|(name, _)| *name).collect()
     }

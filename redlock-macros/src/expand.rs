@@ -27,7 +27,7 @@ use crate::return_type::Output;
 //
 // Output (paths shortened, and the `__redlock_` taken off the names):
 //     async fn charge(id: u64) -> Result<Receipt, AppError> {
-//         let call = Call::formatted(
+//         let spec = LockSpec::formatted(
 //             {
 //                 static SITE: Site = Site::new(concat!(module_path!(), "::", "charge"), file!(), line!(), column!(), "order:{id}")
 //                     .ttl(Duration::from_millis(60000))
@@ -37,45 +37,44 @@ use crate::return_type::Output;
 //             },
 //             format_args!("order:{id}"),
 //         );
-//         let held = &LeaseSlot::new();
+//         let slot = &LeaseSlot::new();
 //         let body = async move {
 //             if let Some(ret) = None::<Result<Receipt, AppError>> {
 //                 capture!(id);
 //                 return ret;
 //             }
-//             let lease: &Lease = held.lease();
+//             let lease: &Lease = slot.lease();
 //             ({ send(id, lease).await })
 //         };
-//         let value = CallState::run(
-//             CallState::of(call).with(held), // `CallState::of(call)` if there is no guard
+//         let value = run_call(
+//             spec.begin().with_slot(slot), // `spec.begin()` if there is no guard
 //             body,
-//             &ReturnRules {
-//                 refused: <Result<Receipt, AppError> as FromLockError>::from_lock_error,
+//             ReturnRules {
+//                 from_error: <Result<Receipt, AppError> as FromLockError>::from_lock_error,
 //                 is_success: <Result<Receipt, AppError> as FromLockError>::is_success,
 //             },
 //         );
 //         return value.await;
 //     }
 //
-// If the attribute has expressions or fields, the call is a statement of the body, after the first,
-// and `Call::ask(call).await` follows it. The body owns the arguments: what an expression leaves of one is dropped with
-// the body, and a template keeps no second copy of one. `run` polls the body of
-// `CallState::ASKING` until it asks.
+// If the attribute has expressions or fields, the specification is a statement of the body, after the first,
+// and `LockSpec::request(spec).await` follows it. The body owns the arguments: what an expression leaves of one is dropped
+// with the body, and a template keeps no second copy of one. `run_call` polls the body of
+// `CallState::requesting()` until it requests its lock.
 //
-// The call comes before the user's block, so that the resource is computed before the block moves an argument. The
-// call is a statement of its own: the borrows of a template must not live across the `await`.
+// The specification comes before the user's block, so that the resource is computed before the block moves an argument.
+// It is a statement of its own: the borrows of a template must not live across the `await`.
 //
 // The body is made before the first await, and moves into the future that runs it: it is stored
-// once. That future drops the body before it releases the lock; on every other way out `held` is dropped after
+// once. That future drops the body before it releases the lock; on every other way out `slot` is dropped after
 // the future. The body is a variable, as editors analyse code in one macro better than code in two.
 //
 // Every expression here is compiled once for each annotated function. So the conversion of an error
-// is a function that the future calls, and no `match` around the `await`. The future has one pointer to the
-// functions, which rustc keeps in a constant.
+// is a function that the future calls, and no `match` around the `await`.
 //
 // Locals at `Span::mixed_site()` are invisible to user code. Items are visible, hence the block
 // around `SITE`, which contains nothing of the user's but literals and constants. The user's items are
-// visible to our locals too: `let call` does not bind if a constant or a unit struct is named `call`, and
+// visible to our locals too: `let spec` does not bind if a constant or a unit struct is named `spec`, and
 // actix makes a unit struct of every handler below a route's attribute. Hence the `__redlock_` before the
 // name of every local.
 //
@@ -90,33 +89,35 @@ pub(crate) fn expand(plan: &AttributePlan, function: &ParsedFunction) -> TokenSt
 
     let name = function.signature.ident.to_string();
     let name = Literal::string(name.trim_start_matches("r#"));
-    let call = call(plan, function, &name, &private);
+    let spec = spec(plan, function, &name, &private);
     // A function that owns no argument has nothing to drop before the release.
     let owns = !plan.captured.is_empty() || !matches!(function.kind, AsyncKind::AsyncFn);
-    let asks = owns && plan.uses_parts_of_arguments();
-    let (before, inside, way) = if asks {
-        let ask = quote_spanned!(here=> #call #private::Call::ask(__redlock_call).await;);
-        (None, Some(ask), quote_spanned!(here=> ASKING))
+    let requests = owns && plan.uses_parts_of_arguments();
+    let (before, inside, mut state) = if requests {
+        let request =
+            quote_spanned!(here=> #spec #private::LockSpec::request(__redlock_spec).await;);
+        let state = quote_spanned!(here=> #private::CallState::requesting());
+        (None, Some(request), state)
     } else {
-        (Some(call), None, quote_spanned!(here=> of(__redlock_call)))
+        let state = quote_spanned!(here=> #private::LockSpec::begin(__redlock_spec));
+        (Some(spec), None, state)
     };
-    let mut way = quote_spanned!(here=> #private::CallState::#way);
     let body = body(plan, function, &output, inside.as_ref(), &private);
-    let answers = output.answers(plan.skips, &private);
+    let rules = output.return_rules(plan.skips, &private);
     let slot = plan.guard.as_ref().map(|guard| {
-        way = quote_spanned!(here=> #private::CallState::with(#way, __redlock_held));
+        state = quote_spanned!(here=> #private::CallState::with_slot(#state, __redlock_slot));
         let here = here.located_at(guard.span());
-        quote_spanned!(here=> let __redlock_held = &#private::LeaseSlot::new();)
+        quote_spanned!(here=> let __redlock_slot = &#private::LeaseSlot::new();)
     });
     // With the span of the return type: if the value is not `Send`, rustc's note is there.
     let value = Ident::new("__redlock_value", output.span);
-    let answering = output.answering(plan.skips, &private);
+    let wrap = output.wrap_response(plan.skips, &private);
     let block = quote_spanned! {here=>
         #before
         #slot
         let __redlock_body = #body;
-        #answering
-        let #value = #private::CallState::run(#way, __redlock_body, #answers);
+        #wrap
+        let #value = #private::run_call(#state, __redlock_body, #rules);
         return #value.await;
     };
 
@@ -131,9 +132,9 @@ pub(crate) fn expand(plan: &AttributePlan, function: &ParsedFunction) -> TokenSt
     item
 }
 
-/// The request: the site, the resource, and the values that are known only at the call. `name` is the
+/// Specifies the lock: the site, the resource, and the values that are known only at the call. `name` is the
 /// function's.
-fn call(
+fn spec(
     plan: &AttributePlan,
     function: &ParsedFunction,
     name: &Literal,
@@ -159,14 +160,14 @@ fn call(
         NotePlan::Template(template) => {
             let format = format(template, private);
             quote_spanned! {Span::mixed_site()=>
-                let __redlock_call = __redlock_call.note(::core::format_args!(#format));
+                let __redlock_spec = __redlock_spec.note(::core::format_args!(#format));
             }
         }
         NotePlan::Expression(note) => {
             let here = Span::mixed_site().located_at(note.span());
             quote_spanned! {here=>
-                let __redlock_call = match &(#note) {
-                    __redlock_note => __redlock_call.note(::core::format_args!("{}", __redlock_note)),
+                let __redlock_spec = match &(#note) {
+                    __redlock_note => __redlock_spec.note(::core::format_args!("{}", __redlock_note)),
                 };
             }
         }
@@ -175,7 +176,7 @@ fn call(
     let at_call = at_call.map(|(key, value)| self::at_call(key, value, private));
     // Statements, so that the borrows of formatting end before an expression awaits.
     quote_spanned! {Span::mixed_site()=>
-        let __redlock_call = #private::Call::#resource;
+        let __redlock_spec = #private::LockSpec::#resource;
         #note
         #(#at_call)*
     }
@@ -301,7 +302,7 @@ fn typed(ty: &TokenStream, value: impl ToTokens) -> TokenStream {
     quote_spanned!(here=> { let __redlock_value: #ty = #value; __redlock_value })
 }
 
-/// A statement that passes the value of an expression to the call.
+/// A statement that passes the value of an expression to the specification.
 fn at_call(key: Key, value: &Expr, private: &TokenStream) -> TokenStream {
     let here = Span::mixed_site().located_at(value.span());
     // The parentheses keep `unused_braces` from reporting a block. Their span does not contain the value,
@@ -322,7 +323,7 @@ fn at_call(key: Key, value: &Expr, private: &TokenStream) -> TokenStream {
         _ => value.to_token_stream(),
     };
     let method = setter(key);
-    quote_spanned!(Span::mixed_site()=> let __redlock_call = __redlock_call.#method(#value);)
+    quote_spanned!(Span::mixed_site()=> let __redlock_spec = __redlock_spec.#method(#value);)
 }
 
 fn duration(duration: Duration) -> TokenStream {
@@ -336,12 +337,12 @@ fn duration(duration: Duration) -> TokenStream {
     }
 }
 
-/// The user's block as one future, behind the request for the lock if the body makes it.
+/// The user's block as one future, after the request for the lock if the body makes it.
 fn body(
     plan: &AttributePlan,
     function: &ParsedFunction,
     output: &Output,
-    ask: Option<&TokenStream>,
+    request: Option<&TokenStream>,
     private: &TokenStream,
 ) -> TokenStream {
     let Output { ty, span, .. } = output;
@@ -358,7 +359,7 @@ fn body(
     // A call, as clippy would report a guard named `_lease` otherwise.
     let guard = plan.guard.as_ref().map(|guard| {
         let here = Span::mixed_site().located_at(function.body.span());
-        quote_spanned!(here=> let #guard: &#private::Lease = #private::LeaseSlot::lease(__redlock_held);)
+        quote_spanned!(here=> let #guard: &#private::Lease = #private::LeaseSlot::lease(__redlock_slot);)
     });
     // The parentheses keep `unused_braces` from reporting a block that was written as a function
     // body. Their span is the attribute: with the span of the block they would change the block's
@@ -366,7 +367,7 @@ fn body(
     let block = &function.body;
     let locked = quote_spanned! {Span::mixed_site()=>
         #expect_returns
-        #ask
+        #request
         #guard
         (#block)
     };

@@ -13,7 +13,7 @@ use crate::node::hash_slot::check_slots;
 use crate::quorum::claim::Claim;
 use crate::quorum::lock_protocol::TurnRule;
 use crate::quorum::round::{Goal, Round};
-use crate::quorum::terms::Terms;
+use crate::quorum::validity::Validity;
 use crate::request::Request;
 use crate::waiting::budget::RetryBudget;
 use crate::waiting::fair_share::let_others_go_first;
@@ -136,8 +136,8 @@ impl<'a> Acquirer<'a> {
             if let Some(claim) = turn.take_handed_claim() {
                 let clock = self.lock.context.clock();
                 if claim.suits(self.request, &*self.lock.protocol, clock) {
-                    let (claim, terms) = claim.take_over(clock.now());
-                    return Some(Ok(self.begin_lease(claim, terms, turn)));
+                    let (claim, validity) = claim.take_over(clock.now());
+                    return Some(Ok(self.begin_lease(claim, validity, turn)));
                 }
                 // The release goes ahead of the acquisition on each connection, without a round trip between
                 // the two.
@@ -148,7 +148,9 @@ impl<'a> Acquirer<'a> {
             let refusal = match met {
                 Some(refusal) => refusal,
                 None => match self.ask_nodes(&turn).await? {
-                    Ok((claim, terms)) => return Some(Ok(self.begin_lease(claim, terms, turn))),
+                    Ok((claim, validity)) => {
+                        return Some(Ok(self.begin_lease(claim, validity, turn)));
+                    }
                     Err(refusal) => refusal,
                 },
             };
@@ -167,7 +169,7 @@ impl<'a> Acquirer<'a> {
     async fn ask_nodes(
         &mut self,
         turn: &Turn,
-    ) -> Option<Result<(Arc<Claim>, Terms), RefusedAttempt>> {
+    ) -> Option<Result<(Arc<Claim>, Validity), RefusedAttempt>> {
         // The clock is read before the first byte is sent, as a node may count from then on.
         let started = self.lock.context.now();
         let mut place = turn.start_attempt(started)?;
@@ -179,15 +181,22 @@ impl<'a> Acquirer<'a> {
         Some(attempted)
     }
 
-    fn begin_lease(&self, claim: Arc<Claim>, terms: Terms, turn: Turn) -> Lease {
+    fn begin_lease(&self, claim: Arc<Claim>, validity: Validity, turn: Turn) -> Lease {
         let turn = match claim.protocol.turn_rule() {
             TurnRule::PassOn => {
                 turn.pass_on();
                 None
             }
-            TurnRule::Keep | TurnRule::HandOver => Some(turn.keep(&terms, &claim.token)),
+            TurnRule::Keep | TurnRule::HandOver => Some(turn.keep(&validity, &claim.token)),
         };
-        Lease::new(self.leases, claim, self.request, &self.budget, terms, turn)
+        Lease::new(
+            self.leases,
+            claim,
+            self.request,
+            &self.budget,
+            validity,
+            turn,
+        )
     }
 
     /// Waits for the next attempt. False if there is none.

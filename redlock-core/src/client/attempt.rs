@@ -11,7 +11,7 @@ use crate::node::Vote;
 use crate::quorum::claim::Claim;
 use crate::quorum::fencing::{FencingToken, TokenChoice, hint};
 use crate::quorum::round::{Round, forget_stale};
-use crate::quorum::terms::{Terms, third_left};
+use crate::quorum::validity::{Validity, third_left};
 use crate::request::Request;
 use crate::waiting::budget::{Window, attempt_time};
 use crate::waiting::refused_attempt::{GrantDefect, RefusedAttempt, SoughtLock, VotesBySeat};
@@ -29,7 +29,7 @@ pub(crate) async fn attempt(
     lock: &SoughtLock,
     request: &Request,
     window: Window,
-) -> Result<(Arc<Claim>, Terms), RefusedAttempt> {
+) -> Result<(Arc<Claim>, Validity), RefusedAttempt> {
     let SoughtLock {
         context,
         nodes,
@@ -45,11 +45,12 @@ pub(crate) async fn attempt(
         0
     };
     let asked = Arc::clone(protocol);
-    let (mut claim, acquisition) = Claim::acquire(nodes, asked, token, request.ttl, hint);
+    let mut claim = Claim::acquire(nodes, asked, token, request.ttl, hint);
+    let acquisition = Arc::clone(&claim.acquisition);
     let until = window.end();
     before(&*environment.clock, until, acquisition.decided()).await;
     // Votes that arrive later choose none of several locks.
-    let is_chosen = protocol.permits().is_none() || claim.narrow();
+    let is_chosen = protocol.permits().is_none() || claim.narrow_to_permit();
     let agreement = if request.fencing && acquisition.tally().is_won() {
         agree(context, &claim, &acquisition, until).await
     } else {
@@ -58,7 +59,7 @@ pub(crate) async fn attempt(
 
     // A straggler counts while the first keys cannot have expired, however little time the caller has.
     let straggles_until = started.saturating_add(attempt_time(context.node_timeout, request.ttl));
-    acquisition.is_lease(Arc::clone(&environment.clock), straggles_until);
+    acquisition.set_straggler_deadline(Arc::clone(&environment.clock), straggles_until);
     // The votes are read first and the clock after them: a client that was paused between request and
     // reply, or between these two lines, sees here that its lock may have expired.
     let has_token = agreement.count.is_some() || !request.fencing;
@@ -67,12 +68,12 @@ pub(crate) async fn attempt(
     let deadline = started
         .saturating_add(request.ttl)
         .saturating_sub(drift(request.ttl, request.clock_drift_factor));
-    let validity = deadline.saturating_since(now);
+    let remaining = deadline.saturating_since(now);
     let defect = if let Some(votes) = agreement.disagreement {
         Some(GrantDefect::Disagreement(votes))
     } else if is_won {
-        if !validity.is_zero() && validity >= request.min_validity {
-            let terms = Terms {
+        if !remaining.is_zero() && remaining >= request.min_validity {
+            let validity = Validity {
                 acquired_at: started,
                 granted_at: now,
                 deadline,
@@ -81,9 +82,9 @@ pub(crate) async fn attempt(
                     .count
                     .map(|count| FencingToken::new(protocol.fencing_token_at(count))),
             };
-            return Ok((claim.into_lease(), terms));
+            return Ok((claim.into_lease(), validity));
         }
-        Some(GrantDefect::TooLate(TooLate::Validity(validity)))
+        Some(GrantDefect::TooLate(TooLate::Validity(remaining)))
     } else {
         None
     };
@@ -114,7 +115,7 @@ async fn agree(context: &Context, claim: &Claim, acquisition: &Round, until: Mom
                 disagreement: None,
             };
         }
-        let Some(round) = claim.confirm(count, &below) else {
+        let Some(round) = claim.raise_counters(count, &below) else {
             break;
         };
         before(clock, until, round.decided()).await;

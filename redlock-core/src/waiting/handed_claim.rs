@@ -9,7 +9,7 @@ use crate::model::limits::drift;
 use crate::quorum::claim::Claim;
 use crate::quorum::lock_protocol::LockProtocol;
 use crate::quorum::round::Round;
-use crate::quorum::terms::Terms;
+use crate::quorum::validity::Validity;
 use crate::request::Request;
 
 /// The claim of a lease that is over, for the next caller in line. Dropping it sends the release.
@@ -54,17 +54,17 @@ impl HandedClaim {
         validity >= whole / 10 * 9 && validity >= request.min_validity
     }
 
-    /// The claim for a lease that takes it over `now`, and the terms.
-    pub(crate) fn take_over(mut self, now: Moment) -> (Arc<Claim>, Terms) {
+    /// The claim for a lease that takes it over `now`, and its validity.
+    pub(crate) fn take_over(mut self, now: Moment) -> (Arc<Claim>, Validity) {
         self.is_taken_over = true;
-        let terms = Terms {
+        let validity = Validity {
             acquired_at: now,
             granted_at: now,
             deadline: self.deadline,
             expiring: self.expiring,
             fencing_token: None,
         };
-        (Arc::clone(&self.claim), terms)
+        (Arc::clone(&self.claim), validity)
     }
 
     /// Releases the claim everywhere. `None` if the claim was released before.

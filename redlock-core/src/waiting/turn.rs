@@ -10,7 +10,7 @@ use crate::env::timeout::before;
 use crate::model::token::OwnerToken;
 use crate::quorum::lock_protocol::LinePlace;
 use crate::quorum::round::Round;
-use crate::quorum::terms::Terms;
+use crate::quorum::validity::Validity;
 
 use super::handed_claim::HandedClaim;
 use super::line::{Line, LineState, Ticket};
@@ -118,13 +118,13 @@ impl Turn {
         before(&*environment.clock, until, woken).await;
     }
 
-    /// Records that the lock was acquired on these terms. The lease keeps the turn.
-    pub(crate) fn keep(self, terms: &Terms, token: &OwnerToken) -> Self {
-        let took = terms.granted_at.saturating_since(terms.acquired_at);
+    /// Records that the lock was acquired with this validity. The lease keeps the turn.
+    pub(crate) fn keep(self, validity: &Validity, token: &OwnerToken) -> Self {
+        let took = validity.granted_at.saturating_since(validity.acquired_at);
         let forgotten = self.change(|line| {
-            line.deadline = terms.deadline;
+            line.deadline = validity.deadline;
             line.holder = Some(token.clone());
-            line.share.record_acquired(terms.granted_at, took);
+            line.share.record_acquired(validity.granted_at, took);
             line.refusal.take()
         });
         drop(forgotten);

@@ -24,7 +24,7 @@ use std::task::{Context, Poll};
 use crate::attribute::from_lock_error::FromLockError;
 use crate::error::LockError;
 
-/// The value of a body, or the reason why there is none.
+/// The response of a handler: its body's, or that of the lock's error.
 pub enum HandlerResponse<T> {
     Value(T),
     Refused(LockError),

@@ -25,13 +25,11 @@ use crate::error::LockError;
 /// ```
 impl ResponseError for LockError {
     fn status_code(&self) -> StatusCode {
-        StatusCode::from_u16(Problem::of(self, reason_of).status)
-            .unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+        StatusCode::from_u16(self.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
 
     fn error_response(&self) -> HttpResponse {
         let problem = Problem::of(self, reason_of);
-        problem.log(self);
         let mut response = HttpResponse::build(self.status_code());
         response.insert_header((header::CONTENT_TYPE, CONTENT_TYPE));
         if let Some(seconds) = problem.retry_after {
@@ -79,7 +77,6 @@ impl From<LockError> for HttpResponse {
 impl From<LockError> for InternalError<String> {
     fn from(error: LockError) -> Self {
         let problem = Problem::of(&error, reason_of);
-        problem.log(&error);
         Self::new(problem.detail.to_owned(), error.status_code())
     }
 }

@@ -25,7 +25,6 @@ use crate::error::LockError;
 impl IntoResponse for LockError {
     fn into_response(self) -> Response {
         let problem = Problem::of(&self, reason_of);
-        problem.log(&self);
         let status = status_of(&problem);
         let mut response = Response::new(Body::from(problem.body));
         *response.status_mut() = status;
@@ -81,7 +80,6 @@ impl From<LockError> for Response {
 impl From<LockError> for StatusCode {
     fn from(error: LockError) -> Self {
         let problem = Problem::of(&error, reason_of);
-        problem.log(&error);
         status_of(&problem)
     }
 }
@@ -104,7 +102,6 @@ impl From<LockError> for StatusCode {
 impl From<LockError> for (StatusCode, String) {
     fn from(error: LockError) -> Self {
         let problem = Problem::of(&error, reason_of);
-        problem.log(&error);
         (status_of(&problem), problem.detail.to_owned())
     }
 }

@@ -1,5 +1,5 @@
-//! A body under a lease. Nothing here is generic over the body, which is instantiated by every crate that
-//! locks: the caller keeps the body, and lends a way to poll it for each poll.
+//! A body under a lease. Nothing here is generic over the body, so this code is compiled once: the caller keeps the
+//! body, and lends a function that polls it for each poll.
 
 use std::task::{Context, Poll, ready};
 
@@ -11,14 +11,14 @@ use super::{Lease, LeaseEnd, RunStage};
 use crate::error::LockError;
 use crate::telemetry::name_of;
 
-/// A body under its lease.
+/// Watches the lease of a body, and keeps the body's place in the call chain.
 pub(crate) struct BodyUnderLease {
-    below: CallChain,
+    chain: CallChain,
     watch: BodyWatch,
 }
 
 impl BodyUnderLease {
-    /// Begins to hold the lease for a body.
+    /// Begins the body's time under the lease.
     ///
     /// # Errors
     /// [`Lost`](crate::error::LockErrorKind::Lost) if a shutdown is about to release the lease.
@@ -30,8 +30,8 @@ impl BodyUnderLease {
             return Err(lease.lost_error(over));
         }
         Ok(Self {
-            below: CallChain::new(lease.handle()),
-            watch: BodyWatch::new(lease.handle.core.clone(), lease.on_lost),
+            chain: CallChain::new(lease.handle()),
+            watch: BodyWatch::new(lease.handle.core.clone(), lease.policy.on_lost),
         })
     }
 
@@ -42,11 +42,11 @@ impl BodyUnderLease {
         context: &mut Context<'_>,
         body: &mut dyn FnMut(&mut Context<'_>) -> Poll<()>,
     ) -> Poll<Result<(), LockError>> {
-        let Self { below, watch } = self;
+        let Self { chain, watch } = self;
         let poll = |context: &mut Context<'_>| {
-            // At the first poll, and not before: if the lease is over by then, no body has begun.
-            lease.enter(RunStage::InBody);
-            let _entered = below.enter();
+            // Set at the first poll, because a lease that is over by then has run no body.
+            lease.set_stage(RunStage::InBody);
+            let _entered = chain.enter();
             body(context)
         };
         let outcome = ready!(watch.poll(context, poll));
@@ -57,7 +57,7 @@ impl BodyUnderLease {
             BodyOutcome::Cancelled(over) => (false, Some(over)),
         };
         if has_returned {
-            lease.enter(RunStage::Returned);
+            lease.set_stage(RunStage::Returned);
         }
         let Some(over) = over else {
             return Poll::Ready(Ok(()));

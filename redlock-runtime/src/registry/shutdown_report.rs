@@ -62,8 +62,7 @@ impl fmt::Display for ShutdownReport {
 }
 
 impl ShutdownReport {
-    /// Logs the report. It is called once, when the report is made, so that the log has the report
-    /// even if the program drops it.
+    /// Logs the report, once, when it is made: so the log has the report even if the program drops it.
     pub(crate) fn log(&self) {
         macro_rules! log_at {
             ($level:ident) => {

@@ -269,7 +269,7 @@ fn end_by(signal: Signal) -> ! {
 
 static LISTENER: OnceCell<&'static SignalListener> = OnceCell::new();
 
-/// The listener of the process. It listens from the first call on, for the life of the process.
+/// Returns the listener of the process. It listens from the first call on, for the life of the process.
 fn listener() -> Option<&'static SignalListener> {
     let started = LISTENER.get_or_try_init(|| {
         let io = super::io_thread::io_thread()?;

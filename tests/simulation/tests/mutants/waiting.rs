@@ -29,8 +29,8 @@ mutants! {
             let until = now.saturating_add(window.timeout);
             if before(&**clock, until, watch.until_free()).await.is_some() {
                 let (acquired_at, granted_at, expiring) = (started, started, deadline);
-                let terms = Terms { acquired_at, granted_at, deadline, expiring, fencing_token: None };
-                return Ok((claim.into_lease(), terms));
+                let validity = Validity { acquired_at, granted_at, deadline, expiring, fencing_token: None };
+                return Ok((claim.into_lease(), validity));
             }
             Err
         };

@@ -7,9 +7,14 @@
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::mem::{ManuallyDrop, take};
+use std::pin::Pin;
 use std::task::Poll;
 
-use crate::acquire::AcquireFuture;
+use crate::error::LockError;
+use crate::lease::Lease;
+
+/// An acquisition in progress.
+pub(crate) type AcquireFuture = Pin<Box<dyn Future<Output = Result<Lease, LockError>> + Send>>;
 
 thread_local! {
     /// The request of the body that is polled, until its poller takes it. Without a `Drop`, so that it also exists
@@ -19,7 +24,7 @@ thread_local! {
 
 /// Leaves the request of the body that is polled. The body awaits the value at once: the poll of the body ends, and the
 /// next one is under the lock.
-pub(super) fn leave_request(request: AcquireFuture) -> impl Future<Output = ()> + Send {
+pub(crate) fn leave_request(request: AcquireFuture) -> impl Future<Output = ()> + Send {
     REQUEST.set(Some(ManuallyDrop::new(request)));
     let mut is_first = true;
     poll_fn(move |_| {
