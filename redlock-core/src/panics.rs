@@ -4,6 +4,10 @@ use std::any::Any;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::{Poll, Waker};
+use std::time::Duration;
+
+/// The pause before a task of the library that panicked begins again.
+pub(crate) const PAUSE_AFTER_PANIC: Duration = Duration::from_secs(1);
 
 /// Runs foreign code: an observer, a recorder, a log subscriber. A panic in it is logged and ends
 /// nothing here.

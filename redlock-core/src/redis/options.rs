@@ -55,15 +55,15 @@ impl Default for RedisOptions {
 impl RedisOptions {
     /// No sum of times overflows with these options, and nothing is asked without a pause.
     pub(super) fn within_bounds(mut self) -> Self {
-        const SHORTEST: Duration = Duration::from_millis(1);
-        const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+        const SHORTEST_TIME: Duration = Duration::from_millis(1);
+        const LONGEST_TIME: Duration = Duration::from_secs(365 * 24 * 60 * 60);
         for time in [
             &mut self.connect_timeout,
             &mut self.suspect_after,
             &mut self.dead_after,
             &mut self.heartbeat,
         ] {
-            *time = (*time).clamp(SHORTEST, LONGEST);
+            *time = (*time).clamp(SHORTEST_TIME, LONGEST_TIME);
         }
         self
     }

@@ -48,6 +48,27 @@ pub(super) struct Seat {
     pub(super) on_doubt: Option<EpochListener>,
 }
 
+impl Seat {
+    /// Records what a check found on the node. Returns the step of its clock. With `trust_aof` no other server takes the
+    /// node's place, and a step that a restart hides has to be seen.
+    fn record(&mut self, check: &CheckAnswer<'_>, found: &Found, trust_aof: bool) -> Option<i64> {
+        let before = self.run_id.as_deref().filter(|_| !trust_aof);
+        let stepped_ms = self.clock.read(check, before);
+        let now = check.answered;
+        self.run_id = check.run_id.map(str::to_owned);
+        self.finding = match found {
+            Found::Nothing => Finding::Blank(now),
+            Found::Marker(it) if it.cause == OPENING && it.is_of(check) => Finding::Opening(now),
+            _ => Finding::InUse,
+        };
+        self.was_in_use |= self.finding == Finding::InUse;
+        if let Found::Marker(marker) = found {
+            self.max_ttl = marker.max_ttl;
+        }
+        stepped_ms
+    }
+}
+
 #[derive(Default, PartialEq, Eq)]
 pub(super) enum Finding {
     /// The first attempt to reach it is not over.
@@ -62,7 +83,7 @@ pub(super) enum Finding {
 }
 
 /// What a check shows, beside what the checks of the other nodes showed.
-pub(super) struct Facts<'a> {
+pub(super) struct CheckFacts<'a> {
     pub(super) check: &'a CheckAnswer<'a>,
     pub(super) found: Found,
     pub(super) set: SetView,
@@ -145,49 +166,25 @@ impl CheckedSet {
     }
 
     /// Records a check of `seat`. After a step of its clock the other nodes are asked. An error is the reason why the
-    /// server must not vote as this node: it is another connected node too.
-    ///
-    /// Another process may be on another host, whose clock has not stepped. With `trust_aof` no other server takes the
-    /// node's place, and a step that a restart hides has to be seen.
+    /// server must not vote as this node.
     pub(super) fn record<'a>(
         &self,
         seat: usize,
         check: &'a CheckAnswer<'a>,
         trust_aof: bool,
-    ) -> Result<Facts<'a>, String> {
+    ) -> Result<CheckFacts<'a>, String> {
         let mut seats = self.seats.lock();
-        let is_twin = |it: &&Seat| it.run_id.is_some() && it.run_id.as_deref() == check.run_id;
-        let twin = others(&seats, seat).find(is_twin);
-        if let Some(twin) = twin.map(|it| Arc::clone(&it.name)) {
-            let reason = format!(
-                "`{}` is the same server as `{twin}`; two votes of one server are no majority: give \
-                 each pool a server of its own",
-                seats[seat].name,
-            );
+        if let Some(reason) = twin_fault(&seats, seat, check) {
             seats[seat].finding = Finding::Unreachable;
             return Err(reason);
         }
-        let (own, found, now) = (&mut seats[seat], Found::of(check.marker), check.answered);
-        let processes = own.run_id.as_deref().zip(check.run_id);
-        if !trust_aof && processes.is_some_and(|(before, now)| before != now) {
-            own.clock = NodeClock::default();
-        }
-        own.run_id = check.run_id.map(str::to_owned);
-        own.finding = match &found {
-            Found::Nothing => Finding::Blank(now),
-            Found::Marker(it) if it.cause == OPENING && it.is_of(check) => Finding::Opening(now),
-            _ => Finding::InUse,
-        };
-        own.was_in_use |= own.finding == Finding::InUse;
-        if let Found::Marker(marker) = &found {
-            own.max_ttl = marker.max_ttl;
-        }
-        let stepped_ms = own.clock.read(check);
+        let found = Found::of(check.marker);
+        let stepped_ms = seats[seat].record(check, &found, trust_aof);
         let clocks = others(&seats, seat).map(|it| &it.clock);
-        let facts = Facts {
+        let facts = CheckFacts {
             check,
             found,
-            set: self.view(&seats, seat, now),
+            set: self.view(&seats, seat, check.answered),
             stepped_ms,
             whose_step: seats[seat].clock.whose_step(clocks, majority(self.size)),
             longest_max_ttl: (seats.iter()).fold(self.max_ttl, |it, seat| it.max(seat.max_ttl)),
@@ -227,6 +224,16 @@ fn others(seats: &[Seat], seat: usize) -> impl Iterator<Item = &Seat> {
     let is_connected = |it: &Seat| !matches!(it.finding, Finding::Unknown | Finding::Unreachable);
     let others = seats.iter().enumerate().filter(move |(at, _)| *at != seat);
     others.map(|(_, it)| it).filter(move |it| is_connected(it))
+}
+
+/// The reason why the server must not vote as the node of `seat`, if it is another connected node too.
+fn twin_fault(seats: &[Seat], seat: usize, check: &CheckAnswer<'_>) -> Option<String> {
+    let is_twin = |it: &&Seat| it.run_id.is_some() && it.run_id.as_deref() == check.run_id;
+    let twin = others(seats, seat).find(is_twin)?;
+    Some(format!(
+        "`{}` is the same server as `{}`; two votes of one server are no majority: give each pool a server of its own",
+        seats[seat].name, twin.name,
+    ))
 }
 
 impl fmt::Debug for CheckedSet {

@@ -54,10 +54,6 @@ mod clock;
 mod marker;
 mod node_check;
 
-/// The rules, and why clients that follow them do not disagree unsafely.
-#[doc = include_str!("protocol.md")]
-mod protocol {}
-
 use std::time::Duration;
 
 pub use checked_set::CheckedSet;

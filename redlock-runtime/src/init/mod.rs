@@ -197,7 +197,7 @@ impl Registry {
         }
         let mut refused = Vec::new();
         for node in &remote {
-            node.settled().await;
+            node.wait_until_settled().await;
             if let NodeStatus::Abstaining(reason) = node.status()
                 && reason.kind() == NodeErrorKind::Refused
             {

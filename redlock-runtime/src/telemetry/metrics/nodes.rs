@@ -25,7 +25,7 @@ pub(crate) struct Answers {
 }
 
 impl ObserveAnswers for Answers {
-    fn answered(&self, after: Duration) {
+    fn record_answer(&self, after: Duration) {
         histogram!(NODE_LATENCY, "pool" => Arc::clone(&self.pool)).record(after);
     }
 }
