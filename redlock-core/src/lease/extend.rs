@@ -75,12 +75,10 @@ fn conclude(
             let prolonged = shared.prolong(started, deadline);
             prolonged.map_err(ExtendError::Ended)?;
             shared.claim.restore(ttl);
-            log_caught(|| {
-                debug!(
-                    resource = %shared.request.resource, token = shared.claim.token.short_id(),
-                    ttl_ms = ttl.as_millis(), "extended",
-                );
-            });
+            log_caught!(debug!(
+                resource = %shared.request.resource, token = shared.claim.token.short_id(),
+                ttl_ms = ttl.as_millis(), "extended",
+            ));
             return Ok(());
         }
         ProofState::Lost => shared.lose(LeaseEnd::Taken(other_holder(&extension.round))),

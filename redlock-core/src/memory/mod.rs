@@ -20,7 +20,6 @@ use crate::node::{
     Answer, Argument, Call, Effect, EpochListener, Node, NodeStatus, Remaining, Store, Submission,
     Value,
 };
-use crate::panics::caught;
 use crate::panics::wake;
 use trouble::Trouble;
 
@@ -157,7 +156,7 @@ impl MemoryNode {
         self.shared.epoch.fetch_add(1, Ordering::Release);
         let listeners = self.shared.listeners.lock().clone();
         for tell in listeners {
-            caught("a listener to epochs", &*tell);
+            tell();
         }
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::node::observe::ObserveAnswers;
 use crate::restart_check::CheckedSet;
 
-/// How a Redis node's driver behaves.
+/// The options of a Redis node's driver.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RedisOptions {
@@ -26,7 +26,7 @@ pub struct RedisOptions {
     /// The nodes that this one is checked with. The checks find whether the node may have forgotten
     /// locks, and whether its clock steps. Without a checked set only the node's own clock is checked.
     pub checked_set: Option<Arc<CheckedSet>>,
-    /// What happens to a server that a lock cannot rely on.
+    /// The treatment of a server that a lock cannot rely on.
     pub vetting: Vetting,
     /// The server forgets nothing when it restarts: `appendfsync always`, no replica that is
     /// promoted. Then a restart needs no quarantine. Has no effect for an address that
@@ -69,7 +69,7 @@ impl RedisOptions {
     }
 }
 
-/// What happens to a server that a lock cannot rely on.
+/// The treatment of a server that a lock cannot rely on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Vetting {

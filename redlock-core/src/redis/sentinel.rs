@@ -176,19 +176,17 @@ impl View {
             _ => return Err(not_connected("its answer is not valid")),
         };
         let unknown = || not_connected(format!("it knows no address of `{}`", of.master));
-        let server = server(place, &of.of_master).ok_or_else(unknown)?;
+        let answer = server(place, &of.of_master).ok_or_else(unknown)?;
         // Zero if the sentinel's ACL hides it.
         let failover = about.get("config-epoch").and_then(|it| it.parse().ok());
-        let told = DatedAnswer {
-            failover: failover.unwrap_or(0),
-            answer: server,
-        };
+        let failover = failover.unwrap_or(0);
+        let told = DatedAnswer { failover, answer };
         let (of, now) = (of.sentinels.len(), self.inbox.time.now());
         let forgotten = self.floor.lock().add(&told, sentinel, of, now);
         if let Some(reason) = forgotten {
-            log_caught(|| {
-                warn!(pool = %self.inbox.log.pool, %reason, "a sentinel has forgotten a failover");
-            });
+            log_caught!(
+                warn!(pool = %self.inbox.log.pool, %reason, "a sentinel has forgotten a failover")
+            );
         }
         Ok(told)
     }

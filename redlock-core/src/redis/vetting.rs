@@ -1,4 +1,4 @@
-//! What a server tells of itself, and whether a lock may rely on it.
+//! Vetting: the facts that a server tells of itself, and the rules by which a lock may rely on it.
 
 use std::sync::Arc;
 
@@ -8,11 +8,11 @@ use crate::node::{NodeError, NodeErrorKind, Value, was_not_run};
 use super::errors::{IS_REPLICA, lost};
 use super::options::Vetting;
 
-/// What a server that hides `INFO` is refused with, if the restart check has to tell it from its replicas.
+/// The fault of a server that hides `INFO`, if the restart check has to tell it from its replicas.
 pub(super) const HIDDEN: &str = "does not answer INFO, so a promoted replica without the newest locks is \
                                            not noticed; allow `+info` in its ACL";
 
-/// What a server says of itself, as lines of `name:value`.
+/// The facts that a server tells of itself, as lines of `name:value`.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ServerFacts(String);
 

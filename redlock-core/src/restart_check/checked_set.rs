@@ -1,4 +1,4 @@
-//! What the nodes of one client know of each other.
+//! The nodes of one client, as their checks know of each other.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,7 +9,6 @@ use parking_lot::Mutex;
 use crate::env::Moment;
 use crate::model::limits::MAX_TTL;
 use crate::node::EpochListener;
-use crate::panics::caught;
 use crate::quorum::majority;
 
 use super::clock::{NodeClock, SteppedClock};
@@ -25,7 +24,7 @@ pub struct CheckedSet {
     restart_check: RestartCheck,
     /// The longest ttl of this process.
     pub(super) max_ttl: Duration,
-    /// How many nodes there will be, joined or not.
+    /// The number of nodes, with those that have not joined yet.
     size: usize,
     key_prefix: Box<[u8]>,
     /// No seat is ever given up, so that indexing does not panic under the lock.
@@ -82,20 +81,20 @@ pub(super) enum Finding {
     InUse,
 }
 
-/// What a check shows, beside what the checks of the other nodes showed.
+/// The facts that a check shows, together with the checks of the other nodes.
 pub(super) struct CheckFacts<'a> {
     pub(super) check: &'a CheckAnswer<'a>,
     pub(super) found: Found,
     pub(super) set: SetView,
     /// The step of the node's clock since the check before, in ms; positive if forwards.
     pub(super) stepped_ms: Option<i64>,
-    /// Whose clock the last step was of.
+    /// The owner of the clock that stepped last.
     pub(super) whose_step: SteppedClock,
     /// The longest `max_ttl`, of this process or in the marker of any node.
     pub(super) longest_max_ttl: Duration,
 }
 
-/// What the set says about a node of it that is blank or being opened.
+/// The state of the set, for a node of it that is blank or being opened.
 #[derive(PartialEq, Eq)]
 pub(super) enum SetView {
     /// The node is blank, and a node is, or was, in use.
@@ -140,7 +139,7 @@ impl CheckedSet {
         Self::new(RestartCheck::Off, self.max_ttl, 1, &self.key_prefix)
     }
 
-    /// What comes before all keys of the client.
+    /// Returns the prefix of all keys of the client.
     pub(crate) fn key_prefix(&self) -> &[u8] {
         &self.key_prefix
     }
@@ -150,7 +149,7 @@ impl CheckedSet {
         marker_key(&self.key_prefix)
     }
 
-    /// What is done about nodes that may have forgotten locks.
+    /// Returns the mode of the restart check.
     pub fn restart_check(&self) -> RestartCheck {
         self.restart_check
     }
@@ -193,7 +192,7 @@ impl CheckedSet {
         let listeners: Vec<_> = doubted.filter_map(|it| it.on_doubt.clone()).collect();
         drop(seats);
         for ask in listeners {
-            caught("a listener to doubts", &*ask);
+            ask();
         }
         Ok(facts)
     }

@@ -38,7 +38,7 @@ struct ClockStep {
     seen: Moment,
 }
 
-/// Whose clock a step was of.
+/// The owner of a clock that stepped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SteppedClock {
     /// Some of the other nodes have not been asked since the step.
@@ -83,7 +83,7 @@ impl NodeClock {
         Some(i64::try_from(by_us / 1000).unwrap_or(i64::MAX))
     }
 
-    /// Whose clock the last step was of, by the clocks of the other connected nodes. `majority` is that of the set.
+    /// Finds the owner of the clock that stepped last, by the clocks of the other connected nodes. `majority` is that of the set.
     pub(super) fn whose_step<'a>(
         &self,
         others: impl Iterator<Item = &'a Self>,

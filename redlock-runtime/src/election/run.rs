@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use redlock_core::env::Moment;
 use redlock_core::error::{Brief, Invalid};
+use redlock_core::logging::log_caught;
 use redlock_core::request::MAX_NOTE_BYTES;
 use tokio::sync::SetOnce;
+use tracing::info;
 
 use super::Election;
 use super::term::{Term, TermShared};
@@ -290,8 +292,7 @@ impl<'a> Campaign<'a> {
         self.standing.begin_term(self.now(), term.fencing_token());
         let Wanted { site, resource, .. } = &self.wanted;
         let site = site.site_name();
-        log!(
-            info,
+        info!(
             site, %resource,
             token = term.lease().token_id(), fencing_token = %term.fencing_token(),
             "elected: a term begins",
@@ -324,12 +325,11 @@ impl Drop for Office<'_> {
         let lost = term.lease().core.over().map(|over| over.to_string());
         let reason = lost.as_deref().unwrap_or(self.reason);
         figure!(histogram TERM { site: site } record(length));
-        log!(
-            info,
+        log_caught!(info!(
             site, %resource,
             token = term.lease().token_id(), fencing_token = %term.fencing_token(),
             in_office = length.as_secs_f64(), %reason,
             "a term has ended",
-        );
+        ));
     }
 }

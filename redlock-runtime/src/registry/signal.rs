@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 
 use once_cell::sync::OnceCell;
 use parking_lot::Mutex;
+use redlock_core::logging::log_caught;
 use tokio::sync::oneshot;
+use tracing::{error, info, warn};
 
 use super::held_lease::listed;
 use super::{Registry, RegistryShared, scope, shutdown};
@@ -88,8 +90,7 @@ pub(crate) fn log_if_keys_stay(registry: &Registry) {
     });
     let mut pools = registry.shared.pools.by_name.values();
     if !is_handled && pools.any(|pool| pool.memory.is_none()) {
-        log!(
-            info,
+        info!(
             "SIGTERM and SIGINT leave the keys of held locks to their ttl, as nothing awaits `shutdown_signal()`; \
              `release_on_exit` in `[shutdown]` releases them without code",
         );
@@ -206,7 +207,7 @@ impl Listener {
         let meaning = self.take(Instant::now());
         let registries = self.state.lock().ending.clone();
         let begin = || {
-            log!(info, signal = signal.name, "asked to end; shutting down");
+            log_caught!(info!(signal = signal.name, "asked to end; shutting down"));
             registries.iter().for_each(shutdown::begin);
         };
         match meaning {
@@ -227,11 +228,12 @@ impl Listener {
                     end_by(signal)
                 });
             }
-            Meaning::Kept => log!(
-                warn,
-                signal = signal.name,
-                "no task waits for the signal; the next one ends the process",
-            ),
+            Meaning::Kept => {
+                log_caught!(warn!(
+                    signal = signal.name,
+                    "no task waits for the signal; the next one ends the process",
+                ));
+            }
             Meaning::Echo => {}
             Meaning::Enough => end_at_once(signal, &registries),
         }
@@ -242,13 +244,12 @@ impl Listener {
 /// this.
 fn end_at_once(signal: Signal, registries: &[Registry]) -> ! {
     let held: Vec<_> = registries.iter().flat_map(Registry::held).collect();
-    log!(
-        error,
+    log_caught!(error!(
         signal = signal.name,
         held = held.len(),
         "a second signal; the process ends at once, and its keys stay until the ttl: {}",
         listed(&held),
-    );
+    ));
     end_by(signal)
 }
 
@@ -277,7 +278,7 @@ fn listener() -> Option<&'static Listener> {
     match started {
         Ok(listener) => Some(listener),
         Err(error) => {
-            log!(error, %error, "cannot listen for signals: the I/O thread cannot start");
+            error!(%error, "cannot listen for signals: the I/O thread cannot start");
             None
         }
     }
@@ -309,7 +310,7 @@ fn listen(io: &redlock_core::IoThread, listener: &'static Listener) {
                     }
                 });
             }
-            Err(error) => log!(error, %error, signal = name, "cannot listen for a signal"),
+            Err(error) => error!(%error, signal = name, "cannot listen for a signal"),
         }
     }
 }
@@ -325,7 +326,7 @@ fn listen(io: &redlock_core::IoThread, listener: &'static Listener) {
             match tokio::signal::ctrl_c().await {
                 Ok(()) => listener.on_signal(signal),
                 Err(error) => {
-                    log!(error, %error, "cannot listen for Ctrl-C");
+                    error!(%error, "cannot listen for Ctrl-C");
                     return;
                 }
             }

@@ -11,7 +11,7 @@ use redlock_core::logging::log_throttled;
 use redlock_core::request::Kind;
 use redlock_core::{LeaseHandle, NodeSet, Request, Resource};
 use tracing::field::Empty;
-use tracing::{Span, info_span};
+use tracing::{Span, debug, info_span};
 
 use super::{Gauged, Holding, Journal, JournalLine, failed, figure, gauged, kind_of, name_of};
 use crate::error::{LockError, Reason};
@@ -87,8 +87,7 @@ impl Acquiring {
             line.held(lease);
         }
         let entered = self.span.enter();
-        log!(
-            debug,
+        debug!(
             site = name_of(self.site),
             resource = %lease.resource(), token = lease.token_id(),
             votes = %votes(), attempts = lease.attempts(), waited = ?lease.waited(),
@@ -155,7 +154,7 @@ pub(crate) fn refused(
     span.record("redlock.outcome", outcome);
     failed(&span, outcome);
     figure!(counter ACQUISITIONS { site: name, outcome: outcome } increment(1));
-    log!(debug, site = name_of(site), %resource, reason = %Reason(error), "not locked");
+    debug!(site = name_of(site), %resource, reason = %Reason(error), "not locked");
 }
 
 /// The span of an acquisition, from the call on. A call that is refused at once has no kind and no nodes.
@@ -197,9 +196,9 @@ fn log_refusal(site: &'static Site, resource: &Resource, nodes: &NodeSet, error:
             site = site_name, %resource, %reason
         );
     } else if !error.is_contended() && !error.is_already_run() {
-        log!(debug, site = site_name, %resource, %reason, "not locked");
+        debug!(site = site_name, %resource, %reason, "not locked");
     } else if site.skips {
-        log!(debug, site = site_name, %resource, %reason, "skipped");
+        debug!(site = site_name, %resource, %reason, "skipped");
     } else {
         log_throttled!(
             throttle,

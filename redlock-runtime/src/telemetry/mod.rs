@@ -45,8 +45,8 @@ fn failed(span: &Span, error_type: &'static str) {
     span.record("otel.status_code", "ERROR");
 }
 
-/// Tells the recorder of the moment a figure: `figure!(counter TERMS { site: name } increment(1))`. A panic of the
-/// recorder is caught.
+/// Tells the present recorder a figure: `figure!(counter TERMS { site: name } increment(1))`. A panic of the recorder is
+/// caught, because drops tell figures.
 #[cfg(feature = "metrics")]
 macro_rules! figure {
     ($kind:ident $name:ident { $($label:ident: $value:expr),* } $change:ident($by:expr)) => {{

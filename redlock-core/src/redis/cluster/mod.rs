@@ -204,9 +204,9 @@ impl ClusterShared {
                     let reason = why.to_string();
                     self.metrics.record_error(&why);
                     if logged != reason {
-                        log_caught(|| {
-                            warn!(pool = %self.name, %reason, "the Cluster's slots cannot be learned");
-                        });
+                        log_caught!(
+                            warn!(pool = %self.name, %reason, "the Cluster's slots cannot be learned")
+                        );
                     }
                     logged = reason;
                     *self.no_map_reason.lock() = why;
@@ -240,7 +240,7 @@ impl ClusterShared {
         let gone = old.shards.values().filter(|it| !stays(it));
         let gone: Vec<_> = gone.cloned().collect();
         for shard in &gone {
-            // Its word no longer counts: it may yet grant what its successor has granted.
+            // An old master is cut off now: it could still grant a lock that its successor has granted too.
             shard.node.cut_off().await;
         }
         self.retired.lock().extend(gone);

@@ -21,13 +21,13 @@ pub(super) struct Range {
     pub(super) id: String,
 }
 
+/// The slots of each master, with the epoch of the Cluster.
+type View = DatedAnswer<Vec<Range>>;
+
 /// Asks `server` for its view, on a connection of its own.
 ///
 /// Dropping the future closes the socket.
-pub(super) async fn ask_for_view(
-    server: Server,
-    io: &IoThread,
-) -> Result<DatedAnswer<Vec<Range>>, NodeError> {
+pub(super) async fn ask_for_view(server: Server, io: &IoThread) -> Result<View, NodeError> {
     let mut questions = pipe();
     questions.cmd("CLUSTER").arg("INFO");
     questions.cmd("CLUSTER").arg("SLOTS");
@@ -38,10 +38,7 @@ pub(super) async fn ask_for_view(
 }
 
 /// Returns the slots of each master, with the epoch of the Cluster, which increases with each failover.
-pub(super) fn read(
-    answers: &[Value],
-    asked: &Server,
-) -> Result<DatedAnswer<Vec<Range>>, NodeError> {
+pub(super) fn read(answers: &[Value], asked: &Server) -> Result<View, NodeError> {
     let slots = match answers {
         [_, Value::List(slots)] => &slots[..],
         [_, Value::Error(error)] if error.ends_with(b"cluster support disabled") => {
@@ -52,8 +49,8 @@ pub(super) fn read(
         _ => &[],
     };
     // A master without a reachable address does not hide the others.
-    let ranges: Vec<_> = slots.iter().filter_map(|it| range(it, asked)).collect();
-    if ranges.is_empty() {
+    let answer: Vec<_> = slots.iter().filter_map(|it| range(it, asked)).collect();
+    if answer.is_empty() {
         let detail = "it has joined no Cluster, or one without slots";
         return Err(not_connected(detail));
     }
@@ -61,10 +58,7 @@ pub(super) fn read(
     let epoch = info.get("cluster_current_epoch");
     // Zero if the ACL hides it: the first server is believed then.
     let failover = epoch.and_then(|it| it.parse().ok()).unwrap_or(0);
-    Ok(DatedAnswer {
-        failover,
-        answer: ranges,
-    })
+    Ok(DatedAnswer { failover, answer })
 }
 
 /// `[first, last, [host, port, id, …], …]`, without a host if it is that of the server that was asked. Login and TLS are those of the server that was asked.

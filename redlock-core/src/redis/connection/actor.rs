@@ -40,9 +40,9 @@ const TO_READ: Duration = Duration::from_millis(20);
 /// The shortest time that timers of tokio tell apart.
 const A_MOMENT: Duration = Duration::from_millis(1);
 
-/// What serves a connection.
+/// Serves a connection.
 pub(in crate::redis) struct Actor<'a> {
-    pipeline: CommandPipeline,
+    pipe: CommandPipeline,
     check: &'a mut ServerCheck,
     watches: Watches,
     rules: &'a Rules,
@@ -53,11 +53,11 @@ pub(in crate::redis) struct Actor<'a> {
     heartbeat_at: Instant,
     /// The moment at which owed releases are sent again; `None` if this connection owes nothing.
     retry_at: Option<Instant>,
-    /// What came last from the inbox, reused.
+    /// The last batch from the inbox. Its memory is used again.
     batch: Batch,
     /// The number of operations answered since the inbox was last told.
     answered: usize,
-    /// True if several callers are there, and were not let go first since the last write.
+    /// True if more submissions are likely: the next write waits once for them.
     is_busy: bool,
     error_streaks: ErrorStreaks,
     is_suspect: bool,
@@ -67,15 +67,6 @@ pub(in crate::redis) struct Actor<'a> {
 
 /// Completes once the server is no longer the node's, with the reason.
 pub(in crate::redis) type Replaced = Pin<Box<dyn Future<Output = NodeError> + Send>>;
-
-/// True if `reply` is a valid answer to `call` in a call for several. Another reply is never a grant.
-fn is_valid_reply(reply: &Value, call: &Call) -> bool {
-    match reply {
-        Value::Int(number) => call.is_release() || *number == 1,
-        Value::Text(_) | Value::Error(_) => !call.is_release(),
-        _ => false,
-    }
-}
 
 impl<'a> Actor<'a> {
     /// Opens the inbox. The restart check's question goes first, then the owed releases, then everything else.
@@ -96,10 +87,10 @@ impl<'a> Actor<'a> {
         inbox.open(quarantine, greeting.mend);
         // A slot may go away, and one call for keys of several slots would be refused.
         let joins = greeting.joins && !rules.is_cluster_master;
-        let mut pipeline = CommandPipeline::new(connected.opened, extras, inbox, joins);
-        check.send_check(None, &mut pipeline);
+        let mut pipe = CommandPipeline::new(connected.opened, extras, inbox, joins);
+        check.send_check(None, &mut pipe);
         let heartbeat_at = now + inbox.options.heartbeat;
-        pipeline.ring_by(heartbeat_at);
+        pipe.ring_by(heartbeat_at);
         let mut heartbeat = Pipeline::new();
         if greeting.facts.run_id().is_some() {
             ask_for_facts(&mut heartbeat, rules.trusts_aof);
@@ -107,7 +98,7 @@ impl<'a> Actor<'a> {
             heartbeat.cmd("TIME");
         }
         Self {
-            pipeline,
+            pipe,
             check,
             watches: connected.watches,
             rules,
@@ -133,15 +124,15 @@ impl<'a> Actor<'a> {
         });
         let ended = ended.await;
         if let Err(error) = &ended {
-            self.pipeline.inbox.close(error);
+            self.pipe.inbox.close(error);
             self.abandon_calls(error);
         }
         ended
     }
 
     fn step(&mut self, context: &mut Context<'_>) -> Poll<Result<(), NodeError>> {
-        self.pipeline.waker.clone_from(context.waker());
-        while let Some((purpose, value)) = self.pipeline.next()? {
+        self.pipe.waker.clone_from(context.waker());
+        while let Some((purpose, value)) = self.pipe.next()? {
             self.end_suspicion();
             self.handle_answer(purpose, value)?;
         }
@@ -150,10 +141,10 @@ impl<'a> Actor<'a> {
             return Poll::Pending;
         }
         self.send_submitted();
-        if self.batch.has_ended && self.pipeline.is_empty() {
+        if self.batch.has_ended && self.pipe.is_empty() {
             return Poll::Ready(Ok(()));
         }
-        self.watches.take_messages(context, &mut self.pipeline)?;
+        self.watches.take_messages(context, &mut self.pipe)?;
         self.run_due(context)?;
         Poll::Pending
     }
@@ -161,66 +152,49 @@ impl<'a> Actor<'a> {
     /// Sends what callers submitted.
     fn send_submitted(&mut self) {
         let answered = std::mem::take(&mut self.answered);
-        let (pipeline, batch) = (&mut self.pipeline, &mut self.batch);
-        pipeline.inbox.take_batch(batch, answered, &pipeline.waker);
+        let (pipe, batch) = (&mut self.pipe, &mut self.batch);
+        pipe.inbox.take_batch(batch, answered, &pipe.waker);
         if batch.is_empty() {
             return;
         }
         if batch.needs_check {
-            self.check.send_check(None, pipeline);
+            self.check.send_check(None, pipe);
         }
-        self.watches.add(&mut batch.watches, pipeline);
+        self.watches.add(&mut batch.watches, pipe);
         self.is_busy = batch.outstanding > QUIET;
         for queued in batch.calls.drain(..) {
-            pipeline.submit(queued);
+            pipe.submit(queued);
         }
-        pipeline.send();
+        pipe.send();
     }
 
-    /// True if more operations may come before those in the inbox are taken: what several callers submit goes in one
+    /// True if the actor yields once before it takes operations from the inbox: more are likely, and go in the same
     /// write.
     fn waits_for_callers(&mut self) -> bool {
-        let goes_first = self.is_busy && self.pipeline.inbox.has_queued();
+        let goes_first = self.is_busy && self.pipe.inbox.has_queued();
         self.is_busy &= !goes_first;
         goes_first
     }
 
     /// Handles an answer of the server.
     fn handle_answer(&mut self, purpose: Purpose, value: Value) -> Result<(), NodeError> {
-        let pipeline = &mut self.pipeline;
+        let pipe = &mut self.pipe;
         match purpose {
             Purpose::Scripts => return Ok(()),
             Purpose::Keys(watch) => {
-                self.watches.record_answer(&watch, &value, pipeline);
+                self.watches.record_answer(&watch, &value, pipe);
                 return Ok(());
             }
             // A refusal ends the connection, and does not count as an answer.
-            Purpose::Check(asked) => self.check.apply_answer(asked, &value, pipeline)?,
+            Purpose::Check(asked) => self.check.apply_answer(asked, &value, pipe)?,
             Purpose::Heartbeat => self.vet_again(&value)?,
-            Purpose::Several(mut calls) => {
-                let (replies, error) = match pipeline.replies(calls.len(), value) {
-                    Ok(replies) => (replies, garbled()),
-                    Err(error) => (Vec::new(), error),
-                };
-                let mut replies = replies.into_iter();
-                for queued in calls.drain(..) {
-                    match replies.next() {
-                        Some(reply) if is_valid_reply(&reply, queued.call()) => {
-                            self.deliver(queued, reply);
-                        }
-                        _ if queued.call().is_release() => self.pipeline.add_call(queued, true),
-                        _ => self.answer_failed(queued, &error),
-                    }
-                }
-                self.pipeline.spare_calls = calls;
-                self.pipeline.send();
-            }
+            Purpose::Several(calls) => self.deliver_several(calls, value),
             // The server was restarted, or its scripts were flushed. A release whose script was not run is sent with its text, and so runs for the first time.
             Purpose::Call(queued) if is_error(&value, "NOSCRIPT") => {
-                pipeline.load_scripts();
+                pipe.load_scripts();
                 if queued.call().is_release() {
-                    pipeline.add_call(queued, true);
-                    pipeline.send();
+                    pipe.add_call(queued, true);
+                    pipe.send();
                     return Ok(());
                 }
                 let forgotten = b"NOSCRIPT the server had forgotten the scripts";
@@ -232,14 +206,32 @@ impl<'a> Actor<'a> {
         Ok(())
     }
 
+    /// Delivers the server's replies to calls that were made by one.
+    fn deliver_several(&mut self, mut calls: Vec<QueuedCall>, value: Value) {
+        let (replies, error) = match self.pipe.replies(calls.len(), value) {
+            Ok(replies) => (replies, garbled()),
+            Err(error) => (Vec::new(), error),
+        };
+        let mut replies = replies.into_iter();
+        for queued in calls.drain(..) {
+            match replies.next() {
+                Some(reply) if is_valid_reply(&reply, queued.call()) => self.deliver(queued, reply),
+                _ if queued.call().is_release() => self.pipe.add_call(queued, true),
+                _ => self.answer_failed(queued, &error),
+            }
+        }
+        self.pipe.spare_calls = calls;
+        self.pipe.send();
+    }
+
     /// Delivers the server's reply to a caller.
     fn deliver(&mut self, queued: QueuedCall, value: Value) {
         // The call set nothing because the node's marker is gone, or shows a quarantine.
         if is_error(&value, "NOMARKER") {
-            self.check.check_at_once(&mut self.pipeline);
+            self.check.check_at_once(&mut self.pipe);
         }
-        self.pipeline.extras.huge.note(queued.call(), &value);
-        let (call, inbox) = (queued.call(), &self.pipeline.inbox);
+        self.pipe.extras.huge.note(queued.call(), &value);
+        let (call, inbox) = (queued.call(), &self.pipe.inbox);
         let answer = Answer::of_reply(call, value, inbox.epoch());
         let answer = self.check.counted_answer(call, answer);
         if let Answer::Failed(error) = answer {
@@ -261,7 +253,7 @@ impl<'a> Actor<'a> {
 
     /// Tells a caller that the server did not serve the call. A release is owed.
     fn fail_call(&mut self, queued: QueuedCall, error: &NodeError) {
-        let inbox = Arc::clone(&self.pipeline.inbox);
+        let inbox = Arc::clone(&self.pipe.inbox);
         if queued.call().is_release() {
             log_node!(
                 inbox.log,
@@ -273,7 +265,7 @@ impl<'a> Actor<'a> {
         }
         let errors = self
             .error_streaks
-            .record_error(queued.call(), error, self.pipeline.heard);
+            .record_error(queued.call(), error, self.pipe.heard);
         if errors >= MANY_ERRORS {
             inbox.record_error_streak(Some(error));
         }
@@ -290,15 +282,13 @@ impl<'a> Actor<'a> {
 
     fn answer_failed(&mut self, queued: QueuedCall, error: &NodeError) {
         self.answered += 1;
-        self.pipeline.inbox.fail_unserved(queued, error);
+        self.pipe.inbox.fail_unserved(queued, error);
     }
 
-    /// Has the owed releases sent again. All of them share one moment.
+    /// Sends the owed releases again after a pause. All of them share one moment.
     fn retry_owed(&mut self) {
-        let at = *self
-            .retry_at
-            .get_or_insert(self.pipeline.heard + OWED_PAUSE);
-        self.pipeline.ring_by(at);
+        let at = *self.retry_at.get_or_insert(self.pipe.heard + OWED_PAUSE);
+        self.pipe.ring_by(at);
     }
 
     /// Refuses a server on which a lock cannot rely any more, or logs the reasons.
@@ -316,7 +306,7 @@ impl<'a> Actor<'a> {
         if let Some(reason) = &reasons
             && reasons != self.warned
         {
-            log_node!(self.pipeline.inbox.log, WARN, "a lock cannot rely on this server", %reason);
+            log_node!(self.pipe.inbox.log, WARN, "a lock cannot rely on this server", %reason);
         }
         self.warned = reasons;
         Ok(())
@@ -324,11 +314,8 @@ impl<'a> Actor<'a> {
 
     /// Counts an answer. Its latency ends when it was read, so no clock is read for each answer.
     fn count_answer(&self) {
-        let after = self
-            .pipeline
-            .heard
-            .saturating_duration_since(self.pipeline.since);
-        let inbox = &self.pipeline.inbox;
+        let after = self.pipe.heard.saturating_duration_since(self.pipe.since);
+        let inbox = &self.pipe.inbox;
         inbox.has_served.store(true, Ordering::Relaxed);
         inbox.metrics.record_answer(after);
         if let Some(observer) = &inbox.options.answers {
@@ -336,22 +323,22 @@ impl<'a> Actor<'a> {
         }
     }
 
-    /// Does what is due, and waits for what is due next.
+    /// Sends all that is due, and sets the alarm for the next moment.
     fn run_due(&mut self, context: &mut Context<'_>) -> Result<(), NodeError> {
-        while self.pipeline.alarm.as_mut().poll(context).is_ready() {
-            let pipeline = &mut self.pipeline;
-            let now = pipeline.now();
+        while self.pipe.alarm.as_mut().poll(context).is_ready() {
+            let pipe = &mut self.pipe;
+            let now = pipe.now();
             if self.check.at.is_some_and(|at| at <= now) {
-                self.check.send_check(None, pipeline);
+                self.check.send_check(None, pipe);
             }
             if self.retry_at.take_if(|at| *at <= now).is_some() {
-                pipeline.inbox.send_owed(now);
+                pipe.inbox.send_owed(now);
             }
             if self.heartbeat_at <= now {
-                self.heartbeat_at = now + pipeline.inbox.options.heartbeat;
-                pipeline.send_commands(self.heartbeat.clone(), Purpose::Heartbeat);
+                self.heartbeat_at = now + pipe.inbox.options.heartbeat;
+                pipe.send_commands(self.heartbeat.clone(), Purpose::Heartbeat);
             }
-            self.watches.ask_due(&mut self.pipeline);
+            self.watches.ask_due(&mut self.pipe);
             let dues = [
                 self.check.at,
                 self.retry_at,
@@ -362,15 +349,15 @@ impl<'a> Actor<'a> {
                 .into_iter()
                 .flatten()
                 .fold(self.heartbeat_at, Instant::min);
-            self.pipeline.alarm.as_mut().reset(next.max(now + A_MOMENT));
+            self.pipe.alarm.as_mut().reset(next.max(now + A_MOMENT));
         }
         Ok(())
     }
 
-    /// How long to wait for overdue answers. `None` if there are none to wait for.
+    /// Returns the moment until which overdue answers are awaited. `None` if every answer has come.
     fn check_patience(&mut self, now: Instant) -> Result<Option<Instant>, NodeError> {
-        let (inbox, options) = (&self.pipeline.inbox, &self.pipeline.inbox.options);
-        let Some(waited) = self.pipeline.waited(now) else {
+        let (inbox, options) = (&self.pipe.inbox, &self.pipe.inbox.options);
+        let Some(waited) = self.pipe.waited(now) else {
             return Ok(None);
         };
         let left = options.suspect_after.saturating_sub(waited);
@@ -398,24 +385,24 @@ impl<'a> Actor<'a> {
     /// before all operations that are accepted from now on, so its verdict covers them. Callers get
     /// their answers after this, so a caller that asks again is accepted.
     fn end_suspicion(&mut self) {
-        let pipeline = &mut self.pipeline;
-        let is_overdue = |waited| waited >= pipeline.inbox.options.suspect_after;
-        if !self.is_suspect || pipeline.waited(pipeline.heard).is_some_and(is_overdue) {
+        let pipe = &mut self.pipe;
+        let is_overdue = |waited| waited >= pipe.inbox.options.suspect_after;
+        if !self.is_suspect || pipe.waited(pipe.heard).is_some_and(is_overdue) {
             return;
         }
         self.is_suspect = false;
-        log_node!(pipeline.inbox.log, INFO, "node answers again");
-        self.check.send_check(None, pipeline);
-        pipeline.inbox.trust();
+        log_node!(pipe.inbox.log, INFO, "node answers again");
+        self.check.send_check(None, pipe);
+        pipe.inbox.trust();
     }
 
-    /// The connection is gone: its calls are answered as lost, and its releases are owed.
+    /// Answers the calls of a connection that is gone as lost. Its releases are owed.
     fn abandon_calls(&mut self, error: &NodeError) {
-        let mut calls = self.pipeline.end();
+        let mut calls = self.pipe.end();
         calls.append(&mut self.batch.calls);
-        let inbox = &self.pipeline.inbox;
+        let inbox = &self.pipe.inbox;
         inbox.lose(calls, error);
-        inbox.keep_huge_keys(std::mem::take(&mut self.pipeline.extras.huge));
+        inbox.keep_huge_keys(std::mem::take(&mut self.pipe.extras.huge));
         // The next connection asks for their keys.
         for it in std::mem::take(&mut self.watches.watched) {
             inbox.queue_watch(it.watch);
@@ -428,5 +415,14 @@ impl Drop for Actor<'_> {
     /// actor.
     fn drop(&mut self) {
         self.abandon_calls(&lost("the runtime of the node's connection has ended"));
+    }
+}
+
+/// True if `reply` is a valid answer to `call` in a call for several. Another reply is never a grant.
+fn is_valid_reply(reply: &Value, call: &Call) -> bool {
+    match reply {
+        Value::Int(number) => call.is_release() || *number == 1,
+        Value::Text(_) | Value::Error(_) => !call.is_release(),
+        _ => false,
     }
 }

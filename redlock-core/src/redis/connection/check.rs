@@ -104,11 +104,7 @@ impl ServerCheck {
 
     /// Asks the server for its time and the marker, with the `write` that a verdict asked for, also if an earlier question
     /// is unanswered. What is sent after the question is answered after its verdict.
-    pub(super) fn send_check(
-        &mut self,
-        write: Option<MarkerWrite>,
-        pipeline: &mut CommandPipeline,
-    ) {
+    pub(super) fn send_check(&mut self, write: Option<MarkerWrite>, pipe: &mut CommandPipeline) {
         self.at = None;
         // If there is no marker, the user needs no permission for its key.
         let key = self.marker_key();
@@ -121,7 +117,7 @@ impl ServerCheck {
             let not_after = write.not_after.as_micros().to_string();
             question.arg(write.new).arg(not_after).arg(write.expected);
         }
-        pipeline.send_command(question, Purpose::Check(self.clock.now()));
+        pipe.send_command(question, Purpose::Check(self.clock.now()));
     }
 
     /// Applies the answer to the question of the moment `asked` to the connection and the inbox. An error ends the
@@ -130,7 +126,7 @@ impl ServerCheck {
         &mut self,
         asked: Moment,
         value: &Value,
-        pipeline: &mut CommandPipeline,
+        pipe: &mut CommandPipeline,
     ) -> Result<(), NodeError> {
         let verdict = self.judge(asked, value)?;
         self.log_verdict(&verdict);
@@ -159,11 +155,11 @@ impl ServerCheck {
         }
         self.inbox.quarantine(reason, is_settled);
         if let Action::Write(write) = verdict.action {
-            self.send_check(Some(write), pipeline);
+            self.send_check(Some(write), pipe);
         } else {
-            let at = pipeline.heard + next;
+            let at = pipe.heard + next;
             self.at = Some(at);
-            pipeline.ring_by(at);
+            pipe.ring_by(at);
         }
         Ok(())
     }
@@ -209,12 +205,10 @@ impl ServerCheck {
     fn log_verdict(&mut self, verdict: &Verdict) {
         let node = &self.inbox.log;
         if let Some(by_ms) = verdict.stepped_ms {
-            log_caught(|| {
-                warn!(
-                    pool = %node.pool, by_ms,
-                    "the node's clock stepped; it drops locks early or late",
-                );
-            });
+            log_caught!(warn!(
+                pool = %node.pool, by_ms,
+                "the node's clock stepped; it drops locks early or late",
+            ));
         }
         let reason = match &verdict.action {
             Action::Vote => "",
@@ -247,12 +241,10 @@ impl ServerCheck {
         if is_off && !self.is_off {
             let direction = if theirs > ours { "ahead of" } else { "behind" };
             let by_ms = u64::try_from(off.as_millis()).unwrap_or(u64::MAX);
-            log_caught(|| {
-                warn!(
-                    pool = %self.inbox.log.pool, by_ms,
-                    "the node's clock is {direction} this host's; synchronize both by one time service",
-                );
-            });
+            log_caught!(warn!(
+                pool = %self.inbox.log.pool, by_ms,
+                "the node's clock is {direction} this host's; synchronize both by one time service",
+            ));
         }
         self.is_off = is_off;
         // The server read its clock at some point of the round trip, most likely in the middle.
@@ -262,11 +254,11 @@ impl ServerCheck {
     }
 
     /// Asks at once: the node has lost its marker. Until the answer the node votes no.
-    pub(super) fn check_at_once(&mut self, pipeline: &mut CommandPipeline) {
+    pub(super) fn check_at_once(&mut self, pipe: &mut CommandPipeline) {
         if self.quarantine.is_none() {
             self.quarantine = Some(in_doubt());
             self.inbox.quarantine(self.quarantine.clone(), false);
-            self.send_check(None, pipeline);
+            self.send_check(None, pipe);
         }
     }
 

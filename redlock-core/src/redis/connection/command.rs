@@ -11,7 +11,7 @@ use crate::node::{Argument, Call, Code, NodeError, NodeErrorKind, Script, Value}
 use crate::redis::errors::{CLOSED, GARBLED, describe, garbled, lost, not_connected, rejected};
 use crate::redis::inbox::HugeKeys;
 
-/// What a connection adds to calls.
+/// The parts that a connection adds to calls.
 pub(in crate::redis) struct CallExtras {
     /// The key of the node's marker, if it has one.
     pub(in crate::redis) marker: Option<Arc<[u8]>>,

@@ -1,4 +1,4 @@
-//! What a server is asked and made to remember before it may vote.
+//! The handshake: the questions and scripts that a server gets before it may vote, and its greeting.
 
 use std::sync::{Arc, LazyLock};
 
@@ -35,7 +35,7 @@ static PERMISSIONS: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// What a server says of itself and of its user.
+/// The server's answer to the handshake: facts about itself and its user.
 pub(in crate::redis) struct Greeting {
     pub(in crate::redis) facts: ServerFacts,
     /// The command that an operator has to run for the kinds of locks that need more commands than every lock, if the
@@ -45,7 +45,7 @@ pub(in crate::redis) struct Greeting {
     pub(in crate::redis) joins: bool,
 }
 
-/// What a server is asked and made to remember before it may vote. All goes at once: with a round trip for each, a far
+/// Returns the questions and scripts that a server gets before it may vote. All goes at once: with a round trip for each, a far
 /// server would take longer than `connect_timeout`, and so would a server to which many processes connect at once. With
 /// `trusts_aof`, it is also asked about the settings of its append-only file.
 pub(super) fn handshake(trusts_aof: bool, key_prefix: &[u8]) -> Pipeline {
@@ -74,7 +74,7 @@ pub(super) fn ask_for_facts(questions: &mut Pipeline, trusts_aof: bool) {
     }
 }
 
-/// What the answers to [`handshake`] say.
+/// Reads the answers to [`handshake`].
 pub(super) fn read_greeting(
     answers: Vec<Value>,
     trusts_aof: bool,
@@ -128,14 +128,14 @@ pub(super) fn read_greeting(
 /// Makes the server remember every script, without a key and so without an effect. Otherwise the first
 /// release would be answered with NOSCRIPT, and if that answer were lost, the SET before it would not
 /// be undone. It also shows whether the server's ACL allows scripts and the commands in them.
-pub(in crate::redis) fn add_scripts(pipeline: &mut Pipeline) {
+pub(in crate::redis) fn add_scripts(questions: &mut Pipeline) {
     let call =
         |script, with_text| script_call(script, std::iter::empty(), NOTHING.into_iter(), with_text);
     let is_loaded = |script: &&Script| matches!(script.code, Code::Loaded(_));
     for script in SCRIPTS.into_iter().filter(is_loaded) {
-        pipeline.add_command(call(script, true));
+        questions.add_command(call(script, true));
     }
-    pipeline.add_command(call(&RELEASE, false));
+    questions.add_command(call(&RELEASE, false));
 }
 
 /// The answer, if it is not an error.

@@ -1,4 +1,4 @@
-//! The line to a server: what was sent over a connection, and what came back.
+//! The pipeline to a server: commands that were sent over one connection, and their answers in the same order.
 //!
 //! The crate and a server have their costs for each command, and a process with many callers often has several to send.
 //! So the acquisitions and releases of one write go in one call of a script, if each has one key. In it, and in a write,
@@ -49,7 +49,7 @@ pub(super) struct CommandPipeline {
     /// Commands that are sent together, and what their answers are for.
     commands: Few<Cmd>,
     purposes: Few<Purpose>,
-    /// What may go in the next call for several: acquisitions, and releases behind them.
+    /// The acquisitions, and the releases after them, that may go in the next call for several.
     acquisitions: Vec<QueuedCall>,
     releases: Vec<QueuedCall>,
     /// The memory of calls that were answered.
@@ -126,7 +126,7 @@ impl CommandPipeline {
         }
     }
 
-    /// By the library's time: a test may have stopped the clock of this runtime.
+    /// Returns the library's time: a test may have stopped the clock of this runtime.
     pub(super) fn now(&self) -> Instant {
         self.inbox.time.now()
     }
@@ -243,8 +243,8 @@ impl CommandPipeline {
         self.add(command, Purpose::Call(queued));
     }
 
-    /// Makes the server remember the scripts again, after it did not know one. Calls that were sent before it was made to
-    /// are no reason.
+    /// Makes the server remember the scripts again, after a `NOSCRIPT`. That of a call that was sent before the last
+    /// reload is expected, so it triggers no other one.
     pub(super) fn load_scripts(&mut self) {
         if self.since >= self.scripts_loaded_at {
             let mut scripts = Pipeline::new();

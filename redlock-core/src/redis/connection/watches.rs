@@ -1,4 +1,4 @@
-//! What the server says of keys for which callers wait.
+//! Watches: the keys for which callers wait, and the messages of the server about them.
 //!
 //! The server sends push messages of RESP3 on the connection of the node, only about the keys that it was asked about
 //! (`CLIENT TRACKING ON OPTIN`). Without `NOLOOP`, it also sends them for what this process changed: other callers of
@@ -34,7 +34,7 @@ const LONGEST_LOOK_PAUSE: Duration = Duration::from_millis(250);
 /// reader of a shared lock changes the end a little, and not the value.
 const SAME_EXPIRY: Duration = Duration::from_millis(20);
 
-/// A caller that waits for keys.
+/// The keys for which one caller waits.
 pub(super) struct WatchedKeys {
     pub(super) watch: Arc<Watch>,
     /// When the keys expire, and what they hold, by the last answer.
@@ -73,12 +73,12 @@ impl Watches {
     pub(super) fn take_messages(
         &mut self,
         context: &mut Context<'_>,
-        pipeline: &mut CommandPipeline,
+        pipe: &mut CommandPipeline,
     ) -> Result<(), NodeError> {
         let Some(messages) = &mut self.messages else {
             return Ok(());
         };
-        if self.watched.is_empty() && !pipeline.is_empty() {
+        if self.watched.is_empty() && !pipe.is_empty() {
             // No caller waits for a message, and the next answer shows whether the connection is closed.
             return Ok(());
         }
@@ -95,12 +95,12 @@ impl Watches {
                 _ => return Err(lost(CLOSED)),
             }
         }
-        self.ask_due(pipeline);
+        self.ask_due(pipe);
         Ok(())
     }
 
     /// Takes callers that begin to wait.
-    pub(super) fn add(&mut self, watches: &mut Vec<Arc<Watch>>, pipeline: &mut CommandPipeline) {
+    pub(super) fn add(&mut self, watches: &mut Vec<Arc<Watch>>, pipe: &mut CommandPipeline) {
         if self.is_impossible {
             // The drop of the watches says that nothing is known.
             return watches.clear();
@@ -108,12 +108,12 @@ impl Watches {
         self.watched.retain(|it| it.watch.is_wanted());
         // Also if the keys are known: a state from before the caller's refusal tells the caller nothing.
         for watch in watches.drain(..) {
-            send_question(&watch, self.is_valueless, pipeline);
+            send_question(&watch, self.is_valueless, pipe);
             self.watched.push(WatchedKeys {
                 watch,
                 end: None,
                 value: None,
-                asks_from: pipeline.heard,
+                asks_from: pipe.heard,
                 pause: FIRST_LOOK_PAUSE,
                 is_due: false,
             });
@@ -121,13 +121,13 @@ impl Watches {
     }
 
     /// Asks about keys that a message was about. The alarm fires for those that have to wait.
-    pub(super) fn ask_due(&mut self, pipeline: &mut CommandPipeline) {
+    pub(super) fn ask_due(&mut self, pipe: &mut CommandPipeline) {
         for it in self.watched.iter_mut().filter(|it| it.is_due) {
-            if it.asks_from <= pipeline.now() {
+            if it.asks_from <= pipe.now() {
                 it.is_due = false;
-                send_question(&it.watch, self.is_valueless, pipeline);
+                send_question(&it.watch, self.is_valueless, pipe);
             } else {
-                pipeline.ring_by(it.asks_from);
+                pipe.ring_by(it.asks_from);
             }
         }
     }
@@ -143,7 +143,7 @@ impl Watches {
         &mut self,
         watch: &Arc<Watch>,
         value: &Value,
-        pipeline: &CommandPipeline,
+        pipe: &CommandPipeline,
     ) {
         // Without messages, a caller does not learn what happens to the keys.
         let (Value::List(answers), false) = (value, self.is_impossible) else {
@@ -158,7 +158,7 @@ impl Watches {
         });
         if let Some(reason) = denial {
             log_node!(
-                pipeline.inbox.log,
+                pipe.inbox.log,
                 WARN,
                 "node does not tell of released locks; waiting for one takes up to a retry delay longer",
                 reason
@@ -172,14 +172,14 @@ impl Watches {
         let mut waiting = self.watched.iter_mut();
         if let Some(it) = waiting.find(|it| Arc::ptr_eq(&it.watch, watch)) {
             let end = match report {
-                KeyReport::Held(Remaining::Expires(left)) => pipeline.heard.checked_add(left),
+                KeyReport::Held(Remaining::Expires(left)) => pipe.heard.checked_add(left),
                 _ => None,
             };
             let ends = end.zip(it.end);
             let is_same_end = ends.is_some_and(|(a, b)| a.max(b) - a.min(b) < SAME_EXPIRY);
             let is_same = is_same_end || report == KeyReport::Held(Remaining::Never);
             if is_same && it.value == value {
-                it.asks_from = pipeline.heard + it.pause;
+                it.asks_from = pipe.heard + it.pause;
                 it.pause = (it.pause + it.pause / 4).min(LONGEST_LOOK_PAUSE);
             } else {
                 it.pause = FIRST_LOOK_PAUSE;
@@ -205,7 +205,7 @@ fn concerns(message: &PushInfo, watch: &Watch) -> bool {
 
 /// Asks how long the keys live, and what they hold. What the connection needs for messages goes ahead each time: it costs
 /// a server nothing.
-fn send_question(watch: &Arc<Watch>, is_valueless: bool, pipeline: &mut CommandPipeline) {
+fn send_question(watch: &Arc<Watch>, is_valueless: bool, pipe: &mut CommandPipeline) {
     let mut question = Pipeline::new();
     question.cmd("CLIENT").arg(&["TRACKING", "ON", "OPTIN"]);
     for key in watch.keys().names() {
@@ -215,11 +215,11 @@ fn send_question(watch: &Arc<Watch>, is_valueless: bool, pipeline: &mut CommandP
             question.cmd("GETRANGE").arg(key).arg(0).arg(token::LONGEST);
         }
     }
-    pipeline.send_commands(question, Purpose::Keys(Arc::clone(watch)));
+    pipe.send_commands(question, Purpose::Keys(Arc::clone(watch)));
 }
 
-/// What the answers say of a caller's `keys`: they are free if none exists, or held for as long as the last one; and what
-/// they hold, if the server was asked and told it.
+/// Reads the answers about a caller's `keys`. They are free if none exists, or held for as long as the last one. Also
+/// returns what they hold, if the server was asked and told it.
 fn report(answers: &[Value], keys: usize) -> (KeyReport, Option<HeldValue>) {
     let (mut longest, mut values) = (None, Vec::new());
     let answers = answers.get(1..).unwrap_or_default();

@@ -19,13 +19,13 @@ pub(in crate::redis) struct NodeMetrics {
 
 #[derive(Default)]
 struct Figures {
-    /// What does not depend on the present time.
+    /// The figures that do not depend on the present time.
     health: NodeHealth,
     /// The connections that stand.
     connected: usize,
     since: Option<Instant>,
     last_error: Option<(NodeError, Instant)>,
-    /// By how many µs the node's clock was ahead of this host's, how exact that is, and when it was read.
+    /// The µs by which the node's clock was ahead of this host's, how exact they are, and when they were read.
     clock: Option<(i64, Duration, Instant)>,
 }
 

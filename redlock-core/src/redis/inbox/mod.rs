@@ -20,7 +20,6 @@ use crate::node::watch::{KeyReport, Watch};
 use crate::node::{
     Answer, Call, EpochListener, Node, NodeError, NodeErrorKind, NodeHealth, NodeStatus, Submission,
 };
-use crate::panics::caught;
 use crate::redis::errors::not_connected;
 use crate::redis::options::RedisOptions;
 pub(super) use huge_keys::HugeKeys;
@@ -88,7 +87,7 @@ impl Inbox {
         wake_driver(state);
     }
 
-    /// Has the driver report the keys of a caller. Without a connection, the next one asks for them.
+    /// Makes the driver report the keys of a caller. Without a connection, the next one asks for them.
     pub(super) fn queue_watch(&self, watch: Arc<Watch>) {
         if self.state.lock().closed.is_some() {
             watch.report(KeyReport::Unknown);
@@ -112,7 +111,7 @@ impl Inbox {
         wake_driver(self.state.lock());
     }
 
-    /// Has the node checked at once, because of another node's check.
+    /// Makes the driver check the node at once, because of another node's check.
     pub(super) fn request_check(&self) {
         let mut state = self.state.lock();
         state.needs_check = true;
@@ -179,13 +178,13 @@ impl Inbox {
         self.epoch.fetch_add(1, Ordering::AcqRel);
         let listeners = self.listeners.lock().clone();
         for tell in listeners {
-            caught("a listener to epochs", &*tell);
+            tell();
         }
     }
 
     /// Closes the gate: there is no connection, for the reason `error`. The operations in the queue were never sent.
     pub(super) fn close(&self, error: &NodeError) {
-        // What comes from now on is never sent.
+        // Later operations are never sent.
         let unsent = error.clone().into_unsent();
         let mut state = self.state.lock();
         let before = state.closed.replace(unsent.clone());
@@ -197,7 +196,7 @@ impl Inbox {
         self.mark_settled(true);
     }
 
-    /// These calls have no answer, for the reason `error`. They may have been served, and must be undone.
+    /// Fails calls that got no answer, for the reason `error`. They may have been served, and must be undone.
     pub(super) fn lose(&self, calls: Vec<QueuedCall>, error: &NodeError) {
         let mut state = self.state.lock();
         state.outstanding = state.queue.len();
@@ -210,7 +209,7 @@ impl Inbox {
         self.fail_calls(state, calls, &error.clone().into_sent());
     }
 
-    /// The server did not serve a call, for the reason `error`.
+    /// Fails a call that the server did not serve, for the reason `error`.
     pub(super) fn fail_unserved(&self, queued: QueuedCall, error: &NodeError) {
         self.metrics.record_error(error);
         self.fail_calls(self.state.lock(), vec![queued], error);
@@ -259,7 +258,7 @@ impl Inbox {
         !self.state.lock().queue.is_empty()
     }
 
-    /// Has the owed releases sent again.
+    /// Queues the owed releases again.
     pub(super) fn send_owed(&self, now: Instant) {
         let mut state = self.state.lock();
         state.queue_owed(now);
@@ -271,8 +270,7 @@ impl Inbox {
         !self.state.lock().lost.is_empty()
     }
 
-    /// True if `release`, which has released its lock or found nothing, is owed: if its acquisition was never answered,
-    /// that may come later.
+    /// True if `release` must be repeated: its acquisition lost its answer, and may still reach the server.
     pub(super) fn is_still_owed(&self, release: &QueuedCall, is_released: bool) -> bool {
         let Some(token) = release.call().token() else {
             return false;
@@ -375,7 +373,7 @@ impl Node for Inbox {
     }
 }
 
-/// What came since the last look.
+/// All that callers left since the driver's last look.
 #[derive(Default)]
 pub(super) struct Batch {
     pub(super) calls: Vec<QueuedCall>,

@@ -73,7 +73,7 @@ impl ServerNode {
             floor: Arc::default(),
             io: io.clone(),
             run_id: None,
-            is_new: true,
+            addresses: Addresses::All,
             logged: String::new(),
         }));
         let mut task = JoinSet::new();
@@ -104,7 +104,7 @@ impl Drop for ServerNode {
     }
 }
 
-/// What keeps a node connected.
+/// Keeps a node connected.
 struct Driver {
     address: Arc<RedisAddress>,
     inbox: Arc<Inbox>,
@@ -115,8 +115,8 @@ struct Driver {
     io: IoThread,
     /// The id of the last server's process, if it was told.
     run_id: Option<String>,
-    /// True until the first connection.
-    is_new: bool,
+    /// All until the first connection.
+    addresses: Addresses,
     /// The last logged reason for having no connection: a server that is down for a night gets one line in the log, not
     /// one a second.
     logged: String,
@@ -204,7 +204,7 @@ impl Driver {
             self.logged.clear();
         }
         self.compare(facts.run_id().map(str::to_owned));
-        self.is_new = false;
+        self.addresses = Addresses::One;
         let actor = Actor::new(connected, &self.inbox, &mut self.check, &self.rules);
         actor.serve(replaced).await
     }
@@ -236,17 +236,12 @@ impl Driver {
                 return Err(not_connected(detail));
             }
         };
-        let addresses = if self.is_new {
-            Addresses::All
-        } else {
-            Addresses::One
-        };
         let connected = connect(
             &server,
             options.trust_aof,
             self.check.key_prefix(),
             options.connect_timeout,
-            addresses,
+            self.addresses,
             &self.io,
         );
         let connected = connected.await.map_err(|error| {
@@ -277,7 +272,7 @@ impl Driver {
             .unzip();
         let places = places.join(", ");
         // Later a replica may have been asked on the way to its master.
-        if self.is_new && ids.iter().any(|id| *id != ids[0]) {
+        if self.addresses == Addresses::All && ids.iter().any(|id| *id != ids[0]) {
             faults.push(format!(
                 "has a name that leads to several servers, {places}: two clients may hold one lock on two of them; give the \
                  pool the address of one server"
