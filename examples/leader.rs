@@ -27,7 +27,7 @@ use std::error::Error;
 use std::io;
 use std::time::Duration;
 
-use redlock_runtime::election::{LeaderObserver, Term};
+use redlock_runtime::election::{LeaderWatch, Term};
 use redlock_runtime::{Config, election};
 
 const STEP: Duration = Duration::from_millis(50);
@@ -72,9 +72,9 @@ impl Drop for Work {
 }
 
 /// Tells who leads, as of a moment ago, until the process ends.
-async fn tell(mut observer: LeaderObserver) {
-    while observer.changed().await {
-        let leader = observer.sighting().leader;
+async fn tell(mut watch: LeaderWatch) {
+    while watch.changed().await {
+        let leader = watch.status().leader;
         let owner = leader.map(|leader| leader.owner.unwrap_or("another client".to_owned()));
         println!("seen: {} leads", owner.as_deref().unwrap_or("nobody"));
     }
@@ -89,7 +89,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     };
     let redlock = redlock_runtime::init(Config::load()?).await?;
     let election = election("leader").name("leader").ttl(ttl);
-    tokio::spawn(tell(election.observe()?));
+    tokio::spawn(tell(election.watch()?));
     println!("ready");
 
     // Not dropped at the signal, so that the leader can step down in order.

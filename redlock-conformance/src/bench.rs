@@ -1,4 +1,4 @@
-//! What the checks have in hand: a node, locks, and ways to wait.
+//! Gives the checks a node, locks, and ways to wait.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use redlock_core::{Client, IoThread, Lease, Node, NodeSet, Request, Resource, Se
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::{Rig, SOON, TTL};
+use crate::{LONGEST_WAIT, Rig, TTL};
 
 /// Expects a vote, and returns it. What follows the pattern says what the call is.
 macro_rules! votes {
@@ -35,21 +35,21 @@ pub(crate) struct Bench<R> {
     pub(crate) node: Arc<dyn Node>,
     pub(crate) check: &'static str,
     io: IoThread,
-    /// The number of keys that were named so far.
+    /// The number of keys that have a name so far.
     named: AtomicU32,
-    /// The keys that were there, and are gone for good.
+    /// The keys that were released, and are gone for good.
     gone: Mutex<Vec<String>>,
 }
 
-/// A caller that is to hold a lock.
-pub(crate) struct Lock {
+/// A lock with the owner token of one caller.
+pub(crate) struct TestLock {
     /// The first key.
     pub(crate) key: String,
     calls: Calls,
     pub(crate) token: OwnerToken,
 }
 
-impl Lock {
+impl TestLock {
     pub(crate) fn acquire(&self) -> Call {
         self.calls.acquire(&self.token, TTL, 0)
     }
@@ -77,8 +77,8 @@ impl<R: Rig> Bench<R> {
         self.until_voting(true).await;
     }
 
-    /// An acquisition that was late may have set a key again.
-    pub(crate) async fn none_came_back(&self) {
+    /// Expects every released key to be gone still: an acquisition that was late may have set it again.
+    pub(crate) async fn expect_none_back(&self) {
         let gone = self.gone.lock().clone();
         for key in gone {
             let is_gone = self.rig.value(&key).await.is_none();
@@ -86,40 +86,42 @@ impl<R: Rig> Bench<R> {
         }
     }
 
-    /// A name that no lock had. The names of one check are in one hash slot.
+    /// Returns a new name. The names of one check are in one hash slot.
     pub(crate) fn name(&self) -> String {
         let named = self.named.fetch_add(1, Ordering::Relaxed);
         format!("conformance:{{{}}}:{named}", self.check)
     }
 
-    pub(crate) fn lock_on(&self, request: &Request) -> Lock {
+    pub(crate) fn lock_on(&self, request: &Request) -> TestLock {
         let first = request.resource.names().next().expect("a name");
-        Lock {
+        TestLock {
             key: String::from_utf8_lossy(first).into_owned(),
             calls: Calls::of(request, b""),
             token: OwnerToken::draw("conformance/1", &*self.io.environment().entropy),
         }
     }
 
-    /// A plain lock on a key that no lock had.
-    pub(crate) fn lock(&self) -> Lock {
+    /// Returns a plain lock on a new key.
+    pub(crate) fn lock(&self) -> TestLock {
         self.lock_on(&Request::new(self.name()))
     }
 
-    /// Another holder of the same plain lock.
-    pub(crate) fn rival(&self, lock: &Lock) -> Lock {
+    /// Returns the lock of another caller on the key of `lock`.
+    pub(crate) fn rival(&self, lock: &TestLock) -> TestLock {
         self.lock_on(&Request::new(&*lock.key))
     }
 
-    /// A plain lock on the key of `lock` and another one.
-    pub(crate) fn wider(&self, lock: &Lock) -> Lock {
+    /// Returns a plain lock on the key of `lock` and on another one.
+    pub(crate) fn wider(&self, lock: &TestLock) -> TestLock {
         let keys = [lock.key.clone(), self.name()];
         self.lock_on(&Request::new(Resource::all(keys)))
     }
 
     /// Acquires `lock`, which is free, by a client that has this node only.
-    pub(crate) fn acquire(&self, lock: &Lock) -> impl Future<Output = Lease> + Send + use<R> {
-        let settings = Settings::default().node_timeout(SOON).key_prefix([]);
+    pub(crate) fn acquire(&self, lock: &TestLock) -> impl Future<Output = Lease> + Send + use<R> {
+        let settings = Settings::default()
+            .node_timeout(LONGEST_WAIT)
+            .key_prefix([]);
         let client = Client::with_settings(self.io.environment(), settings);
         let nodes: NodeSet = [Arc::clone(&self.node)].into();
         let request = Request::new(&*lock.key).ttl(TTL).retries(0);
@@ -131,7 +133,7 @@ impl<R: Rig> Bench<R> {
     }
 
     /// Takes the lock of `request`, which is free.
-    pub(crate) async fn held(&self, request: &Request) -> Lock {
+    pub(crate) async fn held(&self, request: &Request) -> TestLock {
         let mut lock = self.lock_on(request);
         let call = lock.acquire();
         let asked = self.submit(call.clone());
@@ -140,20 +142,20 @@ impl<R: Rig> Bench<R> {
         lock
     }
 
-    /// Takes a plain lock on a key that no lock had.
-    pub(crate) async fn taken(&self) -> Lock {
+    /// Takes a plain lock on a new key.
+    pub(crate) async fn taken(&self) -> TestLock {
         self.held(&Request::new(self.name())).await
     }
 
     /// Submits releases, and drops their answers.
-    pub(crate) fn undo<'a>(&self, locks: impl IntoIterator<Item = &'a Lock>) {
+    pub(crate) fn undo<'a>(&self, locks: impl IntoIterator<Item = &'a TestLock>) {
         for lock in locks {
             drop(self.submit(lock.release()));
         }
     }
 
     /// Expects the keys of released locks to go, well before they expire.
-    pub(crate) async fn gone<'a>(&self, locks: impl IntoIterator<Item = &'a Lock>) {
+    pub(crate) async fn expect_gone<'a>(&self, locks: impl IntoIterator<Item = &'a TestLock>) {
         for key in locks.into_iter().flat_map(|lock| lock.calls.keys().names()) {
             let key = String::from_utf8_lossy(key).into_owned();
             let is_gone = async || self.rig.value(&key).await.is_none();
@@ -163,7 +165,7 @@ impl<R: Rig> Bench<R> {
     }
 
     /// Expects `lock` to be held by its token.
-    pub(crate) async fn is_held(&self, lock: &Lock) {
+    pub(crate) async fn expect_held(&self, lock: &TestLock) {
         let value = self.rig.value(&lock.key).await;
         let is_held = value.as_deref() == Some(lock.token.as_bytes());
         assert!(is_held, "{} has another value than its holder's", lock.key);
@@ -177,7 +179,7 @@ impl<R: Rig> Bench<R> {
             let lock = self.lock();
             let vote = vote(self.submit(lock.acquire())).await;
             self.undo([&lock]);
-            self.gone([&lock]).await;
+            self.expect_gone([&lock]).await;
             matches!(vote, Vote::Granted { .. })
         })
         .await;
@@ -193,22 +195,25 @@ impl<R: Rig> Bench<R> {
     }
 }
 
-/// The vote, which comes in bounded time.
+/// Returns the vote, which comes in bounded time.
 pub(crate) async fn vote(asked: Asked) -> Vote {
-    let vote = timeout(SOON, asked.vote()).await;
+    let vote = timeout(LONGEST_WAIT, asked.vote()).await;
     vote.expect("every call is answered in time")
 }
 
-/// Waits for what sends no event.
+/// Polls until `is_so`, at most [`LONGEST_WAIT`].
 pub(crate) async fn until(what: &str, is_so: impl AsyncFn() -> bool) {
     let began = Instant::now();
     while !is_so().await {
-        assert!(began.elapsed() < SOON, "waited {SOON:?} for {what}");
+        assert!(
+            began.elapsed() < LONGEST_WAIT,
+            "waited {LONGEST_WAIT:?} for {what}"
+        );
         sleep(Duration::from_millis(5)).await;
     }
 }
 
-/// Does `work` on a thread of its own that is in no runtime. `work` gets a runtime, which ends after it.
+/// Does `work` on a thread outside of all runtimes. `work` gets a runtime, which ends after it.
 pub(crate) async fn elsewhere<T: Send + 'static>(
     work: impl FnOnce(&Runtime) -> T + Send + 'static,
 ) -> T {
@@ -217,6 +222,6 @@ pub(crate) async fn elsewhere<T: Send + 'static>(
         let runtime = Builder::new_current_thread().enable_all().build();
         drop(done.send(work(&runtime.expect("a runtime"))));
     });
-    let result = timeout(SOON, result).await.expect("nothing blocks");
+    let result = timeout(LONGEST_WAIT, result).await.expect("nothing blocks");
     result.expect("nothing panics on another thread")
 }

@@ -34,7 +34,7 @@ pub(crate) async fn a_caller_may_leave_at_each_await<R: Rig>(bench: &mut Bench<R
         drop(lease);
         bench.undo([&own]);
         bench.until_drained().await;
-        bench.gone([&lock, &own]).await;
+        bench.expect_gone([&lock, &own]).await;
         if is_done {
             break;
         }
@@ -53,7 +53,7 @@ pub(crate) async fn a_runtime_of_callers_may_end<R: Rig>(bench: &mut Bench<R>) {
     granted!(taken.await, "a call whose runtime has ended");
     bench.undo([&own]);
     bench.until_drained().await;
-    bench.gone([&own, &lock]).await;
+    bench.expect_gone([&own, &lock]).await;
 }
 
 pub(crate) async fn the_runtime_of_the_node_may_end<R: Rig>(bench: &mut Bench<R>) {
@@ -69,7 +69,7 @@ pub(crate) async fn the_runtime_of_the_node_may_end<R: Rig>(bench: &mut Bench<R>
     vote(pending).await;
     bench.undo([&lock]);
     bench.mend().await;
-    bench.gone([&lock]).await;
+    bench.expect_gone([&lock]).await;
 }
 
 pub(crate) async fn a_release_may_be_the_last_call<R: Rig>(bench: &mut Bench<R>) {
@@ -78,5 +78,5 @@ pub(crate) async fn a_release_may_be_the_last_call<R: Rig>(bench: &mut Bench<R>)
     // Now only the lease has the previous node. Its drop submits the release, and then drops the node.
     bench.renew().await;
     elsewhere(move |_| drop(lease)).await;
-    bench.gone([&lock]).await;
+    bench.expect_gone([&lock]).await;
 }

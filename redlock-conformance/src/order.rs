@@ -5,7 +5,7 @@ use redlock_core::node::Vote;
 use redlock_core::request::Kind;
 
 use crate::bench::{Bench, vote};
-use crate::{Fault, Rig};
+use crate::{Rig, ServerFault};
 
 pub(crate) async fn many_locks_keep_their_order<R: Rig>(bench: &mut Bench<R>) {
     for (count, is_side_by_side) in [(1, false), (200, false), (200, true)] {
@@ -27,10 +27,10 @@ pub(crate) async fn many_locks_keep_their_order<R: Rig>(bench: &mut Bench<R>) {
             granted!(asked, "a call behind those of the holder before");
         }
         for next in &nexts {
-            bench.is_held(next).await;
+            bench.expect_held(next).await;
         }
         bench.undo(&nexts);
-        bench.gone(&wides).await;
+        bench.expect_gone(&wides).await;
     }
     bench.until_drained().await;
 }
@@ -45,17 +45,17 @@ pub(crate) async fn a_refusal_is_a_vote_against<R: Rig>(bench: &mut Bench<R>) {
         let undone = bench.submit(lock.release());
         votes!(undone, Vote::Held(_) | Vote::Absent, "a release of nothing");
     }
-    bench.is_held(&stranger).await;
+    bench.expect_held(&stranger).await;
     rig.set(&lock.key, None).await;
     bench.mend().await;
-    bench.gone([&wide]).await;
+    bench.expect_gone([&wide]).await;
 }
 
 pub(crate) async fn each_kind_is_taken_and_released<R: Rig>(bench: &mut Bench<R>) {
     each_kind(bench, false).await;
 }
 
-pub(crate) async fn flushed_scripts_lose_nothing<R: Rig>(bench: &mut Bench<R>) {
+pub(crate) async fn a_flush_of_scripts_loses_nothing<R: Rig>(bench: &mut Bench<R>) {
     each_kind(bench, true).await;
 }
 
@@ -63,7 +63,7 @@ pub(crate) async fn flushed_scripts_lose_nothing<R: Rig>(bench: &mut Bench<R>) {
 async fn each_kind<R: Rig>(bench: &Bench<R>, flushes: bool) {
     let flush = async || {
         if flushes {
-            bench.rig.inflict(Fault::FlushScripts).await;
+            bench.rig.inflict(ServerFault::FlushScripts).await;
         }
     };
     for kind in [Kind::Exclusive, Kind::Permits(2), Kind::Read, Kind::Write] {
@@ -87,6 +87,6 @@ async fn each_kind<R: Rig>(bench: &Bench<R>, flushes: bool) {
         bench.until_drained().await;
         granted!(bench.submit(plain.acquire()), "a plain lock behind {kind}");
         bench.undo([&plain]);
-        bench.gone([&plain]).await;
+        bench.expect_gone([&plain]).await;
     }
 }

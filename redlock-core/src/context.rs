@@ -12,8 +12,8 @@ pub(crate) struct Context {
     pub(crate) environment: Environment,
     /// `host/pid`, with which owner tokens begin.
     pub(crate) owner: String,
-    /// The name under which nodes remember that callers of the client were refused. No lock has this token.
-    pub(crate) name: OwnerToken,
+    /// The token under which nodes remember refused callers of the client. No lock has this token.
+    pub(crate) client_token: OwnerToken,
     /// The time for which an attempt without a majority waits for answers.
     pub(crate) node_timeout: Duration,
     /// The prefix of each name of a resource.

@@ -6,15 +6,17 @@ use std::time::Duration;
 
 use crate::model::brief::Brief;
 use crate::model::invalid::Invalid;
-use crate::model::limits::{RETRIES, drift};
+use crate::model::limits::drift;
 use crate::model::resource::Resource;
 
 pub use crate::kinds::Kind;
 pub use crate::kinds::permits::MAX_PERMITS;
 pub use crate::model::limits::{
-    MAX_TTL, MIN_TTL, Renewal, Retry, RetryLimit, check_drift_factor, check_period, check_ttl,
+    DEFAULT_CLOCK_DRIFT_FACTOR, DEFAULT_MIN_VALIDITY, DEFAULT_RETRY_COUNT, DEFAULT_RETRY_DELAY,
+    DEFAULT_TTL, MAX_TTL, MIN_TTL, Renewal, Retry, RetryLimit, check_drift_factor, check_period,
+    check_ttl,
 };
-pub use crate::model::name::Name;
+pub use crate::model::name::ResourceName;
 pub use crate::model::note::{MAX_NOTE_BYTES, Note};
 pub use crate::model::resource::{MAX_NAMES, MAX_RESOURCE_BYTES, RESERVED_PREFIX};
 
@@ -49,19 +51,19 @@ pub struct Request {
 }
 
 impl Request {
-    /// A request with the protocol's defaults: a ttl of 60 s, two retries about 200 ms apart, a
-    /// drift factor of 0.01.
+    /// Returns a request for a plain lock with the protocol's defaults: [`DEFAULT_TTL`], [`DEFAULT_RETRY_COUNT`],
+    /// [`DEFAULT_RETRY_DELAY`], [`DEFAULT_CLOCK_DRIFT_FACTOR`] and [`DEFAULT_MIN_VALIDITY`].
     pub fn new(resource: impl Into<Resource>) -> Self {
         Self {
             resource: resource.into(),
-            ttl: Duration::from_secs(60),
+            ttl: DEFAULT_TTL,
             retry: Retry {
-                limit: RetryLimit::Count(RETRIES),
-                delay: Duration::from_millis(200),
+                limit: RetryLimit::Count(DEFAULT_RETRY_COUNT),
+                delay: DEFAULT_RETRY_DELAY,
             },
             split_retries: 0,
-            clock_drift_factor: 0.01,
-            min_validity: Duration::ZERO,
+            clock_drift_factor: DEFAULT_CLOCK_DRIFT_FACTOR,
+            min_validity: DEFAULT_MIN_VALIDITY,
             renewal: Renewal::Never,
             fencing: false,
             once_per: None,

@@ -12,16 +12,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::kinds::{self, Asking, looks};
+use crate::kinds::{self, ProtocolArgs, any_kind};
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::{Call, Node, Script, Vote};
-use crate::quorum::kind::Kind;
+use crate::quorum::lock_protocol::LockProtocol;
 use crate::quorum::round::{Goal, Round};
 use crate::request::Request;
 
 pub use crate::kinds::permits::key_of as permit_key;
-pub use crate::waiting::wakeup::QuorumWatch;
+pub use crate::waiting::quorum_watch::QuorumWatch;
 
 /// Asks one node one thing and waits for its answer, however long that takes.
 ///
@@ -71,12 +71,12 @@ impl Asked {
 /// # });
 /// ```
 #[derive(Clone)]
-pub struct Calls(Arc<dyn Kind>);
+pub struct Calls(Arc<dyn LockProtocol>);
 
 impl Calls {
     /// The calls for `request`, whose names have the key prefix `prefix`. Its caller does not wait.
     pub fn of(request: &Request, prefix: &[u8]) -> Self {
-        Self(request.kind.asked(&Asking {
+        Self(request.kind.protocol(&ProtocolArgs {
             keys: &request.resource.with_prefix(prefix),
             prefix,
             is_fenced: request.fencing,
@@ -86,17 +86,17 @@ impl Calls {
 
     /// Takes the lock. `hint` is the time in µs since 1970, for a lock with a fencing token.
     pub fn acquire(&self, token: &OwnerToken, ttl: Duration, hint: u64) -> Call {
-        self.0.acquire(token, ttl, hint)
+        self.0.acquire_call(token, ttl, hint)
     }
 
     /// Extends the lock.
     pub fn extend(&self, token: &OwnerToken, ttl: Duration) -> Call {
-        self.0.extend(token, ttl)
+        self.0.extend_call(token, ttl)
     }
 
     /// Releases a lease, or an attempt that failed.
     pub fn release(&self, token: &OwnerToken, until: Duration, is_lease: bool) -> Call {
-        self.0.release(token, until, is_lease)
+        self.0.release_call(token, until, is_lease)
     }
 
     /// The same for the one of several locks that `vote` granted to `acquisition`.
@@ -104,7 +104,9 @@ impl Calls {
         let Vote::Granted { choice, .. } = vote else {
             return None;
         };
-        self.0.chosen(acquisition.token()?, (*choice)?).map(Self)
+        self.0
+            .choose_permit(acquisition.token()?, (*choice)?)
+            .map(Self)
     }
 
     /// The keys of the lock.
@@ -120,7 +122,7 @@ pub fn scripts() -> impl Iterator<Item = &'static Script> {
 
 /// Asks which of `keys` is the first that is there, for how long, and whose.
 pub fn peek(keys: &Resource) -> Call {
-    looks::peek(keys)
+    any_kind::peek(keys)
 }
 
 /// The keys of every kind of lock on the one name of `key`, which has the key prefix `prefix`, that say who has it.

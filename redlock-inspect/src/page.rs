@@ -1,4 +1,4 @@
-//! The page. Its template escapes all values, as names of resources come from outside.
+//! Renders the page. The template escapes all values, because names of resources come from outside.
 
 use std::time::SystemTime;
 
@@ -6,14 +6,16 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use redlock_runtime::registry::Registry;
 
 use crate::text::utc;
-use crate::view::{Election, Function, Health, Lease, Parameter, Pool, all};
+use crate::view::{
+    ElectionView, FunctionView, HealthView, LeaseView, ParameterView, PoolView, all,
+};
 
 /// The most rows of a readable page. The leases that have been held longest come first.
 const MOST_ROWS: usize = 200;
 
 pub(crate) fn render(registry: &Registry, path: &str, is_live: bool) -> String {
-    let health = Health::of(registry);
-    let elections: Vec<Election> = all(registry.elections());
+    let health = HealthView::of(registry);
+    let elections: Vec<ElectionView> = all(registry.elections());
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -51,7 +53,7 @@ pub(crate) fn render(registry: &Registry, path: &str, is_live: bool) -> String {
     page.into_string()
 }
 
-/// A link to a document below `path`. It is relative, for proxies with another prefix.
+/// Returns a link to a document below `path`. It is relative, for proxies with another prefix.
 fn below(path: &str, name: &str) -> String {
     let last = path.rsplit('/').next().unwrap_or_default();
     // Because of the dot, no part of `last` can be read as a scheme.
@@ -62,7 +64,7 @@ fn below(path: &str, name: &str) -> String {
     }
 }
 
-fn state(health: &Health) -> Markup {
+fn state(health: &HealthView) -> Markup {
     let votes = &health.votes;
     let (headline, class) = if health.shutting_down {
         ("Shutting down: no new locks.", "bad")
@@ -86,7 +88,7 @@ fn state(health: &Health) -> Markup {
     }
 }
 
-/// A section with a row for each item. On a narrow screen each cell has its column's name beside it.
+/// Renders a section with a row for each item. On a narrow screen each cell shows its column's name.
 fn table<T, const N: usize>(
     title: &str,
     columns: [&str; N],
@@ -115,7 +117,7 @@ fn table<T, const N: usize>(
     }
 }
 
-fn pool(pool: &Pool) -> [Markup; 6] {
+fn pool(pool: &PoolView) -> [Markup; 6] {
     [
         html! {
             strong { (pool.name) }
@@ -130,8 +132,8 @@ fn pool(pool: &Pool) -> [Markup; 6] {
                 span.tag { "votes" }
                 @if pool.epoch > 0 { small { "may have forgotten locks " (pool.epoch) "×" } }
             }
-            @if pool.not_resting > 0 {
-                small { (pool.not_resting) " held here without this node" }
+            @if pool.leases_without_grant > 0 {
+                small { (pool.leases_without_grant) " held here without this node" }
             }
         },
         html! { @if let Some(latency) = &pool.latency_us { span.whole { (latency) } } },
@@ -157,7 +159,7 @@ fn pool(pool: &Pool) -> [Markup; 6] {
     ]
 }
 
-fn lease(lease: &Lease) -> [Markup; 6] {
+fn lease(lease: &LeaseView) -> [Markup; 6] {
     [
         // `bdi` isolates a text, so that it cannot reverse the direction of the rest of the line.
         html! {
@@ -185,7 +187,7 @@ fn lease(lease: &Lease) -> [Markup; 6] {
     ]
 }
 
-fn election(election: &Election) -> [Markup; 4] {
+fn election(election: &ElectionView) -> [Markup; 4] {
     [
         html! { bdi { (election.resource) } },
         path(election.site),
@@ -199,8 +201,8 @@ fn election(election: &Election) -> [Markup; 4] {
     ]
 }
 
-fn function(function: &Function) -> [Markup; 4] {
-    let shown = |(name, parameter): &(&&str, &Parameter)| match parameter.layer {
+fn function(function: &FunctionView) -> [Markup; 4] {
+    let shown = |(name, parameter): &(&&str, &ParameterView)| match parameter.layer {
         "built in" => matches!(**name, "ttl" | "retry_count"),
         "defaults" => **name != "pools",
         _ => true,
@@ -221,7 +223,7 @@ fn function(function: &Function) -> [Markup; 4] {
     ]
 }
 
-/// A function's path, with a possible line break after each `::`.
+/// Renders a function's path, with a possible line break after each `::`.
 fn path(name: &str) -> Markup {
     html! {
         code {
@@ -233,7 +235,7 @@ fn path(name: &str) -> Markup {
     }
 }
 
-/// A text in which names and commands are between backticks.
+/// Renders a text in which names and commands are between backticks.
 fn prose(text: &str) -> Markup {
     html! {
         @for (index, part) in text.split('`').enumerate() {

@@ -1,4 +1,4 @@
-//! The documents: as JSON they are what is here, and the page is made of the same.
+//! Defines the JSON of the documents. The page shows the same values.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,59 +13,59 @@ use serde::Serialize;
 use crate::text::{Ms, Us, utc};
 
 #[derive(Serialize)]
-pub(crate) struct Health {
+pub(crate) struct HealthView {
     pub(crate) ready: bool,
     pub(crate) owner: String,
     pub(crate) shutting_down: bool,
-    #[serde(with = "Votes")]
+    #[serde(with = "VotesView")]
     pub(crate) votes: VotingPools,
     pub(crate) held: usize,
     pub(crate) waiting: usize,
-    pub(crate) pools: Vec<Pool>,
+    pub(crate) pools: Vec<PoolView>,
 }
 
 /// The fields of [`VotingPools`].
 #[derive(Serialize)]
 #[serde(remote = "VotingPools")]
-struct Votes {
+struct VotesView {
     voting: usize,
     needed: usize,
     configured: usize,
 }
 
 #[derive(Serialize)]
-pub(crate) struct Pool {
+pub(crate) struct PoolView {
     #[serde(rename = "pool")]
     pub(crate) name: String,
     pub(crate) default: bool,
     pub(crate) votes: bool,
-    /// Why it does not vote.
-    pub(crate) reason: Option<Trouble>,
+    /// The reason why it abstains.
+    pub(crate) reason: Option<NodeErrorView>,
     pub(crate) server: Option<String>,
     pub(crate) connected: bool,
-    /// For how long it has been connected, or not.
+    /// The time since it was connected or disconnected.
     pub(crate) since_ms: Option<Ms>,
     pub(crate) connections: u64,
     pub(crate) epoch: u32,
-    pub(crate) not_resting: usize,
+    pub(crate) leases_without_grant: usize,
     pub(crate) answers: u64,
     pub(crate) in_flight: usize,
     pub(crate) latency_us: Option<Us>,
-    /// The errors that came up, and how often.
+    /// The number of errors of each kind.
     pub(crate) errors: BTreeMap<&'static str, u64>,
-    pub(crate) last_error: Option<Trouble>,
+    pub(crate) last_error: Option<NodeErrorView>,
     pub(crate) clock_ahead_us: Option<Us>,
     pub(crate) clock_within_us: Option<Us>,
 }
 
 #[derive(Serialize)]
-pub(crate) struct Trouble {
+pub(crate) struct NodeErrorView {
     kind: &'static str,
     pub(crate) text: String,
     pub(crate) ago_ms: Option<Ms>,
 }
 
-impl Health {
+impl HealthView {
     pub(crate) fn of(registry: &Registry) -> Self {
         Self {
             ready: registry.is_ready(),
@@ -79,10 +79,10 @@ impl Health {
     }
 }
 
-impl From<PoolHealth> for Pool {
+impl From<PoolHealth> for PoolView {
     fn from(pool: PoolHealth) -> Self {
         let (votes, node) = (pool.is_voting(), pool.node_health);
-        let trouble = |error: &NodeError, ago: Option<Duration>| Trouble {
+        let trouble = |error: &NodeError, ago: Option<Duration>| NodeErrorView {
             kind: error.kind().as_str(),
             text: error.to_string(),
             ago_ms: ago.map(Ms),
@@ -102,7 +102,7 @@ impl From<PoolHealth> for Pool {
             since_ms: node.since.map(Ms),
             connections: node.connections,
             epoch: pool.epoch,
-            not_resting: pool.not_resting,
+            leases_without_grant: pool.leases_without_grant,
             answers: node.answers,
             in_flight: node.in_flight,
             latency_us: node.latency.map(Us::of),
@@ -119,7 +119,7 @@ impl From<PoolHealth> for Pool {
 }
 
 #[derive(Serialize)]
-pub(crate) struct Lease {
+pub(crate) struct LeaseView {
     /// A text for readers: escaped, and cut if it is long.
     pub(crate) resource: String,
     names: Vec<String>,
@@ -141,7 +141,7 @@ pub(crate) struct Lease {
 }
 
 #[derive(Serialize)]
-pub(crate) struct Election {
+pub(crate) struct ElectionView {
     /// A text for readers: escaped, and cut if it is long.
     pub(crate) resource: String,
     pub(crate) site: &'static str,
@@ -151,7 +151,7 @@ pub(crate) struct Election {
     pub(crate) fencing_token: Option<u64>,
 }
 
-impl From<HeldLease> for Lease {
+impl From<HeldLease> for LeaseView {
     fn from(lease: HeldLease) -> Self {
         let names = lease.resource.names();
         Self {
@@ -176,7 +176,7 @@ impl From<HeldLease> for Lease {
     }
 }
 
-impl From<Candidacy> for Election {
+impl From<Candidacy> for ElectionView {
     fn from(candidacy: Candidacy) -> Self {
         Self {
             resource: candidacy.resource.to_string(),
@@ -190,27 +190,27 @@ impl From<Candidacy> for Election {
 }
 
 #[derive(Serialize)]
-pub(crate) struct Function {
+pub(crate) struct FunctionView {
     pub(crate) site: &'static str,
     pub(crate) file: &'static str,
     pub(crate) line: u32,
     pub(crate) resource: &'static str,
     pub(crate) held: usize,
-    pub(crate) parameters: BTreeMap<&'static str, Parameter>,
+    pub(crate) parameters: BTreeMap<&'static str, ParameterView>,
 }
 
 /// A value as `redlock.toml` has it, and the layer that says it. A value that only the call knows is `None`.
 #[derive(Serialize)]
-pub(crate) struct Parameter {
+pub(crate) struct ParameterView {
     pub(crate) value: Option<String>,
     pub(crate) layer: &'static str,
 }
 
-impl From<SiteReport> for Function {
+impl From<SiteReport> for FunctionView {
     fn from(report: SiteReport) -> Self {
         let parameters = report.parameters.into_iter().map(|(name, parameter)| {
             let (value, layer) = (parameter.value, parameter.layer.as_str());
-            (name, Parameter { value, layer })
+            (name, ParameterView { value, layer })
         });
         Self {
             site: report.site.site_name(),
@@ -223,7 +223,7 @@ impl From<SiteReport> for Function {
     }
 }
 
-/// Each item of `from` as the documents show it.
+/// Converts each item of `from` to its view.
 pub(crate) fn all<T: From<F>, F>(from: Vec<F>) -> Vec<T> {
     from.into_iter().map(T::from).collect()
 }

@@ -13,7 +13,7 @@ use quote::quote_spanned;
 use syn::{Attribute, FnArg, Ident, ReceiverKind, Type};
 
 use crate::async_kind::AsyncKind;
-use crate::function::{Function, bindings};
+use crate::function::{ParsedFunction, bindings};
 
 /// An argument to capture whole.
 pub(crate) struct Captured {
@@ -37,7 +37,7 @@ impl Captured {
 }
 
 /// The captures of the body, last parameter first. Rust drops arguments in this order.
-pub(crate) fn captured(function: &Function) -> Vec<Captured> {
+pub(crate) fn captured(function: &ParsedFunction) -> Vec<Captured> {
     if !matches!(function.kind, AsyncKind::AsyncFn) {
         // The user's own block has its captures already, and runs unchanged.
         return Vec::new();
@@ -79,11 +79,11 @@ fn conditions(input: &FnArg) -> Option<Vec<Attribute>> {
 mod tests {
     use super::captured;
     use crate::errors::Errors;
-    use crate::function::Function;
+    use crate::function::ParsedFunction;
 
     fn names(item: &str) -> String {
         let errors = &mut Errors::default();
-        let function = Function::parse(item.parse().expect(item), errors).expect(item);
+        let function = ParsedFunction::parse(item.parse().expect(item), errors).expect(item);
         let captured = captured(&function);
         let items = captured
             .iter()

@@ -8,12 +8,12 @@ use crate::argument_capture::captured;
 use crate::async_kind::AsyncKind;
 use crate::duration_rules::check_times;
 use crate::errors::Errors;
-use crate::function::Function;
+use crate::function::ParsedFunction;
 use crate::item_check::mentions;
 use crate::parameters::Key;
 use crate::parse::Args;
 use crate::placeholder_names::Names;
-use crate::plan::{Plan, Resource, Settings, Value};
+use crate::plan::{AttributePlan, ParameterValue, ParameterValues, ResourcePlan};
 use crate::resource::{note, resource};
 use crate::return_type::response;
 use crate::value::{bare, literal, lower, takes, word};
@@ -22,21 +22,25 @@ use crate::value::{bare, literal, lower, takes, word};
 const MAX_PERMITS: u32 = 256;
 
 /// Turns the parsed attribute into a plan. `None` only if an error was reported.
-pub(crate) fn check(args: &Args, function: Option<&Function>, errors: &mut Errors) -> Option<Plan> {
+pub(crate) fn check(
+    args: &Args,
+    function: Option<&ParsedFunction>,
+    errors: &mut Errors,
+) -> Option<AttributePlan> {
     if !args.attempted(Key::Resource) {
         let example = Key::Resource.example();
         let message = format!("missing `resource`; write `#[redlock({example})]`");
         errors.at(Span::call_site(), message);
     }
-    let parameters = function.map_or_else(Vec::new, Function::parameters);
-    let settings = Key::ALL.iter().filter_map(|key| {
+    let parameters = function.map_or_else(Vec::new, ParsedFunction::parameters);
+    let values = Key::PARAMETERS.iter().filter_map(|key| {
         let value = lower(*key, args.get(*key)?, errors)?;
-        if let Value::Constant(value) = &value {
+        if let ParameterValue::Constant(value) = &value {
             check_constant(*key, value, &parameters, errors);
         }
         Some((*key, value))
     });
-    let settings = Settings(settings.collect());
+    let values = ParameterValues(values.collect());
     let skips = args.get(Key::IfLocked).and_then(|value| {
         let skips = word(
             Key::IfLocked,
@@ -47,8 +51,8 @@ pub(crate) fn check(args: &Args, function: Option<&Function>, errors: &mut Error
     });
     let skips = skips == Some(true);
 
-    check_times(args, &settings, errors);
-    check_pairs(args, &settings, skips, errors);
+    check_times(args, &values, errors);
+    check_pairs(args, &values, skips, errors);
     let output = function.and_then(|function| function.output.as_ref());
     if let Some(value) = args.get(Key::OncePer)
         && output.and_then(response).is_some()
@@ -75,14 +79,14 @@ pub(crate) fn check(args: &Args, function: Option<&Function>, errors: &mut Error
     let templates = |key| args.get(key).zip(names.as_ref());
     let resource = templates(Key::Resource).and_then(|(it, names)| resource(it, names, errors));
     let note = templates(Key::Note).and_then(|(it, names)| note(it, names, errors));
-    check_kinds(args, &settings, resource.as_ref(), errors);
+    check_kinds(args, &values, resource.as_ref(), errors);
 
     // Last, so that all other errors are reported too.
-    Some(Plan {
+    Some(AttributePlan {
         runtime,
         resource: resource?,
         note,
-        settings,
+        values,
         skips,
         guard,
         captured: function.map_or_else(Vec::new, captured),
@@ -102,11 +106,11 @@ fn check_constant(key: Key, value: &Expr, parameters: &[Ident], errors: &mut Err
 }
 
 /// Reports parameters that exclude each other, at the later of the two.
-fn check_pairs(args: &Args, settings: &Settings, skips: bool, errors: &mut Errors) {
+fn check_pairs(args: &Args, values: &ParameterValues, skips: bool, errors: &mut Errors) {
     let shares = args.get(Key::Permits).is_some()
-        && !matches!(settings.get(Key::Permits), Some(Value::Count(1)));
-    let fences = matches!(settings.get(Key::Fencing), Some(Value::Flag(true)));
-    let waits_forever = matches!(settings.get(Key::Wait), Some(Value::Variant(_)));
+        && !matches!(values.get(Key::Permits), Some(ParameterValue::Count(1)));
+    let fences = matches!(values.get(Key::Fencing), Some(ParameterValue::Flag(true)));
+    let waits_forever = matches!(values.get(Key::Wait), Some(ParameterValue::Variant(_)));
     let pairs = [
         (
             (Key::Permits, Key::Mode),
@@ -152,11 +156,16 @@ fn check_pairs(args: &Args, settings: &Settings, skips: bool, errors: &mut Error
 }
 
 /// Reports what permits, and readers and writers, cannot have.
-fn check_kinds(args: &Args, settings: &Settings, resource: Option<&Resource>, errors: &mut Errors) {
-    let several = resource.is_some_and(Resource::has_several_names);
+fn check_kinds(
+    args: &Args,
+    values: &ParameterValues,
+    resource: Option<&ResourcePlan>,
+    errors: &mut Errors,
+) {
+    let several = resource.is_some_and(ResourcePlan::has_several_names);
     if let Some(permits) = args.get(Key::Permits) {
-        let count = match settings.get(Key::Permits) {
-            Some(Value::Count(count)) => Some(*count),
+        let count = match values.get(Key::Permits) {
+            Some(ParameterValue::Count(count)) => Some(*count),
             _ => None,
         };
         if count.is_some_and(|count| !(1..=MAX_PERMITS).contains(&count)) {
@@ -183,7 +192,7 @@ fn check_kinds(args: &Args, settings: &Settings, resource: Option<&Resource>, er
                  in common",
             );
         }
-        if let Some(Value::Variant(["Mode", "Read"])) = settings.get(Key::Mode)
+        if let Some(ParameterValue::Variant(["Mode", "Read"])) = values.get(Key::Mode)
             && let Some(value) = args.get(Key::OncePer)
         {
             errors.under(
@@ -197,10 +206,10 @@ fn check_kinds(args: &Args, settings: &Settings, resource: Option<&Resource>, er
 /// The lease's name in the body, and the runtime's path.
 pub(crate) fn names_of_the_expansion(
     args: &Args,
-    function: Option<&Function>,
+    function: Option<&ParsedFunction>,
     errors: &mut Errors,
 ) -> (Option<Ident>, TokenStream) {
-    let parameters = function.map_or_else(Vec::new, Function::parameters);
+    let parameters = function.map_or_else(Vec::new, ParsedFunction::parameters);
     let guard = args.get(Key::Guard);
     let guard = guard.and_then(|value| guard_name(value, &parameters, errors));
     let below = function.map_or(&[][..], |it| &it.attributes);

@@ -5,17 +5,17 @@ use std::time::Duration;
 use crate::errors::Errors;
 use crate::parameters::Key;
 use crate::parse::Args;
-use crate::plan::Settings;
+use crate::plan::ParameterValues;
 
 /// A copy of the limit of `redlock-core`, on which this crate does not depend. `init` checks the rest of what
 /// core asks of a ttl, with the drift of the configuration.
 const MIN_TTL: Duration = Duration::from_millis(10);
 
 /// Reports durations that no lock can have, if they are known at compile time.
-pub(crate) fn check_times(args: &Args, settings: &Settings, errors: &mut Errors) {
-    let ttl = settings.time(Key::Ttl);
-    for key in Key::ALL {
-        let Some((value, time)) = args.get(*key).zip(settings.time(*key)) else {
+pub(crate) fn check_times(args: &Args, values: &ParameterValues, errors: &mut Errors) {
+    let ttl = values.time(Key::Ttl);
+    for key in Key::PARAMETERS {
+        let Some((value, time)) = args.get(*key).zip(values.time(*key)) else {
             continue;
         };
         let is_below = ttl.is_some_and(|ttl| time < ttl);

@@ -10,9 +10,11 @@ use syn::{Expr, Ident};
 
 use crate::argument_capture::Captured;
 use crate::async_kind::AsyncKind;
-use crate::function::Function;
-use crate::parameters::{Key, Kind, Variant};
-use crate::plan::{Argument, Note, Plan, Resource, Template, Value};
+use crate::function::ParsedFunction;
+use crate::parameters::{Key, ValueKind, Variant};
+use crate::plan::{
+    AttributePlan, FormatArgument, NotePlan, ParameterValue, ResourcePlan, Template,
+};
 use crate::return_type::Output;
 
 /// Writes the function that runs the user's body under the lock.
@@ -25,7 +27,7 @@ use crate::return_type::Output;
 //
 // Output (paths shortened, and the `__redlock_` taken off the names):
 //     async fn charge(id: u64) -> Result<Receipt, AppError> {
-//         let call = Call::formatted(
+//         let spec = LockSpec::formatted(
 //             {
 //                 static SITE: Site = Site::new(concat!(module_path!(), "::", "charge"), file!(), line!(), column!(), "order:{id}")
 //                     .ttl(Duration::from_millis(60000))
@@ -35,52 +37,51 @@ use crate::return_type::Output;
 //             },
 //             format_args!("order:{id}"),
 //         );
-//         let held = &Slot::new();
+//         let slot = &LeaseSlot::new();
 //         let body = async move {
 //             if let Some(ret) = None::<Result<Receipt, AppError>> {
 //                 capture!(id);
 //                 return ret;
 //             }
-//             let lease: &Lease = held.lease();
+//             let lease: &Lease = slot.lease();
 //             ({ send(id, lease).await })
 //         };
-//         let value = Way::run(
-//             Way::of(call).with(held), // `Way::of(call)` if there is no guard
+//         let value = run_call(
+//             spec.begin().with_slot(slot), // `spec.begin()` if there is no guard
 //             body,
-//             &Answers {
-//                 refused: <Result<Receipt, AppError> as FromLockError>::from_lock_error,
+//             ReturnRules {
+//                 from_error: <Result<Receipt, AppError> as FromLockError>::from_lock_error,
 //                 is_success: <Result<Receipt, AppError> as FromLockError>::is_success,
 //             },
 //         );
 //         return value.await;
 //     }
 //
-// If the attribute has expressions or fields, the call is a statement of the body, after the first,
-// and `Call::ask(call).await` follows it. The body owns the arguments: what an expression leaves of one is dropped with
-// the body, and a template keeps no second copy of one. `run` polls the body of
-// `Way::ASKING` until it asks.
+// If the attribute has expressions or fields, the specification is a statement of the body, after the first,
+// and `LockSpec::request(spec).await` follows it. The body owns the arguments: what an expression leaves of one is dropped
+// with the body, and a template keeps no second copy of one. `run_call` polls the body of
+// `CallState::requesting()` until it requests its lock.
 //
-// The call comes before the user's block, so that the resource is computed before the block moves an argument. The
-// call is a statement of its own: the borrows of a template must not live across the `await`.
+// The specification comes before the user's block, so that the resource is computed before the block moves an argument.
+// It is a statement of its own: the borrows of a template must not live across the `await`.
 //
 // The body is made before the first await, and moves into the future that runs it: it is stored
-// once. That future drops the body before it releases the lock; on every other way out `held` is dropped after
+// once. That future drops the body before it releases the lock; on every other way out `slot` is dropped after
 // the future. The body is a variable, as editors analyse code in one macro better than code in two.
 //
 // Every expression here is compiled once for each annotated function. So the conversion of an error
-// is a function that the future calls, and no `match` around the `await`. The future has one pointer to the
-// functions, which rustc keeps in a constant.
+// is a function that the future calls, and no `match` around the `await`.
 //
 // Locals at `Span::mixed_site()` are invisible to user code. Items are visible, hence the block
 // around `SITE`, which contains nothing of the user's but literals and constants. The user's items are
-// visible to our locals too: `let call` does not bind if a constant or a unit struct is named `call`, and
+// visible to our locals too: `let spec` does not bind if a constant or a unit struct is named `spec`, and
 // actix makes a unit struct of every handler below a route's attribute. Hence the `__redlock_` before the
 // name of every local.
 //
 // The `return` at the end is for lifetime errors. Of all expressions that a reference passes on its
 // way out, rustc blames the last `return` that does not come from an `.await`; with an output that
 // comes straight from the `.await`, this is the user's `return`.
-pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
+pub(crate) fn expand(plan: &AttributePlan, function: &ParsedFunction) -> TokenStream {
     let runtime = &plan.runtime;
     let here = Span::mixed_site();
     let private = quote_spanned!(here=> #runtime::__private);
@@ -88,33 +89,35 @@ pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
 
     let name = function.signature.ident.to_string();
     let name = Literal::string(name.trim_start_matches("r#"));
-    let call = call(plan, function, &name, &private);
+    let spec = spec(plan, function, &name, &private);
     // A function that owns no argument has nothing to drop before the release.
     let owns = !plan.captured.is_empty() || !matches!(function.kind, AsyncKind::AsyncFn);
-    let asks = owns && plan.uses_parts_of_arguments();
-    let (before, inside, way) = if asks {
-        let ask = quote_spanned!(here=> #call #private::Call::ask(__redlock_call).await;);
-        (None, Some(ask), quote_spanned!(here=> ASKING))
+    let requests = owns && plan.uses_parts_of_arguments();
+    let (before, inside, mut state) = if requests {
+        let request =
+            quote_spanned!(here=> #spec #private::LockSpec::request(__redlock_spec).await;);
+        let state = quote_spanned!(here=> #private::CallState::requesting());
+        (None, Some(request), state)
     } else {
-        (Some(call), None, quote_spanned!(here=> of(__redlock_call)))
+        let state = quote_spanned!(here=> #private::LockSpec::begin(__redlock_spec));
+        (Some(spec), None, state)
     };
-    let mut way = quote_spanned!(here=> #private::Way::#way);
     let body = body(plan, function, &output, inside.as_ref(), &private);
-    let answers = output.answers(plan.skips, &private);
+    let rules = output.return_rules(plan.skips, &private);
     let slot = plan.guard.as_ref().map(|guard| {
-        way = quote_spanned!(here=> #private::Way::with(#way, __redlock_held));
+        state = quote_spanned!(here=> #private::CallState::with_slot(#state, __redlock_slot));
         let here = here.located_at(guard.span());
-        quote_spanned!(here=> let __redlock_held = &#private::Slot::new();)
+        quote_spanned!(here=> let __redlock_slot = &#private::LeaseSlot::new();)
     });
     // With the span of the return type: if the value is not `Send`, rustc's note is there.
     let value = Ident::new("__redlock_value", output.span);
-    let answering = output.answering(plan.skips, &private);
+    let wrap = output.wrap_response(plan.skips, &private);
     let block = quote_spanned! {here=>
         #before
         #slot
         let __redlock_body = #body;
-        #answering
-        let #value = #private::Way::run(#way, __redlock_body, #answers);
+        #wrap
+        let #value = #private::run_call(#state, __redlock_body, #rules);
         return #value.await;
     };
 
@@ -129,45 +132,51 @@ pub(crate) fn expand(plan: &Plan, function: &Function) -> TokenStream {
     item
 }
 
-/// The request: the site, the resource, and the values that are known only at the call. `name` is the
+/// Specifies the lock: the site, the resource, and the values that are known only at the call. `name` is the
 /// function's.
-fn call(plan: &Plan, function: &Function, name: &Literal, private: &TokenStream) -> TokenStream {
+fn spec(
+    plan: &AttributePlan,
+    function: &ParsedFunction,
+    name: &Literal,
+    private: &TokenStream,
+) -> TokenStream {
     let site = site(plan, function, name, private);
     let new = |names: TokenStream| quote_spanned!(Span::mixed_site()=> new(#site, #private::NamesLock::resource(#names)));
     let resource = match &plan.resource {
-        Resource::Template(template) => {
+        ResourcePlan::Template(template) => {
             let format = format(template, private);
             quote_spanned!(Span::mixed_site()=> formatted(#site, ::core::format_args!(#format)))
         }
-        Resource::All(templates) => {
+        ResourcePlan::All(templates) => {
             let names = templates.iter().map(|template| {
                 let format = format(template, private);
                 quote_spanned!(Span::mixed_site()=> #private::format!(#format))
             });
             new(quote_spanned!(Span::mixed_site()=> [#(#names),*]))
         }
-        Resource::Expression(expression) => new(expression.to_token_stream()),
+        ResourcePlan::Expression(expression) => new(expression.to_token_stream()),
     };
     let note = plan.note.as_ref().map(|note| match note {
-        Note::Template(template) => {
+        NotePlan::Template(template) => {
             let format = format(template, private);
             quote_spanned! {Span::mixed_site()=>
-                let __redlock_call = __redlock_call.note(::core::format_args!(#format));
+                let __redlock_spec = __redlock_spec.note(::core::format_args!(#format));
             }
         }
-        Note::Expression(note) => {
+        NotePlan::Expression(note) => {
             let here = Span::mixed_site().located_at(note.span());
             quote_spanned! {here=>
-                let __redlock_call = match &(#note) {
-                    __redlock_note => __redlock_call.note(::core::format_args!("{}", __redlock_note)),
+                let __redlock_spec = match &(#note) {
+                    __redlock_note => __redlock_spec.note(::core::format_args!("{}", __redlock_note)),
                 };
             }
         }
     });
-    let at_call = plan.settings.expressions().map(|it| at_call(it, private));
+    let at_call = plan.values.expressions();
+    let at_call = at_call.map(|(key, value)| self::at_call(key, value, private));
     // Statements, so that the borrows of formatting end before an expression awaits.
     quote_spanned! {Span::mixed_site()=>
-        let __redlock_call = #private::Call::#resource;
+        let __redlock_spec = #private::LockSpec::#resource;
         #note
         #(#at_call)*
     }
@@ -179,7 +188,7 @@ fn format(template: &Template, private: &TokenStream) -> TokenStream {
         format, arguments, ..
     } = template;
     let arguments = arguments.iter().map(|argument| {
-        let Argument { name, value, .. } = argument;
+        let FormatArgument { name, value, .. } = argument;
         if argument.is_part {
             let here = Span::mixed_site().located_at(format.span());
             quote_spanned!(here=> , #name = #private::Resource::part(::core::format_args!("{}", #value)))
@@ -191,18 +200,23 @@ fn format(template: &Template, private: &TokenStream) -> TokenStream {
 }
 
 /// The static description of the function, registered at link time.
-fn site(plan: &Plan, function: &Function, name: &Literal, private: &TokenStream) -> TokenStream {
+fn site(
+    plan: &AttributePlan,
+    function: &ParsedFunction,
+    name: &Literal,
+    private: &TokenStream,
+) -> TokenStream {
     let resource = match &plan.resource {
-        Resource::Template(template) => template.written.value(),
-        Resource::All(templates) => {
+        ResourcePlan::Template(template) => template.written.value(),
+        ResourcePlan::All(templates) => {
             let written: Vec<String> = templates.iter().map(|one| one.written.value()).collect();
             written.join(" + ")
         }
-        Resource::Expression(expression) => expression.to_token_stream().to_string(),
+        ResourcePlan::Expression(expression) => expression.to_token_stream().to_string(),
     };
     let resource = Literal::string(&resource);
     let at_mixed_site = Span::mixed_site();
-    let settings = plan.settings.constants().map(|(key, value)| {
+    let values = plan.values.constants().map(|(key, value)| {
         let (method, value) = (setter(key), constant(key, value, private));
         quote_spanned!(at_mixed_site=> .#method(#value))
     });
@@ -210,12 +224,12 @@ fn site(plan: &Plan, function: &Function, name: &Literal, private: &TokenStream)
     let several = plan.resource.has_several_names();
     let several = several.then(|| quote_spanned!(at_mixed_site=> .several_names()));
     // Their names in a text that is no literal are a mistake, which only the call can see.
-    let parameters = matches!(plan.resource, Resource::Expression(_)).then(|| {
+    let parameters = matches!(plan.resource, ResourcePlan::Expression(_)).then(|| {
         let names = function.parameters();
         let names = names.iter().map(|name| name.unraw().to_string());
         quote_spanned!(at_mixed_site=> .parameters(&[#(#names),*]))
     });
-    let at_call = plan.settings.expressions().map(|(key, _)| key.name());
+    let at_call = plan.values.expressions().map(|(key, _)| key.name());
     let at_call: Vec<_> = at_call.collect();
     let at_call =
         (!at_call.is_empty()).then(|| quote_spanned!(at_mixed_site=> .at_call(&[#(#at_call),*])));
@@ -227,7 +241,7 @@ fn site(plan: &Plan, function: &Function, name: &Literal, private: &TokenStream)
                 ::core::line!(),
                 ::core::column!(),
                 #resource,
-            ) #(#settings)* #skips #several #parameters #at_call;
+            ) #(#values)* #skips #several #parameters #at_call;
             #private::inventory::submit! { #private::Registration(&__redlock_SITE) }
             &__redlock_SITE
         }
@@ -240,7 +254,7 @@ fn setter(key: Key) -> Ident {
 }
 
 /// A constant value, as the site's setter takes it.
-fn constant(key: Key, value: &Value, private: &TokenStream) -> TokenStream {
+fn constant(key: Key, value: &ParameterValue, private: &TokenStream) -> TokenStream {
     let here = Span::mixed_site();
     let variant = |[of, variant]: Variant| {
         let (of, variant) = (Ident::new(of, here), Ident::new(variant, here));
@@ -251,28 +265,30 @@ fn constant(key: Key, value: &Value, private: &TokenStream) -> TokenStream {
         quote_spanned!(here=> #of(#value))
     };
     match (key.kind(), value) {
-        (Kind::TimeOr { variant, .. }, Value::Time(time)) => {
+        (ValueKind::TimeOr { variant, .. }, ParameterValue::Time(time)) => {
             with([variant[0], "For"], duration(*time))
         }
-        (Kind::TimeOrFraction(of), Value::Time(time)) => with([of, "Time"], duration(*time)),
-        (Kind::TimeOrFraction(of), Value::Fraction(part)) => {
+        (ValueKind::TimeOrFraction(of), ParameterValue::Time(time)) => {
+            with([of, "Time"], duration(*time))
+        }
+        (ValueKind::TimeOrFraction(of), ParameterValue::Fraction(part)) => {
             with([of, "Fraction"], part.to_token_stream())
         }
-        (_, Value::Variant(of)) => variant(*of),
-        (_, Value::Time(time)) => duration(*time),
-        (_, Value::Count(count)) => count.to_token_stream(),
-        (_, Value::Fraction(number)) => number.to_token_stream(),
-        (_, Value::Flag(flag)) => flag.to_token_stream(),
-        (_, Value::Constant(value @ Expr::Array(_))) => quote_spanned!(here=> &#value),
-        (Kind::Pools, Value::Constant(names)) => {
+        (_, ParameterValue::Variant(of)) => variant(*of),
+        (_, ParameterValue::Time(time)) => duration(*time),
+        (_, ParameterValue::Count(count)) => count.to_token_stream(),
+        (_, ParameterValue::Fraction(number)) => number.to_token_stream(),
+        (_, ParameterValue::Flag(flag)) => flag.to_token_stream(),
+        (_, ParameterValue::Constant(value @ Expr::Array(_))) => quote_spanned!(here=> &#value),
+        (ValueKind::Pools, ParameterValue::Constant(names)) => {
             let ty = quote_spanned!(here=> &'static [&'static ::core::primitive::str]);
             let there = here.located_at(names.span());
             typed(&ty, quote_spanned!(there=> &#names))
         }
-        (_, Value::Constant(text @ Expr::Lit(_)) | Value::Expression(text)) => {
+        (_, ParameterValue::Constant(text @ Expr::Lit(_)) | ParameterValue::Expression(text)) => {
             text.to_token_stream()
         }
-        (_, Value::Constant(text)) => {
+        (_, ParameterValue::Constant(text)) => {
             let ty = quote_spanned!(here=> &'static ::core::primitive::str);
             typed(&ty, text)
         }
@@ -286,8 +302,8 @@ fn typed(ty: &TokenStream, value: impl ToTokens) -> TokenStream {
     quote_spanned!(here=> { let __redlock_value: #ty = #value; __redlock_value })
 }
 
-/// A statement that passes the value of an expression to the call.
-fn at_call((key, value): (Key, &Expr), private: &TokenStream) -> TokenStream {
+/// A statement that passes the value of an expression to the specification.
+fn at_call(key: Key, value: &Expr, private: &TokenStream) -> TokenStream {
     let here = Span::mixed_site().located_at(value.span());
     // The parentheses keep `unused_braces` from reporting a block. Their span does not contain the value,
     // whose own span errors then have.
@@ -297,17 +313,17 @@ fn at_call((key, value): (Key, &Expr), private: &TokenStream) -> TokenStream {
         time(quote!(#private::#name))
     };
     let value = match key.kind() {
-        Kind::Time => time(quote!(::core::time::Duration)),
-        Kind::TimeOr { variant, .. } => of_runtime(variant[0]),
-        Kind::TimeOrFraction(of) => of_runtime(of),
-        Kind::Count => typed(&quote!(::core::primitive::u32), value),
-        Kind::Fraction => typed(&quote!(::core::primitive::f64), value),
-        Kind::Flag => typed(&quote!(::core::primitive::bool), value),
+        ValueKind::Time => time(quote!(::core::time::Duration)),
+        ValueKind::TimeOr { variant, .. } => of_runtime(variant[0]),
+        ValueKind::TimeOrFraction(of) => of_runtime(of),
+        ValueKind::Count => typed(&quote!(::core::primitive::u32), value),
+        ValueKind::Fraction => typed(&quote!(::core::primitive::f64), value),
+        ValueKind::Flag => typed(&quote!(::core::primitive::bool), value),
         // Other kinds are never expressions.
         _ => value.to_token_stream(),
     };
     let method = setter(key);
-    quote_spanned!(Span::mixed_site()=> let __redlock_call = __redlock_call.#method(#value);)
+    quote_spanned!(Span::mixed_site()=> let __redlock_spec = __redlock_spec.#method(#value);)
 }
 
 fn duration(duration: Duration) -> TokenStream {
@@ -321,12 +337,12 @@ fn duration(duration: Duration) -> TokenStream {
     }
 }
 
-/// The user's block as one future, behind the request for the lock if the body makes it.
+/// The user's block as one future, after the request for the lock if the body makes it.
 fn body(
-    plan: &Plan,
-    function: &Function,
+    plan: &AttributePlan,
+    function: &ParsedFunction,
     output: &Output,
-    ask: Option<&TokenStream>,
+    request: Option<&TokenStream>,
     private: &TokenStream,
 ) -> TokenStream {
     let Output { ty, span, .. } = output;
@@ -343,7 +359,7 @@ fn body(
     // A call, as clippy would report a guard named `_lease` otherwise.
     let guard = plan.guard.as_ref().map(|guard| {
         let here = Span::mixed_site().located_at(function.body.span());
-        quote_spanned!(here=> let #guard: &#private::Lease = #private::Slot::lease(__redlock_held);)
+        quote_spanned!(here=> let #guard: &#private::Lease = #private::LeaseSlot::lease(__redlock_slot);)
     });
     // The parentheses keep `unused_braces` from reporting a block that was written as a function
     // body. Their span is the attribute: with the span of the block they would change the block's
@@ -351,7 +367,7 @@ fn body(
     let block = &function.body;
     let locked = quote_spanned! {Span::mixed_site()=>
         #expect_returns
-        #ask
+        #request
         #guard
         (#block)
     };

@@ -16,7 +16,7 @@ use crate::item_check::{NO_FUNCTION, entry_point, is_punct, is_word, not_async};
 use crate::return_type::future_output;
 
 /// A function that can run under a lock.
-pub(crate) struct Function {
+pub(crate) struct ParsedFunction {
     /// All tokens before the body, unchanged.
     pub header: TokenStream,
     /// The attributes below this one.
@@ -35,7 +35,7 @@ pub(crate) struct Function {
     pub output: Option<Type>,
 }
 
-impl Function {
+impl ParsedFunction {
     /// Parses an item. Reports one error if the item cannot run under a lock.
     pub(crate) fn parse(item: TokenStream, errors: &mut Errors) -> Option<Self> {
         let mut header: Vec<TokenTree> = item.into_iter().collect();

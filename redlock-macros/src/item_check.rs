@@ -70,11 +70,11 @@ pub(crate) fn is_punct(token: &TokenTree, punct: char) -> bool {
 mod tests {
     use super::{NO_MAIN, NO_TEST};
     use crate::errors::Errors;
-    use crate::function::Function;
+    use crate::function::ParsedFunction;
 
     fn error(item: &str) -> Option<String> {
         let mut errors = Errors::default();
-        let function = Function::parse(item.parse().expect(item), &mut errors);
+        let function = ParsedFunction::parse(item.parse().expect(item), &mut errors);
         let messages = errors.messages();
         assert_eq!(function.is_none(), !messages.is_empty(), "{item}");
         assert!(messages.len() <= 1, "{item}: {messages:?}");

@@ -2,7 +2,7 @@
 
 /// The kind of a parameter's value, and the type that the expansion passes to the runtime.
 #[derive(Clone, Copy)]
-pub(crate) enum Kind {
+pub(crate) enum ValueKind {
     /// A duration.
     Time,
     /// A duration, or a word: the runtime's enum has a variant `For` for the duration, and the
@@ -38,7 +38,7 @@ pub(crate) type Variant = [&'static str; 2];
 struct Row {
     /// The name as users write it.
     name: &'static str,
-    kind: Kind,
+    kind: ValueKind,
     /// An example of the parameter with a valid value.
     example: &'static str,
 }
@@ -54,7 +54,7 @@ macro_rules! parameters {
 
         impl Key {
             /// Every parameter.
-            pub(crate) const ALL: &[Self] = &[$( Self::$key, )+];
+            pub(crate) const PARAMETERS: &[Self] = &[$( Self::$key, )+];
 
             fn row(self) -> Row {
                 match self {
@@ -69,32 +69,32 @@ macro_rules! parameters {
 // has the name that is given here. Rules between parameters are in `duration_rules.rs` and
 // `check.rs`. `reference.md` has a section for each parameter.
 parameters! {
-    Resource "resource": Kind::Own, r#"resource = "order:{id}""#;
-    Ttl "ttl": Kind::Time, "ttl = 60_000";
-    Pools "pools": Kind::Pools, r#"pools = ["a", "b", "c"]"#;
-    RetryCount "retry_count": Kind::Count, "retry_count = 2";
-    Wait "wait": Kind::TimeOr { word: "forever", variant: ["Wait", "Forever"] }, r#"wait = "5s""#;
-    RetryDelay "retry_delay": Kind::Time, "retry_delay = 200";
-    ClockDriftFactor "clock_drift_factor": Kind::Fraction, "clock_drift_factor = 0.01";
-    MinValidity "min_validity": Kind::TimeOrFraction("MinValidity"), "min_validity = 0.66";
-    MaxHold "max_hold": Kind::TimeOr { word: "unlimited", variant: ["Renewal", "Unlimited"] },
+    Resource "resource": ValueKind::Own, r#"resource = "order:{id}""#;
+    Ttl "ttl": ValueKind::Time, "ttl = 60_000";
+    Pools "pools": ValueKind::Pools, r#"pools = ["a", "b", "c"]"#;
+    RetryCount "retry_count": ValueKind::Count, "retry_count = 2";
+    Wait "wait": ValueKind::TimeOr { word: "forever", variant: ["Wait", "Forever"] }, r#"wait = "5s""#;
+    RetryDelay "retry_delay": ValueKind::Time, "retry_delay = 200";
+    ClockDriftFactor "clock_drift_factor": ValueKind::Fraction, "clock_drift_factor = 0.01";
+    MinValidity "min_validity": ValueKind::TimeOrFraction("MinValidity"), "min_validity = 0.66";
+    MaxHold "max_hold": ValueKind::TimeOr { word: "unlimited", variant: ["Renewal", "Unlimited"] },
         r#"max_hold = "10m""#;
-    OncePer "once_per": Kind::Time, r#"once_per = "1h""#;
+    OncePer "once_per": ValueKind::Time, r#"once_per = "1h""#;
     Counts "counts":
-        Kind::Word([("success", ["Counts", "Success"]), ("every", ["Counts", "Every"])]),
+        ValueKind::Word([("success", ["Counts", "Success"]), ("every", ["Counts", "Every"])]),
         r#"counts = "every""#;
-    Permits "permits": Kind::Count, "permits = 4";
-    Fencing "fencing": Kind::Flag, "fencing = true";
-    Mode "mode": Kind::Word([("read", ["Mode", "Read"]), ("write", ["Mode", "Write"])]),
+    Permits "permits": ValueKind::Count, "permits = 4";
+    Fencing "fencing": ValueKind::Flag, "fencing = true";
+    Mode "mode": ValueKind::Word([("read", ["Mode", "Read"]), ("write", ["Mode", "Write"])]),
         r#"mode = "read""#;
     OnLost "on_lost":
-        Kind::Word([("cancel", ["OnLost", "Cancel"]), ("continue", ["OnLost", "Continue"])]),
+        ValueKind::Word([("cancel", ["OnLost", "Cancel"]), ("continue", ["OnLost", "Continue"])]),
         r#"on_lost = "cancel""#;
-    IfLocked "if_locked": Kind::Own, r#"if_locked = "skip""#;
-    Guard "guard": Kind::Own, "guard = lease";
-    Note "note": Kind::Own, r#"note = "job {id}""#;
-    Name "name": Kind::Text, r#"name = "charge""#;
-    Crate "crate": Kind::Own, "crate = ::redlock_runtime";
+    IfLocked "if_locked": ValueKind::Own, r#"if_locked = "skip""#;
+    Guard "guard": ValueKind::Own, "guard = lease";
+    Note "note": ValueKind::Own, r#"note = "job {id}""#;
+    Name "name": ValueKind::Text, r#"name = "charge""#;
+    Crate "crate": ValueKind::Own, "crate = ::redlock_runtime";
 }
 
 impl Key {
@@ -102,7 +102,7 @@ impl Key {
         self.row().name
     }
 
-    pub(crate) fn kind(self) -> Kind {
+    pub(crate) fn kind(self) -> ValueKind {
         self.row().kind
     }
 
@@ -112,12 +112,15 @@ impl Key {
 
     /// The parameter of that name.
     pub(crate) fn named(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|key| key.name() == name)
+        Self::PARAMETERS
+            .iter()
+            .copied()
+            .find(|key| key.name() == name)
     }
 
     /// The names of all parameters.
     pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-        Self::ALL.iter().map(|key| key.name())
+        Self::PARAMETERS.iter().map(|key| key.name())
     }
 }
 

@@ -10,13 +10,13 @@ use crate::parameters::{Key, Variant};
 
 /// The parameters of the attribute. A parameter that is left out emits nothing, so that the runtime
 /// can tell it from a parameter that repeats the default.
-pub(crate) struct Plan {
+pub(crate) struct AttributePlan {
     /// The runtime's path: `::redlock_runtime` unless `crate = …` names another.
     pub runtime: TokenStream,
-    pub resource: Resource,
-    pub note: Option<Note>,
+    pub resource: ResourcePlan,
+    pub note: Option<NotePlan>,
     /// The parameters for which the runtime has a setter.
-    pub settings: Settings,
+    pub values: ParameterValues,
     /// True for `if_locked = "skip"`.
     pub skips: bool,
     pub guard: Option<Ident>,
@@ -24,29 +24,29 @@ pub(crate) struct Plan {
     pub captured: Vec<Captured>,
 }
 
-impl Plan {
+impl AttributePlan {
     /// True if a value may take a part of an argument, or is a field, of whose struct the function would keep a second
     /// copy.
     pub(crate) fn uses_parts_of_arguments(&self) -> bool {
         let has_parts = |template: &Template| !template.arguments.is_empty();
         let of_resource = match &self.resource {
-            Resource::Template(template) => has_parts(template),
-            Resource::All(templates) => templates.iter().any(has_parts),
-            Resource::Expression(_) => true,
+            ResourcePlan::Template(template) => has_parts(template),
+            ResourcePlan::All(templates) => templates.iter().any(has_parts),
+            ResourcePlan::Expression(_) => true,
         };
         let of_note = self.note.as_ref().is_some_and(|note| match note {
-            Note::Template(template) => has_parts(template),
-            Note::Expression(_) => true,
+            NotePlan::Template(template) => has_parts(template),
+            NotePlan::Expression(_) => true,
         });
-        of_resource || of_note || self.settings.expressions().next().is_some()
+        of_resource || of_note || self.values.expressions().next().is_some()
     }
 }
 
 /// The values of parameters, in the order of the table.
-pub(crate) struct Settings(pub Vec<(Key, Value)>);
+pub(crate) struct ParameterValues(pub Vec<(Key, ParameterValue)>);
 
 /// The value of a parameter.
-pub(crate) enum Value {
+pub(crate) enum ParameterValue {
     Time(Duration),
     Count(u32),
     Fraction(f64),
@@ -59,8 +59,8 @@ pub(crate) enum Value {
     Expression(Expr),
 }
 
-impl Settings {
-    pub(crate) fn get(&self, key: Key) -> Option<&Value> {
+impl ParameterValues {
+    pub(crate) fn get(&self, key: Key) -> Option<&ParameterValue> {
         let found = self.0.iter().find(|(it, _)| *it == key);
         found.map(|(_, value)| value)
     }
@@ -68,14 +68,14 @@ impl Settings {
     /// The value of a parameter, if it is a duration that is known at compile time.
     pub(crate) fn time(&self, key: Key) -> Option<Duration> {
         match self.get(key)? {
-            Value::Time(time) => Some(*time),
+            ParameterValue::Time(time) => Some(*time),
             _ => None,
         }
     }
 
     /// The values that are known at compile time, to the macro or to rustc.
-    pub(crate) fn constants(&self) -> impl Iterator<Item = (Key, &Value)> {
-        let constants = |value: &Value| !matches!(value, Value::Expression(_));
+    pub(crate) fn constants(&self) -> impl Iterator<Item = (Key, &ParameterValue)> {
+        let constants = |value: &ParameterValue| !matches!(value, ParameterValue::Expression(_));
         let all = self.0.iter().map(|(key, value)| (*key, value));
         all.filter(move |(_, value)| constants(value))
     }
@@ -83,14 +83,14 @@ impl Settings {
     /// The values that are known only at the call.
     pub(crate) fn expressions(&self) -> impl Iterator<Item = (Key, &Expr)> {
         self.0.iter().filter_map(|(key, value)| match value {
-            Value::Expression(value) => Some((*key, value)),
+            ParameterValue::Expression(value) => Some((*key, value)),
             _ => None,
         })
     }
 }
 
 /// The name of the lock.
-pub(crate) enum Resource {
+pub(crate) enum ResourcePlan {
     Template(Template),
     /// Several names, locked all or none.
     All(Vec<Template>),
@@ -98,7 +98,7 @@ pub(crate) enum Resource {
     Expression(Expr),
 }
 
-impl Resource {
+impl ResourcePlan {
     /// True if the attribute has more than one name.
     pub(crate) fn has_several_names(&self) -> bool {
         matches!(self, Self::All(names) if names.len() > 1)
@@ -106,7 +106,7 @@ impl Resource {
 }
 
 /// What people are told of the holder.
-pub(crate) enum Note {
+pub(crate) enum NotePlan {
     Template(Template),
     /// An expression of a type that is `Display`.
     Expression(Expr),
@@ -119,11 +119,11 @@ pub(crate) struct Template {
     /// The same literal, or a new one if placeholders had to be renamed: dotted ones and parts.
     pub format: LitStr,
     /// `name = value` for each renamed placeholder.
-    pub arguments: Vec<Argument>,
+    pub arguments: Vec<FormatArgument>,
 }
 
 /// The value of a placeholder that `format_args!` cannot take as the user wrote it.
-pub(crate) struct Argument {
+pub(crate) struct FormatArgument {
     pub name: Ident,
     pub value: TokenStream,
     /// `{name:part}`.

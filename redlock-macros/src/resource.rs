@@ -8,7 +8,7 @@ use syn::{Expr, ExprArray, Ident, Index, Lit, LitStr};
 use crate::errors::Errors;
 use crate::parameters::Key;
 use crate::placeholder_names::{Names, identifier};
-use crate::plan::{Argument, Note, Resource, Template};
+use crate::plan::{FormatArgument, NotePlan, ResourcePlan, Template};
 use crate::template::{Placeholder, scan};
 use crate::value::{bare, empty, literal, takes};
 
@@ -17,13 +17,13 @@ const MAX_RESOURCE: usize = 1024;
 const MAX_NOTE: usize = 256;
 
 /// Checks the resource.
-pub(crate) fn resource(value: &Expr, names: &Names, errors: &mut Errors) -> Option<Resource> {
+pub(crate) fn resource(value: &Expr, names: &Names, errors: &mut Errors) -> Option<ResourcePlan> {
     match (bare(value), literal(value)) {
         (Expr::Array(array), _) => all(array, names, errors),
         (_, Some(Lit::Str(written))) => {
-            template(Key::Resource, written, names, errors).map(Resource::Template)
+            template(Key::Resource, written, names, errors).map(ResourcePlan::Template)
         }
-        (_, None | Some(Lit::ByteStr(_))) => Some(Resource::Expression(value.clone())),
+        (_, None | Some(Lit::ByteStr(_))) => Some(ResourcePlan::Expression(value.clone())),
         (_, Some(_)) => {
             errors.under(value, takes(Key::Resource, "a template or an expression"));
             None
@@ -33,14 +33,14 @@ pub(crate) fn resource(value: &Expr, names: &Names, errors: &mut Errors) -> Opti
 
 /// Checks an array of templates. An array without a template is an expression. An array with both is
 /// refused, because braces in a user's string would be ambiguous.
-fn all(array: &ExprArray, names: &Names, errors: &mut Errors) -> Option<Resource> {
+fn all(array: &ExprArray, names: &Names, errors: &mut Errors) -> Option<ResourcePlan> {
     if array.elems.is_empty() {
         errors.under(array, empty(Key::Resource));
         return None;
     }
     let is_text = |element| matches!(literal(element), Some(Lit::Str(_)));
     if !array.elems.iter().any(is_text) {
-        return Some(Resource::Expression(Expr::Array(array.clone())));
+        return Some(ResourcePlan::Expression(Expr::Array(array.clone())));
     }
     let mut templates: Vec<Template> = Vec::new();
     for element in &array.elems {
@@ -59,18 +59,20 @@ fn all(array: &ExprArray, names: &Names, errors: &mut Errors) -> Option<Resource
             templates.extend(template(Key::Resource, written, names, errors));
         }
     }
-    (templates.len() == array.elems.len()).then_some(Resource::All(templates))
+    (templates.len() == array.elems.len()).then_some(ResourcePlan::All(templates))
 }
 
 /// Checks the note.
-pub(crate) fn note(value: &Expr, names: &Names, errors: &mut Errors) -> Option<Note> {
+pub(crate) fn note(value: &Expr, names: &Names, errors: &mut Errors) -> Option<NotePlan> {
     match literal(value) {
-        Some(Lit::Str(written)) => template(Key::Note, written, names, errors).map(Note::Template),
+        Some(Lit::Str(written)) => {
+            template(Key::Note, written, names, errors).map(NotePlan::Template)
+        }
         Some(_) => {
             errors.under(value, takes(Key::Note, "a template or an expression"));
             None
         }
-        None => Some(Note::Expression(value.clone())),
+        None => Some(NotePlan::Expression(value.clone())),
     }
 }
 
@@ -126,9 +128,9 @@ fn renamed(
     placeholders: &[Placeholder<'_>],
     names: &Names,
     errors: &mut Errors,
-) -> (String, Vec<Argument>) {
+) -> (String, Vec<FormatArgument>) {
     let mut format = String::with_capacity(text.len());
-    let mut arguments: Vec<Argument> = Vec::new();
+    let mut arguments: Vec<FormatArgument> = Vec::new();
     let mut copied = 0;
     for (index, placeholder) in placeholders.iter().enumerate() {
         let is_same = |other: &Placeholder<'_>| {
@@ -169,7 +171,7 @@ fn argument(
     span: Span,
     placeholder: &Placeholder<'_>,
     names: &Names,
-) -> Result<Option<Argument>, String> {
+) -> Result<Option<FormatArgument>, String> {
     let no_path = || {
         let written = placeholder.path.join(".");
         format!("`{{{written}}}` is no path of fields; write `{{order.id}}` or `{{pair.0}}`")
@@ -194,7 +196,7 @@ fn argument(
         };
         value = quote_spanned!(here=> #value.#field);
     }
-    Ok(Some(Argument {
+    Ok(Some(FormatArgument {
         name: Ident::new(name, span),
         value,
         is_part: placeholder.is_part,

@@ -33,9 +33,9 @@ impl Output {
         }
     }
 
-    /// For a handler that returns `impl IntoResponse` or `impl Responder`: the body's value becomes an
-    /// answer, unless it can carry a lock error itself.
-    pub(crate) fn answering(&self, skips: bool, private: &TokenStream) -> Option<TokenStream> {
+    /// For a handler that returns `impl IntoResponse` or `impl Responder`: the body's value becomes a
+    /// response, unless it can carry a lock error itself.
+    pub(crate) fn wrap_response(&self, skips: bool, private: &TokenStream) -> Option<TokenStream> {
         let module = self.response.filter(|_| !skips)?;
         let module = Ident::new(module, Span::mixed_site());
         Some(quote_spanned! {Span::mixed_site()=>
@@ -47,21 +47,21 @@ impl Output {
         })
     }
 
-    /// What the call returns without a lock, and whether a value is a success: the functions of
+    /// Says what the call returns without a lock, and whether a value is a success: by the functions of
     /// `<Ret as FromLockError>`, or of `FromSkip` for calls that may be skipped, with the span of the
     /// return type. If the type cannot carry a lock error, the error appears at the return type.
-    pub(crate) fn answers(&self, skips: bool, private: &TokenStream) -> TokenStream {
+    pub(crate) fn return_rules(&self, skips: bool, private: &TokenStream) -> TokenStream {
         let Self { ty, span, .. } = self;
-        let (carries, refused) = if skips {
+        let (carries, from_error) = if skips {
             ("FromSkip", "from_refusal")
         } else {
             ("FromLockError", "from_lock_error")
         };
-        let [carries, refused] = [carries, refused].map(|name| Ident::new(name, *span));
-        let refused = quote_spanned!(*span=> <#ty as #private::#carries>::#refused);
+        let [carries, from_error] = [carries, from_error].map(|name| Ident::new(name, *span));
+        let from_error = quote_spanned!(*span=> <#ty as #private::#carries>::#from_error);
         let is_success = quote_spanned!(*span=> <#ty as #private::#carries>::is_success);
         quote_spanned! {Span::mixed_site()=>
-            &#private::Answers { refused: #refused, is_success: #is_success }
+            #private::ReturnRules { from_error: #from_error, is_success: #is_success }
         }
     }
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use syn::{Expr, ExprLit, ExprPath, ExprUnary, Lit, LitInt, UnOp};
 
 use crate::errors::{Errors, nearest};
-use crate::parameters::{Key, Kind};
-use crate::plan::Value;
+use crate::parameters::{Key, ValueKind};
+use crate::plan::ParameterValue;
 
 /// The value without the invisible group of a `macro_rules!` fragment and without parentheses.
 pub(crate) fn bare(value: &Expr) -> &Expr {
@@ -43,31 +43,34 @@ pub(crate) fn takes(key: Key, what: &str) -> String {
 }
 
 /// The value of a parameter that the table describes. `None` if an error was reported.
-pub(crate) fn lower(key: Key, value: &Expr, errors: &mut Errors) -> Option<Value> {
+pub(crate) fn lower(key: Key, value: &Expr, errors: &mut Errors) -> Option<ParameterValue> {
     let lowered = match (key.kind(), literal(value)) {
-        (Kind::Own, _) => return None,
-        (Kind::Pools, _) => return pools(value, errors),
-        (Kind::Text, _) if is_constant(value) => Ok(Value::Constant(bare(value).clone())),
-        (Kind::Text, literal) => text(key, literal, "a string or a constant")
-            .map(|_| Value::Constant(bare(value).clone())),
-        (Kind::Word(words), literal) => word(key, words, literal).map(Value::Variant),
+        (ValueKind::Own, _) => return None,
+        (ValueKind::Pools, _) => return pools(value, errors),
+        (ValueKind::Text, _) if is_constant(value) => {
+            Ok(ParameterValue::Constant(bare(value).clone()))
+        }
+        (ValueKind::Text, literal) => text(key, literal, "a string or a constant")
+            .map(|_| ParameterValue::Constant(bare(value).clone())),
+        (ValueKind::Word(words), literal) => word(key, words, literal).map(ParameterValue::Variant),
         _ if is_negative_literal(value) => {
             let (name, example) = (key.name(), key.example());
             Err(format!("`{name}` must not be negative; write `{example}`"))
         }
-        (_, None) => Ok(Value::Expression(value.clone())),
-        (Kind::TimeOr { word, variant }, Some(Lit::Str(text))) if text.value() == word => {
-            Ok(Value::Variant(variant))
+        (_, None) => Ok(ParameterValue::Expression(value.clone())),
+        (ValueKind::TimeOr { word, variant }, Some(Lit::Str(text))) if text.value() == word => {
+            Ok(ParameterValue::Variant(variant))
         }
         // An integer is milliseconds; a number with a decimal point is a fraction.
-        (Kind::TimeOrFraction(_), Some(literal @ Lit::Float(_)))
-        | (Kind::Fraction, Some(literal)) => fraction(key, literal),
-        (Kind::Time | Kind::TimeOr { .. } | Kind::TimeOrFraction(_), Some(literal)) => {
-            duration(key, literal)
-        }
-        (Kind::Count, Some(literal)) => count(key, literal),
-        (Kind::Flag, Some(Lit::Bool(flag))) => Ok(Value::Flag(flag.value)),
-        (Kind::Flag, _) => Err(takes(
+        (ValueKind::TimeOrFraction(_), Some(literal @ Lit::Float(_)))
+        | (ValueKind::Fraction, Some(literal)) => fraction(key, literal),
+        (
+            ValueKind::Time | ValueKind::TimeOr { .. } | ValueKind::TimeOrFraction(_),
+            Some(literal),
+        ) => duration(key, literal),
+        (ValueKind::Count, Some(literal)) => count(key, literal),
+        (ValueKind::Flag, Some(Lit::Bool(flag))) => Ok(ParameterValue::Flag(flag.value)),
+        (ValueKind::Flag, _) => Err(takes(
             key,
             "`true`, `false` or an expression of type `bool`",
         )),
@@ -76,13 +79,13 @@ pub(crate) fn lower(key: Key, value: &Expr, errors: &mut Errors) -> Option<Value
 }
 
 /// Reads milliseconds, or a string such as `"60s"`.
-fn duration(key: Key, literal: &Lit) -> Result<Value, String> {
+fn duration(key: Key, literal: &Lit) -> Result<ParameterValue, String> {
     let name = key.name();
     let parsed = match literal {
         Lit::Int(int) => milliseconds(int),
         Lit::Str(text) => humantime::parse_duration(&text.value()).map_err(|error| {
             let or = match key.kind() {
-                Kind::TimeOr { word, .. } => format!(", or `{name} = \"{word}\"`"),
+                ValueKind::TimeOr { word, .. } => format!(", or `{name} = \"{word}\"`"),
                 _ => String::new(),
             };
             format!("is no duration ({error}); write `{name} = \"60s\"` or `{name} = 60_000`{or}")
@@ -93,7 +96,7 @@ fn duration(key: Key, literal: &Lit) -> Result<Value, String> {
         }
     };
     parsed
-        .map(Value::Time)
+        .map(ParameterValue::Time)
         .map_err(|why| format!("the value of `{name}` {why}"))
 }
 
@@ -110,25 +113,25 @@ fn milliseconds(int: &LitInt) -> Result<Duration, String> {
         .map_err(|_| "is too large; it is in milliseconds".to_owned())
 }
 
-fn count(key: Key, literal: &Lit) -> Result<Value, String> {
+fn count(key: Key, literal: &Lit) -> Result<ParameterValue, String> {
     let Lit::Int(int) = literal else {
         return Err(takes(key, "an integer or an expression of type `u32`"));
     };
     match int.base10_parse() {
-        Ok(count) if matches!(int.suffix(), "" | "u32") => Ok(Value::Count(count)),
+        Ok(count) if matches!(int.suffix(), "" | "u32") => Ok(ParameterValue::Count(count)),
         _ => Err(takes(key, "a `u32`")),
     }
 }
 
 /// Reads a number of at least 0 and less than 1.
-fn fraction(key: Key, literal: &Lit) -> Result<Value, String> {
+fn fraction(key: Key, literal: &Lit) -> Result<ParameterValue, String> {
     let digits = match literal {
         Lit::Float(float) if matches!(float.suffix(), "" | "f64") => float.base10_digits(),
         Lit::Int(int) if matches!(int.suffix(), "" | "f64") => int.base10_digits(),
         _ => "",
     };
     match digits.parse::<f64>() {
-        Ok(number) if (0.0..1.0).contains(&number) => Ok(Value::Fraction(number)),
+        Ok(number) if (0.0..1.0).contains(&number) => Ok(ParameterValue::Fraction(number)),
         _ => Err(takes(key, "a number of at least 0 and less than 1")),
     }
 }
@@ -195,13 +198,13 @@ fn is_constant(value: &Expr) -> bool {
 
 /// Lowers an array of pool names without duplicates, or a constant of that type. `init` checks a constant
 /// as the macro checks a string.
-fn pools(value: &Expr, errors: &mut Errors) -> Option<Value> {
+fn pools(value: &Expr, errors: &mut Errors) -> Option<ParameterValue> {
     let example = Key::Pools.example();
     let array = match bare(value) {
         Expr::Array(array) => array,
         // The expansion takes a reference itself.
         Expr::Reference(reference) => return pools(&reference.expr, errors),
-        other if is_constant(other) => return Some(Value::Constant(other.clone())),
+        other if is_constant(other) => return Some(ParameterValue::Constant(other.clone())),
         _ => {
             errors.under(value, takes(Key::Pools, "an array of names, or a constant"));
             return None;
@@ -238,12 +241,12 @@ fn pools(value: &Expr, errors: &mut Errors) -> Option<Value> {
         }
         names.push(name);
     }
-    Some(Value::Constant(Expr::Array(array.clone())))
+    Some(ParameterValue::Constant(Expr::Array(array.clone())))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Value, lower};
+    use super::{ParameterValue, lower};
     use crate::errors::Errors;
     use crate::parameters::Key;
 
@@ -252,10 +255,10 @@ mod tests {
         let mut errors = Errors::default();
         let value = syn::parse_str(written).expect(written);
         match lower(key, &value, &mut errors) {
-            Some(Value::Time(time)) => format!("{time:?}"),
-            Some(Value::Count(count)) => format!("{count:?}"),
-            Some(Value::Fraction(number)) => format!("{number:?}"),
-            Some(Value::Expression(_)) => "expression".to_owned(),
+            Some(ParameterValue::Time(time)) => format!("{time:?}"),
+            Some(ParameterValue::Count(count)) => format!("{count:?}"),
+            Some(ParameterValue::Fraction(number)) => format!("{number:?}"),
+            Some(ParameterValue::Expression(_)) => "expression".to_owned(),
             Some(_) => panic!("{written} is of another kind"),
             None => errors.messages().join(" / "),
         }

@@ -1,8 +1,8 @@
-//! How the nodes are doing, as [`Registry::health`](crate::registry::Registry::health) shows it.
+//! The health of the nodes, as [`Registry::health`](crate::registry::Registry::health) shows it.
 
 pub use redlock_core::node::{ClockOffset, LastError, NodeHealth, NodeStatus};
 
-/// How a pool is doing.
+/// The health of a pool.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -19,22 +19,22 @@ pub use redlock_core::node::{ClockOffset, LastError, NodeHealth, NodeStatus};
 pub struct PoolHealth {
     /// The pool's name.
     pub pool: String,
-    /// Whether it votes, and why not.
+    /// The vote of the pool, or why it has none.
     pub status: NodeStatus,
-    /// Whether it is one of the default pools.
+    /// True for one of the default pools.
     pub is_default: bool,
     /// The number of times that the node may have forgotten locks, as this process saw it: it
     /// restarted, was flushed, or its clock stepped.
     pub epoch: u32,
-    /// How many of the leases that this process holds on it do not rest on it, although they might: it
-    /// restarted since, or did not answer. The restart of another node may end them.
-    pub not_resting: usize,
-    /// Its connection, latency, errors and clock.
+    /// The number of leases on this pool without a grant from it: it restarted since, or did not answer. The restart
+    /// of another node may end them.
+    pub leases_without_grant: usize,
+    /// The connection, latency, errors and clock of the pool's node.
     pub node_health: NodeHealth,
 }
 
 impl PoolHealth {
-    /// Whether it votes.
+    /// True if the pool votes.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -49,7 +49,7 @@ impl PoolHealth {
     }
 }
 
-/// How many of the default pools vote.
+/// The number of default pools that vote.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -72,7 +72,7 @@ pub struct VotingPools {
 }
 
 impl VotingPools {
-    /// Whether a lock can be had on the default pools.
+    /// True if enough of the default pools vote for a lock.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -124,6 +124,7 @@
 
 mod acquire;
 mod attribute;
+mod call;
 pub mod config;
 pub mod election;
 pub mod error;
@@ -156,9 +157,9 @@ include!("../guide/pages.rs");
 pub use redlock_core::Resource;
 pub use redlock_macros::redlock;
 
-pub use attribute::call::NamesLock;
 pub use attribute::from_lock_error::FromLockError;
 pub use attribute::from_skip::FromSkip;
+pub use attribute::names_lock::NamesLock;
 pub use attribute::time::IntoTime;
 #[doc(inline)]
 pub use config::Config;
@@ -183,12 +184,11 @@ pub mod __private {
     pub use std::format;
 
     pub use crate::__redlock_capture as capture;
-    pub use crate::attribute::answer::{Probe, into_response, responder};
-    pub use crate::attribute::call::{Call, Slot};
+    pub use crate::acquire::LockSpec;
     pub use crate::attribute::capture::never;
+    pub use crate::attribute::handler_response::{Probe, into_response, responder};
     pub use crate::attribute::returned::{RunsUnderTheLock, returned};
-    pub use crate::attribute::run::{Answers, KeepsValueUntilRelease};
-    pub use crate::attribute::way::Way;
+    pub use crate::call::{CallState, KeepsValueUntilRelease, LeaseSlot, ReturnRules, run_call};
     pub use crate::parameters::{Counts, MinValidity, Mode, OnLost, Renewal, Wait};
     pub use crate::site::{Registration, Site};
     pub use crate::{FromLockError, FromSkip, IntoTime, Lease, LockError, NamesLock, Resource};

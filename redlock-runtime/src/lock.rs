@@ -1,4 +1,4 @@
-//! The object style: a lock without an attribute.
+//! The object style: locks by function calls.
 
 use std::fmt;
 use std::future::Future;
@@ -7,13 +7,14 @@ use std::panic::Location;
 use redlock_core::Resource;
 use redlock_core::peek::{ForceReleased, LockStatus};
 
-use crate::acquire::Wanted;
+use crate::acquire::LockSpec;
+use crate::call::{OkOutput, result_rules, run_call};
 use crate::error::{LockError, LockErrorKind};
 use crate::lease::Lease;
 use crate::parameters::prelude::*;
 use crate::site::Site;
 
-/// Begins a lock on `resource`, for code to which no attribute can be added. Nothing happens before
+/// Begins a lock on `resource`, as an alternative to the attribute. Nothing happens before
 /// [`acquire`](Lock::acquire) or [`run`](Lock::run).
 ///
 /// A name is text or bytes. Only the attribute reads `{id}` in it as a template: here, write
@@ -51,10 +52,10 @@ use crate::site::Site;
 #[track_caller]
 pub fn lock(resource: impl Into<Resource>) -> Lock {
     let site = Site::at(Location::caller());
-    Lock(Wanted::new(resource.into(), site, false))
+    Lock(LockSpec::new(site, resource.into()))
 }
 
-/// See [`lock`]. A parameter that is not set here comes from the registry's defaults.
+/// A lock before its acquisition: see [`lock`]. The registry's defaults give all other parameters.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -67,14 +68,13 @@ pub fn lock(resource: impl Into<Resource>) -> Lock {
 /// # Ok(()) }
 /// ```
 #[must_use = "nothing is locked before `acquire` or `run`"]
-pub struct Lock(pub(crate) Wanted);
+pub struct Lock(pub(crate) LockSpec);
 
 for_each_parameter!(setters!(Lock));
 
 impl Lock {
-    /// A name for the work under the lock, as logs, spans, metrics and the page of `redlock-inspect` show it,
-    /// in the place where they name an annotated function. Without a name they show the file and the line of
-    /// the call of [`lock`].
+    /// Names the work under the lock for logs, spans, metrics and the page of `redlock-inspect`. They show the name
+    /// where they name an annotated function, and without a name the file and the line of the call of [`lock`].
     ///
     /// The name is a label of metrics. It belongs to the source, and so is no text of run time.
     ///
@@ -93,7 +93,7 @@ impl Lock {
         self
     }
 
-    /// The pools to lock on, instead of the default ones.
+    /// Sets the pools to lock on, instead of the default ones.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -109,7 +109,7 @@ impl Lock {
         self
     }
 
-    /// A few words for people who look at the lock: which job this is, on whose behalf. Refusals of other
+    /// Shows a few words to people who look at the lock: which job this is, on whose behalf. Refusals of other
     /// callers, [`Registry::held`](crate::registry::Registry::held) and [`peek`](Self::peek) show them.
     ///
     /// The note stands on the nodes behind the owner token, so everybody who can read the nodes can read
@@ -128,9 +128,8 @@ impl Lock {
     /// # lease.release().await;
     /// # Ok(()) }
     /// ```
-    pub fn note(mut self, note: impl fmt::Display) -> Self {
-        self.0.show(note);
-        self
+    pub fn note(self, note: impl fmt::Display) -> Self {
+        Self(self.0.note(format_args!("{note}")))
     }
 
     /// Sets the parameters that `options` set. The others stay as they are.
@@ -178,8 +177,9 @@ impl Lock {
         self.0.acquire().await
     }
 
-    /// What a majority of the lock's nodes says of it: it is free, or who holds it, or there is no
-    /// majority. It only reads: neither the holder nor those who wait notice. Of this lock's setters, only
+    /// Asks the nodes who holds the lock. A majority says that it is free, or names its holder.
+    ///
+    /// It only reads: neither the holder nor those who wait notice. Of this lock's setters, only
     /// [`pools`](Self::pools) and [`name`](Self::name) matter, which say on which nodes the lock is.
     ///
     /// The answer is true of a moment that has passed when it arrives. It is for people, dashboards and
@@ -213,14 +213,15 @@ impl Lock {
     /// # Cancellation
     /// Dropping the future has no effect on the nodes.
     pub async fn peek(self) -> Result<LockStatus, LockError> {
-        let (registry, nodes) = self.0.place()?;
+        let (registry, nodes) = self.0.registry_and_nodes()?;
         let client = &registry.shared.client;
         let status = client.peek(&nodes, &self.0.resource).await;
         status.map_err(|it| self.0.error(LockErrorKind::Invalid(it), Some(&registry)))
     }
 
-    /// Deletes the lock on its nodes in an emergency, also if another process holds it: its keys, all
-    /// permits and readers' entries. Fencing counters and the records of [`once_per`](Self::once_per) stay. It
+    /// Deletes the lock on its nodes in an emergency, also if another process holds it.
+    ///
+    /// Its keys, all permits and readers' entries go. Fencing counters and the records of [`once_per`](Self::once_per) stay. It
     /// succeeds if a majority deleted what was there, names the holders that lost it and the nodes that did not confirm,
     /// and logs it. Of this lock's setters only [`pools`](Self::pools) and [`name`](Self::name) matter.
     ///
@@ -245,8 +246,8 @@ impl Lock {
     /// # Cancellation
     /// If the future is dropped, the nodes may have deleted the keys, or some of them.
     pub async fn force_release(self) -> Result<ForceReleased, LockError> {
-        let (registry, nodes) = self.0.place()?;
-        let Wanted { resource, site, .. } = &self.0;
+        let (registry, nodes) = self.0.registry_and_nodes()?;
+        let LockSpec { resource, site, .. } = &self.0;
         let (client, site) = (&registry.shared.client, site.site_name());
         let released = client.force_release(&nodes, resource).await;
         match &released {
@@ -258,12 +259,6 @@ impl Lock {
                 .error(LockErrorKind::of_acquire(error), Some(&registry))
         };
         released.map_err(of_call)
-    }
-
-    /// Acquires the lock for a body.
-    async fn acquire_for_body(mut self) -> Result<Lease, LockError> {
-        self.0.has_body = true;
-        self.0.acquire().await
     }
 
     /// Acquires the lock, runs `body` under it, releases it.
@@ -286,10 +281,7 @@ impl Lock {
     /// # Cancellation
     /// Dropping the future drops the body first, then releases.
     pub fn run<B: Future>(self, body: B) -> impl Future<Output = Result<B::Output, LockError>> {
-        // Boxed, as an async function stores a future that it passes on several times, so calls in bodies of
-        // calls would multiply the size.
-        let body = Box::pin(body);
-        async move { self.acquire_for_body().await?.run(|_lease| body).await }
+        run_call(self.0.begin(), OkOutput { body }, result_rules())
     }
 
     /// As [`run`](Self::run), for a body that may fail. With [`once_per`](Self::once_per), a run whose
@@ -326,10 +318,6 @@ impl Lock {
         self,
         body: impl Future<Output = Result<T, E>>,
     ) -> impl Future<Output = Result<T, E>> {
-        let body = Box::pin(body);
-        async move {
-            let lease = self.acquire_for_body().await?;
-            lease.try_run(|_lease| body).await
-        }
+        run_call(self.0.begin(), body, result_rules())
     }
 }

@@ -10,7 +10,7 @@ use redlock_core::error::Invalid;
 
 use crate::parameters::prelude::*;
 
-/// One function under `#[redlock]`, as the attribute describes it; or the locks of one
+/// A function under `#[redlock]`, as the attribute describes it; or the locks of one
 /// [name](crate::Lock::name) in the object style.
 ///
 /// Two sites are the same site if they are equal. All instances of a generic function share one. So do the copies
@@ -39,7 +39,7 @@ pub struct Site {
     column: u32,
     resource: &'static str,
     pools: Option<&'static [&'static str]>,
-    /// The parameters whose values are expressions. Only the call knows these values.
+    /// Returns the parameters whose values are expressions. Only the call knows these values.
     at_call: &'static [&'static str],
     /// True if `if_locked = "skip"` is set.
     pub(crate) skips: bool,
@@ -88,7 +88,7 @@ impl Site {
         self
     }
 
-    /// The values of these parameters are given at the call.
+    /// Names the parameters whose values are given at the call.
     #[must_use]
     pub const fn at_call(mut self, names: &'static [&'static str]) -> Self {
         self.at_call = names;
@@ -101,7 +101,7 @@ impl Site {
         self
     }
 
-    /// The resource is an expression, and these are the function's parameters.
+    /// Says that the resource is an expression, and names the function's parameters.
     #[must_use]
     pub const fn parameters(mut self, names: &'static [&'static str]) -> Self {
         self.parameters = names;
@@ -121,44 +121,64 @@ impl Site {
     }
 }
 
-/// What the macro writes between the templates of several names.
+/// The text that the macro writes between the templates of several names.
 const SEVERAL: &str = " + ";
 
-/// A name in the object style, if there is one, and the file, the line and the column.
-type Place = (Option<&'static str>, &'static str, u32, u32);
+/// Tells the sites in the object style apart.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct SiteKey {
+    name: Option<&'static str>,
+    file: &'static str,
+    line: u32,
+    column: u32,
+}
 
 /// The sites in the object style that were used so far.
-static USED: RwLock<BTreeMap<Place, &'static Site>> = RwLock::new(BTreeMap::new());
+static USED: RwLock<BTreeMap<SiteKey, &'static Site>> = RwLock::new(BTreeMap::new());
 
 /// Sites in the object style. A site is made once and kept: there are no more sites than the source has
 /// places and names.
 impl Site {
-    /// The site of a call without a name at this place of the source. Its name is the file and the line.
+    /// Returns the site of an unnamed call at this place of the source. Its name is the file and the line.
     pub(crate) fn at(at: &'static Location<'static>) -> &'static Self {
-        Self::used(None, at.file(), at.line(), at.column())
+        SiteKey {
+            name: None,
+            file: at.file(),
+            line: at.line(),
+            column: at.column(),
+        }
+        .site()
     }
 
-    /// The site of the same place with a name.
+    /// Returns the site of the same place with a name.
     pub(crate) fn named(&self, name: &'static str) -> &'static Self {
-        Self::used(Some(name), self.file, self.line, self.column)
+        SiteKey {
+            name: Some(name),
+            file: self.file,
+            line: self.line,
+            column: self.column,
+        }
+        .site()
     }
+}
 
-    fn used(
-        name: Option<&'static str>,
-        file: &'static str,
-        line: u32,
-        column: u32,
-    ) -> &'static Self {
-        let place = (name, file, line, column);
-        if let Some(site) = USED.read().get(&place) {
+impl SiteKey {
+    /// Returns the one site of this key.
+    fn site(self) -> &'static Site {
+        if let Some(site) = USED.read().get(&self) {
             return site;
         }
-        let mut used = USED.write();
-        used.entry(place).or_insert_with(|| {
+        let Self {
+            name,
+            file,
+            line,
+            column,
+        } = self;
+        USED.write().entry(self).or_insert_with(|| {
             let name = name.unwrap_or_else(|| format!("{file}:{line}").leak());
-            Box::leak(Box::new(Self {
+            Box::leak(Box::new(Site {
                 function: None,
-                ..Self::new(name, file, line, column, "")
+                ..Site::new(name, file, line, column, "")
             }))
         })
     }
@@ -197,7 +217,7 @@ impl Site {
         std::ptr::from_ref(self).addr()
     }
 
-    /// The site's name, as configuration and logs have it: what the attribute's `name` or
+    /// Returns the site's name, as configuration and logs have it: what the attribute's `name` or
     /// [`Lock::name`](crate::Lock::name) says, or the function's path, `module::function`. In the object style
     /// without a name it is the file and the line, `src/orders.rs:12`.
     ///
@@ -212,7 +232,7 @@ impl Site {
         self.name
     }
 
-    /// The path of the function, also if it has a name; `None` for the object style.
+    /// Returns the path of the function, also if it has a name; `None` for the object style.
     pub(crate) fn function(&self) -> Option<&'static str> {
         self.function
     }
@@ -222,7 +242,7 @@ impl Site {
         format!("{}:{}:{}", self.file, self.line, self.column)
     }
 
-    /// The source file of the attribute, or of the call of [`lock`](crate::lock()).
+    /// Returns the source file of the attribute, or of the call of [`lock`](crate::lock()).
     ///
     /// ```
     /// # #[redlock_runtime::redlock(resource = "shelf:{id}", retry_count = 0)]
@@ -235,7 +255,7 @@ impl Site {
         self.file
     }
 
-    /// The line of the attribute, or of the call of [`lock`](crate::lock()).
+    /// Returns the line of the attribute, or of the call of [`lock`](crate::lock()).
     ///
     /// ```
     /// # #[redlock_runtime::redlock(resource = "shelf:{id}", retry_count = 0)]
@@ -248,7 +268,7 @@ impl Site {
         self.line
     }
 
-    /// The resource's template, or the expression that makes it, as written. Empty in the object
+    /// Returns the resource's template, or the expression that makes it, as written. Empty in the object
     /// style.
     ///
     /// ```
@@ -262,7 +282,7 @@ impl Site {
         self.resource
     }
 
-    /// The parameters whose values are expressions, evaluated at each call.
+    /// Returns the parameters whose values are expressions, evaluated at each call.
     ///
     /// ```
     /// # #[redlock_runtime::redlock(resource = "shelf:{id}", retry_count = 0)]
@@ -275,7 +295,7 @@ impl Site {
         self.at_call
     }
 
-    /// The pools that the attribute names; `None` means the default pools.
+    /// Returns the pools that the attribute names; `None` means the default pools.
     ///
     /// ```
     /// # #[redlock_runtime::redlock(resource = "shelf:{id}", retry_count = 0)]
@@ -290,7 +310,7 @@ impl Site {
 }
 
 impl Site {
-    /// The resource for a check before any call. The names are templates, and as many as a call has if the
+    /// Returns a resource for a check before any call. The names are templates, and as many as a call has if the
     /// attribute lists several.
     pub(crate) fn sample_resource(&self) -> Resource {
         if self.has_several_names {
@@ -300,11 +320,11 @@ impl Site {
         }
     }
 
-    /// The parameters that the attribute sets.
+    /// Returns the parameters that the attribute sets.
     pub(crate) fn own_options(&self) -> LockOptions {
         let options = self.options;
         if self.skips {
-            // A caller that skips the work does not wait for the lock, unless the attribute says so.
+            // A caller that skips the work gives up at once, unless the attribute says otherwise.
             return options.above(LockOptions::new().retry_count(0));
         }
         options
@@ -340,7 +360,7 @@ pub struct Registration(pub &'static Site);
 
 inventory::collect!(Registration);
 
-/// All functions under `#[redlock]` that are linked into this program, in the order of their
+/// Returns all functions under `#[redlock]` that are linked into this program, in the order of their
 /// source.
 ///
 /// ```

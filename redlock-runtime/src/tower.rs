@@ -18,9 +18,9 @@
 //! # }
 //! ```
 //!
-//! The inner service is called when the lock is there, and its future is a body as that of an annotated
-//! function is: it is dropped before the lock is released, it is cancelled when its lease is over, and code
-//! in it finds its lease by [`current`](crate::current()). A response's body that is streamed after the future
+//! The inner service is called under the lock, and its future is a body like that of an annotated function. It is
+//! dropped before the lock is released, and it is cancelled when its lease is over. Code in it finds its lease by
+//! [`current`](crate::current()). A response's body that is streamed after the future
 //! has returned is sent without the lock.
 //!
 //! A request that gets no lock, or loses it, is answered by [`FromLockError`]. If the service's error
@@ -39,10 +39,8 @@ use std::task::{Context, Poll};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::attribute::call::Call;
 use crate::attribute::from_lock_error::FromLockError;
-use crate::attribute::run::Answers;
-use crate::attribute::way::Way;
+use crate::call::{ReturnRules, run_call};
 use crate::lock::Lock;
 
 /// Puts each request under the lock that a function of the request names: see the [module](self).
@@ -108,14 +106,12 @@ where
         let mut ready = mem::replace(&mut self.inner, next);
         match (self.lock_of)(&request).into() {
             Some(lock) => {
-                let answers = const {
-                    &Answers {
-                        refused: FromLockError::from_lock_error,
-                        is_success: FromLockError::is_success,
-                    }
+                let rules = ReturnRules {
+                    from_error: FromLockError::from_lock_error,
+                    is_success: FromLockError::is_success,
                 };
                 let body = async move { ready.call(request).await };
-                Box::pin(Way::of(Call::of(lock)).run(body, answers))
+                Box::pin(run_call(lock.0.begin(), body, rules))
             }
             None => Box::pin(ready.call(request)),
         }

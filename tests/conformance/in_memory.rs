@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use redlock_conformance::{Fault, Report, Rig, TTL, run};
+use redlock_conformance::{Report, Rig, ServerFault, TTL, run};
 use redlock_core::node::{Effect, NodeStatus, Submission};
 use redlock_core::{MemoryNode, Node};
 
@@ -80,13 +80,13 @@ impl Rig for InMemory {
         }
     }
 
-    fn faults(&self) -> &[Fault] {
-        &[Fault::Cut, Fault::HoldAnswers]
+    fn faults(&self) -> &[ServerFault] {
+        &[ServerFault::Cut, ServerFault::HoldAnswers]
     }
 
-    async fn inflict(&self, fault: Fault) {
+    async fn inflict(&self, fault: ServerFault) {
         match fault {
-            Fault::Cut => self.store.cut(),
+            ServerFault::Cut => self.store.cut(),
             _ => self.store.hang(),
         }
     }
@@ -101,7 +101,7 @@ async fn a_node_in_memory_keeps_the_contract() {
     let report = InMemory::run(None).await;
     report.assert_passed();
     let expected = [
-        "flushed_scripts_lose_nothing",
+        "a_flush_of_scripts_loses_nothing",
         "a_release_outlives_its_connection",
         "what_lost_its_answer_is_released",
         "an_acquisition_that_comes_late_is_released",

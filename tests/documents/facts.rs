@@ -2,28 +2,28 @@
 
 use std::collections::BTreeSet;
 
-use crate::{GUIDE, assert_none, files, read};
+use crate::{GUIDE, assert_none, files, read, root};
 
 /// A constant or a figure as its file has it, how documents say it, and the documents.
 const CONSTANTS: [(&str, &str, &str, &[&str]); 7] = [
     (
         "redlock-core/src/waiting/turn.rs",
-        "LONGEST_PAUSE: Duration = Duration::from_secs(2);",
+        "LONGEST_UNTOLD_PAUSE: Duration = Duration::from_secs(2);",
         "after 2 s",
         &[
             "redlock-runtime/guide/reference/attribute.md",
             "redlock-macros/src/reference.md",
             "redlock-runtime/src/parameters/table.rs",
-            "redlock-core/src/client/protocol.md",
+            "redlock-core/src/client/path_of_a_lock.md",
         ],
     ),
     (
-        "redlock-core/src/waiting/streak.rs",
+        "redlock-core/src/waiting/fair_share.rs",
         "TRIPS: u32 = 8;",
         "eight times as long",
         &[
             "redlock-runtime/guide/tasks/waiting.md",
-            "redlock-core/src/waiting/protocol.md",
+            "redlock-core/src/waiting/lines.md",
             "benches/RESULTS.md",
         ],
     ),
@@ -34,7 +34,7 @@ const CONSTANTS: [(&str, &str, &str, &[&str]); 7] = [
         &["README.md", "redlock-runtime/guide/operate/servers.md"],
     ),
     (
-        "redlock-runtime/src/config/table.rs",
+        "redlock-runtime/src/config/settings.rs",
         "max_ttl: Duration = Duration::from_secs(300)",
         "5 min",
         &[
@@ -83,6 +83,18 @@ fn documents_have_the_constants_of_the_sources() {
         wrong.extend(other.map(|it| format!("{it} does not say `{said}`, as {source} does")));
     }
     assert_none(&wrong);
+}
+
+#[test]
+fn every_path_in_contributing_exists() {
+    let text = read("CONTRIBUTING.md");
+    let code = text.split('`').skip(1).step_by(2);
+    let is_path =
+        |it: &&str| it.starts_with("redlock-") && it.contains('/') || it.starts_with("tests/");
+    let paths: Vec<_> = code.filter(is_path).collect();
+    assert!(paths.len() > 20, "{paths:?}");
+    let gone = paths.into_iter().filter(|it| !root().join(it).exists());
+    assert_none(&gone.map(str::to_owned).collect::<Vec<_>>());
 }
 
 #[test]

@@ -6,17 +6,17 @@ use std::sync::Arc;
 use crate::context::Context;
 use crate::env::timeout::before;
 use crate::error::AcquireError;
-use crate::kinds::{Asking, looks, runs};
+use crate::kinds::{ProtocolArgs, any_kind, runs};
 use crate::lease::{Lease, Leases};
 use crate::model::resource::Resource;
 use crate::node::NodeSet;
 use crate::node::hash_slot::check_slots;
-use crate::quorum::kind::{Kind, TurnRule};
+use crate::quorum::lock_protocol::{LinePlace, LockProtocol, TurnRule};
 use crate::quorum::round::{Goal, Round};
 use crate::request::Request;
 use crate::waiting::budget::RetryBudget;
-use crate::waiting::refusal::Refusal;
-use crate::waiting::wakeup::any_free;
+use crate::waiting::quorum_watch::any_free;
+use crate::waiting::refused_attempt::RefusedAttempt;
 use crate::waiting::{LineKey, Turn};
 
 use super::attempt::attempt;
@@ -35,17 +35,19 @@ pub(super) async fn acquire(
     let mut budget = RetryBudget::new(environment, &request.retry, context.node_timeout);
     budget.splits = request.split_retries;
     let keys = request.resource.keys_under(prefix)?;
-    let kind = request.kind.asked(&Asking {
+    let advice = budget.advice();
+    let protocol = request.kind.protocol(&ProtocolArgs {
         keys: &keys,
         prefix,
         is_fenced: request.fencing,
-        waits: budget.advice().map(|advice| (&context.name, advice)),
+        waits: advice.map(|advice| (&context.client_token, advice)),
     });
     if let Some(node) = nodes.iter().find(|node| node.has_hash_slots()) {
-        let mut beside = kind.beside();
-        let runs = request.once_per.map(|_| runs::beside(&keys, prefix));
-        beside.extend(runs);
-        check_slots(&**node, &keys, &beside)?;
+        let mut auxiliary = protocol.auxiliary_keys();
+        if request.once_per.is_some() {
+            auxiliary.push(runs::auxiliary_keys(&keys, prefix));
+        }
+        check_slots(&**node, &keys, &auxiliary)?;
     }
     if let Some(period) = request.once_per
         && let Some(run) = last_run(context, nodes, &keys, period, budget.end).await
@@ -55,11 +57,11 @@ pub(super) async fn acquire(
     }
     let mut left_behind = LeftBehind {
         nodes,
-        kind: &kind,
+        protocol: &protocol,
         is_won: None,
     };
     let lease = 'line: loop {
-        let line_key = LineKey::new(kind.line(), request.kind, nodes);
+        let line_key = LineKey::new(protocol.line_keys(), request.kind, nodes);
         let turn = match leases.lines.turn(line_key, &mut budget).await {
             Ok(turn) => turn,
             Err(known) => {
@@ -67,57 +69,53 @@ pub(super) async fn acquire(
             }
         };
         loop {
-            let (left, questions) = turn.begin();
-            if let Some(left) = left {
-                if left.suits(request, &*kind, context.clock()) {
-                    let (claim, terms) = left.take_over(environment.now());
-                    let turn = Some(turn.hold(&terms, &claim.token));
-                    break 'line Lease::new(leases, claim, request, &budget, terms, turn);
+            if let Some(claim) = turn.take_handed_claim() {
+                if claim.suits(request, &*protocol, context.clock()) {
+                    let (claim, validity) = claim.take_over(environment.now());
+                    let turn = Some(turn.keep(&validity, &claim.token));
+                    break 'line Lease::new(leases, claim, request, &budget, validity, turn);
                 }
                 // The release goes ahead of the acquisition on each connection, without a round trip between
                 // the two.
-                left.release();
+                claim.release();
             }
             let resource = &request.resource;
-            let met = comes_another(
-                context,
-                (&turn, questions),
-                &budget,
-                (nodes, resource),
-                &kind,
-            )
-            .await;
+            let share = (&turn, turn.questions_due());
+            let met = comes_another(context, share, &budget, (nodes, resource), &protocol).await;
             let refusal = if let Some(refusal) = met {
                 refusal
             } else {
                 // The clock is read before the first byte is sent, as a node may count from then on.
                 let started = environment.now();
-                let attempted = turn.attempt(started, context.node_timeout);
+                let attempted = turn.start_attempt(started, context.node_timeout);
                 let Some((was_refused, is_followed)) = attempted else {
                     // This future was not polled for so long that another caller took the turn.
                     continue 'line;
                 };
-                kind.attempts(budget.attempts > 0 || was_refused, is_followed);
+                protocol.prepare_attempt(LinePlace {
+                    was_refused: budget.attempts > 0 || was_refused,
+                    is_followed,
+                });
                 left_behind.is_won = Some(false);
                 let timeout = budget.begin_attempt(environment, request.ttl);
-                match attempt(context, nodes, request, &kind, (started, timeout)).await {
-                    Ok((claim, terms)) => {
+                match attempt(context, nodes, request, &protocol, (started, timeout)).await {
+                    Ok((claim, validity)) => {
                         // If it is the first attempt, the release of its lease takes back what it left.
                         left_behind.is_won = (budget.attempts > 1).then_some(true);
-                        let turn = match claim.kind.turn() {
+                        let turn = match claim.protocol.turn_rule() {
                             TurnRule::PassOn => {
-                                turn.pass_on_won();
+                                turn.pass_on();
                                 None
                             }
-                            _ => Some(turn.hold(&terms, &claim.token)),
+                            _ => Some(turn.keep(&validity, &claim.token)),
                         };
-                        break 'line Lease::new(leases, claim, request, &budget, terms, turn);
+                        break 'line Lease::new(leases, claim, request, &budget, validity, turn);
                     }
                     Err(refusal) => refusal,
                 }
             };
             let refusal = Arc::new(refusal);
-            turn.refused(&refusal);
+            turn.record_refusal(&refusal);
             if !pause(&turn, &refusal, &mut budget).await && !refusal.is_break {
                 // The next caller need not wait for the error's details.
                 drop(turn);
@@ -140,7 +138,7 @@ pub(super) async fn acquire(
 /// What refused attempts leave on the nodes for the next attempt. Dropping it takes that back.
 struct LeftBehind<'a> {
     nodes: &'a NodeSet,
-    kind: &'a Arc<dyn Kind>,
+    protocol: &'a Arc<dyn LockProtocol>,
     /// Whether an attempt has won. `None` if no attempt was made, or if the lease's release takes everything back.
     is_won: Option<bool>,
 }
@@ -148,7 +146,9 @@ struct LeftBehind<'a> {
 impl Drop for LeftBehind<'_> {
     fn drop(&mut self) {
         // It goes behind the acquisitions on each connection, and is owed if it cannot be delivered.
-        let call = self.is_won.and_then(|is_won| self.kind.withdraw(is_won));
+        let call = self
+            .is_won
+            .and_then(|is_won| self.protocol.withdraw_call(is_won));
         if let Some(call) = call {
             Round::start(self.nodes, call, Goal::All);
         }
@@ -163,8 +163,8 @@ async fn comes_another(
     (turn, questions): (&Turn, u32),
     budget: &RetryBudget<'_>,
     (nodes, resource): (&NodeSet, &Resource),
-    kind: &Arc<dyn Kind>,
-) -> Option<Refusal> {
+    protocol: &Arc<dyn LockProtocol>,
+) -> Option<RefusedAttempt> {
     if questions == 0 {
         return None;
     }
@@ -172,7 +172,7 @@ async fn comes_another(
     let until = clock.now().saturating_add(context.node_timeout);
     // The break leaves enough time for the caller's last attempt.
     let until = budget.last_attempt.map_or(until, |last| until.min(last));
-    let question = looks::peek(kind.line());
+    let question = any_kind::peek(protocol.line_keys());
     let mut met = None;
     for left in (1..=questions).rev() {
         let began = clock.now();
@@ -180,15 +180,15 @@ async fn comes_another(
         if timeout.is_zero() {
             break;
         }
-        turn.gives_way(timeout, left);
+        turn.set_questions_due(left, timeout);
         let votes = Round::start(nodes, question.clone(), Goal::FreeOfUs);
         before(clock, until, votes.decided()).await;
         let tally = votes.tally();
         if tally.is_contended() {
-            met = Some(Refusal {
+            met = Some(RefusedAttempt {
                 context: Arc::clone(context),
                 nodes: Arc::clone(nodes),
-                kind: Arc::clone(kind),
+                protocol: Arc::clone(protocol),
                 resource: resource.clone(),
                 is_break: true,
                 votes,
@@ -204,12 +204,12 @@ async fn comes_another(
             break;
         }
     }
-    turn.gives_way(context.node_timeout, 0);
+    turn.set_questions_due(0, context.node_timeout);
     met
 }
 
 /// Waits for the next attempt. False if there is none.
-async fn pause(turn: &Turn, refusal: &Refusal, budget: &mut RetryBudget<'_>) -> bool {
+async fn pause(turn: &Turn, refusal: &RefusedAttempt, budget: &mut RetryBudget<'_>) -> bool {
     let environment = &refusal.context.environment;
     let is_unanswered = refusal.is_unanswered(environment.now());
     let next = match budget.next_attempt(environment, is_unanswered) {
@@ -221,7 +221,7 @@ async fn pause(turn: &Turn, refusal: &Refusal, budget: &mut RetryBudget<'_>) -> 
     let Some(next) = next else { return false };
     let ended = environment.now();
     let watches = refusal.watches();
-    let shares = refusal.kind.is_shared();
+    let shares = refusal.protocol.is_shared();
     let free = async {
         if watches.is_empty() {
             return pending().await;
@@ -230,7 +230,7 @@ async fn pause(turn: &Turn, refusal: &Refusal, budget: &mut RetryBudget<'_>) -> 
             biased;
             () = any_free(&watches) => true,
             // Other readers may have come before a majority of the nodes was free.
-            () = watches[0].moved(), if shares => false,
+            () = watches[0].until_changed(), if shares => false,
         };
         // By now the votes that were missing when the attempt was decided have arrived.
         let spread = if !is_free || refusal.is_behind_others() {

@@ -11,19 +11,19 @@ use crate::model::limits::drift;
 use crate::node::{NodeSet, Vote};
 use crate::quorum::claim::Claim;
 use crate::quorum::fencing::{FencingToken, TokenChoice, hint};
-use crate::quorum::kind::Kind;
+use crate::quorum::lock_protocol::LockProtocol;
 use crate::quorum::round::{Round, forget_stale};
-use crate::quorum::terms::{Terms, third_left};
+use crate::quorum::validity::{Validity, third_left};
 use crate::request::Request;
 use crate::waiting::budget::attempt_time;
-use crate::waiting::refusal::{Answers, Refusal};
+use crate::waiting::refused_attempt::{RefusedAttempt, VotesBySeat};
 
 /// The counters of a majority after the second round.
 #[derive(Default)]
 struct Agreement {
     count: Option<u64>,
     /// The last answer of each node, if no majority agreed on one number.
-    disagreement: Option<Answers>,
+    disagreement: Option<VotesBySeat>,
 }
 
 /// Asks for `request` once, from the moment `started` on, for `timeout` at most. Dropping the future drops the claim, which
@@ -32,9 +32,9 @@ pub(crate) async fn attempt(
     context: &Arc<Context>,
     nodes: &NodeSet,
     request: &Request,
-    kind: &Arc<dyn Kind>,
+    protocol: &Arc<dyn LockProtocol>,
     (started, timeout): (Moment, Duration),
-) -> Result<(Arc<Claim>, Terms), Refusal> {
+) -> Result<(Arc<Claim>, Validity), RefusedAttempt> {
     let environment = &context.environment;
     let token = context.noted_token(request.note.as_ref());
     let hint = if request.fencing {
@@ -42,12 +42,13 @@ pub(crate) async fn attempt(
     } else {
         0
     };
-    let asked = Arc::clone(kind);
-    let (mut claim, acquisition) = Claim::acquire(nodes, asked, token, request.ttl, hint);
+    let asked = Arc::clone(protocol);
+    let mut claim = Claim::acquire(nodes, asked, token, request.ttl, hint);
+    let acquisition = Arc::clone(&claim.acquisition);
     let until = started.saturating_add(timeout);
     before(&*environment.clock, until, acquisition.decided()).await;
     // Votes that arrive later choose none of several locks.
-    let is_chosen = kind.count().is_none() || claim.narrow();
+    let is_chosen = protocol.permits().is_none() || claim.narrow_to_permit();
     let agreement = if request.fencing && acquisition.tally().is_won() {
         agree(context, &claim, &acquisition, until).await
     } else {
@@ -56,7 +57,7 @@ pub(crate) async fn attempt(
 
     // A straggler counts while the first keys cannot have expired, however little time the caller has.
     let straggles_until = started.saturating_add(attempt_time(context.node_timeout, request.ttl));
-    acquisition.is_lease(Arc::clone(&environment.clock), straggles_until);
+    acquisition.set_straggler_deadline(Arc::clone(&environment.clock), straggles_until);
     // The votes are read first and the clock after them: a client that was paused between request and
     // reply, or between these two lines, sees here that its lock may have expired.
     let has_token = agreement.count.is_some() || !request.fencing;
@@ -69,26 +70,26 @@ pub(crate) async fn attempt(
     let left = deadline.saturating_since(now);
     let too_late = if is_won {
         if !left.is_zero() && left >= request.min_validity {
-            let terms = Terms {
+            let validity = Validity {
                 acquired_at: started,
                 granted_at: now,
                 deadline,
                 expiring: third_left(started, deadline),
                 fencing_token: agreement
                     .count
-                    .map(|count| FencingToken::new(kind.token_at(count))),
+                    .map(|count| FencingToken::new(protocol.fencing_token_at(count))),
             };
-            return Ok((claim.into_lease(), terms));
+            return Ok((claim.into_lease(), validity));
         }
         Some(TooLate::Validity(left))
     } else {
         None
     };
-    Err(Refusal {
+    Err(RefusedAttempt {
         context: Arc::clone(context),
         release: claim.release(),
         nodes: Arc::clone(nodes),
-        kind: Arc::clone(kind),
+        protocol: Arc::clone(protocol),
         resource: request.resource.clone(),
         is_break: false,
         votes: acquisition,
@@ -117,7 +118,7 @@ async fn agree(context: &Context, claim: &Claim, acquisition: &Round, until: Mom
                 disagreement: None,
             };
         }
-        let Some(round) = claim.confirm(count, &below) else {
+        let Some(round) = claim.raise_counters(count, &below) else {
             break;
         };
         before(clock, until, round.decided()).await;

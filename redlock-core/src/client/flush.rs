@@ -8,11 +8,11 @@ use crate::node::{Node, NodeSet, NodeStatus};
 use crate::process::is_forked;
 use crate::quorum::majority;
 
-/// The first pause between two looks. It doubles up to [`LONGEST_PAUSE`].
+/// The first pause between two looks. It doubles up to [`LONGEST_LOOK_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
-const LONGEST_PAUSE: Duration = Duration::from_millis(20);
+const LONGEST_LOOK_PAUSE: Duration = Duration::from_millis(20);
 /// How long to wait for nodes that may be gone. After that, their keys of released locks live until the ttl.
-const PATIENCE: Duration = Duration::from_millis(800);
+const FLUSH_PATIENCE: Duration = Duration::from_millis(800);
 
 /// See [`Client::flush`](super::Client::flush).
 pub(super) async fn flush(clock: &dyn Clock, nodes: &NodeSet, timeout: Duration) -> Vec<String> {
@@ -36,14 +36,14 @@ pub(super) async fn flush(clock: &dyn Clock, nodes: &NodeSet, timeout: Duration)
         if busy.iter().any(is_awaited) {
             last_awaited = now;
         }
-        let until = until.min(last_awaited.saturating_add(PATIENCE));
+        let until = until.min(last_awaited.saturating_add(FLUSH_PATIENCE));
         if busy.is_empty() || now >= until {
             return busy.iter().map(|node| node.name().to_owned()).collect();
         }
         clock
             .sleep_until(until.min(now.saturating_add(pause)))
             .await;
-        pause = (pause * 2).min(LONGEST_PAUSE);
+        pause = (pause * 2).min(LONGEST_LOOK_PAUSE);
     }
 }
 
@@ -63,7 +63,7 @@ mod tests {
 
         let mut given_up = Box::pin(scene.client.flush(&scene.set, SECOND * 15));
         assert!(poll(&mut given_up).is_pending());
-        scene.clock.advance(PATIENCE.saturating_sub(MS));
+        scene.clock.advance(FLUSH_PATIENCE.saturating_sub(MS));
         assert!(poll(&mut given_up).is_pending());
         scene.clock.advance(MS);
         assert_eq!(poll(&mut given_up), Poll::Ready(vec!["c".to_owned()]));

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::context::Context;
 use crate::error::{AcquireError, NodeReport, Unavailable};
-use crate::kinds::{every_key, looks};
+use crate::kinds::{any_kind, every_key};
 use crate::model::resource::Resource;
 use crate::model::token::owner_of;
 use crate::node::{NodeSet, Vote};
@@ -37,9 +37,9 @@ pub(super) async fn force_release(
         keys = every_key(&keys, &context.key_prefix);
     }
     let began = context.now();
-    let question = looks::force_release(&keys, &[].into());
-    let lost = looks::tokens_in(&ask(context, nodes, question, Goal::All, None).await);
-    let call = looks::force_release(&keys, &lost);
+    let question = any_kind::force_release(&keys, &[].into());
+    let lost = any_kind::tokens_in(&ask(context, nodes, question, Goal::All, None).await);
+    let call = any_kind::force_release(&keys, &lost);
     let answers = ask(context, nodes, call, Goal::All, None).await;
     let waited = context.now().saturating_since(began);
     // A node confirms by any answer. If the answer names a holder, that holder came later.

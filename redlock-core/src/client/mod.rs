@@ -1,5 +1,5 @@
 //! A client of the nodes: acquires leases.
-#![doc = include_str!("protocol.md")]
+#![doc = include_str!("path_of_a_lock.md")]
 
 mod acquire;
 mod attempt;
@@ -14,7 +14,7 @@ use crate::context::Context;
 use crate::env::timeout::before;
 use crate::env::{Environment, Moment};
 use crate::error::{AcquireError, LastRun};
-use crate::kinds::{looks, runs};
+use crate::kinds::{any_kind, runs};
 use crate::lease::{Lease, Leases};
 use crate::model::invalid::Invalid;
 use crate::model::resource::Resource;
@@ -25,7 +25,7 @@ use crate::process::{self, FORKED, is_forked};
 use crate::quorum::peek::LockStatus;
 use crate::quorum::round::{Goal, MOST_NODES, Round};
 use crate::request::Request;
-use crate::waiting::{HANDOVER_TIME, Lines, QuorumWatch};
+use crate::waiting::{HANDOVER_TIME, Lines, QuorumWatch, WaiterLimits};
 use force_release::ForceReleased;
 
 /// Acquires leases over sets of nodes. A clone is cheap and is the same client.
@@ -59,9 +59,9 @@ impl Default for Settings {
         Self {
             node_timeout: Self::DEFAULT_NODE_TIMEOUT,
             key_prefix: Box::default(),
-            handover_time: HANDOVER_TIME,
-            max_waiters_per_lock: 10_000,
-            max_waiters: 100_000,
+            handover_time: Self::DEFAULT_HANDOVER_TIME,
+            max_waiters_per_lock: Self::DEFAULT_MAX_WAITERS_PER_LOCK as usize,
+            max_waiters: Self::DEFAULT_MAX_WAITERS as usize,
         }
     }
 }
@@ -69,6 +69,15 @@ impl Default for Settings {
 impl Settings {
     /// How long an attempt that finds no majority waits for answers, unless configured otherwise.
     pub const DEFAULT_NODE_TIMEOUT: Duration = Duration::from_millis(50);
+
+    /// For how long a lock is handed over, unless configured otherwise.
+    pub const DEFAULT_HANDOVER_TIME: Duration = HANDOVER_TIME;
+
+    /// How many callers may wait for the same lock, unless configured otherwise.
+    pub const DEFAULT_MAX_WAITERS_PER_LOCK: u32 = 10_000;
+
+    /// How many callers may wait for all locks together, unless configured otherwise.
+    pub const DEFAULT_MAX_WAITERS: u32 = 100_000;
 
     /// The same with another node timeout.
     #[must_use]
@@ -95,13 +104,16 @@ impl Client {
     pub fn with_settings(environment: Environment, settings: Settings) -> Self {
         let owner = process::owner();
         let context = Arc::new(Context {
-            name: OwnerToken::draw(&owner, &*environment.entropy),
+            client_token: OwnerToken::draw(&owner, &*environment.entropy),
             environment,
             owner,
             node_timeout: settings.node_timeout,
             key_prefix: settings.key_prefix,
         });
-        let limits = (settings.max_waiters_per_lock, settings.max_waiters);
+        let limits = WaiterLimits {
+            in_one_line: settings.max_waiters_per_lock,
+            in_all_lines: settings.max_waiters,
+        };
         let lines = Lines::new(Arc::clone(&context), settings.handover_time, limits);
         let leases = Leases::new(context, Arc::new(lines));
         Self {
@@ -194,7 +206,7 @@ impl Client {
         let context = &self.shared.context;
         let keys = checked_keys(context, nodes, resource)?;
         let began = context.now();
-        let answers = ask(context, nodes, looks::peek(&keys), Goal::Known, None).await;
+        let answers = ask(context, nodes, any_kind::peek(&keys), Goal::Known, None).await;
         let elapsed = context.now().saturating_since(began);
         let names = nodes.iter().map(|node| node.name());
         Ok(LockStatus::of(
@@ -223,9 +235,9 @@ impl Client {
     /// # let client = Client::new(environment);
     /// # io.handle().block_on(async {
     /// let watch = client.watch_changes(&nodes, &"order:42".into())?;
-    /// watch.changed().await; // Each node has said how the key is.
+    /// watch.until_reported().await; // Each node has said how the key is.
     /// let lease = client.acquire(&nodes, &Request::new("order:42")).await?;
-    /// watch.changed().await;
+    /// watch.until_reported().await;
     /// # lease.release().await;
     /// # Ok::<_, Box<dyn std::error::Error>>(())
     /// # })?;
@@ -342,7 +354,7 @@ async fn last_run(
     period: Duration,
     end: Option<Moment>,
 ) -> Option<LastRun> {
-    let question = looks::peek(&runs::run_key(keys, &context.key_prefix));
+    let question = any_kind::peek(&runs::run_key(keys, &context.key_prefix));
     let answers = ask(context, nodes, question, Goal::MajorityHeld, end).await;
     runs::last_run(&answers, period)
 }

@@ -5,12 +5,12 @@
     reason = "twins have one type, also where less would do"
 )]
 
+pub(crate) mod any_kind;
 pub(crate) mod exclusive;
 mod fenced;
-pub(crate) mod looks;
 pub(crate) mod permits;
 pub(crate) mod readers_writers;
-mod reserved;
+mod reserved_keys;
 pub(crate) mod runs;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -24,7 +24,7 @@ use crate::model::invalid::Invalid;
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::Script;
-use crate::quorum::kind::Kind as Asked;
+use crate::quorum::lock_protocol::LockProtocol;
 use exclusive::Exclusive;
 use permits::AnyPermit;
 use readers_writers::{Reader, Writer};
@@ -55,7 +55,7 @@ pub enum Kind {
 }
 
 /// What a kind needs to know of a request and its client.
-pub(crate) struct Asking<'a> {
+pub(crate) struct ProtocolArgs<'a> {
     pub(crate) keys: &'a Resource,
     pub(crate) prefix: &'a [u8],
     pub(crate) is_fenced: bool,
@@ -66,13 +66,13 @@ pub(crate) struct Asking<'a> {
 
 impl Kind {
     /// The kind as a caller asks the nodes for it.
-    pub(crate) fn asked(self, asking: &Asking<'_>) -> Arc<dyn Asked> {
+    pub(crate) fn protocol(self, args: &ProtocolArgs<'_>) -> Arc<dyn LockProtocol> {
         match self {
-            Self::Exclusive => Arc::new(Exclusive::new(asking)),
-            Self::Permits(1) => Arc::new(Exclusive::new(asking).one_of(asking.keys.clone(), 0)),
-            Self::Permits(count) => Arc::new(AnyPermit::new(asking.keys, count, asking.prefix)),
-            Self::Read => Arc::new(Reader::new(asking)),
-            Self::Write => Arc::new(Writer::new(asking)),
+            Self::Exclusive => Arc::new(Exclusive::new(args)),
+            Self::Permits(1) => Arc::new(Exclusive::new(args).one_of(args.keys.clone(), 0)),
+            Self::Permits(count) => Arc::new(AnyPermit::new(args.keys, count, args.prefix)),
+            Self::Read => Arc::new(Reader::new(args)),
+            Self::Write => Arc::new(Writer::new(args)),
         }
     }
 
@@ -148,12 +148,12 @@ pub(crate) static SCRIPTS: [&Script; 13] = [
     &readers_writers::scripts::EXTEND_READ,
     &readers_writers::scripts::RELEASE_SHARED,
     &runs::REMEMBER,
-    &looks::scripts::PEEK,
-    &looks::scripts::FORCE_RELEASE,
+    &any_kind::scripts::PEEK,
+    &any_kind::scripts::FORCE_RELEASE,
 ];
 
 /// The beginnings of all keys beside a lock's key, after `redlock:`.
-const BESIDE: [&[u8]; 6] = [
+const AUXILIARY_BEGINNINGS: [&[u8]; 6] = [
     permits::PERMITS,
     readers_writers::READERS,
     readers_writers::INTENTS,

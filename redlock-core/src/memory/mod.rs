@@ -1,8 +1,8 @@
 //! A node inside the process, for development, examples and tests.
 
+mod fault;
 #[cfg(test)]
 mod tests;
-mod trouble;
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -21,7 +21,7 @@ use crate::node::{
     Value,
 };
 use crate::panics::wake;
-use trouble::Trouble;
+use fault::Fault;
 
 /// A node in this process, which answers as a Redis node does. It excludes no other process, so a
 /// configuration must name it.
@@ -29,10 +29,10 @@ use trouble::Trouble;
 /// Clones are the same store.
 #[derive(Clone)]
 pub struct MemoryNode {
-    shared: Arc<Shared>,
+    shared: Arc<MemoryShared>,
 }
 
-struct Shared {
+struct MemoryShared {
     name: Arc<str>,
     clock: Arc<dyn Clock>,
     state: Mutex<MemoryState>,
@@ -43,7 +43,7 @@ struct Shared {
 #[derive(Default)]
 struct MemoryState {
     store: Store,
-    trouble: Trouble,
+    fault: Fault,
     watches: Vec<Watch>,
     /// Calls that arrived while the node hangs, in order.
     unanswered: VecDeque<Submission>,
@@ -52,11 +52,11 @@ struct MemoryState {
 }
 
 impl MemoryState {
-    /// Serves `call`. A release that the node does not serve, because it is in trouble, is owed.
+    /// Serves `call`. A release that the node does not serve, because of its fault, is owed.
     fn serve(&mut self, submission: &Submission, now: Moment, epoch: u32) -> Answer {
         let call = submission.call();
-        let answer = match (&self.trouble, self.trouble.reason()) {
-            (Trouble::Fails(text), _) => Answer::of_reply(call, Value::error(text), epoch),
+        let answer = match (&self.fault, self.fault.reason()) {
+            (Fault::Fails(text), _) => Answer::of_reply(call, Value::error(text), epoch),
             (_, Some(reason)) => Answer::Failed(reason),
             (_, None) => run(&mut self.store, call, epoch),
         };
@@ -70,7 +70,7 @@ impl MemoryState {
 
     /// The report to a caller that waits for `keys`, and what they hold.
     fn key_report(&self, keys: &Resource) -> (KeyReport, Option<HeldValue>) {
-        if self.trouble.reason().is_some() {
+        if self.fault.reason().is_some() {
             return (KeyReport::Unknown, None);
         }
         let lives = keys.names().filter_map(|key| remaining(&self.store, key));
@@ -112,7 +112,7 @@ fn run(store: &mut Store, call: &Call, epoch: u32) -> Answer {
 impl MemoryNode {
     /// An empty node whose keys expire by `clock`.
     pub fn new(name: impl Into<Arc<str>>, clock: Arc<dyn Clock>) -> Self {
-        let shared = Shared {
+        let shared = MemoryShared {
             name: name.into(),
             clock,
             state: Mutex::default(),
@@ -127,27 +127,27 @@ impl MemoryNode {
     /// Makes the node unreachable: it votes no, and keeps its keys until the ttl. Releases are served
     /// once it is [restored](Self::restore), as after a reconnection.
     pub fn cut(&self) {
-        self.trouble(Trouble::Cut);
+        self.set_fault(Fault::Cut);
     }
 
     /// Makes the node hang like a stopped server: it accepts operations and answers none. After
     /// [`restore`](Self::restore), [`cut`](Self::cut) or [`fail`](Self::fail) it answers the accepted
     /// operations in order.
     pub fn hang(&self) {
-        self.trouble(Trouble::Hangs);
+        self.set_fault(Fault::Hangs);
     }
 
     /// Makes the node answer every operation with a server's error, such as `OOM command not allowed`.
     /// It keeps its keys until the ttl. Releases are served once it is [restored](Self::restore), as the
     /// owed releases of a Redis node are.
     pub fn fail(&self, error: &str) {
-        self.trouble(Trouble::Fails(error.into()));
+        self.set_fault(Fault::Fails(error.into()));
     }
 
     /// Undoes [`cut`](Self::cut), [`hang`](Self::hang) and [`fail`](Self::fail), and serves the
     /// releases that arrived meanwhile.
     pub fn restore(&self) {
-        self.trouble(Trouble::None);
+        self.set_fault(Fault::None);
     }
 
     /// Begins a new epoch, as a node does that may have forgotten locks. It still votes and keeps its
@@ -209,7 +209,7 @@ impl MemoryNode {
     #[cfg(feature = "testing")]
     pub fn serve(&self, call: &Call) -> Answer {
         let epoch = self.epoch();
-        if let Some(reason) = self.shared.state.lock().trouble.reason() {
+        if let Some(reason) = self.shared.state.lock().fault.reason() {
             return Answer::Failed(reason);
         }
         self.change(|store| run(store, call, epoch))
@@ -228,19 +228,19 @@ impl MemoryNode {
         copy
     }
 
-    /// Sets the node's trouble. Unless the node hangs, it answers all operations that it owes an
+    /// Sets the node's fault. Unless the node hangs, it answers all operations that it owes an
     /// answer.
-    fn trouble(&self, trouble: Trouble) {
+    fn set_fault(&self, fault: Fault) {
         let (now, epoch) = (self.shared.clock.now(), self.epoch());
         let (answers, woken) = {
             let mut state = self.current();
-            state.trouble = trouble;
-            if matches!(state.trouble, Trouble::None) {
+            state.fault = fault;
+            if matches!(state.fault, Fault::None) {
                 for (release, _) in std::mem::take(&mut state.owed) {
                     run(&mut state.store, release.call(), epoch);
                 }
             }
-            let due = if matches!(state.trouble, Trouble::Hangs) {
+            let due = if matches!(state.fault, Fault::Hangs) {
                 VecDeque::new()
             } else {
                 std::mem::take(&mut state.unanswered)
@@ -286,7 +286,7 @@ impl Node for MemoryNode {
         let epoch = self.epoch();
         let (answer, woken) = {
             let mut state = self.shared.state.lock();
-            if matches!(state.trouble, Trouble::Hangs) {
+            if matches!(state.fault, Fault::Hangs) {
                 state.unanswered.push_back(submission);
                 return;
             }
@@ -312,7 +312,7 @@ impl Node for MemoryNode {
     }
 
     fn status(&self) -> NodeStatus {
-        match self.shared.state.lock().trouble.reason() {
+        match self.shared.state.lock().fault.reason() {
             Some(reason) => NodeStatus::Abstaining(reason),
             None => NodeStatus::Voting,
         }

@@ -6,7 +6,7 @@ use std::task::{Context, Poll, Waker};
 use super::*;
 use crate::env::still_clock::still_clock;
 use crate::kinds::tests::{other, token};
-use crate::kinds::{self, Asking, looks, plain};
+use crate::kinds::{self, ProtocolArgs, any_kind, plain};
 use crate::node::{Holding, NodeErrorKind, NodeSet, OwnerToken, Remaining, Vote};
 use crate::testing::ask;
 use crate::waiting::QuorumWatch;
@@ -14,11 +14,11 @@ use crate::waiting::QuorumWatch;
 const TTL: Duration = Duration::from_secs(10);
 
 fn acquire(token: &OwnerToken) -> Call {
-    plain(&"r".into()).acquire(token, TTL, 0)
+    plain(&"r".into()).acquire_call(token, TTL, 0)
 }
 
 fn release(token: &OwnerToken) -> Call {
-    plain(&"r".into()).release(token, TTL, true)
+    plain(&"r".into()).release_call(token, TTL, true)
 }
 
 /// The answer, if it has arrived.
@@ -63,7 +63,7 @@ fn a_node_that_fails_answers_the_error_and_keeps_what_it_holds() {
     let node = MemoryNode::new("a", still_clock().1);
     assert_eq!(now(&node, acquire(&token())), Vote::GRANTED);
     node.fail("READONLY You can't write against a read only replica.");
-    let extended = now(&node, plain(&"r".into()).extend(&token(), TTL));
+    let extended = now(&node, plain(&"r".into()).extend_call(&token(), TTL));
     let Vote::Failed(error) = extended else {
         panic!("{extended:?}");
     };
@@ -106,13 +106,16 @@ fn a_key_that_is_no_lock_is_a_reply_and_no_failure() {
     assert_eq!(now(&node, acquire(&token())), not_a_lock);
     node.delete(b"r");
     node.put(b"redlock:readers:{r}", b"no set", TTL);
-    let reader = kinds::Kind::Read.asked(&Asking {
+    let reader = kinds::Kind::Read.protocol(&ProtocolArgs {
         keys: &"r".into(),
         prefix: b"",
         is_fenced: false,
         waits: None,
     });
-    assert_eq!(now(&node, reader.release(&token(), TTL, true)), not_a_lock);
+    assert_eq!(
+        now(&node, reader.release_call(&token(), TTL, true)),
+        not_a_lock
+    );
     assert!(node.drained(), "nothing is owed");
 }
 
@@ -123,11 +126,14 @@ fn a_forced_release_is_told_to_those_who_watch_the_key() {
     assert_eq!(now(&node, acquire(&token())), Vote::GRANTED);
     let nodes: NodeSet = [Arc::new(node.clone()) as Arc<dyn Node>].into();
     let watch = QuorumWatch::begin(&clock, &nodes, &"r".into());
-    let has_changed = || poll(pin!(watch.changed())).is_some();
+    let has_changed = || poll(pin!(watch.until_reported())).is_some();
     assert!(has_changed(), "how it is at first");
     let holder: Box<[u8]> = token().as_bytes().into();
-    now(&node, looks::peek(&"r".into()));
+    now(&node, any_kind::peek(&"r".into()));
     assert!(!has_changed(), "a look is no change");
-    now(&node, looks::force_release(&"r".into(), &[holder].into()));
+    now(
+        &node,
+        any_kind::force_release(&"r".into(), &[holder].into()),
+    );
     assert!(has_changed());
 }

@@ -1,4 +1,4 @@
-//! The limits of the values of a request.
+//! The limits and the defaults of the values of a request.
 
 use std::time::Duration;
 
@@ -11,8 +11,20 @@ pub const MIN_TTL: Duration = Duration::from_millis(10);
 /// The longest ttl: the limit of what a node can count. A client's own limit may be lower.
 pub const MAX_TTL: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// The default number of retries.
-pub(crate) const RETRIES: u32 = 2;
+/// The ttl of a lock that sets none.
+pub const DEFAULT_TTL: Duration = Duration::from_secs(60);
+
+/// The number of retries of a lock that sets neither a number nor a time.
+pub const DEFAULT_RETRY_COUNT: u32 = 2;
+
+/// The pause between the attempts of a lock that sets none.
+pub const DEFAULT_RETRY_DELAY: Duration = Duration::from_millis(200);
+
+/// The clock drift factor of a lock that sets none.
+pub const DEFAULT_CLOCK_DRIFT_FACTOR: f64 = 0.01;
+
+/// The least validity of a lock that sets none.
+pub const DEFAULT_MIN_VALIDITY: Duration = Duration::ZERO;
 
 /// The time for which a lease renews itself. A renewal is sent each time that a third of the validity
 /// has passed.

@@ -16,7 +16,7 @@ use crate::model::resource::Resource;
 /// assert_eq!(borrowed, Resource::from(vec![to, from]));
 /// assert_eq!(borrowed, Resource::from([b"account:1".as_slice(), b"account:2"]));
 /// ```
-pub trait Name {
+pub trait ResourceName {
     /// The bytes of the name.
     fn as_name(&self) -> &[u8];
 }
@@ -24,7 +24,7 @@ pub trait Name {
 macro_rules! names {
     ($([$($generic:tt)*] $name:ty;)*) => {
         $(
-            impl<$($generic)*> Name for $name {
+            impl<$($generic)*> ResourceName for $name {
                 fn as_name(&self) -> &[u8] {
                     self.as_ref()
                 }
@@ -41,19 +41,19 @@ names! {
     [const N: usize] [u8; N];
 }
 
-impl<T: Name + ?Sized> Name for &T {
+impl<T: ResourceName + ?Sized> ResourceName for &T {
     fn as_name(&self) -> &[u8] {
         (**self).as_name()
     }
 }
 
-impl Name for Cow<'_, str> {
+impl ResourceName for Cow<'_, str> {
     fn as_name(&self) -> &[u8] {
         self.as_bytes()
     }
 }
 
-impl<N: Name> From<N> for Resource {
+impl<N: ResourceName> From<N> for Resource {
     fn from(name: N) -> Self {
         Self::all([name.as_name()])
     }
@@ -62,9 +62,9 @@ impl<N: Name> From<N> for Resource {
 macro_rules! lists {
     ($([$($generic:tt)*] $list:ty;)*) => {
         $(
-            impl<N: Name, $($generic)*> From<$list> for Resource {
+            impl<N: ResourceName, $($generic)*> From<$list> for Resource {
                 fn from(names: $list) -> Self {
-                    Self::all(names.iter().map(Name::as_name))
+                    Self::all(names.iter().map(ResourceName::as_name))
                 }
             }
         )*

@@ -22,7 +22,7 @@ pub const RESERVED_PREFIX: &[u8] = b"redlock:";
 /// Several names are kept in one canonical order without duplicates, so that two callers that name the
 /// same resources in different orders ask the nodes the same question.
 ///
-/// A [name](crate::request::Name) becomes a resource by `From`, and so does an array, a slice or a `Vec` of names. An
+/// A [name](crate::request::ResourceName) becomes a resource by `From`, and so does an array, a slice or a `Vec` of names. An
 /// iterator does by [`Resource::all`].
 ///
 /// # Example: a text, bytes, several

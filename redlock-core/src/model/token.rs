@@ -16,10 +16,10 @@ const RANDOM_BYTES: usize = 16;
 
 /// The length of the longest token that names its owner, without a note: a host of 255 bytes, a process of
 /// ten digits.
-const LONGEST_BARE: usize = 255 + 1 + 10 + 1 + 2 * RANDOM_BYTES;
+const MAX_BARE_TOKEN_BYTES: usize = 255 + 1 + 10 + 1 + 2 * RANDOM_BYTES;
 
 /// The length of the longest token that names its owner.
-pub(crate) const LONGEST: usize = LONGEST_BARE + 1 + MAX_NOTE_BYTES;
+pub(crate) const MAX_TOKEN_BYTES: usize = MAX_BARE_TOKEN_BYTES + 1 + MAX_NOTE_BYTES;
 
 /// The value of a lock's keys: `host/pid/` and 128 random bits in hex, and the holder's [`Note`] behind a
 /// space. Each attempt draws a new one.
@@ -86,7 +86,7 @@ struct Parts<'a> {
 /// The parts of a token, or `None` for the value of another format.
 fn parts_of(token: &[u8]) -> Option<Parts<'_>> {
     const DIGITS: usize = 2 * RANDOM_BYTES;
-    if token.len() > LONGEST {
+    if token.len() > MAX_TOKEN_BYTES {
         return None;
     }
     let text = std::str::from_utf8(token).ok()?;

@@ -19,7 +19,7 @@ const OWN_KEY: &str = "this attempt's own key was there already: two pools are o
                        twice; give each pool a server of its own";
 
 /// A call of a script on the keys of one lock, and all that a node has to know of it: its [`Effect`],
-/// and whether it [joins](Self::joins) others. A node knows no kind of lock.
+/// and the [script](Self::batch_script) that makes it together with others. A node knows no kind of lock.
 #[derive(Clone)]
 pub struct Call {
     /// What is called.
@@ -33,7 +33,7 @@ pub struct Call {
     /// them has one key and one token, and all acquisitions have one [ttl](Self::ttl). The script's keys are those of the
     /// acquisitions, and then those of the releases. Its arguments are the token of each, and then, if there are
     /// acquisitions, their number and their ttl. The reply is 1 if all are done, and otherwise a list with a reply to each.
-    pub joins: Option<&'static Script>,
+    pub batch_script: Option<&'static Script>,
     /// True if the node adds the key of its marker after the other keys, if it has one. The script then
     /// answers `NOMARKER` if the marker is gone, or shows a quarantine.
     pub has_marker: bool,
@@ -100,14 +100,14 @@ impl Call {
             arguments: SmallVec::new(),
             effect,
             reads,
-            joins: None,
+            batch_script: None,
             has_marker: false,
         }
     }
 
     /// The same with further keys, which are beside the lock's.
     #[must_use]
-    pub(crate) fn beside(mut self, keys: impl IntoIterator<Item = Arc<[u8]>>) -> Self {
+    pub(crate) fn with_keys(mut self, keys: impl IntoIterator<Item = Arc<[u8]>>) -> Self {
         self.keys.extend(keys);
         self
     }

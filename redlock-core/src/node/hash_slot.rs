@@ -35,12 +35,12 @@ pub(crate) fn slot_of_all(keys: &Resource) -> u16 {
 ///
 /// No two lock keys share an auxiliary key: `{…}` and `:` keep names with a hash tag of their own apart
 /// from names that become one.
-pub(crate) fn keys_beside(keys: &Resource, prefix: &[u8], kind: &[u8]) -> Resource {
-    Resource::all(keys.names().map(|key| key_beside(key, prefix, kind)))
+pub(crate) fn auxiliary_keys(keys: &Resource, prefix: &[u8], kind: &[u8]) -> Resource {
+    Resource::all(keys.names().map(|key| auxiliary_key(key, prefix, kind)))
 }
 
 /// The same for one key.
-pub(crate) fn key_beside(key: &[u8], prefix: &[u8], kind: &[u8]) -> Vec<u8> {
+pub(crate) fn auxiliary_key(key: &[u8], prefix: &[u8], kind: &[u8]) -> Vec<u8> {
     if hash_tag(key).is_some() {
         let name = key.strip_prefix(prefix).unwrap_or(key);
         [prefix, RESERVED_PREFIX, kind, b":", name].concat()
@@ -51,18 +51,18 @@ pub(crate) fn key_beside(key: &[u8], prefix: &[u8], kind: &[u8]) -> Vec<u8> {
 
 /// What a lock has beside its keys, in their hash slot: the auxiliary keys, and how errors name the
 /// parameter and such a key.
-pub(crate) struct Beside {
+pub(crate) struct AuxiliaryKeys {
     pub(crate) keys: Resource,
     pub(crate) parameter: &'static str,
     pub(crate) key: &'static str,
 }
 
-/// Checks that `node` can have all of `keys`, and each of the keys `beside` them, in one slot: only then
+/// Checks that `node` can have all of `keys`, and each of the keys `auxiliary` to them, in one slot: only then
 /// can one command reach them all, and does one connection serve what is about them in order.
 pub(crate) fn check_slots(
     node: &dyn Node,
     keys: &Resource,
-    beside: &[Beside],
+    auxiliary: &[AuxiliaryKeys],
 ) -> Result<(), Invalid> {
     let slot = slot_of_all(keys);
     if let Some(other) = keys.names().find(|key| slot_of(key) != slot) {
@@ -76,8 +76,9 @@ pub(crate) fn check_slots(
             node.name(),
         )));
     }
-    let is_stray = |beside: &&Beside| beside.keys.names().any(|key| slot_of(key) != slot);
-    if let Some(stray) = beside.iter().find(is_stray) {
+    let is_stray =
+        |auxiliary: &&AuxiliaryKeys| auxiliary.keys.names().any(|key| slot_of(key) != slot);
+    if let Some(stray) = auxiliary.iter().find(is_stray) {
         return Err(Invalid::new(format!(
             "`{}` cannot have {} on the Redis Cluster `{}`: because of a brace in its name, no {} can \
              be in its hash slot; leave the braces out, or put a whole part of the name in braces",
@@ -139,7 +140,7 @@ mod tests {
     fn a_counter_is_in_its_locks_slot_but_for_a_stray_brace() {
         let is_there = |name: &[u8], prefix: &[u8]| {
             let key = Resource::from(name).with_prefix(prefix);
-            let counter = keys_beside(&key, prefix, COUNTERS);
+            let counter = auxiliary_keys(&key, prefix, COUNTERS);
             slot_of_all(&counter) == slot_of_all(&key)
         };
         for name in [&b"order:42"[..], b"{order}:42", b"a{b}c", b"x{", b"\xff"] {

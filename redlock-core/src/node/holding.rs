@@ -75,7 +75,7 @@ impl Holding {
     /// the beginning is kept.
     pub fn by(value: impl AsRef<[u8]>) -> Self {
         let value = value.as_ref();
-        let kept = value.len().min(token::LONGEST + 1);
+        let kept = value.len().min(token::MAX_TOKEN_BYTES + 1);
         let obstacle = if value == READERS_MARKER {
             Obstacle::Readers
         } else {
@@ -167,7 +167,7 @@ impl Holding {
     /// True if the value is longer than any owner token.
     fn is_too_long(&self) -> bool {
         let value = self.value.as_ref();
-        value.is_some_and(|value| value.len() > token::LONGEST)
+        value.is_some_and(|value| value.len() > token::MAX_TOKEN_BYTES)
     }
 
     /// The same without "held".

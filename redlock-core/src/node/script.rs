@@ -22,7 +22,7 @@ pub struct Script {
     twin: Twin,
     /// Words for the script's keys, and for its arguments.
     pub shape: [&'static str; 2],
-    pub(crate) tries: bool,
+    pub(crate) checks_commands: bool,
     sha: OnceLock<String>,
 }
 
@@ -47,7 +47,7 @@ impl Script {
             code,
             twin,
             shape: [""; 2],
-            tries: false,
+            checks_commands: false,
             sha: OnceLock::new(),
         }
     }
@@ -85,8 +85,8 @@ impl Script {
     /// The same for a script that tries commands which not every lock needs before it writes, unless its last
     /// argument is `tried`. A connection adds that word if its user may run them.
     #[must_use]
-    pub const fn trying(mut self) -> Self {
-        self.tries = true;
+    pub const fn checking_commands(mut self) -> Self {
+        self.checks_commands = true;
         self
     }
 

@@ -15,7 +15,7 @@ pub(crate) type Members = BTreeMap<Box<[u8]>, i64>;
 /// server, and on a full server those that need memory do, unless a write came before.
 #[derive(Clone, Default)]
 pub struct Store {
-    keys: BTreeMap<Box<[u8]>, Entry>,
+    keys: BTreeMap<Box<[u8]>, StoredKey>,
     millis: i64,
     micros: i64,
     is_full: bool,
@@ -24,7 +24,7 @@ pub struct Store {
 
 /// What a key holds, and until when.
 #[derive(Clone)]
-struct Entry {
+struct StoredKey {
     data: Data,
     /// In ms since the clock's origin. A key without an expiry lasts.
     expires: Option<i64>,
@@ -44,7 +44,7 @@ impl Store {
         (self.millis, self.micros) = (millis, whole(wall.as_micros()));
         self.has_written = false;
         let known = self.keys.len();
-        let lives = |entry: &mut Entry| entry.expires.is_none_or(|expires| expires > millis);
+        let lives = |entry: &mut StoredKey| entry.expires.is_none_or(|expires| expires > millis);
         self.keys.retain(|_, entry| lives(entry));
         self.keys.len() < known
     }
@@ -107,7 +107,7 @@ impl Store {
     pub fn set_lasting(&mut self, key: &[u8], text: &[u8]) {
         self.has_written = true;
         let data = Data::Text(text.into());
-        let entry = Entry {
+        let entry = StoredKey {
             data,
             expires: None,
         };
@@ -141,7 +141,7 @@ impl Store {
     /// `ZADD` with `GT`: a score that is higher already stays.
     pub fn zadd(&mut self, key: &[u8], score: i64, member: &[u8]) -> Result<(), Value> {
         self.need_memory()?;
-        let entry = self.keys.entry(key.into()).or_insert_with(|| Entry {
+        let entry = self.keys.entry(key.into()).or_insert_with(|| StoredKey {
             data: Data::Set(Members::new()),
             expires: None,
         });

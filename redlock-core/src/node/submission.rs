@@ -8,13 +8,13 @@ use super::{Answer, Call, NodeError, NodeErrorKind, Vote};
 /// A call that was handed to one node, and the duty to answer it. Dropping it unanswered is an answer too: the outcome is
 /// unknown.
 pub struct Submission {
-    asker: Arc<dyn Asker>,
+    sink: Arc<dyn VoteSink>,
     seat: usize,
     is_answered: bool,
 }
 
 /// Has a call, and receives the votes of the nodes, each at its own seat.
-pub(crate) trait Asker: Send + Sync {
+pub(crate) trait VoteSink: Send + Sync {
     fn call(&self) -> &Call;
 
     /// Takes the vote of the node at `seat`. May wake the caller, and submit to the node.
@@ -22,9 +22,9 @@ pub(crate) trait Asker: Send + Sync {
 }
 
 impl Submission {
-    pub(crate) fn new(asker: Arc<impl Asker + 'static>, seat: usize) -> Self {
+    pub(crate) fn new(sink: Arc<impl VoteSink + 'static>, seat: usize) -> Self {
         Self {
-            asker,
+            sink,
             seat,
             is_answered: false,
         }
@@ -32,7 +32,7 @@ impl Submission {
 
     /// The call.
     pub fn call(&self) -> &Call {
-        self.asker.call()
+        self.sink.call()
     }
 
     /// Delivers the answer, unless there was one. Wakes the caller if the answer decides its round, and may submit a
@@ -44,7 +44,7 @@ impl Submission {
 
     fn vote(&mut self, vote: Vote) {
         if !std::mem::replace(&mut self.is_answered, true) {
-            self.asker.vote(self.seat, vote);
+            self.sink.vote(self.seat, vote);
         }
     }
 
@@ -52,7 +52,7 @@ impl Submission {
     #[must_use]
     pub fn owed(&self) -> Self {
         Self {
-            asker: Arc::clone(&self.asker),
+            sink: Arc::clone(&self.sink),
             seat: self.seat,
             is_answered: true,
         }

@@ -40,12 +40,12 @@ impl HeldValue {
 /// reports into it while it [is wanted](Self::is_wanted). Dropping it reports
 /// [`Unknown`](KeyReport::Unknown).
 pub struct Watch {
-    to: Arc<dyn Sightings>,
+    to: Arc<dyn ReportSink>,
     seat: usize,
 }
 
 /// Receives the reports of the nodes, each at its own seat.
-pub(crate) trait Sightings: Send + Sync {
+pub(crate) trait ReportSink: Send + Sync {
     /// The keys that the caller waits for.
     fn keys(&self) -> &Resource;
 
@@ -58,7 +58,7 @@ pub(crate) trait Sightings: Send + Sync {
 }
 
 impl Watch {
-    pub(crate) fn new(to: Arc<dyn Sightings>, seat: usize) -> Self {
+    pub(crate) fn new(to: Arc<dyn ReportSink>, seat: usize) -> Self {
         Self { to, seat }
     }
 

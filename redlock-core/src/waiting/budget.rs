@@ -3,10 +3,13 @@
 use std::time::Duration;
 
 use crate::env::{Environment, Moment};
-use crate::model::limits::{RETRIES, Retry, RetryLimit};
+use crate::model::limits::{Retry, RetryLimit};
+
+/// The number of retries in a row that no majority may answer while a caller waits for a time.
+const UNANSWERED_RETRIES: u32 = 2;
 
 /// A retry delay of zero is allowed, a loop that never lets go of the thread is not.
-const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
+const SHORTEST_RETRY_PAUSE: Duration = Duration::from_millis(1);
 
 /// The first pause of callers who spoil it for each other; it doubles from one time to the next.
 const FIRST_SPREAD: Duration = Duration::from_micros(500);
@@ -105,7 +108,7 @@ impl<'a> RetryBudget<'a> {
     /// The beginning of the next attempt, or `None` if the budget is used up. An attempt that began
     /// earlier, because the caller was woken, costs nothing: the pause continues. `is_unanswered` says that
     /// no majority of the nodes answered the last attempt. Then no holder is known, and a
-    /// caller that waits for a time has the default number of retries.
+    /// caller that waits for a time has [`UNANSWERED_RETRIES`].
     pub(crate) fn next_attempt(
         &mut self,
         environment: &Environment,
@@ -123,7 +126,7 @@ impl<'a> RetryBudget<'a> {
         self.pause = match self.retry.limit {
             RetryLimit::Count(retries) if self.pauses >= retries => None,
             RetryLimit::Count(_) | RetryLimit::Forever => Some(next),
-            RetryLimit::Wait(_) if self.unanswered >= RETRIES => None,
+            RetryLimit::Wait(_) if self.unanswered >= UNANSWERED_RETRIES => None,
             // The last attempt may have to begin early.
             RetryLimit::Wait(_) => self
                 .last_attempt
@@ -137,7 +140,7 @@ impl<'a> RetryBudget<'a> {
 
     /// True if a caller that gives up `now` has time left. Then no majority answered its retries.
     pub(crate) fn gives_up_early(&self, now: Moment) -> bool {
-        self.unanswered > RETRIES && self.last_attempt.is_some_and(|last| now < last)
+        self.unanswered > UNANSWERED_RETRIES && self.last_attempt.is_some_and(|last| now < last)
     }
 
     /// The time for which a wake-up does not count behind an attempt. If several callers found the lock free at one
@@ -166,6 +169,8 @@ impl<'a> RetryBudget<'a> {
     }
 
     fn draw(&self, environment: &Environment) -> Duration {
-        environment.jittered(self.retry.delay).max(SHORTEST_PAUSE)
+        environment
+            .jittered(self.retry.delay)
+            .max(SHORTEST_RETRY_PAUSE)
     }
 }

@@ -1,10 +1,11 @@
-//! One line.
+//! One line: who has the turn, who waits, and what they know of the lock.
 
 use std::collections::BTreeMap;
-use std::hash::{BuildHasher as _, Hash, Hasher, RandomState};
-use std::sync::{Arc, LazyLock};
+use std::mem;
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use smallvec::SmallVec;
 use tokio::sync::Notify;
 
@@ -14,23 +15,17 @@ use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::{NodeSet, identity};
 
-use super::left_claim::LeftClaim;
-use super::refusal::Refusal;
-use super::streak::Streak;
+use super::fair_share::FairShare;
+use super::handed_claim::HandedClaim;
+use super::refused_attempt::RefusedAttempt;
 
 /// How often a caller that gives up looks whether missing votes have come.
 const NEXT_LOOK: Duration = Duration::from_millis(1);
 
-/// What callers of the same line have in common: they exclude each other, and would be given the
-/// same keys on the same nodes. Callers that want one of several locks have the keys of all of them. Clones share one
-/// allocation, so that it costs little to compare them.
-#[derive(Clone, PartialEq, Eq)]
-pub(crate) struct LineKey(Arc<Wanted>);
-
-#[derive(PartialEq, Eq)]
-struct Wanted {
-    /// The hash of the keys and the kind: a caller looks for its line several times.
-    hash: u64,
+/// Names what callers of the same line have in common: they exclude each other, and would be given the
+/// same keys on the same nodes. Callers that want one of several locks have the keys of all of them.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) struct LineKey {
     keys: Resource,
     /// Callers of different kinds stand in lines of their own. Which of them goes first is for the nodes to say.
     kind: Kind,
@@ -40,76 +35,107 @@ struct Wanted {
 
 impl LineKey {
     pub(crate) fn new(keys: &Resource, kind: Kind, nodes: &NodeSet) -> Self {
-        static HASHER: LazyLock<RandomState> = LazyLock::new(RandomState::new);
         let mut nodes: SmallVec<_> = nodes.iter().map(identity).collect();
         nodes.sort_unstable();
-        let (keys, kind) = (keys.clone(), kind.on_nodes());
-        Self(Arc::new(Wanted {
-            hash: HASHER.hash_one((&keys, kind)),
-            keys,
-            kind,
+        Self {
+            keys: keys.clone(),
+            kind: kind.on_nodes(),
             nodes,
-        }))
+        }
     }
 }
 
-impl Hash for LineKey {
-    fn hash<H: Hasher>(&self, hasher: &mut H) {
-        hasher.write_u64(self.0.hash);
-    }
-}
-
-/// Takes the hash of a [`LineKey`] as it is.
-#[derive(Default)]
-pub(super) struct KnownHash(u64);
-
-impl Hasher for KnownHash {
-    fn write(&mut self, _: &[u8]) {}
-
-    fn write_u64(&mut self, hash: u64) {
-        self.0 = hash;
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
-}
-
-#[derive(Default)]
+/// The callers that want one lock.
 pub(super) struct Line {
-    /// The ticket of the caller with the turn, and what wakes that caller from a pause.
-    turn: Option<(u64, Arc<Notify>)>,
+    pub(super) key: LineKey,
+    /// Locked after the map of lines, and after the state of a lease.
+    pub(super) state: Mutex<LineState>,
+}
+
+impl Line {
+    pub(super) fn new(key: LineKey, handover_time: Duration) -> Self {
+        let state = LineState::new(FairShare::new(handover_time));
+        Self {
+            key,
+            state: Mutex::new(state),
+        }
+    }
+
+    /// Marks the line dead if it is forgotten. Returns true if it died: the map, which is locked, then removes it.
+    pub(super) fn die_if_forgotten(&self, now: Moment) -> bool {
+        let mut state = self.state.lock();
+        let dies = !state.is_dead && state.is_forgotten(now);
+        state.is_dead |= dies;
+        dies
+    }
+}
+
+/// A caller's place in the order of a line.
+#[derive(Clone)]
+pub(super) struct Ticket {
+    pub(super) number: u64,
+    /// Notified when the turn has come, and when the caller with the turn should ask now, without a pause.
+    pub(super) woken: Arc<Notify>,
+}
+
+pub(super) struct LineState {
+    /// The caller with the turn. Without one, no caller waits.
+    turn: Option<Ticket>,
     /// The deadline of the caller with the turn for the next step: an attempt, the end of a pause, or the end of its
     /// lease.
-    pub(super) due: Moment,
+    pub(super) deadline: Moment,
     /// The token of the lease of the caller with the turn.
     pub(super) holder: Option<OwnerToken>,
     /// The waiters, in the order in which they came.
     pub(super) waiters: BTreeMap<u64, Arc<Notify>>,
-    /// The claim that the last holder left on the nodes for the caller with the turn.
-    pub(super) left_claim: Option<LeftClaim>,
-    pub(super) streak: Streak,
+    /// The claim of the last holder, for the caller with the turn.
+    pub(super) handed_claim: Option<HandedClaim>,
+    pub(super) share: FairShare,
     /// The last attempt that the nodes refused since the lock was last acquired here.
-    pub(super) refusal: Option<Arc<Refusal>>,
+    pub(super) refusal: Option<Arc<RefusedAttempt>>,
     /// The last waiter that was in line when the nodes refused an attempt.
-    refused: u64,
+    last_refused: u64,
+    /// True once the line was removed from the map. No caller stands in a dead line.
+    pub(super) is_dead: bool,
 }
 
 /// The answer to a caller that stood in line and does not get the turn.
-pub(crate) enum LastKnown {
+pub(crate) enum NoTurn {
     /// Another caller of this process has the lock, and for how long it is valid.
     Held(OwnerToken, Moment),
     /// The nodes refused an attempt of another caller.
-    Refused(Arc<Refusal>),
+    Refused(Arc<RefusedAttempt>),
     /// No attempt of another caller was decided since the caller came.
     Nothing,
     /// As many callers stand in line already, and no more may.
     Full(usize),
 }
 
-impl Line {
-    pub(super) fn has(&self, ticket: u64) -> bool {
-        self.turn.as_ref().is_some_and(|(turn, _)| *turn == ticket)
+impl LineState {
+    fn new(share: FairShare) -> Self {
+        Self {
+            turn: None,
+            deadline: Moment::default(),
+            holder: None,
+            waiters: BTreeMap::new(),
+            handed_claim: None,
+            share,
+            refusal: None,
+            last_refused: 0,
+            is_dead: false,
+        }
+    }
+
+    /// Clears an empty line, of which only the streak is remembered. Returns what it had, to be dropped without a mutex.
+    pub(super) fn clear(&mut self) -> Self {
+        let mut cleared = Self::new(self.share);
+        cleared.is_dead = self.is_dead;
+        mem::replace(self, cleared)
+    }
+
+    /// True if the caller with this ticket has the turn.
+    pub(super) fn has(&self, number: u64) -> bool {
+        self.turn.as_ref().is_some_and(|turn| turn.number == number)
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -118,70 +144,67 @@ impl Line {
 
     /// True if the line is empty, and a caller that comes now need not know of the last holder.
     pub(super) fn is_forgotten(&self, now: Moment) -> bool {
-        self.is_empty() && self.streak.is_forgotten(now)
+        self.is_empty() && self.share.is_forgotten(now)
     }
 
-    /// True if no caller has the turn, or if the turn was not used in time.
-    pub(super) fn is_due(&self, now: Moment) -> bool {
-        self.is_empty() || self.due <= now
+    /// Returns what wakes the caller with the turn from a pause.
+    pub(super) fn head(&self) -> Option<Arc<Notify>> {
+        self.turn.as_ref().map(|turn| Arc::clone(&turn.woken))
     }
 
-    /// What wakes the caller with the turn from a pause.
-    pub(super) fn head(&mut self) -> Option<Arc<Notify>> {
-        self.turn.as_ref().map(|(_, woken)| Arc::clone(woken))
+    pub(super) fn give(&mut self, turn: Option<Ticket>, deadline: Moment) {
+        (self.turn, self.deadline, self.holder) = (turn, deadline, None);
     }
 
-    /// Gives the turn to the first waiter, which is to be woken.
-    pub(super) fn pass(&mut self, due: Moment) -> Option<Arc<Notify>> {
-        let first = self.waiters.pop_first();
-        self.give(first, due);
-        self.head()
-    }
-
-    pub(super) fn give(&mut self, turn: Option<(u64, Arc<Notify>)>, due: Moment) {
-        (self.turn, self.due, self.holder) = (turn, due, None);
-    }
-
-    /// The moment of the next look of a waiter. A waiter that gives up at `gives_up` gets the answer of the nodes to an
-    /// attempt of another caller.
-    pub(super) fn last_known(
+    /// Returns the moment of the next look of a waiter.
+    ///
+    /// # Errors
+    /// What is known of the lock, for a waiter that gives up at `gives_up`.
+    pub(super) fn next_look(
         &self,
         gives_up: Option<Moment>,
         now: Moment,
-    ) -> Result<Moment, LastKnown> {
+    ) -> Result<Moment, NoTurn> {
         let Some(gives_up) = gives_up else {
-            return Ok(self.due);
+            return Ok(self.deadline);
         };
         if let Some(token) = &self.holder {
-            return Err(LastKnown::Held(token.clone(), self.due));
+            return Err(NoTurn::Held(token.clone(), self.deadline));
         }
         let is_over = gives_up <= now;
         match &self.refusal {
             Some(refusal) if is_over || refusal.is_settled(now) => {
-                Err(LastKnown::Refused(Arc::clone(refusal)))
+                Err(NoTurn::Refused(Arc::clone(refusal)))
             }
-            None if is_over => Err(LastKnown::Nothing),
+            None if is_over => Err(NoTurn::Nothing),
             _ => Ok(gives_up.min(now.saturating_add(NEXT_LOOK))),
         }
     }
 
     /// True if no majority of the nodes answered the last attempt of the caller with the turn.
     pub(super) fn is_unanswered(&self, now: Moment) -> bool {
-        let is_unanswered = |refusal: &Arc<Refusal>| refusal.is_unanswered(now);
+        let is_unanswered = |refusal: &Arc<RefusedAttempt>| refusal.is_unanswered(now);
         self.holder.is_none() && self.refusal.as_ref().is_some_and(is_unanswered)
     }
 
-    /// True if the caller with `ticket` was in line when the nodes last refused an attempt, and if a waiter was.
-    pub(super) fn were_refused(&self, ticket: u64) -> (bool, bool) {
+    /// True if the caller with the ticket `number` was in line when the nodes last refused an attempt, and if a waiter was.
+    pub(super) fn were_refused(&self, number: u64) -> (bool, bool) {
         let first = self.waiters.first_key_value();
-        let is_followed = first.is_some_and(|(first, _)| *first <= self.refused);
-        (ticket <= self.refused, is_followed)
+        let is_followed = first.is_some_and(|(first, _)| *first <= self.last_refused);
+        (number <= self.last_refused, is_followed)
     }
 
-    /// The nodes refused an attempt. Returns the attempt that they refused before.
-    pub(super) fn refused(&mut self, refusal: &Arc<Refusal>) -> Option<Arc<Refusal>> {
+    /// Records an attempt that the nodes refused. Returns the one that they refused before, to be dropped without a mutex.
+    pub(super) fn record_refusal(
+        &mut self,
+        refusal: &Arc<RefusedAttempt>,
+    ) -> Option<Arc<RefusedAttempt>> {
+        if self.is_empty() {
+            // All callers that could ask for it have left.
+            return None;
+        }
         let last = self.waiters.last_key_value();
-        self.refused = last.map_or(self.refused, |(last, _)| *last);
+        self.last_refused = last.map_or(self.last_refused, |(last, _)| *last);
         self.refusal.replace(Arc::clone(refusal))
     }
 }

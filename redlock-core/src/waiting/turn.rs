@@ -5,34 +5,30 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::Notify;
-
 use crate::env::Moment;
 use crate::env::timeout::before;
 use crate::model::token::OwnerToken;
 use crate::quorum::round::Round;
-use crate::quorum::terms::Terms;
+use crate::quorum::validity::Validity;
 
-use super::left_claim::LeftClaim;
-use super::line::Line;
-use super::refusal::Refusal;
-use super::{LineKey, Lines};
+use super::handed_claim::HandedClaim;
+use super::line::{Line, LineState, Ticket};
+use super::lines::Lines;
+use super::refused_attempt::RefusedAttempt;
 
 /// The longest pause, whatever the request says, as no node may be able to tell the caller of a release.
-const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+const LONGEST_UNTOLD_PAUSE: Duration = Duration::from_secs(2);
 
 /// A caller's place in a line, and then its right to talk to the nodes for the line. Dropping it leaves the line, and
 /// passes the turn on.
 pub(crate) struct Turn {
     lines: Arc<Lines>,
-    pub(super) line_key: LineKey,
-    pub(super) ticket: u64,
-    /// Notified when the turn has come, and when the caller with the turn should ask now, without a pause.
-    pub(super) woken: Arc<Notify>,
+    pub(super) line: Arc<Line>,
+    pub(super) ticket: Ticket,
 }
 
-/// What became of the claim of a lease that is over.
-pub(crate) enum Left {
+/// Tells how the claim of a lease ended that is over.
+pub(crate) enum ClaimOutcome {
     /// The release was sent.
     Released(Arc<Round>),
     /// The next caller in line got it.
@@ -40,67 +36,74 @@ pub(crate) enum Left {
 }
 
 impl Turn {
-    pub(super) fn new(lines: &Arc<Lines>, line_key: LineKey, ticket: u64) -> Self {
+    pub(super) fn new(lines: &Arc<Lines>, line: Arc<Line>, ticket: Ticket) -> Self {
         Self {
             lines: Arc::clone(lines),
-            line_key,
+            line,
             ticket,
-            woken: Arc::default(),
         }
     }
 
     /// Changes the line. `None` if the turn was taken away.
-    fn change<T>(&self, change: impl FnOnce(&mut Line) -> T) -> Option<T> {
-        let ours = |line: &mut Line| line.has(self.ticket).then(|| change(line));
-        self.lines.change(&self.line_key, ours).flatten()
+    fn change<T>(&self, change: impl FnOnce(&mut LineState) -> T) -> Option<T> {
+        let mut line = self.line.state.lock();
+        line.has(self.ticket.number).then(|| change(&mut line))
     }
 
-    /// The claim that the last holder left on the nodes, and the number of questions of the break that is due.
-    pub(crate) fn begin(&self) -> (Option<LeftClaim>, u32) {
-        let begun = self.change(|line| (line.left_claim.take(), line.streak.questions));
-        begun.unwrap_or((None, 0))
+    /// Takes the claim that the last holder handed to this caller.
+    pub(crate) fn take_handed_claim(&self) -> Option<HandedClaim> {
+        self.change(|line| line.handed_claim.take()).flatten()
+    }
+
+    /// Returns the number of questions of the break that is due.
+    pub(crate) fn questions_due(&self) -> u32 {
+        let questions = self.change(|line| line.share.questions_due());
+        questions.unwrap_or(0)
+    }
+
+    /// Records that a break lasts for `timeout` at most, and how many questions are due in it.
+    pub(crate) fn set_questions_due(&self, questions: u32, timeout: Duration) {
+        let now = self.lines.context.now();
+        let deadline = self.lines.step_deadline(now, timeout);
+        self.change(|line| {
+            line.deadline = deadline;
+            line.share.set_questions_due(questions);
+        });
     }
 
     /// Records that the nodes are asked `now`, for `timeout` at most. Says whether the caller, and whether a waiter, was in
     /// line when the nodes last refused an attempt. `None` if the turn was taken away.
-    pub(crate) fn attempt(&self, now: Moment, timeout: Duration) -> Option<(bool, bool)> {
+    pub(crate) fn start_attempt(&self, now: Moment, timeout: Duration) -> Option<(bool, bool)> {
         // The attempt follows all that this caller was woken for.
-        pin!(self.woken.notified()).enable();
-        let due = self.lines.due(now, timeout);
+        pin!(self.ticket.woken.notified()).enable();
+        let deadline = self.lines.step_deadline(now, timeout);
         self.change(|line| {
-            line.due = due;
-            line.were_refused(self.ticket)
+            line.deadline = deadline;
+            line.were_refused(self.ticket.number)
         })
-    }
-
-    /// Records that a break lasts for `timeout` at most, and for this number of questions.
-    pub(crate) fn gives_way(&self, timeout: Duration, questions: u32) {
-        let due = self.lines.due(self.lines.context.now(), timeout);
-        self.change(|line| {
-            line.due = due;
-            line.streak.questions = questions;
-        });
     }
 
     /// Records that the nodes refused an attempt, for the callers that want their answer. They get it even
     /// if the turn was taken away meanwhile: the next caller may not have an answer yet.
-    pub(crate) fn refused(&self, refusal: &Arc<Refusal>) {
-        if refusal.is_held() {
-            self.change(|line| line.streak.met_others());
+    pub(crate) fn record_refusal(&self, refusal: &Arc<RefusedAttempt>) {
+        let is_held = refusal.is_held();
+        let mut line = self.line.state.lock();
+        if is_held && line.has(self.ticket.number) {
+            line.share.record_others();
         }
-        // What the nodes said before is dropped outside of the lock.
-        let refused = |line: &mut Line| line.refused(refusal);
-        drop(self.lines.change(&self.line_key, refused));
+        let replaced = line.record_refusal(refusal);
+        drop(line);
+        drop(replaced);
     }
 
     /// Waits until `until`, until `free` completes, or until a lock that is alike was released here. "Long pauses" in the
     /// module's documentation says why a pause may end earlier.
     pub(crate) async fn pause(&self, until: Moment, free: impl Future<Output = ()>) {
         let environment = &self.lines.context.environment;
-        let longest = environment.jittered(LONGEST_PAUSE);
+        let longest = environment.jittered(LONGEST_UNTOLD_PAUSE);
         let until = until.min(environment.now().saturating_add(longest));
-        let due = until.saturating_add(self.lines.grace());
-        if self.change(|line| line.due = due).is_none() {
+        let deadline = until.saturating_add(self.lines.grace());
+        if self.change(|line| line.deadline = deadline).is_none() {
             // Another caller has the turn by now.
             return;
         }
@@ -108,19 +111,19 @@ impl Turn {
             tokio::select! {
                 biased;
                 () = free => {}
-                () = self.woken.notified() => {}
+                () = self.ticket.woken.notified() => {}
             }
         };
         before(&*environment.clock, until, woken).await;
     }
 
-    /// Records that the lock was acquired on these terms. The lease keeps the turn.
-    pub(crate) fn hold(self, terms: &Terms, token: &OwnerToken) -> Self {
-        let took = terms.granted_at.saturating_since(terms.acquired_at);
+    /// Records that the lock was acquired with this validity. The lease keeps the turn.
+    pub(crate) fn keep(self, validity: &Validity, token: &OwnerToken) -> Self {
+        let took = validity.granted_at.saturating_since(validity.acquired_at);
         let forgotten = self.change(|line| {
-            line.due = terms.deadline;
+            line.deadline = validity.deadline;
             line.holder = Some(token.clone());
-            line.streak.holds(terms.granted_at, took);
+            line.share.record_acquired(validity.granted_at, took);
             line.refusal.take()
         });
         drop(forgotten);
@@ -128,39 +131,39 @@ impl Turn {
     }
 
     /// Records that the lock was acquired, and passes the turn on.
-    pub(crate) fn pass_on_won(self) {
+    pub(crate) fn pass_on(self) {
         drop(self.change(|line| line.refusal.take()));
     }
 
     /// Records that the lease is valid until `until` now.
     pub(crate) fn prolong(&self, until: Moment) {
-        self.change(|line| line.due = until);
+        self.change(|line| line.deadline = until);
     }
 
-    /// The lease is over, and was not lost. If it `hands_over`, the next caller in line gets the claim that is left,
+    /// Ends the turn with its lease, which was not lost. If it `hands_over`, the next caller in line gets the claim,
     /// unless other processes must have their chance now. Otherwise the claim is released, and the next caller of
     /// this process lets others go first.
-    pub(crate) fn end(self, left_claim: LeftClaim, hands_over: bool) -> Option<Left> {
-        let (handover_time, now) = (self.lines.handover_time, self.lines.context.now());
-        let mut left_claim = Some(left_claim);
+    pub(crate) fn end(self, claim: HandedClaim, hands_over: bool) -> Option<ClaimOutcome> {
+        let now = self.lines.context.now();
+        let mut claim = Some(claim);
         self.change(|line| {
             let is_followed = !line.waiters.is_empty();
-            if hands_over && is_followed && !line.streak.is_spent(handover_time, now) {
-                line.left_claim = left_claim.take();
+            if hands_over && line.share.may_hand_over(is_followed, now) {
+                line.handed_claim = claim.take();
             } else {
-                line.streak.ends(is_followed, handover_time, now);
+                line.share.record_release(is_followed, now);
             }
         });
-        match left_claim {
-            None => Some(Left::HandedOver),
+        match claim {
+            None => Some(ClaimOutcome::HandedOver),
             // Before the turn goes on, as the next caller asks the nodes.
-            Some(left_claim) => left_claim.release().map(Left::Released),
+            Some(claim) => claim.release().map(ClaimOutcome::Released),
         }
     }
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        self.lines.leave(&self.line_key, self.ticket);
+        self.lines.leave(self);
     }
 }

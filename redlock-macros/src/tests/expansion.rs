@@ -24,7 +24,7 @@ fn every_literal_parameter() {
         &expect![[r#"
             /// Charges.
             pub async fn charge(id: u64) -> Result<Receipt, AppError> {
-                let __redlock_call = ::redlock_runtime::__private::Call::formatted(
+                let __redlock_spec = ::redlock_runtime::__private::LockSpec::formatted(
                     {
                         static __redlock_SITE: ::redlock_runtime::__private::Site = ::redlock_runtime::__private::Site::new(
                                 ::core::concat!(::core::module_path!(), "::", "charge"),
@@ -59,7 +59,7 @@ fn every_literal_parameter() {
                     },
                     ::core::format_args!("order:{id}"),
                 );
-                let __redlock_held = &::redlock_runtime::__private::Slot::new();
+                let __redlock_slot = &::redlock_runtime::__private::LeaseSlot::new();
                 let __redlock_body = async move {
                     if let ::core::option::Option::Some(__redlock_ret) = ::core::option::Option::None::<
                         Result<Receipt, AppError>,
@@ -67,19 +67,19 @@ fn every_literal_parameter() {
                         ::redlock_runtime::__private::capture!(id);
                         return __redlock_ret;
                     }
-                    let lease: &::redlock_runtime::__private::Lease = ::redlock_runtime::__private::Slot::lease(
-                        __redlock_held,
+                    let lease: &::redlock_runtime::__private::Lease = ::redlock_runtime::__private::LeaseSlot::lease(
+                        __redlock_slot,
                     );
                     ({ send(id, lease).await })
                 };
-                let __redlock_value = ::redlock_runtime::__private::Way::run(
-                    ::redlock_runtime::__private::Way::with(
-                        ::redlock_runtime::__private::Way::of(__redlock_call),
-                        __redlock_held,
+                let __redlock_value = ::redlock_runtime::__private::run_call(
+                    ::redlock_runtime::__private::CallState::with_slot(
+                        ::redlock_runtime::__private::LockSpec::begin(__redlock_spec),
+                        __redlock_slot,
                     ),
                     __redlock_body,
-                    &::redlock_runtime::__private::Answers {
-                        refused: <Result<
+                    ::redlock_runtime::__private::ReturnRules {
+                        from_error: <Result<
                             Receipt,
                             AppError,
                         > as ::redlock_runtime::__private::FromLockError>::from_lock_error,

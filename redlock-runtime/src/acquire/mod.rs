@@ -1,43 +1,46 @@
-//! The one way to a lock: from what a caller wants to a lease.
+//! The one way to a lock: from what a caller asks for to a lease.
 
+mod gate_race;
 mod reentrancy;
 
 use std::fmt::{self, Write as _};
-use std::future::{Future, poll_fn, ready};
-use std::pin::{Pin, pin};
+use std::future::Future;
+use std::pin::pin;
 use std::sync::Arc;
-use std::task::Poll;
 
-use redlock_core::lease::OnLost;
 use redlock_core::process::is_forked;
 use redlock_core::request::Note;
 use redlock_core::{NodeSet, Request, Resource};
 use tracing::Instrument as _;
 
+use crate::call::{AcquireFuture, CallState, leave_request};
 use crate::error::{LockError, LockErrorKind};
-use crate::lease::{Lease, chain};
-use crate::parameters::{Counts, LockOptions, check_ttl};
-use crate::registry::held::HeldPlace;
+use crate::lease::{Lease, LeasePolicy, chain};
+use crate::parameters::check_ttl;
+use crate::parameters::prelude::*;
+use crate::registry::held::{HeldEntry, HeldPlace};
 use crate::registry::{Registry, scope, signal};
 use crate::site::Site;
-use crate::telemetry::{self, Acquiring};
+use crate::telemetry::{self, AcquireArgs, AcquireTelemetry};
+use gate_race::race_gate;
 use reentrancy::holder_above;
 
-/// One acquisition, before defaults are applied.
+/// A lock as a caller asks for it, before defaults are applied.
 #[derive(Clone)]
-pub(crate) struct Wanted {
+#[must_use]
+pub struct LockSpec {
     pub(crate) site: &'static Site,
     pub(crate) resource: Resource,
-    /// True if a body runs as soon as the lock is acquired.
-    pub(crate) has_body: bool,
     /// The pools that an object-style lock names.
     pub(crate) pools: Option<Vec<String>>,
     pub(crate) options: LockOptions,
     pub(crate) note: Option<Note>,
+    /// True if a body runs as soon as the lock is acquired.
+    has_body: bool,
 }
 
-/// One acquisition, with all values decided.
-struct Prepared {
+/// An acquisition with all values decided.
+struct Acquire {
     registry: Registry,
     site: &'static Site,
     has_body: bool,
@@ -45,44 +48,54 @@ struct Prepared {
     nodes: NodeSet,
     /// A share of the outer lease that serves the request.
     above: Option<redlock_core::Lease>,
-    on_lost: OnLost,
-    /// The runs that the nodes remember, if there is a period.
-    counts: Option<Counts>,
+    policy: LeasePolicy,
 }
 
-/// An acquisition in progress.
-pub(crate) type Acquisition = Pin<Box<dyn Future<Output = Result<Lease, LockError>> + Send>>;
-
-/// Number of retries of a call that may be skipped, if no caller won the votes.
+/// Retries of a skippable call after split votes.
 const SPLIT_RETRIES: u32 = 5;
 
-impl Wanted {
-    pub(crate) fn new(resource: Resource, site: &'static Site, has_body: bool) -> Self {
+// For the values that the attribute gives as expressions.
+for_each_parameter!(setters!(LockSpec));
+
+impl LockSpec {
+    /// Specifies a lock on `resource` for the code at `site`.
+    pub fn new(site: &'static Site, resource: Resource) -> Self {
         Self {
             site,
             resource,
-            has_body,
             pools: None,
-            options: LockOptions::NONE,
+            options: site.own_options(),
             note: None,
+            has_body: false,
         }
     }
 
-    /// Shows `text` to people who look at the lock. If its `Display` fails, shows what it wrote until then.
-    pub(crate) fn show(&mut self, text: impl fmt::Display) {
-        let mut note = String::new();
-        let _ = write!(note, "{text}");
-        self.note = Note::new(note);
+    /// Specifies a lock whose name is a template. The trait of other values would cost rustc more in each annotated
+    /// function.
+    pub fn formatted(site: &'static Site, resource: fmt::Arguments<'_>) -> Self {
+        Self::new(site, resource.into())
     }
 
-    /// The error of this lock, in a registry if there is one.
+    /// Shows `text` to people who look at the lock. If its `Display` fails, shows what it wrote until then.
+    pub fn note(mut self, text: fmt::Arguments<'_>) -> Self {
+        let mut note = String::new();
+        let _ = note.write_fmt(text);
+        self.note = Note::new(note);
+        self
+    }
+
+    fn options_mut(&mut self) -> &mut LockOptions {
+        &mut self.options
+    }
+
+    /// Returns the error of this lock, in a registry if there is one.
     pub(crate) fn error(&self, kind: LockErrorKind, registry: Option<&Registry>) -> LockError {
         let context = registry.map(|registry| &registry.shared.context);
         LockError::new(kind, &self.resource, self.site, context)
     }
 
-    /// The registry of the calling code, and the nodes of the lock.
-    pub(crate) fn place(&self) -> Result<(Registry, NodeSet), LockError> {
+    /// Returns the registry of the calling code, and the nodes of the lock.
+    pub(crate) fn registry_and_nodes(&self) -> Result<(Registry, NodeSet), LockError> {
         let Some(registry) = scope::current() else {
             return Err(self.error(LockErrorKind::NotInitialized, None));
         };
@@ -93,31 +106,43 @@ impl Wanted {
         }
     }
 
-    /// Acquires the lock, or a share of an outer lease. This is the only way to a lock. All checks that are possible
-    /// before anything is sent are made at once.
-    pub(crate) fn acquire(&self) -> Acquisition {
-        match self.prepare() {
-            Ok(prepared) => Box::pin(prepared.acquire()),
-            Err(error) => Box::pin(ready(Err(error))),
-        }
+    /// Begins a call, whose body runs under the lock.
+    pub fn begin(self) -> CallState<'static> {
+        CallState::acquiring(self.acquire_for_body())
     }
 
-    fn prepare(&self) -> Result<Prepared, LockError> {
-        let decide = |(registry, nodes): (Registry, NodeSet)| {
+    /// Requests the lock inside the body, which awaits the value at once.
+    pub fn request(self) -> impl Future<Output = ()> + Send {
+        leave_request(self.acquire_for_body())
+    }
+
+    fn acquire_for_body(mut self) -> AcquireFuture {
+        self.has_body = true;
+        self.acquire()
+    }
+
+    /// Acquires the lock, or a share of an outer lease. This is the only way to a lock. The first poll makes all checks
+    /// that are possible before anything is sent.
+    pub(crate) fn acquire(self) -> AcquireFuture {
+        Box::pin(async move { self.prepare()?.run().await })
+    }
+
+    fn prepare(&self) -> Result<Acquire, LockError> {
+        let placed = self.registry_and_nodes();
+        let decided = placed.and_then(|(registry, nodes)| {
             let decided = self.decide(&registry, nodes);
             decided.map_err(|kind| self.error(kind, Some(&registry)))
-        };
-        self.place().and_then(decide).inspect_err(|error| {
-            if is_forked() {
-                // A subscriber or a recorder may wait for a thread that is not here.
-                return;
+        });
+        decided.inspect_err(|error| {
+            // In a forked process, a subscriber or a recorder may wait for a thread of the parent.
+            if !is_forked() {
+                let journal = scope::current().and_then(|it| it.shared.journal.clone());
+                telemetry::record_early_refusal(self.site, &self.resource, error, journal);
             }
-            let journal = scope::current().and_then(|it| it.shared.journal.clone());
-            telemetry::refused(self.site, &self.resource, error, journal);
         })
     }
 
-    fn decide(&self, registry: &Registry, nodes: NodeSet) -> Result<Prepared, LockErrorKind> {
+    fn decide(&self, registry: &Registry, nodes: NodeSet) -> Result<Acquire, LockErrorKind> {
         let shared = &*registry.shared;
         let site = self.site;
         let replaced = site.check_replaced(&self.resource);
@@ -131,8 +156,7 @@ impl Wanted {
         let mut request = request.map_err(LockErrorKind::Invalid)?;
         request.note.clone_from(&self.note);
         if parameters.skips {
-            // A call is skipped because another holder has the lock, and not because no caller won
-            // a majority.
+            // Split votes are retried, because a call is skipped only for another holder.
             request.split_retries = SPLIT_RETRIES;
         }
         check_ttl(request.ttl, shared.context.max_ttl).map_err(LockErrorKind::Invalid)?;
@@ -142,49 +166,55 @@ impl Wanted {
             Some(chain) => {
                 let holder = holder_above(&chain, site, &request, &nodes);
                 let holder = holder.map_err(LockErrorKind::Invalid)?;
-                // A lease that ended at this moment is no longer in the table.
+                // `None` if the lease ended at this moment.
                 holder.and_then(|link| link.lease.core.join())
             }
         };
-        Ok(Prepared {
+        let policy = LeasePolicy {
+            on_lost: parameters.on_lost,
+            counts: request.once_per.map(|_| counts),
+        };
+        Ok(Acquire {
             registry: registry.clone(),
             site,
             has_body: self.has_body,
-            counts: request.once_per.map(|_| counts),
             request,
             nodes,
             above,
-            on_lost: parameters.on_lost,
+            policy,
         })
     }
 }
 
-impl Prepared {
-    async fn acquire(mut self) -> Result<Lease, LockError> {
+impl Acquire {
+    async fn run(mut self) -> Result<Lease, LockError> {
         let above = self.above.take();
-        let is_joined = above.is_some();
         let (site, request, nodes) = (self.site, &self.request, &self.nodes);
+        let args = AcquireArgs {
+            request,
+            nodes,
+            is_joined: above.is_some(),
+        };
         let shared = &*self.registry.shared;
         let journal = shared.journal.as_ref();
-        let mut acquiring = Acquiring::begin(site, request, nodes, is_joined, journal);
+        let mut acquiring = AcquireTelemetry::begin(site, args, journal);
         let span = acquiring.span().clone();
         let (core, place) = match self.lock(above).instrument(span).await {
             Ok(held) => held,
             Err(kind) => {
                 let error = self.error(kind);
-                acquiring.refused(&request.resource, nodes, &error);
+                acquiring.record_refusal(&request.resource, nodes, &error);
                 return Err(error);
             }
         };
-        let holding = acquiring.acquired(&core);
+        let holding = acquiring.record_acquired(&core);
         let at_first = || signal::log_if_keys_stay(&self.registry);
         shared.first_lease.call_once(at_first);
         let context = Arc::clone(&shared.context);
-        let policies = (self.on_lost, self.counts);
-        Ok(Lease::new(core, place, context, site, policies, holding))
+        Ok(Lease::new(core, place, context, site, self.policy, holding))
     }
 
-    /// The error, with what the registry knows, and the holder if it is in this process.
+    /// Returns the error, with its registry's context, and the holder if this process has it.
     fn error(&self, kind: LockErrorKind) -> LockError {
         let (registry, resource) = (&self.registry, &self.request.resource);
         let is_here = matches!(&kind, LockErrorKind::Contended(contended)
@@ -196,49 +226,36 @@ impl Prepared {
         LockError::new(kind, resource, self.site, context).held_here(holder)
     }
 
-    /// The lock and its place in the table.
+    /// Acquires the lock, and enters its lease into the held table.
     async fn lock(
         &self,
         above: Option<redlock_core::Lease>,
     ) -> Result<(redlock_core::Lease, HeldPlace), LockErrorKind> {
         let shared = &*self.registry.shared;
-        let epochs = epochs_of(&self.nodes);
-        // A shutdown waits for work below a held lease. The outer lease may end while the call waits.
-        let is_below = || is_below_held(shared.context.registry);
-        // Declared first, so that it is dropped after everything whose drop sends a release.
-        let _under_way;
-        let core = {
-            let mut closed = pin!(shared.held.closed.wait());
-            _under_way = shared
-                .held
-                .begin(is_below())
-                .ok_or(LockErrorKind::ShuttingDown)?;
-            let mut asking = pin!(self.ask(above));
-            let asked = poll_fn(|context| match asking.as_mut().poll(context) {
-                Poll::Pending if !is_below() => closed
-                    .as_mut()
-                    .poll(context)
-                    .map(|()| Err(LockErrorKind::ShuttingDown)),
-                asked => asked,
-            });
-            asked.await?
-        };
         let held = &shared.held;
-        let Some(place) = held.enter(self.site, self.has_body, core.handle(), is_below()) else {
+        let epochs = epochs_of(&self.nodes);
+        // The outer lease may end while the call waits.
+        let is_below = || is_below_held(shared.context.registry);
+        // A shutdown waits until this is dropped: after everything whose drop sends a release.
+        let begun = held.begin_acquisition(is_below());
+        let _under_way = begun.ok_or(LockErrorKind::ShuttingDown)?;
+        let core = race_gate(held, is_below, pin!(self.acquire_core(above))).await?;
+        let entry = HeldEntry::new(self.site, core.handle(), self.has_body);
+        let Some(place) = held.enter(entry, is_below()) else {
             // The gate closed while the last vote arrived.
             core.release().await;
             return Err(LockErrorKind::ShuttingDown);
         };
-        // A node may have forgotten after its grant and before this entry. Only leases in the table
-        // were told of that.
+        // A node may have forgotten after its grant and before this entry. Such news reaches only the leases in
+        // the table.
         if epochs_of(&self.nodes) != epochs {
             core.recheck();
         }
         Ok((core, place))
     }
 
-    /// Asks the nodes for the lock, or makes the lease above last for as long as this call needs it.
-    async fn ask(
+    /// Acquires the lock from the nodes, or extends the lease above to cover this call.
+    async fn acquire_core(
         &self,
         above: Option<redlock_core::Lease>,
     ) -> Result<redlock_core::Lease, LockErrorKind> {
@@ -263,14 +280,14 @@ impl Prepared {
     }
 }
 
-/// True if the running code is below a lease of this registry that is not over.
+/// True if the running code is below a valid lease of this registry.
 fn is_below_held(registry: u64) -> bool {
     let innermost = chain::current();
     std::iter::successors(innermost.as_deref(), |link| link.above.as_deref())
         .any(|link| link.lease.context.registry == registry && !link.lease.is_over())
 }
 
-/// The sum of the nodes' epochs. It changes when a node begins a new epoch.
+/// Returns the sum of the nodes' epochs. It changes when a node begins a new epoch.
 fn epochs_of(nodes: &NodeSet) -> u32 {
     nodes
         .iter()

@@ -8,22 +8,22 @@ use redlock_core::node::seat_of;
 use redlock_core::request::Kind;
 use redlock_core::{Node, NodeSet, Request, Resource};
 
-use crate::lease::chain::Link;
+use crate::lease::chain::ChainLink;
 use crate::parameters::Mode;
-use crate::registry::pools::names_of;
+use crate::registry::pools::pool_names_of;
 use crate::site::Site;
 
-/// The outer lease that `request` shares, if there is one.
+/// Returns the outer lease that `request` shares, if there is one.
 ///
 /// # Errors
 /// [`Invalid`] if an outer lease conflicts with the request and cannot serve it. The error names
 /// both.
 pub(crate) fn holder_above(
-    innermost: &Arc<Link>,
+    innermost: &Arc<ChainLink>,
     site: &'static Site,
     request: &Request,
     nodes: &NodeSet,
-) -> Result<Option<Arc<Link>>, Invalid> {
+) -> Result<Option<Arc<ChainLink>>, Invalid> {
     let mut in_the_way = None;
     let inner = site.site_name();
     for link in std::iter::successors(Some(innermost), |link| link.above.as_ref()) {
@@ -81,7 +81,7 @@ pub(crate) fn holder_above(
                 request.kind,
             )
         };
-        // Of several that hold a part, the outermost one: the others share its lease once it has all.
+        // If several hold a part, the outermost is named: the others share its lease once it has all.
         if in_the_way.is_none() || has_same_nodes && !has_all_names {
             in_the_way = Some(why);
         }
@@ -89,7 +89,7 @@ pub(crate) fn holder_above(
     in_the_way.map_or(Ok(None), |why| Err(Invalid::new(why)))
 }
 
-/// The pools of a set, as text.
+/// Returns the pools of a set as text.
 fn quoted(nodes: &NodeSet) -> String {
-    format!("`{}`", names_of(nodes).join("`, `"))
+    format!("`{}`", pool_names_of(nodes).join("`, `"))
 }

@@ -37,12 +37,12 @@ use crate::error::LockError;
     note = "a type that your crate defines can implement `redlock_runtime::FromLockError` instead"
 )]
 pub trait FromLockError: Sized {
-    /// The value to return if the lock was not acquired, or was lost under the body.
+    /// Returns the value of a call if the lock was not acquired, or was lost under the body.
     fn from_lock_error(error: LockError) -> Self;
 
-    /// Whether a body that returned `value` did its work. A run that did not is not remembered for
-    /// [`once_per`](crate::parameters::LockOptions::once_per). `Ok` did, `Err` did not, and any other
-    /// value did.
+    /// True if a body that returned `value` did its work. A run that did not is not remembered for
+    /// [`once_per`](crate::parameters::LockOptions::once_per). For a `Result`, `Ok` counts as success and `Err`
+    /// does not. Every other value counts as success.
     fn is_success(_value: &Self) -> bool {
         true
     }

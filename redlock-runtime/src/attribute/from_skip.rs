@@ -39,17 +39,17 @@ use crate::telemetry::{figure, kind_of, name_of};
     note = "a type that your crate defines can implement `redlock_runtime::FromSkip` instead"
 )]
 pub trait FromSkip: Sized {
-    /// The value to return if another caller holds the lock, or if the job of a lock with `once_per` ran
+    /// Returns the value of a call if another caller holds the lock, or if the job of a lock with `once_per` ran
     /// already.
     fn skipped() -> Self;
 
-    /// The value to return if the lock was not acquired for another reason, or was lost under the
+    /// Returns the value of a call if the lock was not acquired for another reason, or was lost under the
     /// body.
     fn from_lock_error(error: LockError) -> Self;
 
-    /// Whether a body that returned `value` did its work. A run that did not is not remembered for
-    /// [`once_per`](crate::parameters::LockOptions::once_per). `Ok` did, `Err` did not, and any other
-    /// value did.
+    /// True if a body that returned `value` did its work. A run that did not is not remembered for
+    /// [`once_per`](crate::parameters::LockOptions::once_per). For a `Result`, `Ok` counts as success and `Err`
+    /// does not. Every other value counts as success.
     fn is_success(_value: &Self) -> bool {
         true
     }
@@ -106,7 +106,7 @@ where
     }
 }
 
-/// For types that cannot carry the error: it must not get lost.
+/// Logs an error that the return type cannot carry.
 fn log(error: &LockError) {
     let (site, kind) = (error.site().site_name(), kind_of(error));
     figure!(counter SWALLOWED { site: site, error_type: kind } increment(1));

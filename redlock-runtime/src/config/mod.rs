@@ -3,10 +3,10 @@
 
 mod check;
 mod keys;
-mod pool;
+mod pool_config;
 mod read;
-mod site;
-mod table;
+mod settings;
+mod site_config;
 #[cfg(test)]
 mod tests;
 
@@ -17,24 +17,25 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use redis::{AsyncConnectionConfig, Client};
+use redlock_core::Settings;
 use redlock_core::redis::RedisAddress;
 use redlock_core::request::{MAX_TTL, MIN_TTL};
 
 pub use redlock_core::redis::Vetting;
 pub use redlock_core::restart_check::RestartCheck;
 
-pub(crate) use check::{CONFIRMING, same_node};
-use pool::PoolSource;
-pub(crate) use pool::{Pool, PoolAddress};
-pub use site::SiteConfig;
-pub(crate) use site::SiteName;
+pub(crate) use check::{CONFIRMING, CheckedConfig, check_logins, check_servers};
+use pool_config::PoolSource;
+pub(crate) use pool_config::{PoolAddress, PoolConfig};
+pub use site_config::SiteConfig;
+pub(crate) use site_config::SiteName;
 
-use crate::error::ConfigError;
-use crate::parameters::{LockOptions, Said, argument, read, words};
-use crate::text::{Name, NamedMap};
+use crate::error::{ConfigError, DEFAULT_CONTENDED_STATUS};
+use crate::parameters::{LockOptions, RawValue, argument, parse, words};
+use crate::text::{NamedMap, ShownName};
 use keys::{KeyPath, key_in};
-use read::Reading;
-use table::{A_DAY, A_MILLISECOND, ensure, for_each_pool_setting, for_each_setting, key_prefix};
+use read::ConfigReader;
+use settings::{A_DAY, A_MILLISECOND, ensure, for_each_pool_setting, for_each_setting, key_prefix};
 
 words!(RestartCheck: "standard" is Standard, "strict" is Strict, "off" is Off);
 words!(Vetting: "refuse" is Refuse, "warn" is Warn);
@@ -61,7 +62,7 @@ macro_rules! settings {
         $section:literal $name:ident: $type:ty = $default:expr
             $(, from $from:ty)? $(, by $by:path)? $(, check $check:expr)?;
     )+) => {
-        /// What [`init`](crate::init()) needs to know. `Debug` shows no password.
+        /// The configuration of a registry, for [`init`](crate::init()). `Debug` shows no password.
         ///
         /// # Example: from code
         /// ```
@@ -76,7 +77,7 @@ macro_rules! settings {
         /// ```
         #[derive(Clone)]
         pub struct Config {
-            pub(crate) pools: BTreeMap<String, Pool>,
+            pub(crate) pools: BTreeMap<String, PoolConfig>,
             pub(crate) defaults: LockOptions,
             pub(crate) sites: BTreeMap<SiteName, SiteConfig>,
             /// The place of each key that the file or a variable sets. A key that code sets has none.
@@ -108,9 +109,9 @@ macro_rules! settings {
             )+
 
             /// Sets what `key` names to what a source says.
-            fn set_setting(&mut self, key: &KeyPath, said: &Said<'_>) -> Result<(), String> {
+            fn set_setting(&mut self, key: &KeyPath, raw: &RawValue<'_>) -> Result<(), String> {
                 $( if key.is($section, key_in($section, stringify!($name))) {
-                    let value: $type = read(said)?;
+                    let value: $type = parse(raw)?;
                     $( checked($check, &value)?; )?
                     self.$name = value;
                 } )+
@@ -139,7 +140,7 @@ macro_rules! settings {
                     .field("sites", &self.sites)
                     $( .field(
                         stringify!($name),
-                        &format_args!("{}", Name(&format!("{:?}", self.$name))),
+                        &format_args!("{}", ShownName(&format!("{:?}", self.$name))),
                     ) )+
                     .finish()
             }
@@ -176,7 +177,7 @@ macro_rules! pool_setters {
 for_each_pool_setting!(pool_setters!());
 
 impl Config {
-    /// The defaults, without a pool. `init` refuses a configuration without pools: no lock is ever
+    /// Returns the defaults, without a pool. `init` refuses a configuration without pools: no lock is ever
     /// kept in memory because Redis was not configured.
     ///
     /// ```
@@ -202,12 +203,12 @@ impl Config {
     /// [`ConfigError`] with every mistake, if the file cannot be read, if the file or a variable has something
     /// unknown or wrong, or if there is no pool.
     pub fn load() -> Result<Self, ConfigError> {
-        let mut reading = Reading::over(Self::new());
-        reading.environment(std::env::vars_os().collect());
-        reading.end_of_all()
+        let mut reader = ConfigReader::over(Self::new());
+        reader.read_environment(std::env::vars_os().collect());
+        reader.finish_load()
     }
 
-    /// The configuration of a TOML text. The text overrides the defaults.
+    /// Returns the configuration of a TOML text. The text overrides the defaults.
     ///
     /// ```
     /// let config = redlock_runtime::Config::from_toml("[pools.a]\nurl = \"redis://10.0.0.1:6379\"")?;
@@ -219,12 +220,12 @@ impl Config {
     /// # Errors
     /// [`ConfigError`] with every mistake and its place in the text.
     pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
-        let mut reading = Reading::over(Self::new());
-        reading.toml("", text);
-        reading.end()
+        let mut reader = ConfigReader::over(Self::new());
+        reader.read_toml("", text);
+        reader.finish()
     }
 
-    /// This configuration, overridden by the TOML file at `path`.
+    /// Returns this configuration, overridden by the TOML file at `path`.
     ///
     /// ```
     /// let missing = redlock_runtime::Config::new().with_file("/nowhere/redlock.toml").unwrap_err();
@@ -234,12 +235,12 @@ impl Config {
     /// # Errors
     /// [`ConfigError`] if the file cannot be read, or with every mistake and its place in the file.
     pub fn with_file(self, path: impl AsRef<Path>) -> Result<Self, ConfigError> {
-        let mut reading = Reading::over(self);
-        reading.file(path.as_ref());
-        reading.end()
+        let mut reader = ConfigReader::over(self);
+        reader.read_file(path.as_ref());
+        reader.finish()
     }
 
-    /// This configuration, overridden by the `REDLOCK_*` variables among `variables`.
+    /// Returns this configuration, overridden by the `REDLOCK_*` variables among `variables`.
     ///
     /// ```
     /// let config = redlock_runtime::Config::new().with_env([("REDLOCK_POOLS_A_URL", "redis://10.0.0.1:6379")])?;
@@ -256,10 +257,10 @@ impl Config {
         K: Into<OsString>,
         V: Into<OsString>,
     {
-        let mut reading = Reading::over(self);
+        let mut reader = ConfigReader::over(self);
         let variables = variables.into_iter();
-        reading.variables(variables.map(|(name, value)| (name.into(), value.into())));
-        reading.end()
+        reader.read_variables(variables.map(|(name, value)| (name.into(), value.into())));
+        reader.finish()
     }
 
     /// Adds a pool, one independent node: `redis://`, `rediss://` (feature `tls`), `redis+unix://`,
@@ -354,22 +355,22 @@ impl Config {
         &mut self,
         key: &KeyPath,
         site: fn(String) -> SiteName,
-        said: &Said<'_>,
+        raw: &RawValue<'_>,
     ) -> Result<(), String> {
         let name = || key.name.clone();
         match key.section {
-            "pools" => self.pools.entry(name()).or_default().set(key.key, said),
-            "defaults" => self.defaults.set(key.key, said),
+            "pools" => self.pools.entry(name()).or_default().set(key.key, raw),
+            "defaults" => self.defaults.set(key.key, raw),
             "sites" => self
                 .sites
                 .entry(site(name()))
                 .or_default()
-                .set(key.key, said),
-            _ => self.set_setting(key, said),
+                .set(key.key, raw),
+            _ => self.set_setting(key, raw),
         }
     }
 }
 
-fn names_of(names: impl IntoIterator<Item = impl Into<String>>) -> Vec<String> {
+fn to_strings(names: impl IntoIterator<Item = impl Into<String>>) -> Vec<String> {
     names.into_iter().map(Into::into).collect()
 }

@@ -11,20 +11,20 @@ use super::check::{A_POOL, no_pools};
 use super::keys::{self, CONFIG_FILE, DEFAULT_FILE, KeyPath, PREFIX};
 use super::{Config, SiteName};
 use crate::error::ConfigError;
-use crate::parameters::{LockOptions, Said};
-use crate::text::Name;
+use crate::parameters::{LockOptions, RawValue};
+use crate::text::ShownName;
 
 /// A configuration while its sources are read. Each source overrides the sources before it.
-pub(super) struct Reading {
+pub(super) struct ConfigReader {
     config: Config,
     mistakes: Vec<String>,
-    /// What the present source has said so far.
+    /// The keys that the present source has set so far.
     seen: BTreeSet<KeyPath>,
     /// True if a file is no TOML, so that it is unknown what it says.
     is_torn: bool,
 }
 
-impl Reading {
+impl ConfigReader {
     pub(super) fn over(config: Config) -> Self {
         Self {
             config,
@@ -35,36 +35,36 @@ impl Reading {
     }
 
     /// Reads the file that the variables name, or else the default one, and then the variables.
-    pub(super) fn environment(&mut self, variables: Vec<(OsString, OsString)>) {
+    pub(super) fn read_environment(&mut self, variables: Vec<(OsString, OsString)>) {
         let named = variables.iter().find(|(name, _)| name == CONFIG_FILE);
         match named.map(|(_, path)| Path::new(path)) {
             Some(path) if path.to_string_lossy().trim().is_empty() => {
                 let why = "it is blank; write the path of a file, or leave the variable out";
                 self.mistakes.push(format!("{CONFIG_FILE}: {why}"));
             }
-            Some(path) => self.file(path),
-            None if Path::new(DEFAULT_FILE).exists() => self.file(DEFAULT_FILE.as_ref()),
+            Some(path) => self.read_file(path),
+            None if Path::new(DEFAULT_FILE).exists() => self.read_file(DEFAULT_FILE.as_ref()),
             None => {}
         }
-        self.variables(variables);
+        self.read_variables(variables);
     }
 
     /// Reads the TOML file at `path`.
-    pub(super) fn file(&mut self, path: &Path) {
+    pub(super) fn read_file(&mut self, path: &Path) {
         let shown = path.to_string_lossy();
-        let shown = format!("{}: ", Name(&shown));
+        let shown = format!("{}: ", ShownName(&shown));
         match std::fs::read_to_string(path) {
-            Ok(text) => self.toml(&shown, &text),
+            Ok(text) => self.read_toml(&shown, &text),
             Err(error) => self.mistakes.push(format!("{shown}{error}")),
         }
     }
 
     /// Reads a TOML text. `file` comes before each number of a line.
-    pub(super) fn toml(&mut self, file: &str, text: &str) {
+    pub(super) fn read_toml(&mut self, file: &str, text: &str) {
         self.seen.clear();
         let ends: Vec<_> = text.match_indices('\n').map(|(at, _)| at).collect();
         let mut walk = Walk {
-            reading: self,
+            reader: self,
             file,
             ends: &ends,
             mistakes: Vec::new(),
@@ -72,7 +72,7 @@ impl Reading {
         match DeTable::parse(text) {
             Ok(top) => walk.top(top.get_ref()),
             Err(error) => {
-                walk.reading.is_torn = true;
+                walk.reader.is_torn = true;
                 let line = walk.line(error.span().map_or(0, |span| span.start));
                 // The text names the expected token, and not what is there.
                 walk.mistakes.push((line, error.message().to_owned()));
@@ -86,7 +86,10 @@ impl Reading {
     }
 
     /// Reads the library's variables, and skips all others.
-    pub(super) fn variables(&mut self, variables: impl IntoIterator<Item = (OsString, OsString)>) {
+    pub(super) fn read_variables(
+        &mut self,
+        variables: impl IntoIterator<Item = (OsString, OsString)>,
+    ) {
         self.seen.clear();
         let mut variables: Vec<_> = variables.into_iter().collect();
         variables.sort_by(|(one, _), (other, _)| one.cmp(other));
@@ -98,25 +101,30 @@ impl Reading {
             let Some(name) = name.filter(is_ours) else {
                 continue;
             };
-            if let Err(why) = self.variable(name, &value) {
-                self.mistakes.push(format!("{}: {why}", Name(name)));
+            if let Err(why) = self.read_variable(name, &value) {
+                self.mistakes.push(format!("{}: {why}", ShownName(name)));
             }
         }
     }
 
-    fn variable(&mut self, variable: &str, value: &OsStr) -> Result<(), String> {
+    fn read_variable(&mut self, variable: &str, value: &OsStr) -> Result<(), String> {
         let (section, name, key) = keys::of_variable(variable)?;
         let value = value.to_str().ok_or("the value is not UTF-8")?;
         let key = match section {
             "pools" => KeyPath::new(section, &self.config.pool_spelled(name)?, key),
             _ => KeyPath::new(section, name, key),
         };
-        let said = if value.bytes().all(|byte| byte.is_ascii_digit()) {
-            Said::Digits(value)
+        let raw = if value.bytes().all(|byte| byte.is_ascii_digit()) {
+            RawValue::Digits(value)
         } else {
-            Said::Text(value)
+            RawValue::Text(value)
         };
-        self.enter(key, SiteName::Spelled, &said, Name(variable).to_string())
+        self.enter(
+            key,
+            SiteName::Spelled,
+            &raw,
+            ShownName(variable).to_string(),
+        )
     }
 
     /// Takes over what a source says, at `place`.
@@ -124,7 +132,7 @@ impl Reading {
         &mut self,
         key: KeyPath,
         site: fn(String) -> SiteName,
-        said: &Said<'_>,
+        raw: &RawValue<'_>,
         place: String,
     ) -> Result<(), String> {
         let answers = LockOptions::answers(key.key);
@@ -138,38 +146,73 @@ impl Reading {
                 other.key, self.config.places[&other],
             ));
         }
-        self.config.set(&key, site, said)?;
+        self.config.set(&key, site, raw)?;
         self.seen.insert(key.clone());
         self.config.places.insert(key, place);
         Ok(())
     }
 
-    /// The configuration, after one source of several.
+    /// Returns the configuration, after one source of several.
     ///
     /// # Errors
     /// Every mistake of the source.
-    pub(super) fn end(self) -> Result<Config, ConfigError> {
+    pub(super) fn finish(self) -> Result<Config, ConfigError> {
         ConfigError::unless_empty(&self.mistakes).map(|()| self.config)
     }
 
-    /// The configuration, after all sources. With one mistake, everything else that a start would refuse is
+    /// Returns the configuration, after all sources. With one mistake, everything else that a start would refuse is
     /// reported too; without any, code may still complete the configuration.
     ///
     /// # Errors
     /// Every mistake, and the lack of pools.
-    pub(super) fn end_of_all(mut self) -> Result<Config, ConfigError> {
+    pub(super) fn finish_load(mut self) -> Result<Config, ConfigError> {
         match (self.mistakes.is_empty(), self.config.pools.is_empty()) {
             (true, true) => self.mistakes.push(no_pools()),
             (false, false) if !self.is_torn => drop(self.config.check(&mut self.mistakes)),
             _ => {}
         }
-        self.end()
+        self.finish()
+    }
+}
+
+impl Config {
+    /// Notes where a table of a file begins, which may be empty.
+    fn note_table(&mut self, table: &KeyPath, place: String) {
+        match table.section {
+            "pools" => drop(self.pools.entry(table.name.clone()).or_default()),
+            "sites" => drop(
+                self.sites
+                    .entry(SiteName::Named(table.name.clone()))
+                    .or_default(),
+            ),
+            _ => {}
+        }
+        self.places.insert(table.clone(), place);
+    }
+
+    /// Returns the name of the pool that a variable spells: in a variable there is one way to spell several names.
+    ///
+    /// # Errors
+    /// If it fits two pools.
+    fn pool_spelled(&self, spelled: &str) -> Result<String, String> {
+        let spelled = spelled.to_ascii_lowercase();
+        let fits = |name: &&String| name.to_ascii_lowercase().replace('-', "_") == spelled;
+        let fitting: Vec<_> = self.pools.keys().filter(fits).collect();
+        match *fitting {
+            [] => Ok(spelled),
+            [name] => Ok(name.clone()),
+            [one, other, ..] => Err(format!(
+                "it fits the pools `{}` and `{}`; give one of them a name that differs in more than case, `-` and `_`",
+                ShownName(one),
+                ShownName(other),
+            )),
+        }
     }
 }
 
 /// The way through a file.
 struct Walk<'a> {
-    reading: &'a mut Reading,
+    reader: &'a mut ConfigReader,
     file: &'a str,
     /// The ends of all lines.
     ends: &'a [usize],
@@ -178,7 +221,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// The line of an offset, counted from one.
+    /// Returns the line of an offset, counted from one.
     fn line(&self, at: usize) -> usize {
         self.ends.partition_point(|&end| end < at) + 1
     }
@@ -210,7 +253,7 @@ impl Walk<'_> {
             return;
         };
         let place = format!("{}line {line}", self.file);
-        self.reading.config.begin(table, place);
+        self.reader.config.note_table(table, place);
         for (key, value) in keys {
             self.key(table, key, value.get_ref());
         }
@@ -228,9 +271,9 @@ impl Walk<'_> {
             None => Err(keys::unknown(table, key)),
             Some(key) => {
                 let place = format!("{}line {line}", self.file);
-                let entered = self
-                    .reading
-                    .enter(key.clone(), SiteName::Named, &said(value), place);
+                let entered =
+                    self.reader
+                        .enter(key.clone(), SiteName::Named, &raw_value(value), place);
                 entered.map_err(|why| format!("{key}: {why}"))
             }
         };
@@ -240,20 +283,25 @@ impl Walk<'_> {
     }
 }
 
-fn said<'a>(value: &'a DeValue<'_>) -> Said<'a> {
+fn raw_value<'a>(value: &'a DeValue<'_>) -> RawValue<'a> {
     match value {
-        DeValue::String(text) => Said::Text(text),
+        DeValue::String(text) => RawValue::Text(text),
         DeValue::Integer(number) => {
             let number = i64::from_str_radix(number.as_str(), number.radix());
-            number.map_or(Said::Other, Said::Integer)
+            number.map_or(RawValue::Other, RawValue::Integer)
         }
-        DeValue::Float(number) => number.as_str().parse().map_or(Said::Other, Said::Float),
-        DeValue::Boolean(is) => Said::Is(*is),
+        DeValue::Float(number) => number
+            .as_str()
+            .parse()
+            .map_or(RawValue::Other, RawValue::Float),
+        DeValue::Boolean(is) => RawValue::Bool(*is),
         DeValue::Array(items) => {
             let texts = items.iter().map(|item| item.get_ref().as_str());
-            texts.collect::<Option<_>>().map_or(Said::Other, Said::List)
+            texts
+                .collect::<Option<_>>()
+                .map_or(RawValue::Other, RawValue::List)
         }
-        _ => Said::Other,
+        _ => RawValue::Other,
     }
 }
 

@@ -81,11 +81,11 @@ fn no_key_is_the_end_of_another_one() {
 
 /// What is said of a file and variables, mistake by mistake.
 fn mistakes(file: &str, variables: &[(&str, &str)]) -> Vec<String> {
-    let mut reading = Reading::over(Config::new());
-    reading.toml("", file);
+    let mut reader = ConfigReader::over(Config::new());
+    reader.read_toml("", file);
     let variables = variables.iter();
-    reading.variables(variables.map(|(name, value)| (name.into(), value.into())));
-    let error = reading.end_of_all().unwrap_err().to_string();
+    reader.read_variables(variables.map(|(name, value)| (name.into(), value.into())));
+    let error = reader.finish_load().unwrap_err().to_string();
     let all = error.strip_prefix("redlock's configuration: ").unwrap();
     all.split("; line ").map(str::to_owned).collect()
 }
@@ -350,9 +350,9 @@ fn a_variable_that_fits_two_pools_of_the_file_is_refused() {
 #[test]
 fn a_blank_name_of_the_file_is_told_with_its_variable() {
     for blank in ["", " "] {
-        let mut reading = Reading::over(Config::new());
-        reading.environment(vec![(keys::CONFIG_FILE.into(), blank.into())]);
-        let told = reading.end_of_all().unwrap_err().to_string();
+        let mut reader = ConfigReader::over(Config::new());
+        reader.read_environment(vec![(keys::CONFIG_FILE.into(), blank.into())]);
+        let told = reader.finish_load().unwrap_err().to_string();
         assert!(told.contains(": REDLOCK_CONFIG: it is blank; "), "{told}");
     }
 }

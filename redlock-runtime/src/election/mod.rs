@@ -12,7 +12,7 @@
 //! * [`Election::run`] stands until the process shuts down, and runs a body in each [`Term`].
 //!   [`Election::try_run`] is for bodies that may fail.
 //! * [`Term::proceed`] says before each step whether to go on.
-//! * [`Election::observe`] tells anybody who leads, as of a moment ago.
+//! * [`Election::watch`] shows any process who leads, as of a moment ago.
 //! * [`Term::resign`] and [`Election::max_term`] pass the office on. [`Election::resign`] leaves the election.
 //!
 //! # Example: one process of the fleet indexes
@@ -38,9 +38,9 @@
 //! # Ok(()) }
 //! ```
 
-mod observe;
-mod run;
+mod candidate;
 mod term;
+mod watch;
 
 use std::fmt;
 use std::panic::Location;
@@ -50,13 +50,13 @@ use std::time::Duration;
 use redlock_core::Resource;
 use tokio::sync::SetOnce;
 
-use crate::acquire::Wanted;
+use crate::acquire::LockSpec;
 use crate::parameters::LockOptions;
 use crate::site::Site;
 
 pub use crate::registry::Candidacy;
-pub use observe::{Leader, LeaderObserver, Sighting};
 pub use term::Term;
+pub use watch::{Leader, LeaderStatus, LeaderWatch};
 
 /// Begins a candidate for the office `resource`, which is the name of a lock. Nothing happens before
 /// [`run`](Election::run).
@@ -87,7 +87,7 @@ pub use term::Term;
 pub fn election(resource: impl Into<Resource>) -> Election {
     let site = Site::at(Location::caller());
     Election {
-        wanted: Wanted::new(resource.into(), site, false),
+        spec: LockSpec::new(site, resource.into()),
         max_term: None,
         value: None,
         resigned: Arc::default(),
@@ -101,7 +101,7 @@ pub fn election(resource: impl Into<Resource>) -> Election {
 #[derive(Clone)]
 #[must_use = "nobody stands before `run`"]
 pub struct Election {
-    wanted: Wanted,
+    spec: LockSpec,
     max_term: Option<Duration>,
     value: Option<Arc<str>>,
     /// Set once one of the clones has resigned.
@@ -109,7 +109,7 @@ pub struct Election {
 }
 
 impl Election {
-    /// A name for the election, as logs, spans, metrics and the page of `redlock-inspect` show it. Without one
+    /// Names the election, as logs, spans, metrics and the page of `redlock-inspect` show it. Without one
     /// they show the file and the line of the call of [`election`](crate::election()). It is a label of
     /// metrics, and so no text of run time.
     ///
@@ -118,14 +118,13 @@ impl Election {
     /// # drop(election);
     /// ```
     pub fn name(mut self, name: &'static str) -> Self {
-        self.wanted.site = self.wanted.site.named(name);
+        self.spec.site = self.spec.site.named(name);
         self
     }
 
-    /// How long a leader that was killed, or that reaches no majority of the nodes, stands in the way of
-    /// the next one. The lease is renewed each time that a third of its validity has passed. Default: the
-    /// ttl of locks, 60 s unless configured. 5 s to 15 s are usual: a leader that stands still for so long
-    /// is deposed.
+    /// Sets the ttl of the lock: for so long a leader that was killed blocks the next one. The lease is
+    /// renewed each time that a third of its validity has passed. By default it is the ttl of locks. 5 s to
+    /// 15 s are usual: a leader that stands still for so long is deposed.
     ///
     /// ```
     /// use std::time::Duration;
@@ -134,11 +133,11 @@ impl Election {
     /// # drop(election);
     /// ```
     pub fn ttl(mut self, ttl: Duration) -> Self {
-        self.wanted.options = self.wanted.options.ttl(ttl);
+        self.spec.options = self.spec.options.ttl(ttl);
         self
     }
 
-    /// After this time in office a term is asked to end, as by [`Term::resign`], so that the work moves
+    /// Limits a term. After this time the term is asked to end, as by [`Term::resign`], so that the work moves
     /// through the fleet. If no other process stands, the same one is elected again. Default: no limit.
     ///
     /// ```
@@ -152,8 +151,8 @@ impl Election {
         self
     }
 
-    /// What observers are told of this candidate while it leads, such as its address: at most 256 bytes.
-    /// Everybody who can read the nodes can read it, so it is no place for a secret. It is the lock's
+    /// Sets the text that watches see while this candidate leads, such as its address: at most 256 bytes.
+    /// Put no secret there, because everybody who can read the nodes can read it. It is the lock's
     /// [note](crate::Lock::note).
     ///
     /// ```
@@ -162,23 +161,23 @@ impl Election {
     /// ```
     pub fn value(mut self, value: impl Into<String>) -> Self {
         let value = value.into();
-        self.wanted.show(&value);
+        self.spec = self.spec.note(format_args!("{value}"));
         self.value = Some(value.into());
         self
     }
 
-    /// The pools on which the office is locked, instead of the default ones.
+    /// Sets the pools on which the office is locked, instead of the default ones.
     ///
     /// ```
     /// let election = redlock_runtime::election("reindex").pools(["a", "b", "c"]);
     /// # drop(election);
     /// ```
     pub fn pools<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
-        self.wanted.pools = Some(names.into_iter().map(Into::into).collect());
+        self.spec.pools = Some(names.into_iter().map(Into::into).collect());
         self
     }
 
-    /// Further parameters of the lock: `retry_delay`, `clock_drift_factor`, `min_validity`. The others are
+    /// Sets further parameters of the lock: `retry_delay`, `clock_drift_factor`, `min_validity`. The others are
     /// the election's own, and [`run`](Self::run) refuses them: it waits for ever, renews the lease without
     /// limit, asks for a fencing token, cuts the body off when the office is lost, and has one leader at a
     /// time, which `permits` and `mode` would change.
@@ -192,11 +191,11 @@ impl Election {
     /// # drop(election);
     /// ```
     pub fn options(mut self, options: LockOptions) -> Self {
-        self.wanted.options = options.above(self.wanted.options);
+        self.spec.options = options.above(self.spec.options);
         self
     }
 
-    /// Leaves the election: a term that runs is asked to end, as by [`Term::resign`], and
+    /// Leaves the election. A term that runs is asked to end, as by [`Term::resign`], and
     /// [`run`](Self::run) completes once its lock is released. A candidate that waits stops waiting. Once is
     /// enough, before `run` too; more calls have no effect. A candidate that has resigned never stands
     /// again: [`election`](crate::election()) makes a new one.
@@ -220,8 +219,8 @@ impl Election {
 impl fmt::Debug for Election {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Election")
-            .field("resource", &self.wanted.resource)
-            .field("site", &self.wanted.site)
+            .field("resource", &self.spec.resource)
+            .field("site", &self.spec.site)
             .finish_non_exhaustive()
     }
 }

@@ -1,4 +1,4 @@
-//! What a registry shares with its leases, and adds to the errors of its calls.
+//! The context that a registry shares with its leases, and adds to the errors of its calls.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use redlock_core::logging::Throttle;
 
 use crate::site::Site;
 
-/// What a registry shares with its leases and with the errors of its calls.
+/// The context that a registry shares with its leases and with the errors of its calls.
 pub(crate) struct RegistryContext {
     /// The registry's number: it tells a call below a holder from a call in another registry.
     pub(crate) registry: u64,
@@ -25,7 +25,7 @@ pub(crate) struct HolderHere {
     pub(crate) site: &'static Site,
     /// The names that it has, if they are not those that the refused call wanted.
     pub(crate) others: Option<Resource>,
-    /// For how long it has the lock by now.
+    /// The time for which the holder has had the lock.
     pub(crate) held: Duration,
 }
 

@@ -1,9 +1,9 @@
-//! What a caller of a locked function may be told, and why a configuration or a start was refused.
+//! The errors of a locked function, of a configuration, and of a start.
 //! [`LockError::kind`] says what happened, and the other types are the details.
 
-mod answer;
 mod context;
 mod from_core;
+mod response;
 mod start;
 
 use std::fmt;
@@ -21,6 +21,7 @@ pub use redlock_core::error::{
 pub use redlock_core::node::{Holding, NodeError, NodeErrorKind, Remaining};
 
 pub(crate) use context::{HolderHere, RegistryContext};
+pub(crate) use response::DEFAULT_CONTENDED_STATUS;
 pub use start::{ConfigError, InitError, NotReady};
 
 use crate::site::Site;
@@ -40,12 +41,12 @@ use crate::site::Site;
 /// ```
 #[derive(Clone)]
 pub struct LockError {
-    inner: Arc<Inner>,
+    details: Arc<ErrorDetails>,
 }
 
-struct Inner {
+struct ErrorDetails {
     kind: LockErrorKind,
-    /// What was to be locked.
+    /// The resource that was to be locked.
     resource: Resource,
     site: &'static Site,
     /// `None` if the call found no registry.
@@ -95,14 +96,14 @@ pub enum LockErrorKind {
 }
 
 impl LockError {
-    /// The error of a call at `site`, in the registry with this context if there is one.
+    /// Returns the error of a call at `site`, in the registry with this context if there is one.
     pub(crate) fn new(
         kind: LockErrorKind,
         resource: &Resource,
         site: &'static Site,
         context: Option<&Arc<RegistryContext>>,
     ) -> Self {
-        let inner = Inner {
+        let details = ErrorDetails {
             kind,
             resource: resource.clone(),
             site,
@@ -110,20 +111,20 @@ impl LockError {
             holder: None,
         };
         Self {
-            inner: Arc::new(inner),
+            details: Arc::new(details),
         }
     }
 
-    /// The same error with the holder, if it is in this process.
+    /// Returns the same error with the holder, if it is in this process.
     pub(crate) fn held_here(mut self, holder: Option<HolderHere>) -> Self {
         // Nobody else has it yet: it was just made.
-        if let Some(inner) = Arc::get_mut(&mut self.inner) {
-            inner.holder = holder;
+        if let Some(details) = Arc::get_mut(&mut self.details) {
+            details.holder = holder;
         }
         self
     }
 
-    /// The number of attempts and the time spent on them, if the lock was tried for.
+    /// Returns the number of attempts and the time spent on them, if the lock was tried for.
     pub(crate) fn effort(&self) -> Option<(u32, Duration)> {
         match self.kind() {
             LockErrorKind::Contended(it) => Some((it.attempts, it.waited)),
@@ -132,12 +133,12 @@ impl LockError {
         }
     }
 
-    /// The throttle of the registry that the call found.
+    /// Returns the throttle of the registry that the call found.
     pub(crate) fn throttle(&self) -> Option<&Throttle> {
-        self.inner.context.as_ref().map(|it| &it.throttle)
+        self.details.context.as_ref().map(|it| &it.throttle)
     }
 
-    /// What happened, with the details.
+    /// Returns what happened, with the details.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -146,10 +147,10 @@ impl LockError {
     /// # }
     /// ```
     pub fn kind(&self) -> &LockErrorKind {
-        &self.inner.kind
+        &self.details.kind
     }
 
-    /// The annotated function, or the place of the call of [`lock`](crate::lock()), that did not get its
+    /// Returns the annotated function, or the place of the call of [`lock`](crate::lock()), that did not get its
     /// lock, or lost it.
     ///
     /// ```
@@ -158,10 +159,10 @@ impl LockError {
     /// # }
     /// ```
     pub fn site(&self) -> &'static Site {
-        self.inner.site
+        self.details.site
     }
 
-    /// Whether someone else holds the resource.
+    /// True if someone else holds the resource.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -177,7 +178,7 @@ impl LockError {
         matches!(self.kind(), LockErrorKind::Contended(_))
     }
 
-    /// Whether too few nodes answered in time.
+    /// True if too few nodes answered in time.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -193,7 +194,7 @@ impl LockError {
         matches!(self.kind(), LockErrorKind::Unavailable(_))
     }
 
-    /// Whether the job ran already in this period.
+    /// True if the job ran already in this period.
     ///
     /// ```
     /// use std::time::Duration;
@@ -212,7 +213,7 @@ impl LockError {
         matches!(self.kind(), LockErrorKind::AlreadyRun(_))
     }
 
-    /// Whether the lock was lost under the body.
+    /// True if the lock was lost under the body.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -232,7 +233,7 @@ impl LockError {
         matches!(self.kind(), LockErrorKind::Lost(_))
     }
 
-    /// Whether further locks are refused, because this process is shutting down or because what
+    /// True if further locks are refused, because this process is shutting down or because what
     /// `init` returned was dropped.
     ///
     /// ```
@@ -249,7 +250,7 @@ impl LockError {
         matches!(self.kind(), LockErrorKind::ShuttingDown)
     }
 
-    /// Whether `init` has not run.
+    /// True if `init` has not run.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -261,7 +262,7 @@ impl LockError {
         matches!(self.kind(), LockErrorKind::NotInitialized)
     }
 
-    /// Whether a pool was asked for that the configuration does not have.
+    /// True if a pool was asked for that the configuration does not have.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -276,7 +277,7 @@ impl LockError {
         matches!(self.kind(), LockErrorKind::UnknownPool { .. })
     }
 
-    /// Whether the request itself was at fault.
+    /// True if the request itself was at fault.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -300,7 +301,7 @@ impl fmt::Display for Reason<'_> {
         match self.0.kind() {
             LockErrorKind::Contended(contended) => {
                 contended.fmt(f)?;
-                self.0.inner.holder.iter().try_for_each(|it| it.fmt(f))
+                self.0.details.holder.iter().try_for_each(|it| it.fmt(f))
             }
             LockErrorKind::Unavailable(unavailable) => unavailable.fmt(f),
             LockErrorKind::AlreadyRun(run) => run.fmt(f),
@@ -312,7 +313,7 @@ impl fmt::Display for Reason<'_> {
 
 impl fmt::Display for LockError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { resource, site, .. } = &*self.inner;
+        let ErrorDetails { resource, site, .. } = &*self.details;
         let (name, reason) = (site.site_name(), Reason(self));
         match self.kind() {
             LockErrorKind::Contended(_) => write!(f, "`{resource}` is {reason}"),

@@ -26,7 +26,16 @@ impl InitError {
         }
     }
 
-    /// The problems, one text each.
+    /// # Errors
+    /// The error with these problems, if there are any.
+    pub(crate) fn unless_empty(problems: Vec<String>) -> Result<(), Self> {
+        match &*problems {
+            [] => Ok(()),
+            _ => Err(Self { problems }),
+        }
+    }
+
+    /// Returns the problems, one text each.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -62,17 +71,17 @@ impl ConfigError {
     }
 }
 
-/// The first problems as one text: a file of another kind is full of them.
+/// Returns the first problems as one text: a file of another kind is full of them.
 fn joined(problems: &[String]) -> String {
-    const MOST: usize = 12;
-    let mut text = problems[..problems.len().min(MOST)].join("; ");
-    if problems.len() > MOST {
-        text = format!("{text}; and {} more", problems.len() - MOST);
+    const MOST_PROBLEMS: usize = 12;
+    let mut text = problems[..problems.len().min(MOST_PROBLEMS)].join("; ");
+    if problems.len() > MOST_PROBLEMS {
+        text = format!("{text}; and {} more", problems.len() - MOST_PROBLEMS);
     }
     text
 }
 
-/// Why no locks can be had yet: [`Redlock::ready`](crate::Redlock::ready) gave up waiting. Names each
+/// The reason why [`Redlock::ready`](crate::Redlock::ready) gave up waiting. Names each
 /// default pool that does not vote, with its reason.
 ///
 /// ```

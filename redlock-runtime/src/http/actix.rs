@@ -6,9 +6,9 @@ use actix_web::http::{StatusCode, header};
 use actix_web::{HttpRequest, HttpResponse, Responder, ResponseError};
 
 use super::{CONTENT_TYPE, Problem};
-use crate::attribute::answer::responder::IsResponse;
-use crate::attribute::answer::{Answer, InAnAnswer, Probe};
 use crate::attribute::from_lock_error::FromLockError;
+use crate::attribute::handler_response::responder::IsResponse;
+use crate::attribute::handler_response::{AsHandlerResponse, HandlerResponse, Probe};
 use crate::error::LockError;
 
 /// As problem+json: the configured status (423) with `Retry-After` where someone else holds the
@@ -25,13 +25,11 @@ use crate::error::LockError;
 /// ```
 impl ResponseError for LockError {
     fn status_code(&self) -> StatusCode {
-        StatusCode::from_u16(Problem::of(self, reason_of).status)
-            .unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+        StatusCode::from_u16(self.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
 
     fn error_response(&self) -> HttpResponse {
         let problem = Problem::of(self, reason_of);
-        problem.log(self);
         let mut response = HttpResponse::build(self.status_code());
         response.insert_header((header::CONTENT_TYPE, CONTENT_TYPE));
         if let Some(seconds) = problem.retry_after {
@@ -79,7 +77,6 @@ impl From<LockError> for HttpResponse {
 impl From<LockError> for InternalError<String> {
     fn from(error: LockError) -> Self {
         let problem = Problem::of(&error, reason_of);
-        problem.log(&error);
         Self::new(problem.detail.to_owned(), error.status_code())
     }
 }
@@ -87,12 +84,12 @@ impl From<LockError> for InternalError<String> {
 // For handlers that return `impl Responder`.
 
 impl<F: Future<Output: Responder>> IsResponse for &Probe<F> {
-    fn __redlock_choose(&self) -> InAnAnswer {
-        InAnAnswer
+    fn __redlock_choose(&self) -> AsHandlerResponse {
+        AsHandlerResponse
     }
 }
 
-impl<T: Responder> Responder for Answer<T> {
+impl<T: Responder> Responder for HandlerResponse<T> {
     type Body = EitherBody<T::Body>;
 
     fn respond_to(self, request: &HttpRequest) -> HttpResponse<Self::Body> {

@@ -5,9 +5,9 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
 use super::{CONTENT_TYPE, Problem};
-use crate::attribute::answer::into_response::IsResponse;
-use crate::attribute::answer::{Answer, InAnAnswer, Probe};
 use crate::attribute::from_lock_error::FromLockError;
+use crate::attribute::handler_response::into_response::IsResponse;
+use crate::attribute::handler_response::{AsHandlerResponse, HandlerResponse, Probe};
 use crate::error::LockError;
 
 /// As problem+json: the configured status (423) with `Retry-After` where someone else holds the
@@ -25,7 +25,6 @@ use crate::error::LockError;
 impl IntoResponse for LockError {
     fn into_response(self) -> Response {
         let problem = Problem::of(&self, reason_of);
-        problem.log(&self);
         let status = status_of(&problem);
         let mut response = Response::new(Body::from(problem.body));
         *response.status_mut() = status;
@@ -81,7 +80,6 @@ impl From<LockError> for Response {
 impl From<LockError> for StatusCode {
     fn from(error: LockError) -> Self {
         let problem = Problem::of(&error, reason_of);
-        problem.log(&error);
         status_of(&problem)
     }
 }
@@ -104,7 +102,6 @@ impl From<LockError> for StatusCode {
 impl From<LockError> for (StatusCode, String) {
     fn from(error: LockError) -> Self {
         let problem = Problem::of(&error, reason_of);
-        problem.log(&error);
         (status_of(&problem), problem.detail.to_owned())
     }
 }
@@ -116,12 +113,12 @@ fn status_of(problem: &Problem) -> StatusCode {
 // For handlers that return `impl IntoResponse`.
 
 impl<F: Future<Output: IntoResponse>> IsResponse for &Probe<F> {
-    fn __redlock_choose(&self) -> InAnAnswer {
-        InAnAnswer
+    fn __redlock_choose(&self) -> AsHandlerResponse {
+        AsHandlerResponse
     }
 }
 
-impl<T: IntoResponse> IntoResponse for Answer<T> {
+impl<T: IntoResponse> IntoResponse for HandlerResponse<T> {
     fn into_response(self) -> Response {
         match self {
             Self::Value(value) => value.into_response(),

@@ -14,7 +14,7 @@ use crate::telemetry::{kind_of, name_of};
 
 pub(crate) const CONTENT_TYPE: &str = "application/problem+json";
 
-/// What an HTTP client may know: nothing of resources, holders, pools or nodes.
+/// The part of an error that an HTTP client may know. It names no resource, holder, pool or node.
 pub(crate) struct Problem {
     pub(crate) status: u16,
     pub(crate) retry_after: Option<u64>,
@@ -23,41 +23,42 @@ pub(crate) struct Problem {
 }
 
 impl Problem {
-    /// With the framework's list of what the statuses are called.
+    /// Makes the problem of an error, and logs the error. `reason_of` is the framework's list of the phrases of statuses.
     pub(crate) fn of(error: &LockError, reason_of: fn(u16) -> Option<&'static str>) -> Self {
         let (status, detail) = (error.http_status(), error.public_message());
-        // What `about:blank` asks for as a title: the status's own phrase.
+        // `about:blank` asks for the status's own phrase as the title.
         let title = reason_of(status).unwrap_or("Not Available");
         // Every text is a constant without characters that JSON has to escape.
         let body = format!(
             r#"{{"type":"about:blank","title":"{title}","status":{status},"detail":"{detail}"}}"#
         );
+        let retry_after = error.retry_after().map(seconds);
+        if retry_after.is_none() {
+            log_internal(error);
+        }
         Self {
             status,
-            retry_after: error.retry_after().map(seconds),
+            retry_after,
             detail,
             body,
         }
     }
-
-    /// An error that the service has to mend is written as a debug line only, and the client does
-    /// not see it. All other errors were logged by the lock: with the nodes down, every request
-    /// would log one more.
-    pub(crate) fn log(&self, error: &LockError) {
-        if self.retry_after.is_none() {
-            log_throttled!(
-                error.throttle(),
-                (error.site().site_name(), kind_of(error)),
-                ERROR,
-                "a request failed because of its lock",
-                site = name_of(error.site()),
-                %error
-            );
-        }
-    }
 }
 
-/// Whole seconds, at least one, as the header counts.
+/// Logs an error that the service has to mend. The lock has logged all others already: with the nodes down, every
+/// request would log one more.
+fn log_internal(error: &LockError) {
+    log_throttled!(
+        error.throttle(),
+        (error.site().site_name(), kind_of(error)),
+        ERROR,
+        "a request failed because of its lock",
+        site = name_of(error.site()),
+        %error
+    );
+}
+
+/// Returns whole seconds, at least one, as the header counts.
 fn seconds(after: Duration) -> u64 {
     (after.as_secs() + u64::from(after.subsec_nanos() > 0)).max(1)
 }

@@ -1,49 +1,24 @@
 //! From a configuration to a running registry.
 
-mod check_permissions;
-mod check_sites;
-mod overrides;
 mod ready;
-mod shutdown;
+mod redlock;
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 
-use redlock_core::node::{NodeErrorKind, NodeStatus};
-use redlock_core::quorum::majority;
 use redlock_core::redis::RedisOptions;
 use redlock_core::restart_check::{CheckedSet, RestartCheck};
-use redlock_core::{MemoryNode, Node, RedisNode};
+use redlock_core::{IoThread, MemoryNode, RedisNode};
 
-use crate::config::{Config, PoolAddress, same_node};
+use crate::config::{CheckedConfig, Config, PoolAddress, check_logins, check_servers};
 use crate::error::InitError;
-use crate::registry::io::io;
-use crate::registry::pools::Pool;
-use crate::registry::{Registry, scope, signal};
-use crate::site::{Site, sites};
+use crate::registry::io_thread::io_thread;
+use crate::registry::pools::PoolNode;
+use crate::registry::{Registry, RegistryShared, scope, signal};
 #[cfg(feature = "metrics")]
 use crate::telemetry;
-use check_permissions::check_permissions;
-use check_sites::{check_overridden, check_sites};
-pub(crate) use overrides::overriding;
-use overrides::{Overridden, resolve};
 
-/// The running registry. Keep it in `main`: dropping it shuts down.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # use redlock_runtime::Config;
-/// let redlock = redlock_runtime::init(Config::new().pool("a", "memory://a")).await?;
-/// assert!(redlock.registry().is_ready());
-/// redlock.shutdown().await;
-/// # Ok(()) }
-/// ```
-#[must_use = "dropping it shuts down, and `let _ =` drops it at once; bind it to a name until the end of \
-              `main`"]
-pub struct Redlock {
-    pub(crate) registry: Registry,
-}
+pub use redlock::Redlock;
 
 /// Starts the global registry: connects to the pools and checks every annotated function of the
 /// program against the configuration.
@@ -77,8 +52,8 @@ pub struct Redlock {
 pub async fn init(config: Config) -> Result<Redlock, InitError> {
     const RUNNING: &str = "a registry is running already; call `init` once, or use \
                            `Redlock::start` and `Registry::scope` for one of its own";
-    let plan = Plan::checked_with_sites(&config)?;
-    let registry = Registry::start(config, plan).await?;
+    let checked = CheckedConfig::with_all_sites(config)?;
+    let registry = Registry::start(&checked).await?;
     // A `Redlock` is made only for the registry that became the global one: its drop logs a shutdown.
     if !scope::set_global(registry.clone()) {
         return Err(InitError::one(RUNNING));
@@ -86,229 +61,125 @@ pub async fn init(config: Config) -> Result<Redlock, InitError> {
     Ok(Redlock { registry })
 }
 
-impl Redlock {
-    /// Starts a registry that is not the global one. Calls find it through [`Registry::scope`] or
-    /// [`Registry::enter`]. Of the program's annotated functions only those with an
-    /// [override](Config::site) are checked against it. A function that names an unknown pool
-    /// reports that when it is called.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # use redlock_runtime::{Config, Redlock};
-    /// let redlock = Redlock::start(Config::new().pool("a", "memory://a")).await?;
-    /// let locked = redlock_runtime::lock("order:42").run(async {});
-    /// redlock.registry().clone().scope(locked).await?;
-    /// # Ok(()) }
-    /// ```
-    ///
-    /// # Errors
-    /// [`InitError`], as [`init`], but for what concerns functions that are not overridden.
-    ///
-    /// # Cancellation
-    /// Dropping the future starts nothing.
-    pub async fn start(config: Config) -> Result<Self, InitError> {
-        let plan = Plan::checked(&config)?;
-        let registry = Registry::start(config, plan).await?;
-        Ok(Self { registry })
+impl Registry {
+    /// Starts the registry of a checked configuration.
+    async fn start(checked: &CheckedConfig) -> Result<Self, InitError> {
+        let io = io_thread()
+            .map_err(|error| InitError::one(format!("the I/O thread cannot start: {error}")))?;
+        let options = redis_options(checked);
+        let nodes = start_nodes(checked, &options, io);
+        for server in &nodes.servers {
+            server.wait_until_settled().await;
+        }
+        check_servers(checked, &nodes.servers)?;
+        let shared = RegistryShared::new(checked, io.environment(), nodes.by_pool);
+        let registry = Self {
+            shared: Arc::new(shared),
+        };
+        check_logins(&registry.shared.pools.default_set)?;
+        registry.watch(&checked.config);
+        Ok(registry)
     }
 
-    /// The registry, to look at or to scope calls to.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # use redlock_runtime::{Config, Redlock};
-    /// let redlock = Redlock::start(Config::new().pool("a", "memory://a")).await?;
-    /// assert_eq!(redlock.registry().held_count(), 0);
-    /// # Ok(()) }
-    /// ```
-    pub fn registry(&self) -> &Registry {
-        &self.registry
+    /// Rechecks leases when a node may have forgotten them, reports figures, and listens for signals.
+    fn watch(&self, config: &Config) {
+        if !self.votes().suffice() {
+            let reason = ready::votes_of(self);
+            tracing::warn!(%reason, "calls fail until a majority of the pools votes");
+        }
+        self.shared.recheck_at_new_epochs();
+        #[cfg(feature = "metrics")]
+        self.sample_nodes();
+        if config.release_on_exit {
+            signal::release_on_exit(self);
+        }
     }
 }
 
-impl Registry {
-    /// Connects to the pools of a checked configuration.
-    async fn start(config: Config, plan: Plan) -> Result<Self, InitError> {
-        let io =
-            io().map_err(|error| InitError::one(format!("the I/O thread cannot start: {error}")))?;
-        let environment = io.environment();
+/// Returns the options that all Redis nodes have, with their restart check.
+fn redis_options(checked: &CheckedConfig) -> RedisOptions {
+    let config = &checked.config;
+    let mut options = RedisOptions::default();
+    options.connect_timeout = config.connect_timeout;
+    // A node that is merely slow, by the operator's own measure, is not suspect.
+    options.suspect_after = options.suspect_after.max(config.node_timeout * 4);
+    options.dead_after = options.dead_after.max(options.suspect_after * 4);
+    options.checked_set = Some(Arc::new(checked_set(checked)));
+    options
+}
 
-        let mut options = RedisOptions::default();
-        options.connect_timeout = config.connect_timeout;
-        // A node that is merely slow, by the operator's own measure, is not suspect.
-        options.suspect_after = options.suspect_after.max(config.node_timeout * 4);
-        options.dead_after = options.dead_after.max(options.suspect_after * 4);
-
-        let is_remote = |address: &&PoolAddress| matches!(address, PoolAddress::Redis(_));
-        let servers: Vec<_> = plan.addresses.values().filter(is_remote).collect();
-        let default = RestartCheck::default_for(servers.len());
-        let restart_check = config.restart_check.unwrap_or(default);
-        // A Redis Cluster has no restart check.
-        let checked = servers.iter().filter(|address| !address.is_cluster());
-        let clusters = plan
-            .addresses
-            .iter()
-            .filter(|(_, address)| address.is_cluster());
-        for (pool, _) in clusters.filter(|_| restart_check != RestartCheck::Off) {
+/// Returns the set of nodes whose restart check looks at the others. Warns of what it cannot protect.
+fn checked_set(checked: &CheckedConfig) -> CheckedSet {
+    let (config, addresses) = (&checked.config, &checked.addresses);
+    let servers = addresses.iter().filter(|(_, it)| it.is_remote());
+    // A Redis Cluster has no restart check, and does not count when it is decided whether the set is new.
+    let (clusters, single): (Vec<_>, Vec<_>) = servers.partition(|(_, it)| it.is_cluster());
+    let count = clusters.len() + single.len();
+    let default = RestartCheck::default_for(count);
+    let restart_check = config.restart_check.unwrap_or(default);
+    if restart_check != RestartCheck::Off {
+        for (pool, _) in clusters {
             tracing::warn!(
                 %pool,
                 "a Redis Cluster has no restart check: after a failover it may grant a lock that it has forgotten",
             );
         }
-        // A node that is not checked does not count when it is decided whether the set is new.
-        let prefix = config.key_prefix.as_bytes();
-        let set = CheckedSet::new(restart_check, config.max_ttl, checked.count(), prefix);
-        options.checked_set = Some(Arc::new(set));
-        if !servers.is_empty() && servers.len().is_multiple_of(2) {
-            tracing::warn!(
-                pools = servers.len(),
-                "an even number of pools survives no more failures than one less; use an odd one",
-            );
-        }
+    }
+    if count > 0 && count.is_multiple_of(2) {
+        tracing::warn!(
+            pools = count,
+            "an even number of pools survives no more failures than one less; use an odd one",
+        );
+    }
+    let prefix = config.key_prefix.as_bytes();
+    CheckedSet::new(restart_check, config.max_ttl, single.len(), prefix)
+}
 
-        let mut pools = BTreeMap::new();
-        let mut remote = Vec::new();
-        for (name, address) in plan.addresses {
-            let (node, memory): (Arc<dyn Node>, _) = match address {
-                PoolAddress::Memory(_) => {
-                    tracing::warn!(
-                        pool = name,
-                        "this pool is in the process's memory: it excludes no other process",
-                    );
-                    let node = MemoryNode::new(name.as_str(), Arc::clone(&environment.clock));
-                    (Arc::new(node.clone()), Some(node))
-                }
-                PoolAddress::Redis(address) => {
-                    let pool = &config.pools[&name];
-                    options.vetting = pool.vetting.unwrap_or_default();
-                    options.trust_aof = pool.trust_aof.unwrap_or(false);
-                    #[cfg(feature = "metrics")]
-                    {
-                        let pool = name.as_str().into();
-                        options.answers = Some(Arc::new(telemetry::metrics::Answers { pool }));
-                    }
-                    let node = RedisNode::start(name.as_str(), address, options.clone(), io);
-                    let node = Arc::new(node);
-                    remote.push(Arc::clone(&node));
-                    (node, None)
-                }
-            };
-            pools.insert(name, Pool { node, memory });
-        }
-        let mut refused = Vec::new();
-        for node in &remote {
-            node.wait_until_settled().await;
-            if let NodeStatus::Abstaining(reason) = node.status()
-                && reason.kind() == NodeErrorKind::Refused
-            {
-                refused.push(reason.to_string());
+/// The started nodes.
+struct StartedNodes {
+    by_pool: BTreeMap<String, PoolNode>,
+    /// The nodes that are servers.
+    servers: Vec<Arc<RedisNode>>,
+}
+
+/// Starts a node for each pool.
+fn start_nodes(checked: &CheckedConfig, options: &RedisOptions, io: &IoThread) -> StartedNodes {
+    let mut started = StartedNodes {
+        by_pool: BTreeMap::new(),
+        servers: Vec::new(),
+    };
+    for (name, address) in &checked.addresses {
+        let node = match address {
+            PoolAddress::Memory(_) => {
+                tracing::warn!(
+                    pool = name,
+                    "this pool is in the process's memory: it excludes no other process",
+                );
+                let clock = io.environment().clock;
+                PoolNode::in_memory(MemoryNode::new(name.as_str(), clock))
             }
-        }
-        for (index, one) in remote.iter().enumerate() {
-            for other in &remote[..index] {
-                if one.is_same_cluster(other) {
-                    refused.push(same_node(other.name(), one.name(), one.address()));
-                }
+            PoolAddress::Redis(address) => {
+                let options = options_of_pool(&checked.config, name, options.clone());
+                let node = RedisNode::start(name.as_str(), address.clone(), options, io);
+                let node = Arc::new(node);
+                started.servers.push(Arc::clone(&node));
+                PoolNode { node, memory: None }
             }
-        }
-        refused.extend(check_permissions(
-            &config,
-            &plan.sites,
-            &plan.overridden,
-            &pools,
-        ));
-        none_of(refused)?;
-        let registry = Registry::new(&config, environment, pools, &overriding(&plan.overridden));
-        registry.check_logins()?;
-        if !registry.votes().suffice() {
-            let reason = ready::votes_of(&registry);
-            tracing::warn!(%reason, "calls fail until a majority of the pools votes");
-        }
-        registry.shared.recheck_at_new_epochs();
-        #[cfg(feature = "metrics")]
-        registry.sample_nodes();
-        if config.release_on_exit {
-            signal::release_on_exit(&registry);
-        }
-        Ok(registry)
+        };
+        started.by_pool.insert(name.clone(), node);
     }
-
-    /// Refuses the start if the default pools are no majority without those that refuse the login or the database, or
-    /// have a certificate that is not trusted: no lock could ever be acquired. For a minority the log has a warning.
-    fn check_logins(&self) -> Result<(), InitError> {
-        let nodes = &self.shared.pools.default_set;
-        let denied: Vec<_> = nodes
-            .iter()
-            .filter_map(|node| match node.status() {
-                NodeStatus::Abstaining(reason) if reason.kind() == NodeErrorKind::Denied => {
-                    Some(format!("{}: {reason}", node.name()))
-                }
-                _ => None,
-            })
-            .collect();
-        let needed = majority(nodes.len());
-        if nodes.len() - denied.len() >= needed {
-            return Ok(());
-        }
-        Err(InitError::one(format!(
-            "{} of {} default pools cannot be used as they are configured, and {needed} have to grant a lock: {}; mend \
-             the URLs (a password without a user: redis://:password@host), the servers' ACLs or databases, or the \
-             certificates (`tls_ca` names who issued them)",
-            denied.len(),
-            nodes.len(),
-            denied.join("; "),
-        )))
-    }
+    started
 }
 
-impl fmt::Debug for Redlock {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Redlock").field(&self.registry).finish()
+/// Returns the options of one pool's node.
+fn options_of_pool(config: &Config, name: &str, mut options: RedisOptions) -> RedisOptions {
+    let pool = &config.pools[name];
+    options.vetting = pool.vetting.unwrap_or_default();
+    options.trust_aof = pool.trust_aof.unwrap_or(false);
+    #[cfg(feature = "metrics")]
+    {
+        let pool = name.into();
+        options.answers = Some(Arc::new(telemetry::metrics::LatencyRecorder { pool }));
     }
-}
-
-/// A checked configuration, before anything is started.
-pub(crate) struct Plan {
-    pub(crate) addresses: BTreeMap<String, PoolAddress>,
-    pub(crate) overridden: Vec<Overridden>,
-    /// The functions that are checked against the servers.
-    pub(crate) sites: Vec<&'static Site>,
-}
-
-impl Plan {
-    /// Checks the configuration, without the functions that it does not override.
-    pub(crate) fn checked(config: &Config) -> Result<Self, InitError> {
-        let mut problems = Vec::new();
-        let plan = Self::of(config, &mut problems);
-        none_of(problems).map(|()| plan)
-    }
-
-    /// Checks the configuration with all functions of the program.
-    pub(crate) fn checked_with_sites(config: &Config) -> Result<Self, InitError> {
-        let mut problems = Vec::new();
-        let mut plan = Self::of(config, &mut problems);
-        plan.sites = sites();
-        check_sites(config, &plan.overridden, &mut problems);
-        none_of(problems).map(|()| plan)
-    }
-
-    fn of(config: &Config, problems: &mut Vec<String>) -> Self {
-        let addresses = config.check(problems);
-        let overridden = resolve(config, problems);
-        check_overridden(config, &overridden, problems);
-        let sites = overridden.iter().map(|it| it.site).collect();
-        Self {
-            addresses,
-            overridden,
-            sites,
-        }
-    }
-}
-
-fn none_of(problems: Vec<String>) -> Result<(), InitError> {
-    if problems.is_empty() {
-        Ok(())
-    } else {
-        Err(InitError { problems })
-    }
+    options
 }

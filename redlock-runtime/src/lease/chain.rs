@@ -11,19 +11,19 @@ use redlock_core::Resource;
 use super::LeaseHandle;
 
 thread_local! {
-    static CURRENT: RefCell<Option<Arc<Link>>> = const { RefCell::new(None) };
+    static CURRENT: RefCell<Option<Arc<ChainLink>>> = const { RefCell::new(None) };
 }
 
-/// One held lease, and the outer ones.
-pub(crate) struct Link {
+/// A held lease, and the outer ones.
+pub(crate) struct ChainLink {
     pub(crate) lease: LeaseHandle,
-    pub(crate) above: Option<Arc<Link>>,
+    pub(crate) above: Option<Arc<ChainLink>>,
 }
 
 /// Drops the links one by one, as a recursive drop takes stack for each link. Calls nest as deep as
 /// the stack of their polls allows. Futures that outlive the futures below which they began make
 /// longer chains.
-impl Drop for Link {
+impl Drop for ChainLink {
     fn drop(&mut self) {
         let mut above = self.above.take();
         while let Some(link) = above {
@@ -32,13 +32,13 @@ impl Drop for Link {
     }
 }
 
-/// The innermost link of the running code.
-pub(crate) fn current() -> Option<Arc<Link>> {
+/// Returns the innermost link of the running code.
+pub(crate) fn current() -> Option<Arc<ChainLink>> {
     // At the end of the thread there is no chain.
     CURRENT.try_with(|it| it.borrow().clone()).ok().flatten()
 }
 
-/// The lease of the innermost body around the calling code, or `None` outside of any body.
+/// Returns the lease of the innermost body around the calling code. `None` outside of any body.
 ///
 /// The handle may be kept. After the end of the lease it has no effect.
 ///
@@ -86,7 +86,7 @@ fn holds(resource: &Resource) -> bool {
         })
 }
 
-/// The valid leases above the calling code, innermost first.
+/// Returns the valid leases above the calling code, innermost first.
 fn held() -> Vec<LeaseHandle> {
     let innermost = current();
     let links = std::iter::successors(innermost.as_ref(), |link| link.above.as_ref());
@@ -94,7 +94,7 @@ fn held() -> Vec<LeaseHandle> {
     leases.filter(|lease| !lease.is_over()).cloned().collect()
 }
 
-/// For code that relies on a lock of its callers: makes sure that the lock is held.
+/// Makes sure that a caller holds the lock on which this code relies.
 ///
 /// # Example: a function that must not be called without the lock
 /// ```
@@ -135,38 +135,39 @@ pub fn assert_held(resource: impl Into<Resource>) {
     }
 }
 
-/// The place of one body in the call chain.
-pub(crate) struct Below {
-    /// Not while the body is polled: then it is the current one.
-    link: Option<Arc<Link>>,
+/// The call chain of one body: its lease, and the leases above it.
+pub(crate) struct CallChain {
+    /// While the body is polled, the chain that was current before.
+    link: Option<Arc<ChainLink>>,
 }
 
-impl Below {
+impl CallChain {
+    /// Puts `lease` below the leases that are held above the running code.
     pub(crate) fn new(lease: LeaseHandle) -> Self {
         let above = current();
         Self {
-            link: Some(Arc::new(Link { lease, above })),
+            link: Some(Arc::new(ChainLink { lease, above })),
         }
     }
 
-    /// What runs until the value is dropped is below the lease.
-    pub(crate) fn enter(&mut self) -> Entered<'_> {
+    /// Makes this chain the current one until the guard is dropped.
+    pub(crate) fn enter(&mut self) -> ChainGuard<'_> {
         exchange(&mut self.link);
-        Entered(&mut self.link)
+        ChainGuard(&mut self.link)
     }
 }
 
-/// Exchanges a link for the current one, and both back at its drop, also when the body panics.
+/// Restores the chain that was current before, also when the body panics.
 #[must_use]
-pub(crate) struct Entered<'a>(&'a mut Option<Arc<Link>>);
+pub(crate) struct ChainGuard<'a>(&'a mut Option<Arc<ChainLink>>);
 
-impl Drop for Entered<'_> {
+impl Drop for ChainGuard<'_> {
     fn drop(&mut self) {
         exchange(self.0);
     }
 }
 
-fn exchange(link: &mut Option<Arc<Link>>) {
-    // During the thread's end there is no current one.
+fn exchange(link: &mut Option<Arc<ChainLink>>) {
+    // At the end of the thread there is no chain.
     let _ = CURRENT.try_with(|current| std::mem::swap(&mut *current.borrow_mut(), link));
 }

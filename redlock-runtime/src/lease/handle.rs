@@ -13,8 +13,7 @@ use crate::error::{LockError, LockErrorKind, RegistryContext};
 use crate::parameters::{Mode, check_ttl};
 use crate::site::Site;
 
-/// An observer of a lease. It can be cloned and kept, and it holds nothing: after the end of the
-/// lease it has no effect.
+/// Observes a lease, and extends it. A clone may be kept: after the end of the lease it has no effect.
 ///
 /// ```
 /// use std::time::Duration;
@@ -37,7 +36,7 @@ pub struct LeaseHandle {
 }
 
 impl LeaseHandle {
-    /// The annotated function of the lease, or the place of the call of [`lock`](crate::lock()).
+    /// Returns the annotated function of the lease, or the place of the call of [`lock`](crate::lock()).
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -52,7 +51,7 @@ impl LeaseHandle {
         self.site
     }
 
-    /// The resource, without the configured key prefix.
+    /// Returns the resource without the configured key prefix.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -67,7 +66,7 @@ impl LeaseHandle {
         self.core.resource()
     }
 
-    /// The time for which the lock is certainly ours; zero after the end of the lease.
+    /// Returns the time for which the lock is certainly ours; zero after the lease's end.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -82,7 +81,7 @@ impl LeaseHandle {
         self.core.validity()
     }
 
-    /// The time since the winning attempt began.
+    /// Returns the time since the winning attempt began.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -97,7 +96,7 @@ impl LeaseHandle {
         self.core.held_for()
     }
 
-    /// A few digits of the owner token, for logs.
+    /// Returns a few digits of the owner token, for logs.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -112,7 +111,7 @@ impl LeaseHandle {
         self.core.token_id()
     }
 
-    /// The lock's fencing token, if `fencing` was set. Send it to the store with every write. A
+    /// Returns the lock's fencing token, if `fencing` was set. Send it to the store with every write. A
     /// store that refuses tokens below the highest it has seen is safe from a holder that was
     /// paused past the end of its lease. An extension does not change the token.
     ///
@@ -130,7 +129,7 @@ impl LeaseHandle {
         self.core.fencing_token()
     }
 
-    /// The [note](crate::Lock::note) that stands on the nodes. A call that shares the lock has the note of
+    /// Returns the [note](crate::Lock::note) that stands on the nodes. A call that shares the lock has the note of
     /// the first holder.
     ///
     /// ```
@@ -146,8 +145,8 @@ impl LeaseHandle {
         self.core.note()
     }
 
-    /// The number of the lease's permit, which no other live holder of the resource has: 0 up to `permits`,
-    /// without it. `None` for a lock without `permits`.
+    /// Returns the number of the lease's permit, from 0 to `permits` − 1. Each live holder of the resource has
+    /// another one. `None` for a lock without `permits`.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -162,7 +161,7 @@ impl LeaseHandle {
         self.core.permit()
     }
 
-    /// Whether the holder reads or writes; `None` for a lock without a mode.
+    /// Returns the mode of the holder: reading or writing. `None` for a lock without a mode.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -228,8 +227,10 @@ impl LeaseHandle {
         self.core.lost().await
     }
 
-    /// Waits until the lease is about to end, so that its holder can finish: less than a third of
-    /// the last granted validity is left, the lease is over, or this process begins to shut down.
+    /// Waits until the lease is about to end, so that its holder can finish.
+    ///
+    /// Then less than a third of the last granted validity is left, the lease is over, or this process begins to
+    /// shut down.
     /// For a renewed lease this is when the lease has its last validity, or when renewals fail.
     ///
     /// ```

@@ -1,17 +1,14 @@
 //! The lease of applications: [`Lease`] holds the lock, and a [`LeaseHandle`] only observes it.
 
+mod body;
 pub(crate) mod chain;
 mod handle;
-mod hold;
 
 use std::fmt;
-use std::future::{Future, poll_fn};
 use std::ops::Deref;
-use std::pin::pin;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use tracing::Instrument as _;
 
 use redlock_core::lease::{OnLost, Released};
 use redlock_core::logging::log_throttled;
@@ -20,14 +17,14 @@ use redlock_core::process::is_forked;
 pub use redlock_core::error::LeaseEnd;
 pub use redlock_core::lease::FencingToken;
 
+pub(crate) use body::BodyUnderLease;
 pub use handle::LeaseHandle;
-pub(crate) use hold::Hold;
 
-use crate::error::{LockError, RegistryContext};
+use crate::error::RegistryContext;
 use crate::parameters::Counts;
 use crate::registry::held::HeldPlace;
 use crate::site::Site;
-use crate::telemetry::{Holding, figure, name_of};
+use crate::telemetry::{HoldTelemetry, figure, name_of};
 
 /// A held lock. Dropping it sends the release to every node without waiting;
 /// [`release`](Self::release) waits until the next holder could win.
@@ -46,25 +43,31 @@ use crate::telemetry::{Holding, figure, name_of};
 /// ```
 #[must_use = "a lease that is dropped is released at once"]
 pub struct Lease {
-    /// Until the release is sent.
-    run: Mutex<Option<Run>>,
+    /// `None` once the release is sent.
+    unreleased: Mutex<Option<Unreleased>>,
     handle: LeaseHandle,
-    on_lost: OnLost,
-    /// The runs that the nodes remember, if the lock has a period.
-    counts: Option<Counts>,
-    holding: Holding,
+    policy: LeasePolicy,
+    holding: HoldTelemetry,
     place: HeldPlace,
 }
 
-/// What runs under the lease, and what became of it.
-struct Run {
+/// The parameters that matter to a held lease.
+#[derive(Clone, Copy)]
+pub(crate) struct LeasePolicy {
+    pub(crate) on_lost: OnLost,
+    /// The runs that the nodes remember, if the lock has a period.
+    pub(crate) counts: Option<Counts>,
+}
+
+/// A lease before its release, and how far the run under it has come.
+struct Unreleased {
     core: redlock_core::Lease,
-    stage: Stage,
+    stage: RunStage,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    /// The body has not been polled.
+enum RunStage {
+    /// The body waits for its first poll.
     NotBegun,
     /// The lease has no body: its run began at once.
     Bare,
@@ -79,8 +82,8 @@ impl Lease {
         place: HeldPlace,
         context: Arc<RegistryContext>,
         site: &'static Site,
-        (on_lost, counts): (OnLost, Option<Counts>),
-        holding: Holding,
+        policy: LeasePolicy,
+        holding: HoldTelemetry,
     ) -> Self {
         let handle = LeaseHandle {
             core: core.handle(),
@@ -88,37 +91,36 @@ impl Lease {
             site,
         };
         let stage = if place.is_for_body() {
-            Stage::NotBegun
+            RunStage::NotBegun
         } else {
-            Stage::Bare
+            RunStage::Bare
         };
         Self {
-            run: Mutex::new(Some(Run { core, stage })),
+            unreleased: Mutex::new(Some(Unreleased { core, stage })),
             handle,
-            on_lost,
-            counts,
+            policy,
             holding,
             place,
         }
     }
 
-    fn enter(&self, stage: Stage) {
-        if let Some(run) = &mut *self.run.lock() {
-            run.stage = stage;
+    fn set_stage(&self, stage: RunStage) {
+        if let Some(unreleased) = &mut *self.unreleased.lock() {
+            unreleased.stage = stage;
         }
     }
 
-    /// The run under the lease has ended well. Call it before the release.
-    pub(crate) fn ended_well(&self) {
-        self.enter(Stage::EndedWell);
+    /// Marks the run under the lease as one that ended well. Call it before the release.
+    pub(crate) fn mark_success(&self) {
+        self.set_stage(RunStage::EndedWell);
     }
 
-    /// The span in which a body runs.
+    /// Returns the span in which a body runs.
     pub(crate) fn span(&self) -> &tracing::Span {
         self.holding.span()
     }
 
-    /// A handle to keep or pass on.
+    /// Returns a handle to keep or pass on.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -156,28 +158,24 @@ impl Lease {
     /// # Cancellation
     /// The release is sent at the first poll, or when the future is dropped before it.
     pub async fn release(self) {
-        self.ended_well();
-        self.release_in_place().await;
-    }
-
-    /// The same if the lease itself has to stay: a body may have a reference to it.
-    pub(crate) async fn release_in_place(&self) {
+        self.mark_success();
         if let Some(core) = self.take_for_release() {
-            self.released(core.release().await);
+            self.report_release(core.release().await);
         }
     }
 
-    /// What is left to release, if anything; [`released`](Self::released) is to be told how the release
-    /// went.
+    /// Takes out what is left to release, if anything. [`report_release`](Self::report_release) takes the outcome of
+    /// that release.
     pub(crate) fn take_for_release(&self) -> Option<redlock_core::Lease> {
         // In a forked process the lock is the parent's.
-        let Run { mut core, stage } = (!is_forked()).then(|| self.run.lock().take())??;
-        self.holding.ended(&core, stage == Stage::InBody);
-        let is_remembered = match self.counts {
+        let Unreleased { mut core, stage } =
+            (!is_forked()).then(|| self.unreleased.lock().take())??;
+        self.holding.end(&core, stage == RunStage::InBody);
+        let is_remembered = match self.policy.counts {
             None => false,
-            // Without the lock, another process may have run meanwhile.
-            Some(Counts::Success) => stage == Stage::EndedWell && core.over().is_none(),
-            Some(Counts::Every) => stage != Stage::NotBegun,
+            // After the lease's end, another process may have run.
+            Some(Counts::Success) => stage == RunStage::EndedWell && core.over().is_none(),
+            Some(Counts::Every) => stage != RunStage::NotBegun,
         };
         if is_remembered {
             core.remember_run();
@@ -185,7 +183,8 @@ impl Lease {
         Some(core)
     }
 
-    pub(crate) fn released(&self, released: Released) {
+    /// Counts and logs a release that no majority confirmed.
+    pub(crate) fn report_release(&self, released: Released) {
         if released == Released::Unconfirmed {
             let (site, kind) = (self.site().site_name(), self.handle.core.kind().label());
             figure!(counter UNCONFIRMED { site: site, kind: kind } increment(1));
@@ -199,106 +198,12 @@ impl Lease {
             );
         }
     }
-
-    /// Runs `body` under the lease and releases it. The body is cancelled at its next await when
-    /// the lease ends, unless `on_lost` says otherwise.
-    ///
-    /// With [`once_per`](crate::parameters::LockOptions::once_per), a body that returns has ended well,
-    /// whatever it returns. [`try_run`](Self::try_run) is for bodies that may fail.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let lease = redlock_runtime::lock("order:42").acquire().await?;
-    /// let total = lease.run(|_lease| async { 6 * 7 }).await?;
-    /// assert_eq!(total, 42);
-    /// # Ok(()) }
-    /// ```
-    ///
-    /// # Errors
-    /// [`Lost`](crate::error::LockErrorKind::Lost) where the body was cancelled.
-    ///
-    /// # Cancellation
-    /// Dropping the future drops the body first, then releases.
-    pub async fn run<F, B>(self, body: F) -> Result<B::Output, LockError>
-    where
-        F: FnOnce(LeaseHandle) -> B,
-        B: Future,
-    {
-        self.run_judged(body, |_| true).await
-    }
-
-    /// As [`run`](Self::run), for a body that may fail. With
-    /// [`once_per`](crate::parameters::LockOptions::once_per), only a body that returns `Ok` has ended well.
-    ///
-    /// ```
-    /// # use redlock_runtime::LockError;
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
-    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
-    /// # let _entered = redlock.registry().enter();
-    /// let lease = redlock_runtime::lock("order:42").acquire().await?;
-    /// let total: Result<i32, LockError> = lease.try_run(|_lease| async { Ok(6 * 7) }).await;
-    /// assert_eq!(total?, 42);
-    /// # Ok(()) }
-    /// ```
-    ///
-    /// # Errors
-    /// The body's own; and [`Lost`](crate::error::LockErrorKind::Lost) where the body was cancelled.
-    ///
-    /// # Cancellation
-    /// As [`run`](Self::run).
-    pub async fn try_run<F, B, T, E>(self, body: F) -> Result<T, E>
-    where
-        F: FnOnce(LeaseHandle) -> B,
-        B: Future<Output = Result<T, E>>,
-        E: From<LockError>,
-    {
-        self.run_judged(body, Result::is_ok).await?
-    }
-
-    async fn run_judged<F, B>(
-        self,
-        body: F,
-        is_success: fn(&B::Output) -> bool,
-    ) -> Result<B::Output, LockError>
-    where
-        F: FnOnce(LeaseHandle) -> B,
-        B: Future,
-    {
-        let span = self.span().clone();
-        let work = async {
-            let outcome = {
-                let mut body = pin!(body(self.handle()));
-                let mut output = None;
-                let held = async {
-                    let mut hold = Hold::begin(&self)?;
-                    poll_fn(|context| {
-                        hold.poll(&self, context, &mut |context| {
-                            body.as_mut().poll(context).map(|it| output = Some(it))
-                        })
-                    })
-                    .await
-                };
-                held.await.map(|()| output.expect("the body has returned"))
-            };
-            if outcome.as_ref().is_ok_and(is_success) {
-                self.ended_well();
-            }
-            self.release_in_place().await;
-            outcome
-        };
-        // If the future is dropped half-way, the body is dropped inside of the span too.
-        work.instrument(span).await
-    }
 }
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        // The release is sent before the place in the table is given up, so that a shutdown that finds the table empty
-        // finds the releases on their way.
+        // The release is sent first and the place in the table dropped next. So a shutdown that finds the table empty
+        // finds all releases sent.
         drop(self.take_for_release());
     }
 }

@@ -18,14 +18,17 @@ use redlock_core::request::{Kind, Retry, RetryLimit};
 use redlock_core::{Request, Resource};
 
 pub use redlock_core::lease::OnLost;
-pub use redlock_core::request::{MAX_NOTE_BYTES, Note, Renewal};
+pub use redlock_core::request::{
+    DEFAULT_CLOCK_DRIFT_FACTOR, DEFAULT_MIN_VALIDITY, DEFAULT_RETRY_COUNT, DEFAULT_RETRY_DELAY,
+    DEFAULT_TTL, MAX_NOTE_BYTES, Note, Renewal,
+};
 
 pub use options::LockOptions;
 pub use types::{Counts, MinValidity, Mode, Wait};
 
 pub(crate) use options::SiteParameters;
 pub(crate) use setters::argument;
-pub(crate) use value::{Said, Value, read, words};
+pub(crate) use value::{ConfigValue, RawValue, parse, words};
 
 /// The imports of a module that expands the table: the types in its rows, and the macros.
 pub(crate) mod prelude {
@@ -40,7 +43,7 @@ pub(crate) mod prelude {
 }
 
 impl SiteParameters {
-    /// The parameters that the protocol obeys, as a request for `resource`.
+    /// Returns the parameters that the protocol obeys, as a request for `resource`.
     ///
     /// # Errors
     /// [`Invalid`] if `min_validity` is no part of the ttl, and if a parameter lacks the one that it belongs
@@ -115,7 +118,7 @@ mod tests {
         assert_eq!(merged.names(), ["ttl", "wait", "on_lost"]);
         let request = request(merged).unwrap();
         assert_eq!(request.ttl, seconds(1));
-        assert_eq!(request.retry.delay, Duration::from_millis(200));
+        assert_eq!(request.retry.delay, DEFAULT_RETRY_DELAY);
         assert_eq!(request.retry.limit, RetryLimit::Wait(seconds(3)));
     }
 

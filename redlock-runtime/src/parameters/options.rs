@@ -2,9 +2,20 @@
 #![doc = include_str!("options.md")]
 
 use super::prelude::*;
-use super::{Said, read};
+use super::{RawValue, parse};
 
-/// The structs that have a field for each parameter.
+// The row `retry_delay: Duration, default DEFAULT_RETRY_DELAY;` becomes
+//
+//     struct LockOptions { retry_delay: Option<Duration>, … }
+//     LockOptions::above:   retry_delay: self.retry_delay.or(lower.retry_delay),
+//     LockOptions::set:     "retry_delay" => self.retry_delay = Some(parse(raw)?),
+//     LockOptions::decided: retry_delay: all.retry_delay.unwrap_or(DEFAULT_RETRY_DELAY),
+//     struct SiteParameters { retry_delay: Duration, … } // `Option<Duration>` without a default
+//     SiteParameters::to_toml: ("retry_delay", self.retry_delay.to_toml()), if it has a value
+//
+// `instead of wait` adds `lower.wait = None` to `above`, and `self.wait = None` to `set`.
+
+/// Defines the structs that have a field for each parameter.
 macro_rules! options {
     (() $(
         $(#[$doc:meta])+
@@ -60,7 +71,7 @@ macro_rules! options {
             /// The lowest layer.
             const BUILT_IN: Self = Self { $( $name: built_in!($($default)?), )+ };
 
-            /// This layer above `lower`.
+            /// Returns this layer above `lower`.
             pub(crate) fn above(self, mut lower: Self) -> Self {
                 $($(
                     if self.$name.is_some() {
@@ -70,23 +81,23 @@ macro_rules! options {
                 Self { $( $name: self.$name.or(lower.$name), )+ }
             }
 
-            /// The names of the parameters that are set.
+            /// Returns the names of the parameters that are set.
             pub(crate) fn names(&self) -> Vec<&'static str> {
                 let names = [ $( self.$name.map(|_| stringify!($name)), )+ ];
                 names.into_iter().flatten().collect()
             }
 
             /// The names of all parameters.
-            pub(crate) const KEYS: &[&'static str] = &[ $( stringify!($name), )+ ];
+            pub(crate) const PARAMETER_NAMES: &[&'static str] = &[ $( stringify!($name), )+ ];
 
-            /// Sets the parameter `key` to what a source of the configuration says.
+            /// Sets the parameter `key` to the value that a source of the configuration has.
             ///
             /// # Errors
             /// The forms of the value.
-            pub(crate) fn set(&mut self, key: &str, said: &Said<'_>) -> Result<(), String> {
+            pub(crate) fn set(&mut self, key: &str, raw: &RawValue<'_>) -> Result<(), String> {
                 match key {
                     $( stringify!($name) => {
-                        self.$name = Some(read(said)?);
+                        self.$name = Some(parse(raw)?);
                         $( self.$other = None; )?
                     } )+
                     _ => return Err("there is no such parameter".to_owned()),
@@ -94,7 +105,7 @@ macro_rules! options {
                 Ok(())
             }
 
-            /// The parameters that answer the same question as `name`, which is one of them.
+            /// Returns the parameters that answer the same question as `name`, which is one of them.
             pub(crate) fn answers(name: &str) -> impl Iterator<Item = &str> {
                 let other = match name {
                     $($( stringify!($name) => Some(stringify!($other)), )?)+
@@ -103,7 +114,7 @@ macro_rules! options {
                 [Some(name), other].into_iter().flatten()
             }
 
-            /// This layer above the built-in values.
+            /// Returns this layer above the built-in values.
             pub(crate) fn decided(self, skips: bool) -> SiteParameters {
                 let all = self.above(Self::BUILT_IN);
                 SiteParameters {
@@ -114,21 +125,21 @@ macro_rules! options {
         }
 
         impl SiteParameters {
-            /// The kind that each parameter which says one asks for, by the parameter's name.
+            /// Returns the kind that each parameter asks for which asks for one, by the parameter's name.
             pub(crate) fn kinds(&self) -> Vec<(&'static str, Kind)> {
                 let kinds = [ $( $( (stringify!($name), self.$name.map($kind)), )? )+ ];
-                let said = kinds.into_iter().filter_map(|(name, kind)| Some((name, kind?)));
-                said.collect()
+                let set = kinds.into_iter().filter_map(|(name, kind)| Some((name, kind?)));
+                set.collect()
             }
 
-            /// The parameters that have a value, as the file has it.
-            pub(crate) fn written(&self) -> Vec<(&'static str, String)> {
-                let written = [ $({
+            /// Returns the parameters that have a value, as the file has it.
+            pub(crate) fn to_toml(self) -> Vec<(&'static str, String)> {
+                let values = [ $({
                     let value = Option::<$type>::from(self.$name);
-                    let value = value.and_then(super::Value::written);
+                    let value = value.and_then(super::ConfigValue::to_toml);
                     value.map(|value| (stringify!($name), value))
                 }, )+ ];
-                written.into_iter().flatten().collect()
+                values.into_iter().flatten().collect()
             }
         }
     };

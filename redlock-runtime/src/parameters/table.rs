@@ -5,7 +5,8 @@
 //! `REDLOCK_DEFAULTS_TTL`, and the parameter of the attribute. After the type comes what a row needs
 //! of these:
 //! * `from …` is what the setters take, if that is not the type itself.
-//! * `default …` is the built-in value. A parameter without a default may have no value.
+//! * `default …` is the built-in value, a constant of `redlock_core::request`. A parameter without a default may have
+//!   no value.
 //! * `instead of …` is the parameter that answers the same question. A layer that sets one of the
 //!   two clears the other of the layers below.
 //! * `kind …` is for a parameter that says the kind of the lock: it makes the kind of the value.
@@ -13,8 +14,8 @@
 //! To add a parameter, add a row here and a row to the attribute's table, which is `parameters.rs` in
 //! `redlock-macros`, and obey it: in `SiteParameters::request` or in `acquire/mod.rs`. A parameter that is
 //! only shown goes to the `info_span!` of `telemetry/acquiring.rs` and of `telemetry/holding.rs`, which do not
-//! get the parameters: `Prepared`, `Acquiring::begin` and `Holding::begin` have to carry it. A type that no other
-//! parameter has needs its `impl Value`, its name in the `prelude`, and its name in `lib.rs::__private`,
+//! get the parameters: `Acquire`, `AcquireTelemetry::begin` and `HoldTelemetry::begin` have to carry it. A type
+//! that no other parameter has needs its `impl ConfigValue`, its name in the `prelude`, and its name in `lib.rs::__private`,
 //! where the expansion finds it. A value is `Copy`, and a `static` can hold it: a text is a type of its own
 //! around a `&'static str`, whose `Debug` does not show what a configuration says. A text from the file or
 //! a variable is leaked or interned. The attribute emits a text as `&'static str`, which the row's type
@@ -34,7 +35,7 @@ macro_rules! for_each_parameter {
             ($($of)?)
 
             /// The auto-release time: the nodes free the lock by themselves when it has passed.
-            /// Default: 60 s.
+            /// Default: [`DEFAULT_TTL`](crate::parameters::DEFAULT_TTL).
             ///
             /// ```
             /// use std::time::Duration;
@@ -42,19 +43,20 @@ macro_rules! for_each_parameter {
             ///
             /// let options = LockOptions::new().ttl(Duration::from_secs(30));
             /// ```
-            ttl: Duration, default Duration::from_secs(60);
+            ttl: Duration, default super::DEFAULT_TTL;
 
-            /// How many retries follow the first attempt. Default: 2. This and [`wait`](Self::wait)
-            /// answer the same question: the last setter counts.
+            /// The number of retries after the first attempt. Default:
+            /// [`DEFAULT_RETRY_COUNT`](crate::parameters::DEFAULT_RETRY_COUNT). This and [`wait`](Self::wait) answer the
+            /// same question: the last setter counts.
             ///
             /// ```
             /// use redlock_runtime::parameters::LockOptions;
             ///
             /// let options = LockOptions::new().retry_count(5);
             /// ```
-            retry_count: u32, default 2, instead of wait;
+            retry_count: u32, default super::DEFAULT_RETRY_COUNT, instead of wait;
 
-            /// How long to keep trying, a hard bound, or [forever](crate::parameters::Wait::Forever), in the
+            /// The time for which the call keeps trying, a hard bound, or [forever](crate::parameters::Wait::Forever), in the
             /// place of a number of retries.
             ///
             /// ```
@@ -65,8 +67,9 @@ macro_rules! for_each_parameter {
             /// ```
             wait: Wait, from impl Into<Wait>, instead of retry_count;
 
-            /// Between attempts passes a random time between half of this and this. Default: 200 ms. It ends early
-            /// when the nodes tell that the lock is free, and after 2 s because too few nodes may be there to tell.
+            /// Between attempts passes a random time between half of this and this. Default:
+            /// [`DEFAULT_RETRY_DELAY`](crate::parameters::DEFAULT_RETRY_DELAY). It ends early when the nodes tell that the
+            /// lock is free, and after 2 s because too few nodes may be there to tell.
             ///
             /// ```
             /// use std::time::Duration;
@@ -74,19 +77,21 @@ macro_rules! for_each_parameter {
             ///
             /// let options = LockOptions::new().retry_delay(Duration::from_millis(50));
             /// ```
-            retry_delay: Duration, default Duration::from_millis(200);
+            retry_delay: Duration, default super::DEFAULT_RETRY_DELAY;
 
-            /// The drift allowed for is ttl × this + 2 ms. Default: 0.01.
+            /// The drift allowed for is ttl × this + 2 ms. Default:
+            /// [`DEFAULT_CLOCK_DRIFT_FACTOR`](crate::parameters::DEFAULT_CLOCK_DRIFT_FACTOR).
             ///
             /// ```
             /// use redlock_runtime::parameters::LockOptions;
             ///
             /// let options = LockOptions::new().clock_drift_factor(0.02);
             /// ```
-            clock_drift_factor: f64, default 0.01;
+            clock_drift_factor: f64, default super::DEFAULT_CLOCK_DRIFT_FACTOR;
 
             /// An acquisition that leaves less validity is given up and retried: a
-            /// [`Duration`](std::time::Duration), or a part of the ttl such as `0.66`. Default: 0.
+            /// [`Duration`](std::time::Duration), or a part of the ttl such as `0.66`. Default:
+            /// [`DEFAULT_MIN_VALIDITY`](crate::parameters::DEFAULT_MIN_VALIDITY).
             ///
             /// ```
             /// use redlock_runtime::parameters::LockOptions;
@@ -94,7 +99,7 @@ macro_rules! for_each_parameter {
             /// let options = LockOptions::new().min_validity(0.66);
             /// ```
             min_validity: MinValidity, from impl Into<MinValidity>,
-                default MinValidity::Time(Duration::ZERO);
+                default MinValidity::Time(super::DEFAULT_MIN_VALIDITY);
 
             /// Until the lock has been held so long, the lease is renewed by itself, each time that a
             /// third of its validity has passed: a [`Duration`](std::time::Duration), or
@@ -122,7 +127,7 @@ macro_rules! for_each_parameter {
             /// ```
             once_per: Duration;
 
-            /// Which runs count for [`once_per`](Self::once_per), without which this is refused. Default:
+            /// The runs that count for [`once_per`](Self::once_per), without which this is refused. Default:
             /// those that ended well.
             ///
             /// ```
@@ -134,7 +139,7 @@ macro_rules! for_each_parameter {
             /// ```
             counts: Counts;
 
-            /// How many holders the lock has at a time: 1 to 256. Each has a permit of its own, with a
+            /// The number of holders that the lock has at a time: 1 to 256. Each has a permit of its own, with a
             /// [number](crate::LeaseHandle::permit). Give a resource the same number everywhere. Default: one
             /// holder, and the plain lock.
             ///
@@ -145,7 +150,7 @@ macro_rules! for_each_parameter {
             /// ```
             permits: u32, kind |count: u32| Kind::Permits(count.try_into().unwrap_or(u16::MAX));
 
-            /// Whether a fencing token comes with the lock: see
+            /// True if a fencing token comes with the lock: see
             /// [`LeaseHandle::fencing_token`](crate::LeaseHandle::fencing_token). A body that was
             /// written for one may rely on it. Default: no.
             ///
@@ -156,7 +161,7 @@ macro_rules! for_each_parameter {
             /// ```
             fencing: bool, default false;
 
-            /// Whether the holder reads, beside other readers, or writes, alone. Readers that come while a
+            /// The mode of the holder: it reads, beside other readers, or writes, alone. Readers that come while a
             /// writer waits let it go first, and go in before the next writer. Default: neither. The holder
             /// is alone, and takes no part in that order.
             ///
@@ -167,7 +172,7 @@ macro_rules! for_each_parameter {
             /// ```
             mode: Mode, kind Kind::from;
 
-            /// What happens to the body when its lease ends. Default: it is cancelled.
+            /// The end of the body when its lease ends before it. Default: it is cancelled.
             ///
             /// ```
             /// use redlock_runtime::parameters::{LockOptions, OnLost};

@@ -38,7 +38,7 @@ impl From<f64> for MinValidity {
 }
 
 impl MinValidity {
-    /// The least validity of a lock with `ttl`.
+    /// Returns the least validity of a lock with `ttl`.
     ///
     /// # Errors
     /// [`Invalid`] if the number is no fraction.
@@ -54,7 +54,7 @@ impl MinValidity {
     }
 }
 
-/// How long a caller keeps trying for a lock.
+/// The time for which a caller keeps trying for a lock.
 ///
 /// ```
 /// use std::time::Duration;
@@ -79,7 +79,7 @@ impl From<Duration> for Wait {
     }
 }
 
-/// Whom a lock excludes, if readers and writers share a resource. Both exclude locks without a mode.
+/// The mode of a lock whose resource readers and writers share. Both exclude locks without a mode.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -106,7 +106,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// The mode of a lock of this kind, if it has one.
+    /// Returns the mode of a lock of this kind, if it has one.
     pub(crate) fn of(kind: Kind) -> Option<Self> {
         match kind {
             Kind::Read => Some(Self::Read),
@@ -137,7 +137,7 @@ impl From<Mode> for Kind {
     }
 }
 
-/// Which runs of a job count for its period, [`once_per`](crate::Lock::once_per). The run of a process that
+/// The runs of a job that count for its period, [`once_per`](crate::Lock::once_per). The run of a process that
 /// was killed never counts.
 ///
 /// ```

@@ -1,5 +1,6 @@
 //! The text form of values: in the file, in variables, and in reports.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use redlock_core::lease::OnLost;
@@ -7,139 +8,118 @@ use redlock_core::request::Renewal;
 
 use super::types::{Counts, MinValidity, Mode, Wait};
 
-/// What a source of the configuration says in the place of a value. A variable is always a text, or a number.
-pub(crate) enum Said<'a> {
+/// A value as a source of the configuration has it. A variable is always a text, or a number.
+pub(crate) enum RawValue<'a> {
     Text(&'a str),
     /// The digits of a whole number in a variable.
     Digits(&'a str),
     Integer(i64),
     Float(f64),
-    Is(bool),
+    Bool(bool),
     List(Vec<&'a str>),
     /// A table, a date, or a list of other things than texts.
     Other,
 }
 
 /// The type of a parameter, or of another value of the configuration.
-pub(crate) trait Value: Sized {
-    /// The forms of the value, for errors. What was said is never repeated: it may be a password in the
-    /// wrong place.
+pub(crate) trait ConfigValue: Sized {
+    /// The forms of the value, for errors. An error never repeats the raw value, because it may be a password in
+    /// the wrong place.
     const EXPECTED: &'static str;
 
-    /// Reads the value; `None` if it has another form.
-    fn read(said: &Said<'_>) -> Option<Self>;
+    /// Returns the value, or `None` if it has another form.
+    fn parse(raw: &RawValue<'_>) -> Option<Self>;
 
-    /// The value as the file has it, for reports; `None` if the file has no word for it.
-    fn written(self) -> Option<String> {
+    /// Returns the value as the file has it, for reports, or `None` if the file has no word for it.
+    fn to_toml(self) -> Option<String> {
         None
     }
 }
 
-/// Reads a value.
+/// Parses a value.
 ///
 /// # Errors
 /// The forms of the value.
-pub(crate) fn read<T: Value>(said: &Said<'_>) -> Result<T, String> {
-    T::read(said).ok_or_else(|| format!("expected {}", T::EXPECTED))
+pub(crate) fn parse<T: ConfigValue>(raw: &RawValue<'_>) -> Result<T, String> {
+    T::parse(raw).ok_or_else(|| format!("expected {}", T::EXPECTED))
 }
 
 /// `60000` or `"60s"`.
-impl Value for Duration {
+impl ConfigValue for Duration {
     const EXPECTED: &'static str = "milliseconds from 0 on as a number, or a time with its unit, such as \"60s\" or \"1m 30s\"";
 
-    fn read(said: &Said<'_>) -> Option<Self> {
-        match said {
-            Said::Integer(millis) => (*millis).try_into().ok().map(Self::from_millis),
-            Said::Digits(millis) => millis.parse().ok().map(Self::from_millis),
+    fn parse(raw: &RawValue<'_>) -> Option<Self> {
+        match raw {
+            RawValue::Integer(millis) => (*millis).try_into().ok().map(Self::from_millis),
+            RawValue::Digits(millis) => millis.parse().ok().map(Self::from_millis),
             // Without a unit it is refused, as in the attribute.
-            Said::Text(text) => humantime::parse_duration(text).ok(),
+            RawValue::Text(text) => humantime::parse_duration(text).ok(),
             _ => None,
         }
     }
 
-    fn written(self) -> Option<String> {
+    fn to_toml(self) -> Option<String> {
         Some(humantime::format_duration(self).to_string())
     }
 }
 
-macro_rules! whole_numbers {
-    ($($type:ty: $most:literal;)+) => { $(
-        impl Value for $type {
-            const EXPECTED: &'static str = concat!("a whole number from 0 to ", $most);
+/// Types whose text in Rust is their text in the configuration. After the forms comes what else a value may be.
+macro_rules! values_as_in_rust {
+    ($($type:ty: $expected:literal, $($variant:ident($value:ident) => $parsed:expr),+;)+) => { $(
+        impl ConfigValue for $type {
+            const EXPECTED: &'static str = $expected;
 
-            fn read(said: &Said<'_>) -> Option<Self> {
-                match said {
-                    Said::Integer(number) => (*number).try_into().ok(),
-                    Said::Text(text) | Said::Digits(text) => text.trim().parse().ok(),
+            fn parse(raw: &RawValue<'_>) -> Option<Self> {
+                match raw {
+                    $( RawValue::$variant($value) => $parsed, )+
+                    RawValue::Text(text) | RawValue::Digits(text) => text.trim().parse().ok(),
                     _ => None,
                 }
             }
 
-            fn written(self) -> Option<String> {
+            fn to_toml(self) -> Option<String> {
                 Some(self.to_string())
             }
         }
     )+ };
 }
 
-whole_numbers! {
-    u16: "65535";
-    u32: "4294967295";
+values_as_in_rust! {
+    u16: "a whole number from 0 to 65535", Integer(number) => (*number).try_into().ok();
+    u32: "a whole number from 0 to 4294967295", Integer(number) => (*number).try_into().ok();
+    f64: "a number such as 0.01",
+        Float(number) => Some(*number), Integer(number) => i32::try_from(*number).ok().map(Self::from);
+    bool: "`true` or `false`", Bool(is) => Some(*is);
 }
 
-impl Value for f64 {
-    const EXPECTED: &'static str = "a number such as 0.01";
-
-    fn read(said: &Said<'_>) -> Option<Self> {
-        match said {
-            Said::Float(number) => Some(*number),
-            Said::Integer(number) => i32::try_from(*number).ok().map(Self::from),
-            Said::Text(text) | Said::Digits(text) => text.trim().parse().ok(),
-            _ => None,
-        }
-    }
-
-    fn written(self) -> Option<String> {
-        Some(self.to_string())
-    }
-}
-
-impl Value for bool {
-    const EXPECTED: &'static str = "`true` or `false`";
-
-    fn read(said: &Said<'_>) -> Option<Self> {
-        match said {
-            Said::Is(is) => Some(*is),
-            Said::Text(text) => text.parse().ok(),
-            _ => None,
-        }
-    }
-
-    fn written(self) -> Option<String> {
-        Some(self.to_string())
-    }
-}
-
-impl Value for String {
+impl ConfigValue for String {
     const EXPECTED: &'static str = "a text";
 
-    fn read(said: &Said<'_>) -> Option<Self> {
-        match said {
-            Said::Text(text) | Said::Digits(text) => Some((*text).to_owned()),
+    fn parse(raw: &RawValue<'_>) -> Option<Self> {
+        match raw {
+            RawValue::Text(text) | RawValue::Digits(text) => Some((*text).to_owned()),
             _ => None,
         }
+    }
+}
+
+impl ConfigValue for PathBuf {
+    const EXPECTED: &'static str = "the path of a file";
+
+    fn parse(raw: &RawValue<'_>) -> Option<Self> {
+        String::parse(raw).map(Self::from)
     }
 }
 
 /// `["a", "b"]` or `"a, b"`.
-impl Value for Vec<String> {
+impl ConfigValue for Vec<String> {
     const EXPECTED: &'static str =
         "a list of names, such as [\"a\", \"b\"]; \"a, b\" in a variable";
 
-    fn read(said: &Said<'_>) -> Option<Self> {
-        match said {
-            Said::List(names) => Some(names.iter().map(|&name| name.to_owned()).collect()),
-            Said::Text(names) | Said::Digits(names) => {
+    fn parse(raw: &RawValue<'_>) -> Option<Self> {
+        match raw {
+            RawValue::List(names) => Some(names.iter().map(|&name| name.to_owned()).collect()),
+            RawValue::Text(names) | RawValue::Digits(names) => {
                 let names = names.split(',').map(|name| name.trim().to_owned());
                 Some(names.filter(|name| !name.is_empty()).collect())
             }
@@ -148,89 +128,74 @@ impl Value for Vec<String> {
     }
 }
 
-impl<T: Value> Value for Option<T> {
+impl<T: ConfigValue> ConfigValue for Option<T> {
     const EXPECTED: &'static str = T::EXPECTED;
 
-    fn read(said: &Said<'_>) -> Option<Self> {
-        T::read(said).map(Some)
+    fn parse(raw: &RawValue<'_>) -> Option<Self> {
+        T::parse(raw).map(Some)
     }
 }
 
 /// A duration, or a fraction of the ttl such as `0.66`.
-impl Value for MinValidity {
+impl ConfigValue for MinValidity {
     const EXPECTED: &'static str = "a time such as \"5s\", or a part of the ttl such as 0.66";
 
-    fn read(said: &Said<'_>) -> Option<Self> {
-        let time = Duration::read(said).map(Self::Time);
-        time.or_else(|| f64::read(said).map(Self::Fraction))
+    fn parse(raw: &RawValue<'_>) -> Option<Self> {
+        let time = Duration::parse(raw).map(Self::Time);
+        time.or_else(|| f64::parse(raw).map(Self::Fraction))
     }
 
-    fn written(self) -> Option<String> {
+    fn to_toml(self) -> Option<String> {
         match self {
-            Self::Time(least) => least.written(),
-            Self::Fraction(part) => part.written(),
+            Self::Time(least) => least.to_toml(),
+            Self::Fraction(part) => part.to_toml(),
         }
     }
 }
 
-const FOREVER: &str = "forever";
+/// Types whose values are times or a word.
+macro_rules! times_or_word {
+    ($($type:ident: $word:literal is $value:ident;)+) => { $(
+        impl ConfigValue for $type {
+            const EXPECTED: &'static str = concat!("a time such as \"5s\", or \"", $word, "\"");
 
-/// A duration, or `forever`.
-impl Value for Wait {
-    const EXPECTED: &'static str = "a time such as \"5s\", or \"forever\"";
+            fn parse(raw: &RawValue<'_>) -> Option<Self> {
+                match raw {
+                    RawValue::Text($word) => Some(Self::$value),
+                    _ => Duration::parse(raw).map(Self::For),
+                }
+            }
 
-    fn read(said: &Said<'_>) -> Option<Self> {
-        match said {
-            Said::Text(FOREVER) => Some(Self::Forever),
-            _ => Duration::read(said).map(Self::For),
+            fn to_toml(self) -> Option<String> {
+                match self {
+                    Self::For(time) => time.to_toml(),
+                    other => (other == Self::$value).then(|| $word.to_owned()),
+                }
+            }
         }
-    }
-
-    fn written(self) -> Option<String> {
-        match self {
-            Self::For(budget) => budget.written(),
-            Self::Forever => Some(FOREVER.to_owned()),
-        }
-    }
+    )+ };
 }
 
-const UNLIMITED: &str = "unlimited";
-
-/// A duration, or `unlimited`.
-impl Value for Renewal {
-    const EXPECTED: &'static str = "a time such as \"5s\", or \"unlimited\"";
-
-    fn read(said: &Said<'_>) -> Option<Self> {
-        match said {
-            Said::Text(UNLIMITED) => Some(Self::Unlimited),
-            _ => Duration::read(said).map(Self::For),
-        }
-    }
-
-    fn written(self) -> Option<String> {
-        match self {
-            Self::For(held) => held.written(),
-            Self::Unlimited => Some(UNLIMITED.to_owned()),
-            _ => None,
-        }
-    }
+times_or_word! {
+    Wait: "forever" is Forever;
+    Renewal: "unlimited" is Unlimited;
 }
 
 /// A type whose values are words.
 macro_rules! words {
     ($type:ident: $first:literal is $value:ident $(, $word:literal is $other:ident)*) => {
-        impl $crate::parameters::Value for $type {
+        impl $crate::parameters::ConfigValue for $type {
             const EXPECTED: &'static str = concat!("`", $first, "`" $(, " or `", $word, "`")*);
 
-            fn read(said: &$crate::parameters::Said<'_>) -> Option<Self> {
-                match said {
-                    $crate::parameters::Said::Text($first) => Some(Self::$value),
-                    $( $crate::parameters::Said::Text($word) => Some(Self::$other), )*
+            fn parse(raw: &$crate::parameters::RawValue<'_>) -> Option<Self> {
+                match raw {
+                    $crate::parameters::RawValue::Text($first) => Some(Self::$value),
+                    $( $crate::parameters::RawValue::Text($word) => Some(Self::$other), )*
                     _ => None,
                 }
             }
 
-            fn written(self) -> Option<String> {
+            fn to_toml(self) -> Option<String> {
                 let written = [(Self::$value, $first) $(, (Self::$other, $word))*];
                 let found = written.into_iter().find(|(value, _)| *value == self);
                 found.map(|(_, word)| word.to_owned())

@@ -1,4 +1,4 @@
-//! Everything that is held right now, and the gate that closes at shutdown.
+//! The held leases of a registry, and the gate that closes at shutdown.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use redlock_core::{LeaseHandle, NodeSet, Resource};
 use tokio::sync::{Notify, SetOnce};
 
 use super::held_lease::HeldLease;
-use super::pools::names_of;
+use super::pools::pool_names_of;
 use crate::error::HolderHere;
 use crate::parameters::Mode;
 use crate::site::Site;
@@ -55,26 +55,23 @@ pub(crate) struct HeldPlace {
 }
 
 impl HeldTable {
-    /// Counts an acquisition that begins, unless the gate has closed. `is_below` is as for
-    /// [`enter`](Self::enter). The shutdown waits until the acquisition has ended in any way.
-    pub(crate) fn begin(self: &Arc<Self>, is_below: bool) -> Option<UnderWay> {
+    /// Counts an acquisition that begins, unless the gate has closed. `is_below` is as for [`enter`](Self::enter). The
+    /// shutdown waits until the acquisition has ended in any way.
+    pub(crate) fn begin_acquisition(
+        self: &Arc<Self>,
+        is_below: bool,
+    ) -> Option<AcquisitionUnderWay> {
         let mut state = self.state.lock();
         if self.closed.initialized() && !is_below {
             return None;
         }
         state.under_way += 1;
-        Some(UnderWay(Arc::clone(self)))
+        Some(AcquisitionUnderWay(Arc::clone(self)))
     }
 
     /// Enters a lease, unless the gate has closed. `is_below` lets a call pass that runs below a
     /// lease in the table: the call belongs to work that the shutdown waits for.
-    pub(crate) fn enter(
-        self: &Arc<Self>,
-        site: &'static Site,
-        has_body: bool,
-        lease: LeaseHandle,
-        is_below: bool,
-    ) -> Option<HeldPlace> {
+    pub(crate) fn enter(self: &Arc<Self>, entry: HeldEntry, is_below: bool) -> Option<HeldPlace> {
         let mut state = self.state.lock();
         let is_closed = self.closed.initialized();
         if is_closed && !is_below {
@@ -82,12 +79,7 @@ impl HeldTable {
         }
         let id = state.next_id;
         state.next_id += 1;
-        let entry = HeldEntry {
-            site,
-            lease,
-            has_body,
-            is_revoked: false,
-        };
+        let had_body = entry.has_body;
         let late = is_closed.then(|| entry.lease.clone());
         state.entries.insert(id, entry);
         drop(state);
@@ -99,7 +91,7 @@ impl HeldTable {
         Some(HeldPlace {
             table: Arc::clone(self),
             id,
-            had_body: has_body,
+            had_body,
         })
     }
 
@@ -114,7 +106,7 @@ impl HeldTable {
     }
 
     /// Waits until nothing is held and no acquisition is in progress.
-    pub(crate) async fn emptied(&self) {
+    pub(crate) async fn wait_until_empty(&self) {
         loop {
             let changed = self.changed.notified();
             {
@@ -129,7 +121,7 @@ impl HeldTable {
 
     /// Cancels every body, also bodies that begin meanwhile. Waits until no body is left and no
     /// acquisition is in progress.
-    pub(crate) async fn bodies_gone(&self) {
+    pub(crate) async fn cancel_bodies(&self) {
         loop {
             let changed = self.changed.notified();
             let mut entries = self.entries();
@@ -145,8 +137,8 @@ impl HeldTable {
         }
     }
 
-    /// The leases without a body, except those that share their lock with a body. They are about to be
-    /// released, so no body begins under them from here on.
+    /// Revokes the leases without a body, except those that share their lock with a body. No body begins under a
+    /// revoked lease, because it is about to be released.
     pub(crate) fn revoke_bare(&self) -> Vec<HeldEntry> {
         let mut state = self.state.lock();
         let bodies = state.entries.values().filter(|entry| entry.has_body);
@@ -162,7 +154,7 @@ impl HeldTable {
         .collect()
     }
 
-    /// How many acquisitions have begun and not ended.
+    /// Returns the number of acquisitions that have begun and not ended.
     pub(crate) fn under_way(&self) -> usize {
         self.state.lock().under_way
     }
@@ -175,7 +167,7 @@ impl HeldTable {
         self.state.lock().entries.values().cloned().collect()
     }
 
-    /// The holder of a valid lease on one of the names and nodes, if there is one.
+    /// Returns the holder of a valid lease on one of the names and nodes, if there is one.
     pub(crate) fn holder_of(&self, resource: &Resource, nodes: &NodeSet) -> Option<HolderHere> {
         let state = self.state.lock();
         let is_wanted = |name: &[u8]| resource.names().any(|other| other == name);
@@ -192,24 +184,33 @@ impl HeldTable {
         })
     }
 
-    /// How many leases do not rest on a node that they were asked for on, by the node.
-    pub(crate) fn not_resting(&self) -> BTreeMap<String, usize> {
+    /// Counts, for each node, the leases that are held without a grant of the node that counts.
+    pub(crate) fn leases_without_grant(&self) -> BTreeMap<String, usize> {
         let mut counts = BTreeMap::new();
         for entry in self.entries() {
-            for node in entry.lease.not_resting_on() {
+            for node in entry.lease.nodes_without_grant() {
                 *counts.entry(node.to_owned()).or_insert(0) += 1;
             }
         }
         counts
     }
 
-    /// The entries that left since the gate closed, or since the last call of this method.
+    /// Takes out the entries that left since the gate closed, or since the last call of this method.
     pub(crate) fn take_departed(&self) -> Vec<HeldLease> {
         std::mem::take(&mut self.state.lock().departed)
     }
 }
 
 impl HeldEntry {
+    pub(crate) fn new(site: &'static Site, lease: LeaseHandle, has_body: bool) -> Self {
+        Self {
+            site,
+            lease,
+            has_body,
+            is_revoked: false,
+        }
+    }
+
     pub(crate) fn describe(&self) -> HeldLease {
         HeldLease {
             resource: self.lease.resource().clone(),
@@ -224,7 +225,7 @@ impl HeldEntry {
             mode: Mode::of(self.lease.kind()),
             token_id: self.lease.token_id().to_owned(),
             note: self.lease.note(),
-            pools: names_of(self.lease.nodes()),
+            pools: pool_names_of(self.lease.nodes()),
             sharers: self.lease.holders(),
             has_body: self.has_body,
             waiting: self.lease.waiting(),
@@ -238,8 +239,8 @@ impl HeldPlace {
         self.had_body
     }
 
-    /// From here on a body runs under the lease. False if it may not run, because the lease is
-    /// about to be released.
+    /// Notes that a body runs under the lease from here on. False if it may not run, because the lease is about to be
+    /// released.
     pub(crate) fn set_has_body(&self) -> bool {
         if self.had_body {
             // Such a lease is never about to be released while its holder is there.
@@ -276,9 +277,9 @@ impl Drop for HeldPlace {
 
 /// An acquisition that has begun. Its drop says that the acquisition left nothing on the nodes
 /// without a sent release, or that it became an entry.
-pub(crate) struct UnderWay(Arc<HeldTable>);
+pub(crate) struct AcquisitionUnderWay(Arc<HeldTable>);
 
-impl Drop for UnderWay {
+impl Drop for AcquisitionUnderWay {
     fn drop(&mut self) {
         if is_forked() {
             return;
@@ -310,18 +311,19 @@ mod tests {
         };
         let (lease, other) = (lock("r"), lock("s"));
         let site = Site::at(std::panic::Location::caller());
+        let entry = |lease: &redlock_core::Lease| HeldEntry::new(site, lease.handle(), false);
         let table = Arc::new(HeldTable::default());
-        let before = table.enter(site, false, lease.handle(), false).unwrap();
-        let under_way = table.begin(false).unwrap();
+        let before = table.enter(entry(&lease), false).unwrap();
+        let under_way = table.begin_acquisition(false).unwrap();
         assert_eq!(table.under_way(), 1);
         drop(under_way);
         assert_eq!(table.under_way(), 0);
         table.close();
-        assert!(table.begin(false).is_none());
-        assert!(table.enter(site, false, lease.handle(), false).is_none());
+        assert!(table.begin_acquisition(false).is_none());
+        assert!(table.enter(entry(&lease), false).is_none());
         // Below a lease that is held, it is part of what the shutdown waits for.
-        let below = table.enter(site, false, other.handle(), true).unwrap();
-        let joined = table.enter(site, false, other.handle(), true).unwrap();
+        let below = table.enter(entry(&other), true).unwrap();
+        let joined = table.enter(entry(&other), true).unwrap();
         assert_eq!(table.entries().len(), 3);
 
         // A lease that is about to be released runs no body any longer. A lease that runs a body is

@@ -31,19 +31,19 @@ pub struct HeldLease {
     pub site: &'static Site,
     /// When the holder got the lease, by this host's wall clock.
     pub since: SystemTime,
-    /// How long the lease has been held.
+    /// The time for which the lease has been held.
     pub held_for: Duration,
-    /// For how much longer the lease is valid.
+    /// The time for which the lease remains valid.
     pub validity: Duration,
     /// The ttl of the request.
     pub ttl: Duration,
-    /// How often the lease was extended, renewals included.
+    /// The number of extensions, renewals included.
     pub extensions: u32,
     /// The fencing token of the lock, if one was asked for.
     pub fencing_token: Option<FencingToken>,
     /// The number of its permit. `None` for a lock without `permits`.
     pub permit: Option<u16>,
-    /// Whether the holder reads or writes; `None` for a lock without a mode.
+    /// The mode of the holder: it reads or writes; `None` for a lock without a mode.
     pub mode: Option<Mode>,
     /// A few digits of the owner token. Leases that share a lock have the same digits.
     pub token_id: String,
@@ -51,24 +51,24 @@ pub struct HeldLease {
     pub note: Option<Note>,
     /// The pools of the lock.
     pub pools: Vec<String>,
-    /// How many leases share the lock: the outer one, and each that joined it. Each lease is listed by
+    /// The number of leases that share the lock: the outer one, and each that joined it. Each lease is listed by
     /// itself.
     pub sharers: usize,
     /// True if the lease is held for a body, false for a bare lease.
     pub has_body: bool,
-    /// How many callers of this process stand in line for the lock.
+    /// The number of callers of this process that stand in line for the lock.
     pub waiting: usize,
 }
 
 /// Some of the locks, by resource and function. If a program holds thousands, `/held` shows all of them.
 pub(super) fn listed(held: &[HeldLease]) -> String {
-    const MOST: usize = 8;
-    let named = held.iter().take(MOST);
+    const MOST_LISTED: usize = 8;
+    let named = held.iter().take(MOST_LISTED);
     let mut named: Vec<_> = named
         .map(|it| format!("`{}` by {}", it.resource, it.site))
         .collect();
-    if held.len() > MOST {
-        named.push(format!("and {} more", held.len() - MOST));
+    if held.len() > MOST_LISTED {
+        named.push(format!("and {} more", held.len() - MOST_LISTED));
     }
     named.join(", ")
 }

@@ -4,7 +4,7 @@
 pub(crate) mod elections;
 pub(crate) mod held;
 mod held_lease;
-pub(crate) mod io;
+pub(crate) mod io_thread;
 pub(crate) mod pools;
 pub(crate) mod scope;
 mod shared;
@@ -13,14 +13,11 @@ mod shutdown_report;
 pub(crate) mod signal;
 mod site_report;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use redlock_core::Environment;
 use redlock_core::node::NodeStatus;
 use redlock_core::quorum::majority;
 
-use crate::config::{Config, SiteConfig};
 use crate::health::{PoolHealth, VotingPools};
 pub use redlock_core::MemoryNode;
 
@@ -30,12 +27,12 @@ pub use held_lease::HeldLease;
 pub use scope::Entered;
 pub(crate) use shared::RegistryShared;
 pub use shutdown_report::ShutdownReport;
-pub use site_report::{Layer, Parameter, SiteReport};
+pub use site_report::{Layer, ParameterReport, SiteReport};
 
 use held::HeldEntry;
-use pools::{Pool, names_of};
+use pools::pool_names_of;
 
-/// Where calls find their pools. Clones are the same registry.
+/// The pools, defaults and held leases of calls. Clones are the same registry.
 ///
 /// An annotated call looks for one in its task ([`scope`](Self::scope)), then in its thread
 /// ([`enter`](Self::enter)), then takes the registry that [`init`](crate::init()) made. In tests with
@@ -56,19 +53,7 @@ pub struct Registry {
 }
 
 impl Registry {
-    pub(crate) fn new(
-        config: &Config,
-        environment: Environment,
-        pools: BTreeMap<String, Pool>,
-        overriding: &[(&'static Site, SiteConfig)],
-    ) -> Self {
-        let shared = RegistryShared::new(config, environment, pools, overriding);
-        Self {
-            shared: Arc::new(shared),
-        }
-    }
-
-    /// Everything that is held right now, in the order in which it was acquired.
+    /// Returns the leases that are held right now, in the order in which it was acquired.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -86,7 +71,7 @@ impl Registry {
         entries.iter().map(HeldEntry::describe).collect()
     }
 
-    /// The elections in which this process stands, in the order in which it entered them.
+    /// Returns the elections in which this process stands, in the order in which it entered them.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -108,7 +93,7 @@ impl Registry {
         self.shared.elections.list(now)
     }
 
-    /// How many leases are held.
+    /// Returns the number of held leases.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -124,7 +109,7 @@ impl Registry {
         self.shared.held.count()
     }
 
-    /// The in-process node of a `memory://` pool, for tests that read it or cut it off.
+    /// Returns the in-process node of a `memory://` pool, for tests that read it or cut it off.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -140,7 +125,7 @@ impl Registry {
         self.shared.pools.by_name.get(pool)?.memory.as_ref()
     }
 
-    /// Each pool in the order of its name.
+    /// Returns the health of each pool, in the order of their names.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -153,8 +138,8 @@ impl Registry {
     /// # Ok(()) }
     /// ```
     pub fn health(&self) -> Vec<PoolHealth> {
-        let defaults = names_of(&self.shared.pools.default_set);
-        let not_resting = self.shared.held.not_resting();
+        let defaults = pool_names_of(&self.shared.pools.default_set);
+        let leases_without_grant = self.shared.held.leases_without_grant();
         let pools = self.shared.pools.by_name.iter();
         pools
             .map(|(pool, it)| PoolHealth {
@@ -162,13 +147,13 @@ impl Registry {
                 status: it.node.status(),
                 is_default: defaults.contains(pool),
                 epoch: it.node.epoch(),
-                not_resting: not_resting.get(pool).copied().unwrap_or(0),
+                leases_without_grant: leases_without_grant.get(pool).copied().unwrap_or(0),
                 node_health: it.node.health(),
             })
             .collect()
     }
 
-    /// Has the figures of the nodes told to `metrics` for as long as the registry lives.
+    /// Reports the figures of the nodes to `metrics` for as long as the registry lives.
     #[cfg(feature = "metrics")]
     pub(crate) fn sample_nodes(&self) {
         // A weak reference: reading the figures must not keep the nodes alive.
@@ -179,7 +164,7 @@ impl Registry {
         });
     }
 
-    /// How many of the default pools vote.
+    /// Returns the number of default pools that vote, and how many are needed.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -200,7 +185,7 @@ impl Registry {
         }
     }
 
-    /// Whether calls can be expected to get their locks: a majority of the default pools votes, and
+    /// True if calls can be expected to get their locks: a majority of the default pools votes, and
     /// no shutdown has begun. [`Redlock::ready`](crate::Redlock::ready) waits for it.
     ///
     /// ```
@@ -231,7 +216,7 @@ impl Registry {
         self.shared.held.closed.initialized()
     }
 
-    /// The number of callers that wait in a line behind another caller of this process.
+    /// Returns the number of callers that wait in a line for another caller of this process.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -245,7 +230,7 @@ impl Registry {
         self.shared.client.waiting()
     }
 
-    /// `host/pid`: the holder's name in the refusals of other processes.
+    /// Returns `host/pid`, the holder's name in the refusals of other processes.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -259,7 +244,7 @@ impl Registry {
         self.shared.client.owner()
     }
 
-    /// All functions under `#[redlock]` that are linked into this program, in the order of their
+    /// Returns all functions under `#[redlock]` that are linked into this program, in the order of their
     /// source, with what they lock in this registry.
     ///
     /// ```

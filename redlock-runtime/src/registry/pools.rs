@@ -6,36 +6,41 @@ use std::sync::Arc;
 use redlock_core::error::Invalid;
 use redlock_core::{MemoryNode, Node, NodeSet};
 
-use crate::config::SiteConfig;
+use crate::config::{CheckedConfig, SiteConfig};
 use crate::error::LockErrorKind;
 use crate::site::{Site, statics};
-use crate::text::Name;
+use crate::text::ShownName;
 
 /// One configured node.
-pub(crate) struct Pool {
+pub(crate) struct PoolNode {
     pub(crate) node: Arc<dyn Node>,
     /// The same node, if it is an in-process node.
     pub(crate) memory: Option<MemoryNode>,
 }
 
+impl PoolNode {
+    /// Wraps a node in this process.
+    pub(crate) fn in_memory(node: MemoryNode) -> Self {
+        Self {
+            node: Arc::new(node.clone()),
+            memory: Some(node),
+        }
+    }
+}
+
 /// The pools of a registry.
 pub(crate) struct Pools {
-    pub(crate) by_name: BTreeMap<String, Pool>,
+    pub(crate) by_name: BTreeMap<String, PoolNode>,
     /// The nodes of a lock that names none.
     pub(crate) default_set: NodeSet,
-    /// What the configuration says of functions, by the address of the site, and the nodes of functions that name
-    /// pools: made once, so that a call does not have to make a set.
+    /// The configuration of functions, by the address of the site, and the nodes of functions that name pools. It is
+    /// made once, so that a call makes no set.
     by_site: BTreeMap<usize, (SiteConfig, Option<NodeSet>)>,
 }
 
 impl Pools {
-    /// `default` are the pools of a lock that names none; `None` means all.
-    pub(crate) fn new(
-        by_name: BTreeMap<String, Pool>,
-        default: Option<&[String]>,
-        overriding: &[(&'static Site, SiteConfig)],
-    ) -> Self {
-        let default_set = match default {
+    pub(crate) fn new(by_name: BTreeMap<String, PoolNode>, checked: &CheckedConfig) -> Self {
+        let default_set = match &checked.config.default_pools {
             Some(names) => set_of(&by_name, names).unwrap_or_default(),
             None => by_name
                 .values()
@@ -44,11 +49,11 @@ impl Pools {
         };
         let mut by_site = BTreeMap::new();
         for site in statics() {
-            let over = overriding.iter().find(|(it, _)| *it == site);
+            let over = checked.overrides.iter().find(|it| it.site == site);
             if over.is_none() && site.pool_names().is_none() {
                 continue;
             }
-            let over = over.map_or_else(SiteConfig::new, |(_, over)| over.clone());
+            let over = over.map_or_else(SiteConfig::new, |it| it.config.clone());
             // A function with an unknown pool has no set; its calls say so.
             let nodes = match (&over.pools, site.pool_names()) {
                 (Some(names), _) => set_of(&by_name, names).ok(),
@@ -64,12 +69,12 @@ impl Pools {
         }
     }
 
-    /// What the configuration says of a function, above its attribute.
+    /// Returns the configuration of a function, which is above its attribute.
     pub(crate) fn overriding(&self, site: &'static Site) -> Option<&SiteConfig> {
         self.by_site.get(&site.address()).map(|(over, _)| over)
     }
 
-    /// The nodes of a lock of `site`: those that the configuration names, that the lock names, that the function
+    /// Returns the nodes of a lock of `site`: those that the configuration names, that the lock names, that the function
     /// names, or the default ones.
     pub(crate) fn nodes(
         &self,
@@ -90,17 +95,17 @@ impl Pools {
     }
 }
 
-/// The names of the pools of a set.
-pub(crate) fn names_of(nodes: &NodeSet) -> Vec<String> {
+/// Returns the names of the pools of a set.
+pub(crate) fn pool_names_of(nodes: &NodeSet) -> Vec<String> {
     nodes.iter().map(|node| node.name().to_owned()).collect()
 }
 
-/// The nodes of these pools.
+/// Returns the nodes of these pools.
 ///
 /// # Errors
 /// If there are none, if one is not configured, or if one is named twice: it would vote twice.
 fn set_of<S: AsRef<str>>(
-    pools: &BTreeMap<String, Pool>,
+    pools: &BTreeMap<String, PoolNode>,
     names: &[S],
 ) -> Result<NodeSet, LockErrorKind> {
     let invalid = |text: String| LockErrorKind::Invalid(Invalid::new(text));
@@ -113,12 +118,12 @@ fn set_of<S: AsRef<str>>(
         if names[..index].contains(name) {
             return Err(invalid(format!(
                 "the pool `{}` is named twice; one pool has one vote",
-                Name(name),
+                ShownName(name),
             )));
         }
         let pool = pools.get(*name).ok_or_else(|| LockErrorKind::UnknownPool {
             // It may be a URL in the wrong place.
-            pool: Name(name).to_string(),
+            pool: ShownName(name).to_string(),
             configured: pools.keys().cloned().collect(),
         })?;
         Ok(Arc::clone(&pool.node))

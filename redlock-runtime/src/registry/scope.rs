@@ -1,4 +1,4 @@
-//! Which registry a call uses: the task's ([`Registry::scope`]), else the thread's ([`Registry::enter`]),
+//! The registry that a call uses: the task's ([`Registry::scope`]), else the thread's ([`Registry::enter`]),
 //! else, with the feature `testing`, the one attached to the tokio runtime that the call runs on, else the
 //! global one that `init` made.
 //!
@@ -82,13 +82,13 @@ impl Drop for Entered {
 #[cfg(feature = "testing")]
 static RESOLVER: OnceLock<fn() -> Option<Registry>> = OnceLock::new();
 
-/// Has `resolver` asked for a registry before the global one is taken. The first one stays.
+/// Sets the resolver that is asked for a registry before the global one is taken. The first one stays.
 #[cfg(feature = "testing")]
 pub(crate) fn set_resolver(resolver: fn() -> Option<Registry>) {
     RESOLVER.get_or_init(|| resolver);
 }
 
-/// The registry for a call made here and now. A forked process has none.
+/// Returns the registry for a call made here and now. A forked process has none.
 pub(crate) fn current() -> Option<Registry> {
     if is_forked() {
         return None;

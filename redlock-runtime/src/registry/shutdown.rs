@@ -25,7 +25,6 @@ pub(crate) struct Shutdown {
     grace: Duration,
     deadline: Duration,
     began: SetOnce<Moment>,
-    /// The owner dropped the registry, and did not ask for a shutdown.
     report: SetOnce<ShutdownReport>,
 }
 
@@ -39,7 +38,7 @@ impl Shutdown {
         }
     }
 
-    /// The report, once the shutdown that has begun is over.
+    /// Returns the report, once the shutdown that has begun is over.
     pub(crate) async fn report(&self) -> ShutdownReport {
         self.report.wait().await.clone()
     }
@@ -48,11 +47,11 @@ impl Shutdown {
 /// Refuses new acquisitions from here on and runs the shutdown on the library's own thread, so that nothing that the
 /// caller drops can stop it half-way. Only the first call counts.
 pub(crate) fn begin(registry: &Registry) {
-    begin_for(registry, "");
+    begin_with_reason(registry, "");
 }
 
 /// Begins the shutdown, with the reason for the log.
-fn begin_for(registry: &Registry, reason: &str) {
+fn begin_with_reason(registry: &Registry, reason: &str) {
     let RegistryShared {
         held,
         shutdown,
@@ -93,7 +92,7 @@ pub(crate) fn begin_at_drop(registry: &Registry) {
         ));
     }
     let reason = "; what `init` returned was dropped (`let _ =` drops it at once)";
-    begin_for(registry, reason);
+    begin_with_reason(registry, reason);
 }
 
 /// Waits for the report in a thread without a runtime.
@@ -152,17 +151,17 @@ impl ShutdownTask {
 
         tokio::select! {
             biased;
-            () = held.emptied() => {}
+            () = held.wait_until_empty() => {}
             () = clock.sleep_until(grace) => {}
         }
         report.finished = held.take_departed();
 
-        // What is left did not finish. Nothing tells when the holder of a bare lease is done;
-        // `lost` tells the holder. Bodies are cancelled, and end at their next await.
+        // The leases that are left did not finish. Nothing tells when the holder of a bare lease is done, so `lost`
+        // tells the holder. Bodies are cancelled, and end at their next await.
         report.released = release_bare(registry);
         tokio::select! {
             biased;
-            () = held.bodies_gone() => {}
+            () = held.cancel_bodies() => {}
             // The rest of the time is for the nodes to confirm what was sent to them.
             () = clock.sleep_until(deadline.saturating_sub(CONFIRMING)) => {}
         }

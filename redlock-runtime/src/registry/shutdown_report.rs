@@ -1,4 +1,4 @@
-//! What a shutdown did, to read and in the log.
+//! The report of a shutdown, to read and in the log.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use redlock_core::logging::log_caught;
 
 use super::held_lease::HeldLease;
 
-/// What a shutdown did.
+/// The report of a shutdown.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -20,7 +20,7 @@ use super::held_lease::HeldLease;
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct ShutdownReport {
-    /// What was held when it began and ended by itself during the grace period.
+    /// Leases that were held when the shutdown began and that ended on their own within the grace period.
     pub finished: Vec<HeldLease>,
     /// Bodies that were cancelled at the end of the grace period. Their locks are released.
     pub cancelled: Vec<HeldLease>,
@@ -64,15 +64,14 @@ impl fmt::Display for ShutdownReport {
 }
 
 impl ShutdownReport {
-    /// Logs the report. It is called once, when the report is made, so that the log has the report
-    /// even if the program drops it.
+    /// Logs the report, once, when it is made: so the log has the report even if the program drops it.
     pub(crate) fn log(&self) {
         macro_rules! log_at {
             ($level:ident) => {
                 log_caught!(tracing::$level!("redlock has shut down: {self}"))
             };
         }
-        // What may be on the nodes until its ttl is worth a look.
+        // A key that may stay on the nodes until its ttl is worth a look.
         if !self.stuck.is_empty() || self.under_way > 0 {
             log_at!(error);
         } else if !self.unconfirmed.is_empty() {

@@ -65,14 +65,13 @@ pub async fn shutdown_signal() {
     let Some(listener) = listener() else {
         return std::future::pending().await;
     };
-    if let Some(signal) = listener.wait(registry) {
+    if let Some(signal) = listener.add_waiter(registry) {
         // The listener keeps the sender until a signal comes.
         let _ = signal.await;
     }
 }
 
-/// Has a signal shut `registry` down and then end the process, unless the program awaits
-/// [`shutdown_signal`].
+/// Makes a signal shut `registry` down and then end the process, unless the program awaits [`shutdown_signal`].
 pub(crate) fn release_on_exit(registry: &Registry) {
     if let Some(listener) = listener() {
         let registry = Arc::downgrade(&registry.shared);
@@ -105,13 +104,13 @@ pub(crate) fn is_process_ending() -> bool {
 
 /// The signals that this process got, and the callers that wait for one.
 #[derive(Default)]
-struct Listener {
-    state: Mutex<ListenerState>,
+struct SignalListener {
+    state: Mutex<SignalState>,
 }
 
 #[derive(Default)]
-struct ListenerState {
-    waiting: Vec<Waiting>,
+struct SignalState {
+    waiting: Vec<SignalWaiter>,
     /// True once a caller has waited: from then on the program decides what a signal ends.
     is_awaited: bool,
     /// The registries that a signal shuts down if no caller has ever waited.
@@ -128,26 +127,28 @@ struct ListenerState {
 
 /// A caller that waits, until its receiver is gone. The signal begins the shutdown of its registry, or of the global
 /// one if it has none.
-struct Waiting {
+struct SignalWaiter {
     registry: Option<Registry>,
     signal: oneshot::Sender<()>,
 }
 
-/// The effect of a signal.
-enum Meaning {
-    /// These callers have waited for it.
-    Begin(Vec<Waiting>),
-    /// The process ends after the shutdown.
-    Release,
-    Kept,
-    Echo,
-    /// No caller waits any longer, as a signal has come.
-    Enough,
+/// The response of the process to a signal.
+enum SignalResponse {
+    /// Shuts the registries down, and tells these callers, which have waited for it.
+    ShutDown(Vec<SignalWaiter>),
+    /// Shuts the registries down, and then ends the process.
+    ShutDownAndExit,
+    /// Keeps the signal for the next caller that waits.
+    Keep,
+    /// Ignores a second signal of one request.
+    IgnoreEcho,
+    /// Ends the process, because a signal has come before.
+    ExitAtOnce,
 }
 
-impl Listener {
+impl SignalListener {
     /// Enters a caller that waits. `None` if a signal has come.
-    fn wait(&self, registry: Option<Registry>) -> Option<oneshot::Receiver<()>> {
+    fn add_waiter(&self, registry: Option<Registry>) -> Option<oneshot::Receiver<()>> {
         let mut state = self.state.lock();
         state.is_awaited = true;
         if std::mem::take(&mut state.is_unclaimed) {
@@ -160,7 +161,7 @@ impl Listener {
         let (signal, received) = oneshot::channel();
         let waiting = std::mem::take(&mut state.waiting).into_iter();
         let (gone, mut waiting): (Vec<_>, Vec<_>) = waiting.partition(|it| it.signal.is_closed());
-        waiting.push(Waiting { registry, signal });
+        waiting.push(SignalWaiter { registry, signal });
         state.waiting = waiting;
         // Registries are dropped outside of the mutex: their drop may run any code.
         drop(state);
@@ -168,7 +169,7 @@ impl Listener {
         Some(received)
     }
 
-    fn take(&self, now: Instant) -> Meaning {
+    fn respond(&self, now: Instant) -> SignalResponse {
         let mut state = self.state.lock();
         let mut waiting = std::mem::take(&mut state.waiting);
         if waiting.iter().any(|it| !it.signal.is_closed()) {
@@ -180,45 +181,47 @@ impl Listener {
                 .filter_map(|it| it.registry.clone())
                 .collect();
             state.first = Some(now);
-            return Meaning::Begin(waiting);
+            return SignalResponse::ShutDown(waiting);
         }
-        let meaning = match state.first {
+        let response = match state.first {
             None if !state.is_awaited => {
                 let releasing = state.releasing.iter().filter_map(Weak::upgrade);
                 state.ending = releasing.map(|shared| Registry { shared }).collect();
                 state.first = Some(now);
                 state.is_process_ending = true;
-                Meaning::Release
+                SignalResponse::ShutDownAndExit
             }
             None => {
                 state.first = Some(now);
                 state.is_unclaimed = true;
-                Meaning::Kept
+                SignalResponse::Keep
             }
-            Some(first) if now.saturating_duration_since(first) < ECHO => Meaning::Echo,
-            Some(_) => Meaning::Enough,
+            Some(first) if now.saturating_duration_since(first) < ECHO => {
+                SignalResponse::IgnoreEcho
+            }
+            Some(_) => SignalResponse::ExitAtOnce,
         };
         drop(state);
         drop(waiting);
-        meaning
+        response
     }
 
     fn on_signal(&self, signal: Signal) {
-        let meaning = self.take(Instant::now());
+        let response = self.respond(Instant::now());
         let registries = self.state.lock().ending.clone();
         let begin = || {
             log_caught!(info!(signal = signal.name, "asked to end; shutting down"));
             registries.iter().for_each(shutdown::begin);
         };
-        match meaning {
-            Meaning::Begin(waiting) => {
+        match response {
+            SignalResponse::ShutDown(waiting) => {
                 begin();
                 for caller in waiting {
                     // It may be gone.
                     let _ = caller.signal.send(());
                 }
             }
-            Meaning::Release => {
+            SignalResponse::ShutDownAndExit => {
                 begin();
                 // A task of its own, because a second signal has to be heard meanwhile.
                 tokio::spawn(async move {
@@ -228,14 +231,14 @@ impl Listener {
                     end_by(signal)
                 });
             }
-            Meaning::Kept => {
+            SignalResponse::Keep => {
                 log_caught!(warn!(
                     signal = signal.name,
                     "no task waits for the signal; the next one ends the process",
                 ));
             }
-            Meaning::Echo => {}
-            Meaning::Enough => end_at_once(signal, &registries),
+            SignalResponse::IgnoreEcho => {}
+            SignalResponse::ExitAtOnce => end_at_once(signal, &registries),
         }
     }
 }
@@ -265,12 +268,12 @@ fn end_by(signal: Signal) -> ! {
     process::exit(128 + signal.number)
 }
 
-static LISTENER: OnceCell<&'static Listener> = OnceCell::new();
+static LISTENER: OnceCell<&'static SignalListener> = OnceCell::new();
 
-/// The listener of the process. It listens from the first call on, for the life of the process.
-fn listener() -> Option<&'static Listener> {
+/// Returns the listener of the process. It listens from the first call on, for the life of the process.
+fn listener() -> Option<&'static SignalListener> {
     let started = LISTENER.get_or_try_init(|| {
-        let io = super::io::io()?;
+        let io = super::io_thread::io_thread()?;
         let listener = &*Box::leak(Box::default());
         listen(io, listener);
         Ok::<_, std::io::Error>(listener)
@@ -292,7 +295,7 @@ struct Signal {
 }
 
 #[cfg(unix)]
-fn listen(io: &redlock_core::IoThread, listener: &'static Listener) {
+fn listen(io: &redlock_core::IoThread, listener: &'static SignalListener) {
     use tokio::signal::unix::{SignalKind, signal};
 
     // Registered here and not in the tasks: a signal right after the first poll must not be missed.
@@ -316,7 +319,7 @@ fn listen(io: &redlock_core::IoThread, listener: &'static Listener) {
 }
 
 #[cfg(not(unix))]
-fn listen(io: &redlock_core::IoThread, listener: &'static Listener) {
+fn listen(io: &redlock_core::IoThread, listener: &'static SignalListener) {
     let signal = Signal {
         name: "Ctrl-C",
         number: 2,
@@ -338,33 +341,42 @@ fn listen(io: &redlock_core::IoThread, listener: &'static Listener) {
 mod tests {
     use super::*;
 
-    fn is_begin(meaning: &Meaning) -> bool {
-        matches!(meaning, Meaning::Begin(_))
+    fn is_shut_down(response: &SignalResponse) -> bool {
+        matches!(response, SignalResponse::ShutDown(_))
     }
 
     #[test]
     fn one_signal_is_for_all_who_wait_and_the_next_ends_the_process() {
-        let listener = Listener::default();
+        let listener = SignalListener::default();
         let now = Instant::now();
-        let waiting = [listener.wait(None), listener.wait(None)];
-        assert!(is_begin(&listener.take(now)));
+        let waiting = [listener.add_waiter(None), listener.add_waiter(None)];
+        assert!(is_shut_down(&listener.respond(now)));
         // The waiting callers have not been polled yet.
-        assert!(matches!(listener.take(now), Meaning::Echo));
-        assert!(matches!(listener.take(now + ECHO), Meaning::Enough));
+        assert!(matches!(listener.respond(now), SignalResponse::IgnoreEcho));
+        assert!(matches!(
+            listener.respond(now + ECHO),
+            SignalResponse::ExitAtOnce
+        ));
         drop(waiting);
-        assert!(matches!(listener.take(now + ECHO), Meaning::Enough));
+        assert!(matches!(
+            listener.respond(now + ECHO),
+            SignalResponse::ExitAtOnce
+        ));
     }
 
     #[test]
     fn who_waits_again_gets_the_next_one() {
-        let listener = Listener::default();
+        let listener = SignalListener::default();
         let now = Instant::now();
-        drop(listener.wait(None));
-        let waiting = listener.wait(None);
-        assert!(is_begin(&listener.take(now)));
+        drop(listener.add_waiter(None));
+        let waiting = listener.add_waiter(None);
+        assert!(is_shut_down(&listener.respond(now)));
         drop(waiting);
-        let _waiting = listener.wait(None).expect("that one has been taken");
-        assert!(is_begin(&listener.take(now + ECHO)));
-        assert!(matches!(listener.take(now + ECHO * 2), Meaning::Enough));
+        let _waiting = listener.add_waiter(None).expect("that one has been taken");
+        assert!(is_shut_down(&listener.respond(now + ECHO)));
+        assert!(matches!(
+            listener.respond(now + ECHO * 2),
+            SignalResponse::ExitAtOnce
+        ));
     }
 }

@@ -6,7 +6,7 @@ use crate::parameters::LockOptions;
 use crate::site::Site;
 
 use super::RegistryShared;
-use super::pools::names_of;
+use super::pools::pool_names_of;
 
 /// An annotated function, as a registry runs it.
 ///
@@ -26,7 +26,7 @@ pub struct SiteReport {
     /// The function, and what its attribute says.
     pub site: &'static Site,
     /// The parameters with which it locks, by their names; `pools` and `if_locked` are among them.
-    pub parameters: BTreeMap<&'static str, Parameter>,
+    pub parameters: BTreeMap<&'static str, ParameterReport>,
     /// The number of leases that calls of this function hold now.
     pub held: usize,
 }
@@ -34,14 +34,14 @@ pub struct SiteReport {
 /// A parameter of an annotated function: see [`SiteReport::parameters`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Parameter {
+pub struct ParameterReport {
     /// The value, as `redlock.toml` has it; `None` if each call has its own.
     pub value: Option<String>,
     /// The layer that says the value.
     pub layer: Layer,
 }
 
-/// Where a parameter's value comes from: see [`Parameter::layer`].
+/// The layer that a parameter's value comes from: see [`ParameterReport::layer`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Layer {
@@ -75,7 +75,7 @@ impl Layer {
 }
 
 impl SiteReport {
-    /// The layers are combined as for a call of `site`.
+    /// Combines the layers as for a call of `site`.
     pub(super) fn new(registry: &RegistryShared, site: &'static Site, held: usize) -> Self {
         let over = registry.pools.overriding(site);
         let overriding = over.map_or(LockOptions::NONE, |over| over.options);
@@ -106,7 +106,7 @@ impl SiteReport {
                 (Some(names), _) => (names.join(", "), Layer::Override),
                 (None, Some(names)) => (names.join(", "), Layer::Attribute),
                 (None, None) => {
-                    let defaults = names_of(&registry.pools.default_set);
+                    let defaults = pool_names_of(&registry.pools.default_set);
                     (defaults.join(", "), Layer::Defaults)
                 }
             };
@@ -115,7 +115,7 @@ impl SiteReport {
         } else {
             ("error", Layer::BuiltIn)
         };
-        let written = decided.written().into_iter();
+        let written = decided.to_toml().into_iter();
         let known = written
             .filter(|(name, _)| !answered(name, &at_call))
             .map(|(name, value)| (name, Some(value), layer(name)))
@@ -128,7 +128,7 @@ impl SiteReport {
         Self {
             site,
             parameters: parameters
-                .map(|(name, value, layer)| (name, Parameter { value, layer }))
+                .map(|(name, value, layer)| (name, ParameterReport { value, layer }))
                 .collect(),
             held,
         }

@@ -1,26 +1,27 @@
-//! What a lock tells the outside world of itself: spans and events through `tracing`, figures through
-//! `metrics`. The guide's `reference/metrics.md` has the list of names.
+//! Shows locks to the outside world: spans and events through `tracing`, figures through `metrics`. The
+//! guide's `reference/metrics.md` has the list of names.
 //!
-//! Nothing is computed here without a subscriber: a span without one is a few words on the stack. Without
-//! the feature `metrics`, [`figure!`] is nothing.
+//! A lock pays nothing for what nobody watches: a span without a subscriber is a few words on the stack, and
+//! [`figure!`] expands to nothing unless the feature `metrics` is on.
 
 mod acquiring;
 mod holding;
-mod journal;
+// The kit for users' tests makes the only journals.
+#[cfg_attr(not(feature = "testing"), allow(dead_code, unreachable_pub))]
+pub(crate) mod journal;
 #[cfg(feature = "metrics")]
 pub(crate) mod metrics;
 
 use tracing::Span;
 use tracing::field::{DisplayValue, display};
 
-pub(crate) use acquiring::{Acquiring, refused};
-pub(crate) use holding::Holding;
-pub(crate) use journal::{Journal, JournalLine};
+pub(crate) use acquiring::{AcquireArgs, AcquireTelemetry, record_early_refusal};
+pub(crate) use holding::HoldTelemetry;
 
 use crate::error::{LockError, LockErrorKind};
 use crate::site::Site;
 
-/// The kind of an error as a word.
+/// Returns the kind of an error as a word.
 pub(crate) fn kind_of(error: &LockError) -> &'static str {
     match error.kind() {
         LockErrorKind::Contended(_) => "contended",
@@ -34,19 +35,19 @@ pub(crate) fn kind_of(error: &LockError) -> &'static str {
     }
 }
 
-/// A site's name, as logs show it.
+/// Returns a site's name, as logs show it.
 pub(crate) fn name_of(site: &'static Site) -> DisplayValue<&'static str> {
     display(site.site_name())
 }
 
 /// Marks a span as failed.
-fn failed(span: &Span, error_type: &'static str) {
+fn mark_failed(span: &Span, error_type: &'static str) {
     span.record("error.type", error_type);
     span.record("otel.status_code", "ERROR");
 }
 
-/// Tells the present recorder a figure: `figure!(counter TERMS { site: name } increment(1))`. A panic of the recorder is
-/// caught, because drops tell figures.
+/// Gives the present recorder a figure: `figure!(counter TERMS { site: name } increment(1))`. A panic of the recorder is
+/// caught, because drops give figures.
 #[cfg(feature = "metrics")]
 macro_rules! figure {
     ($kind:ident $name:ident { $($label:ident: $value:expr),* } $change:ident($by:expr)) => {{
@@ -68,11 +69,11 @@ macro_rules! figure {
 }
 pub(crate) use figure;
 
-/// Counts something in a gauge until it is dropped: `gauged!(LEADING { site: name })`.
-macro_rules! gauged {
+/// Counts something in a gauge until it is dropped: `count_in_gauge!(LEADING { site: name })`.
+macro_rules! count_in_gauge {
     ($name:ident { $($label:ident: $value:expr),* }) => {{
         $(let _ = &$value;)*
-        $crate::telemetry::Gauged {
+        $crate::telemetry::GaugeCount {
             #[cfg(feature = "metrics")]
             gauge: {
                 use $crate::telemetry::metrics::{RECORDER, describe};
@@ -85,17 +86,17 @@ macro_rules! gauged {
         }
     }};
 }
-pub(crate) use gauged;
+pub(crate) use count_in_gauge;
 
-/// What a gauge counts, in the recorder that was there when it began.
-pub(crate) struct Gauged {
+/// One count in a gauge, in the recorder that was there when it began.
+pub(crate) struct GaugeCount {
     /// `None` if the recorder panicked.
     #[cfg(feature = "metrics")]
     pub(crate) gauge: Option<::metrics::Gauge>,
 }
 
 #[cfg(feature = "metrics")]
-impl Drop for Gauged {
+impl Drop for GaugeCount {
     fn drop(&mut self) {
         if let Some(gauge) = &self.gauge {
             redlock_core::panics::caught(metrics::RECORDER, || gauge.decrement(1));

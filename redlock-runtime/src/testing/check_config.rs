@@ -1,8 +1,7 @@
-//! Checks the configuration of a service without its servers.
+//! Checks the configuration of a service before its servers exist.
 
-use crate::config::Config;
+use crate::config::{CheckedConfig, Config};
 use crate::error::InitError;
-use crate::init::Plan;
 
 /// Checks a configuration, and every annotated function of the program against it, as
 /// [`init`](crate::init()) does before it connects.
@@ -20,5 +19,5 @@ use crate::init::Plan;
 /// [`InitError`] with every problem: a function that names a pool which is not configured, a ttl above
 /// `max_ttl`, and so on.
 pub fn check_config(config: &Config) -> Result<(), InitError> {
-    Plan::checked_with_sites(config).map(|_| ())
+    CheckedConfig::with_all_sites(config.clone()).map(|_| ())
 }

@@ -7,9 +7,9 @@ use redlock_core::Resource;
 
 /// A name from a configuration. It is shown on one short line. It is not shown if it may be a URL
 /// in the wrong place, as a URL may contain a password.
-pub(crate) struct Name<'a>(pub(crate) &'a str);
+pub(crate) struct ShownName<'a>(pub(crate) &'a str);
 
-impl fmt::Display for Name<'_> {
+impl fmt::Display for ShownName<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.contains("://") || self.0.contains('@') {
             return f.write_str("(a URL, which is not shown)");
@@ -19,7 +19,7 @@ impl fmt::Display for Name<'_> {
     }
 }
 
-impl fmt::Debug for Name<'_> {
+impl fmt::Debug for ShownName<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{self}`")
     }
@@ -30,12 +30,12 @@ pub(crate) struct NamedMap<'a, T>(pub(crate) &'a BTreeMap<String, T>);
 
 impl<T: fmt::Debug> fmt::Debug for NamedMap<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let entries = self.0.iter().map(|(name, value)| (Name(name), value));
+        let entries = self.0.iter().map(|(name, value)| (ShownName(name), value));
         f.debug_map().entries(entries).finish()
     }
 }
 
-/// A site's name in a variable: `SHOP__ORDERS__CHARGE`.
+/// Returns a site's name in a variable: `SHOP__ORDERS__CHARGE`.
 pub(crate) fn spelled(name: &str) -> String {
     let upper = |c: char| match c {
         c if c.is_ascii_alphanumeric() => c.to_ascii_uppercase(),

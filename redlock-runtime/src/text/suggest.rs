@@ -1,6 +1,6 @@
 //! "did you mean …?" for mistyped names.
 
-use super::name::Name;
+use super::name::ShownName;
 
 /// Returns a suggestion: the nearest candidate, or else all of them.
 pub(crate) fn did_you_mean<'a>(
@@ -8,16 +8,18 @@ pub(crate) fn did_you_mean<'a>(
     candidates: impl IntoIterator<Item = &'a str> + Clone,
 ) -> String {
     if let Some(near) = nearest(typed, candidates.clone()) {
-        return format!("; did you mean `{}`?", Name(near));
+        return format!("; did you mean `{}`?", ShownName(near));
     }
-    let all = candidates.into_iter().map(|it| format!("`{}`", Name(it)));
+    let all = candidates
+        .into_iter()
+        .map(|it| format!("`{}`", ShownName(it)));
     match &*all.collect::<Vec<_>>() {
         [] => String::new(),
         all => format!("; there are {}", all.join(", ")),
     }
 }
 
-/// The candidate nearest to `typed`, if its distance is small enough.
+/// Returns the candidate nearest to `typed`, if its distance is small enough.
 fn nearest<'a>(typed: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // One error in three letters: `tll` finds `ttl`, but `foo` finds nothing.
     let allowed = typed.chars().count().div_ceil(3);

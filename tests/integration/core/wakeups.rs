@@ -47,13 +47,13 @@ async fn until_held(watch: &QuorumWatch) {
 }
 
 async fn until_free(watch: &QuorumWatch) {
-    let free = tokio::time::timeout(SOON, watch.free()).await;
+    let free = tokio::time::timeout(SOON, watch.until_free()).await;
     free.expect("nobody told that it is free");
 }
 
 fn is_free(watch: &QuorumWatch) -> bool {
     let mut context = Context::from_waker(Waker::noop());
-    pin!(watch.free()).poll(&mut context).is_ready()
+    pin!(watch.until_free()).poll(&mut context).is_ready()
 }
 
 /// The ids of the connections on which a server tells of keys.

@@ -6,7 +6,7 @@
 //! | L2 | beginnings and ends of terms come in pairs |
 //! | L3 | losing is no error; the candidate stands again |
 //! | L4 | every wait ends at shutdown |
-//! | L5 | observers see that no process leads; each sighting has an age |
+//! | L5 | watches see that no process leads; each status has an age |
 //! | L6 | to resign twice is to resign once; terms that end at once do not spin |
 //! | L7 | fencing is on, and there is no question "am I the leader" |
 //! | L8 | `max_term` and `resign` pass the office on |

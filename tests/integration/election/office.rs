@@ -132,11 +132,11 @@ async fn an_election_refuses_what_it_decides_itself() {
     let text = lock(OFFICE).run(refused(office())).await.unwrap();
     assert!(text.contains("below a holder of its own lock"), "{text}");
     assert!(locks.registry().elections().is_empty());
-    let unknown = office().pools(["nowhere"]).observe().unwrap_err();
+    let unknown = office().pools(["nowhere"]).watch().unwrap_err();
     assert!(unknown.to_string().contains("nowhere"), "{unknown}");
     drop(locks);
     let outside = office().run(async |_term| {}).await.unwrap_err();
     assert!(outside.is_not_initialized(), "{outside}");
-    let outside = office().observe().unwrap_err();
+    let outside = office().watch().unwrap_err();
     assert!(outside.is_not_initialized(), "{outside}");
 }

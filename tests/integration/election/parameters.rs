@@ -37,9 +37,9 @@ async fn an_office_and_its_observer_are_on_the_named_pools() {
     let candidates = locks.registry().elections();
     assert_eq!(candidates[0].site.site_name(), "office");
     for (observed, is_seen) in [(candidate, true), (election(OFFICE).pools(["a"]), false)] {
-        let mut observer = observed.observe().unwrap();
-        assert!(ends(observer.changed()).await);
-        assert_eq!(observer.sighting().leader.is_some(), is_seen);
+        let mut watch = observed.watch().unwrap();
+        assert!(ends(watch.changed()).await);
+        assert_eq!(watch.status().leader.is_some(), is_seen);
     }
     standing.abort();
 }
@@ -86,7 +86,7 @@ async fn the_defaults_do_not_change_what_an_election_decides() {
         .on_lost(OnLost::Continue);
     let config = Config::new().max_ttl(seconds(600)).defaults(defaults);
     let locks = TestLocks::with_config(config);
-    let other = locks.someone_else().ttl(seconds(600)).hold(OFFICE);
+    let other = locks.other_client().ttl(seconds(600)).hold(OFFICE);
     let (begun, mut terms) = tokio::sync::mpsc::unbounded_channel();
     let standing = tokio::spawn(async move {
         let ignores = async |term: Term| {

@@ -28,7 +28,7 @@ async fn l3_a_leader_that_loses_its_office_stands_again() {
     let second = ends(terms.recv()).await.unwrap();
     assert!(second.fencing_token() > first.fencing_token());
     // Somebody takes the office.
-    let thief = locks.someone_else().steal(OFFICE);
+    let thief = locks.other_client().steal(OFFICE);
     ends(second.lease().lost()).await;
     locks.until_waiting(OFFICE).await;
     assert!(!standing.is_finished() && terms.is_empty());

@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use redlock_runtime::config::SiteConfig;
-use redlock_runtime::parameters::{LockOptions, Wait};
+use redlock_runtime::parameters::{DEFAULT_RETRY_DELAY, LockOptions, Wait};
 use redlock_runtime::registry::{Layer, Registry, SiteReport};
 use redlock_runtime::{LockError, lock, redlock};
 
@@ -125,7 +125,8 @@ async fn a_site_is_told_with_what_it_locks_in_this_registry() {
     says(&site, "wait", Some("3s"), Layer::Defaults);
     assert!(!site.parameters.contains_key("retry_count"));
     says(&site, "on_lost", Some("continue"), Layer::Attribute);
-    says(&site, "retry_delay", Some("200ms"), Layer::BuiltIn);
+    let delay = format!("{DEFAULT_RETRY_DELAY:?}");
+    says(&site, "retry_delay", Some(&delay), Layer::BuiltIn);
     says(&site, "if_locked", Some("error"), Layer::BuiltIn);
 
     let site = of(BY_CALL);

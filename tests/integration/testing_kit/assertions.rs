@@ -34,7 +34,7 @@ async fn each_acquisition_is_recorded_in_order() {
         line(1)
     );
     assert!(
-        line(2).contains(": refused, as `order:2` is held by someone-else/1"),
+        line(2).contains(": refused, as `order:2` is held by other-client/1"),
         "{}",
         line(2)
     );
@@ -112,10 +112,10 @@ async fn an_assertion_that_fails_says_what_calls_did() {
     }
     refused.release();
 
-    let one_node = locks.someone_else().on(["b"]).hold("r");
+    let one_node = locks.other_client().on(["b"]).hold("r");
     let text = failure(|| locks.assert_free("r"));
     assert!(
-        text.starts_with("`r` is not free: someone-else/1 has `r` on b;"),
+        text.starts_with("`r` is not free: other-client/1 has `r` on b;"),
         "{text}"
     );
     one_node.release();
@@ -128,7 +128,7 @@ async fn an_assertion_that_fails_says_what_calls_did() {
 #[tokio::test]
 async fn a_hold_that_is_refused_says_why_and_leaves_nothing() {
     let locks = TestLocks::new();
-    let other_pool = failure(|| drop(locks.someone_else().on(["x"])));
+    let other_pool = failure(|| drop(locks.other_client().on(["x"])));
     let text = "there is no pool `x`; there are a, b, c";
     assert!(other_pool.starts_with(text), "{other_pool}");
     let lease = lock("ours").acquire().await.unwrap();
@@ -136,7 +136,7 @@ async fn a_hold_that_is_refused_says_why_and_leaves_nothing() {
     assert!(ours.contains("what calls did:\n  `ours` by "), "{ours}");
     lease.release().await;
 
-    let first = locks.someone_else().on(["c"]).hold("r");
+    let first = locks.other_client().on(["c"]).hold("r");
     failure(|| drop(locks.hold("r")));
     assert!(locks.node("a").keys().is_empty() && locks.node("b").keys().is_empty());
     first.release();

@@ -29,7 +29,7 @@ async fn report() -> Result<Option<u16>, LockError> {
 #[tokio::test]
 async fn a_hold_of_one_of_several_names_refuses_all_of_them() {
     let locks = TestLocks::new();
-    let other = locks.someone_else().named("billing-7/3121");
+    let other = locks.other_client().named("billing-7/3121");
     let hold = other.hold("to:2");
     let error = transfer(1, 2).await.unwrap_err().to_string();
     let text = "`from:1 + to:2` is held by billing-7/3121 (name `to:2`) for ";

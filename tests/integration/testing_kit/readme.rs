@@ -41,7 +41,7 @@ async fn the_readme_shows_what_the_program_says() {
     let locks = TestLocks::new();
     let mut said = Vec::new();
 
-    let holder = locks.someone_else().named("web-7/3121");
+    let holder = locks.other_client().named("web-7/3121");
     let hold = holder.ttl(Duration::from_millis(12_500)).hold("order:42");
     said.push(refusal(Duration::ZERO).await);
     hold.release();

@@ -160,7 +160,7 @@ async fn outlasts_its_lock() -> Result<(), LockError> {
 #[redlock(resource = "stolen", guard = lease, name = "figures::stolen")]
 async fn is_stolen(locks: &TestLocks) -> Result<(), LockError> {
     lease.extend(SECOND).await?;
-    let _thief = locks.someone_else().steal("stolen");
+    let _thief = locks.other_client().steal("stolen");
     lease.extend(SECOND).await
 }
 

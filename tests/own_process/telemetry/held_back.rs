@@ -32,7 +32,7 @@ async fn is_refused() -> Result<(), LockError> {
 async fn the_next_line_says_how_many_were_held_back() {
     captured();
     let locks = TestLocks::new();
-    let _held = locks.someone_else().hold("held back");
+    let _held = locks.other_client().hold("held back");
     for _ in 0..30 {
         is_refused().await.unwrap_err();
     }

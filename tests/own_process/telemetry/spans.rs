@@ -34,7 +34,7 @@ async fn work(resource: &str) -> Result<(), LockError> {
 async fn a_call_is_two_spans_and_its_body_is_below_the_second() {
     let told = captured();
     let locks = TestLocks::new();
-    let _hold = locks.someone_else().ttl(SECOND).hold("two spans");
+    let _hold = locks.other_client().ttl(SECOND).hold("two spans");
     let call = work("two spans").instrument(tracing::info_span!("request"));
     call.await.unwrap();
 

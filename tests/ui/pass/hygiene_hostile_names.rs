@@ -29,8 +29,9 @@ mod hostile {
     pub struct Err;
     pub struct Some;
     pub struct None;
-    pub struct Call;
-    pub struct Slot;
+    pub struct LockSpec;
+    pub struct CallState;
+    pub struct LeaseSlot;
     pub struct Lease;
     pub struct LockError;
     pub struct Resource;
@@ -68,7 +69,7 @@ mod hostile {
         name = "hostile",
     )]
     async fn f(id: u8, pair: (u8, u8)) -> ::core::result::Result<u8, ::redlock_runtime::LockError> {
-        let _ = (Result, Option, Ok, Err, Some, None, Call, Slot, Lease, LockError, Resource);
+        let _ = (Result, Option, Ok, Err, Some, None, LockSpec, LeaseSlot, Lease, LockError, Resource);
         let _ = (Registration, Site, SITE, Duration, Future, Pin, Box, String, Vec, lease);
         ::core::result::Result::Ok(id + pair.1)
     }
@@ -77,20 +78,20 @@ mod hostile {
 /// Unit structs and constants with the names that a macro would give to its variables.
 #[allow(non_camel_case_types, non_upper_case_globals)]
 mod variables {
-    struct __call;
-    struct __held;
+    struct __spec;
+    struct __slot;
     struct __body;
     struct __ret;
     struct __value;
     struct __SITE;
     struct __choice;
-    struct call;
+    struct spec;
     struct never;
     const site: u8 = 1;
 
     #[::redlock_runtime::redlock(resource = "a:{id}", note = id, ttl = "5s", guard = lease)]
     async fn f(id: u8) -> Result<u8, ::redlock_runtime::LockError> {
-        let _ = (__call, __held, __body, __ret, __value, __SITE, __choice, call, never, lease);
+        let _ = (__spec, __slot, __body, __ret, __value, __SITE, __choice, spec, never, lease);
         Ok(id + site)
     }
 }
@@ -101,7 +102,7 @@ mod globbed {
 
     #[::redlock_runtime::redlock(resource = "a:{id}", ttl = "5s", guard = lease)]
     async fn f(id: u8) -> ::core::result::Result<u8, ::redlock_runtime::LockError> {
-        let _ = (Result, Some, Slot, lease);
+        let _ = (Result, Some, LeaseSlot, lease);
         ::core::result::Result::Ok(id)
     }
 }

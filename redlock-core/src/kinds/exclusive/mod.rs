@@ -6,13 +6,13 @@ mod tests;
 
 use std::time::Duration;
 
-use crate::kinds::Asking;
+use crate::kinds::ProtocolArgs;
 use crate::kinds::fenced::Counters;
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
-use crate::node::hash_slot::Beside;
+use crate::node::hash_slot::AuxiliaryKeys;
 use crate::node::{Argument, Call, Effect, Holding, Remaining, Value, Vote};
-use crate::quorum::kind::{Kind, TurnRule};
+use crate::quorum::lock_protocol::{LockProtocol, TurnRule};
 
 use scripts::{ACQUIRE_ALL, EXTEND, MANY, RELEASE, SET};
 
@@ -28,11 +28,11 @@ pub(crate) struct Exclusive {
 }
 
 impl Exclusive {
-    pub(crate) fn new(asking: &Asking<'_>) -> Self {
-        let counters = || Counters::new(asking.keys, asking.prefix);
+    pub(crate) fn new(args: &ProtocolArgs<'_>) -> Self {
+        let counters = || Counters::new(args.keys, args.prefix);
         Self {
-            counters: asking.is_fenced.then(counters),
-            ..Self::plain(asking.keys.clone())
+            counters: args.is_fenced.then(counters),
+            ..Self::plain(args.keys.clone())
         }
     }
 
@@ -61,24 +61,24 @@ impl Exclusive {
             .with([Argument::token(token), Argument::millis(ttl)]);
         match &self.counters {
             Some(counters) => call
-                .beside(counters.keys())
+                .with_keys(counters.keys())
                 .with(Counters::kept(count, ttl)),
             None => call,
         }
     }
 }
 
-impl Kind for Exclusive {
+impl LockProtocol for Exclusive {
     fn keys(&self) -> &Resource {
         &self.keys
     }
 
-    fn acquire(&self, token: &OwnerToken, ttl: Duration, hint: u64) -> Call {
+    fn acquire_call(&self, token: &OwnerToken, ttl: Duration, hint: u64) -> Call {
         let call = |script, reads| Call::new(script, Effect::Takes, &self.keys, reads);
         let arguments = [Argument::token(token), Argument::millis(ttl)];
         if let Some(counters) = &self.counters {
             return call(&ACQUIRE_ALL, taken)
-                .beside(counters.keys())
+                .with_keys(counters.keys())
                 .with(arguments)
                 .with(Counters::acquired(hint, ttl))
                 .marked();
@@ -87,20 +87,20 @@ impl Kind for Exclusive {
             return call(&ACQUIRE_ALL, taken).with(arguments);
         }
         let mut call = call(&SET, set).with(arguments);
-        call.joins = Some(&MANY);
+        call.batch_script = Some(&MANY);
         call
     }
 
-    fn confirm(&self, token: &OwnerToken, counter: u64, ttl: Duration) -> Option<Call> {
+    fn confirm_call(&self, token: &OwnerToken, counter: u64, ttl: Duration) -> Option<Call> {
         self.counters.as_ref()?;
         Some(self.keep(token, ttl, counter))
     }
 
-    fn extend(&self, token: &OwnerToken, ttl: Duration) -> Call {
+    fn extend_call(&self, token: &OwnerToken, ttl: Duration) -> Call {
         self.keep(token, ttl, 0)
     }
 
-    fn restore(&self, token: &OwnerToken, ttl: Duration) -> Call {
+    fn restore_call(&self, token: &OwnerToken, ttl: Duration) -> Call {
         let words = [
             Argument::token(token),
             Argument::millis(ttl),
@@ -109,29 +109,29 @@ impl Kind for Exclusive {
         Call::new(&EXTEND, Effect::PutsBack, &self.keys, done).with(words)
     }
 
-    fn release(&self, token: &OwnerToken, until: Duration, _is_lease: bool) -> Call {
+    fn release_call(&self, token: &OwnerToken, until: Duration, _is_lease: bool) -> Call {
         let mut release = Call::new(&RELEASE, Effect::Undoes(until), &self.keys, done)
             .with([Argument::token(token)]);
-        release.joins = (self.keys.names().len() == 1).then_some(&MANY);
+        release.batch_script = (self.keys.names().len() == 1).then_some(&MANY);
         release
     }
 
-    fn beside(&self) -> Vec<Beside> {
-        self.counters.iter().map(Counters::beside).collect()
+    fn auxiliary_keys(&self) -> Vec<AuxiliaryKeys> {
+        self.counters.iter().map(Counters::auxiliary_keys).collect()
     }
 
-    fn turn(&self) -> TurnRule {
+    fn turn_rule(&self) -> TurnRule {
         match &self.one_of {
             Some((all, _)) if *all != self.keys => TurnRule::PassOn,
             _ => TurnRule::HandOver,
         }
     }
 
-    fn line(&self) -> &Resource {
+    fn line_keys(&self) -> &Resource {
         self.one_of.as_ref().map_or(&self.keys, |(all, _)| all)
     }
 
-    fn number(&self) -> Option<u16> {
+    fn permit(&self) -> Option<u16> {
         self.one_of.as_ref().map(|(_, number)| *number)
     }
 }
@@ -170,6 +170,6 @@ pub(super) fn done(value: Value) -> Option<Vote> {
 
 /// A plain lock on `keys`.
 #[cfg(test)]
-pub(crate) fn plain(keys: &Resource) -> std::sync::Arc<dyn Kind> {
+pub(crate) fn plain(keys: &Resource) -> std::sync::Arc<dyn LockProtocol> {
     std::sync::Arc::new(Exclusive::plain(keys.clone()))
 }

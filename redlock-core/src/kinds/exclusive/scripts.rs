@@ -66,7 +66,7 @@ pub(crate) static MANY: Script = Script::loaded(
 .shaped("lock+", "token+ [ taken ttl ]");
 
 /// The longest part of a value that is the answer to one of several acquisitions: a value of this length is no token.
-const LONGEST: usize = token::LONGEST + 1;
+const MAX_ANSWER_BYTES: usize = token::MAX_TOKEN_BYTES + 1;
 
 fn set(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
     let held = store.get(keys[0]).map(|held| held.map(Value::text));
@@ -159,7 +159,7 @@ fn take(store: &mut Store, key: &[u8], token: &[u8], ttl: &[u8]) -> Result<Value
         return Ok(Value::Int(1));
     }
     let held = store.get(key)?.unwrap_or_default();
-    Ok(Value::text(&held[..held.len().min(LONGEST)]))
+    Ok(Value::text(&held[..held.len().min(MAX_ANSWER_BYTES)]))
 }
 
 /// Deletes the keys that hold their token, or the only token: 1 for each key that is deleted, 0 for another holder's key,

@@ -7,7 +7,7 @@ use crate::node::{Answer, Holding, NodeErrorKind, Remaining, Value, Vote};
 
 #[test]
 fn what_a_script_that_acquires_replies() {
-    let call = plain(&Resource::all(["a", "b"])).acquire(&token(), TTL, 0);
+    let call = plain(&Resource::all(["a", "b"])).acquire_call(&token(), TTL, 0);
     let vote = |value| call.vote(Answer::Reply { value, epoch: 3 });
     let granted = |counter| Vote::Granted {
         counter,

@@ -10,7 +10,7 @@ use crate::kinds::exclusive::scripts::live;
 use crate::kinds::words::number;
 use crate::model::resource::Resource;
 use crate::node::Argument;
-use crate::node::hash_slot::{Beside, keys_beside};
+use crate::node::hash_slot::{AuxiliaryKeys, auxiliary_keys};
 use crate::node::store::Store;
 use crate::node::value::Value;
 use crate::quorum::fencing::{COUNTER_IDLE, HINT_WINDOW};
@@ -27,7 +27,7 @@ pub(crate) struct Counters(Resource);
 impl Counters {
     /// The counters of the lock on `keys`, with `prefix`.
     pub(crate) fn new(keys: &Resource, prefix: &[u8]) -> Self {
-        Self(keys_beside(keys, prefix, COUNTERS))
+        Self(auxiliary_keys(keys, prefix, COUNTERS))
     }
 
     /// The keys.
@@ -35,8 +35,8 @@ impl Counters {
         self.0.shared_names().iter().cloned()
     }
 
-    pub(crate) fn beside(&self) -> Beside {
-        Beside {
+    pub(crate) fn auxiliary_keys(&self) -> AuxiliaryKeys {
+        AuxiliaryKeys {
             keys: self.0.clone(),
             parameter: "a fencing token",
             key: "counter",

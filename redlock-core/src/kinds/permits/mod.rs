@@ -15,9 +15,9 @@ use crate::kinds::exclusive::{self, Exclusive};
 use crate::model::invalid::Invalid;
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
-use crate::node::hash_slot::{Beside, key_beside};
+use crate::node::hash_slot::{AuxiliaryKeys, auxiliary_key};
 use crate::node::{Argument, Call, Effect, Value, Vote};
-use crate::quorum::kind::{Kind, TurnRule};
+use crate::quorum::lock_protocol::{LockProtocol, TurnRule};
 
 use scripts::ACQUIRE_PERMIT;
 
@@ -64,47 +64,47 @@ impl AnyPermit {
     }
 }
 
-impl Kind for AnyPermit {
+impl LockProtocol for AnyPermit {
     fn keys(&self) -> &Resource {
         self.all.keys()
     }
 
-    fn acquire(&self, token: &OwnerToken, ttl: Duration, _hint: u64) -> Call {
+    fn acquire_call(&self, token: &OwnerToken, ttl: Duration, _hint: u64) -> Call {
         Call::in_order(&ACQUIRE_PERMIT, Effect::Takes, self.order(token), taken)
             .with([Argument::token(token), Argument::millis(ttl)])
     }
 
-    fn extend(&self, token: &OwnerToken, ttl: Duration) -> Call {
-        self.all.extend(token, ttl)
+    fn extend_call(&self, token: &OwnerToken, ttl: Duration) -> Call {
+        self.all.extend_call(token, ttl)
     }
 
-    fn restore(&self, token: &OwnerToken, ttl: Duration) -> Call {
-        self.all.restore(token, ttl)
+    fn restore_call(&self, token: &OwnerToken, ttl: Duration) -> Call {
+        self.all.restore_call(token, ttl)
     }
 
-    fn release(&self, token: &OwnerToken, until: Duration, is_lease: bool) -> Call {
-        self.all.release(token, until, is_lease)
+    fn release_call(&self, token: &OwnerToken, until: Duration, is_lease: bool) -> Call {
+        self.all.release_call(token, until, is_lease)
     }
 
-    fn beside(&self) -> Vec<Beside> {
+    fn auxiliary_keys(&self) -> Vec<AuxiliaryKeys> {
         let last = self.keys.last().cloned();
-        vec![Beside {
+        vec![AuxiliaryKeys {
             keys: Resource::of(last),
             parameter: "`permits`",
             key: "key of a permit",
         }]
     }
 
-    fn turn(&self) -> TurnRule {
+    fn turn_rule(&self) -> TurnRule {
         // There may be another permit for the next caller.
         TurnRule::PassOn
     }
 
-    fn count(&self) -> Option<u16> {
+    fn permits(&self) -> Option<u16> {
         u16::try_from(self.keys.len()).ok()
     }
 
-    fn chosen(&self, token: &OwnerToken, place: u16) -> Option<Arc<dyn Kind>> {
+    fn choose_permit(&self, token: &OwnerToken, place: u16) -> Option<Arc<dyn LockProtocol>> {
         let key = self.order(token).into_iter().nth(place.into())?;
         let number = self.keys.iter().position(|it| *it == key)?;
         let number = u16::try_from(number).ok()?;
@@ -113,14 +113,14 @@ impl Kind for AnyPermit {
     }
 
     /// Each is watched by itself: a majority of the nodes with a free permit each need not have the same one.
-    fn watched(&self) -> Vec<Resource> {
+    fn watched_keys(&self) -> Vec<Resource> {
         let each = self.keys.iter();
         each.map(|key| Resource::of(vec![Arc::clone(key)]))
             .collect()
     }
 
     /// The number of nodes that have no free permit. A node that granted another permit than most had one.
-    fn most_against(&self, votes: &[Option<Vote>]) -> usize {
+    fn most_rival_votes(&self, votes: &[Option<Vote>]) -> usize {
         let holdings = votes.iter().flatten().filter_map(Vote::holding);
         holdings.filter(|holding| !holding.has_strayed).count()
     }
@@ -158,7 +158,7 @@ fn name_of(plain: &[u8], permit: u16, prefix: &[u8]) -> Vec<u8> {
     let mut kind = PERMITS.to_vec();
     // Writing into a list of bytes never fails.
     let _ = write!(kind, "{permit}:");
-    key_beside(plain, prefix, &kind)
+    auxiliary_key(plain, prefix, &kind)
 }
 
 /// Checks a request for one of `count` permits.

@@ -16,16 +16,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::kinds::Asking;
+use crate::kinds::ProtocolArgs;
 use crate::kinds::exclusive::{self, BACK, Exclusive, done};
 use crate::kinds::fenced::Counters;
 use crate::model::invalid::Invalid;
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::call::Reads;
-use crate::node::hash_slot::{Beside, key_beside};
+use crate::node::hash_slot::{AuxiliaryKeys, auxiliary_key};
 use crate::node::{Argument, Call, Effect, Holding, Obstacle, READERS_MARKER, Script, Value, Vote};
-use crate::quorum::kind::{Kind, TurnRule};
+use crate::quorum::lock_protocol::{LinePlace, LockProtocol, TurnRule};
 
 use scripts::{ACQUIRE_READ, ACQUIRE_WRITE, EXTEND_READ, RELEASE_SHARED};
 
@@ -41,18 +41,18 @@ pub(super) const TURNS: &[u8] = b"turn:";
 pub(crate) const COMMANDS: &str = include_str!("commands.lua");
 
 /// What readers and writers have alike.
-struct Shared {
+struct SharedLock {
     /// The lock of a holder that is alone.
     lock: Exclusive,
     /// The readers' entries, the intent of a waiting writer, and the readers that were refused.
-    beside: [Arc<[u8]>; 3],
+    auxiliary: [Arc<[u8]>; 3],
     /// The name under which nodes remember a refusal, and for how long; `None` if no attempt follows.
     waits: Option<(OwnerToken, Duration)>,
 }
 
 /// A lock that its holder shares with other readers.
 pub(crate) struct Reader {
-    shared: Shared,
+    shared: SharedLock,
     /// True if nodes may have refused this reader, or another reader of the client that was in line before this one.
     was_refused: AtomicBool,
     /// True if the client has other refused readers, which wait after this one. The readers' turn lasts until they
@@ -61,18 +61,18 @@ pub(crate) struct Reader {
 }
 
 /// A lock whose holder is alone.
-pub(crate) struct Writer(Shared);
+pub(crate) struct Writer(SharedLock);
 
 /// The keys beside the lock on `keys`, with `prefix`: the sorted set of the readers' tokens, each with the end of its
 /// entry; the key with the name of one waiting writer; and the sorted set of the readers that were refused.
-fn keys_beside(keys: &Resource, prefix: &[u8]) -> [Arc<[u8]>; 3] {
+fn shared_keys(keys: &Resource, prefix: &[u8]) -> [Arc<[u8]>; 3] {
     let first = keys.names().next().unwrap_or_default();
-    [READERS, INTENTS, TURNS].map(|kind| key_beside(first, prefix, kind).into())
+    [READERS, INTENTS, TURNS].map(|kind| auxiliary_key(first, prefix, kind).into())
 }
 
 /// The key that lists the readers of the lock on `key`.
 pub(super) fn readers_of(key: &Resource, prefix: &[u8]) -> Arc<[u8]> {
-    let [readers, ..] = keys_beside(key, prefix);
+    let [readers, ..] = shared_keys(key, prefix);
     readers
 }
 
@@ -93,22 +93,22 @@ pub(super) fn check(resource: &Resource, has_period: bool) -> Result<(), Invalid
     Ok(())
 }
 
-impl Shared {
-    fn new(asking: &Asking<'_>) -> Self {
+impl SharedLock {
+    fn new(args: &ProtocolArgs<'_>) -> Self {
         Self {
-            lock: Exclusive::new(asking),
-            beside: keys_beside(asking.keys, asking.prefix),
-            waits: asking.waits.map(|(name, advice)| (name.clone(), advice)),
+            lock: Exclusive::new(args),
+            auxiliary: shared_keys(args.keys, args.prefix),
+            waits: args.waits.map(|(name, advice)| (name.clone(), advice)),
         }
     }
 
-    fn beside(&self) -> Vec<Beside> {
-        let shared = Beside {
-            keys: Resource::of(self.beside.to_vec()),
+    fn auxiliary_keys(&self) -> Vec<AuxiliaryKeys> {
+        let shared = AuxiliaryKeys {
+            keys: Resource::of(self.auxiliary.to_vec()),
             parameter: "readers and writers (`mode`)",
             key: "list of its readers",
         };
-        [vec![shared], self.lock.beside()]
+        [vec![shared], self.lock.auxiliary_keys()]
             .into_iter()
             .flatten()
             .collect()
@@ -120,8 +120,8 @@ impl Shared {
         let counts = matches!(effect, Effect::Takes | Effect::Keeps);
         let counters = self.lock.counters().filter(|_| counts);
         Call::new(script, effect, self.lock.keys(), reads)
-            .beside(self.beside[..beside].iter().cloned())
-            .beside(counters.into_iter().flat_map(Counters::keys))
+            .with_keys(self.auxiliary[..beside].iter().cloned())
+            .with_keys(counters.into_iter().flat_map(Counters::keys))
     }
 
     /// An acquisition. `last` is the argument after the client's name.
@@ -164,9 +164,9 @@ impl Shared {
 }
 
 impl Reader {
-    pub(super) fn new(asking: &Asking<'_>) -> Self {
+    pub(super) fn new(args: &ProtocolArgs<'_>) -> Self {
         Self {
-            shared: Shared::new(asking),
+            shared: SharedLock::new(args),
             was_refused: AtomicBool::new(false),
             is_followed: AtomicBool::new(false),
         }
@@ -187,17 +187,17 @@ impl Reader {
 }
 
 impl Writer {
-    pub(super) fn new(asking: &Asking<'_>) -> Self {
-        Self(Shared::new(asking))
+    pub(super) fn new(args: &ProtocolArgs<'_>) -> Self {
+        Self(SharedLock::new(args))
     }
 }
 
-impl Kind for Reader {
+impl LockProtocol for Reader {
     fn keys(&self) -> &Resource {
         self.shared.lock.keys()
     }
 
-    fn acquire(&self, token: &OwnerToken, ttl: Duration, hint: u64) -> Call {
+    fn acquire_call(&self, token: &OwnerToken, ttl: Duration, hint: u64) -> Call {
         let is_last =
             self.was_refused.load(Ordering::Relaxed) && !self.is_followed.load(Ordering::Relaxed);
         let last = Argument::text(if is_last { "last" } else { "" });
@@ -205,20 +205,20 @@ impl Kind for Reader {
             .acquire(&ACQUIRE_READ, token, (ttl, hint), Some(last))
     }
 
-    fn confirm(&self, token: &OwnerToken, counter: u64, ttl: Duration) -> Option<Call> {
+    fn confirm_call(&self, token: &OwnerToken, counter: u64, ttl: Duration) -> Option<Call> {
         self.shared.lock.counters()?;
         Some(self.keep(token, ttl, counter))
     }
 
-    fn token_at(&self, count: u64) -> u64 {
+    fn fencing_token_at(&self, count: u64) -> u64 {
         count
     }
 
-    fn extend(&self, token: &OwnerToken, ttl: Duration) -> Call {
+    fn extend_call(&self, token: &OwnerToken, ttl: Duration) -> Call {
         self.keep(token, ttl, 0)
     }
 
-    fn restore(&self, token: &OwnerToken, ttl: Duration) -> Call {
+    fn restore_call(&self, token: &OwnerToken, ttl: Duration) -> Call {
         self.shared.call(&EXTEND_READ, Effect::PutsBack, 3).with([
             Argument::token(token),
             Argument::millis(ttl),
@@ -226,18 +226,18 @@ impl Kind for Reader {
         ])
     }
 
-    fn release(&self, token: &OwnerToken, until: Duration, _is_lease: bool) -> Call {
+    fn release_call(&self, token: &OwnerToken, until: Duration, _is_lease: bool) -> Call {
         self.shared
             .call(&RELEASE_SHARED, Effect::Undoes(until), 1)
             .with([Argument::token(token)])
     }
 
-    fn attempts(&self, was_refused: bool, is_followed: bool) {
-        self.was_refused.store(was_refused, Ordering::Relaxed);
-        self.is_followed.store(is_followed, Ordering::Relaxed);
+    fn prepare_attempt(&self, place: LinePlace) {
+        self.was_refused.store(place.was_refused, Ordering::Relaxed);
+        self.is_followed.store(place.is_followed, Ordering::Relaxed);
     }
 
-    fn withdraw(&self, has_won: bool) -> Option<Call> {
+    fn withdraw_call(&self, has_won: bool) -> Option<Call> {
         // The acquisition of a winner took the name back, and followers still need the name.
         if has_won || self.is_followed.load(Ordering::Relaxed) {
             return None;
@@ -245,55 +245,55 @@ impl Kind for Reader {
         self.shared.withdraw(3)
     }
 
-    fn beside(&self) -> Vec<Beside> {
-        self.shared.beside()
+    fn auxiliary_keys(&self) -> Vec<AuxiliaryKeys> {
+        self.shared.auxiliary_keys()
     }
 
     fn is_shared(&self) -> bool {
         true
     }
 
-    fn turn(&self) -> TurnRule {
+    fn turn_rule(&self) -> TurnRule {
         // The next reader gets the lock, too.
         TurnRule::PassOn
     }
 }
 
-impl Kind for Writer {
+impl LockProtocol for Writer {
     fn keys(&self) -> &Resource {
         self.0.lock.keys()
     }
 
-    fn acquire(&self, token: &OwnerToken, ttl: Duration, hint: u64) -> Call {
+    fn acquire_call(&self, token: &OwnerToken, ttl: Duration, hint: u64) -> Call {
         self.0.acquire(&ACQUIRE_WRITE, token, (ttl, hint), None)
     }
 
-    fn confirm(&self, token: &OwnerToken, counter: u64, ttl: Duration) -> Option<Call> {
-        self.0.lock.confirm(token, counter, ttl)
+    fn confirm_call(&self, token: &OwnerToken, counter: u64, ttl: Duration) -> Option<Call> {
+        self.0.lock.confirm_call(token, counter, ttl)
     }
 
-    fn extend(&self, token: &OwnerToken, ttl: Duration) -> Call {
-        self.0.lock.extend(token, ttl)
+    fn extend_call(&self, token: &OwnerToken, ttl: Duration) -> Call {
+        self.0.lock.extend_call(token, ttl)
     }
 
-    fn restore(&self, token: &OwnerToken, ttl: Duration) -> Call {
-        self.0.lock.restore(token, ttl)
+    fn restore_call(&self, token: &OwnerToken, ttl: Duration) -> Call {
+        self.0.lock.restore_call(token, ttl)
     }
 
-    fn release(&self, token: &OwnerToken, until: Duration, is_lease: bool) -> Call {
+    fn release_call(&self, token: &OwnerToken, until: Duration, is_lease: bool) -> Call {
         if !is_lease {
             // After a failed attempt the intent stays, for the caller's next attempt.
-            return self.0.lock.release(token, until, is_lease);
+            return self.0.lock.release_call(token, until, is_lease);
         }
         self.0.leave(token, until, 2)
     }
 
-    fn withdraw(&self, _has_won: bool) -> Option<Call> {
+    fn withdraw_call(&self, _has_won: bool) -> Option<Call> {
         self.0.withdraw(2)
     }
 
-    fn beside(&self) -> Vec<Beside> {
-        self.0.beside()
+    fn auxiliary_keys(&self) -> Vec<AuxiliaryKeys> {
+        self.0.auxiliary_keys()
     }
 }
 

@@ -28,7 +28,7 @@ pub(crate) static ACQUIRE_READ: Script = Script::loaded(
     ),
     acquire_read,
 )
-.trying()
+.checking_commands()
 .shaped(
     "lock readers intent turn [ counter marker? ]",
     "token ttl advice name last [ hint life window ] tried?",

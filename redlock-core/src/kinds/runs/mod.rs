@@ -1,7 +1,7 @@
 //! Runs that nodes remember: a job that runs once a period.
 #![doc = include_str!("runs.md")]
 
-mod run_record;
+mod record_text;
 #[cfg(test)]
 mod tests;
 
@@ -12,7 +12,7 @@ use crate::kinds::exclusive::done;
 use crate::kinds::words::number;
 use crate::model::resource::Resource;
 use crate::model::token::{OwnerToken, owner_of};
-use crate::node::hash_slot::{Beside, key_beside};
+use crate::node::hash_slot::{AuxiliaryKeys, auxiliary_key};
 use crate::node::{Argument, Call, Effect, Remaining, Script, Value, Vote};
 use crate::quorum::majority;
 
@@ -38,12 +38,12 @@ pub(crate) fn run_key(keys: &Resource, prefix: &[u8]) -> Resource {
         }
         kind.extend(format!("{}:", digest.digest()).bytes());
     }
-    Resource::all([key_beside(first, prefix, &kind)])
+    Resource::all([auxiliary_key(first, prefix, &kind)])
 }
 
 /// What has to be in the hash slot of the lock on `keys`.
-pub(crate) fn beside(keys: &Resource, prefix: &[u8]) -> Beside {
-    Beside {
+pub(crate) fn auxiliary_keys(keys: &Resource, prefix: &[u8]) -> AuxiliaryKeys {
+    AuxiliaryKeys {
         keys: run_key(keys, prefix),
         parameter: "`once_per`",
         key: "record of its runs",
@@ -75,7 +75,7 @@ pub(crate) fn remember(
     (ttl, longest): (Duration, Duration),
 ) -> Call {
     let owner = owner_of(token.as_bytes()).unwrap_or_default();
-    let record = run_record::written(owner, began);
+    let record = record_text::written(owner, began);
     Call::new(&REMEMBER, Effect::Keeps, key, done).with([
         Argument::text(record),
         Argument::millis(ttl),
@@ -100,7 +100,7 @@ pub(crate) fn last_run(answers: &[Option<Vote>], period: Duration) -> Option<Las
     // Once this node has forgotten the run too, the nodes that still remember it are no majority.
     let decisive = remembered.len().checked_sub(majority(answers.len()))?;
     let (next_in, holding) = remembered[decisive];
-    let record = holding.value.as_deref().and_then(run_record::read);
+    let record = holding.value.as_deref().and_then(record_text::read);
     Some(LastRun {
         owner: record.map(|(owner, _)| owner.into()),
         began: record.map(|(_, began)| began),

@@ -5,7 +5,7 @@ use std::task::{Wake, Waker};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::*;
-use crate::kinds::looks::peek;
+use crate::kinds::any_kind::peek;
 use crate::model::resource::Resource;
 use crate::node::{Holding, bit};
 

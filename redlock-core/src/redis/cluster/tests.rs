@@ -6,7 +6,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::*;
-use crate::kinds::looks::peek;
+use crate::kinds::any_kind::peek;
 use crate::kinds::plain;
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
@@ -74,7 +74,7 @@ async fn an_owed_release_goes_to_whichever_master_has_its_slot() {
     assert!(cluster.drained());
     let token = OwnerToken::draw("other/1", &*shared.io.environment().entropy);
     let (resource, ttl) = (Resource::from("r"), Duration::from_secs(60));
-    let release = plain(&resource).release(&token, ttl, true);
+    let release = plain(&resource).release_call(&token, ttl, true);
     drop(crate::testing::submit(&cluster, release));
     let slot = slot_of(b"r");
     let owes = |shard: &Arc<Shard>| shard.node.inbox.owes(shared.io.time().now());

@@ -26,7 +26,7 @@ pub(in crate::redis) fn command(call: &Call, extras: &CallExtras, with_text: boo
     let script = call.script;
     let marker = extras.marker.as_deref().filter(|_| call.has_marker);
     let keys = call.keys().chain(marker);
-    let is_tried = extras.is_tried && script.tries;
+    let is_tried = extras.is_tried && script.checks_commands;
     let mut arguments = call.arguments().iter().map(Argument::as_bytes);
     let is_brief = extras.huge.has_any_of(call);
     if let (Code::Command(word, options, _), false) = (script.code, is_brief) {

@@ -36,7 +36,7 @@ impl ErrorStreaks {
     /// call.
     pub(super) fn record_error(&mut self, call: &Call, error: &NodeError, at: Instant) -> u32 {
         // A user who may not release a plain lock may release none.
-        let is_denied = error.kind() == NodeErrorKind::Denied && call.joins.is_some();
+        let is_denied = error.kind() == NodeErrorKind::Denied && call.batch_script.is_some();
         let (row, is_counted) = match call.effect {
             Effect::Takes | Effect::Keeps => (&mut self.votes, false),
             Effect::Undoes(_) => (&mut self.releases, is_denied),

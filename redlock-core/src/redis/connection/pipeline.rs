@@ -165,7 +165,7 @@ impl CommandPipeline {
             self.extras.huge.add(late.call());
         }
         let mut joins = self.joins_from.is_some_and(|from| from <= self.heard)
-            && call.joins.is_some()
+            && call.batch_script.is_some()
             && !self.extras.huge.has_any_of(call);
         let is_release = joins && call.is_release();
         // The acquisitions of one call have one ttl.
@@ -202,7 +202,7 @@ impl CommandPipeline {
         );
         let taken = calls.len();
         calls.append(&mut self.releases);
-        let script = calls.first().and_then(|it| it.call().joins);
+        let script = calls.first().and_then(|it| it.call().batch_script);
         if let (Some(script), 2..) = (script, calls.len()) {
             let command = many(script, calls.iter().map(QueuedCall::call), taken);
             self.add(command, Purpose::Several(calls));

@@ -15,7 +15,7 @@ use super::connect::connect;
 use super::open::Addresses;
 use crate::env::still_clock::still_clock;
 use crate::io_thread::{IoThread, LibraryTime};
-use crate::kinds::looks::peek;
+use crate::kinds::any_kind::peek;
 use crate::logging::NodeLog;
 use crate::model::resource::Resource;
 use crate::node::{Node as _, NodeStatus};

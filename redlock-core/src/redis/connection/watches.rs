@@ -212,7 +212,11 @@ fn send_question(watch: &Arc<Watch>, is_valueless: bool, pipe: &mut CommandPipel
         question.cmd("CLIENT").arg(&["CACHING", "YES"]);
         question.cmd("PTTL").arg(key);
         if !is_valueless {
-            question.cmd("GETRANGE").arg(key).arg(0).arg(token::LONGEST);
+            question
+                .cmd("GETRANGE")
+                .arg(key)
+                .arg(0)
+                .arg(token::MAX_TOKEN_BYTES);
         }
     }
     pipe.send_commands(question, Purpose::Keys(Arc::clone(watch)));

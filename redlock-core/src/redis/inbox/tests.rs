@@ -54,7 +54,7 @@ fn token() -> OwnerToken {
 }
 
 fn release() -> Call {
-    plain(&Resource::from("r")).release(&token(), TTL, true)
+    plain(&Resource::from("r")).release_call(&token(), TTL, true)
 }
 
 fn submit(inbox: &Inbox, call: &Call) -> Arc<Round> {
@@ -186,15 +186,15 @@ fn a_key_that_was_put_back_says_nothing_of_a_lost_acquisition() {
             take(&inbox)
         };
         let error = NodeError::sent(NodeErrorKind::Disconnected, "it does not answer");
-        inbox.lose(sent(lock.acquire(&owner, TTL, 0)), &error);
-        let early = sent(lock.release(&owner, TTL, true));
+        inbox.lose(sent(lock.acquire_call(&owner, TTL, 0)), &error);
+        let early = sent(lock.release_call(&owner, TTL, true));
         assert!(inbox.is_still_owed(&early[0], false), "nothing was there");
         if is_put_back {
-            sent(lock.restore(&owner, TTL));
+            sent(lock.restore_call(&owner, TTL));
         }
         inbox.send_owed(Instant::now() + TTL * 2);
         assert!(take(&inbox).is_empty(), "its ttl has passed");
-        let released = sent(lock.release(&owner, TTL, true));
+        let released = sent(lock.release_call(&owner, TTL, true));
         assert_eq!(inbox.is_still_owed(&released[0], true), is_put_back);
     }
 }
@@ -202,7 +202,7 @@ fn a_key_that_was_put_back_says_nothing_of_a_lost_acquisition() {
 #[test]
 fn a_huge_key_is_forgotten_after_a_short_answer() {
     let (lock, mut keys) = (plain(&Resource::from("r")), HugeKeys::default());
-    let (taken, released) = (lock.acquire(&token(), TTL, 0), release());
+    let (taken, released) = (lock.acquire_call(&token(), TTL, 0), release());
     keys.note(&taken, &Value::text(*b"web-7/3121/ab"));
     assert!(!keys.has_any_of(&taken));
     keys.note(&taken, &Value::text([b'x'; 1000]));

@@ -51,7 +51,7 @@ fn no_waker_is_dropped_while_the_lines_are_locked() {
     }
     impl Drop for Last {
         fn drop(&mut self) {
-            let is_locked = self.client.shared.lines.state.is_locked();
+            let is_locked = self.client.shared.lines.is_locked();
             self.was_locked
                 .fetch_or(is_locked, std::sync::atomic::Ordering::Relaxed);
         }

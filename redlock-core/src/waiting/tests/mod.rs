@@ -3,6 +3,7 @@
 pub(crate) mod blind;
 mod breaks;
 mod clock_jump;
+mod lines;
 mod outage;
 mod panicking_nodes;
 mod refusals;

@@ -1,8 +1,8 @@
-//! The figures, through the `metrics` facade. Labels name the site and the kind of lock, and never the
-//! resource, as the number of resources has no limit.
+//! Records figures through the `metrics` facade. Labels name the site and the kind of lock. They leave out
+//! the resource, because the number of resources has no limit.
 
 pub(crate) mod describe;
-mod nodes;
+mod node_figures;
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use parking_lot::RwLock;
 
 use crate::site::Site;
 
-pub(crate) use nodes::{Answers, sample_nodes};
+pub(crate) use node_figures::{LatencyRecorder, sample_nodes};
 
 /// The recorder's name in the log, if it panics in a drop or on the library's thread.
 pub(crate) const RECORDER: &str = "a metrics recorder";
@@ -40,7 +40,7 @@ const REASONS: [&str; 7] = [
     "revoked",
 ];
 
-/// True if the recorder of the moment sees the key for the first time: a program may install its exporter late.
+/// True if the present recorder sees the key for the first time: a program may install its exporter late.
 fn is_new(site: usize, kind: &'static str) -> bool {
     static KNOWN: RwLock<BTreeSet<(usize, usize, &str)>> = RwLock::new(BTreeSet::new());
     let address = |recorder: &dyn metrics::Recorder| std::ptr::from_ref(recorder).cast::<()>();
@@ -56,9 +56,8 @@ fn describe() {
     }
 }
 
-/// At the first call of a site for a kind of lock, has its figures there as zeros, so that a rate sees the first of
-/// each event.
-pub(crate) fn zeros(site: &'static Site, kind: &'static str) {
+/// Registers the figures of a site and a kind of lock as zeros at the first call. A rate then sees the first event.
+pub(crate) fn register_zeros(site: &'static Site, kind: &'static str) {
     use describe::{ACQUISITIONS, EXTENSIONS, HELD, HOLD, LOST, SWALLOWED, UNCONFIRMED, WAIT};
 
     let name = site.site_name();

@@ -19,7 +19,7 @@ mutants! {
 
     "clock-read-before-the-votes" breaks LateVotes in Faulty:
         attempt { let now = environment.now(); } => {};
-        attempt { acquisition.is_lease } => { let now = environment.now(); acquisition.is_lease };
+        attempt { acquisition.set_straggler_deadline } => { let now = environment.now(); acquisition.set_straggler_deadline };
 
     "a-dropped-attempt-releases-nothing" breaks Leftover in Faulty:
         Claim::drop { self.release().is_some() } => { false };

@@ -8,28 +8,28 @@ mutants! {
         LeaseState::end { self.turn.take() } => { None };
 
     "handed-over-and-dropped" breaks Leftover in Calm:
-        LeftClaim::drop { !self.is_taken_over } => { false };
+        HandedClaim::drop { !self.is_taken_over } => { false };
 
     "handed-over-without-end" breaks Hogged in Calm:
-        Turn::end { && !line.streak.is_spent(handover_time, now) } => {};
+        FairShare::may_hand_over { && !is_spent } => {};
 
     "no-break-for-others" breaks Hogged in Calm:
-        Streak::ends { self.questions = BREAK; } => {};
+        FairShare::record_release { self.questions_due = BREAK; } => {};
 
     "taken-over-with-little-left" breaks TakenOver in Calm:
-        LeftClaim::suits { whole / 10 * 9 } => { whole / 10 };
+        HandedClaim::suits { whole / 10 * 9 } => { whole / 10 };
 
     "taken-over-with-another-ttl" breaks TakenOver in Calm:
-        LeftClaim::suits { && request.ttl == self.ttl } => {};
+        HandedClaim::suits { && request.ttl == self.ttl } => {};
 
     "taken-over-where-a-token-is-wanted" breaks Unfenced in Calm:
-        LeftClaim::suits { !request.fencing && !self.is_fenced && } => {};
+        HandedClaim::suits { !request.fencing && !self.is_fenced && } => {};
 
     "taken-over-for-a-full-ttl" breaks Validity in Faulty:
-        LeftClaim::take_over { deadline: self.deadline } => {
+        HandedClaim::take_over { deadline: self.deadline } => {
             deadline: now.saturating_add(self.ttl).saturating_sub(drift(self.ttl, self.clock_drift_factor))
         };
 
     "taken-over-though-forgotten" breaks Unvouched in Forgetful:
-        LeftClaim::suits { || !self.claim.is_vouched_for() } => {};
+        HandedClaim::suits { || !self.claim.is_vouched_for() } => {};
 }

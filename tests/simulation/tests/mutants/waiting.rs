@@ -2,23 +2,21 @@
 
 mutants! {
     "last-come-first-served" breaks Overtaken in Calm:
-        Line::pass { pop_first } => { pop_last };
+        Lines::pass { pop_first } => { pop_last };
 
     "turn-of-a-dropped-caller-not-passed-on" breaks Idle in Calm:
-        Lines::leave { line.has(ticket).then } => { (line.has(ticket) && line.holder.is_some()).then };
+        Lines::leave { line.has(number).then } => { (line.has(number) && line.holder.is_some()).then };
 
     "dropped-callers-stay-in-line" breaks Idle in Calm:
-        Lines::leave { line.waiters.remove(&ticket); } => {};
+        Lines::leave { line.waiters.remove(&number).is_some() } => { false };
 
     "an-unused-turn-is-never-taken" breaks Idle in Faulty:
-        Lines::stand { next = line.pass(due); } => {
-            if line.is_empty() { next = line.pass(due); } else { line.due = due; }
-        };
+        Lines::stand { next = self.pass(&mut line, deadline); } => { line.deadline = deadline; };
 
     "an-unused-turn-stops-at-the-first-in-line" breaks Idle in Wild:
-        Lines::stand { next = line.pass(due); } => {
-            let is_first = line.waiters.keys().next() == Some(&turn.ticket);
-            if is_first { next = line.pass(due); } else { line.due = due; }
+        Lines::stand { next = self.pass(&mut line, deadline); } => {
+            let is_first = line.waiters.keys().next() == Some(&ticket.number);
+            if is_first { next = self.pass(&mut line, deadline); } else { line.deadline = deadline; }
         };
 
     "tried-again-beyond-the-callers-time" breaks Settles in Faulty:
@@ -27,18 +25,18 @@ mutants! {
     "a-wake-up-trusted-as-a-grant" breaks LateVotes in Calm:
         attempt { Err } => {
             let clock = &environment.clock;
-            let watch = crate::waiting::QuorumWatch::behind(clock, nodes, kind.keys(), &acquisition);
+            let watch = crate::waiting::QuorumWatch::after_attempt(clock, nodes, protocol.keys(), &acquisition);
             let until = now.saturating_add(timeout);
-            if before(&**clock, until, watch.free()).await.is_some() {
+            if before(&**clock, until, watch.until_free()).await.is_some() {
                 let (acquired_at, granted_at, expiring) = (started, started, deadline);
-                let terms = Terms { acquired_at, granted_at, deadline, expiring, fencing_token: None };
-                return Ok((claim.into_lease(), terms));
+                let validity = Validity { acquired_at, granted_at, deadline, expiring, fencing_token: None };
+                return Ok((claim.into_lease(), validity));
             }
             Err
         };
 
     "woken-for-nodes-that-cannot-vote" breaks Storm in Forgetful:
-        Refusal::watches { QuorumWatch::behind(clock, nodes, keys, &self.votes) } => {
+        RefusedAttempt::watches { QuorumWatch::after_attempt(clock, nodes, keys, &self.votes) } => {
             QuorumWatch::begin(clock, nodes, keys)
         };
 
@@ -49,17 +47,17 @@ mutants! {
         Reports::record { state.waiting.take() } => { None };
 
     "told-by-the-votes-that-decided" breaks ReadAsDown in Faulty:
-        Turn::refused { let refused } => {
+        Turn::record_refusal { let mut line } => {
             use crate::quorum::round::{Goal, Round};
             let answers = refusal.votes.answers();
-            let votes = Round::new(answers.len(), crate::kinds::looks::peek(&refusal.resource), Goal::All);
+            let votes = Round::new(answers.len(), crate::kinds::any_kind::peek(&refusal.resource), Goal::All);
             for (seat, vote) in answers.into_iter().enumerate() {
-                vote.into_iter().for_each(|vote| crate::node::Asker::vote(&*votes, seat, vote));
+                vote.into_iter().for_each(|vote| crate::node::VoteSink::vote(&*votes, seat, vote));
             }
-            let refusal = &Arc::new(Refusal {
+            let refusal = &Arc::new(RefusedAttempt {
                 context: Arc::clone(&refusal.context),
                 nodes: Arc::clone(&refusal.nodes),
-                kind: Arc::clone(&refusal.kind),
+                protocol: Arc::clone(&refusal.protocol),
                 resource: refusal.resource.clone(),
                 disagreement: refusal.disagreement.clone(),
                 is_break: false,
@@ -67,6 +65,6 @@ mutants! {
                 votes,
                 ..**refusal
             });
-            let refused
+            let mut line
         };
 }

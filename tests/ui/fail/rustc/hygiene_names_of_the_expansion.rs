@@ -19,7 +19,7 @@ async fn no_loop(n: u8) -> Result<u8, LockError> {
 
 #[redlock(resource = "a", guard = own)]
 async fn locals_of_the_expansion() -> Result<String, LockError> {
-    let _ = (&__redlock_call, &__redlock_held, &__redlock_lease, __redlock_SITE);
+    let _ = (&__redlock_spec, &__redlock_slot, &__redlock_lease, __redlock_SITE);
     Ok(own.resource().to_string())
 }
 

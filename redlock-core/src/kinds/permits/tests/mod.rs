@@ -12,7 +12,7 @@ use crate::model::note::Note;
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::hash_slot::slot_of;
-use crate::quorum::kind::Kind as _;
+use crate::quorum::lock_protocol::LockProtocol as _;
 use crate::request::Request;
 
 fn permits(name: &str, count: u16, prefix: &str) -> AnyPermit {
@@ -22,9 +22,9 @@ fn permits(name: &str, count: u16, prefix: &str) -> AnyPermit {
 
 /// The permits in the order in which nodes try them.
 fn order(permits: &AnyPermit, token: &OwnerToken) -> Vec<u16> {
-    let places = 0..permits.count().unwrap();
-    let chosen = places.map(|place| permits.chosen(token, place).unwrap());
-    chosen.map(|permit| permit.number().unwrap()).collect()
+    let places = 0..permits.permits().unwrap();
+    let chosen = places.map(|place| permits.choose_permit(token, place).unwrap());
+    chosen.map(|permit| permit.permit().unwrap()).collect()
 }
 
 #[test]
@@ -32,7 +32,7 @@ fn permits_are_in_the_slot_of_the_lock_and_no_two_are_one() {
     let mut seen = Vec::new();
     for prefix in ["", "shop:", "{shop}:"] {
         for name in ["order:42", "{order}:42", "a{b}c", "x{"] {
-            let keys = permits(name, 3, prefix).watched();
+            let keys = permits(name, 3, prefix).watched_keys();
             let plain = format!("{prefix}{name}");
             assert_eq!(keys[0], Resource::from(&*plain));
             for key in keys {

@@ -32,10 +32,10 @@ mutants! {
         };
 
     "a-failed-attempt-takes-the-intent-back" breaks Intent in Sharing:
-        Writer::release { !is_lease } => { false };
+        Writer::release_call { !is_lease } => { false };
 
     "a-counter-at-the-writers-token" breaks TokenUnique in Sharing:
-        Kind::token_at { count.saturating_sub(1) } => { count };
+        LockProtocol::fencing_token_at { count.saturating_sub(1) } => { count };
 
     "a-writer-that-takes-the-number-of-readers" breaks TokenUnique in Sharing:
         acquire_write { counters, 2 } => { counters, 1 };

@@ -7,7 +7,7 @@ use ::redis::Arg;
 use super::*;
 use crate::kinds::exclusive::scripts::{MANY, RELEASE};
 use crate::kinds::tests::{TTL, other, token};
-use crate::kinds::{Asking, Kind, SCRIPTS, looks, plain, runs};
+use crate::kinds::{Kind, ProtocolArgs, SCRIPTS, any_kind, plain, runs};
 use crate::model::resource::Resource;
 use crate::node::{Answer, NodeErrorKind};
 
@@ -46,33 +46,33 @@ fn calls() -> BTreeSet<String> {
     ] {
         let keys = Resource::all(names.split(' '));
         for waits in [None, Some((&other, TTL))] {
-            let kind = kind.asked(&Asking {
+            let kind = kind.protocol(&ProtocolArgs {
                 keys: &keys,
                 prefix: b"",
                 is_fenced,
                 waits,
             });
             let mut add = |call| calls.push((what, call));
-            add(kind.acquire(&one, TTL, 7));
-            kind.confirm(&one, 9, TTL).map(&mut add);
-            add(kind.extend(&one, TTL));
-            add(kind.restore(&one, TTL));
-            add(kind.release(&one, TTL, true));
-            kind.withdraw(false).map(&mut add);
+            add(kind.acquire_call(&one, TTL, 7));
+            kind.confirm_call(&one, 9, TTL).map(&mut add);
+            add(kind.extend_call(&one, TTL));
+            add(kind.restore_call(&one, TTL));
+            add(kind.release_call(&one, TTL, true));
+            kind.withdraw_call(false).map(&mut add);
         }
     }
     let keys = "r".into();
-    calls.push(("peek", looks::peek(&keys)));
+    calls.push(("peek", any_kind::peek(&keys)));
     calls.push((
         "force",
-        looks::force_release(&keys, &[other.as_bytes().into()].into()),
+        any_kind::force_release(&keys, &[other.as_bytes().into()].into()),
     ));
     let run = runs::run_key(&keys, b"");
     calls.push((
         "run",
         runs::remember(&run, &one, 1_795_316_400_012, (TTL, TTL * 2)),
     ));
-    calls.push(("run", looks::peek(&run)));
+    calls.push(("run", any_kind::peek(&run)));
     let extras = CallExtras {
         marker: Some(b"redlock:marker"[..].into()),
         is_tried: true,
@@ -84,7 +84,7 @@ fn calls() -> BTreeSet<String> {
     });
     let several = [
         acquisition(&["a"]),
-        plain(&"b".into()).acquire(&other, TTL, 0),
+        plain(&"b".into()).acquire_call(&other, TTL, 0),
         release("c"),
     ];
     let several = shown(&many(&MANY, several.iter(), 2));
@@ -106,11 +106,11 @@ fn each_call_has_the_words_that_other_versions_send() {
 }
 
 fn release(name: &'static str) -> Call {
-    plain(&name.into()).release(&token(), TTL, true)
+    plain(&name.into()).release_call(&token(), TTL, true)
 }
 
 fn acquisition(names: &[&str]) -> Call {
-    plain(&Resource::all(names.iter().copied())).acquire(&token(), TTL, 0)
+    plain(&Resource::all(names.iter().copied())).acquire_call(&token(), TTL, 0)
 }
 
 #[test]

@@ -1,0 +1,96 @@
+//! Keys that no lock may have, as they are the library's own.
+
+use crate::model::invalid::Invalid;
+use crate::model::resource::{RESERVED_PREFIX, Resource, Shown};
+
+use super::AUXILIARY_BEGINNINGS;
+
+/// The keys of a node itself, after [`RESERVED_PREFIX`].
+const NODE_KEYS: [&[u8]; 2] = [b"marker", b"permissions"];
+
+impl Resource {
+    /// The keys of these names under the key prefix `prefix`, as [`with_prefix`](Self::with_prefix).
+    ///
+    /// # Errors
+    /// [`Invalid`] if one of the keys is an auxiliary key of the library under another prefix: a
+    /// service with that prefix would find a lock in its place.
+    pub fn keys_under(&self, prefix: &[u8]) -> Result<Self, Invalid> {
+        let keys = self.with_prefix(prefix);
+        if let Some(key) = keys.names().find(|key| is_auxiliary(key)) {
+            return Err(Invalid::new(format!(
+                "the key `{}`, which is the key prefix and the resource's name, is one of the \
+                 library's own keys under another key prefix; choose another name or prefix",
+                Shown(key),
+            )));
+        }
+        Ok(keys)
+    }
+}
+
+/// True if `key` is the library's own under any key prefix.
+fn is_auxiliary(key: &[u8]) -> bool {
+    let is = |kind: &&[u8]| {
+        let head = key.strip_suffix(*kind);
+        head.is_some_and(|head| head.ends_with(RESERVED_PREFIX))
+    };
+    let begins_one = |from: usize| {
+        let kind = key[from..].strip_prefix(RESERVED_PREFIX);
+        kind.is_some_and(|kind| {
+            AUXILIARY_BEGINNINGS
+                .iter()
+                .any(|begin| kind.starts_with(begin))
+        })
+    };
+    NODE_KEYS.iter().any(is) || (0..key.len()).any(begins_one)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_key_is_the_librarys_own_under_any_prefix() {
+        for (prefix, name) in [
+            ("redlock:", "marker"),
+            ("redlock:", "permissions"),
+            ("redlock:", "fence:{order}"),
+            ("redlock:fence:", "{order}"),
+            ("redlock:fence:{or", "der}"),
+            ("redlock:fe", "nce::{order}:42"),
+            ("red", "lock:marker"),
+            ("redlock:mark", "er"),
+            ("redlock", ":marker"),
+            ("shop:redlock:", "marker"),
+            ("shop:red", "lock:fence:{shop:order}"),
+            ("", "shop:redlock:marker"),
+            ("", "shop:redlock:fence:{shop:order}"),
+        ] {
+            let resource = Resource::from(name);
+            assert!(resource.check().is_ok(), "{name}");
+            let refused = resource.keys_under(prefix.as_bytes()).unwrap_err();
+            let key = format!("the key `{prefix}{name}`");
+            assert!(refused.to_string().starts_with(&key), "{refused}");
+        }
+        for beginning in AUXILIARY_BEGINNINGS {
+            let key = [b"shop:redlock:", beginning, b"{shop:order}"].concat();
+            for at in 1..key.len() {
+                let (prefix, name) = key.split_at(at);
+                assert!(Resource::from(name).keys_under(prefix).is_err());
+            }
+        }
+        for (prefix, name) in [
+            ("redlock:", "markers"),
+            ("redlock:", "order:42"),
+            ("redlock:", "fence"),
+            ("red", "lock:order"),
+            ("", "marker"),
+            ("", "fence:{order}"),
+            ("", "redlock"),
+            ("", "job:redlock:clean"),
+            ("", "redlock-marker"),
+        ] {
+            let keys = Resource::from(name).keys_under(prefix.as_bytes()).unwrap();
+            assert_eq!(keys, format!("{prefix}{name}").into());
+        }
+    }
+}

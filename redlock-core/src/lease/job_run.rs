@@ -1,0 +1,74 @@
+//! A holder's run of a job, which the nodes remember.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::env::Moment;
+use crate::error::NodeReport;
+use crate::kinds::runs::{remember, remembered_for, run_key};
+use crate::logging::log_throttled;
+use crate::quorum::round::{Goal, Round};
+
+use super::shared::LeaseShared;
+
+/// The run of a job under one holder, for a request with a period.
+pub(super) struct JobRun {
+    period: Duration,
+    began: Moment,
+    /// The answers to its record, once that was sent.
+    remembered: Option<Arc<Round>>,
+}
+
+impl JobRun {
+    pub(super) fn new(period: Duration, began: Moment) -> Self {
+        Self {
+            period,
+            began,
+            remembered: None,
+        }
+    }
+
+    /// Sends the record of the run to all nodes. See [`Lease::remember_run`](crate::Lease::remember_run).
+    pub(super) fn send_record(&mut self, shared: &LeaseShared) {
+        let ago = shared.now().saturating_since(self.began);
+        // A node counts whole milliseconds.
+        let longest = remembered_for(self.period);
+        let left = longest.saturating_sub(ago).as_millis();
+        if left == 0 {
+            return;
+        }
+        let began = shared.clock().wall().saturating_sub(ago).as_millis();
+        let began = u64::try_from(began).unwrap_or(u64::MAX);
+        let ttl = Duration::from_millis(u64::try_from(left).unwrap_or(u64::MAX));
+        let claim = &shared.claim;
+        let key = run_key(claim.protocol.keys(), &shared.context().key_prefix);
+        let call = remember(&key, &claim.token, began, (ttl, longest));
+        self.remembered = Some(Round::start(&claim.nodes, call, Goal::Majority));
+    }
+
+    /// Waits until a majority remembers the run, for at most the node timeout, and logs if it does not:
+    /// the job may run again in its period.
+    pub(super) async fn wait_until_remembered(&self, shared: &LeaseShared) {
+        let Some(round) = &self.remembered else {
+            return;
+        };
+        let timeout = shared.context().node_timeout;
+        let began = shared.now();
+        round.wait_until_decided(shared.clock(), timeout).await;
+        if round.tally().is_won() {
+            return;
+        }
+        let elapsed = shared.now().saturating_since(began);
+        let (names, votes) = (shared.names(), round.answers());
+        let nodes = NodeReport::of_round(names, votes, u64::MAX, elapsed, timeout);
+        let nodes: Vec<_> = nodes.iter().map(ToString::to_string).collect();
+        log_throttled!(
+            &shared.leases.throttle,
+            shared.pools(),
+            WARN,
+            "too few nodes remember this run; the job may run again in its period",
+            resource = %shared.request.resource,
+            nodes = nodes.join("; ")
+        );
+    }
+}

@@ -1,0 +1,245 @@
+//! The lock in its holder's hands.
+
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::env::Moment;
+use crate::env::timeout::before;
+use crate::error::{ExtendError, TooLate, Unavailable};
+use crate::io_thread::share_woken_tasks;
+use crate::model::limits::{Renewal, drift};
+use crate::process::is_forked;
+use crate::quorum::claim::Claim;
+use crate::quorum::majority;
+use crate::quorum::validity::Validity;
+use crate::request::Request;
+use crate::waiting::budget::RetryBudget;
+use crate::waiting::{ClaimOutcome, Turn};
+
+use super::extension::run_extension;
+use super::job_run::JobRun;
+use super::renewals::{RenewalId, Renewals, RenewedLease};
+use super::shared::LeaseShared;
+use super::{LeaseHandle, Leases};
+
+/// A held lock. Dropping it sends the release to every node. [`release`](Self::release) also waits
+/// until the next holder could win.
+///
+/// It dereferences to its [`LeaseHandle`], for code below the holder.
+pub struct Lease {
+    handle: LeaseHandle,
+    /// True after `release`: this holder has left.
+    has_left: bool,
+    /// The renewal that this holder asked for. It ends when the holder leaves.
+    renewal: Option<RenewalId>,
+    /// This holder's run, if its request has a period.
+    run: Option<JobRun>,
+}
+
+/// The outcome of a release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Released {
+    /// A majority of the nodes is known not to hold the key: the next holder could win now.
+    Confirmed,
+    /// The release was sent, but no majority confirmed it within the node timeout. A node that cannot
+    /// be reached frees the key at the ttl.
+    Unconfirmed,
+    /// Nothing was sent: other holders still share the lock, or it was released before.
+    NotLast,
+    /// The lock went to the next caller of this process that waited for it.
+    HandedOver,
+}
+
+impl Lease {
+    pub(crate) fn new(
+        leases: &Arc<Leases>,
+        claim: Arc<Claim>,
+        request: &Request,
+        budget: &RetryBudget<'_>,
+        granted: Validity,
+        turn: Option<Turn>,
+    ) -> Self {
+        let shared = LeaseShared::new(leases, claim, request, budget, granted, turn);
+        let mut lease = Self::of(LeaseHandle {
+            shared: Arc::new(shared),
+        });
+        lease.start_renewal_and_run(request, granted.acquired_at, granted.acquired_at);
+        lease
+    }
+
+    /// Makes one more holder, which is counted already.
+    pub(super) fn of(handle: LeaseHandle) -> Self {
+        Self {
+            handle,
+            has_left: false,
+            renewal: None,
+            run: None,
+        }
+    }
+
+    /// Starts the renewal that `request` asks for, counted from `renewed_from`, and the run that began at `began`. The
+    /// renewal ends when this holder leaves, before the release is sent, or when the lease is over.
+    fn start_renewal_and_run(&mut self, request: &Request, began: Moment, renewed_from: Moment) {
+        self.run = request.once_per.map(|period| JobRun::new(period, began));
+        let max_hold = match request.renewal {
+            Renewal::Never => return,
+            Renewal::For(held) => held,
+            Renewal::Unlimited => Duration::MAX,
+        };
+        let renewed = RenewedLease {
+            shared: Arc::clone(&self.shared),
+            ttl: request.ttl,
+            max_hold,
+            end: renewed_from.saturating_add(max_hold),
+        };
+        let earlier = self.renewal.replace(Renewals::start(renewed));
+        self.stop_renewal(earlier);
+    }
+
+    fn stop_renewal(&self, renewal: Option<RenewalId>) {
+        if let Some(id) = renewal {
+            self.shared.leases.renewals.stop(id);
+        }
+    }
+
+    /// Returns a handle to keep or pass on.
+    pub fn handle(&self) -> LeaseHandle {
+        self.handle.clone()
+    }
+
+    /// Makes a [joined](LeaseHandle::join) lease serve `request`: it lasts about as long as a lock that is acquired
+    /// now, is extended if necessary, and is renewed as the request says while this holder stays. The request's
+    /// `once_per` counts from now. No message is sent while nine tenths of the validity of the request's ttl
+    /// are left. The caller has to know that the lock is of the right kind.
+    ///
+    /// # Errors
+    /// The errors of [`extend`](LeaseHandle::extend). An extension without a majority is retried as the
+    /// request says.
+    ///
+    /// # Cancellation
+    /// As for [`extend`](LeaseHandle::extend). The lease stays joined until it is dropped.
+    pub async fn cover(&mut self, request: &Request) -> Result<(), ExtendError> {
+        request.check()?;
+        let shared = Arc::clone(&self.shared);
+        let environment = &shared.context().environment;
+        let began = environment.now();
+        let drift = drift(request.ttl, request.clock_drift_factor);
+        let whole = request.ttl.saturating_sub(drift);
+        let wanted = (whole / 10 * 9).max(request.min_validity);
+        let (all, node_timeout) = (self.nodes().len(), shared.context().node_timeout);
+        let mut budget = RetryBudget::new(environment, &request.retry, node_timeout);
+        while self.validity() < wanted {
+            let timeout = budget.begin_attempt(environment, request.ttl);
+            let extended = run_extension(&shared, request.ttl, timeout).await;
+            let validity = self.validity();
+            let failed = match extended {
+                Ok(()) if validity >= request.min_validity => break,
+                Ok(()) => Unavailable {
+                    too_late: Some(TooLate::Validity(validity)),
+                    ..Unavailable::in_one_attempt(all, majority(all), Vec::new(), Duration::ZERO)
+                },
+                Err(ExtendError::Unavailable(failed)) => failed,
+                Err(other) => return Err(other),
+            };
+            let Some(next) = budget.next_attempt(environment, false) else {
+                return Err(ExtendError::Unavailable(Unavailable {
+                    attempts: budget.attempts,
+                    waited: budget.waited(environment),
+                    ..failed
+                }));
+            };
+            // A retry cannot help a lease that is over.
+            before(shared.clock(), next, self.lost()).await;
+        }
+        self.start_renewal_and_run(request, began, environment.now());
+        Ok(())
+    }
+
+    /// Makes every node remember this holder's run: callers with a [`once_per`](Request::once_per) are refused
+    /// until nine tenths of this holder's own period have passed since the run began, and no longer than for
+    /// nine tenths of theirs. The record of a run of this period that is remembered for longer stays. Call it
+    /// before the release, which the nodes serve after it.
+    ///
+    /// Does nothing if that time has passed already, and if the request has no period.
+    ///
+    /// The run of a lease begins with the attempt that won; that of a [joined](crate::LeaseHandle::join)
+    /// lease, when it is [covered](Self::cover).
+    pub fn remember_run(&mut self) {
+        if let Some(run) = &mut self.run {
+            run.send_record(&self.handle.shared);
+        }
+    }
+
+    /// Releases the lock on every node, unless other holders still share it. Waits until a majority of
+    /// the configured nodes is known not to hold the key, for at most the node timeout. Never fails: a
+    /// release that could not be delivered is repeated after the reconnection, and the ttl bounds it.
+    ///
+    /// # Cancellation
+    /// The release is sent at the first poll, or when the future is dropped before it. A later drop
+    /// only ends the waiting.
+    pub async fn release(mut self) -> Released {
+        let sent = self.leave();
+        let released = wait_for_release(&self.shared, sent).await;
+        if let Some(run) = self.run.take() {
+            run.wait_until_remembered(&self.shared).await;
+        }
+        released
+    }
+
+    /// Leaves the lease. Returns what was sent, if this was the last holder.
+    fn leave(&mut self) -> Option<ClaimOutcome> {
+        if std::mem::replace(&mut self.has_left, true) {
+            return None;
+        }
+        if is_forked() {
+            // The lock is the parent's. A clone that is never dropped keeps the drops away that take a mutex.
+            std::mem::forget(self.handle.clone());
+            return None;
+        }
+        let renewal = self.renewal.take();
+        self.stop_renewal(renewal);
+        self.shared.leave()
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        if self.leave().is_some() {
+            share_woken_tasks();
+        }
+    }
+}
+
+impl Deref for Lease {
+    type Target = LeaseHandle;
+
+    fn deref(&self) -> &LeaseHandle {
+        &self.handle
+    }
+}
+
+impl fmt::Debug for Lease {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Lease").field(&self.handle).finish()
+    }
+}
+
+/// Waits until a majority does not hold our key, if a release was sent.
+pub(super) async fn wait_for_release(shared: &LeaseShared, sent: Option<ClaimOutcome>) -> Released {
+    match sent {
+        None => Released::NotLast,
+        Some(ClaimOutcome::HandedOver) => Released::HandedOver,
+        Some(ClaimOutcome::Released(round)) => {
+            let timeout = shared.context().node_timeout;
+            round.wait_until_decided(shared.clock(), timeout).await;
+            if round.tally().is_free_of_us() {
+                Released::Confirmed
+            } else {
+                Released::Unconfirmed
+            }
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! The validity of a lease: its beginning, its deadline, and its fencing token.
+
+use crate::env::Moment;
+
+use super::fencing::FencingToken;
+
+/// The validity that an acquisition or a hand-over gives a lease.
+#[derive(Clone, Copy)]
+pub(crate) struct Validity {
+    /// The moment when the attempt began, or when the claim was taken over.
+    pub(crate) acquired_at: Moment,
+    /// The moment when the votes were counted.
+    pub(crate) granted_at: Moment,
+    pub(crate) deadline: Moment,
+    /// The moment when a third of the validity is left.
+    pub(crate) expiring: Moment,
+    pub(crate) fencing_token: Option<FencingToken>,
+}
+
+/// Returns the moment when a third is left of a validity that began at `started`.
+pub(crate) fn third_left(started: Moment, deadline: Moment) -> Moment {
+    deadline.saturating_sub(deadline.saturating_since(started) / 3)
+}

@@ -1,0 +1,185 @@
+//! The share of other processes.
+//!
+//! A process that hands a lock over to its own callers, or asks again at once, is ahead of all
+//! processes that have yet to hear of a release. It therefore has to let them in: a streak is bounded in time, and a
+//! break follows. Without breaks, the worst of four processes has less than half the acquisitions of the best one, and
+//! none at all where nodes are far away. A break is counted in round trips: by a timer, it left one process with a
+//! third of its acquisitions.
+
+use std::time::Duration;
+
+use crate::env::Moment;
+
+/// For how long callers of one process may have a lock one after another, unless configured otherwise.
+pub(crate) const HANDOVER_TIME: Duration = Duration::from_millis(5);
+
+/// The number of questions to the nodes in a break, one after the other. A caller of another process
+/// has to hear of the release, to look, and to ask, which takes some round trips and the time to
+/// wake up. A break is counted in round trips and not in time, so that it is as long as the network
+/// makes it, and so that the caller notices when another process has come.
+const BREAK: u32 = 8;
+/// The number of releases for which another process is remembered.
+const MEMORY: u8 = 8;
+/// A streak may last this many times as long as the nodes take to grant a lock, because a break takes long if the nodes
+/// are far away.
+const TRIPS: u32 = 8;
+/// A shorter pause between the end of a release and the next call leaves other processes no chance.
+const SHORT_GAP: Duration = Duration::from_millis(10);
+/// A lock that is held for less leaves other processes gaps enough, and needs no break.
+const BRIEF: Duration = Duration::from_millis(1);
+
+/// Measures how long callers of this process have had a lock one after another, and says when others must have it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct FairShare {
+    /// The time for which a streak may last, if the nodes are near.
+    handover_time: Duration,
+    /// The moment when the first caller of the streak got the lock.
+    began: Option<Moment>,
+    /// The time that the nodes took to grant the lock. A caller of another process waits as long for them.
+    grant_time: Duration,
+    /// The number of further releases for which another process is remembered.
+    remembers_others: u8,
+    /// The questions of the break that are still to be asked.
+    questions_due: u32,
+    /// A caller that enters an empty line before this moment belongs to the streak.
+    binds_until: Moment,
+}
+
+impl FairShare {
+    pub(super) fn new(handover_time: Duration) -> Self {
+        Self {
+            handover_time,
+            ..Self::default()
+        }
+    }
+
+    /// Records that a caller acquired the lock `now`. `took` is the time of its acquisition, zero if it was taken over.
+    pub(super) fn record_acquired(&mut self, now: Moment, took: Duration) {
+        self.began.get_or_insert(now);
+        if !took.is_zero() {
+            self.grant_time = took;
+        }
+    }
+
+    /// Records that another process had the lock.
+    pub(super) fn record_others(&mut self) {
+        self.began = None;
+        self.remembers_others = MEMORY;
+    }
+
+    /// True if a holder may hand the lock to a caller that waits behind it. With a `handover_time` of zero none may.
+    pub(super) fn may_hand_over(&self, is_followed: bool, now: Moment) -> bool {
+        let is_spent = self.handover_time.is_zero() || self.is_spent(self.handover_time, now);
+        is_followed && !is_spent
+    }
+
+    /// Records that the lock is released `now`. The next caller takes a break first if callers wait, if another process
+    /// was met a moment ago, or if the streak is spent. A shorter `handover_time` than the default limits only hand-overs.
+    pub(super) fn record_release(&mut self, is_followed: bool, now: Moment) {
+        let meets_others = self.remembers_others > 0;
+        if meets_others || self.lasted(now) >= BRIEF {
+            // The release has to arrive first, and other processes have to hear of it.
+            self.binds_until = now.saturating_add(SHORT_GAP + self.grant_time);
+        }
+        let handover_time = self.handover_time.max(HANDOVER_TIME);
+        if is_followed || meets_others || self.is_spent(handover_time, now) {
+            self.questions_due = BREAK;
+            self.began = None;
+            self.remembers_others = self.remembers_others.saturating_sub(1);
+        }
+    }
+
+    /// Returns the number of questions that the next caller asks the nodes before it asks for the lock.
+    pub(super) fn questions_due(&self) -> u32 {
+        self.questions_due
+    }
+
+    /// Records how much of the break is still to be taken.
+    pub(super) fn set_questions_due(&mut self, questions: u32) {
+        self.questions_due = questions;
+    }
+
+    /// True if a caller that enters an empty line `now` belongs to no streak.
+    pub(super) fn is_forgotten(&self, now: Moment) -> bool {
+        self.binds_until <= now
+    }
+
+    /// Forgets the streak.
+    pub(super) fn forget(&mut self) {
+        *self = Self::new(self.handover_time);
+    }
+
+    fn lasted(&self, now: Moment) -> Duration {
+        let lasted = self.began.map(|began| now.saturating_since(began));
+        lasted.unwrap_or_default()
+    }
+
+    /// True if the streak has lasted for `handover_time`, or for some round trips, if these take longer.
+    fn is_spent(&self, handover_time: Duration, now: Moment) -> bool {
+        self.lasted(now) >= handover_time.max(self.grant_time.saturating_mul(TRIPS))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    fn at(ms: u32) -> Moment {
+        Moment::from_origin(MS * (1000 + ms))
+    }
+
+    fn share() -> FairShare {
+        FairShare::new(HANDOVER_TIME)
+    }
+
+    #[test]
+    fn a_streak_is_spent_after_its_time_or_after_some_round_trips() {
+        let mut share = share();
+        share.record_acquired(at(0), Duration::ZERO);
+        share.record_acquired(at(4), Duration::ZERO);
+        assert!(share.may_hand_over(true, at(4)));
+        assert!(!share.may_hand_over(false, at(4)), "to nobody");
+        let is_spent = !share.may_hand_over(true, at(5));
+        assert!(is_spent, "the first holder's time counts");
+        share.record_acquired(at(5), MS * 10);
+        assert!(share.may_hand_over(true, at(79)));
+        assert!(!share.may_hand_over(true, at(80)));
+        share.record_release(true, at(80));
+        assert_eq!(share.questions_due(), BREAK);
+        assert!(share.may_hand_over(true, at(100)));
+    }
+
+    #[test]
+    fn one_who_comes_again_at_once_takes_a_break_where_a_line_would() {
+        for (lasted, is_remembered, questions) in [(0, false, 0), (2, true, 0), (5, true, BREAK)] {
+            let mut share = share();
+            share.record_acquired(at(0), Duration::ZERO);
+            share.record_release(false, at(lasted));
+            assert_eq!(!share.is_forgotten(at(lasted)), is_remembered, "{lasted}");
+            assert_eq!(share.questions_due(), questions, "{lasted}");
+        }
+    }
+
+    #[test]
+    fn another_process_that_was_met_has_a_break_after_brief_holds() {
+        let mut share = share();
+        share.record_others();
+        for questions in [BREAK; MEMORY as usize].into_iter().chain([0]) {
+            share.set_questions_due(0);
+            share.record_acquired(at(0), Duration::ZERO);
+            share.record_release(false, at(0));
+            assert_eq!(share.questions_due(), questions);
+        }
+    }
+
+    #[test]
+    fn a_gap_begins_when_the_release_has_arrived() {
+        let mut share = share();
+        share.record_acquired(at(0), MS * 25);
+        share.record_acquired(at(1), Duration::ZERO);
+        share.record_release(false, at(2));
+        assert!(!share.is_forgotten(at(36)) && share.is_forgotten(at(37)));
+    }
+}

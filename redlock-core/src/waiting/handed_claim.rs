@@ -1,0 +1,82 @@
+//! Handing a lock over to the next caller of the same process.
+#![doc = include_str!("handover.md")]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::env::{Clock, Moment};
+use crate::model::limits::drift;
+use crate::quorum::claim::Claim;
+use crate::quorum::lock_protocol::LockProtocol;
+use crate::quorum::round::Round;
+use crate::quorum::validity::Validity;
+use crate::request::Request;
+
+/// What a lease that is over has left on the nodes. Dropping the handed claim sends the release.
+pub(crate) struct HandedClaim {
+    pub(crate) claim: Arc<Claim>,
+    pub(crate) deadline: Moment,
+    /// The moment when only a third of the validity is left.
+    pub(crate) expiring: Moment,
+    /// The ttl and the drift factor of the lease's request.
+    pub(crate) ttl: Duration,
+    pub(crate) clock_drift_factor: f64,
+    pub(crate) is_fenced: bool,
+    /// True if the claim has moved to the next lease, which releases it.
+    pub(crate) is_taken_over: bool,
+}
+
+impl HandedClaim {
+    /// True if `request`, which asks for a lock of `kind`, may take the claim over as it is: it would get the
+    /// same from an acquisition, except for a tenth of the validity. The nodes' epochs are read before the
+    /// clock, as after an attempt.
+    pub(crate) fn suits(
+        &self,
+        request: &Request,
+        protocol: &dyn LockProtocol,
+        clock: &dyn Clock,
+    ) -> bool {
+        let is_alike = !request.fencing
+            && !self.is_fenced
+            && protocol.permit() == self.claim.protocol.permit()
+            && request.ttl == self.ttl
+            && request.clock_drift_factor.to_bits() == self.clock_drift_factor.to_bits()
+            // An extension may have let the keys live longer than the ttl.
+            && self.claim.longest_ttl() == self.ttl
+            // The note is on the nodes, and would name the previous holder's work.
+            && self.claim.token.has_note(request.note.as_ref());
+        if !is_alike || !self.claim.is_vouched_for() {
+            return false;
+        }
+        let drift = drift(self.ttl, self.clock_drift_factor);
+        let whole = self.ttl.saturating_sub(drift);
+        let left = self.deadline.saturating_since(clock.now());
+        left >= whole / 10 * 9 && left >= request.min_validity
+    }
+
+    /// The claim for a lease that takes it over `now`, and its validity.
+    pub(crate) fn take_over(mut self, now: Moment) -> (Arc<Claim>, Validity) {
+        self.is_taken_over = true;
+        let validity = Validity {
+            acquired_at: now,
+            granted_at: now,
+            deadline: self.deadline,
+            expiring: self.expiring,
+            fencing_token: None,
+        };
+        (Arc::clone(&self.claim), validity)
+    }
+
+    /// Releases the claim everywhere. `None` if the claim was released before.
+    pub(crate) fn release(self) -> Option<Arc<Round>> {
+        self.claim.release()
+    }
+}
+
+impl Drop for HandedClaim {
+    fn drop(&mut self) {
+        if !self.is_taken_over {
+            self.claim.release();
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! The callers of one process that want the same lock stand in one line, first come, first served.
+//!
+//! How a lock goes from one caller to the next is in [`handed_claim`](super::handed_claim).
+#![doc = include_str!("lines.md")]
+
+use std::borrow::Borrow;
+use std::collections::HashSet;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+use crate::context::Context;
+use crate::env::Moment;
+use crate::env::timeout::before;
+use crate::panics::caught;
+
+use super::budget::RetryBudget;
+use super::line::{Line, LineKey, LineState, NoTurn, Ticket};
+use super::turn::Turn;
+
+/// From this number of lines on, empty lines are looked for and forgotten.
+pub(super) const MANY_LINES: usize = 1024;
+
+/// Bounds the callers that wait.
+pub(crate) struct WaiterLimits {
+    /// The most callers that may wait in one line.
+    pub(crate) in_one_line: usize,
+    /// The most callers that may wait in all lines.
+    pub(crate) in_all_lines: usize,
+}
+
+/// Finds the line of each lock that callers of a client want.
+pub(crate) struct Lines {
+    pub(super) context: Arc<Context>,
+    /// The time for which callers of this process may have a lock one after another.
+    handover_time: Duration,
+    limits: WaiterLimits,
+    /// The number of callers that wait in all lines.
+    waiting: AtomicUsize,
+    /// The last ticket. Each number is used once, so a turn that was taken away is told from a later one.
+    last_ticket: AtomicU64,
+    /// Locked before the mutex of a line, if a caller needs both.
+    map: Mutex<LineMap>,
+}
+
+#[derive(Default)]
+struct LineMap {
+    lines: HashSet<MappedLine>,
+    /// The number of lines from which on empty ones are looked for.
+    many: usize,
+}
+
+/// A line that is found by its key.
+struct MappedLine(Arc<Line>);
+
+impl Borrow<LineKey> for MappedLine {
+    fn borrow(&self) -> &LineKey {
+        &self.0.key
+    }
+}
+
+impl PartialEq for MappedLine {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.key == other.0.key
+    }
+}
+
+impl Eq for MappedLine {}
+
+impl Hash for MappedLine {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        self.0.key.hash(hasher);
+    }
+}
+
+impl LineMap {
+    /// Forgets lines that have been empty for a while.
+    fn sweep(&mut self, now: Moment) {
+        if self.lines.len() >= self.many {
+            self.lines.retain(|line| !line.0.die_if_forgotten(now));
+            self.many = MANY_LINES.max(self.lines.len() * 2);
+        }
+    }
+}
+
+impl Lines {
+    pub(crate) fn new(
+        context: Arc<Context>,
+        handover_time: Duration,
+        limits: WaiterLimits,
+    ) -> Self {
+        Self {
+            context,
+            handover_time,
+            limits,
+            waiting: AtomicUsize::new(0),
+            last_ticket: AtomicU64::new(0),
+            map: Mutex::default(),
+        }
+    }
+
+    /// Returns how late a caller with the turn may be, because its future may be polled late. Then the next caller takes
+    /// the turn.
+    pub(super) fn grace(&self) -> Duration {
+        self.context.node_timeout.saturating_mul(4)
+    }
+
+    /// Returns the deadline of a caller with the turn for a step that begins `now` and takes `timeout`.
+    pub(super) fn step_deadline(&self, now: Moment, timeout: Duration) -> Moment {
+        now.saturating_add(timeout).saturating_add(self.grace())
+    }
+
+    /// Returns the number of callers that wait in all lines.
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting.load(Relaxed)
+    }
+
+    /// Returns the number of callers that wait in the line of `key`.
+    pub(crate) fn waiting_at(&self, key: &LineKey) -> usize {
+        let line = self.find(key);
+        line.map_or(0, |line| line.state.lock().waiters.len())
+    }
+
+    /// Lets the caller with the turn ask now, without a pause: one of several equal locks was released here.
+    pub(crate) fn ask_now(&self, key: &LineKey) {
+        wake(self.find(key).and_then(|line| line.state.lock().head()));
+    }
+
+    /// Stands in the line of `key` until the turn comes, while `budget` lasts. A caller whose budget is used up
+    /// gets the nodes' last answer to a caller of the line. If there is none yet, it waits as long as that may take.
+    ///
+    /// # Cancellation
+    /// Dropping the future leaves the line at once.
+    pub(crate) async fn turn(
+        self: &Arc<Self>,
+        key: LineKey,
+        budget: &mut RetryBudget<'_>,
+    ) -> Result<Turn, NoTurn> {
+        let (environment, timeout) = (&self.context.environment, self.context.node_timeout);
+        let mut turn = self.enter(key);
+        if self.stand(&mut turn, None)?.is_none() {
+            return Ok(turn);
+        }
+        let mut gives_up = None;
+        loop {
+            let now = environment.now();
+            let is_unanswered = turn.line.state.lock().is_unanswered(now);
+            let pause = budget.next_attempt(environment, is_unanswered);
+            gives_up = match (pause, gives_up) {
+                // The nodes answer again.
+                (Some(_), _) => None,
+                (None, None) => {
+                    // The rest of a break, and an attempt.
+                    let last = now.saturating_add(timeout.saturating_mul(2));
+                    Some(budget.end.map_or(last, |end| end.min(last)))
+                }
+                (None, known) => known,
+            };
+            let Some(until) = self.stand(&mut turn, gives_up)? else {
+                return Ok(turn);
+            };
+            let until = pause.map_or(until, |pause| pause.min(until));
+            before(&*environment.clock, until, turn.ticket.woken.notified()).await;
+        }
+    }
+
+    /// Draws a ticket for the line of `key`. The caller stands in line from its first look on.
+    pub(super) fn enter(self: &Arc<Self>, key: LineKey) -> Turn {
+        let ticket = Ticket {
+            number: self.last_ticket.fetch_add(1, Relaxed) + 1,
+            woken: Arc::default(),
+        };
+        Turn::new(self, self.find_or_add(key), ticket)
+    }
+
+    fn find(&self, key: &LineKey) -> Option<Arc<Line>> {
+        let map = self.map.lock();
+        map.lines.get(key).map(|line| Arc::clone(&line.0))
+    }
+
+    /// Returns the line of `key`. It may be dead by the time that the caller locks it.
+    fn find_or_add(&self, key: LineKey) -> Arc<Line> {
+        let mut map = self.map.lock();
+        if let Some(line) = map.lines.get(&key) {
+            return Arc::clone(&line.0);
+        }
+        map.sweep(self.context.now());
+        let line = Arc::new(Line::new(key, self.handover_time));
+        map.lines.insert(MappedLine(Arc::clone(&line)));
+        line
+    }
+
+    /// Looks whether the turn of a caller has come, who stands in line from the first look on. Returns `None` if it has,
+    /// otherwise the moment of the next look. A caller that gives up at `gives_up` gets what is known of the lock.
+    pub(super) fn stand(
+        &self,
+        turn: &mut Turn,
+        gives_up: Option<Moment>,
+    ) -> Result<Option<Moment>, NoTurn> {
+        let now = self.context.now();
+        let deadline = self.step_deadline(now, self.context.node_timeout);
+        let mut line = loop {
+            let line = turn.line.state.lock();
+            if !line.is_dead {
+                break line;
+            }
+            // Its last caller has left and forgotten it, so that others may stand in a new line by now.
+            drop(line);
+            turn.line = self.find_or_add(turn.line.key.clone());
+        };
+        if line.is_forgotten(now) {
+            line.share.forget();
+        }
+        let (ticket, mut next) = (&turn.ticket, None);
+        if line.is_empty() {
+            line.give(Some(ticket.clone()), deadline);
+        } else if !line.has(ticket.number) {
+            // A waiter that lost its turn stands at its old place.
+            if !line.waiters.contains_key(&ticket.number) {
+                self.reserve(line.waiters.len())?;
+                let woken = Arc::clone(&ticket.woken);
+                line.waiters.insert(ticket.number, woken);
+            }
+            if line.deadline <= now {
+                // If the first waiter is not polled either, a later waiter passes the turn on.
+                next = self.pass(&mut line, deadline);
+            }
+        }
+        let looked = if line.has(ticket.number) {
+            Ok(None)
+        } else {
+            line.next_look(gives_up, now).map(Some)
+        };
+        drop(line);
+        wake(next);
+        looked
+    }
+
+    /// Counts one more waiter, for a line in which `standing` callers wait.
+    ///
+    /// # Errors
+    /// [`NoTurn::Full`] if no more callers may wait.
+    fn reserve(&self, standing: usize) -> Result<(), NoTurn> {
+        let most = self.limits.in_all_lines;
+        let one_more = |waiting| (waiting < most).then_some(waiting + 1);
+        if standing >= self.limits.in_one_line
+            || self
+                .waiting
+                .fetch_update(Relaxed, Relaxed, one_more)
+                .is_err()
+        {
+            return Err(NoTurn::Full(standing));
+        }
+        Ok(())
+    }
+
+    /// Gives the turn to the first waiter. Returns what wakes it.
+    fn pass(&self, line: &mut LineState, deadline: Moment) -> Option<Arc<Notify>> {
+        let first = line.waiters.pop_first();
+        self.waiting.fetch_sub(first.is_some().into(), Relaxed);
+        let first = first.map(|(number, woken)| Ticket { number, woken });
+        line.give(first, deadline);
+        line.head()
+    }
+
+    /// Takes a caller out of its line. If it has the turn, the turn goes to the first waiter. If no caller waits, the claim
+    /// that was handed to the next caller is released, and the line is forgotten, now or in a moment.
+    pub(super) fn leave(&self, turn: &Turn) {
+        let (number, now) = (turn.ticket.number, self.context.now());
+        let deadline = self.step_deadline(now, self.context.node_timeout);
+        // Dropped at the end, without a mutex: it may be the last reference to a node.
+        let _remains;
+        let (next, is_forgotten) = {
+            let mut line = turn.line.state.lock();
+            let waited = line.waiters.remove(&number).is_some();
+            self.waiting.fetch_sub(waited.into(), Relaxed);
+            let next = line.has(number).then(|| self.pass(&mut line, deadline));
+            _remains = line.is_empty().then(|| line.clear());
+            (next.flatten(), line.is_forgotten(now))
+        };
+        wake(next);
+        if is_forgotten {
+            self.forget(&turn.line, now);
+        }
+    }
+
+    /// Forgets an empty line, unless a caller has come meanwhile: of one lock there is never a second line.
+    pub(super) fn forget(&self, line: &Line, now: Moment) {
+        let mut map = self.map.lock();
+        if line.die_if_forgotten(now) {
+            map.lines.remove(&line.key);
+        }
+    }
+
+    /// Returns the number of lines, those included that are empty and not forgotten.
+    #[cfg(test)]
+    pub(super) fn count(&self) -> usize {
+        self.map.lock().lines.len()
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_locked(&self) -> bool {
+        let is_locked = |line: &MappedLine| line.0.state.is_locked();
+        let map = self.map.try_lock();
+        map.is_none_or(|map| map.lines.iter().any(is_locked))
+    }
+}
+
+/// Wakes a caller. No line may be locked, because a waker is foreign code.
+fn wake(woken: Option<Arc<Notify>>) {
+    if let Some(woken) = woken {
+        caught("a waker", || woken.notify_one());
+    }
+}

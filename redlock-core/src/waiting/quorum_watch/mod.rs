@@ -1,0 +1,312 @@
+//! Tells a waiting caller that a lock has become free, and an observer that it may have changed.
+
+use std::fmt;
+use std::future::{pending, poll_fn};
+use std::sync::Arc;
+use std::task::{Poll, Waker};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use crate::env::timeout::before;
+use crate::env::{Clock, Moment};
+use crate::model::resource::Resource;
+use crate::node::watch::{HeldValue, KeyReport, ReportSink, Watch};
+use crate::node::{NodeSet, Remaining, bit};
+use crate::quorum::majority;
+use crate::quorum::round::{Goal, Round, seats_in};
+
+/// If two reports of a node name ends of its keys that are this close, and no other value, the keys did not change in
+/// between.
+const END_TOLERANCE: Duration = Duration::from_millis(2);
+
+/// The nodes' reports on the keys. Each node writes at its own seat. One caller waits for the reports.
+struct Reports {
+    keys: Resource,
+    clock: Arc<dyn Clock>,
+    /// The attempt that was refused. Only seats that have voted in it count: nothing says that another
+    /// seat could vote in the next attempt.
+    refusal: Option<Arc<Round>>,
+    state: Mutex<WatchState>,
+}
+
+struct WatchState {
+    /// True while the caller waits.
+    is_wanted: bool,
+    /// The moment from which each seat holds no key; `None` if it is not known.
+    free_from: Box<[Option<Moment>]>,
+    /// What the keys of each seat hold, as far as it is known.
+    values: Box<[Option<HeldValue>]>,
+    /// The seats whose last report says how the keys are.
+    seeing: u64,
+    /// The seats that have reported since [`QuorumWatch::until_reported`] last completed.
+    reported: u64,
+    /// The seats whose keys have changed since their first report.
+    changed: u64,
+    waiting: Option<Waker>,
+}
+
+impl WatchState {
+    /// The moment from which a majority of all nodes holds no key, as far as is known of the seats
+    /// that count.
+    fn due(&self, counted: u64) -> Option<Moment> {
+        let seats = self.free_from.iter().enumerate();
+        let counted = seats.filter(|(seat, _)| counted & bit(*seat) != 0);
+        let mut moments: Vec<Moment> = counted.filter_map(|(_, from)| *from).collect();
+        moments.sort_unstable();
+        moments.get(majority(self.free_from.len()) - 1).copied()
+    }
+
+    /// True if `seats` are a majority of the nodes.
+    fn is_enough(&self, seats: u64) -> bool {
+        seats_in(seats) >= majority(self.free_from.len())
+    }
+}
+
+impl ReportSink for Reports {
+    fn keys(&self) -> &Resource {
+        &self.keys
+    }
+
+    fn is_wanted(&self) -> bool {
+        self.state.lock().is_wanted
+    }
+
+    fn record(
+        &self,
+        seat: usize,
+        key_report: KeyReport,
+        value: Option<HeldValue>,
+    ) -> Option<Waker> {
+        let now = self.clock.now();
+        let mut state = self.state.lock();
+        if key_report == KeyReport::Unknown {
+            state.seeing &= !bit(seat);
+        } else {
+            state.seeing |= bit(seat);
+            state.reported |= bit(seat);
+        }
+        let known = state.free_from.get_mut(seat)?;
+        let before = *known;
+        *known = match key_report {
+            KeyReport::Free => Some(now),
+            KeyReport::Held(Remaining::Expires(left)) => Some(now.saturating_add(left)),
+            KeyReport::Held(_) => None,
+            // A key that exists expires when its remaining time has passed, unless a holder extends it;
+            // waking up then costs one attempt. A key that was gone may exist again.
+            KeyReport::Unknown => known.filter(|from| *from > now),
+        };
+        let is_other_end = before.zip(*known).is_some_and(|(one, other)| {
+            one.max(other).saturating_since(one.min(other)) > END_TOLERANCE
+        });
+        let last = value.and_then(|value| state.values[seat].replace(value));
+        if is_other_end || last.is_some() && last != value {
+            state.changed |= bit(seat);
+        }
+        state.waiting.take()
+    }
+}
+
+impl Reports {
+    fn counted(&self) -> u64 {
+        let refusal = self.refusal.as_ref();
+        refusal.map_or(u64::MAX, |refusal| refusal.seats().voted)
+    }
+
+    /// Completes when `is_ready`, which is asked again behind each report.
+    async fn until(&self, mut is_ready: impl FnMut(&mut WatchState) -> bool) {
+        poll_fn(|context| {
+            let waker = context.waker().clone();
+            // The old waker is dropped outside of the lock: it may be the last reference to its task.
+            let mut _replaced = None;
+            let mut state = self.state.lock();
+            if is_ready(&mut state) {
+                return Poll::Ready(());
+            }
+            _replaced = state.waiting.replace(waker);
+            Poll::Pending
+        })
+        .await;
+    }
+
+    /// Completes when a seat votes that is not one of `counted`.
+    async fn other_vote(&self, counted: u64) {
+        match &self.refusal {
+            Some(refusal) if refusal.tally().pending() > 0 => {
+                refusal.set_goal(Goal::OtherThan(counted));
+                refusal.decided().await;
+            }
+            _ => pending().await,
+        }
+    }
+}
+
+/// Watches keys on some of the nodes, for changes by any holder: an acquisition, an extension, a release or an expiry.
+///
+/// A majority decides and not the first node: a message reaches the nodes one after another, and an
+/// attempt or a question in between would find no majority.
+///
+/// Nothing may rely on it: a node that tracks no keys tells nothing.
+pub struct QuorumWatch {
+    reports: Arc<Reports>,
+}
+
+impl QuorumWatch {
+    /// Watches `keys`, which have their prefix, on all nodes.
+    pub fn begin(clock: &Arc<dyn Clock>, nodes: &NodeSet, keys: &Resource) -> Self {
+        Self::over(clock, nodes, keys, None)
+    }
+
+    /// Watches the seats of `refusal`, the votes of an attempt, that have not failed. A node whose
+    /// answer is missing counts from its vote on.
+    pub(crate) fn after_attempt(
+        clock: &Arc<dyn Clock>,
+        nodes: &NodeSet,
+        keys: &Resource,
+        refusal: &Arc<Round>,
+    ) -> Self {
+        Self::over(clock, nodes, keys, Some(Arc::clone(refusal)))
+    }
+
+    fn over(
+        clock: &Arc<dyn Clock>,
+        nodes: &NodeSet,
+        keys: &Resource,
+        refusal: Option<Arc<Round>>,
+    ) -> Self {
+        let failed = refusal.as_ref().map_or(0, |refusal| refusal.seats().failed);
+        let reports = Arc::new(Reports {
+            keys: keys.clone(),
+            clock: Arc::clone(clock),
+            refusal,
+            state: Mutex::new(WatchState {
+                is_wanted: true,
+                free_from: vec![None; nodes.len()].into(),
+                values: vec![None; nodes.len()].into(),
+                seeing: 0,
+                reported: 0,
+                changed: 0,
+                waiting: None,
+            }),
+        });
+        for (seat, node) in nodes.iter().enumerate() {
+            if failed & bit(seat) == 0 {
+                let reports = Arc::clone(&reports);
+                node.watch(Watch::new(reports, seat));
+            }
+        }
+        Self { reports }
+    }
+
+    /// Completes when a majority of the configured nodes holds no key of the lock: the nodes said so,
+    /// or the remaining time that they last told has passed on our clock. It never completes if too
+    /// few nodes can tell. For one caller at a time.
+    ///
+    /// # Cancellation
+    /// Dropping the future has no effect. The watch lasts until it is dropped itself.
+    pub async fn until_free(&self) {
+        let reports = &*self.reports;
+        loop {
+            let counted = reports.counted();
+            let due = reports.state.lock().due(counted);
+            if due.is_some_and(|due| due <= reports.clock.now()) {
+                return;
+            }
+            let news = async {
+                tokio::select! {
+                    biased;
+                    () = reports.until(|state| state.due(counted) != due) => {}
+                    () = reports.other_vote(counted) => {}
+                }
+            };
+            match due {
+                Some(due) => _ = before(&*reports.clock, due, news).await,
+                None => news.await,
+            }
+        }
+    }
+
+    /// Completes when a majority of the nodes has reported on the keys since it completed last; the first time, when
+    /// they have said how the keys are. It never completes if too few nodes can tell. For one caller at a time.
+    ///
+    /// # Cancellation
+    /// Dropping the future has no effect: no report is lost.
+    pub async fn until_reported(&self) {
+        let is_changed = |state: &mut WatchState| {
+            let is_changed = state.is_enough(state.reported);
+            if is_changed {
+                state.reported = 0;
+            }
+            is_changed
+        };
+        self.reports.until(is_changed).await;
+    }
+
+    /// Completes when the keys have changed on a majority of the nodes since these nodes' first reports. The refused
+    /// attempt of the caller itself has changed the keys of fewer nodes.
+    ///
+    /// # Cancellation
+    /// Dropping the future has no effect.
+    pub(crate) async fn until_changed(&self) {
+        let is_moved = |state: &mut WatchState| state.is_enough(state.changed);
+        self.reports.until(is_moved).await;
+    }
+
+    /// True if fewer nodes than a majority would tell of a change now. A node that once refused to
+    /// tell never tells this watch: a new watch asks it again.
+    pub fn is_blind(&self) -> bool {
+        let counted = self.reports.counted();
+        let state = self.reports.state.lock();
+        !state.is_enough(state.seeing & counted)
+    }
+
+    /// The moment at which [`until_free`](Self::until_free) completes, by the reports so far.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn due(&self) -> Option<Moment> {
+        let counted = self.reports.counted();
+        self.reports.state.lock().due(counted)
+    }
+}
+
+/// Completes when an attempt may win: when one of `watches` finds its keys free.
+pub(crate) async fn any_free(watches: &[QuorumWatch]) {
+    let mut waiting: Vec<_> = watches
+        .iter()
+        .map(|one| Box::pin(one.until_free()))
+        .collect();
+    poll_fn(|context| {
+        let mut each = waiting.iter_mut();
+        if each.any(|one| one.as_mut().poll(context).is_ready()) {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
+    })
+    .await;
+}
+
+impl Drop for QuorumWatch {
+    fn drop(&mut self) {
+        // The waker is dropped outside of the lock. It is dropped now, because a node may keep the watch
+        // for longer.
+        let _waiting;
+        let mut state = self.reports.state.lock();
+        state.is_wanted = false;
+        _waiting = state.waiting.take();
+        drop(state);
+        if let Some(refusal) = &self.reports.refusal {
+            refusal.forget_caller();
+        }
+    }
+}
+
+impl fmt::Debug for QuorumWatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("QuorumWatch")
+            .field("keys", &self.reports.keys)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

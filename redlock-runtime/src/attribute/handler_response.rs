@@ -1,0 +1,126 @@
+//! Handlers that return `impl IntoResponse` or `impl Responder`.
+//!
+//! The attribute cannot name such a type, and most responses have no place for a lock error. So the
+//! handler returns a [`HandlerResponse`], which is a response if the body's value is one. A value that can
+//! carry a lock error itself is returned as it is: its author decides how the error looks.
+//!
+//! The choice is made for each handler when it is compiled. `(&&&probe).__redlock_choose()` calls the method of
+//! the first of these traits that the probe has. No trait of a user has a method of this name:
+//!
+//! | trait | implemented for | if the body's value is | the body |
+//! |---|---|---|---|
+//! | [`CarriesItself`] | `&&Probe<F>` | [`FromLockError`] | stays as it is |
+//! | [`IsResponse`](into_response::IsResponse) | `&Probe<F>` | a response of the framework, whose feature is on | answers |
+//! | [`IsAnything`] | `Probe<F>` | anything | stays as it is, and rustc reports the value |
+
+#![allow(missing_docs, reason = "hidden, and described above")]
+#![allow(clippy::unused_self, reason = "the receiver is the choice")]
+
+use std::future::Future;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use crate::attribute::from_lock_error::FromLockError;
+use crate::error::LockError;
+
+/// The response of a handler: its body's, or that of the lock's error.
+pub enum HandlerResponse<T> {
+    Value(T),
+    Refused(LockError),
+}
+
+// Not recommended: rustc would list this type to a person with another return type.
+#[diagnostic::do_not_recommend]
+impl<T> FromLockError for HandlerResponse<T> {
+    fn from_lock_error(error: LockError) -> Self {
+        Self::Refused(error)
+    }
+}
+
+pin_project_lite::pin_project! {
+    /// A body whose value becomes a [`HandlerResponse`].
+    #[must_use = "futures do nothing unless awaited"]
+    pub struct HandlerBody<F> {
+        #[pin]
+        body: F,
+    }
+}
+
+impl<F: Future> Future for HandlerBody<F> {
+    type Output = HandlerResponse<F::Output>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        self.project()
+            .body
+            .poll(context)
+            .map(HandlerResponse::Value)
+    }
+}
+
+/// Stands for the type of a body.
+pub struct Probe<F>(PhantomData<fn() -> F>);
+
+impl<F: Future> Probe<F> {
+    pub const fn of(_: &F) -> Self {
+        Self(PhantomData)
+    }
+}
+
+/// The choice for a value that is returned as it is.
+pub struct AsItIs;
+
+impl AsItIs {
+    pub fn wrap<F: Future>(self, body: F) -> F {
+        body
+    }
+}
+
+/// The choice for a value that is wrapped in a [`HandlerResponse`].
+pub struct AsHandlerResponse;
+
+impl AsHandlerResponse {
+    pub fn wrap<F: Future>(self, body: F) -> HandlerBody<F> {
+        HandlerBody { body }
+    }
+}
+
+pub trait CarriesItself {
+    fn __redlock_choose(&self) -> AsItIs;
+}
+
+impl<F: Future<Output: FromLockError>> CarriesItself for &&Probe<F> {
+    fn __redlock_choose(&self) -> AsItIs {
+        AsItIs
+    }
+}
+
+pub trait IsAnything {
+    fn __redlock_choose(&self) -> AsItIs;
+}
+
+impl<F> IsAnything for Probe<F> {
+    fn __redlock_choose(&self) -> AsItIs {
+        AsItIs
+    }
+}
+
+/// For `impl IntoResponse`.
+pub mod into_response {
+    pub use super::{CarriesItself, IsAnything};
+
+    /// Implemented in `http/axum.rs`.
+    pub trait IsResponse {
+        fn __redlock_choose(&self) -> super::AsHandlerResponse;
+    }
+}
+
+/// For `impl Responder`.
+pub mod responder {
+    pub use super::{CarriesItself, IsAnything};
+
+    /// Implemented in `http/actix.rs`.
+    pub trait IsResponse {
+        fn __redlock_choose(&self) -> super::AsHandlerResponse;
+    }
+}

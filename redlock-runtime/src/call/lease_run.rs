@@ -1,0 +1,73 @@
+//! A body under a lease that the caller has acquired.
+
+use std::future::Future;
+
+use super::call_future::{result_rules, run_call};
+use super::call_state::CallState;
+use crate::error::LockError;
+use crate::lease::{Lease, LeaseHandle};
+
+impl Lease {
+    /// Runs `body` under the lease and releases it. The body is cancelled at its next await when
+    /// the lease ends, unless `on_lost` says otherwise.
+    ///
+    /// With [`once_per`](crate::parameters::LockOptions::once_per), a body that returns has ended well,
+    /// whatever it returns. [`try_run`](Self::try_run) is for bodies that may fail.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let lease = redlock_runtime::lock("order:42").acquire().await?;
+    /// let total = lease.run(|_lease| async { 6 * 7 }).await?;
+    /// assert_eq!(total, 42);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Lost`](crate::error::LockErrorKind::Lost) where the body was cancelled.
+    ///
+    /// # Cancellation
+    /// Dropping the future drops the body first, then releases.
+    pub fn run<F, B>(self, body: F) -> impl Future<Output = Result<B::Output, LockError>>
+    where
+        F: FnOnce(LeaseHandle) -> B,
+        B: Future,
+    {
+        let handle = self.handle();
+        let body = async move { Ok(body(handle).await) };
+        run_call(CallState::acquired(self), body, result_rules())
+    }
+
+    /// As [`run`](Self::run), for a body that may fail. With
+    /// [`once_per`](crate::parameters::LockOptions::once_per), only a body that returns `Ok` has ended well.
+    ///
+    /// ```
+    /// # use redlock_runtime::LockError;
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let lease = redlock_runtime::lock("order:42").acquire().await?;
+    /// let total: Result<i32, LockError> = lease.try_run(|_lease| async { Ok(6 * 7) }).await;
+    /// assert_eq!(total?, 42);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// The body's own; and [`Lost`](crate::error::LockErrorKind::Lost) where the body was cancelled.
+    ///
+    /// # Cancellation
+    /// As [`run`](Self::run).
+    pub fn try_run<F, B, T, E>(self, body: F) -> impl Future<Output = Result<T, E>>
+    where
+        F: FnOnce(LeaseHandle) -> B,
+        B: Future<Output = Result<T, E>>,
+        E: From<LockError>,
+    {
+        let handle = self.handle();
+        let body = async move { body(handle).await };
+        run_call(CallState::acquired(self), body, result_rules())
+    }
+}

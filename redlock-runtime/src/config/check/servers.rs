@@ -1,0 +1,100 @@
+//! The servers of the started nodes: whether locks may rely on them, and what their ACLs allow.
+
+use std::sync::Arc;
+
+use redlock_core::node::{NodeErrorKind, NodeStatus};
+use redlock_core::quorum::majority;
+use redlock_core::{Node, NodeSet, RedisNode};
+
+use super::CheckedConfig;
+use super::values::same_node;
+use crate::error::InitError;
+
+/// Refuses servers that a lock cannot rely on, two pools on one Cluster, and functions that the servers do not allow.
+pub(crate) fn check_servers(
+    checked: &CheckedConfig,
+    servers: &[Arc<RedisNode>],
+) -> Result<(), InitError> {
+    let reasons = servers
+        .iter()
+        .filter_map(|server| abstains(&**server, NodeErrorKind::Refused));
+    let mut problems: Vec<_> = reasons.collect();
+    for (index, one) in servers.iter().enumerate() {
+        let same = servers[..index]
+            .iter()
+            .filter(|other| one.is_same_cluster(other));
+        problems.extend(same.map(|other| same_node(other.name(), one.name(), one.address())));
+    }
+    check_permissions(checked, servers, &mut problems);
+    InitError::unless_empty(problems)
+}
+
+/// Refuses the start if the default pools are no majority without those that refuse the login or the database, or
+/// have a certificate that is not trusted: no lock could ever be acquired. For a minority the log has a warning.
+pub(crate) fn check_logins(nodes: &NodeSet) -> Result<(), InitError> {
+    let denied: Vec<_> = nodes
+        .iter()
+        .filter_map(|node| {
+            let reason = abstains(&**node, NodeErrorKind::Denied)?;
+            Some(format!("{}: {reason}", node.name()))
+        })
+        .collect();
+    let needed = majority(nodes.len());
+    if nodes.len() - denied.len() >= needed {
+        return Ok(());
+    }
+    Err(InitError::one(format!(
+        "{} of {} default pools cannot be used as they are configured, and {needed} have to grant a lock: {}; mend \
+         the URLs (a password without a user: redis://:password@host), the servers' ACLs or databases, or the \
+         certificates (`tls_ca` names who issued them)",
+        denied.len(),
+        nodes.len(),
+        denied.join("; "),
+    )))
+}
+
+/// Returns why the node abstains, if it does so for a reason of this kind.
+fn abstains(node: &dyn Node, kind: NodeErrorKind) -> Option<String> {
+    match node.status() {
+        NodeStatus::Abstaining(reason) if reason.kind() == kind => Some(reason.to_string()),
+        _ => None,
+    }
+}
+
+/// Refuses each function whose kind of lock no majority of its pools allows. Every connection tries the commands
+/// that all locks need; some kinds need more. If a minority lacks them, the log has a warning.
+fn check_permissions(
+    checked: &CheckedConfig,
+    servers: &[Arc<RedisNode>],
+    problems: &mut Vec<String>,
+) {
+    for site in &checked.sites {
+        let kinds = checked.options_of(site).decided(false).kinds();
+        let Some((_, kind)) = kinds
+            .into_iter()
+            .find(|(_, kind)| kind.needs_more_commands())
+        else {
+            continue;
+        };
+        let names = checked.pools_of(site);
+        let mend = |name: &String| {
+            let server = servers.iter().find(|server| server.name() == name)?;
+            Some(format!("on `{name}`: {}", server.health().mend?))
+        };
+        let lacking: Vec<_> = names.iter().filter_map(mend).collect();
+        if lacking.is_empty() {
+            continue;
+        }
+        let text = format!(
+            "{site} takes {kind}, and {} of its {} pools do not allow their user the commands that this needs; run {}",
+            lacking.len(),
+            names.len(),
+            lacking.join("; "),
+        );
+        if names.len() - lacking.len() < majority(names.len()) {
+            problems.push(text);
+        } else {
+            tracing::warn!("{text}");
+        }
+    }
+}

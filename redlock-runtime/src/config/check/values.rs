@@ -1,0 +1,228 @@
+//! The settings, pools and defaults of a configuration by themselves.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use redlock_core::error::Brief;
+use redlock_core::restart_check::RestartCheck;
+
+use crate::config::keys::{KeyPath, is_bare};
+use crate::config::{Config, PoolAddress, PoolConfig, SiteName};
+use crate::parameters::check_ttl;
+use crate::text::{ShownName, did_you_mean};
+
+/// In bytes. Every error and log line about a node has the name.
+const LONGEST_POOL_NAME: usize = 64;
+
+/// The part of a shutdown's deadline that is kept for the nodes, however long bodies take to end.
+pub(crate) const CONFIRMING: Duration = Duration::from_millis(200);
+
+impl Config {
+    /// Checks everything that needs neither network nor functions. Returns the address of each pool that has a valid
+    /// one.
+    pub(crate) fn check(&self, problems: &mut Vec<String>) -> BTreeMap<String, PoolAddress> {
+        if self.pools.is_empty() {
+            problems.push(no_pools());
+        }
+        let addresses = self.check_pools(problems);
+        self.check_settings(|key, why| problems.push(format!("{}{key}: {why}", self.place(key))));
+        self.check_default_pools(problems);
+        // Time for cancelled bodies to end, and then for the nodes to confirm.
+        let least = self.shutdown_grace.saturating_add(CONFIRMING * 2);
+        if self.shutdown_deadline < least {
+            problems.push(format!(
+                "{}`deadline` in `[shutdown]`: {} is not 400 ms or more behind the end of `grace`, {}",
+                self.place(&KeyPath::new("shutdown", "", "deadline")),
+                Brief(self.shutdown_deadline),
+                Brief(self.shutdown_grace),
+            ));
+        }
+        self.check_defaults(problems);
+        addresses
+    }
+
+    /// Returns where a source sets `key`, or where the key's table begins; empty if code sets it.
+    pub(crate) fn place(&self, key: &KeyPath) -> String {
+        let table = KeyPath {
+            key: "",
+            ..key.clone()
+        };
+        let place = self.places.get(key).or_else(|| self.places.get(&table));
+        place.map(|place| format!("{place}: ")).unwrap_or_default()
+    }
+
+    /// Returns the text that names an override of a function.
+    pub(crate) fn origin_of(&self, name: &SiteName) -> String {
+        match name {
+            SiteName::Named(name) => {
+                let table = KeyPath::new("sites", name, "");
+                let place = self.places.get(&table);
+                let place = place.map(|place| format!(" ({place})"));
+                table.table() + &place.unwrap_or_default()
+            }
+            SiteName::Spelled(name) => format!("`REDLOCK_SITES_{}_…`", ShownName(name)),
+        }
+    }
+
+    fn check_pools(&self, problems: &mut Vec<String>) -> BTreeMap<String, PoolAddress> {
+        let mut addresses = BTreeMap::new();
+        let mut by_server: BTreeMap<String, &str> = BTreeMap::new();
+        let with_url = self.pools.iter().filter(|(_, pool)| pool.url.is_some());
+        let with_url: Vec<_> = with_url.map(|(name, _)| name.as_str()).collect();
+        for (name, pool) in &self.pools {
+            let shown = ShownName(name);
+            let place = self.place(&KeyPath::new("pools", name, "url"));
+            if name.is_empty() || name.len() > LONGEST_POOL_NAME || !is_bare(name) {
+                problems.push(format!(
+                    "{place}the pool name `{shown}` is not made of at most 64 letters, digits, `-` and `_`"
+                ));
+            }
+            let address = match pool.address() {
+                Some(Ok(address)) => address,
+                Some(Err(invalid)) => {
+                    let text = invalid.to_string();
+                    // The text names each key that it is about, besides the URL.
+                    let is_about = |key: &&&'static str| text.contains(&format!("`{key}`"));
+                    let key = PoolConfig::KEYS.iter().find(is_about).unwrap_or(&"url");
+                    let place = self.place(&KeyPath::new("pools", name, key));
+                    problems.push(format!("{place}pool `{shown}`: {text}"));
+                    continue;
+                }
+                None => {
+                    problems.push(format!(
+                        "{place}there is no `url` for the pool `{shown}`; write it, set it by its variable, or mend the \
+                         name{}",
+                        did_you_mean(name, with_url.iter().copied()),
+                    ));
+                    continue;
+                }
+            };
+            if let Some(other) = by_server.insert(address.server(), name) {
+                problems.push(format!(
+                    "{place}{}",
+                    same_node(other, name, address.server())
+                ));
+            }
+            self.check_pool(name, pool, &address, problems);
+            addresses.insert(name.clone(), address);
+        }
+        addresses
+    }
+
+    /// Refuses settings that the pool's server cannot obey.
+    fn check_pool(
+        &self,
+        name: &str,
+        pool: &PoolConfig,
+        address: &PoolAddress,
+        problems: &mut Vec<String>,
+    ) {
+        let mut refuse = |key, why| {
+            let (place, name) = (self.place(&key), ShownName(name));
+            problems.push(format!("{place}the pool `{name}` {why}"));
+        };
+        if pool.trust_aof == Some(true) && !address.is_one_server() {
+            refuse(
+                KeyPath::new("pools", name, "trust_aof"),
+                "has `trust_aof`, which is for one server that no replica replaces: a promoted replica lacks locks that are \
+                 in no file, a Redis Cluster has no restart check, and `memory://` has no file; leave `trust_aof` out",
+            );
+        }
+        if address.is_cluster() && self.restart_check == Some(RestartCheck::Strict) {
+            refuse(
+                KeyPath::new("", "", "restart_check"),
+                "is a Redis Cluster, which has no restart check, and `restart_check` is \"strict\"; take independent \
+                 servers, or another setting",
+            );
+        }
+    }
+
+    fn check_default_pools(&self, problems: &mut Vec<String>) {
+        if let Some(names) = &self.default_pools {
+            let place = self.place(&KeyPath::new("", "", "default_pools"));
+            let refuse = |why: &str| problems.push(format!("{place}`default_pools` {why}"));
+            self.check_pool_names(names, refuse);
+        }
+    }
+
+    /// Refuses a list without a pool, and names that are unknown or there twice. The macro checks strings only, and no
+    /// constants.
+    pub(crate) fn check_pool_names(&self, names: &[impl AsRef<str>], mut refuse: impl FnMut(&str)) {
+        let names: Vec<_> = names.iter().map(AsRef::as_ref).collect();
+        if names.is_empty() {
+            refuse("names no pool; name at least one, or leave the list out");
+        }
+        for (index, name) in names.iter().enumerate() {
+            let shown = ShownName(name);
+            if names[..index].contains(name) {
+                refuse(&format!(
+                    "names the pool `{shown}` twice; one pool has one vote"
+                ));
+            } else if !self.pools.is_empty() && !self.pools.contains_key(*name) {
+                let configured = self.pools.keys().map(|name| ShownName(name).to_string());
+                let configured = configured.collect::<Vec<_>>().join(", ");
+                refuse(&format!(
+                    "names the pool `{shown}`, which is not configured; configured: {configured}"
+                ));
+            }
+        }
+    }
+
+    /// Checks the values of a lock that sets none. Refuses parameters that would change the meaning of every lock of
+    /// the service.
+    fn check_defaults(&self, problems: &mut Vec<String>) {
+        let mut refuse = |key, why: &str| {
+            problems.push(format!(
+                "{}defaults: {why}",
+                self.place(&KeyPath::new("defaults", "", key))
+            ));
+        };
+        let decided = self.defaults.decided(false);
+        let request = decided.request("check".into());
+        let checked = request.and_then(|request| {
+            check_ttl(request.ttl, self.max_ttl)?;
+            request.check()
+        });
+        if let Err(invalid) = checked {
+            refuse("", &invalid.to_string());
+        }
+        if self.defaults.once_per.is_some() {
+            refuse(
+                "once_per",
+                "`once_per` would let every lock of the service run once in a period; set it for one function, under \
+                 `[sites]` or in its attribute",
+            );
+        }
+        for (name, kind) in decided.kinds() {
+            refuse(
+                name,
+                &format!(
+                    "`{name}` would make {kind} of every lock of the service, also of those whose bodies rely on being \
+                     alone; set it for one function, under `[sites]` or in its attribute"
+                ),
+            );
+        }
+    }
+}
+
+/// The right form of a pool, at the end of an error.
+pub(in crate::config) const A_POOL: &str =
+    "; write `[pools.a]`, and below it `url = \"redis://host:6379\"`";
+
+pub(in crate::config) fn no_pools() -> String {
+    format!(
+        "no pools are configured, so no lock could be taken{A_POOL}, into redlock.toml in the \
+         directory in which the program is started, or set REDLOCK_POOLS_A_URL (`memory://a` for development)"
+    )
+}
+
+/// Returns the problem of two pools that are one node, and so would vote twice.
+pub(super) fn same_node(one: &str, other: &str, server: impl fmt::Display) -> String {
+    format!(
+        "the pools `{}` and `{}` are one server, {server}; each pool has to be an independent \
+         node, or a majority means nothing",
+        ShownName(one),
+        ShownName(other),
+    )
+}

@@ -1,0 +1,162 @@
+//! A pool: where it is, and its settings.
+
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+
+use redlock_core::error::Invalid;
+use redlock_core::redis::{RedisAddress, TlsOptions, Vetting};
+
+use super::settings::for_each_pool_setting;
+use crate::parameters::{RawValue, parse};
+
+/// The place of a pool. `Debug` shows the server only.
+#[derive(Clone)]
+pub(crate) enum PoolSource {
+    /// A URL, with its password if it has one.
+    Url(String),
+    /// The server of a user's own client.
+    Client(Result<RedisAddress, Invalid>),
+}
+
+macro_rules! pool {
+    ($(
+        $(#[$doc:meta])+
+        $name:ident: $type:ty $(, from $from:ty)? $(, by $by:path)?;
+    )+) => {
+        /// A pool of the configuration. A setting that is `None` has its default.
+        #[derive(Clone, Default)]
+        pub(crate) struct PoolConfig {
+            pub(crate) url: Option<PoolSource>,
+            $( pub(crate) $name: Option<$type>, )+
+        }
+
+        impl PoolConfig {
+            pub(super) const KEYS: &[&'static str] = &["url", $( stringify!($name), )+];
+
+            /// Sets `key` to what a source of the configuration says.
+            ///
+            /// # Errors
+            /// What is expected there.
+            pub(super) fn set(&mut self, key: &str, raw: &RawValue<'_>) -> Result<(), String> {
+                match key {
+                    $( stringify!($name) => self.$name = parse(raw)?, )+
+                    _ => {
+                        let url = parse(raw).map_err(|_| "expected a URL, such as \"redis://host:6379\"")?;
+                        self.url = Some(PoolSource::Url(url));
+                    }
+                }
+                Ok(())
+            }
+        }
+
+        /// Shows which settings there are: the path of a file may be the password in place of the name of its file.
+        impl fmt::Debug for PoolConfig {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct("PoolConfig")
+                    .field("url", &self.url)
+                    $( .field(stringify!($name), &self.$name.is_some()) )+
+                    .finish()
+            }
+        }
+    };
+}
+
+for_each_pool_setting!(pool!());
+
+/// The address of a pool.
+pub(crate) enum PoolAddress {
+    Memory(String),
+    Redis(RedisAddress),
+}
+
+/// The lengths that a name of a `memory://` store may have, in bytes.
+const LENGTHS_OF_STORES: RangeInclusive<usize> = 1..=64;
+
+fn is_of_a_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || ".-_".contains(c)
+}
+
+impl PoolSource {
+    fn address(&self) -> Result<PoolAddress, Invalid> {
+        let url = match self {
+            Self::Url(url) => url,
+            Self::Client(address) => return address.clone().map(PoolAddress::Redis),
+        };
+        match url.strip_prefix("memory://") {
+            None => RedisAddress::parse(url).map(PoolAddress::Redis),
+            Some(name)
+                if LENGTHS_OF_STORES.contains(&name.len()) && name.chars().all(is_of_a_name) =>
+            {
+                Ok(PoolAddress::Memory(name.to_owned()))
+            }
+            // The text is not repeated: it may be the password of another URL.
+            Some(_) => Err(Invalid::new(
+                "the store of a `memory://` URL has a name of at most 64 letters, digits, `.`, `-` and `_`; write \
+                 memory://name",
+            )),
+        }
+    }
+}
+
+impl PoolConfig {
+    /// Returns the address, with the files of its password and of TLS, which are read now; `None` without a URL.
+    pub(super) fn address(&self) -> Option<Result<PoolAddress, Invalid>> {
+        let address = self.url.as_ref()?.address();
+        Some(address.and_then(|address| self.with_files(address)))
+    }
+
+    fn with_files(&self, address: PoolAddress) -> Result<PoolAddress, Invalid> {
+        let mut tls = TlsOptions::default();
+        tls.ca.clone_from(&self.tls_ca);
+        tls.certificate.clone_from(&self.tls_cert);
+        tls.key.clone_from(&self.tls_key);
+        let PoolAddress::Redis(address) = address else {
+            if tls == TlsOptions::default() && self.password_file.is_none() {
+                return Ok(address);
+            }
+            return Err(Invalid::new(
+                "`tls_ca`, `tls_cert`, `tls_key` and `password_file` are for the URL of a server, such as \
+                 rediss://host; leave them out",
+            ));
+        };
+        let address = address.with_tls(tls)?;
+        Ok(PoolAddress::Redis(match &self.password_file {
+            Some(file) => address.with_password_file(file)?,
+            None => address,
+        }))
+    }
+}
+
+impl PoolAddress {
+    /// True for a node of another process.
+    pub(crate) fn is_remote(&self) -> bool {
+        matches!(self, Self::Redis(_))
+    }
+
+    pub(crate) fn is_cluster(&self) -> bool {
+        matches!(self, Self::Redis(address) if address.is_cluster())
+    }
+
+    /// Returns the server's identity: two pools with equal values are one node.
+    pub(crate) fn server(&self) -> String {
+        match self {
+            Self::Memory(name) => format!("memory://{name}"),
+            Self::Redis(address) => address.to_string(),
+        }
+    }
+
+    /// True for a server that no replica replaces.
+    pub(super) fn is_one_server(&self) -> bool {
+        matches!(self, Self::Redis(address) if !address.fails_over())
+    }
+}
+
+impl fmt::Debug for PoolSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.address() {
+            Ok(address) => f.write_str(&address.server()),
+            Err(_) => f.write_str("not valid"),
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! The part of the configuration that is for single functions.
+
+use std::fmt;
+
+use crate::parameters::prelude::*;
+use crate::parameters::{RawValue, parse};
+use crate::text::{ShownName, spelled};
+
+/// The parameters and the pools of one annotated function, above its attribute
+/// ([`Config::site`](crate::Config::site)). A parameter that is left out keeps its value.
+///
+/// `resource`, `if_locked`, `guard`, `note`, `name` and `crate` have no override, as they are part of the
+/// function's meaning.
+///
+/// ```
+/// use std::time::Duration;
+/// use redlock_runtime::config::SiteConfig;
+///
+/// let slow = SiteConfig::new().pools(["a"]).ttl(Duration::from_secs(10)).retry_count(0);
+/// let config = redlock_runtime::Config::new().site("shop::orders::charge", slow);
+/// ```
+#[derive(Clone, Default, PartialEq)]
+#[must_use]
+pub struct SiteConfig {
+    pub(crate) pools: Option<Vec<String>>,
+    pub(crate) options: LockOptions,
+}
+
+impl SiteConfig {
+    /// Overrides nothing.
+    ///
+    /// ```
+    /// use redlock_runtime::config::SiteConfig;
+    /// assert_eq!(SiteConfig::new(), SiteConfig::default());
+    /// ```
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the pools on which the function locks. Two functions that exclude each other need the same
+    /// pools.
+    ///
+    /// ```
+    /// use redlock_runtime::config::SiteConfig;
+    /// let site = SiteConfig::new().pools(["a", "b", "c"]);
+    /// ```
+    pub fn pools<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.pools = Some(names.into_iter().map(Into::into).collect());
+        self
+    }
+
+    fn options_mut(&mut self) -> &mut LockOptions {
+        &mut self.options
+    }
+
+    pub(crate) fn above(self, lower: Self) -> Self {
+        Self {
+            pools: self.pools.or(lower.pools),
+            options: self.options.above(lower.options),
+        }
+    }
+
+    /// Sets `key` to what a source of the configuration says.
+    ///
+    /// # Errors
+    /// What is expected there.
+    pub(super) fn set(&mut self, key: &str, raw: &RawValue<'_>) -> Result<(), String> {
+        match key {
+            "pools" => self.pools = parse(raw)?,
+            key => self.options.set(key, raw)?,
+        }
+        Ok(())
+    }
+}
+
+for_each_parameter!(setters!(SiteConfig));
+
+/// The pools stay those that the attribute names.
+impl From<LockOptions> for SiteConfig {
+    fn from(options: LockOptions) -> Self {
+        Self {
+            pools: None,
+            options,
+        }
+    }
+}
+
+impl fmt::Debug for SiteConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pools = self.pools.as_ref().map(|names| names.iter());
+        let pools = pools.map(|names| names.map(|name| ShownName(name)).collect::<Vec<_>>());
+        f.debug_struct("SiteConfig")
+            .field("pools", &pools)
+            .field("options", &self.options)
+            .finish()
+    }
+}
+
+/// The name of a function in a source of the configuration. The names of variables come later in this order, so they
+/// override the rest.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum SiteName {
+    /// The site's name, in code and files.
+    Named(String),
+    /// The name as a variable spells it. Only the list of sites can tell which site that is.
+    Spelled(String),
+}
+
+impl SiteName {
+    pub(crate) fn fits(&self, site_name: &str) -> bool {
+        match self {
+            Self::Named(name) => name == site_name,
+            Self::Spelled(name) => *name == spelled(site_name),
+        }
+    }
+}
+
+impl fmt::Debug for SiteName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::Named(name) | Self::Spelled(name)) = self;
+        write!(f, "{:?}", ShownName(name))
+    }
+}

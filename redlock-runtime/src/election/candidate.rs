@@ -1,0 +1,338 @@
+//! Stands for an office: terms in a loop.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use redlock_core::env::Moment;
+use redlock_core::error::{Brief, Invalid};
+use redlock_core::logging::log_caught;
+use redlock_core::request::MAX_NOTE_BYTES;
+use tokio::sync::SetOnce;
+use tracing::info;
+
+use super::Election;
+use super::term::{Term, TermShared};
+use crate::acquire::LockSpec;
+use crate::error::{LockError, LockErrorKind};
+use crate::lease::{Lease, LeaseEnd, chain};
+use crate::parameters::{LockOptions, OnLost, Renewal, SiteParameters, Wait};
+use crate::registry::{Registry, scope};
+use crate::telemetry::{GaugeCount, count_in_gauge, figure};
+
+/// The parameters of a lock that an election accepts. All others are its own: with `permits` or a `mode`
+/// several candidates would lead at a time.
+const ACCEPTED_PARAMETERS: [&str; 4] = ["ttl", "retry_delay", "clock_drift_factor", "min_validity"];
+
+impl Election {
+    /// Stands for the office, and runs `body` with a [`Term`] each time that it is elected. It ends when this
+    /// process shuts down, or the candidate [resigns](Self::resign).
+    ///
+    /// A term ends when the body returns. Its lock is released then, and the candidate stands again, after
+    /// two retry delays in which the others have their chance. If a term was shorter than these, the next
+    /// pause is twice as long, up to the ttl. If the office is lost, the body is cut off at its next await,
+    /// and the candidate stands again. The candidate waits while other processes lead,
+    /// and while no majority of the nodes answers: both are no error. If this process shuts down, a term is
+    /// asked to end first, and its body is cut off after the grace period.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// let election = redlock_runtime::election("reindex");
+    /// let standing = election.run(async |term| {
+    ///     while term.proceed().await {
+    /// #       election.resign();
+    ///         println!("leading, with the token {}", term.fencing_token());
+    ///     }
+    /// });
+    /// standing.await?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// What waiting does not mend, before the first term:
+    /// [`NotInitialized`](LockErrorKind::NotInitialized), [`UnknownPool`](LockErrorKind::UnknownPool),
+    /// and [`Invalid`](LockErrorKind::Invalid).
+    ///
+    /// # Cancellation
+    /// Dropping the future drops the body first, then releases the lock; a candidate that waits leaves the
+    /// line.
+    pub async fn run<F, B>(&self, mut body: F) -> Result<(), LockError>
+    where
+        F: FnMut(Term) -> B,
+        B: Future<Output = ()>,
+    {
+        self.try_run(|term| {
+            let body = body(term);
+            async {
+                body.await;
+                Ok(())
+            }
+        })
+        .await
+    }
+
+    /// Stands as [`run`](Self::run), for a body that may fail. If it returns `Err`, its lock is released, and the
+    /// candidate stands no longer.
+    ///
+    /// ```
+    /// # use std::io;
+    /// # use redlock_runtime::LockError;
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let config = redlock_runtime::Config::new().pool("a", "memory://a");
+    /// # let redlock = redlock_runtime::Redlock::start(config).await?;
+    /// # let _entered = redlock.registry().enter();
+    /// # #[derive(Debug, thiserror::Error)]
+    /// # enum Failed { #[error(transparent)] Lock(#[from] LockError), #[error(transparent)] Io(#[from] io::Error) }
+    /// let election = redlock_runtime::election("reindex");
+    /// let led: Result<(), Failed> = election
+    ///     .try_run(async |_term| Err(io::Error::other("no disk"))?)
+    ///     .await;
+    /// assert!(matches!(led, Err(Failed::Io(_))));
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// The body's own, and those of [`run`](Self::run).
+    ///
+    /// # Cancellation
+    /// As [`run`](Self::run).
+    pub async fn try_run<F, B, E>(&self, mut body: F) -> Result<(), E>
+    where
+        F: FnMut(Term) -> B,
+        B: Future<Output = Result<(), E>>,
+        E: From<LockError>,
+    {
+        let mut candidate = Candidate::enter(self)?;
+        while let Some((lease, term)) = candidate.win_term().await? {
+            let body = &mut body;
+            let began = candidate.now();
+            // Boxed, because the future of a term is large.
+            let held = Box::pin(lease.run(async |_| {
+                // Declared before the body, and so dropped after it.
+                let mut running = candidate.begin_term(&term);
+                let output = term.within(body(term.clone())).await;
+                running.reason = term.reason_to_end().unwrap_or("its body returned");
+                output
+            }));
+            // An error says that the office is lost: others may lead by now.
+            if let Ok(output) = held.await {
+                output.unwrap_or(Ok(()))?;
+                candidate.stand_aside_after(candidate.now().saturating_since(began));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks the parameters that the lock alone would accept.
+    fn check(&self) -> Result<(), Invalid> {
+        let names = self.spec.options.names();
+        let own = names.iter().find(|own| !ACCEPTED_PARAMETERS.contains(own));
+        let value = self.value.as_ref().filter(|it| it.len() > MAX_NOTE_BYTES);
+        Err(Invalid::new(if let Some(own) = own {
+            format!(
+                "`{own}` is set for an election, which decides by itself what it is; leave `{own}` out"
+            )
+        } else if let Some(max_term) = self.max_term.filter(Duration::is_zero) {
+            format!(
+                "`max_term` of {}, in which nothing can be done; leave it out for terms without a limit",
+                Brief(max_term),
+            )
+        } else if let Some(value) = value {
+            format!(
+                "a `value` of {} bytes, of at most {MAX_NOTE_BYTES}; shorten it, for example to an address \
+                 that tells the rest",
+                value.len(),
+            )
+        } else if chain::is_held(self.spec.resource.clone()) {
+            "the election is below a holder of its own lock, and could not be lost; stand outside of \
+             that holder's body, or in a spawned task"
+                .to_owned()
+        } else {
+            return Ok(());
+        }))
+    }
+}
+
+/// A candidate that stands. Its drop takes it out of the registry's list.
+struct Candidate<'a> {
+    election: &'a Election,
+    /// The lock of the office.
+    spec: LockSpec,
+    registry: Registry,
+    /// Its number in the registry's list of elections.
+    number: u64,
+    parameters: SiteParameters,
+    /// True if the last term ended on purpose: the others come first.
+    stands_aside: bool,
+    /// The time for which it stands aside, if that is longer than the shortest pause.
+    pause: Duration,
+}
+
+impl<'a> Candidate<'a> {
+    fn enter(election: &'a Election) -> Result<Self, LockError> {
+        let mut spec = election.spec.clone();
+        let Some(registry) = scope::current() else {
+            return Err(spec.error(LockErrorKind::NotInitialized, None));
+        };
+        let checked = election.check();
+        checked.map_err(|it| spec.error(LockErrorKind::Invalid(it), Some(&registry)))?;
+        let shared = &registry.shared;
+        let own = LockOptions::new()
+            .wait(Wait::Forever)
+            .max_hold(Renewal::Unlimited)
+            .fencing(true)
+            .on_lost(OnLost::Cancel);
+        spec.options = own.above(spec.options);
+        // A rate sees the first term only if a zero comes before it.
+        let site = spec.site.site_name();
+        figure!(gauge LEADING { site: site } increment(0));
+        figure!(counter TERMS { site: site } increment(0));
+        let value = election.value.as_deref().map(str::to_owned);
+        let number = shared
+            .elections
+            .enter(spec.resource.clone(), spec.site, value);
+        Ok(Self {
+            election,
+            parameters: spec.options.above(shared.defaults).decided(false),
+            spec,
+            registry,
+            number,
+            stands_aside: false,
+            pause: Duration::ZERO,
+        })
+    }
+
+    fn now(&self) -> Moment {
+        self.registry.shared.environment.clock.now()
+    }
+
+    /// Makes the candidate stand aside after a term of this `length` that ended on purpose. Each further term in a
+    /// row that ended at once doubles the pause: otherwise a candidate whose body returns at once would ask the nodes
+    /// all the time.
+    fn stand_aside_after(&mut self, length: Duration) {
+        self.stands_aside = true;
+        let shortest = self.shortest_pause();
+        self.pause = if length < shortest {
+            let longer = self.pause.saturating_mul(2).min(self.parameters.ttl);
+            longer.max(shortest)
+        } else {
+            Duration::ZERO
+        };
+    }
+
+    /// Returns two retry delays: a candidate of another process that has not heard of the release tries within one.
+    fn shortest_pause(&self) -> Duration {
+        self.parameters.retry_delay.saturating_mul(2)
+    }
+
+    /// Waits until this candidate is elected. Returns `None` if it stands no longer.
+    async fn win_term(&mut self) -> Result<Option<(Lease, Term)>, LockError> {
+        loop {
+            if std::mem::take(&mut self.stands_aside) {
+                self.stand_aside().await;
+            }
+            let acquired = tokio::select! {
+                biased;
+                () = self.election.resigned.wait() => return Ok(None),
+                acquired = self.spec.clone().acquire() => acquired,
+            };
+            let lease = match acquired {
+                Ok(lease) => lease,
+                Err(error) if error.is_shutting_down() => return Ok(None),
+                // A contended acquisition found the line of this process full. One that waits for ever
+                // has no other error of these kinds; a candidate would go on after them, too.
+                Err(error) if error.is_contended() || error.is_unavailable() || error.is_lost() => {
+                    self.stands_aside = true;
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            // Every election sets `fencing`, so its leases have a token.
+            let Some(fencing_token) = lease.fencing_token() else {
+                return Err(lease.handle().lost_error(LeaseEnd::Released));
+            };
+            let shared = Arc::new(TermShared {
+                lease: lease.handle(),
+                fencing_token,
+                candidate_resigned: Arc::clone(&self.election.resigned),
+                clock: Arc::clone(&self.registry.shared.environment.clock),
+                until: (self.election.max_term).map(|max_term| self.now().saturating_add(max_term)),
+                resigned: SetOnce::new(),
+            });
+            return Ok(Some((lease, Term { shared })));
+        }
+    }
+
+    /// Waits, so that other candidates come first.
+    async fn stand_aside(&self) {
+        let shared = &*self.registry.shared;
+        let pause = self.pause.max(self.shortest_pause());
+        let until = self.now().saturating_add(pause);
+        tokio::select! {
+            biased;
+            () = shared.held.closed.wait() => {}
+            () = self.election.resigned.wait() => {}
+            () = shared.environment.clock.sleep_until(until) => {}
+        }
+    }
+
+    fn begin_term(&self, term: &Term) -> RunningTerm<'_> {
+        let (began, fencing_token) = (self.now(), term.fencing_token());
+        let elections = &self.registry.shared.elections;
+        elections.set_term(self.number, Some(began), Some(fencing_token));
+        let LockSpec { site, resource, .. } = &self.spec;
+        let site = site.site_name();
+        info!(
+            site, %resource,
+            token = term.lease().token_id(), %fencing_token,
+            "elected: a term begins",
+        );
+        figure!(counter TERMS { site: site } increment(1));
+        RunningTerm {
+            candidate: self,
+            _leading: count_in_gauge!(LEADING { site: site }),
+            term: term.clone(),
+            began,
+            reason: "its body panicked, or was dropped",
+        }
+    }
+}
+
+impl Drop for Candidate<'_> {
+    fn drop(&mut self) {
+        self.registry.shared.elections.leave(self.number);
+    }
+}
+
+/// A term that runs. Its drop records the term's end, after the body's drop and before the release.
+struct RunningTerm<'a> {
+    candidate: &'a Candidate<'a>,
+    _leading: GaugeCount,
+    term: Term,
+    began: Moment,
+    /// The reason of the term's end, unless the office is lost.
+    reason: &'static str,
+}
+
+impl Drop for RunningTerm<'_> {
+    fn drop(&mut self) {
+        let (candidate, term) = (self.candidate, &self.term);
+        let elections = &candidate.registry.shared.elections;
+        elections.set_term(candidate.number, None, None);
+        let length = candidate.now().saturating_since(self.began);
+        let LockSpec { site, resource, .. } = &candidate.spec;
+        let site = site.site_name();
+        let lost = term.lease().core.over().map(|over| over.to_string());
+        let reason = lost.as_deref().unwrap_or(self.reason);
+        figure!(histogram TERM { site: site } record(length));
+        log_caught!(info!(
+            site, %resource,
+            token = term.lease().token_id(), fencing_token = %term.fencing_token(),
+            in_office = length.as_secs_f64(), %reason,
+            "a term has ended",
+        ));
+    }
+}

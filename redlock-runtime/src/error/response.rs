@@ -1,0 +1,107 @@
+//! The response of a service to a lock error, which names no resource, holder, pool or node.
+
+use std::time::Duration;
+
+use redlock_core::node::Remaining;
+
+use super::{LockError, LockErrorKind};
+
+/// The advice if nothing tells when the lock is free.
+const DEFAULT_RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// The status of a refused caller, unless configured otherwise.
+pub(crate) const DEFAULT_CONTENDED_STATUS: u16 = 423;
+
+/// The sentence for a client whose request may succeed later.
+const NOT_NOW: &str = "The service cannot take this request right now. Try again later.";
+
+impl LockError {
+    /// Returns a sentence for the client of the service. It names no resource, no holder and no node, which
+    /// the text of the error does.
+    ///
+    /// The responses of the features `axum` and `actix` have it as their `detail`.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let error = redlock_runtime::lock("order:42").acquire().await.unwrap_err();
+    /// assert_eq!(error.public_message(), "The service is not set up for this request.");
+    /// # }
+    /// ```
+    pub fn public_message(&self) -> &'static str {
+        self.response().1
+    }
+
+    /// Returns the status of an HTTP response: 423 if another caller holds the resource or a job ran already in
+    /// its period, or what [`Config::contended_status`](crate::Config::contended_status) says; 503 if the lock was lost,
+    /// and if the nodes or this process are not available; 500 if the program has to be mended.
+    ///
+    /// The responses of the features `axum` and `actix` have this status.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let error = redlock_runtime::lock("order:42").acquire().await.unwrap_err();
+    /// assert_eq!(error.http_status(), 500); // Nothing has called `init`.
+    /// # }
+    /// ```
+    pub fn http_status(&self) -> u16 {
+        self.response().0
+    }
+
+    /// Returns the time after which a retry makes sense; `None` if a retry cannot help. If another caller holds the
+    /// lock: the remaining ttl of its key when the call was refused. If a job ran already: the rest of its
+    /// period. If a majority lacks nodes that [may have forgotten locks](crate::config::RestartCheck): the rest of
+    /// their quarantine. Otherwise, and if the remaining time is not known, a second.
+    ///
+    /// The responses of the features `axum` and `actix` have it as `Retry-After`, in whole seconds.
+    ///
+    /// ```
+    /// # async fn example(error: redlock_runtime::LockError) -> Result<(), redlock_runtime::LockError> {
+    /// match error.retry_after() {
+    ///     Some(pause) => tokio::time::sleep(pause).await,
+    ///     None => return Err(error),
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.response().2
+    }
+
+    /// Returns the status, the sentence, and the time after which a retry makes sense.
+    fn response(&self) -> (u16, &'static str, Option<Duration>) {
+        let context = self.details.context.as_ref();
+        // A call without a registry is not refused because of a holder.
+        let contended_status = context.map_or(DEFAULT_CONTENDED_STATUS, |it| it.contended_status);
+        match self.kind() {
+            LockErrorKind::Contended(contended) => (
+                contended_status,
+                "Another request is working on this right now. Try again later.",
+                match contended.holding.remaining {
+                    Remaining::Expires(left) => Some(left),
+                    _ => Some(DEFAULT_RETRY_AFTER),
+                },
+            ),
+            LockErrorKind::AlreadyRun(run) => (
+                contended_status,
+                "This was done already a short while ago. Try again later.",
+                Some(run.next_in),
+            ),
+            LockErrorKind::Unavailable(down) => (
+                503,
+                NOT_NOW,
+                Some(down.quarantine_left().max(DEFAULT_RETRY_AFTER)),
+            ),
+            LockErrorKind::ShuttingDown => (503, NOT_NOW, Some(DEFAULT_RETRY_AFTER)),
+            LockErrorKind::Lost(_) => (
+                503,
+                "The request was stopped before it was done; part of it may have taken effect.",
+                Some(DEFAULT_RETRY_AFTER),
+            ),
+            LockErrorKind::NotInitialized
+            | LockErrorKind::UnknownPool { .. }
+            | LockErrorKind::Invalid(_) => {
+                (500, "The service is not set up for this request.", None)
+            }
+        }
+    }
+}

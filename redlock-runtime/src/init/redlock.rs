@@ -1,0 +1,171 @@
+//! The handle of a running registry: its start and its end, as the program's owner brings them about.
+
+use std::time::Duration;
+
+use redlock_core::process::is_forked;
+
+use crate::config::{CheckedConfig, Config};
+use crate::error::InitError;
+use crate::registry::signal::is_process_ending;
+use crate::registry::{Registry, ShutdownReport, shutdown};
+
+/// The running registry. Keep it in `main`: dropping it shuts down.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # use redlock_runtime::Config;
+/// let redlock = redlock_runtime::init(Config::new().pool("a", "memory://a")).await?;
+/// assert!(redlock.registry().is_ready());
+/// redlock.shutdown().await;
+/// # Ok(()) }
+/// ```
+#[must_use = "dropping it shuts down, and `let _ =` drops it at once; bind it to a name until the end of \
+              `main`"]
+#[derive(Debug)]
+pub struct Redlock {
+    pub(crate) registry: Registry,
+}
+
+impl Redlock {
+    /// Starts a registry that is not the global one. Calls find it through [`Registry::scope`] or
+    /// [`Registry::enter`]. Of the program's annotated functions only those with an
+    /// [override](Config::site) are checked against it. A function that names an unknown pool
+    /// reports that when it is called.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use redlock_runtime::{Config, Redlock};
+    /// let redlock = Redlock::start(Config::new().pool("a", "memory://a")).await?;
+    /// let locked = redlock_runtime::lock("order:42").run(async {});
+    /// redlock.registry().clone().scope(locked).await?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`InitError`], as [`init`](crate::init()), but for what concerns functions that are not overridden.
+    ///
+    /// # Cancellation
+    /// Dropping the future starts nothing.
+    pub async fn start(config: Config) -> Result<Self, InitError> {
+        let checked = CheckedConfig::new(config)?;
+        let registry = Registry::start(&checked).await?;
+        Ok(Self { registry })
+    }
+
+    /// Returns the registry, to look at or to scope calls to.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use redlock_runtime::{Config, Redlock};
+    /// let redlock = Redlock::start(Config::new().pool("a", "memory://a")).await?;
+    /// assert_eq!(redlock.registry().held_count(), 0);
+    /// # Ok(()) }
+    /// ```
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// Ends all locking in order: refuses new acquisitions, lets bodies finish for the configured
+    /// grace period, cancels the bodies that still run, releases all held locks, and reports.
+    ///
+    /// A lock is never released under a body that still runs. A body that does not yield keeps its
+    /// key until the ttl, and is reported.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use redlock_runtime::{Config, Redlock};
+    /// # let redlock = Redlock::start(Config::new().pool("a", "memory://a")).await?;
+    /// let report = redlock.shutdown().await;
+    /// assert!(report.stuck.is_empty(), "{report}");
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Cancellation
+    /// The shutdown goes on in the background. Dropping the future only gives up the report.
+    pub async fn shutdown(self) -> ShutdownReport {
+        if is_forked() {
+            return ShutdownReport::default();
+        }
+        shutdown::begin(&self.registry);
+        self.registry.shared.shutdown.report().await
+    }
+
+    /// Runs a server to its end, and then [shuts down](Self::shutdown). Once a shutdown has begun,
+    /// by [`shutdown_signal`](crate::shutdown_signal) or otherwise, the server has until the
+    /// configured deadline: servers that drain gracefully wait for each open connection, and one
+    /// client that never hangs up, or a handler that never ends, would hold the process up.
+    ///
+    /// Returns the server's result, or `None` if the deadline came first. In that case the server
+    /// has been dropped.
+    ///
+    /// A task that never yields ([`ShutdownReport::stuck`]) also holds up the end of a multi-threaded
+    /// tokio runtime, and with it a `main` under `#[tokio::main]`. `std::process::exit` does not wait.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use redlock_runtime::{Config, Redlock};
+    /// # let redlock = Redlock::start(Config::new().pool("a", "memory://a")).await?;
+    /// let server = async { "drained" }; // With axum: `axum::serve(…).with_graceful_shutdown(…)`.
+    /// let (ended, report) = redlock.shutdown_after(server).await;
+    /// assert_eq!(ended, Some("drained"));
+    /// println!("{report}");
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Cancellation
+    /// Dropping the future drops the server and begins the shutdown, which goes on in the
+    /// background.
+    pub async fn shutdown_after<S: IntoFuture>(
+        self,
+        server: S,
+    ) -> (Option<S::Output>, ShutdownReport) {
+        let output = shutdown::until_deadline(&self.registry, server.into_future()).await;
+        (output, self.shutdown().await)
+    }
+}
+
+/// Does the same as [`shutdown`](Redlock::shutdown). Waits for the shutdown only outside of an
+/// async runtime; inside of one, the shutdown goes on in the background. Drop a current-thread
+/// runtime before: its bodies are not polled while this thread waits, and would be stuck until the
+/// deadline.
+///
+/// If a signal is ending the process by [`release_on_exit`](crate::Config::release_on_exit), this waits for
+/// the end anywhere: `main` may return because a body was cancelled, and the releases are still on their way.
+impl Drop for Redlock {
+    fn drop(&mut self) {
+        if is_forked() {
+            // The nodes are the parent's. A clone that is never dropped keeps the drops away that take a mutex.
+            return std::mem::forget(self.registry.clone());
+        }
+        shutdown::begin_at_drop(&self.registry);
+        let is_ending = is_process_ending();
+        if is_ending || tokio::runtime::Handle::try_current().is_err() {
+            shutdown::block_on_report(&self.registry);
+        }
+        if is_ending {
+            // The library's own thread ends the process now. The bound is for a thread that is late.
+            std::thread::park_timeout(Duration::from_secs(1));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::signal::shutdown_signal;
+
+    #[test]
+    fn the_signal_has_come_where_the_shutdown_has_begun() {
+        let config = Config::new().pool("a", "memory://a");
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let redlock = Redlock::start(config).await.unwrap();
+            let registry = redlock.registry().clone();
+            shutdown::begin(&registry);
+            registry.scope(shutdown_signal()).await;
+            redlock.shutdown().await;
+        });
+    }
+}

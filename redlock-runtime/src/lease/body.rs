@@ -1,0 +1,80 @@
+//! A body under a lease. Nothing here is generic over the body, so this code is compiled once: the caller keeps the
+//! body, and lends a function that polls it for each poll.
+
+use std::task::{Context, Poll, ready};
+
+use redlock_core::lease::{BodyOutcome, BodyWatch};
+use redlock_core::logging::log_throttled;
+
+use super::chain::CallChain;
+use super::{Lease, LeaseEnd, RunStage};
+use crate::error::LockError;
+use crate::telemetry::name_of;
+
+/// Watches the lease of a body, and keeps the body's place in the call chain.
+pub(crate) struct BodyUnderLease {
+    chain: CallChain,
+    watch: BodyWatch,
+}
+
+impl BodyUnderLease {
+    /// Begins the body's time under the lease.
+    ///
+    /// # Errors
+    /// [`Lost`](crate::error::LockErrorKind::Lost) if a shutdown is about to release the lease.
+    pub(crate) fn begin(lease: &Lease) -> Result<Self, LockError> {
+        if !lease.place.set_has_body() {
+            let over = LeaseEnd::Revoked;
+            let outcome = BodyOutcome::Cancelled(over.clone());
+            lease.holding.record_body_end(&lease.handle.core, &outcome);
+            return Err(lease.lost_error(over));
+        }
+        Ok(Self {
+            chain: CallChain::new(lease.handle()),
+            watch: BodyWatch::new(lease.handle.core.clone(), lease.policy.on_lost),
+        })
+    }
+
+    /// Polls the body, inside of the lease's span.
+    pub(crate) fn poll(
+        &mut self,
+        lease: &Lease,
+        context: &mut Context<'_>,
+        body: &mut dyn FnMut(&mut Context<'_>) -> Poll<()>,
+    ) -> Poll<Result<(), LockError>> {
+        let Self { chain, watch } = self;
+        let poll = |context: &mut Context<'_>| {
+            // Set at the first poll, because a lease that is over by then has run no body.
+            lease.set_stage(RunStage::InBody);
+            let _entered = chain.enter();
+            body(context)
+        };
+        let outcome = ready!(watch.poll(context, poll));
+        lease.holding.record_body_end(&lease.handle.core, &outcome);
+        let (has_returned, over) = match outcome {
+            BodyOutcome::Done(()) => (true, None),
+            BodyOutcome::Late((), over) => (true, Some(over)),
+            BodyOutcome::Cancelled(over) => (false, Some(over)),
+        };
+        if has_returned {
+            lease.set_stage(RunStage::Returned);
+        }
+        let Some(over) = over else {
+            return Poll::Ready(Ok(()));
+        };
+        log_throttled!(
+            &lease.context.throttle,
+            (lease.site().site_name(), over.as_str()),
+            WARN,
+            "lost: the lock ended before its body",
+            site = name_of(lease.site()),
+            resource = %lease.resource(), token = lease.token_id(), reason = %over,
+            body = if has_returned { "ended late" } else { "was cancelled" }
+        );
+        Poll::Ready(if has_returned {
+            Ok(())
+        } else {
+            Err(lease.lost_error(over))
+        })
+    }
+}

@@ -1,0 +1,15 @@
+//! The library's I/O thread, one for the process.
+
+use once_cell::sync::OnceCell;
+use redlock_core::IoThread;
+use redlock_core::process::{FORKED, is_forked};
+
+static IO: OnceCell<IoThread> = OnceCell::new();
+
+/// Returns the library's I/O thread, which the first call starts.
+pub(crate) fn io_thread() -> std::io::Result<&'static IoThread> {
+    if is_forked() {
+        return Err(std::io::Error::other(FORKED));
+    }
+    IO.get_or_try_init(IoThread::start)
+}

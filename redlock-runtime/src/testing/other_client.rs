@@ -1,0 +1,223 @@
+//! Makes other clients lock.
+
+use std::time::Duration;
+
+use redlock_core::node::{Call, OwnerToken, Vote};
+use redlock_core::request::Kind;
+use redlock_core::testing::Calls;
+use redlock_core::{MemoryNode, Request, Resource};
+
+use super::TestLocks;
+use crate::parameters::Mode;
+
+/// Locks in the place of another process: see [`TestLocks::other_client`].
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// # let locks = redlock_runtime::testing::TestLocks::new();
+/// let _hold = locks.other_client().named("billing-7/3121").hold("order:42");
+/// let error = redlock_runtime::lock("order:42").retry_count(0).acquire().await.unwrap_err();
+/// assert!(error.to_string().contains("billing-7/3121"));
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "nothing is held before `hold` or `steal`"]
+pub struct OtherClient {
+    locks: TestLocks,
+    name: String,
+    ttl: Duration,
+    kind: Kind,
+    nodes: Vec<MemoryNode>,
+}
+
+impl OtherClient {
+    pub(super) fn new(locks: TestLocks) -> Self {
+        Self {
+            name: "other-client/1".to_owned(),
+            ttl: Duration::from_secs(60),
+            kind: Kind::Exclusive,
+            nodes: locks.shared.nodes.iter().cloned().collect(),
+            locks,
+        }
+    }
+
+    /// Sets the client's name, as errors show a holder (`host/pid`): `other-client/1` by default.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// let _hold = locks.other_client().named("billing-7/3121").hold("order:42");
+    /// # }
+    /// ```
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// Sets the time after which the nodes free the lock by themselves: a minute by default.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// use std::time::Duration;
+    /// let _hold = locks.other_client().ttl(Duration::from_secs(5)).hold("order:42");
+    /// # }
+    /// ```
+    pub fn ttl(mut self, ttl: Duration) -> Self {
+        self.ttl = ttl;
+        self
+    }
+
+    /// Makes the client read or write: by default, it does neither.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// use redlock_runtime::parameters::Mode;
+    /// let _hold = locks.other_client().mode(Mode::Read).hold("report:7");
+    /// let report = || redlock_runtime::lock("report:7").retry_count(0);
+    /// assert!(report().acquire().await.unwrap_err().is_contended());
+    /// report().mode(Mode::Read).acquire().await.unwrap().release().await;
+    /// # }
+    /// ```
+    pub fn mode(mut self, mode: Mode) -> Self {
+        self.kind = Kind::from(mode);
+        self
+    }
+
+    /// Restricts the client to the nodes of these pools: by default it locks on all.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// let _hold = locks.other_client().on(["a"]).hold("order:42");
+    /// assert!(locks.node("b").keys().is_empty());
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    /// For an unknown pool.
+    #[track_caller]
+    pub fn on<N: Into<String>>(mut self, pools: impl IntoIterator<Item = N>) -> Self {
+        self.nodes.clear();
+        // A loop, because a panic in a closure would not name the caller's line.
+        for pool in pools {
+            self.nodes.push(self.locks.node(&pool.into()).clone());
+        }
+        self
+    }
+
+    /// Takes the lock. Nodes that hang grant it, unlike nodes that are cut off or fail.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// let _hold = locks.other_client().hold("order:42");
+    /// assert!(locks.node("a").get(b"order:42").is_some());
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    /// If the lock is held, or no node grants it.
+    #[track_caller]
+    pub fn hold(&self, resource: impl Into<Resource>) -> OtherLease {
+        let resource = resource.into();
+        let request = Request::new(resource.clone()).kind(self.kind);
+        let calls = Calls::of(&request, &self.locks.shared.nodes.key_prefix);
+        let token = OwnerToken::draw(&self.name, &*self.locks.shared.entropy);
+        let acquisition = calls.acquire(&token, self.ttl, 0);
+        let mut lease = OtherLease {
+            release: calls.release(&token, self.ttl, false),
+            nodes: Vec::new(),
+        };
+        // If this panics, the drop of the lease undoes the grants.
+        for node in &self.nodes {
+            match acquisition.vote(node.serve(&acquisition)) {
+                Vote::Granted { .. } => lease.nodes.push(node.clone()),
+                Vote::Held(holding) => panic!(
+                    "{} cannot hold `{}`: {} has it; {}",
+                    self.name,
+                    resource,
+                    holding.owner().unwrap_or("somebody"),
+                    self.locks.show_acquisitions(),
+                ),
+                _ => {}
+            }
+        }
+        assert!(
+            !lease.nodes.is_empty(),
+            "{} cannot hold `{}`: no node grants it",
+            self.name,
+            resource,
+        );
+        lease
+    }
+
+    /// Takes the lock from its holder secretly, as it happens to a holder that is paused past its
+    /// ttl. The holder notices when it extends or renews its lease.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// use std::time::Duration;
+    ///
+    /// let lease = redlock_runtime::lock("order:42").acquire().await.unwrap();
+    /// let _hold = locks.other_client().steal("order:42");
+    /// assert!(lease.extend(Duration::from_secs(60)).await.unwrap_err().is_lost());
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    /// As [`hold`](Self::hold), but for a lock that is held.
+    #[track_caller]
+    pub fn steal(&self, resource: impl Into<Resource>) -> OtherLease {
+        let resource = resource.into();
+        let nodes = &self.locks.shared.nodes;
+        nodes.delete(&nodes.keys_of(&resource));
+        self.hold(resource)
+    }
+}
+
+/// The lease of another client. It ends at its drop, or at its ttl.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// # let locks = redlock_runtime::testing::TestLocks::new();
+/// {
+///     let _hold = locks.hold("order:42");
+///     let refused = redlock_runtime::lock("order:42").retry_count(0).acquire().await;
+///     assert!(refused.unwrap_err().is_contended());
+/// }
+/// locks.assert_free("order:42");
+/// # }
+/// ```
+#[derive(Debug)]
+#[must_use = "a lease that is dropped is released at once"]
+pub struct OtherLease {
+    release: Call,
+    /// The nodes that granted the lock. The drop releases it there.
+    nodes: Vec<MemoryNode>,
+}
+
+impl OtherLease {
+    /// Releases the lock, as its drop does.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// locks.hold("order:42").release();
+    /// locks.assert_free("order:42");
+    /// # }
+    /// ```
+    pub fn release(self) {
+        drop(self);
+    }
+}
+
+impl Drop for OtherLease {
+    fn drop(&mut self) {
+        for node in &self.nodes {
+            node.serve(&self.release);
+        }
+    }
+}
