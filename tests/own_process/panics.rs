@@ -121,7 +121,7 @@ async fn callers_unwind(registry: &Registry, nodes: &Nodes) {
         let panic = ended.expect_err("a bomb").into_panic();
         assert_eq!(panic.downcast_ref(), Some(&IN_THE_LOG));
     }
-    for node in nodes.iter() {
+    for node in nodes {
         wait_until("the release", || node.get("s"), Option::is_none).await;
     }
 }

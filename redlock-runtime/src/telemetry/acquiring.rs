@@ -103,7 +103,7 @@ impl AcquireTelemetry {
         HoldTelemetry::begin(self.site, lease, self.is_joined, line)
     }
 
-    /// Records the reason why the caller has no lock.
+    /// Records that the caller was refused, with the reason.
     pub(crate) fn record_refusal(
         &mut self,
         resource: &Resource,

@@ -18,7 +18,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::Instant;
 
 use crate::logging::log_node;
-use crate::model::token;
+use crate::model::token::LONGEST_TOKEN;
 use crate::node::value::is_wrong_type;
 use crate::node::watch::{HeldValue, KeyReport, Watch};
 use crate::node::{NodeError, Remaining, Value};
@@ -212,11 +212,7 @@ fn send_question(watch: &Arc<Watch>, is_valueless: bool, pipe: &mut CommandPipel
         question.cmd("CLIENT").arg(&["CACHING", "YES"]);
         question.cmd("PTTL").arg(key);
         if !is_valueless {
-            question
-                .cmd("GETRANGE")
-                .arg(key)
-                .arg(0)
-                .arg(token::MAX_TOKEN_BYTES);
+            question.cmd("GETRANGE").arg(key).arg(0).arg(LONGEST_TOKEN);
         }
     }
     pipe.send_commands(question, Purpose::Watch(Arc::clone(watch)));

@@ -7,7 +7,7 @@ use ::redis::Arg;
 use super::*;
 use crate::kinds::exclusive::scripts::{MANY, RELEASE};
 use crate::kinds::tests::{TTL, other, token};
-use crate::kinds::{Kind, ProtocolArgs, SCRIPTS, any_kind, plain, runs};
+use crate::kinds::{Advice, Kind, ProtocolArgs, SCRIPTS, any_kind, plain, runs};
 use crate::model::resource::Resource;
 use crate::node::{Answer, NodeErrorKind};
 
@@ -45,12 +45,16 @@ fn calls() -> BTreeSet<String> {
         ("fenced writer", Kind::Write, true, "r"),
     ] {
         let keys = Resource::all(names.split(' '));
-        for waits in [None, Some((&other, TTL))] {
+        let advice = Advice {
+            client: &other,
+            lasts: TTL,
+        };
+        for advice in [None, Some(advice)] {
             let kind = kind.protocol(&ProtocolArgs {
                 keys: &keys,
                 prefix: b"",
                 is_fenced,
-                waits,
+                advice,
             });
             let mut add = |call| calls.push((what, call));
             add(kind.acquire_call(&one, TTL, 7));
@@ -68,10 +72,13 @@ fn calls() -> BTreeSet<String> {
         any_kind::force_release(&keys, &[other.as_bytes().into()].into()),
     ));
     let run = runs::run_key(&keys, b"");
-    calls.push((
-        "run",
-        runs::remember(&run, &one, 1_795_316_400_012, (TTL, TTL * 2)),
-    ));
+    let record = runs::RunRecord {
+        token: &one,
+        began: 1_795_316_400_012,
+        ttl: TTL,
+        longest: TTL * 2,
+    };
+    calls.push(("run", runs::remember(&run, &record)));
     calls.push(("run", any_kind::peek(&run)));
     let extras = CallExtras {
         marker: Some(b"redlock:marker"[..].into()),
