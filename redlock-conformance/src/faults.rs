@@ -1,5 +1,4 @@
-//! Connections that break, servers that stand still or die, and nodes that are full. No release is lost: it is served,
-//! or owed.
+//! Breaks connections, stops or kills servers, and fills nodes. Each release is served, or stays owed.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Checks that a [`Node`] keeps its contract, for authors of nodes.
 //!
 //! The author writes a [`Rig`]. It makes nodes of one store, reads and sets the store's keys directly, and inflicts
-//! the [faults](ServerFault) that are possible there. [`run`] puts one check after the other to new nodes of the rig,
+//! [faults](ServerFault). [`run`] puts one check after the other to new nodes of the rig,
 //! and returns a [`Report`]. A check is not applicable if it needs a fault that the rig lacks.
 //!
 //! ```

@@ -1,4 +1,4 @@
-//! Calls that have a key in common are served in the order in which they were submitted.
+//! Checks that a node serves calls with a common key in the order of their submission.
 
 use redlock_core::Request;
 use redlock_core::node::Vote;

@@ -8,8 +8,8 @@
 //! | `/held` | each lease that is held, and each election in which this process stands, as JSON |
 //! | `/sites` | each annotated function with its parameters, as JSON |
 //!
-//! `/health` is no liveness probe: restarting a process does not bring its nodes back. As a readiness probe
-//! it takes all processes away at once when too few nodes vote, with the routes that lock nothing.
+//! Do not use `/health` as a liveness probe, because the restart of a process does not repair its nodes. As a
+//! readiness probe it takes all processes out at once when too few nodes vote, with the routes that lock nothing.
 //!
 //! **Mount it on an internal port only**: it shows resource names, which may be personal data, and
 //! the addresses of the servers. It shows no password, and of an owner token only the beginning. It changes nothing.
@@ -37,8 +37,8 @@ pub use self::actix::actix_scope;
 pub use self::axum::axum_router;
 use view::{ElectionView, FunctionView, HealthView, LeaseView, all};
 
-/// Headers to send with every [`Document`]: browsers do not store it, load and run nothing but its
-/// own styles, and show it in no frame of another page.
+/// The headers of every [`Document`]. They keep browsers from storing it, from loading and running anything but
+/// its own styles, and from showing it in a frame of another page.
 ///
 /// ```
 /// for (name, value) in redlock_inspect::HEADERS {
@@ -82,7 +82,7 @@ impl Document {
         Self {
             status,
             content_type: "application/json",
-            // Texts, numbers and maps with names: nothing of it can fail.
+            // Texts, numbers and maps with names always convert.
             body: serde_json::to_string_pretty(of).unwrap_or_default(),
         }
     }

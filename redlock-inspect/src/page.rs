@@ -56,7 +56,7 @@ pub(crate) fn render(registry: &Registry, path: &str, is_live: bool) -> String {
 /// Returns a link to a document below `path`. It is relative, for proxies with another prefix.
 fn below(path: &str, name: &str) -> String {
     let last = path.rsplit('/').next().unwrap_or_default();
-    // Because of the dot, no part of `last` can be read as a scheme.
+    // The dot keeps a browser from reading a part of `last` as a scheme.
     if last.is_empty() {
         format!("./{name}")
     } else {
@@ -161,7 +161,7 @@ fn pool(pool: &PoolView) -> [Markup; 6] {
 
 fn lease(lease: &LeaseView) -> [Markup; 6] {
     [
-        // `bdi` isolates a text, so that it cannot reverse the direction of the rest of the line.
+        // `bdi` isolates a text: it would otherwise be able to reverse the rest of the line.
         html! {
             bdi { (lease.resource) }
             @if let Some(note) = &lease.note { small { bdi { (note) } } }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::env::Moment;
 use crate::error::AcquireError;
-use crate::kinds::{ProtocolArgs, runs};
+use crate::kinds::{Advice, ProtocolArgs, runs};
 use crate::lease::{Lease, Leases};
 use crate::model::resource::Resource;
 use crate::node::NodeSet;
@@ -70,17 +70,16 @@ impl<'a> Acquirer<'a> {
         let mut budget = RetryBudget::new(environment, &request.retry, context.node_timeout);
         budget.splits = request.split_retries;
         let keys = request.resource.keys_under(prefix)?;
-        let advice = budget.advice();
+        let client = &context.client_token;
         let protocol = request.kind.protocol(&ProtocolArgs {
             keys: &keys,
             prefix,
             is_fenced: request.fencing,
-            waits: advice.map(|advice| (&context.client_token, advice)),
+            advice: budget.advice().map(|lasts| Advice { client, lasts }),
         });
         if let Some(node) = nodes.iter().find(|node| node.has_hash_slots()) {
             let mut auxiliary = protocol.auxiliary_keys();
-            let runs = request.once_per;
-            auxiliary.extend(runs.map(|_| runs::auxiliary_keys(&keys, prefix)));
+            auxiliary.extend(request.once_per.map(|_| runs::record_key(&keys, prefix)));
             check_slots(&**node, &keys, &auxiliary)?;
         }
         Ok(Self {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::env::Moment;
 use crate::error::NodeReport;
-use crate::kinds::runs::{remember, remembered_for, run_key};
+use crate::kinds::runs::{RunRecord, remember, remembered_for, run_key};
 use crate::logging::log_throttled;
 use crate::quorum::round::{Goal, Round};
 
@@ -42,7 +42,13 @@ impl JobRun {
         let ttl = Duration::from_millis(u64::try_from(left).unwrap_or(u64::MAX));
         let claim = &shared.claim;
         let key = run_key(claim.protocol.keys(), &shared.context().key_prefix);
-        let call = remember(&key, &claim.token, began, (ttl, longest));
+        let record = RunRecord {
+            token: &claim.token,
+            began,
+            ttl,
+            longest,
+        };
+        let call = remember(&key, &record);
         self.remembered = Some(Round::start(&claim.nodes, call, Goal::Majority));
     }
 

@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use redlock_core::env::Moment;
 use redlock_core::error::{Brief, Invalid};
+use redlock_core::logging::log_caught;
 use redlock_core::request::MAX_NOTE_BYTES;
 use tokio::sync::SetOnce;
+use tracing::info;
 
 use super::Election;
 use super::term::{Term, TermShared};
@@ -29,8 +31,8 @@ impl Election {
     /// A term ends when the body returns. Its lock is released then, and the candidate stands again, after
     /// two retry delays in which the others have their chance. If a term was shorter than these, the next
     /// pause is twice as long, up to the ttl. If the office is lost, the body is cut off at its next await,
-    /// and the candidate stands again. The candidate waits while other processes lead,
-    /// and while no majority of the nodes answers: both are no error. If this process shuts down, a term is
+    /// and the candidate stands again. While other processes lead, or too few
+    /// nodes answer, the candidate waits. If this process shuts down, a term is
     /// asked to end first, and its body is cut off after the grace period.
     ///
     /// ```
@@ -50,7 +52,7 @@ impl Election {
     /// ```
     ///
     /// # Errors
-    /// What waiting does not mend, before the first term:
+    /// Mistakes, before the first term:
     /// [`NotInitialized`](LockErrorKind::NotInitialized), [`UnknownPool`](LockErrorKind::UnknownPool),
     /// and [`Invalid`](LockErrorKind::Invalid).
     ///
@@ -160,7 +162,7 @@ struct Candidate<'a> {
     /// The lock of the office.
     spec: LockSpec,
     registry: Registry,
-    /// Its number in the registry's list of elections.
+    /// The candidate's number in the registry's list of elections.
     number: u64,
     parameters: SiteParameters,
     /// True if the last term ended on purpose: the others come first.
@@ -221,7 +223,7 @@ impl<'a> Candidate<'a> {
         };
     }
 
-    /// Returns two retry delays: a candidate of another process that has not heard of the release tries within one.
+    /// Returns two retry delays: within one, a candidate of another process tries, even if it missed the release.
     fn shortest_pause(&self) -> Duration {
         self.parameters.retry_delay.saturating_mul(2)
     }
@@ -240,8 +242,8 @@ impl<'a> Candidate<'a> {
             let lease = match acquired {
                 Ok(lease) => lease,
                 Err(error) if error.is_shutting_down() => return Ok(None),
-                // A contended acquisition found the line of this process full. One that waits for ever
-                // has no other error of these kinds; a candidate would go on after them, too.
+                // `Contended` says that the line of this process is full. The other kinds are unexpected, as
+                // the acquisition waits for ever, but the candidate survives them.
                 Err(error) if error.is_contended() || error.is_unavailable() || error.is_lost() => {
                     self.stands_aside = true;
                     continue;
@@ -283,8 +285,7 @@ impl<'a> Candidate<'a> {
         elections.set_term(self.number, Some(began), Some(fencing_token));
         let LockSpec { site, resource, .. } = &self.spec;
         let site = site.site_name();
-        log!(
-            info,
+        info!(
             site, %resource,
             token = term.lease().token_id(), %fencing_token,
             "elected: a term begins",
@@ -327,12 +328,11 @@ impl Drop for RunningTerm<'_> {
         let lost = term.lease().core.over().map(|over| over.to_string());
         let reason = lost.as_deref().unwrap_or(self.reason);
         figure!(histogram TERM { site: site } record(length));
-        log!(
-            info,
+        log_caught!(info!(
             site, %resource,
             token = term.lease().token_id(), fencing_token = %term.fencing_token(),
             in_office = length.as_secs_f64(), %reason,
             "a term has ended",
-        );
+        ));
     }
 }

@@ -16,7 +16,7 @@ use crate::acquire::LockSpec;
 use crate::error::{LockError, LockErrorKind};
 use crate::registry::Registry;
 
-/// The pause after a look that no majority answered, or that found several holders.
+/// The pause after a look that too few nodes answered, or that found several holders.
 const UNDECIDED_PAUSE: Duration = Duration::from_secs(1);
 
 /// The leader, as a watch saw it. It is advice: when it is read, another process may lead, or no
@@ -95,12 +95,12 @@ impl LastSeen {
 }
 
 impl Election {
-    /// Follows who leads. This process need not stand. The watch looks at the nodes at once, after each
-    /// change that they tell of, and each half of the ttl. A leader that was killed is seen until its keys
-    /// expire, a ttl at most.
+    /// Follows who leads, also in a process that stays out of the election. The watch looks at the nodes at
+    /// once, after each change that they report, and each half of the ttl. It sees a leader that was killed
+    /// until its keys expire, a ttl at most.
     ///
-    /// What it sees is advice: see [`LeaderStatus`]. It ends with the last clone of what it returns, or when
-    /// this process shuts down.
+    /// Its reports are advice: see [`LeaderStatus`]. It ends with its last clone, or when this process shuts
+    /// down.
     ///
     /// # Errors
     /// [`NotInitialized`](LockErrorKind::NotInitialized), [`UnknownPool`](LockErrorKind::UnknownPool), and
@@ -174,12 +174,12 @@ impl LeaderWatch {
         }
     }
 
-    /// Waits until another process leads, the same process leads in another term, or no process leads.
+    /// Waits for a change of the leader: another process, another term, or none.
     /// Completes at once if that has happened since the last call, and after the first look. False if
     /// this process shuts down, as no further change is seen.
     ///
     /// # Cancellation
-    /// Dropping the future has no effect: no change is lost.
+    /// Dropping the future has no effect: the next call reports the change.
     pub async fn changed(&mut self) -> bool {
         self.seen.changed().await.is_ok()
     }

@@ -10,7 +10,7 @@ use redlock_core::lease::FencingToken;
 
 use crate::site::Site;
 
-/// An election in which this process stands: a [`run`](crate::election::Election::run) that has not ended.
+/// An election in which this process stands: a [`run`](crate::election::Election::run) that goes on.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -14,7 +14,7 @@ use super::AcquireArgs;
 use crate::error::LockError;
 use crate::site::Site;
 
-/// One call's acquisition of its lock.
+/// The acquisition of a lock by one call.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Acquisition {
@@ -43,7 +43,7 @@ pub enum Outcome {
     Waiting,
     /// The caller dropped the call before it had an answer.
     Dropped,
-    /// The call did not get the lock. A call with `if_locked = "skip"` was skipped if the error is
+    /// The call was refused. A call with `if_locked = "skip"` was skipped if the error is
     /// [contended](LockError::is_contended), or if the job [ran already](LockError::is_already_run).
     Refused(LockError),
     /// The call holds the lock now.
@@ -109,14 +109,14 @@ pub(crate) struct Journal {
 
 struct JournalEntry {
     acquisition: Acquisition,
-    /// `None` unless the lock is held.
+    /// Present while the lock is held.
     lease: Option<LeaseHandle>,
     /// The outcome once the release has been sent.
     ending: Option<Outcome>,
 }
 
 impl Journal {
-    /// Adds an acquisition. It has no `args` if the call is refused before they are decided.
+    /// Adds an acquisition. `args` is `None` if the call is refused before they are decided.
     pub(crate) fn begin(
         self: &Arc<Self>,
         site: &'static Site,
@@ -168,7 +168,7 @@ pub(crate) struct JournalLine {
 }
 
 impl JournalLine {
-    /// Records that the acquisition got no lock.
+    /// Records that the acquisition was refused.
     pub(crate) fn record_refusal(&self, error: &LockError) {
         self.change(|entry| entry.acquisition.outcome = Outcome::Refused(error.clone()));
     }

@@ -46,8 +46,8 @@ fn mark_failed(span: &Span, error_type: &'static str) {
     span.record("otel.status_code", "ERROR");
 }
 
-/// Gives the present recorder a figure: `figure!(counter TERMS { site: name } increment(1))`. A panic of the
-/// recorder is caught.
+/// Gives the present recorder a figure: `figure!(counter TERMS { site: name } increment(1))`. A panic of the recorder is
+/// caught, because drops give figures.
 #[cfg(feature = "metrics")]
 macro_rules! figure {
     ($kind:ident $name:ident { $($label:ident: $value:expr),* } $change:ident($by:expr)) => {{
@@ -60,7 +60,7 @@ macro_rules! figure {
 #[cfg(not(feature = "metrics"))]
 macro_rules! figure {
     ($kind:ident $name:ident { $($label:ident: $value:expr),* } $change:ident($by:expr)) => {{
-        // Never called: the values count as used.
+        // The closure only makes the values count as used.
         let _ = || {
             $(let _ = &$value;)*
             let _ = &$by;
@@ -88,7 +88,7 @@ macro_rules! count_in_gauge {
 }
 pub(crate) use count_in_gauge;
 
-/// One count in a gauge, in the recorder that was there when it began.
+/// A count in a gauge. It ends in the recorder in which it began.
 pub(crate) struct GaugeCount {
     /// `None` if the recorder panicked.
     #[cfg(feature = "metrics")]

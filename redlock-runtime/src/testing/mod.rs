@@ -36,8 +36,8 @@
 //! # Which calls find it
 //! [`TestLocks::new`] attaches itself to the tokio runtime that it is called on, and every
 //! `#[tokio::test]` and `#[actix_web::test]` has one of its own. So the calls of a test and of all
-//! tasks that it spawns, on any thread and of either flavour of runtime, find the test's registry:
-//! handlers behind axum's `Router::oneshot` or a real `axum::serve`, and behind actix's
+//! tasks that it spawns find the test's registry, on any thread and in both flavours of runtime. This holds
+//! for handlers behind axum's `Router::oneshot` or a real `axum::serve`, and behind actix's
 //! `test::init_service`. Tests that run in parallel do not see each other.
 //!
 //! An actix `HttpServer` has a runtime for each of its workers; [`attach`](TestLocks::attach) them in

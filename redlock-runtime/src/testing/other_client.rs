@@ -68,7 +68,7 @@ impl OtherClient {
         self
     }
 
-    /// Makes the client read or write: by default, it does neither.
+    /// Makes the client read or write. By default it takes the plain lock.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -100,7 +100,7 @@ impl OtherClient {
     #[track_caller]
     pub fn on<N: Into<String>>(mut self, pools: impl IntoIterator<Item = N>) -> Self {
         self.nodes.clear();
-        // A loop, because a panic in a closure would not name the caller's line.
+        // A loop and no closure, because the panic has to name the caller's line.
         for pool in pools {
             self.nodes.push(self.locks.node(&pool.into()).clone());
         }
@@ -130,7 +130,7 @@ impl OtherClient {
             release: calls.release(&token, self.ttl, false),
             nodes: Vec::new(),
         };
-        // If this panics, the drop of the lease undoes the grants.
+        // A panic drops the lease, which undoes the grants.
         for node in &self.nodes {
             match acquisition.vote(node.serve(&acquisition)) {
                 Vote::Granted { .. } => lease.nodes.push(node.clone()),

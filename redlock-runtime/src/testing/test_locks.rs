@@ -21,13 +21,13 @@ use crate::registry::pools::PoolNode;
 use crate::registry::{Registry, RegistryShared, ShutdownReport, shutdown};
 use crate::telemetry::journal::{Acquisition, Journal, Outcome};
 
-/// A test need not set `max_ttl` unless the test is about it.
+/// The `max_ttl` of tests. Only a test of the limit has to set one.
 const LENIENT_MAX_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The time that a test waits for something that takes milliseconds, on a busy machine.
 const REAL_LIMIT: Duration = Duration::from_secs(10);
 
-/// The time that a paused clock may jump over meanwhile: longer than any lock lasts.
+/// The time over which a paused clock may jump before a test gives up: longer than any lock lasts.
 const PAUSED_LIMIT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The registry of one test, over nodes inside the process. See the [module](super).
@@ -56,9 +56,9 @@ pub(super) struct TestLocksShared {
 
 /// The registry.
 impl TestLocks {
-    /// Starts a registry with a node for each of the pools `a`, `b`, `c`, which are the default ones,
-    /// and for each other pool that an annotated function of the program names; and attaches it to the
-    /// current runtime. Everything else is as [`Config::new`] has it, but for a `max_ttl` of a day.
+    /// Starts a registry and attaches it to the current runtime. It has a node for each of the pools `a`, `b`, `c`,
+    /// which are the default ones, and for each other pool that an annotated function of the program names.
+    /// Everything else is as [`Config::new`] has it, except for a `max_ttl` of a day.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -74,8 +74,8 @@ impl TestLocks {
         Self::with_config(Config::new().max_ttl(LENIENT_MAX_TTL))
     }
 
-    /// Starts a registry with the settings of `config`, for example the service's own, except for
-    /// its servers: each pool becomes an in-process node. If `config` has no pools, the pools are
+    /// Starts a registry with the settings of `config`, for example the service's own. Each pool becomes an
+    /// in-process node, in the place of its server. If `config` has no pools, the pools are
     /// those of [`new`](Self::new). Overrides of functions that the test program does not have are
     /// left out.
     ///
@@ -267,8 +267,8 @@ impl TestLocks {
         self.shared.nodes.iter().for_each(MemoryNode::restore);
     }
 
-    /// Makes the holder of `resource` lose its lock, as if its keys were gone and an extension had
-    /// found that: the body is cancelled at its next await, and `lost()` completes with
+    /// Makes the holder of `resource` lose its lock, as if an extension had found its keys gone. The body
+    /// is cancelled at its next await, and `lost()` completes with
     /// [`LeaseEnd::Taken`](crate::lease::LeaseEnd::Taken). Afterwards no node has the keys.
     ///
     /// ```
@@ -298,8 +298,8 @@ impl TestLocks {
         }
     }
 
-    /// Makes all nodes forget everything, as servers do that are flushed, or restart without their data:
-    /// every lease is lost, with [`LeaseEnd::Forgotten`](crate::lease::LeaseEnd::Forgotten).
+    /// Makes all nodes forget everything, as flushed servers do, or servers that restart empty. Every
+    /// lease is lost, with [`LeaseEnd::Forgotten`](crate::lease::LeaseEnd::Forgotten).
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -409,7 +409,7 @@ impl TestLocks {
         self.expect(is_so, format_args!("`{resource}` was not locked"));
     }
 
-    /// Expects that the code under test never got a lock on `resource`.
+    /// Expects that every call for `resource` was refused, or that there was none.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -446,7 +446,7 @@ impl TestLocks {
         self.expect(is_so, format_args!("`{resource}` is not held"));
     }
 
-    /// Expects that no node has a key of `resource`, of any holder: the next caller gets the lock.
+    /// Expects that all nodes are free of the keys of `resource`: the next caller gets the lock.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -471,7 +471,7 @@ impl TestLocks {
         self.expect(held.is_empty(), message);
     }
 
-    /// Expects that no node has a key of any lock. Use it at the end of a test, to see that nothing
+    /// Expects that all nodes are free of the keys of all locks. Use it at the end of a test, to see that nothing
     /// leaked. A node that hangs has the keys that it had when it began to hang.
     ///
     /// ```
@@ -513,7 +513,7 @@ impl TestLocks {
         })
     }
 
-    /// Waits until a call waits for `resource`: it has asked for it, and has no answer yet.
+    /// Waits until a call waits for `resource`: it has asked for it, and its answer is still to come.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {

@@ -25,7 +25,7 @@ pub(crate) struct LatencyRecorder {
 }
 
 impl ObserveAnswers for LatencyRecorder {
-    fn answered(&self, after: Duration) {
+    fn record_answer(&self, after: Duration) {
         histogram!(NODE_LATENCY, "pool" => Arc::clone(&self.pool)).record(after);
     }
 }
