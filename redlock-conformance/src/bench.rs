@@ -1,4 +1,4 @@
-//! What the checks have in hand: a node, locks, and ways to wait.
+//! Gives the checks a node, locks, and ways to wait.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -35,13 +35,13 @@ pub(crate) struct Bench<R> {
     pub(crate) node: Arc<dyn Node>,
     pub(crate) check: &'static str,
     io: IoThread,
-    /// The number of keys that were named so far.
+    /// The number of keys that have a name so far.
     named: AtomicU32,
-    /// The keys that were there, and are gone for good.
+    /// The keys that were released, and are gone for good.
     gone: Mutex<Vec<String>>,
 }
 
-/// A caller that is to hold a lock.
+/// A lock with the owner token of one caller.
 pub(crate) struct TestLock {
     /// The first key.
     pub(crate) key: String,
@@ -77,7 +77,7 @@ impl<R: Rig> Bench<R> {
         self.until_voting(true).await;
     }
 
-    /// An acquisition that was late may have set a key again.
+    /// Expects every released key to be gone still: an acquisition that was late may have set it again.
     pub(crate) async fn expect_none_back(&self) {
         let gone = self.gone.lock().clone();
         for key in gone {
@@ -86,7 +86,7 @@ impl<R: Rig> Bench<R> {
         }
     }
 
-    /// A name that no lock had. The names of one check are in one hash slot.
+    /// Returns a new name. The names of one check are in one hash slot.
     pub(crate) fn name(&self) -> String {
         let named = self.named.fetch_add(1, Ordering::Relaxed);
         format!("conformance:{{{}}}:{named}", self.check)
@@ -101,17 +101,17 @@ impl<R: Rig> Bench<R> {
         }
     }
 
-    /// A plain lock on a key that no lock had.
+    /// Returns a plain lock on a new key.
     pub(crate) fn lock(&self) -> TestLock {
         self.lock_on(&Request::new(self.name()))
     }
 
-    /// Another holder of the same plain lock.
+    /// Returns the lock of another caller on the key of `lock`.
     pub(crate) fn rival(&self, lock: &TestLock) -> TestLock {
         self.lock_on(&Request::new(&*lock.key))
     }
 
-    /// A plain lock on the key of `lock` and another one.
+    /// Returns a plain lock on the key of `lock` and on another one.
     pub(crate) fn wider(&self, lock: &TestLock) -> TestLock {
         let keys = [lock.key.clone(), self.name()];
         self.lock_on(&Request::new(Resource::all(keys)))
@@ -142,7 +142,7 @@ impl<R: Rig> Bench<R> {
         lock
     }
 
-    /// Takes a plain lock on a key that no lock had.
+    /// Takes a plain lock on a new key.
     pub(crate) async fn taken(&self) -> TestLock {
         self.held(&Request::new(self.name())).await
     }
@@ -195,13 +195,13 @@ impl<R: Rig> Bench<R> {
     }
 }
 
-/// The vote, which comes in bounded time.
+/// Returns the vote, which comes in bounded time.
 pub(crate) async fn vote(asked: Asked) -> Vote {
     let vote = timeout(LONGEST_WAIT, asked.vote()).await;
     vote.expect("every call is answered in time")
 }
 
-/// Waits for what sends no event.
+/// Polls until `is_so`, at most [`LONGEST_WAIT`].
 pub(crate) async fn until(what: &str, is_so: impl AsyncFn() -> bool) {
     let began = Instant::now();
     while !is_so().await {
@@ -213,7 +213,7 @@ pub(crate) async fn until(what: &str, is_so: impl AsyncFn() -> bool) {
     }
 }
 
-/// Does `work` on a thread of its own that is in no runtime. `work` gets a runtime, which ends after it.
+/// Does `work` on a thread outside of all runtimes. `work` gets a runtime, which ends after it.
 pub(crate) async fn elsewhere<T: Send + 'static>(
     work: impl FnOnce(&Runtime) -> T + Send + 'static,
 ) -> T {

@@ -1,4 +1,4 @@
-//! Callers that go away, or come from anywhere.
+//! Lets callers leave at each await, and call from any thread.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;

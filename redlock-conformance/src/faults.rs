@@ -1,5 +1,4 @@
-//! Connections that break, servers that stand still or die, and nodes that are full. No release is lost: it is served,
-//! or owed.
+//! Breaks connections, stops or kills servers, and fills nodes. Each release is served, or stays owed.
 
 use std::sync::Arc;
 
@@ -7,13 +6,13 @@ use redlock_core::node::{NodeErrorKind, Vote};
 use redlock_core::testing::{Asked, submit};
 
 use crate::bench::{Bench, TestLock, elsewhere, until, vote};
-use crate::{FEW, Fault, Rig};
+use crate::{FEW, Rig, ServerFault};
 
 pub(crate) async fn a_release_outlives_its_connection<R: Rig>(bench: &mut Bench<R>) {
     for _ in 0..3 {
         let (before, behind) = (bench.taken().await, bench.taken().await);
         let released = bench.submit(before.release());
-        bench.rig.inflict(Fault::Sever).await;
+        bench.rig.inflict(ServerFault::Sever).await;
         bench.undo([&behind]);
         bench.mend().await;
         bench.expect_gone([&before, &behind]).await;
@@ -23,7 +22,7 @@ pub(crate) async fn a_release_outlives_its_connection<R: Rig>(bench: &mut Bench<
 
 pub(crate) async fn a_release_waits_for_a_connection<R: Rig>(bench: &mut Bench<R>) {
     let (own, lost, refused) = (bench.taken().await, bench.taken().await, bench.lock());
-    bench.rig.inflict(Fault::Cut).await;
+    bench.rig.inflict(ServerFault::Cut).await;
     bench.until_voting(false).await;
     let asked = bench.submit(refused.acquire());
     votes!(asked, Vote::Failed(_), "a call without a connection");
@@ -41,14 +40,14 @@ pub(crate) async fn a_release_waits_for_a_connection<R: Rig>(bench: &mut Bench<R
 
 pub(crate) async fn what_lost_its_answer_is_released<R: Rig>(bench: &mut Bench<R>) {
     let (held, lock, rig) = (bench.taken().await, bench.lock(), &bench.rig);
-    bench.rig.inflict(Fault::HoldAnswers).await;
+    bench.rig.inflict(ServerFault::HoldAnswers).await;
     let taken = bench.submit(lock.acquire());
     let released = bench.submit(held.release());
     until("the server to serve calls", async || {
         rig.value(&lock.key).await.is_some() && rig.value(&held.key).await.is_none()
     })
     .await;
-    bench.rig.inflict(Fault::Sever).await;
+    bench.rig.inflict(ServerFault::Sever).await;
     votes!(taken, Vote::Failed(it) if it.was_sent(), "an acquisition that lost its answer");
     bench.undo([&lock]);
     bench.mend().await;
@@ -59,7 +58,7 @@ pub(crate) async fn what_lost_its_answer_is_released<R: Rig>(bench: &mut Bench<R
 pub(crate) async fn an_acquisition_that_comes_late_is_released<R: Rig>(bench: &mut Bench<R>) {
     let lock = bench.lock();
     let locks = [bench.wider(&bench.lock()), lock];
-    bench.rig.inflict(Fault::HoldRequests).await;
+    bench.rig.inflict(ServerFault::HoldRequests).await;
     for taken in locks.each_ref().map(|it| bench.submit(it.acquire())) {
         votes!(taken, Vote::Failed(it) if it.was_sent(), "an acquisition under way");
     }
@@ -76,7 +75,7 @@ pub(crate) async fn a_node_is_drained_once_all_is_answered<R: Rig>(bench: &mut B
     let (lock, left) = (bench.lock(), bench.lock());
     for call in [lock.acquire(), lock.release()] {
         bench.until_drained().await;
-        bench.rig.inflict(Fault::HoldAnswers).await;
+        bench.rig.inflict(ServerFault::HoldAnswers).await;
         let asked = bench.submit(call);
         drop(bench.submit(left.acquire()));
         bench.undo([&left]);
@@ -92,7 +91,7 @@ pub(crate) async fn a_node_is_drained_once_all_is_answered<R: Rig>(bench: &mut B
 pub(crate) async fn a_frozen_server_votes_no<R: Rig>(bench: &mut Bench<R>) {
     let (held, late) = (bench.taken().await, bench.lock());
     let locks: Vec<_> = (0..100).map(|_| bench.lock()).collect();
-    bench.rig.inflict(Fault::Freeze).await;
+    bench.rig.inflict(ServerFault::Freeze).await;
     let calls: Vec<_> = locks.iter().map(TestLock::acquire).collect();
     let node = Arc::clone(&bench.node);
     let submitting = move |call| submit(&*node, call);
@@ -112,7 +111,7 @@ pub(crate) async fn a_frozen_server_votes_no<R: Rig>(bench: &mut Bench<R>) {
 
 pub(crate) async fn a_server_that_was_killed_votes_again<R: Rig>(bench: &mut Bench<R>) {
     let (held, refused) = (bench.taken().await, bench.lock());
-    bench.rig.inflict(Fault::Kill).await;
+    bench.rig.inflict(ServerFault::Kill).await;
     bench.until_voting(false).await;
     let asked = bench.submit(refused.acquire());
     votes!(asked, Vote::Failed(_), "an acquisition at a dead server");
@@ -122,9 +121,9 @@ pub(crate) async fn a_server_that_was_killed_votes_again<R: Rig>(bench: &mut Ben
 }
 
 pub(crate) async fn a_full_node_refuses_acquisitions_alone<R: Rig>(bench: &mut Bench<R>) {
-    bench.rig.inflict(Fault::FewPlaces).await;
+    bench.rig.inflict(ServerFault::FewPlaces).await;
     bench.renew().await;
-    bench.rig.inflict(Fault::Freeze).await;
+    bench.rig.inflict(ServerFault::Freeze).await;
     let locks: Vec<_> = (0..3 * FEW).map(|_| bench.lock()).collect();
     let taken: Vec<_> = locks.iter().map(|it| bench.submit(it.acquire())).collect();
     let released: Vec<_> = locks.iter().map(|it| bench.submit(it.release())).collect();

@@ -1,13 +1,12 @@
 //! Checks that a [`Node`] keeps its contract, for authors of nodes.
 //!
-//! The author writes a [`Rig`], which makes nodes of one store, looks at the store's keys behind their backs, and
-//! inflicts the [faults](Fault) that are possible there. [`run`] puts every check to new nodes of the rig, one check
-//! after the other, and returns a [`Report`]. A check that needs a fault which the rig does not inflict is reported as
-//! not applicable.
+//! The author writes a [`Rig`]. It makes nodes of one store, reads and sets the store's keys directly, and inflicts
+//! [faults](ServerFault). [`run`] puts one check after the other to new nodes of the rig,
+//! and returns a [`Report`]. A check is not applicable if it needs a fault that the rig lacks.
 //!
 //! ```
 //! # use std::sync::Arc;
-//! # use redlock_conformance::{Fault, Rig, run};
+//! # use redlock_conformance::{Rig, ServerFault, run};
 //! # use redlock_core::{IoThread, MemoryNode, Node};
 //! struct InMemory(MemoryNode);
 //!
@@ -27,11 +26,11 @@
 //!         }
 //!     }
 //!
-//!     fn faults(&self) -> &[Fault] {
-//!         &[Fault::Cut]
+//!     fn faults(&self) -> &[ServerFault] {
+//!         &[ServerFault::Cut]
 //!     }
 //!
-//!     async fn inflict(&self, _: Fault) {
+//!     async fn inflict(&self, _: ServerFault) {
 //!         self.0.cut();
 //!     }
 //!
@@ -70,57 +69,57 @@ pub use report::Report;
 /// The ttl of the locks that the checks take. None expires while a check waits for its key to go.
 pub const TTL: Duration = Duration::from_secs(60);
 
-/// How long a check waits for what has to happen. A node has to give up a server that stands still within this time.
+/// The longest time that a check waits for an event. A node has to give up a frozen server within it.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(20);
 
-/// The number of calls in flight that nodes made under [`Fault::FewPlaces`] accept.
+/// The number of calls in flight that nodes made under [`ServerFault::FewPlaces`] accept.
 pub const FEW: usize = 4;
 
-/// Where the nodes of one store are tried.
+/// Makes the nodes of one store, and inflicts faults on them.
 ///
-/// Its futures are awaited on the thread of the [`run`], but for one [`node`](Self::node), which is made on a runtime that
-/// ends while the node lives on.
+/// [`run`] awaits its futures on its own thread, except for one [`node`](Self::node): a runtime makes it that ends while
+/// the node lives on.
 #[expect(async_fn_in_trait, reason = "nobody needs to send the futures")]
 pub trait Rig: Send + Sync + 'static {
     /// Makes another node of the store, and waits until it votes.
     async fn node(&self) -> Arc<dyn Node>;
 
-    /// The value of `key`, read behind the nodes' backs. It is asked for only while the store serves calls.
+    /// Reads the value of `key` from the store itself. It is called only while the store serves calls.
     async fn value(&self, key: &str) -> Option<Vec<u8>>;
 
-    /// Sets `key` behind the nodes' backs, for [`TTL`] at least, or deletes it.
+    /// Sets `key` in the store itself, for [`TTL`] at least, or deletes it.
     async fn set(&self, key: &str, value: Option<&[u8]>);
 
-    /// The faults that are possible here.
-    fn faults(&self) -> &[Fault] {
+    /// Returns the faults that are possible here.
+    fn faults(&self) -> &[ServerFault] {
         &[]
     }
 
     /// Inflicts one of these [`faults`](Self::faults). Returns when it has set in.
-    async fn inflict(&self, fault: Fault) {
+    async fn inflict(&self, fault: ServerFault) {
         panic!("the rig lists {fault:?} and does not inflict it");
     }
 
     /// Ends all faults. Held calls and answers go on. What the store keeps in memory only may be lost if it was
-    /// [killed](Fault::Kill), and in no other case.
+    /// [killed](ServerFault::Kill), and in no other case.
     async fn mend(&self) {}
 }
 
-/// What may happen to a node's server, until the rig [mends](Rig::mend) it.
+/// A fault of a node's server, until the rig [mends](Rig::mend) it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum ServerFault {
     /// All connections of the nodes break, once. New ones can be made.
     Sever,
-    /// All connections of the nodes break, and none can be made. The store goes on.
+    /// All connections of the nodes break, and new ones fail. The store goes on.
     Cut,
     /// The server stands still. It accepts connections and calls, and serves the calls once it goes on.
     Freeze,
-    /// The server dies. Mending starts it anew.
+    /// The server dies. Mending restarts it.
     Kill,
     /// The server forgets all scripts, once.
     FlushScripts,
-    /// The present connections hold back what the nodes send. It arrives when this is mended, even if they are closed by
-    /// then. New connections hold nothing back.
+    /// The present connections hold back all calls, unlike new connections. The calls arrive when this is mended, even
+    /// if the connections are closed by then.
     HoldRequests,
     /// The answers are held back, and arrive when this is mended.
     HoldAnswers,
@@ -128,11 +127,11 @@ pub enum Fault {
     FewPlaces,
 }
 
-/// One check of a node.
+/// A check of a node.
 struct Check<R> {
     name: &'static str,
-    /// The faults without which it does not apply.
-    needs: &'static [Fault],
+    /// The faults that it inflicts, so the rig must list them.
+    needs: &'static [ServerFault],
     run: CheckFn<R>,
 }
 
@@ -144,7 +143,7 @@ macro_rules! checks {
         fn checks<R: Rig>() -> Vec<Check<R>> {
             vec![$(Check {
                 name: stringify!($check),
-                needs: &[$(Fault::$fault),*],
+                needs: &[$(ServerFault::$fault),*],
                 run: |bench| Box::pin($room::$check(bench)),
             }),+]
         }

@@ -1,11 +1,11 @@
-//! Calls that have a key in common are served in the order in which they were submitted.
+//! Checks that a node serves calls with a common key in the order of their submission.
 
 use redlock_core::Request;
 use redlock_core::node::Vote;
 use redlock_core::request::Kind;
 
 use crate::bench::{Bench, vote};
-use crate::{Fault, Rig};
+use crate::{Rig, ServerFault};
 
 pub(crate) async fn many_locks_keep_their_order<R: Rig>(bench: &mut Bench<R>) {
     for (count, is_side_by_side) in [(1, false), (200, false), (200, true)] {
@@ -63,7 +63,7 @@ pub(crate) async fn a_flush_of_scripts_loses_nothing<R: Rig>(bench: &mut Bench<R
 async fn each_kind<R: Rig>(bench: &Bench<R>, flushes: bool) {
     let flush = async || {
         if flushes {
-            bench.rig.inflict(Fault::FlushScripts).await;
+            bench.rig.inflict(ServerFault::FlushScripts).await;
         }
     };
     for kind in [Kind::Exclusive, Kind::Permits(2), Kind::Read, Kind::Write] {

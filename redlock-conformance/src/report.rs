@@ -1,4 +1,4 @@
-//! How the checks went.
+//! Reports the result of each check.
 
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -7,27 +7,27 @@ use std::task::Poll;
 
 use tokio::time::timeout;
 
-use crate::{Fault, LONGEST_WAIT};
+use crate::{LONGEST_WAIT, ServerFault};
 
-/// How each check went, by its name.
+/// The result of each check, by its name.
 #[derive(Debug, Default)]
 #[must_use = "a failed check does not panic by itself"]
 pub struct Report {
-    /// The node does what these checks ask for.
+    /// The checks that the node passed.
     pub passed: Vec<&'static str>,
-    /// The node does not, for this reason.
+    /// The checks that the node failed, each with its reason.
     pub failed: Vec<(&'static str, String)>,
-    /// The rig does not inflict this fault, which the check needs.
-    pub not_applicable: Vec<(&'static str, Fault)>,
+    /// The checks that were left out, each with the fault that the rig lacks.
+    pub not_applicable: Vec<(&'static str, ServerFault)>,
 }
 
 impl Report {
-    /// The names of the checks that are not applicable.
+    /// Returns the names of the checks that were left out.
     pub fn left_out(&self) -> Vec<&'static str> {
         self.not_applicable.iter().map(|(name, _)| *name).collect()
     }
 
-    /// Panics if a check failed, or if none applied.
+    /// Panics if a check failed, or if all were left out.
     #[track_caller]
     pub fn assert_passed(&self) {
         let failed = self
@@ -39,7 +39,7 @@ impl Report {
         assert!(!self.passed.is_empty(), "no check applied");
     }
 
-    /// Awaits a check, which fails by a panic, or by taking longer than several waits.
+    /// Awaits a check. It fails by a panic, or if it takes longer than four of the longest waits.
     pub(crate) async fn add(&mut self, name: &'static str, check: impl Future<Output = ()>) {
         let mut check = pin!(timeout(4 * LONGEST_WAIT, check));
         let done = poll_fn(|context| {

@@ -1,4 +1,4 @@
-//! What every part of a client uses.
+//! The environment, the name and the settings that all parts of a client use.
 
 use std::time::Duration;
 
@@ -25,12 +25,12 @@ impl Context {
         &*self.environment.clock
     }
 
-    /// The current moment on the client's clock.
+    /// Returns the current moment on the client's clock.
     pub(crate) fn now(&self) -> Moment {
         self.environment.now()
     }
 
-    /// A token for an attempt with this note.
+    /// Returns a token for an attempt with this note.
     pub(crate) fn noted_token(&self, note: Option<&Note>) -> OwnerToken {
         let token = OwnerToken::draw(&self.owner, &*self.environment.entropy);
         match note {

@@ -1,6 +1,5 @@
-//! Whom the lock of a [`Request`] excludes, and how many holders it has ([`Kind`]); how
-//! long the request tries ([`Retry`]) and its lease is renewed ([`Renewal`]);
-//! what a ttl and the names of a [`Resource`] may be; the [`Note`] of a holder.
+//! A [`Request`] for a lock, and the types of its values: the [`Kind`] of lock, the limits of its tries ([`Retry`]) and
+//! of its renewal ([`Renewal`]), the names of its [`Resource`], and the [`Note`] of its holder.
 
 use std::time::Duration;
 
@@ -20,14 +19,14 @@ pub use crate::model::name::ResourceName;
 pub use crate::model::note::{MAX_NOTE_BYTES, Note};
 pub use crate::model::resource::{MAX_NAMES, MAX_RESOURCE_BYTES, RESERVED_PREFIX};
 
-/// One acquisition, with all values decided.
+/// An acquisition, with all values decided.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// What to lock; the client's key prefix comes before each name.
+    /// The names to lock; the client's key prefix comes before each.
     pub resource: Resource,
     /// The auto-release time.
     pub ttl: Duration,
-    /// What to do after an attempt that failed.
+    /// The limit of retries after failed attempts, and the delay between two.
     pub retry: Retry,
     /// The number of retries, beyond those of `retry`, for attempts that no client won: if callers
     /// come at the same moment, each may get some of the votes, and no caller the lock.
@@ -43,10 +42,10 @@ pub struct Request {
     /// The period of a job. If a majority of the nodes remembers a run of this period, the lock is not
     /// acquired. See [`Lease::remember_run`](crate::Lease::remember_run).
     pub once_per: Option<Duration>,
-    /// What people are told of the holder. It decides nothing, except that the lock is not handed over
+    /// A text about the holder, for people. It decides nothing, except that the lock is not handed over
     /// as it is to a caller with another note.
     pub note: Option<Note>,
-    /// Whom the lock excludes, and how many holders it has at a time.
+    /// The kind of lock: whom it excludes, and how many holders it has at a time.
     pub kind: Kind,
 }
 
@@ -72,21 +71,21 @@ impl Request {
         }
     }
 
-    /// The same request for a lock of another kind.
+    /// Returns the same request for a lock of another kind.
     #[must_use]
     pub fn kind(mut self, kind: Kind) -> Self {
         self.kind = kind;
         self
     }
 
-    /// The same request with another ttl.
+    /// Returns the same request with another ttl.
     #[must_use]
     pub fn ttl(mut self, ttl: Duration) -> Self {
         self.ttl = ttl;
         self
     }
 
-    /// The same request with this number of retries.
+    /// Returns the same request with this number of retries.
     #[must_use]
     pub fn retries(mut self, count: u32) -> Self {
         self.retry.limit = RetryLimit::Count(count);
@@ -101,8 +100,7 @@ impl Request {
         Invalid::of_all([
             self.resource.check(),
             self.check_times(),
-            self.kind
-                .check(&self.resource, self.fencing, self.once_per.is_some()),
+            self.kind.check(&self.resource, self.fencing, self.once_per),
         ])
     }
 

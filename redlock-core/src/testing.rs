@@ -80,7 +80,7 @@ impl Calls {
             keys: &request.resource.with_prefix(prefix),
             prefix,
             is_fenced: request.fencing,
-            waits: None,
+            advice: None,
         }))
     }
 

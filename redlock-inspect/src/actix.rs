@@ -12,7 +12,7 @@ use redlock_runtime::registry::Registry;
 
 use crate::{Document, HEADERS, health, held, page, sites};
 
-/// The routes of [`redlock_inspect`](crate) below `path`, to serve on an internal port: `""` is all of it.
+/// Returns the routes of [`redlock_inspect`](crate) below `path`, to serve on an internal port: `""` is all of it.
 ///
 /// ```no_run
 /// # async fn example(redlock: &redlock_runtime::Redlock) -> std::io::Result<()> {

@@ -11,7 +11,7 @@ use redlock_runtime::registry::Registry;
 
 use crate::{Document, HEADERS, health, held, page, sites};
 
-/// The routes of [`redlock_inspect`](crate) below `path`, to serve on an internal port: `""` is all of
+/// Returns the routes of [`redlock_inspect`](crate) below `path`, to serve on an internal port: `""` is all of
 /// it. Give the path here and [`merge`](Router::merge) the router: [`nest`](Router::nest) at `/locks`
 /// would leave `/locks/` without an answer.
 ///

@@ -1,18 +1,18 @@
-//! What is held and how the nodes are doing, over HTTP: for a person on call, a readiness probe or a
+//! Shows held leases and the health of nodes over HTTP: for a person on call, a readiness probe or a
 //! script.
 //!
 //! | path | answers |
 //! |---|---|
-//! | `/` | one page with all of it. `?live` loads itself anew every 5 s |
+//! | `/` | one page with all of it. `?live` reloads itself every 5 s |
 //! | `/health` | each pool, as JSON. The status is 200 if [`Registry::is_ready`]: a majority of the default pools votes, and no shutdown has begun. 503 otherwise |
 //! | `/held` | each lease that is held, and each election in which this process stands, as JSON |
 //! | `/sites` | each annotated function with its parameters, as JSON |
 //!
-//! `/health` is no liveness probe: restarting a process does not bring its nodes back. As a readiness probe
-//! it takes all processes away at once when too few nodes vote, with the routes that lock nothing.
+//! Do not use `/health` as a liveness probe, because the restart of a process does not repair its nodes. As a
+//! readiness probe it takes all processes out at once when too few nodes vote, with the routes that lock nothing.
 //!
 //! **Mount it on an internal port only**: it shows resource names, which may be personal data, and
-//! the addresses of the servers. It never shows a password or an owner token. It changes nothing.
+//! the addresses of the servers. It shows no password, and of an owner token only the beginning. It changes nothing.
 //! It answers from memory and asks no node.
 //!
 //! `axum_router` and `actix_scope` are for the features `axum` and `actix`. For another framework,
@@ -37,8 +37,8 @@ pub use self::actix::actix_scope;
 pub use self::axum::axum_router;
 use view::{ElectionView, FunctionView, HealthView, LeaseView, all};
 
-/// Headers to send with every [`Document`]: browsers do not store it, load and run nothing but its
-/// own styles, and show it in no frame of another page.
+/// The headers of every [`Document`]. They keep browsers from storing it, from loading and running anything but
+/// its own styles, and from showing it in a frame of another page.
 ///
 /// ```
 /// for (name, value) in redlock_inspect::HEADERS {
@@ -82,13 +82,13 @@ impl Document {
         Self {
             status,
             content_type: "application/json",
-            // Texts, numbers and maps with names: nothing of it can fail.
+            // Texts, numbers and maps with names always convert.
             body: serde_json::to_string_pretty(of).unwrap_or_default(),
         }
     }
 }
 
-/// Everything on one page. `path` and `query` are the request's, the path as the browser sees it:
+/// Returns everything on one page. `path` and `query` are the request's, the path as the browser sees it:
 /// the page links to the others below it.
 ///
 /// ```
@@ -108,7 +108,7 @@ pub fn page(registry: &Registry, path: &str, query: Option<&str>) -> Document {
     }
 }
 
-/// Each pool as JSON, with the status of a readiness probe.
+/// Returns each pool as JSON, with the status of a readiness probe.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -122,7 +122,7 @@ pub fn health(registry: &Registry) -> Document {
     Document::json(if health.ready { 200 } else { 503 }, &health)
 }
 
-/// Each lease that is held, and each election in which this process stands, as JSON.
+/// Returns each held lease, and each election in which this process stands, as JSON.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -138,7 +138,7 @@ pub fn held(registry: &Registry) -> Document {
     Document::json(200, &json!({ "held": held, "elections": elections }))
 }
 
-/// Each annotated function as JSON.
+/// Returns each annotated function as JSON.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,4 +1,4 @@
-//! The page. Its template escapes all values, as names of resources come from outside.
+//! Renders the page. The template escapes all values, because names of resources come from outside.
 
 use std::time::SystemTime;
 
@@ -53,10 +53,10 @@ pub(crate) fn render(registry: &Registry, path: &str, is_live: bool) -> String {
     page.into_string()
 }
 
-/// A link to a document below `path`. It is relative, for proxies with another prefix.
+/// Returns a link to a document below `path`. It is relative, for proxies with another prefix.
 fn below(path: &str, name: &str) -> String {
     let last = path.rsplit('/').next().unwrap_or_default();
-    // Because of the dot, no part of `last` can be read as a scheme.
+    // The dot keeps a browser from reading a part of `last` as a scheme.
     if last.is_empty() {
         format!("./{name}")
     } else {
@@ -88,7 +88,7 @@ fn state(health: &HealthView) -> Markup {
     }
 }
 
-/// A section with a row for each item. On a narrow screen each cell has its column's name beside it.
+/// Renders a section with a row for each item. On a narrow screen each cell shows its column's name.
 fn table<T, const N: usize>(
     title: &str,
     columns: [&str; N],
@@ -132,8 +132,8 @@ fn pool(pool: &PoolView) -> [Markup; 6] {
                 span.tag { "votes" }
                 @if pool.epoch > 0 { small { "may have forgotten locks " (pool.epoch) "×" } }
             }
-            @if pool.not_resting > 0 {
-                small { (pool.not_resting) " held here without this node" }
+            @if pool.leases_without_grant > 0 {
+                small { (pool.leases_without_grant) " held here without this node" }
             }
         },
         html! { @if let Some(latency) = &pool.latency_us { span.whole { (latency) } } },
@@ -161,7 +161,7 @@ fn pool(pool: &PoolView) -> [Markup; 6] {
 
 fn lease(lease: &LeaseView) -> [Markup; 6] {
     [
-        // `bdi` isolates a text, so that it cannot reverse the direction of the rest of the line.
+        // `bdi` isolates a text: it would otherwise be able to reverse the rest of the line.
         html! {
             bdi { (lease.resource) }
             @if let Some(note) = &lease.note { small { bdi { (note) } } }
@@ -223,7 +223,7 @@ fn function(function: &FunctionView) -> [Markup; 4] {
     ]
 }
 
-/// A function's path, with a possible line break after each `::`.
+/// Renders a function's path, with a possible line break after each `::`.
 fn path(name: &str) -> Markup {
     html! {
         code {
@@ -235,7 +235,7 @@ fn path(name: &str) -> Markup {
     }
 }
 
-/// A text in which names and commands are between backticks.
+/// Renders a text in which names and commands are between backticks.
 fn prose(text: &str) -> Markup {
     html! {
         @for (index, part) in text.split('`').enumerate() {

@@ -1,4 +1,4 @@
-//! The documents: as JSON they are what is here, and the page is made of the same.
+//! Defines the JSON of the documents. The page shows the same values.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -39,19 +39,19 @@ pub(crate) struct PoolView {
     pub(crate) name: String,
     pub(crate) default: bool,
     pub(crate) votes: bool,
-    /// Why it does not vote.
+    /// The reason why it abstains.
     pub(crate) reason: Option<NodeErrorView>,
     pub(crate) server: Option<String>,
     pub(crate) connected: bool,
-    /// For how long it has been connected, or not.
+    /// The time since it was connected or disconnected.
     pub(crate) since_ms: Option<Ms>,
     pub(crate) connections: u64,
     pub(crate) epoch: u32,
-    pub(crate) not_resting: usize,
+    pub(crate) leases_without_grant: usize,
     pub(crate) answers: u64,
     pub(crate) in_flight: usize,
     pub(crate) latency_us: Option<Us>,
-    /// The errors that came up, and how often.
+    /// The number of errors of each kind.
     pub(crate) errors: BTreeMap<&'static str, u64>,
     pub(crate) last_error: Option<NodeErrorView>,
     pub(crate) clock_ahead_us: Option<Us>,
@@ -102,7 +102,7 @@ impl From<PoolHealth> for PoolView {
             since_ms: node.since.map(Ms),
             connections: node.connections,
             epoch: pool.epoch,
-            not_resting: pool.not_resting,
+            leases_without_grant: pool.leases_without_grant,
             answers: node.answers,
             in_flight: node.in_flight,
             latency_us: node.latency.map(Us::of),
@@ -223,7 +223,7 @@ impl From<SiteReport> for FunctionView {
     }
 }
 
-/// Each item of `from` as the documents show it.
+/// Converts each item of `from` to its view.
 pub(crate) fn all<T: From<F>, F>(from: Vec<F>) -> Vec<T> {
     from.into_iter().map(T::from).collect()
 }

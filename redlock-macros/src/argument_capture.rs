@@ -13,7 +13,7 @@ use quote::quote_spanned;
 use syn::{Attribute, FnArg, Ident, ReceiverKind, Type};
 
 use crate::async_kind::AsyncKind;
-use crate::function::{ParsedFunction, bindings};
+use crate::function::{Function, bindings};
 
 /// An argument to capture whole.
 pub(crate) struct Captured {
@@ -23,7 +23,7 @@ pub(crate) struct Captured {
 }
 
 impl Captured {
-    /// The argument as the runtime's `capture!` takes it.
+    /// Returns the argument as the runtime's `capture!` takes it.
     pub(crate) fn item(&self) -> TokenStream {
         let Self { name, conditions } = self;
         // The parameter's own token, so that it resolves as the parameter does. Its span is
@@ -36,8 +36,8 @@ impl Captured {
     }
 }
 
-/// The captures of the body, last parameter first. Rust drops arguments in this order.
-pub(crate) fn captured(function: &ParsedFunction) -> Vec<Captured> {
+/// Returns the captures of the body, last parameter first. Rust drops arguments in this order.
+pub(crate) fn captured(function: &Function) -> Vec<Captured> {
     if !matches!(function.kind, AsyncKind::AsyncFn) {
         // The user's own block has its captures already, and runs unchanged.
         return Vec::new();
@@ -55,7 +55,7 @@ pub(crate) fn captured(function: &ParsedFunction) -> Vec<Captured> {
     inputs.filter_map(of_input).flatten().collect()
 }
 
-/// The `#[cfg(…)]` of a parameter that is to be captured. `None` for a reference, as dropping a reference does
+/// Returns the `#[cfg(…)]` of a parameter that is to be captured. `None` for a reference, as dropping a reference does
 /// nothing, and for a parameter that exists on a condition that only rustc can read.
 fn conditions(input: &FnArg) -> Option<Vec<Attribute>> {
     let is_reference = |ty: &Type| matches!(ty, Type::Reference(_));
@@ -79,11 +79,11 @@ fn conditions(input: &FnArg) -> Option<Vec<Attribute>> {
 mod tests {
     use super::captured;
     use crate::errors::Errors;
-    use crate::function::ParsedFunction;
+    use crate::function::Function;
 
     fn names(item: &str) -> String {
         let errors = &mut Errors::default();
-        let function = ParsedFunction::parse(item.parse().expect(item), errors).expect(item);
+        let function = Function::parse(item.parse().expect(item), errors).expect(item);
         let captured = captured(&function);
         let items = captured
             .iter()

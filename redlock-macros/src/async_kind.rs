@@ -105,7 +105,7 @@ fn tokens_of(group: &Group) -> Vec<TokenTree> {
     group.stream().into_iter().collect()
 }
 
-/// The asynchronous block at the end of a body, if there is one.
+/// Returns the asynchronous block at the end of a body, if there is one.
 pub(crate) fn future_at_the_end(body: &Group) -> Option<(Tail, Group)> {
     let mut tokens = tokens_of(body);
     let has_semicolon = tokens.pop_if(|token| is_punct(token, ';')).is_some();
@@ -163,7 +163,7 @@ pub(crate) fn future_at_the_end(body: &Group) -> Option<(Tail, Group)> {
     Some((tail, block))
 }
 
-/// The index of the `async` at the end of the tokens, and whether `move` follows it.
+/// Returns the index of the `async` at the end of the tokens, and whether `move` follows it.
 fn start_of_async(tokens: &[TokenTree]) -> Option<(usize, bool)> {
     match tokens {
         [before @ .., a, b] if is_word(a, "async") && is_word(b, "move") => {
@@ -174,7 +174,7 @@ fn start_of_async(tokens: &[TokenTree]) -> Option<(usize, bool)> {
     }
 }
 
-/// The index at which the path of a `Box::pin` at the end of the tokens begins.
+/// Returns the index at which the path of a `Box::pin` at the end of the tokens begins.
 fn start_of_box_pin(tokens: &[TokenTree]) -> Option<usize> {
     let [.., boxed, colon, _, pin] = tokens else {
         return None;
@@ -198,8 +198,8 @@ fn ends_a_statement(tokens: &[TokenTree]) -> bool {
     }
 }
 
-/// The first `return` of the statements themselves, and not of a closure, an `async` block or an item in them. It
-/// returns another future, which would run without the lock. `None` if syn cannot read the statements.
+/// Returns the first `return` of the statements themselves, and not of a closure, an `async` block or an item in them.
+/// It returns another future, which would run without the lock. `None` if syn cannot read the statements.
 pub(crate) fn first_return(statements: TokenStream) -> Option<Span> {
     struct Returns(Option<Span>);
 

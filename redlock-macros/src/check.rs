@@ -8,12 +8,12 @@ use crate::argument_capture::captured;
 use crate::async_kind::AsyncKind;
 use crate::duration_rules::check_times;
 use crate::errors::Errors;
-use crate::function::ParsedFunction;
+use crate::function::Function;
 use crate::item_check::mentions;
 use crate::parameters::Key;
 use crate::parse::Args;
 use crate::placeholder_names::Names;
-use crate::plan::{AttributePlan, ParameterValue, ParameterValues, ResourcePlan};
+use crate::plan::{LockPlan, PlainValue, PlainValues, ResourcePlan};
 use crate::resource::{note, resource};
 use crate::return_type::response;
 use crate::value::{bare, literal, lower, takes, word};
@@ -24,23 +24,23 @@ const MAX_PERMITS: u32 = 256;
 /// Turns the parsed attribute into a plan. `None` only if an error was reported.
 pub(crate) fn check(
     args: &Args,
-    function: Option<&ParsedFunction>,
+    function: Option<&Function>,
     errors: &mut Errors,
-) -> Option<AttributePlan> {
+) -> Option<LockPlan> {
     if !args.attempted(Key::Resource) {
         let example = Key::Resource.example();
         let message = format!("missing `resource`; write `#[redlock({example})]`");
         errors.at(Span::call_site(), message);
     }
-    let parameters = function.map_or_else(Vec::new, ParsedFunction::parameters);
-    let values = Key::PARAMETERS.iter().filter_map(|key| {
+    let parameters = function.map_or_else(Vec::new, Function::parameters);
+    let values = Key::EACH.iter().filter_map(|key| {
         let value = lower(*key, args.get(*key)?, errors)?;
-        if let ParameterValue::Constant(value) = &value {
+        if let PlainValue::Constant(value) = &value {
             check_constant(*key, value, &parameters, errors);
         }
         Some((*key, value))
     });
-    let values = ParameterValues(values.collect());
+    let values = PlainValues(values.collect());
     let skips = args.get(Key::IfLocked).and_then(|value| {
         let skips = word(
             Key::IfLocked,
@@ -79,10 +79,13 @@ pub(crate) fn check(
     let templates = |key| args.get(key).zip(names.as_ref());
     let resource = templates(Key::Resource).and_then(|(it, names)| resource(it, names, errors));
     let note = templates(Key::Note).and_then(|(it, names)| note(it, names, errors));
-    check_kinds(args, &values, resource.as_ref(), errors);
+    let has_several_names = resource
+        .as_ref()
+        .is_some_and(ResourcePlan::has_several_names);
+    check_kinds(args, &values, has_several_names, errors);
 
     // Last, so that all other errors are reported too.
-    Some(AttributePlan {
+    Some(LockPlan {
         runtime,
         resource: resource?,
         note,
@@ -106,11 +109,11 @@ fn check_constant(key: Key, value: &Expr, parameters: &[Ident], errors: &mut Err
 }
 
 /// Reports parameters that exclude each other, at the later of the two.
-fn check_pairs(args: &Args, values: &ParameterValues, skips: bool, errors: &mut Errors) {
+fn check_pairs(args: &Args, values: &PlainValues, skips: bool, errors: &mut Errors) {
     let shares = args.get(Key::Permits).is_some()
-        && !matches!(values.get(Key::Permits), Some(ParameterValue::Count(1)));
-    let fences = matches!(values.get(Key::Fencing), Some(ParameterValue::Flag(true)));
-    let waits_forever = matches!(values.get(Key::Wait), Some(ParameterValue::Variant(_)));
+        && !matches!(values.get(Key::Permits), Some(PlainValue::Count(1)));
+    let fences = matches!(values.get(Key::Fencing), Some(PlainValue::Flag(true)));
+    let waits_forever = matches!(values.get(Key::Wait), Some(PlainValue::Variant(_)));
     let pairs = [
         (
             (Key::Permits, Key::Mode),
@@ -156,16 +159,10 @@ fn check_pairs(args: &Args, values: &ParameterValues, skips: bool, errors: &mut 
 }
 
 /// Reports what permits, and readers and writers, cannot have.
-fn check_kinds(
-    args: &Args,
-    values: &ParameterValues,
-    resource: Option<&ResourcePlan>,
-    errors: &mut Errors,
-) {
-    let several = resource.is_some_and(ResourcePlan::has_several_names);
+fn check_kinds(args: &Args, values: &PlainValues, has_several_names: bool, errors: &mut Errors) {
     if let Some(permits) = args.get(Key::Permits) {
         let count = match values.get(Key::Permits) {
-            Some(ParameterValue::Count(count)) => Some(*count),
+            Some(PlainValue::Count(count)) => Some(*count),
             _ => None,
         };
         if count.is_some_and(|count| !(1..=MAX_PERMITS).contains(&count)) {
@@ -176,7 +173,7 @@ fn check_kinds(
             errors.under(permits, message);
         }
         // One permit is a plain lock.
-        if several && count != Some(1) {
+        if has_several_names && count != Some(1) {
             errors.under(
                 permits,
                 "`permits` of several resources cannot be taken all or none; lock one resource, or leave \
@@ -185,14 +182,14 @@ fn check_kinds(
         }
     }
     if let Some(mode) = args.get(Key::Mode) {
-        if several {
+        if has_several_names {
             errors.under(
                 mode,
                 "readers and writers share one name; lock several names without a `mode`, or what they have \
                  in common",
             );
         }
-        if let Some(ParameterValue::Variant(["Mode", "Read"])) = values.get(Key::Mode)
+        if let Some(PlainValue::Variant(["Mode", "Read"])) = values.get(Key::Mode)
             && let Some(value) = args.get(Key::OncePer)
         {
             errors.under(
@@ -203,13 +200,13 @@ fn check_kinds(
     }
 }
 
-/// The lease's name in the body, and the runtime's path.
+/// Returns the lease's name in the body, and the runtime's path.
 pub(crate) fn names_of_the_expansion(
     args: &Args,
-    function: Option<&ParsedFunction>,
+    function: Option<&Function>,
     errors: &mut Errors,
 ) -> (Option<Ident>, TokenStream) {
-    let parameters = function.map_or_else(Vec::new, ParsedFunction::parameters);
+    let parameters = function.map_or_else(Vec::new, Function::parameters);
     let guard = args.get(Key::Guard);
     let guard = guard.and_then(|value| guard_name(value, &parameters, errors));
     let below = function.map_or(&[][..], |it| &it.attributes);
@@ -252,7 +249,7 @@ fn is_path_keyword(ident: &Ident) -> bool {
         .any(|keyword| ident == keyword)
 }
 
-/// The other name that the manifest gives to the runtime, on the line of its dependency.
+/// Returns the other name that the manifest gives to the runtime, on the line of its dependency.
 fn name_in_the_manifest() -> Option<String> {
     let folder = std::env::var("CARGO_MANIFEST_DIR").ok()?;
     let manifest = std::fs::read_to_string(folder + "/Cargo.toml").ok()?;
@@ -266,7 +263,7 @@ fn name_in_the_manifest() -> Option<String> {
     Some(line.split('=').next()?.trim().replace('-', "_"))
 }
 
-/// The path of the runtime's crate. An invalid path falls back to the default, as its error is reported.
+/// Returns the path of the runtime's crate. An invalid path falls back to the default, as its error is reported.
 fn runtime(value: Option<&Expr>, errors: &mut Errors) -> TokenStream {
     let Some(value) = value else {
         if let Some(name) = name_in_the_manifest() {

@@ -5,16 +5,16 @@ use std::time::Duration;
 use crate::errors::Errors;
 use crate::parameters::Key;
 use crate::parse::Args;
-use crate::plan::ParameterValues;
+use crate::plan::PlainValues;
 
 /// A copy of the limit of `redlock-core`, on which this crate does not depend. `init` checks the rest of what
 /// core asks of a ttl, with the drift of the configuration.
 const MIN_TTL: Duration = Duration::from_millis(10);
 
 /// Reports durations that no lock can have, if they are known at compile time.
-pub(crate) fn check_times(args: &Args, values: &ParameterValues, errors: &mut Errors) {
+pub(crate) fn check_times(args: &Args, values: &PlainValues, errors: &mut Errors) {
     let ttl = values.time(Key::Ttl);
-    for key in Key::PARAMETERS {
+    for key in Key::EACH {
         let Some((value, time)) = args.get(*key).zip(values.time(*key)) else {
             continue;
         };

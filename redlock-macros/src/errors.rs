@@ -38,7 +38,7 @@ impl Errors {
         self.all.map(syn::Error::into_compile_error)
     }
 
-    /// The messages, for tests.
+    /// Returns the messages, for tests.
     #[cfg(test)]
     pub(crate) fn messages(self) -> Vec<String> {
         self.all.map_or_else(Vec::new, |all| {
@@ -47,7 +47,7 @@ impl Errors {
     }
 }
 
-/// The candidate nearest to `typed`, if its distance is small enough.
+/// Returns the candidate nearest to `typed`, if its distance is small enough.
 pub(crate) fn nearest<'a>(
     typed: &str,
     candidates: impl IntoIterator<Item = &'a str>,

@@ -10,11 +10,9 @@ use syn::{Expr, Ident};
 
 use crate::argument_capture::Captured;
 use crate::async_kind::AsyncKind;
-use crate::function::ParsedFunction;
+use crate::function::Function;
 use crate::parameters::{Key, ValueKind, Variant};
-use crate::plan::{
-    AttributePlan, FormatArgument, NotePlan, ParameterValue, ResourcePlan, Template,
-};
+use crate::plan::{FormatArgument, LockPlan, NotePlan, PlainValue, ResourcePlan, Template};
 use crate::return_type::Output;
 
 /// Writes the function that runs the user's body under the lock.
@@ -81,15 +79,13 @@ use crate::return_type::Output;
 // The `return` at the end is for lifetime errors. Of all expressions that a reference passes on its
 // way out, rustc blames the last `return` that does not come from an `.await`; with an output that
 // comes straight from the `.await`, this is the user's `return`.
-pub(crate) fn expand(plan: &AttributePlan, function: &ParsedFunction) -> TokenStream {
+pub(crate) fn expand(plan: &LockPlan, function: &Function) -> TokenStream {
     let runtime = &plan.runtime;
     let here = Span::mixed_site();
     let private = quote_spanned!(here=> #runtime::__private);
     let output = Output::of(function.output.as_ref(), &function.signature.ident);
 
-    let name = function.signature.ident.to_string();
-    let name = Literal::string(name.trim_start_matches("r#"));
-    let spec = spec(plan, function, &name, &private);
+    let spec = spec(plan, function, &private);
     // A function that owns no argument has nothing to drop before the release.
     let owns = !plan.captured.is_empty() || !matches!(function.kind, AsyncKind::AsyncFn);
     let requests = owns && plan.uses_parts_of_arguments();
@@ -132,15 +128,9 @@ pub(crate) fn expand(plan: &AttributePlan, function: &ParsedFunction) -> TokenSt
     item
 }
 
-/// Specifies the lock: the site, the resource, and the values that are known only at the call. `name` is the
-/// function's.
-fn spec(
-    plan: &AttributePlan,
-    function: &ParsedFunction,
-    name: &Literal,
-    private: &TokenStream,
-) -> TokenStream {
-    let site = site(plan, function, name, private);
+/// Specifies the lock: the site, the resource, and the values that are known only at the call.
+fn spec(plan: &LockPlan, function: &Function, private: &TokenStream) -> TokenStream {
+    let site = site(plan, function, private);
     let new = |names: TokenStream| quote_spanned!(Span::mixed_site()=> new(#site, #private::NamesLock::resource(#names)));
     let resource = match &plan.resource {
         ResourcePlan::Template(template) => {
@@ -172,8 +162,8 @@ fn spec(
             }
         }
     });
-    let at_call = plan.values.expressions();
-    let at_call = at_call.map(|(key, value)| self::at_call(key, value, private));
+    let expressions = plan.values.expressions();
+    let at_call = expressions.map(|(key, value)| at_call(key, value, private));
     // Statements, so that the borrows of formatting end before an expression awaits.
     quote_spanned! {Span::mixed_site()=>
         let __redlock_spec = #private::LockSpec::#resource;
@@ -200,12 +190,7 @@ fn format(template: &Template, private: &TokenStream) -> TokenStream {
 }
 
 /// The static description of the function, registered at link time.
-fn site(
-    plan: &AttributePlan,
-    function: &ParsedFunction,
-    name: &Literal,
-    private: &TokenStream,
-) -> TokenStream {
+fn site(plan: &LockPlan, function: &Function, private: &TokenStream) -> TokenStream {
     let resource = match &plan.resource {
         ResourcePlan::Template(template) => template.written.value(),
         ResourcePlan::All(templates) => {
@@ -215,6 +200,8 @@ fn site(
         ResourcePlan::Expression(expression) => expression.to_token_stream().to_string(),
     };
     let resource = Literal::string(&resource);
+    let name = function.signature.ident.to_string();
+    let name = Literal::string(name.trim_start_matches("r#"));
     let at_mixed_site = Span::mixed_site();
     let values = plan.values.constants().map(|(key, value)| {
         let (method, value) = (setter(key), constant(key, value, private));
@@ -254,7 +241,7 @@ fn setter(key: Key) -> Ident {
 }
 
 /// A constant value, as the site's setter takes it.
-fn constant(key: Key, value: &ParameterValue, private: &TokenStream) -> TokenStream {
+fn constant(key: Key, value: &PlainValue, private: &TokenStream) -> TokenStream {
     let here = Span::mixed_site();
     let variant = |[of, variant]: Variant| {
         let (of, variant) = (Ident::new(of, here), Ident::new(variant, here));
@@ -265,30 +252,30 @@ fn constant(key: Key, value: &ParameterValue, private: &TokenStream) -> TokenStr
         quote_spanned!(here=> #of(#value))
     };
     match (key.kind(), value) {
-        (ValueKind::TimeOr { variant, .. }, ParameterValue::Time(time)) => {
+        (ValueKind::TimeOr { variant, .. }, PlainValue::Time(time)) => {
             with([variant[0], "For"], duration(*time))
         }
-        (ValueKind::TimeOrFraction(of), ParameterValue::Time(time)) => {
+        (ValueKind::TimeOrFraction(of), PlainValue::Time(time)) => {
             with([of, "Time"], duration(*time))
         }
-        (ValueKind::TimeOrFraction(of), ParameterValue::Fraction(part)) => {
+        (ValueKind::TimeOrFraction(of), PlainValue::Fraction(part)) => {
             with([of, "Fraction"], part.to_token_stream())
         }
-        (_, ParameterValue::Variant(of)) => variant(*of),
-        (_, ParameterValue::Time(time)) => duration(*time),
-        (_, ParameterValue::Count(count)) => count.to_token_stream(),
-        (_, ParameterValue::Fraction(number)) => number.to_token_stream(),
-        (_, ParameterValue::Flag(flag)) => flag.to_token_stream(),
-        (_, ParameterValue::Constant(value @ Expr::Array(_))) => quote_spanned!(here=> &#value),
-        (ValueKind::Pools, ParameterValue::Constant(names)) => {
+        (_, PlainValue::Variant(of)) => variant(*of),
+        (_, PlainValue::Time(time)) => duration(*time),
+        (_, PlainValue::Count(count)) => count.to_token_stream(),
+        (_, PlainValue::Fraction(number)) => number.to_token_stream(),
+        (_, PlainValue::Flag(flag)) => flag.to_token_stream(),
+        (_, PlainValue::Constant(value @ Expr::Array(_))) => quote_spanned!(here=> &#value),
+        (ValueKind::Pools, PlainValue::Constant(names)) => {
             let ty = quote_spanned!(here=> &'static [&'static ::core::primitive::str]);
             let there = here.located_at(names.span());
             typed(&ty, quote_spanned!(there=> &#names))
         }
-        (_, ParameterValue::Constant(text @ Expr::Lit(_)) | ParameterValue::Expression(text)) => {
+        (_, PlainValue::Constant(text @ Expr::Lit(_)) | PlainValue::Expression(text)) => {
             text.to_token_stream()
         }
-        (_, ParameterValue::Constant(text)) => {
+        (_, PlainValue::Constant(text)) => {
             let ty = quote_spanned!(here=> &'static ::core::primitive::str);
             typed(&ty, text)
         }
@@ -339,8 +326,8 @@ fn duration(duration: Duration) -> TokenStream {
 
 /// The user's block as one future, after the request for the lock if the body makes it.
 fn body(
-    plan: &AttributePlan,
-    function: &ParsedFunction,
+    plan: &LockPlan,
+    function: &Function,
     output: &Output,
     request: Option<&TokenStream>,
     private: &TokenStream,

@@ -16,7 +16,7 @@ use crate::item_check::{NO_FUNCTION, entry_point, is_punct, is_word, not_async};
 use crate::return_type::future_output;
 
 /// A function that can run under a lock.
-pub(crate) struct ParsedFunction {
+pub(crate) struct Function {
     /// All tokens before the body, unchanged.
     pub header: TokenStream,
     /// The attributes below this one.
@@ -35,7 +35,7 @@ pub(crate) struct ParsedFunction {
     pub output: Option<Type>,
 }
 
-impl ParsedFunction {
+impl Function {
     /// Parses an item. Reports one error if the item cannot run under a lock.
     pub(crate) fn parse(item: TokenStream, errors: &mut Errors) -> Option<Self> {
         let mut header: Vec<TokenTree> = item.into_iter().collect();
@@ -104,7 +104,7 @@ impl ParsedFunction {
         })
     }
 
-    /// The names that the parameters bind, in order, `self` first.
+    /// Returns the names that the parameters bind, in order, `self` first.
     pub(crate) fn parameters(&self) -> Vec<Ident> {
         self.signature.inputs.iter().flat_map(bindings).collect()
     }
@@ -124,7 +124,7 @@ pub(crate) fn parse_header(input: ParseStream<'_>) -> syn::Result<(Vec<Attribute
     Ok((attributes, signature))
 }
 
-/// The brace group of a token, also inside the invisible group of a `macro_rules!` fragment.
+/// Returns the brace group of a token, also inside the invisible group of a `macro_rules!` fragment.
 pub(crate) fn block(token: &TokenTree) -> Option<Group> {
     let TokenTree::Group(group) = token else {
         return None;
@@ -168,7 +168,7 @@ pub(crate) fn split_inner_attributes(body: Group) -> (TokenStream, Group) {
     (tokens[..count * 3].iter().cloned().collect(), rest)
 }
 
-/// The names that a parameter binds, in order. Fields with an attribute are left out, as a `#[cfg]` may remove
+/// Returns the names that a parameter binds, in order. Fields with an attribute are left out, as a `#[cfg]` may remove
 /// them.
 pub(crate) fn bindings(input: &FnArg) -> Vec<Ident> {
     struct Bindings(Vec<Ident>);

@@ -14,10 +14,9 @@ const NO_TEST: &str = "`#[redlock]` would lock before the test's body has made i
 const NO_MAIN: &str = "`#[redlock]` would lock before the body of `main` has started the registry; \
                        annotate a function that it calls";
 
-/// The attribute that makes an entry point of the function, and the error for it: `#[test]`,
-/// `#[tokio::test]`, `#[rstest]`, `#[tokio::main]` and their like. The lock would come before the body,
-/// which makes the registry. A test's attribute above `#[redlock]` was expanded before, and has left a
-/// `#[test]` behind.
+/// Returns the attribute that makes an entry point of the function, and the error for it: `#[test]`, `#[tokio::test]`,
+/// `#[rstest]`, `#[tokio::main]` and their like. The lock would come before the body, which makes the registry. A
+/// test's attribute above `#[redlock]` was expanded before, and has left a `#[test]` behind.
 pub(crate) fn entry_point(attributes: &[Attribute]) -> Option<(&Path, &'static str)> {
     attributes.iter().find_map(|attribute| {
         let path = attribute.path();
@@ -32,8 +31,8 @@ pub(crate) fn entry_point(attributes: &[Attribute]) -> Option<(&Path, &'static s
     })
 }
 
-/// The error for a function that is not `async`. `#[tokio::main]` and similar attributes above
-/// `#[redlock]` have already replaced the `async fn` by a function that blocks on it.
+/// Returns the error for a function that is not `async`. `#[tokio::main]` and similar attributes above `#[redlock]`
+/// have already replaced the `async fn` by a function that blocks on it.
 pub(crate) fn not_async(body: TokenStream, signature: &Signature) -> String {
     if mentions(body, "block_on") {
         return "the attribute above has already made this function synchronous; \
@@ -70,11 +69,11 @@ pub(crate) fn is_punct(token: &TokenTree, punct: char) -> bool {
 mod tests {
     use super::{NO_MAIN, NO_TEST};
     use crate::errors::Errors;
-    use crate::function::ParsedFunction;
+    use crate::function::Function;
 
     fn error(item: &str) -> Option<String> {
         let mut errors = Errors::default();
-        let function = ParsedFunction::parse(item.parse().expect(item), &mut errors);
+        let function = Function::parse(item.parse().expect(item), &mut errors);
         let messages = errors.messages();
         assert_eq!(function.is_none(), !messages.is_empty(), "{item}");
         assert!(messages.len() <= 1, "{item}: {messages:?}");

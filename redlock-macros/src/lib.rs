@@ -41,7 +41,7 @@ mod value;
 use proc_macro2::TokenStream;
 
 use crate::errors::Errors;
-use crate::function::ParsedFunction;
+use crate::function::Function;
 use crate::parse::Args;
 
 // The examples need `redlock-runtime`, which depends on this crate: they are doc tests of
@@ -60,7 +60,7 @@ pub fn redlock(
 fn transform(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     let args = Args::parse(attribute, &mut errors);
-    let function = ParsedFunction::parse(item.clone(), &mut errors);
+    let function = Function::parse(item.clone(), &mut errors);
     let plan = check::check(&args, function.as_ref(), &mut errors);
     match (errors.into_compile_errors(), plan, function) {
         (None, Some(plan), Some(function)) => expand::expand(&plan, &function),

@@ -20,7 +20,7 @@ pub(crate) enum ValueKind {
     Fraction,
     /// `true` or `false`.
     Flag,
-    /// One of two words. Each word is a variant.
+    /// A choice of two words. Each word is a variant.
     Word([(&'static str, Variant); 2]),
     /// A string; the setter takes a `&'static str`.
     Text,
@@ -33,7 +33,7 @@ pub(crate) enum ValueKind {
 /// A variant without data of an enum of the runtime: `["OnLost", "Cancel"]`.
 pub(crate) type Variant = [&'static str; 2];
 
-/// What the table has of a parameter.
+/// The row of a parameter in the table.
 #[derive(Clone, Copy)]
 struct Row {
     /// The name as users write it.
@@ -53,8 +53,8 @@ macro_rules! parameters {
         }
 
         impl Key {
-            /// Every parameter.
-            pub(crate) const PARAMETERS: &[Self] = &[$( Self::$key, )+];
+            /// Every parameter, in the order of the table.
+            pub(crate) const EACH: &[Self] = &[$( Self::$key, )+];
 
             fn row(self) -> Row {
                 match self {
@@ -110,17 +110,14 @@ impl Key {
         self.row().example
     }
 
-    /// The parameter of that name.
+    /// Returns the parameter of that name.
     pub(crate) fn named(name: &str) -> Option<Self> {
-        Self::PARAMETERS
-            .iter()
-            .copied()
-            .find(|key| key.name() == name)
+        Self::EACH.iter().copied().find(|key| key.name() == name)
     }
 
-    /// The names of all parameters.
+    /// Returns the names of all parameters.
     pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-        Self::PARAMETERS.iter().map(|key| key.name())
+        Self::EACH.iter().map(|key| key.name())
     }
 }
 

@@ -47,7 +47,7 @@ impl Args {
         args
     }
 
-    /// The value of a parameter, if the attribute has it and it could be parsed.
+    /// Returns the value of a parameter, if the attribute has it and it could be parsed.
     pub(crate) fn get(&self, key: Key) -> Option<&Expr> {
         self.given
             .iter()
@@ -55,7 +55,7 @@ impl Args {
             .map(|arg| &arg.value)
     }
 
-    /// The span of the second of two parameters that exclude each other, if both are given.
+    /// Returns the span of the second of two parameters that exclude each other, if both are given.
     pub(crate) fn later_of(&self, one: Key, other: Key) -> Option<Span> {
         let mut both = self
             .given
@@ -132,7 +132,7 @@ impl Args {
         Ok(())
     }
 
-    /// The key of that name, unless the name is unknown or given twice.
+    /// Returns the key of that name, unless the name is unknown or given twice.
     fn known(&mut self, name: &Ident, errors: &mut Errors) -> Option<Key> {
         let typed = name.to_string();
         let Some(key) = Key::named(&typed) else {
@@ -156,7 +156,7 @@ impl Args {
     }
 }
 
-/// The parameter with another name for the same thing.
+/// Returns the parameter with another name for the same thing.
 fn meant(typed: &str) -> Option<&'static str> {
     match typed {
         "key" | "keys" | "lock" => Some("resource"),
@@ -169,7 +169,7 @@ fn meant(typed: &str) -> Option<&'static str> {
     }
 }
 
-/// The span of a value without its key, such as `"order:{id}"`, `id` or `format!(…)`, and what to write.
+/// Returns the span of a value without its key, such as `"order:{id}"`, `id` or `format!(…)`, and what to write.
 fn value_without_key(input: ParseStream<'_>) -> Option<(Span, String)> {
     let ahead = input.fork();
     if let Ok(literal) = ahead.parse::<LitStr>() {
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn every_example_is_read() {
-        for key in Key::PARAMETERS {
+        for key in Key::EACH {
             let example = key.example();
             let (args, errors) = parse(example);
             assert!(args.get(*key).is_some(), "{example}");

@@ -21,8 +21,8 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// The variable, constant or static of that name, as an identifier for the literal at `span`. `None` for
-    /// a name that is no identifier.
+    /// Returns the variable, constant or static of that name, as an identifier for the literal at `span`. `None` for a
+    /// name that is no identifier.
     ///
     /// # Errors
     /// If there is no parameter of that name, and it can be nothing else: fields follow it (`is_path`), or rustc
@@ -64,7 +64,8 @@ impl Names {
     }
 }
 
-/// A word as an identifier, also if it is a keyword. `gen` is one since edition 2024, which `syn` does not know.
+/// Returns a word as an identifier, also if it is a keyword. `gen` is one since edition 2024, which `syn` does not
+/// know.
 pub(crate) fn identifier(word: &str, span: Span) -> Option<Ident> {
     // The compiler's lexer reports other text as an error of its own.
     if !word.chars().all(|c| c.is_alphanumeric() || c == '_') {

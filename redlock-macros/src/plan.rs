@@ -10,13 +10,13 @@ use crate::parameters::{Key, Variant};
 
 /// The parameters of the attribute. A parameter that is left out emits nothing, so that the runtime
 /// can tell it from a parameter that repeats the default.
-pub(crate) struct AttributePlan {
+pub(crate) struct LockPlan {
     /// The runtime's path: `::redlock_runtime` unless `crate = …` names another.
     pub runtime: TokenStream,
     pub resource: ResourcePlan,
     pub note: Option<NotePlan>,
     /// The parameters for which the runtime has a setter.
-    pub values: ParameterValues,
+    pub values: PlainValues,
     /// True for `if_locked = "skip"`.
     pub skips: bool,
     pub guard: Option<Ident>,
@@ -24,7 +24,7 @@ pub(crate) struct AttributePlan {
     pub captured: Vec<Captured>,
 }
 
-impl AttributePlan {
+impl LockPlan {
     /// True if a value may take a part of an argument, or is a field, of whose struct the function would keep a second
     /// copy.
     pub(crate) fn uses_parts_of_arguments(&self) -> bool {
@@ -43,10 +43,10 @@ impl AttributePlan {
 }
 
 /// The values of parameters, in the order of the table.
-pub(crate) struct ParameterValues(pub Vec<(Key, ParameterValue)>);
+pub(crate) struct PlainValues(pub Vec<(Key, PlainValue)>);
 
 /// The value of a parameter.
-pub(crate) enum ParameterValue {
+pub(crate) enum PlainValue {
     Time(Duration),
     Count(u32),
     Fraction(f64),
@@ -59,31 +59,31 @@ pub(crate) enum ParameterValue {
     Expression(Expr),
 }
 
-impl ParameterValues {
-    pub(crate) fn get(&self, key: Key) -> Option<&ParameterValue> {
+impl PlainValues {
+    pub(crate) fn get(&self, key: Key) -> Option<&PlainValue> {
         let found = self.0.iter().find(|(it, _)| *it == key);
         found.map(|(_, value)| value)
     }
 
-    /// The value of a parameter, if it is a duration that is known at compile time.
+    /// Returns the value of a parameter, if it is a duration that is known at compile time.
     pub(crate) fn time(&self, key: Key) -> Option<Duration> {
         match self.get(key)? {
-            ParameterValue::Time(time) => Some(*time),
+            PlainValue::Time(time) => Some(*time),
             _ => None,
         }
     }
 
-    /// The values that are known at compile time, to the macro or to rustc.
-    pub(crate) fn constants(&self) -> impl Iterator<Item = (Key, &ParameterValue)> {
-        let constants = |value: &ParameterValue| !matches!(value, ParameterValue::Expression(_));
+    /// Returns the values that are known at compile time, to the macro or to rustc.
+    pub(crate) fn constants(&self) -> impl Iterator<Item = (Key, &PlainValue)> {
+        let constants = |value: &PlainValue| !matches!(value, PlainValue::Expression(_));
         let all = self.0.iter().map(|(key, value)| (*key, value));
         all.filter(move |(_, value)| constants(value))
     }
 
-    /// The values that are known only at the call.
+    /// Returns the values that are known only at the call.
     pub(crate) fn expressions(&self) -> impl Iterator<Item = (Key, &Expr)> {
         self.0.iter().filter_map(|(key, value)| match value {
-            ParameterValue::Expression(value) => Some((*key, value)),
+            PlainValue::Expression(value) => Some((*key, value)),
             _ => None,
         })
     }
@@ -105,7 +105,7 @@ impl ResourcePlan {
     }
 }
 
-/// What people are told of the holder.
+/// A text about the holder, for people.
 pub(crate) enum NotePlan {
     Template(Template),
     /// An expression of a type that is `Display`.

@@ -153,7 +153,7 @@ fn renamed(
     (format, arguments)
 }
 
-/// A name that the template does not contain, as a name in it could mean a variable of the user.
+/// Returns a name that the template does not contain, as a name in it could mean a variable of the user.
 fn argument_name(index: usize, text: &str) -> String {
     let mut name = format!("arg{index}");
     while text.contains(&name) {
@@ -162,7 +162,7 @@ fn argument_name(index: usize, text: &str) -> String {
     name
 }
 
-/// The value of a placeholder, if `format_args!` cannot take it unchanged.
+/// Returns the value of a placeholder, if `format_args!` cannot take it unchanged.
 ///
 /// # Errors
 /// If it begins with a name that is unknown, or is no path of fields.

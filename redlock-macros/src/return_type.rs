@@ -19,7 +19,7 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// The output type `ty` of the function `name`.
+    /// Returns the output type `ty` of the function `name`.
     pub(crate) fn of(ty: Option<&Type>, name: &Ident) -> Self {
         let span = ty.map_or_else(|| name.span(), Type::span);
         let span = Span::mixed_site().located_at(span);
@@ -66,7 +66,7 @@ impl Output {
     }
 }
 
-/// The type with each `impl Trait` replaced by `_`. The result is valid inside a function body.
+/// Returns the type with each `impl Trait` replaced by `_`. The result is valid inside a function body.
 fn erase_impl_trait(ty: TokenStream) -> TokenStream {
     let mut erased = TokenStream::new();
     // The angle brackets that are open since the `impl`.
@@ -102,8 +102,8 @@ fn inferred(span: Span) -> Type {
     syn::parse_quote_spanned!(span=> _)
 }
 
-/// The output of the future in a return type: `Ret` in `Pin<Box<dyn Future<Output = Ret> + Send>>`,
-/// `impl Future<Output = Ret>` and `BoxFuture<'_, Ret>`. `_` if the type does not show its output.
+/// Returns the output of the future in a return type: `Ret` in `Pin<Box<dyn Future<Output = Ret> + Send>>`, `impl
+/// Future<Output = Ret>` and `BoxFuture<'_, Ret>`. `_` if the type does not show its output.
 pub(crate) fn future_output(output: &ReturnType) -> Type {
     let found = match output {
         ReturnType::Default => None,
@@ -133,7 +133,7 @@ fn in_type(ty: &Type) -> Option<Type> {
     traits(ty).find_map(|path| last_arguments(path).find_map(is_output))
 }
 
-/// The module of the runtime for a handler's `impl IntoResponse` of axum or `impl Responder` of actix-web.
+/// Returns the module of the runtime for a handler's `impl IntoResponse` of axum or `impl Responder` of actix-web.
 pub(crate) fn response(ty: &Type) -> Option<&'static str> {
     let Type::ImplTrait(_) = ungrouped(ty) else {
         return None;
@@ -156,7 +156,7 @@ fn ungrouped(ty: &Type) -> &Type {
     }
 }
 
-/// The traits of an `impl Trait` or of a `dyn Trait`.
+/// Returns the traits of an `impl Trait` or of a `dyn Trait`.
 fn traits(ty: &Type) -> impl Iterator<Item = &Path> {
     let bounds = match ty {
         Type::ImplTrait(ty) => Some(&ty.bounds),
@@ -172,7 +172,7 @@ fn traits(ty: &Type) -> impl Iterator<Item = &Path> {
         })
 }
 
-/// The generic arguments at the end of a path.
+/// Returns the generic arguments at the end of a path.
 fn last_arguments(path: &Path) -> impl DoubleEndedIterator<Item = &GenericArgument> {
     let last = path.segments.last().map(|last| &last.arguments);
     let arguments = match last {

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use crate::errors::nearest;
 
-/// One `{…}` of a template.
+/// A `{…}` of a template.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Placeholder<'a> {
     /// The range of the name in the template, without the braces and the `:spec`. With `:part`, which

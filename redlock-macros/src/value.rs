@@ -6,9 +6,9 @@ use syn::{Expr, ExprLit, ExprPath, ExprUnary, Lit, LitInt, UnOp};
 
 use crate::errors::{Errors, nearest};
 use crate::parameters::{Key, ValueKind};
-use crate::plan::ParameterValue;
+use crate::plan::PlainValue;
 
-/// The value without the invisible group of a `macro_rules!` fragment and without parentheses.
+/// Returns the value without the invisible group of a `macro_rules!` fragment and without parentheses.
 pub(crate) fn bare(value: &Expr) -> &Expr {
     match value {
         Expr::Group(group) => bare(&group.expr),
@@ -17,7 +17,7 @@ pub(crate) fn bare(value: &Expr) -> &Expr {
     }
 }
 
-/// The value as a literal, if it is one.
+/// Returns the value as a literal, if it is one.
 pub(crate) fn literal(value: &Expr) -> Option<&Lit> {
     match bare(value) {
         Expr::Lit(ExprLit { lit, .. }) => Some(lit),
@@ -36,30 +36,28 @@ fn is_negative_literal(value: &Expr) -> bool {
     }
 }
 
-/// The error for a value of the wrong kind, which shows the right spelling.
+/// Returns the error for a value of the wrong kind, which shows the right spelling.
 pub(crate) fn takes(key: Key, what: &str) -> String {
     let (name, example) = (key.name(), key.example());
     format!("`{name}` takes {what}; write `{example}`")
 }
 
-/// The value of a parameter that the table describes. `None` if an error was reported.
-pub(crate) fn lower(key: Key, value: &Expr, errors: &mut Errors) -> Option<ParameterValue> {
+/// Returns the value of a parameter that the table describes. `None` if an error was reported.
+pub(crate) fn lower(key: Key, value: &Expr, errors: &mut Errors) -> Option<PlainValue> {
     let lowered = match (key.kind(), literal(value)) {
         (ValueKind::Own, _) => return None,
         (ValueKind::Pools, _) => return pools(value, errors),
-        (ValueKind::Text, _) if is_constant(value) => {
-            Ok(ParameterValue::Constant(bare(value).clone()))
-        }
+        (ValueKind::Text, _) if is_constant(value) => Ok(PlainValue::Constant(bare(value).clone())),
         (ValueKind::Text, literal) => text(key, literal, "a string or a constant")
-            .map(|_| ParameterValue::Constant(bare(value).clone())),
-        (ValueKind::Word(words), literal) => word(key, words, literal).map(ParameterValue::Variant),
+            .map(|_| PlainValue::Constant(bare(value).clone())),
+        (ValueKind::Word(words), literal) => word(key, words, literal).map(PlainValue::Variant),
         _ if is_negative_literal(value) => {
             let (name, example) = (key.name(), key.example());
             Err(format!("`{name}` must not be negative; write `{example}`"))
         }
-        (_, None) => Ok(ParameterValue::Expression(value.clone())),
+        (_, None) => Ok(PlainValue::Expression(value.clone())),
         (ValueKind::TimeOr { word, variant }, Some(Lit::Str(text))) if text.value() == word => {
-            Ok(ParameterValue::Variant(variant))
+            Ok(PlainValue::Variant(variant))
         }
         // An integer is milliseconds; a number with a decimal point is a fraction.
         (ValueKind::TimeOrFraction(_), Some(literal @ Lit::Float(_)))
@@ -69,7 +67,7 @@ pub(crate) fn lower(key: Key, value: &Expr, errors: &mut Errors) -> Option<Param
             Some(literal),
         ) => duration(key, literal),
         (ValueKind::Count, Some(literal)) => count(key, literal),
-        (ValueKind::Flag, Some(Lit::Bool(flag))) => Ok(ParameterValue::Flag(flag.value)),
+        (ValueKind::Flag, Some(Lit::Bool(flag))) => Ok(PlainValue::Flag(flag.value)),
         (ValueKind::Flag, _) => Err(takes(
             key,
             "`true`, `false` or an expression of type `bool`",
@@ -79,7 +77,7 @@ pub(crate) fn lower(key: Key, value: &Expr, errors: &mut Errors) -> Option<Param
 }
 
 /// Reads milliseconds, or a string such as `"60s"`.
-fn duration(key: Key, literal: &Lit) -> Result<ParameterValue, String> {
+fn duration(key: Key, literal: &Lit) -> Result<PlainValue, String> {
     let name = key.name();
     let parsed = match literal {
         Lit::Int(int) => milliseconds(int),
@@ -96,7 +94,7 @@ fn duration(key: Key, literal: &Lit) -> Result<ParameterValue, String> {
         }
     };
     parsed
-        .map(ParameterValue::Time)
+        .map(PlainValue::Time)
         .map_err(|why| format!("the value of `{name}` {why}"))
 }
 
@@ -113,25 +111,25 @@ fn milliseconds(int: &LitInt) -> Result<Duration, String> {
         .map_err(|_| "is too large; it is in milliseconds".to_owned())
 }
 
-fn count(key: Key, literal: &Lit) -> Result<ParameterValue, String> {
+fn count(key: Key, literal: &Lit) -> Result<PlainValue, String> {
     let Lit::Int(int) = literal else {
         return Err(takes(key, "an integer or an expression of type `u32`"));
     };
     match int.base10_parse() {
-        Ok(count) if matches!(int.suffix(), "" | "u32") => Ok(ParameterValue::Count(count)),
+        Ok(count) if matches!(int.suffix(), "" | "u32") => Ok(PlainValue::Count(count)),
         _ => Err(takes(key, "a `u32`")),
     }
 }
 
 /// Reads a number of at least 0 and less than 1.
-fn fraction(key: Key, literal: &Lit) -> Result<ParameterValue, String> {
+fn fraction(key: Key, literal: &Lit) -> Result<PlainValue, String> {
     let digits = match literal {
         Lit::Float(float) if matches!(float.suffix(), "" | "f64") => float.base10_digits(),
         Lit::Int(int) if matches!(int.suffix(), "" | "f64") => int.base10_digits(),
         _ => "",
     };
     match digits.parse::<f64>() {
-        Ok(number) if (0.0..1.0).contains(&number) => Ok(ParameterValue::Fraction(number)),
+        Ok(number) if (0.0..1.0).contains(&number) => Ok(PlainValue::Fraction(number)),
         _ => Err(takes(key, "a number of at least 0 and less than 1")),
     }
 }
@@ -151,7 +149,7 @@ fn text(key: Key, literal: Option<&Lit>, what: &str) -> Result<String, String> {
     }
 }
 
-/// The error for an empty value.
+/// Returns the error for an empty value.
 pub(crate) fn empty(key: Key) -> String {
     let (name, example) = (key.name(), key.example());
     format!("`{name}` must not be empty; write `{example}`")
@@ -198,13 +196,13 @@ fn is_constant(value: &Expr) -> bool {
 
 /// Lowers an array of pool names without duplicates, or a constant of that type. `init` checks a constant
 /// as the macro checks a string.
-fn pools(value: &Expr, errors: &mut Errors) -> Option<ParameterValue> {
+fn pools(value: &Expr, errors: &mut Errors) -> Option<PlainValue> {
     let example = Key::Pools.example();
     let array = match bare(value) {
         Expr::Array(array) => array,
         // The expansion takes a reference itself.
         Expr::Reference(reference) => return pools(&reference.expr, errors),
-        other if is_constant(other) => return Some(ParameterValue::Constant(other.clone())),
+        other if is_constant(other) => return Some(PlainValue::Constant(other.clone())),
         _ => {
             errors.under(value, takes(Key::Pools, "an array of names, or a constant"));
             return None;
@@ -241,12 +239,12 @@ fn pools(value: &Expr, errors: &mut Errors) -> Option<ParameterValue> {
         }
         names.push(name);
     }
-    Some(ParameterValue::Constant(Expr::Array(array.clone())))
+    Some(PlainValue::Constant(Expr::Array(array.clone())))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{ParameterValue, lower};
+    use super::{PlainValue, lower};
     use crate::errors::Errors;
     use crate::parameters::Key;
 
@@ -255,10 +253,10 @@ mod tests {
         let mut errors = Errors::default();
         let value = syn::parse_str(written).expect(written);
         match lower(key, &value, &mut errors) {
-            Some(ParameterValue::Time(time)) => format!("{time:?}"),
-            Some(ParameterValue::Count(count)) => format!("{count:?}"),
-            Some(ParameterValue::Fraction(number)) => format!("{number:?}"),
-            Some(ParameterValue::Expression(_)) => "expression".to_owned(),
+            Some(PlainValue::Time(time)) => format!("{time:?}"),
+            Some(PlainValue::Count(count)) => format!("{count:?}"),
+            Some(PlainValue::Fraction(number)) => format!("{number:?}"),
+            Some(PlainValue::Expression(_)) => "expression".to_owned(),
             Some(_) => panic!("{written} is of another kind"),
             None => errors.messages().join(" / "),
         }

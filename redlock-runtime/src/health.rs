@@ -26,10 +26,10 @@ pub struct PoolHealth {
     /// The number of times that the node may have forgotten locks, as this process saw it: it
     /// restarted, was flushed, or its clock stepped.
     pub epoch: u32,
-    /// How many of the leases that this process holds on it do not rest on it, although they might: it
-    /// restarted since, or did not answer. The restart of another node may end them.
-    pub not_resting: usize,
-    /// Its connection, latency, errors and clock.
+    /// The number of leases on this pool without a grant from it: it restarted since, or did not answer. The restart
+    /// of another node may end them.
+    pub leases_without_grant: usize,
+    /// The connection, latency, errors and clock of the pool's node.
     pub node_health: NodeHealth,
 }
 

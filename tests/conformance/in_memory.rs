@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use redlock_conformance::{Fault, Report, Rig, TTL, run};
+use redlock_conformance::{Report, Rig, ServerFault, TTL, run};
 use redlock_core::node::{Effect, NodeStatus, Submission};
 use redlock_core::{MemoryNode, Node};
 
@@ -80,13 +80,13 @@ impl Rig for InMemory {
         }
     }
 
-    fn faults(&self) -> &[Fault] {
-        &[Fault::Cut, Fault::HoldAnswers]
+    fn faults(&self) -> &[ServerFault] {
+        &[ServerFault::Cut, ServerFault::HoldAnswers]
     }
 
-    async fn inflict(&self, fault: Fault) {
+    async fn inflict(&self, fault: ServerFault) {
         match fault {
-            Fault::Cut => self.store.cut(),
+            ServerFault::Cut => self.store.cut(),
             _ => self.store.hang(),
         }
     }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use redlock_conformance::{FEW, Fault, LONGEST_WAIT, Report, Rig, TTL, run};
+use redlock_conformance::{FEW, LONGEST_WAIT, Report, Rig, ServerFault, TTL, run};
 use redlock_core::Node;
 use redlock_core::redis::RedisAddress;
 use redlock_tests::{RedisCluster, RedisNode, SentinelGroup, eventually};
@@ -57,23 +57,23 @@ impl<G: Send + Sync + 'static> Rig for Masters<G> {
         }
     }
 
-    fn faults(&self) -> &[Fault] {
+    fn faults(&self) -> &[ServerFault] {
         &[
-            Fault::Sever,
-            Fault::Freeze,
-            Fault::Kill,
-            Fault::FlushScripts,
-            Fault::FewPlaces,
+            ServerFault::Sever,
+            ServerFault::Freeze,
+            ServerFault::Kill,
+            ServerFault::FlushScripts,
+            ServerFault::FewPlaces,
         ]
     }
 
-    async fn inflict(&self, fault: Fault) {
+    async fn inflict(&self, fault: ServerFault) {
         for master in self.masters() {
             match fault {
-                Fault::Freeze => master.freeze(),
-                Fault::Kill => master.kill(),
-                Fault::FlushScripts => master.script_flush(),
-                Fault::FewPlaces => self.places.store(FEW, Ordering::Relaxed),
+                ServerFault::Freeze => master.freeze(),
+                ServerFault::Kill => master.kill(),
+                ServerFault::FlushScripts => master.script_flush(),
+                ServerFault::FewPlaces => self.places.store(FEW, Ordering::Relaxed),
                 _ => drop(master.command(["CLIENT", "KILL", "TYPE", "normal"])),
             }
         }

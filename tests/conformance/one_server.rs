@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use redlock_conformance::{FEW, Fault, Rig, TTL, run};
+use redlock_conformance::{FEW, Rig, ServerFault, TTL, run};
 use redlock_core::Node;
 use redlock_core::redis::RedisAddress;
 use redlock_tests::{Proxy, RedisNode};
@@ -46,29 +46,29 @@ impl Rig for OneServer {
         }
     }
 
-    fn faults(&self) -> &[Fault] {
+    fn faults(&self) -> &[ServerFault] {
         &[
-            Fault::Sever,
-            Fault::Cut,
-            Fault::Freeze,
-            Fault::Kill,
-            Fault::FlushScripts,
-            Fault::HoldRequests,
-            Fault::HoldAnswers,
-            Fault::FewPlaces,
+            ServerFault::Sever,
+            ServerFault::Cut,
+            ServerFault::Freeze,
+            ServerFault::Kill,
+            ServerFault::FlushScripts,
+            ServerFault::HoldRequests,
+            ServerFault::HoldAnswers,
+            ServerFault::FewPlaces,
         ]
     }
 
-    async fn inflict(&self, fault: Fault) {
+    async fn inflict(&self, fault: ServerFault) {
         match fault {
-            Fault::Sever => self.proxy.sever().await,
-            Fault::Cut => self.proxy.cut().await,
-            Fault::Freeze => self.server.freeze(),
-            Fault::Kill => self.server.kill(),
-            Fault::FlushScripts => self.server.script_flush(),
-            Fault::HoldRequests => self.proxy.hold_present_to_server(),
-            Fault::HoldAnswers => self.proxy.hold_to_client(),
-            Fault::FewPlaces => self.places.store(FEW, Ordering::Relaxed),
+            ServerFault::Sever => self.proxy.sever().await,
+            ServerFault::Cut => self.proxy.cut().await,
+            ServerFault::Freeze => self.server.freeze(),
+            ServerFault::Kill => self.server.kill(),
+            ServerFault::FlushScripts => self.server.script_flush(),
+            ServerFault::HoldRequests => self.proxy.hold_present_to_server(),
+            ServerFault::HoldAnswers => self.proxy.hold_to_client(),
+            ServerFault::FewPlaces => self.places.store(FEW, Ordering::Relaxed),
         }
     }
 

@@ -49,6 +49,7 @@
 pub struct Reference;
 
 mod authority;
+mod cargo;
 mod cluster;
 mod disguise;
 mod drop_after;
@@ -69,6 +70,7 @@ mod spawner;
 mod temp_dir;
 
 pub use authority::{Authority, Identity};
+pub use cargo::{CHOSEN, cargo_build, profile_dir};
 pub use cluster::RedisCluster;
 pub use disguise::disguise;
 pub use drop_after::drop_after;

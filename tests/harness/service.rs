@@ -1,5 +1,6 @@
 //! A program of this workspace as a process of its own.
 
+use crate::cargo::{CHOSEN, cargo_build, profile_dir};
 use crate::process::{NoLine, Process};
 use parking_lot::Mutex;
 use rustix::process::Signal;
@@ -176,46 +177,15 @@ impl Drop for Service {
 }
 
 fn build_example(name: &str) -> PathBuf {
-    let profile_dir = profile_dir();
-    let profile = match profile_dir.file_name().and_then(OsStr::to_str) {
-        Some("debug") | None => "dev",
-        Some(profile) => profile,
-    };
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    // What `scripts/test` builds: with the same choice of packages, nothing is compiled twice.
     let features = if name == "fenced_store" {
         "redlock-examples/sqlite"
     } else {
         ""
     };
-    let mut command = Command::new(cargo);
-    // What cargo tells a test of its package makes some build scripts run again, and again when
-    // cargo is next run by hand.
-    let is_told = |name: &str| {
-        ["CARGO_PKG_", "CARGO_MANIFEST_"]
-            .iter()
-            .any(|it| name.starts_with(it))
-    };
-    for (name, _) in std::env::vars_os() {
-        if name.to_str().is_some_and(is_told) {
-            command.env_remove(name);
-        }
-    }
-    let excluded = ["redlock-benches", "redlock-interop-tests"].map(|it| ["--exclude", it]);
-    let built = command
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .args(["build", "--quiet", "--locked", "--workspace"])
-        .args(excluded.as_flattened())
-        .args([
-            "--example",
-            name,
-            "--features",
-            features,
-            "--profile",
-            profile,
-        ])
-        .arg("--target-dir")
-        .arg(profile_dir.parent().expect("cargo's layout"))
+    let built = cargo_build()
+        .arg("--locked")
+        .args(CHOSEN)
+        .args(["--example", name, "--features", features])
         .output()
         .expect("cargo can be started");
     let errors = String::from_utf8_lossy(&built.stderr);
@@ -223,12 +193,5 @@ fn build_example(name: &str) -> PathBuf {
         built.status.success(),
         "example `{name}` does not build:\n{errors}"
     );
-    profile_dir.join("examples").join(name)
-}
-
-/// A test runs from `<target dir>/<profile>/deps/`.
-fn profile_dir() -> PathBuf {
-    let test = std::env::current_exe().expect("the path of this test");
-    let profile = test.ancestors().nth(2).expect("cargo's layout");
-    profile.to_owned()
+    profile_dir().join("examples").join(name)
 }

@@ -9,12 +9,12 @@ pub(crate) mod any_kind;
 pub(crate) mod exclusive;
 mod fenced;
 pub(crate) mod permits;
+mod protocol_args;
 pub(crate) mod readers_writers;
 mod reserved_keys;
 pub(crate) mod runs;
 #[cfg(test)]
 pub(crate) mod tests;
-mod words;
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,7 +22,6 @@ use std::time::Duration;
 
 use crate::model::invalid::Invalid;
 use crate::model::resource::Resource;
-use crate::model::token::OwnerToken;
 use crate::node::Script;
 use crate::quorum::lock_protocol::LockProtocol;
 use exclusive::Exclusive;
@@ -31,6 +30,7 @@ use readers_writers::{Reader, Writer};
 
 #[cfg(test)]
 pub(crate) use exclusive::plain;
+pub(crate) use protocol_args::{Advice, ProtocolArgs};
 pub(crate) use readers_writers::COMMANDS;
 
 /// The kind of a lock: which other holders its holder excludes, and how many holders it has at a time.
@@ -54,18 +54,8 @@ pub enum Kind {
     Write,
 }
 
-/// What a kind needs to know of a request and its client.
-pub(crate) struct ProtocolArgs<'a> {
-    pub(crate) keys: &'a Resource,
-    pub(crate) prefix: &'a [u8],
-    pub(crate) is_fenced: bool,
-    /// The name under which nodes remember that a caller of the client was refused, and for how long. `None` if
-    /// no attempt follows.
-    pub(crate) waits: Option<(&'a OwnerToken, Duration)>,
-}
-
 impl Kind {
-    /// The kind as a caller asks the nodes for it.
+    /// Returns the calls and the meaning of their replies, for one acquisition.
     pub(crate) fn protocol(self, args: &ProtocolArgs<'_>) -> Arc<dyn LockProtocol> {
         match self {
             Self::Exclusive => Arc::new(Exclusive::new(args)),
@@ -76,22 +66,22 @@ impl Kind {
         }
     }
 
-    /// Checks the values of the kind, and that a request has nothing that it cannot have.
+    /// Checks the values of the kind, and refuses what a request of it cannot have. `once_per` is the period of a job.
     pub(crate) fn check(
         self,
         resource: &Resource,
         has_fencing: bool,
-        has_period: bool,
+        once_per: Option<Duration>,
     ) -> Result<(), Invalid> {
         match self {
             Self::Exclusive => Ok(()),
-            Self::Permits(count) => permits::check(count, resource, has_fencing, has_period),
-            Self::Read => readers_writers::check(resource, has_period),
-            Self::Write => readers_writers::check(resource, false),
+            Self::Permits(count) => permits::check(count, resource, has_fencing, once_per),
+            Self::Read => readers_writers::check(resource, once_per),
+            Self::Write => readers_writers::check(resource, None),
         }
     }
 
-    /// The kind as the nodes see it: one permit is the plain lock.
+    /// Returns the kind as the nodes see it: one permit is the plain lock.
     pub(crate) fn on_nodes(self) -> Self {
         if self == Self::Permits(1) {
             return Self::Exclusive;
@@ -105,7 +95,7 @@ impl Kind {
         matches!(self, Self::Read | Self::Write)
     }
 
-    /// The kind in a word, as a label of a metric.
+    /// Returns the kind in a word, as a label of a metric.
     pub fn label(self) -> &'static str {
         match self.on_nodes() {
             Self::Exclusive => "plain",
@@ -152,17 +142,7 @@ pub(crate) static SCRIPTS: [&Script; 13] = [
     &any_kind::scripts::FORCE_RELEASE,
 ];
 
-/// The beginnings of all keys beside a lock's key, after `redlock:`.
-const AUXILIARY_BEGINNINGS: [&[u8]; 6] = [
-    permits::PERMITS,
-    readers_writers::READERS,
-    readers_writers::INTENTS,
-    readers_writers::TURNS,
-    fenced::COUNTERS,
-    runs::RUNS,
-];
-
-/// The keys of every kind of lock on the one name of `key`, which say who has it. `prefix` is its key prefix.
+/// Returns the keys of every kind of lock on the one name of `key`, which say who has it. `prefix` is its key prefix.
 pub(crate) fn every_key(key: &Resource, prefix: &[u8]) -> Resource {
     // The first permit has the plain lock's key.
     let mut keys = permits::every_key(key, prefix);

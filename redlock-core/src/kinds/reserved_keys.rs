@@ -1,15 +1,25 @@
-//! Keys that no lock may have, as they are the library's own.
+//! The library's own keys, which no lock may have.
 
 use crate::model::invalid::Invalid;
 use crate::model::resource::{RESERVED_PREFIX, Resource, Shown};
 
-use super::AUXILIARY_BEGINNINGS;
+use super::{fenced, permits, readers_writers, runs};
+
+/// The beginnings of all auxiliary keys of locks, after [`RESERVED_PREFIX`].
+const AUXILIARY_BEGINNINGS: [&[u8]; 6] = [
+    permits::PERMITS,
+    readers_writers::READERS,
+    readers_writers::INTENTS,
+    readers_writers::TURNS,
+    fenced::COUNTERS,
+    runs::RUNS,
+];
 
 /// The keys of a node itself, after [`RESERVED_PREFIX`].
 const NODE_KEYS: [&[u8]; 2] = [b"marker", b"permissions"];
 
 impl Resource {
-    /// The keys of these names under the key prefix `prefix`, as [`with_prefix`](Self::with_prefix).
+    /// Returns the keys of these names under the key prefix `prefix`, as [`with_prefix`](Self::with_prefix).
     ///
     /// # Errors
     /// [`Invalid`] if one of the keys is an auxiliary key of the library under another prefix: a

@@ -1,22 +1,25 @@
 //! Running a body under a lease.
 
 use std::future::Future;
+use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
-use crate::env::{Moment, Sleep};
+use smallvec::SmallVec;
+
+use crate::env::Sleep;
 use crate::error::LeaseEnd;
 
 use super::LeaseHandle;
-use super::shared::LeaseState;
 
-/// What happens to a body when its lease is lost or its validity ends.
+/// The policy for a body whose lease is lost or whose validity ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum OnLost {
     /// The body is not polled any longer, and the call ends with the loss.
     #[default]
     Cancel,
-    /// The body continues without the lock.
+    /// The body continues without the lock, and its value is returned as if the lock had been held. Nothing but the log
+    /// and the metrics tell of the loss, unless the body itself asks the lease. Only a shutdown still stops the body.
     Continue,
 }
 
@@ -44,7 +47,7 @@ pub struct BodyWatch {
 }
 
 impl BodyWatch {
-    /// For a body that has not begun.
+    /// Makes the watch of a body that has not begun.
     pub const fn new(lease: LeaseHandle, on_lost: OnLost) -> Self {
         Self {
             lease,
@@ -55,13 +58,13 @@ impl BodyWatch {
         }
     }
 
-    /// One poll of [`hold`](LeaseHandle::hold), for a caller that keeps the body.
+    /// Polls the body once, as [`hold`](LeaseHandle::hold) does, for a caller that keeps the body.
     pub fn poll<T>(
         &mut self,
         context: &mut Context<'_>,
         poll: impl FnOnce(&mut Context<'_>) -> Poll<T>,
     ) -> Poll<BodyOutcome<T>> {
-        if let Some(over) = self.stop_reason() {
+        if let Some(over) = self.lease.shared.stop_reason(self.policy()) {
             return Poll::Ready(BodyOutcome::Cancelled(over));
         }
         self.has_begun = true;
@@ -75,58 +78,37 @@ impl BodyWatch {
         self.watch(context).map(BodyOutcome::Cancelled)
     }
 
-    /// Has the body woken at the end of the lease. Returns the reason if the body has to stop already.
+    /// Makes the body wake at the end of the lease. Returns the reason if the body has to stop already.
     fn watch(&mut self, context: &mut Context<'_>) -> Poll<LeaseEnd> {
+        let policy = self.policy();
         loop {
-            let deadline = match self.register(context.waker()) {
+            let shared = &self.lease.shared;
+            let deadline = match shared.register_body(&mut self.number, context.waker(), policy) {
                 Ok(deadline) => deadline,
                 Err(over) => return Poll::Ready(over),
             };
-            if self.on_lost == OnLost::Continue {
+            if policy == OnLost::Continue {
                 return Poll::Pending;
             }
-            let clock = self.lease.shared.clock();
             let timer = self
                 .timer
-                .get_or_insert_with(|| clock.sleep_until(deadline));
+                .get_or_insert_with(|| shared.clock().sleep_until(deadline));
             if Pin::new(timer).poll(context).is_pending() {
                 return Poll::Pending;
             }
             self.timer = None;
-            if let Some(over) = self.stop_reason() {
+            if let Some(over) = shared.stop_reason(policy) {
                 return Poll::Ready(over);
             }
         }
     }
 
-    /// Has the waker woken when the state of the lease changes. Returns the deadline, or the reason why the body has to
-    /// stop already.
-    fn register(&mut self, waker: &Waker) -> Result<Moment, LeaseEnd> {
-        // Dropped once the mutex is unlocked: it may be the last handle of its task.
-        let _earlier;
-        let mut state = self.lease.shared.state.lock();
-        if self.number == 0 {
-            state.last_body = state.last_body.wrapping_add(1).max(1);
-            self.number = state.last_body;
-        }
-        _earlier = state.forget_body(self.number);
-        state.bodies.push((self.number, waker.clone()));
-        // The timer sees to the deadline.
-        let reason = self.reason(&state, Moment::default());
-        reason.map_or(Ok(state.deadline), Err)
-    }
-
-    fn stop_reason(&self) -> Option<LeaseEnd> {
-        let now = self.lease.shared.now();
-        self.reason(&self.lease.shared.state.lock(), now)
-    }
-
-    /// The reason why the body may not be polled any longer, if there is one. A body that goes on without its lock
-    /// stops only if the lease is revoked, before or after its end. No body begins without its lock.
-    fn reason(&self, state: &LeaseState, now: Moment) -> Option<LeaseEnd> {
-        match self.on_lost {
-            OnLost::Continue if self.has_begun => state.is_revoked.then_some(LeaseEnd::Revoked),
-            _ => state.over_at(now),
+    /// Returns the policy that counts now. No body begins without its lock.
+    fn policy(&self) -> OnLost {
+        if self.has_begun {
+            self.on_lost
+        } else {
+            OnLost::Cancel
         }
     }
 }
@@ -134,7 +116,39 @@ impl BodyWatch {
 impl Drop for BodyWatch {
     fn drop(&mut self) {
         if self.number != 0 {
-            let _waker = self.lease.shared.state.lock().forget_body(self.number);
+            self.lease.shared.forget_body(self.number);
         }
+    }
+}
+
+/// The bodies that wait under one lease, by their numbers.
+#[derive(Default)]
+pub(super) struct BodyWakers {
+    wakers: SmallVec<[(u32, Waker); 1]>,
+    last_number: u32,
+}
+
+impl BodyWakers {
+    /// Registers the waker of the body with this number, or gives the body a number if it is zero. Returns the waker
+    /// that was registered before, to be dropped once the mutex is unlocked.
+    pub(super) fn register(&mut self, number: &mut u32, waker: &Waker) -> Option<(u32, Waker)> {
+        if *number == 0 {
+            self.last_number = self.last_number.wrapping_add(1).max(1);
+            *number = self.last_number;
+        }
+        let earlier = self.forget(*number);
+        self.wakers.push((*number, waker.clone()));
+        earlier
+    }
+
+    /// Returns the waker of a body, to be dropped once the mutex is unlocked.
+    pub(super) fn forget(&mut self, number: u32) -> Option<(u32, Waker)> {
+        let place = self.wakers.iter().position(|(it, _)| *it == number);
+        place.map(|place| self.wakers.swap_remove(place))
+    }
+
+    /// Takes all wakers, to be woken once the mutex is unlocked.
+    pub(super) fn take_all(&mut self) -> SmallVec<[(u32, Waker); 1]> {
+        mem::take(&mut self.wakers)
     }
 }

@@ -6,7 +6,6 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::env::Moment;
 use crate::error::{ExtendError, LeaseEnd};
 use crate::kinds::Kind;
 use crate::model::note::Note;
@@ -15,9 +14,9 @@ use crate::model::token;
 use crate::node::{NodeSet, bit};
 
 use super::body::{BodyOutcome, BodyWatch, OnLost};
-use super::extend::extend;
-use super::holder::settled;
-use super::shared::{LeaseShared, LeaseState};
+use super::extension::run_extension;
+use super::lease::wait_for_release;
+use super::shared::LeaseShared;
 use super::{FencingToken, Lease, ObserveExtensions, Released};
 
 /// An observer of a lease. It can be cloned and kept, and it holds nothing: after the end of the lease
@@ -40,17 +39,12 @@ impl LeaseHandle {
 
     /// The time for which the lock is certainly ours; zero after the end of the lease.
     pub fn validity(&self) -> Duration {
-        let now = self.shared.now();
-        let state = self.shared.state.lock();
-        match state.over {
-            Some(_) => Duration::ZERO,
-            None => state.deadline.saturating_since(now),
-        }
+        self.shared.validity()
     }
 
     /// The time since the winning attempt began.
     pub fn held_for(&self) -> Duration {
-        let began = self.shared.terms.acquired_at;
+        let began = self.shared.granted.acquired_at;
         self.shared.now().saturating_since(began)
     }
 
@@ -67,13 +61,13 @@ impl LeaseHandle {
 
     /// The number of extensions, renewals included.
     pub fn extensions(&self) -> u32 {
-        self.shared.state.lock().extensions
+        self.shared.extensions()
     }
 
     /// The number of holders that share the lock: the first one, and those that [joined](Self::join).
     /// Zero once it is released.
     pub fn holders(&self) -> usize {
-        self.shared.state.lock().holders as usize
+        self.shared.holders() as usize
     }
 
     /// The number of callers of this client that stand in line for the lock.
@@ -90,7 +84,7 @@ impl LeaseHandle {
     /// The lock's fencing token, if one was asked for. Send it to the store with every write. An
     /// extension does not change it.
     pub fn fencing_token(&self) -> Option<FencingToken> {
-        self.shared.terms.fencing_token
+        self.shared.granted.fencing_token
     }
 
     /// A few digits of the owner token, for logs.
@@ -124,14 +118,14 @@ impl LeaseHandle {
         &self.shared.claim.nodes
     }
 
-    /// The names of the nodes on which the lock does not rest: they did not grant it, or may have
+    /// Returns the names of the nodes without a grant that counts: they did not grant the lock, or may have
     /// forgotten it since, and the last extension could not count them. If there are none, the lock
     /// outlives the restart of any one of its nodes. The list is empty while answers may still arrive,
     /// and after the end of the lease.
-    pub fn not_resting_on(&self) -> impl Iterator<Item = &str> {
+    pub fn nodes_without_grant(&self) -> impl Iterator<Item = &str> {
         let timeout = self.shared.context().node_timeout.min(self.ttl() / 4);
         let is_settled = self.over().is_none() && self.held_for() >= timeout;
-        let vouching = is_settled.then(|| self.shared.claim.vouching());
+        let vouching = is_settled.then(|| self.shared.claim.vouching_seats());
         let vouches = move |seat| vouching.is_none_or(|seats| seats & bit(seat) != 0);
         let names = self.shared.names().enumerate();
         names.filter_map(move |(seat, name)| (!vouches(seat)).then_some(name))
@@ -159,8 +153,7 @@ impl LeaseHandle {
     /// # Cancellation
     /// Dropping the future has no effect.
     pub async fn lost(&self) -> LeaseEnd {
-        let look = |state: &LeaseState, now| state.over_at(now).ok_or(state.deadline);
-        self.shared.until(look).await
+        self.shared.lost().await
     }
 
     /// Waits until the lease is about to end, so that its holder can finish: less than a third of the
@@ -171,13 +164,12 @@ impl LeaseHandle {
     /// # Cancellation
     /// Dropping the future has no effect.
     pub async fn expiring(&self) {
-        self.shared.until(expires_soon).await;
+        self.shared.expiring().await;
     }
 
     /// True if [`expiring`](Self::expiring) would complete at once.
     pub fn is_expiring(&self) -> bool {
-        let now = self.shared.now();
-        expires_soon(&self.shared.state.lock(), now).is_ok()
+        self.shared.is_expiring()
     }
 
     /// Polls `body` while the lease is valid. The deadline is checked, on the client's clock, before
@@ -210,32 +202,25 @@ impl LeaseHandle {
     /// If the future is dropped, the old deadline still holds here, although the nodes may keep the
     /// keys for longer. The release deletes the keys anyway.
     pub async fn extend(&self, ttl: Duration) -> Result<(), ExtendError> {
-        extend(&self.shared, ttl, self.shared.context().node_timeout).await
+        run_extension(&self.shared, ttl, self.shared.context().node_timeout).await
     }
 
     /// Reports every further extension to `observer`, renewals included. A lock has one observer: a
     /// second call does nothing.
     pub fn observe_extensions(&self, observer: Arc<dyn ObserveExtensions>) {
-        self.shared.state.lock().observer.get_or_insert(observer);
+        self.shared.set_observer(observer);
     }
 
     /// Another holder of the same lock, for a call below this one. The key is released when the last
     /// holder has left. Nothing is sent. `None` if the lease is over.
     pub fn join(&self) -> Option<Lease> {
-        let now = self.shared.now();
-        let mut state = self.shared.state.lock();
-        if state.over_at(now).is_some() {
-            return None;
-        }
-        state.holders += 1;
-        Some(Lease::of(self.clone()))
+        self.shared.join().then(|| Lease::of(self.clone()))
     }
 
     /// Tells the callers of [`expiring`](Self::expiring) that the process is about to end. The lease
     /// stays valid.
     pub fn announce_shutdown(&self) {
-        self.shared
-            .change(|state| state.is_shutdown_announced = true);
+        self.shared.announce_shutdown();
     }
 
     /// Checks that a majority of the nodes still vouches for the lease. If too many nodes may have
@@ -269,7 +254,7 @@ impl LeaseHandle {
     /// # Cancellation
     /// The release is sent at the first poll. A later drop only ends the waiting.
     pub async fn revoke_and_release(&self) -> Released {
-        settled(&self.shared, self.shared.revoke_and_release()).await
+        wait_for_release(&self.shared, self.shared.revoke_and_release()).await
     }
 }
 
@@ -282,12 +267,4 @@ impl fmt::Debug for LeaseHandle {
             .field("over", &self.over())
             .finish_non_exhaustive()
     }
-}
-
-/// `Ok` if the lease is about to end; otherwise the moment when it is.
-fn expires_soon(state: &LeaseState, now: Moment) -> Result<(), Moment> {
-    if state.is_shutdown_announced || state.over.is_some() || now >= state.expiring {
-        return Ok(());
-    }
-    Err(state.expiring)
 }

@@ -1,4 +1,4 @@
-//! What a [`Lease`] gives and tells.
+//! The lease that an acquisition returns.
 //!
 //! * [`validity`](LeaseHandle::validity) says for how long the lock is certainly held.
 //!   [`extend`](LeaseHandle::extend) prolongs it, and an [`ObserveExtensions`] receives the outcome of each extension.
@@ -38,24 +38,21 @@
 //! ```
 
 mod body;
-mod extend;
+mod extension;
 mod handle;
-mod holder;
+mod job_run;
+#[expect(clippy::module_inception, reason = "a file has the name of its type")]
+mod lease;
 mod renewals;
-mod run_record;
 mod shared;
-
-/// A lease: the lock in its holder's hands.
-#[doc = include_str!("protocol.md")]
-mod protocol {}
 
 use std::sync::Arc;
 
 pub use crate::quorum::fencing::FencingToken;
 pub use body::{BodyOutcome, BodyWatch, OnLost};
-pub use extend::ObserveExtensions;
+pub use extension::ObserveExtensions;
 pub use handle::LeaseHandle;
-pub use holder::{Lease, Released};
+pub use lease::{Lease, Released};
 
 use crate::context::Context;
 use crate::logging::Throttle;
@@ -79,46 +76,5 @@ impl Leases {
             lines,
             renewals: Renewals::default(),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::waiting::tests::{MS, Scene, TTL, extended, once, poll};
-
-    #[test]
-    fn the_moment_of_expiring_only_moves_later() {
-        let lease = Scene::new().acquired(&once());
-        let now = lease.shared.now();
-        let after = |millis| now.saturating_add(MS * millis);
-        let expiring = || lease.shared.state.lock().expiring;
-        // The extension that began first is counted last.
-        lease.shared.prolong(after(5_000), after(60_000)).unwrap();
-        let before = expiring();
-        lease.shared.prolong(after(1_000), after(60_100)).unwrap();
-        assert_eq!(lease.shared.state.lock().deadline, after(60_100));
-        assert_eq!(expiring(), before);
-    }
-
-    #[test]
-    fn a_grant_that_does_not_count_yet_is_said_to_be_so() {
-        let scene = Scene::new();
-        let [_, b, c] = &scene.nodes[..] else {
-            panic!("three nodes");
-        };
-        c.cut();
-        let lease = scene.acquired(&once());
-        c.restore();
-        // The key is put back on c.
-        assert!(extended(&lease, TTL));
-        b.cut();
-        let refused = poll(&mut Box::pin(lease.extend(TTL))).map(|it| it.unwrap_err().to_string());
-        let told = "1 of 3 nodes voted, 2 needed; b: cut off; c: granted, but does not count yet: its key came \
-                    late or was put back; it counts once a majority of the others has granted another extension";
-        assert_eq!(refused, std::task::Poll::Ready(told.to_owned()));
-        b.restore();
-        assert!(extended(&lease, TTL));
-        b.cut();
-        assert!(extended(&lease, TTL));
     }
 }

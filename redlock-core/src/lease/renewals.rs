@@ -13,47 +13,46 @@ use tokio::sync::Notify;
 use crate::env::Moment;
 use crate::env::timeout::before;
 use crate::error::{ExtendError, LeaseEnd};
-use crate::logging::log_throttled;
+use crate::logging::{log_caught, log_throttled};
 use crate::model::limits::drift;
 use crate::panics::unless_it_panics;
 
 use super::Leases;
-use super::extend::extend;
+use super::extension::run_extension;
 use super::shared::LeaseShared;
 
 /// The pause after a panic.
-const BEHIND_A_PANIC: Duration = Duration::from_millis(100);
+const PAUSE_AFTER_PANIC: Duration = Duration::from_millis(100);
 
-/// The shortest pause before the retry of a renewal without a majority, and the shortest time for which a
-/// retry is waited for: a tenth of the ttl, and no more than this. Nodes that refuse at once would be asked
-/// in an ever faster row towards the end of the lease, by all leases together, just when they are in
-/// trouble.
-const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
+/// The shortest pause before a failed renewal is repeated, and the shortest time that a repetition gets: this, or a
+/// tenth of the ttl if that is less. Otherwise nodes that refuse at once would be asked ever faster towards the end of
+/// the leases, just when they are in trouble.
+const RENEWAL_RETRY_PAUSE: Duration = Duration::from_millis(100);
 
 /// The renewals of a client.
 #[derive(Default)]
 pub(crate) struct Renewals {
     state: Mutex<RenewalsState>,
-    /// Tells the task of a lease that is due before its next look.
-    sooner: Notify,
+    /// Notifies the task of a lease that is due before its next look.
+    due_sooner: Notify,
 }
 
 #[derive(Default)]
 struct RenewalsState {
-    leases: HashMap<RenewalId, (Renewed, Moment)>,
+    leases: HashMap<RenewalId, (RenewedLease, Moment)>,
     /// The due time of each lease, except for leases that are being extended.
     due: BTreeSet<(Moment, RenewalId)>,
     last_id: RenewalId,
     /// The time of the task's next look. `None` if there is no task.
-    looks_at: Option<Moment>,
+    next_look: Option<Moment>,
 }
 
 /// The number of a renewal. No other renewal of the client has it.
 pub(super) type RenewalId = u64;
 
-/// How a lease is renewed.
+/// A lease that is renewed, with the ttl and the end of its renewal.
 #[derive(Clone)]
-pub(super) struct Renewed {
+pub(super) struct RenewedLease {
     pub(super) shared: Arc<LeaseShared>,
     pub(super) ttl: Duration,
     /// The time for which the lease is renewed, and the moment when it is over.
@@ -61,8 +60,8 @@ pub(super) struct Renewed {
     pub(super) end: Moment,
 }
 
-impl Renewed {
-    /// The moment when a third of the validity of the ttl has passed, even if an extension with a longer
+impl RenewedLease {
+    /// Returns the moment when a third of the ttl's validity has passed, even if an extension with a longer
     /// ttl came in between.
     fn due(&self) -> Moment {
         let drift = drift(self.ttl, self.shared.request.clock_drift_factor);
@@ -72,44 +71,43 @@ impl Renewed {
     }
 
     /// Extends the lease. Returns when it is due again, if it is.
-    async fn extend(&self) -> Option<Moment> {
+    async fn renew(&self) -> Option<Moment> {
         let (shared, now) = (&self.shared, self.shared.now());
         // Not beyond the end, in whole milliseconds.
         let left = self.end.saturating_since(now).min(self.ttl);
         let left = Duration::from_millis(u64::try_from(left.as_millis()).unwrap_or(u64::MAX));
-        match extend(shared, left, shared.context().node_timeout).await {
+        match run_extension(shared, left, shared.context().node_timeout).await {
             Ok(()) if now.saturating_add(self.ttl) < self.end => Some(self.due()),
             // The lease has its last validity, or the rest is too short for another one.
             Ok(()) | Err(ExtendError::Invalid(_)) => {
-                let ended = LeaseEnd::MaxHold(self.max_hold);
-                shared.state.lock().not_prolonged = Some(ended);
+                shared.set_end_at_deadline(LeaseEnd::MaxHold(self.max_hold));
                 None
             }
             Err(ExtendError::Unavailable(error)) => {
-                log_throttled!(
+                log_caught!(log_throttled!(
                     &shared.leases.throttle,
                     shared.pools(),
                     WARN,
                     "lease not renewed; it is still valid",
-                    resource = %shared.request.resource, token = shared.claim.token.short_id(), %error
-                );
+                    resource = %shared.request.resource, token = shared.claim.token.short_id(),
+                    %error
+                ));
                 let now = shared.now();
                 let left = shared.deadline().saturating_since(now);
                 Some(now.saturating_add(retry_pause(left, self.ttl)))
             }
             Err(ExtendError::Ended(over)) => {
-                // The renewal goes, and the reason stays.
-                shared.state.lock().over.get_or_insert(over.clone());
+                shared.keep_end(over.clone());
                 // Otherwise the lease was released, or is about to be.
                 if !matches!(over, LeaseEnd::Released | LeaseEnd::Revoked) {
-                    log_throttled!(
+                    log_caught!(log_throttled!(
                         &shared.leases.throttle,
                         (shared.pools(), over.as_str()),
                         WARN,
                         "lease not renewed; it is over",
                         resource = %shared.request.resource, token = shared.claim.token.short_id(),
                         reason = %over
-                    );
+                    ));
                 }
                 None
             }
@@ -117,18 +115,18 @@ impl Renewed {
     }
 }
 
-/// The pause before the next try if `left` is left of the validity: a third of it, or all of it if no time would be
-/// left for the answers.
+/// Returns the pause before the next try if `left` is left of the validity: a third of it, or all of it if no time
+/// would be left for the answers.
 fn retry_pause(left: Duration, ttl: Duration) -> Duration {
-    let shortest = SHORTEST_PAUSE.min(ttl / 10);
+    let shortest = RENEWAL_RETRY_PAUSE.min(ttl / 10);
     let pause = (left / 3).max(shortest);
     if left < pause + shortest { left } else { pause }
 }
 
 impl Renewals {
-    pub(super) fn start(renewed: Renewed) -> RenewalId {
+    pub(super) fn start(renewed: RenewedLease) -> RenewalId {
         let leases = Arc::clone(&renewed.shared.leases);
-        renewed.shared.state.lock().renewals += 1;
+        renewed.shared.add_renewal();
         let due = renewed.due();
         let id = {
             let mut state = leases.renewals.state.lock();
@@ -153,27 +151,27 @@ impl Renewals {
         };
         // Dropped outside of the mutex: it may be the last user of the lease.
         if let Some((renewed, _)) = stopped {
-            renewed.shared.state.lock().renewals -= 1;
+            renewed.shared.remove_renewal();
         }
     }
 
     /// Sets when a lease is due, unless its renewal was stopped.
     fn schedule(leases: &Arc<Leases>, id: RenewalId, due: Moment) {
         let renewals = &leases.renewals;
-        let looks_at = {
+        let next_look = {
             let mut state = renewals.state.lock();
             let Some(entry) = state.leases.get_mut(&id) else {
                 return;
             };
             entry.1 = due;
             state.due.insert((due, id));
-            let looks_at = state.looks_at;
-            state.looks_at = Some(looks_at.map_or(due, |at| at.min(due)));
-            looks_at
+            let next_look = state.next_look;
+            state.next_look = Some(next_look.map_or(due, |at| at.min(due)));
+            next_look
         };
-        match looks_at {
+        match next_look {
             Some(at) if at <= due => {}
-            Some(_) => renewals.sooner.notify_one(),
+            Some(_) => renewals.due_sooner.notify_one(),
             None => {
                 let leases = Arc::clone(leases);
                 let spawner = Arc::clone(&leases.context.environment.spawner);
@@ -181,7 +179,7 @@ impl Renewals {
                     let running = unless_it_panics("the renewal of leases", Self::run(&leases));
                     if running.await.is_none() {
                         // The next lease starts the task again.
-                        leases.renewals.state.lock().looks_at = None;
+                        leases.renewals.state.lock().next_look = None;
                     }
                 }));
             }
@@ -191,7 +189,7 @@ impl Renewals {
     async fn run(leases: &Arc<Leases>) {
         let clock = leases.context.clock();
         while let Some(next) = Self::extend_due(leases, clock.now()) {
-            before(clock, next, leases.renewals.sooner.notified()).await;
+            before(clock, next, leases.renewals.due_sooner.notified()).await;
         }
     }
 
@@ -200,9 +198,9 @@ impl Renewals {
         loop {
             let (id, renewed) = {
                 let mut state = leases.renewals.state.lock();
-                state.looks_at = state.due.first().map(|(due, _)| *due);
-                if state.looks_at? > now {
-                    return state.looks_at;
+                state.next_look = state.due.first().map(|(due, _)| *due);
+                if state.next_look? > now {
+                    return state.next_look;
                 }
                 let (_, id) = state.due.pop_first()?;
                 (id, state.leases.get(&id)?.0.clone())
@@ -210,9 +208,9 @@ impl Renewals {
             let leases = Arc::clone(leases);
             let spawner = Arc::clone(&leases.context.environment.spawner);
             spawner.spawn(Box::pin(async move {
-                let extending = unless_it_panics("the renewal of a lease", renewed.extend());
-                let behind_a_panic = || Some(now.saturating_add(BEHIND_A_PANIC));
-                match extending.await.unwrap_or_else(behind_a_panic) {
+                let extending = unless_it_panics("the renewal of a lease", renewed.renew());
+                let after_panic = || Some(now.saturating_add(PAUSE_AFTER_PANIC));
+                match extending.await.unwrap_or_else(after_panic) {
                     Some(due) => Self::schedule(&leases, id, due),
                     None => leases.renewals.stop(id),
                 }

@@ -1,12 +1,11 @@
-//! What the holders and the handles of a lease share: its state, and how it changes.
+//! The state of a lease, which its holders and handles share, and every way in which it changes.
+#![doc = include_str!("life_of_a_lease.md")]
 
-use std::mem;
 use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use smallvec::SmallVec;
 use tokio::sync::Notify;
 
 use crate::context::Context;
@@ -16,57 +15,56 @@ use crate::error::LeaseEnd;
 use crate::panics::{caught, wake};
 use crate::quorum::claim::Claim;
 use crate::quorum::lock_protocol::TurnRule;
-use crate::quorum::terms::{Terms, third_left};
+use crate::quorum::validity::{Validity, third_left};
 use crate::request::Request;
 use crate::waiting::budget::RetryBudget;
 use crate::waiting::handed_claim::HandedClaim;
 use crate::waiting::{ClaimOutcome, LineKey, Turn};
 
-use super::{Leases, ObserveExtensions};
+use super::body::BodyWakers;
+use super::{Leases, ObserveExtensions, OnLost};
 
+/// A lease as its holders and handles share it. Its methods are the only way to the state.
 pub(crate) struct LeaseShared {
     pub(super) leases: Arc<Leases>,
     pub(super) claim: Arc<Claim>,
-    /// The request and the terms of the acquisition.
     pub(super) request: Request,
-    pub(super) terms: Terms,
+    /// The validity that the acquisition gave.
+    pub(super) granted: Validity,
     /// The time that the first holder waited for the lock, and the number of its attempts.
     pub(super) waited: Duration,
     pub(super) attempts: u32,
-    pub(super) state: Mutex<LeaseState>,
+    state: Mutex<LeaseState>,
     /// Wakes the tasks that wait under the lease.
-    pub(super) changed: Notify,
+    changed: Notify,
 }
 
-pub(super) struct LeaseState {
+struct LeaseState {
     /// The number of holders that share the lock. The last one to leave releases it. Zero once it is released.
-    pub(super) holders: u32,
-    pub(super) deadline: Moment,
+    holders: u32,
+    deadline: Moment,
     /// The moment when a third of the validity is left.
-    pub(super) expiring: Moment,
+    expiring: Moment,
     /// True once the process is about to end.
-    pub(super) is_shutdown_announced: bool,
-    pub(super) over: Option<LeaseEnd>,
+    is_shutdown_announced: bool,
+    over: Option<LeaseEnd>,
     /// True once the lease was revoked. Then a body ends that would go on without the lock.
-    pub(super) is_revoked: bool,
-    /// Why the deadline is not moved any further, if that is known: the last extension found no majority, or the lease
-    /// has been renewed for as long as its request asks.
-    pub(super) not_prolonged: Option<LeaseEnd>,
+    is_revoked: bool,
+    /// The reason why the lease ends at its deadline, if it is known before.
+    end_at_deadline: Option<LeaseEnd>,
     /// The number of renewals that are running.
-    pub(super) renewals: u32,
-    pub(super) extensions: u32,
-    /// The bodies that wait, by their numbers, and the last number.
-    pub(super) bodies: SmallVec<[(u32, Waker); 1]>,
-    pub(super) last_body: u32,
+    renewals: u32,
+    extensions: u32,
+    bodies: BodyWakers,
     /// The turn in this lease's line, until the lease is over. `None` if the turn was passed on at once.
     turn: Option<Turn>,
-    pub(super) observer: Option<Arc<dyn ObserveExtensions>>,
+    observer: Option<Arc<dyn ObserveExtensions>>,
 }
 
 impl LeaseState {
-    /// The reason why the lease is over at `now`, its deadline included.
-    pub(super) fn over_at(&self, now: Moment) -> Option<LeaseEnd> {
-        let ended = || match &self.not_prolonged {
+    /// Returns the reason why the lease is over at `now`, its deadline included.
+    fn over_at(&self, now: Moment) -> Option<LeaseEnd> {
+        let ended = || match &self.end_at_deadline {
             Some(why) => why.clone(),
             None if self.renewals > 0 => LeaseEnd::StoodStill,
             None => LeaseEnd::Expired,
@@ -76,10 +74,21 @@ impl LeaseState {
             .or_else(|| (now >= self.deadline).then(ended))
     }
 
-    /// Returns the waker of a body, to be dropped once the mutex is unlocked.
-    pub(super) fn forget_body(&mut self, number: u32) -> Option<(u32, Waker)> {
-        let place = self.bodies.iter().position(|(it, _)| *it == number);
-        place.map(|place| self.bodies.swap_remove(place))
+    /// Returns the moment when the lease is about to end, or `Ok` if it is about to end at `now`.
+    fn expires_soon(&self, now: Moment) -> Result<(), Moment> {
+        if self.is_shutdown_announced || self.over.is_some() || now >= self.expiring {
+            return Ok(());
+        }
+        Err(self.expiring)
+    }
+
+    /// Returns the reason why a body stops at `now`. With [`OnLost::Continue`] it stops only if the lease is revoked,
+    /// before or after its end.
+    fn stop_reason(&self, policy: OnLost, now: Moment) -> Option<LeaseEnd> {
+        match policy {
+            OnLost::Cancel => self.over_at(now),
+            OnLost::Continue => self.is_revoked.then_some(LeaseEnd::Revoked),
+        }
     }
 
     /// Records why the lease is over, unless it is over already, and returns the turn: the next in line may ask the
@@ -99,28 +108,27 @@ impl LeaseShared {
         claim: Arc<Claim>,
         request: &Request,
         budget: &RetryBudget<'_>,
-        terms: Terms,
+        granted: Validity,
         turn: Option<Turn>,
     ) -> Self {
         Self {
             leases: Arc::clone(leases),
             claim,
             request: request.clone(),
-            terms,
-            waited: terms.granted_at.saturating_since(budget.began),
+            granted,
+            waited: granted.granted_at.saturating_since(budget.began),
             attempts: budget.attempts,
             state: Mutex::new(LeaseState {
                 holders: 1,
-                deadline: terms.deadline,
-                expiring: terms.expiring,
+                deadline: granted.deadline,
+                expiring: granted.expiring,
                 is_shutdown_announced: false,
                 over: None,
                 is_revoked: false,
-                not_prolonged: None,
+                end_at_deadline: None,
                 renewals: 0,
                 extensions: 0,
-                bodies: SmallVec::new(),
-                last_body: 0,
+                bodies: BodyWakers::default(),
                 turn,
                 observer: None,
             }),
@@ -140,10 +148,6 @@ impl LeaseShared {
         self.clock().now()
     }
 
-    pub(super) fn deadline(&self) -> Moment {
-        self.state.lock().deadline
-    }
-
     pub(super) fn line_key(&self) -> LineKey {
         LineKey::new(
             self.claim.protocol.line_keys(),
@@ -152,34 +156,76 @@ impl LeaseShared {
         )
     }
 
-    /// The names of the nodes, in their order.
+    /// Returns the names of the nodes, in their order.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.claim.nodes.iter().map(|node| node.name())
     }
 
-    /// The names of the pools on which the lease is held: `a,b,c`.
+    /// Returns the names of the pools on which the lease is held: `a,b,c`.
     pub(super) fn pools(&self) -> String {
         self.names().collect::<Vec<_>>().join(",")
     }
 
+    pub(super) fn deadline(&self) -> Moment {
+        self.state.lock().deadline
+    }
+
+    pub(super) fn extensions(&self) -> u32 {
+        self.state.lock().extensions
+    }
+
+    pub(super) fn holders(&self) -> u32 {
+        self.state.lock().holders
+    }
+
+    pub(super) fn observer(&self) -> Option<Arc<dyn ObserveExtensions>> {
+        self.state.lock().observer.clone()
+    }
+
+    /// Returns the time for which the lock is certainly ours.
+    pub(super) fn validity(&self) -> Duration {
+        self.look(|state, now| match state.over {
+            Some(_) => Duration::ZERO,
+            None => state.deadline.saturating_since(now),
+        })
+    }
+
     pub(super) fn over(&self) -> Option<LeaseEnd> {
+        self.look(LeaseState::over_at)
+    }
+
+    pub(super) fn is_expiring(&self) -> bool {
+        self.look(LeaseState::expires_soon).is_ok()
+    }
+
+    pub(super) fn stop_reason(&self, policy: OnLost) -> Option<LeaseEnd> {
+        self.look(|state, now| state.stop_reason(policy, now))
+    }
+
+    /// Waits until the lease is over, and returns the reason.
+    pub(super) async fn lost(&self) -> LeaseEnd {
+        self.until(|state, now| state.over_at(now).ok_or(state.deadline))
+            .await
+    }
+
+    /// Waits until the lease is about to end.
+    pub(super) async fn expiring(&self) {
+        self.until(LeaseState::expires_soon).await;
+    }
+
+    fn look<T>(&self, look: impl FnOnce(&LeaseState, Moment) -> T) -> T {
         // The clock is read before the mutex is taken: other holders of the lease do not wait for that read.
         let now = self.now();
-        self.state.lock().over_at(now)
+        look(&self.state.lock(), now)
     }
 
     /// Waits until `look` finds what is wanted. Otherwise `look` returns the moment of the next look, which comes
     /// sooner if the state changes.
-    pub(super) async fn until<T>(
-        &self,
-        look: impl Fn(&LeaseState, Moment) -> Result<T, Moment>,
-    ) -> T {
+    async fn until<T>(&self, look: impl Fn(&LeaseState, Moment) -> Result<T, Moment>) -> T {
         loop {
             // Begun before the look, so that no change is missed.
             let changed = self.changed.notified();
-            let now = self.now();
-            let looked = look(&self.state.lock(), now);
-            match looked {
+            match self.look(&look) {
                 Ok(found) => return found,
                 // An extension moves these moments later. The next look sees that.
                 Err(again) => before(self.clock(), again, changed).await,
@@ -188,33 +234,14 @@ impl LeaseShared {
     }
 
     /// Changes the state, and wakes the tasks that wait under the lease.
-    pub(super) fn change<T>(&self, change: impl FnOnce(&mut LeaseState) -> T) -> T {
-        let (changed, bodies) = {
+    fn change<T>(&self, change: impl FnOnce(&mut LeaseState) -> T) -> T {
+        let (changed, wakers) = {
             let mut state = self.state.lock();
-            (change(&mut state), mem::take(&mut state.bodies))
+            (change(&mut state), state.bodies.take_all())
         };
-        bodies.into_iter().for_each(|(_, waker)| wake(waker));
+        wakers.into_iter().for_each(|(_, waker)| wake(waker));
         caught("a waker", || self.changed.notify_waiters());
         changed
-    }
-
-    /// Ends the lease, unless it is over already.
-    pub(super) fn lose(&self, over: LeaseEnd) {
-        let now = self.now();
-        // The turn is passed on outside of the mutex.
-        let _turn = self.change(|state| state.end(over, now));
-    }
-
-    pub(super) fn revoke(&self) {
-        let now = self.now();
-        let _turn = self.change(|state| {
-            if state.holders == 0 {
-                return None;
-            }
-            // Also if the lease is over: a body may go on without it.
-            state.is_revoked = true;
-            state.end(LeaseEnd::Revoked, now)
-        });
     }
 
     /// Moves the deadline forward, never back. The validity counts from `started`, when the extension
@@ -228,7 +255,7 @@ impl LeaseShared {
         if let Some(over) = state.over_at(self.now()) {
             return Err(over);
         }
-        state.not_prolonged = None;
+        state.end_at_deadline = None;
         state.extensions = state.extensions.saturating_add(1);
         if deadline > state.deadline {
             state.deadline = deadline;
@@ -240,7 +267,88 @@ impl LeaseShared {
         Ok(())
     }
 
-    /// One holder leaves. Returns what was sent, if the holder was the last one.
+    /// Records the reason why the lease will end at its deadline, unless a later extension moves the deadline.
+    pub(super) fn set_end_at_deadline(&self, end: LeaseEnd) {
+        self.state.lock().end_at_deadline = Some(end);
+    }
+
+    /// Records that one more renewal runs.
+    pub(super) fn add_renewal(&self) {
+        self.state.lock().renewals += 1;
+    }
+
+    /// Records that a renewal has stopped.
+    pub(super) fn remove_renewal(&self) {
+        self.state.lock().renewals -= 1;
+    }
+
+    /// Keeps the reason that a renewal met. Without its renewal, the lease would seem to have expired.
+    pub(super) fn keep_end(&self, over: LeaseEnd) {
+        self.state.lock().over.get_or_insert(over);
+    }
+
+    /// Makes `observer` the lease's observer, unless the lease has one.
+    pub(super) fn set_observer(&self, observer: Arc<dyn ObserveExtensions>) {
+        self.state.lock().observer.get_or_insert(observer);
+    }
+
+    /// Makes a waiting body wake at the next change of the state. Returns the deadline.
+    ///
+    /// # Errors
+    /// The reason, if the body has to stop already.
+    pub(super) fn register_body(
+        &self,
+        number: &mut u32,
+        waker: &Waker,
+        policy: OnLost,
+    ) -> Result<Moment, LeaseEnd> {
+        // Dropped once the mutex is unlocked: it may be the last handle of its task.
+        let _earlier;
+        let mut state = self.state.lock();
+        _earlier = state.bodies.register(number, waker);
+        // The body's timer sees to the deadline.
+        let reason = state.stop_reason(policy, Moment::default());
+        reason.map_or(Ok(state.deadline), Err)
+    }
+
+    pub(super) fn forget_body(&self, number: u32) {
+        let _waker = self.state.lock().bodies.forget(number);
+    }
+
+    /// Adds a holder. False if the lease is over.
+    pub(super) fn join(&self) -> bool {
+        let now = self.now();
+        let mut state = self.state.lock();
+        let is_valid = state.over_at(now).is_none();
+        state.holders += u32::from(is_valid);
+        is_valid
+    }
+
+    pub(super) fn announce_shutdown(&self) {
+        self.change(|state| state.is_shutdown_announced = true);
+    }
+
+    /// Ends the lease, unless it is over already.
+    pub(super) fn lose(&self, over: LeaseEnd) {
+        let now = self.now();
+        // The turn is passed on outside of the mutex.
+        let _turn = self.change(|state| state.end(over, now));
+    }
+
+    /// Ends the lease for a shutdown, and stops its bodies.
+    pub(super) fn revoke(&self) {
+        let now = self.now();
+        let _turn = self.change(|state| {
+            if state.holders == 0 {
+                return None;
+            }
+            // Also if the lease is over: a body may go on without it.
+            state.is_revoked = true;
+            state.end(LeaseEnd::Revoked, now)
+        });
+    }
+
+    /// Removes one holder. Returns what was sent, if the holder was the last one.
     pub(super) fn leave(&self) -> Option<ClaimOutcome> {
         self.release(LeaseEnd::Released, 1)
     }
@@ -250,11 +358,11 @@ impl LeaseShared {
         self.release(LeaseEnd::Revoked, u32::MAX)
     }
 
-    /// Once all holders have left, all handles lose their effect. Then the lock is handed over, or the release is
-    /// sent. Only the first call does this.
+    /// Removes `leaving` holders. After the last one, all handles lose their effect. Then the lock is handed over, or
+    /// the release is sent. Only the first call does this.
     fn release(&self, over: LeaseEnd, leaving: u32) -> Option<ClaimOutcome> {
-        let (leases, kind) = (&self.leases, &self.claim.protocol);
-        let hands_over = over == LeaseEnd::Released && kind.turn_rule() == TurnRule::HandOver;
+        let protocol = &self.claim.protocol;
+        let hands_over = over == LeaseEnd::Released && protocol.turn_rule() == TurnRule::HandOver;
         let (turn, handed_claim) = self.change(|state| {
             let is_held = state.holders > 0;
             state.holders = state.holders.saturating_sub(leaving);
@@ -268,7 +376,7 @@ impl LeaseShared {
                 expiring: state.expiring,
                 ttl: self.request.ttl,
                 clock_drift_factor: self.request.clock_drift_factor,
-                is_fenced: self.terms.fencing_token.is_some(),
+                is_fenced: self.granted.fencing_token.is_some(),
                 is_taken_over: false,
             };
             Some((state.turn.take(), handed_claim))
@@ -278,9 +386,28 @@ impl LeaseShared {
             // The lease was lost, or passed its turn on when it won. Other callers ask the nodes already.
             None => handed_claim.release().map(ClaimOutcome::Released),
         };
-        if kind.turn_rule() == TurnRule::PassOn && kind.permit().is_some() {
-            leases.lines.ask_now(&self.line_key());
+        if protocol.turn_rule() == TurnRule::PassOn && protocol.permit().is_some() {
+            self.leases.lines.ask_now(&self.line_key());
         }
         left
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::waiting::tests::{MS, Scene, once};
+
+    #[test]
+    fn the_moment_of_expiring_only_moves_later() {
+        let lease = Scene::new().acquired(&once());
+        let now = lease.shared.now();
+        let after = |millis| now.saturating_add(MS * millis);
+        let expiring = || lease.shared.state.lock().expiring;
+        // The extension that began first is counted last.
+        lease.shared.prolong(after(5_000), after(60_000)).unwrap();
+        let before = expiring();
+        lease.shared.prolong(after(1_000), after(60_100)).unwrap();
+        assert_eq!(lease.shared.deadline(), after(60_100));
+        assert_eq!(expiring(), before);
     }
 }

@@ -4,19 +4,19 @@ use crate::node::{NodeError, NodeErrorKind};
 
 /// A fault of a node.
 #[derive(Clone, Default)]
-pub(super) enum Fault {
+pub(super) enum NodeFault {
     #[default]
     None,
-    /// It cannot be reached.
+    /// The node cannot be reached.
     Cut,
     /// The node accepts operations and answers none, until it is restored.
     Hangs,
-    /// It answers everything with this error.
+    /// The node answers everything with this error.
     Fails(Box<str>),
 }
 
-impl Fault {
-    /// The reason why the node does not vote, if it does not.
+impl NodeFault {
+    /// Returns the reason why the node abstains; `None` if it votes.
     pub(super) fn reason(&self) -> Option<NodeError> {
         match self {
             Self::None => None,

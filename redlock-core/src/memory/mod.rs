@@ -20,8 +20,8 @@ use crate::node::{
     Answer, Argument, Call, Effect, EpochListener, Node, NodeStatus, Remaining, Store, Submission,
     Value,
 };
-use crate::panics::{caught, wake};
-use fault::Fault;
+use crate::panics::wake;
+use fault::NodeFault;
 
 /// A node in this process, which answers as a Redis node does. It excludes no other process, so a
 /// configuration must name it.
@@ -43,7 +43,7 @@ struct MemoryShared {
 #[derive(Default)]
 struct MemoryState {
     store: Store,
-    fault: Fault,
+    fault: NodeFault,
     watches: Vec<Watch>,
     /// Calls that arrived while the node hangs, in order.
     unanswered: VecDeque<Submission>,
@@ -56,7 +56,7 @@ impl MemoryState {
     fn serve(&mut self, submission: &Submission, now: Moment, epoch: u32) -> Answer {
         let call = submission.call();
         let answer = match (&self.fault, self.fault.reason()) {
-            (Fault::Fails(text), _) => Answer::of_reply(call, Value::error(text), epoch),
+            (NodeFault::Fails(text), _) => Answer::of_reply(call, Value::error(text), epoch),
             (_, Some(reason)) => Answer::Failed(reason),
             (_, None) => run(&mut self.store, call, epoch),
         };
@@ -68,7 +68,7 @@ impl MemoryState {
         answer
     }
 
-    /// The report to a caller that waits for `keys`, and what they hold.
+    /// Returns the report to a caller that waits for `keys`, and what they hold.
     fn key_report(&self, keys: &Resource) -> (KeyReport, Option<HeldValue>) {
         if self.fault.reason().is_some() {
             return (KeyReport::Unknown, None);
@@ -96,7 +96,7 @@ impl MemoryState {
     }
 }
 
-/// The remaining time of `key`, if it exists and expires.
+/// Returns the remaining time of `key`, if it exists and expires.
 fn remaining(store: &Store, key: &[u8]) -> Option<Duration> {
     let millis = u64::try_from(store.pttl(key)).ok()?;
     Some(Duration::from_millis(millis))
@@ -110,7 +110,7 @@ fn run(store: &mut Store, call: &Call, epoch: u32) -> Answer {
 }
 
 impl MemoryNode {
-    /// An empty node whose keys expire by `clock`.
+    /// Returns an empty node whose keys expire by `clock`.
     pub fn new(name: impl Into<Arc<str>>, clock: Arc<dyn Clock>) -> Self {
         let shared = MemoryShared {
             name: name.into(),
@@ -127,27 +127,27 @@ impl MemoryNode {
     /// Makes the node unreachable: it votes no, and keeps its keys until the ttl. Releases are served
     /// once it is [restored](Self::restore), as after a reconnection.
     pub fn cut(&self) {
-        self.set_fault(Fault::Cut);
+        self.set_fault(NodeFault::Cut);
     }
 
     /// Makes the node hang like a stopped server: it accepts operations and answers none. After
     /// [`restore`](Self::restore), [`cut`](Self::cut) or [`fail`](Self::fail) it answers the accepted
     /// operations in order.
     pub fn hang(&self) {
-        self.set_fault(Fault::Hangs);
+        self.set_fault(NodeFault::Hangs);
     }
 
     /// Makes the node answer every operation with a server's error, such as `OOM command not allowed`.
     /// It keeps its keys until the ttl. Releases are served once it is [restored](Self::restore), as the
     /// owed releases of a Redis node are.
     pub fn fail(&self, error: &str) {
-        self.set_fault(Fault::Fails(error.into()));
+        self.set_fault(NodeFault::Fails(error.into()));
     }
 
     /// Undoes [`cut`](Self::cut), [`hang`](Self::hang) and [`fail`](Self::fail), and serves the
     /// releases that arrived meanwhile.
     pub fn restore(&self) {
-        self.set_fault(Fault::None);
+        self.set_fault(NodeFault::None);
     }
 
     /// Begins a new epoch, as a node does that may have forgotten locks. It still votes and keeps its
@@ -156,23 +156,23 @@ impl MemoryNode {
         self.shared.epoch.fetch_add(1, Ordering::Release);
         let listeners = self.shared.listeners.lock().clone();
         for tell in listeners {
-            caught("a listener to epochs", &*tell);
+            tell();
         }
     }
 
-    /// The value under `key`, unless it has expired.
+    /// Returns the value under `key`, unless it has expired.
     pub fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
         let state = self.current();
         state.store.get(key).ok().flatten().map(<[u8]>::to_vec)
     }
 
-    /// The remaining time of `key`.
+    /// Returns the remaining time of `key`.
     pub fn remaining(&self, key: &[u8]) -> Option<Duration> {
         remaining(&self.current().store, key)
     }
 
-    /// The members of the sorted set `key` whose scores are moments that have not come, and the time until each.
-    /// Needs the feature `testing`.
+    /// Returns the members of the sorted set `key` whose scores are moments that have not come, and the time until
+    /// each. Needs the feature `testing`.
     #[cfg(any(test, feature = "testing"))]
     pub fn entries(&self, key: &[u8]) -> Vec<(Vec<u8>, Duration)> {
         let state = self.current();
@@ -185,7 +185,7 @@ impl MemoryNode {
             .collect()
     }
 
-    /// All keys that have not expired, in order.
+    /// Returns all keys that have not expired, in order.
     pub fn keys(&self) -> Vec<Vec<u8>> {
         self.current().store.keys().map(<[u8]>::to_vec).collect()
     }
@@ -230,17 +230,17 @@ impl MemoryNode {
 
     /// Sets the node's fault. Unless the node hangs, it answers all operations that it owes an
     /// answer.
-    fn set_fault(&self, fault: Fault) {
+    fn set_fault(&self, fault: NodeFault) {
         let (now, epoch) = (self.shared.clock.now(), self.epoch());
         let (answers, woken) = {
             let mut state = self.current();
             state.fault = fault;
-            if matches!(state.fault, Fault::None) {
+            if matches!(state.fault, NodeFault::None) {
                 for (release, _) in std::mem::take(&mut state.owed) {
                     run(&mut state.store, release.call(), epoch);
                 }
             }
-            let due = if matches!(state.fault, Fault::Hangs) {
+            let due = if matches!(state.fault, NodeFault::Hangs) {
                 VecDeque::new()
             } else {
                 std::mem::take(&mut state.unanswered)
@@ -267,7 +267,7 @@ impl MemoryNode {
         changed
     }
 
-    /// The state, without the keys that have expired.
+    /// Returns the state, without the keys that have expired.
     fn current(&self) -> MutexGuard<'_, MemoryState> {
         let (now, wall) = (self.shared.clock.now(), self.shared.clock.wall());
         let mut state = self.shared.state.lock();
@@ -286,7 +286,7 @@ impl Node for MemoryNode {
         let epoch = self.epoch();
         let (answer, woken) = {
             let mut state = self.shared.state.lock();
-            if matches!(state.fault, Fault::Hangs) {
+            if matches!(state.fault, NodeFault::Hangs) {
                 state.unanswered.push_back(submission);
                 return;
             }

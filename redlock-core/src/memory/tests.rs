@@ -110,7 +110,7 @@ fn a_key_that_is_no_lock_is_a_reply_and_no_failure() {
         keys: &"r".into(),
         prefix: b"",
         is_fenced: false,
-        waits: None,
+        advice: None,
     });
     assert_eq!(
         now(&node, reader.release_call(&token(), TTL, true)),

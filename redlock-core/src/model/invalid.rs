@@ -8,12 +8,12 @@ use std::borrow::Cow;
 pub struct Invalid(Cow<'static, str>);
 
 impl Invalid {
-    /// An error with a text that names the value, the reason and the fix.
+    /// Returns an error with a text that names the value, the reason and the fix.
     pub fn new(text: impl Into<Cow<'static, str>>) -> Self {
         Self(text.into())
     }
 
-    /// All errors of `checks` as one.
+    /// Returns all errors of `checks` as one.
     pub(crate) fn of_all<const N: usize>(checks: [Result<(), Self>; N]) -> Result<(), Self> {
         let wrong = checks.into_iter().filter_map(Result::err);
         let all = wrong.reduce(|one, other| Self::new(format!("{one}; {other}")));

@@ -36,7 +36,7 @@ pub enum Renewal {
     Never,
     /// Until the lock has been held for this time, counted from the attempt that won.
     For(Duration),
-    /// While its holder keeps it.
+    /// For as long as the holder keeps the lock.
     Unlimited,
 }
 
@@ -59,17 +59,17 @@ pub struct Retry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RetryLimit {
-    /// After this number of retries behind the first attempt.
+    /// The number of retries after the first attempt.
     Count(u32),
-    /// When this time has passed since the first attempt began. A hard bound. The time is for a holder: the
+    /// The time since the first attempt began. A hard bound. The time is for a holder: the
     /// caller gives up earlier if no majority of the nodes answers the default number of retries in a row.
     Wait(Duration),
     /// Never, also if no majority of the nodes answers.
     Forever,
 }
 
-/// The drift allowance of a ttl: the clocks of client and node may differ by `factor`, and Redis
-/// expires keys to the millisecond (2 ms, by the Redis page on distributed locks).
+/// Returns the drift allowance of a ttl: the clocks of client and node may differ by `factor`, and Redis expires keys
+/// to the millisecond (2 ms, by the Redis page on distributed locks).
 pub(crate) fn drift(ttl: Duration, factor: f64) -> Duration {
     ttl.mul_f64(factor) + Duration::from_millis(2)
 }

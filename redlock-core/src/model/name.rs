@@ -1,11 +1,11 @@
-//! What a resource can be made of.
+//! The types from which a resource can be made.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use crate::model::resource::Resource;
 
-/// One name of a resource: a text or bytes, owned or not. It is a trait of the library's own, so that
+/// A name of a resource: a text or bytes, owned or not. It is a trait of the library's own, so that
 /// `Vec<u8>` can be one name and `Vec<String>` several.
 ///
 /// ```
@@ -17,7 +17,7 @@ use crate::model::resource::Resource;
 /// assert_eq!(borrowed, Resource::from([b"account:1".as_slice(), b"account:2"]));
 /// ```
 pub trait ResourceName {
-    /// The bytes of the name.
+    /// Returns the bytes of the name.
     fn as_name(&self) -> &[u8];
 }
 
@@ -79,7 +79,7 @@ lists! {
     [] &Vec<N>;
 }
 
-/// One name, made from a template: `Resource::from(format_args!("order:{id}"))`.
+/// A name that is made from a template: `Resource::from(format_args!("order:{id}"))`.
 ///
 /// # Panics
 /// If [`format!`] panics: a value fails to format.

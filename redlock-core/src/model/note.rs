@@ -28,8 +28,8 @@ pub const MAX_NOTE_BYTES: usize = 256;
 pub struct Note(Arc<str>);
 
 impl Note {
-    /// The note with this text; `None` if the text is empty. Of a text of more than [`MAX_NOTE_BYTES`],
-    /// the note is the beginning and `…`: a note that is too long does not keep anybody from a lock.
+    /// Returns the note with this text; `None` if the text is empty. Of a text of more than [`MAX_NOTE_BYTES`], the
+    /// note is the beginning and `…`: a note that is too long does not keep anybody from a lock.
     pub fn new(text: impl AsRef<str>) -> Option<Self> {
         let text = text.as_ref();
         if text.len() > MAX_NOTE_BYTES {
@@ -40,7 +40,7 @@ impl Note {
         (!text.is_empty()).then(|| Self(text.into()))
     }
 
-    /// The text, as the holder wrote it. It may have control characters.
+    /// Returns the text, as the holder wrote it. It may have control characters.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! One part of a name, made from any text.
+//! Parts of names, made from any text.
 
 use std::fmt::{Display, Write as _};
 
@@ -7,7 +7,7 @@ use super::resource::Resource;
 /// The longest part, in bytes.
 const MAX_BYTES: usize = 64;
 
-/// How much of a longer text is shown before its digest of 40 digits: all is 64 bytes.
+/// The bytes of a longer text that stand before its digest of 40 digits: 64 bytes in all.
 const SHOWN: usize = 23;
 
 impl Resource {

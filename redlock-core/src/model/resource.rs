@@ -17,13 +17,13 @@ pub const MAX_NAMES: usize = 128;
 /// The prefix of the library's own keys.
 pub const RESERVED_PREFIX: &[u8] = b"redlock:";
 
-/// One or more names that are locked together, all or none. Any bytes are allowed.
+/// The names that are locked together, all or none. Any bytes are allowed.
 ///
 /// Several names are kept in one canonical order without duplicates, so that two callers that name the
 /// same resources in different orders ask the nodes the same question.
 ///
-/// A [name](crate::request::ResourceName) becomes a resource by `From`, and so does an array, a slice or a `Vec` of names. An
-/// iterator does by [`Resource::all`].
+/// A [name](crate::request::ResourceName) becomes a resource by `From`, and so does an array, a slice or a `Vec` of
+/// names. An iterator does by [`Resource::all`].
 ///
 /// # Example: a text, bytes, several
 /// ```
@@ -40,13 +40,13 @@ pub const RESERVED_PREFIX: &[u8] = b"redlock:";
 pub struct Resource(SmallVec<[Arc<[u8]>; 1]>);
 
 impl Resource {
-    /// All of `names` together.
+    /// Returns all of `names` together.
     pub fn all<N: AsRef<[u8]>>(names: impl IntoIterator<Item = N>) -> Self {
         let names = names.into_iter().map(|name| Arc::from(name.as_ref()));
         Self::of(names)
     }
 
-    /// All of `names` together, without a copy of them.
+    /// Returns all of `names` together, without a copy of them.
     pub(crate) fn of(names: impl IntoIterator<Item = Arc<[u8]>>) -> Self {
         let mut names: SmallVec<_> = names.into_iter().collect();
         names.sort_unstable();
@@ -58,12 +58,12 @@ impl Resource {
         &self.0
     }
 
-    /// The names, in canonical order.
+    /// Returns the names, in canonical order.
     pub fn names(&self) -> impl ExactSizeIterator<Item = &[u8]> + Clone {
         self.shared_names().iter().map(|name| &**name)
     }
 
-    /// The same resource with `prefix` before each name: the keys on the nodes.
+    /// Returns the same resource with `prefix` before each name: the keys on the nodes.
     #[must_use]
     pub fn with_prefix(&self, prefix: &[u8]) -> Self {
         if prefix.is_empty() {
@@ -140,8 +140,8 @@ impl fmt::Debug for Resource {
     }
 }
 
-/// Bytes from outside, made safe for a log line: control characters, quotes and invalid UTF-8 are
-/// escaped, and long names are cut.
+/// Bytes from outside, made safe for a log line. Control characters, quotes and invalid UTF-8 are escaped, and long
+/// names are cut.
 pub(crate) struct Shown<'a>(pub(crate) &'a [u8]);
 
 impl fmt::Display for Shown<'_> {

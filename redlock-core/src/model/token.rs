@@ -14,12 +14,11 @@ use super::note::{MAX_NOTE_BYTES, Note};
 /// the lock.
 const RANDOM_BYTES: usize = 16;
 
-/// The length of the longest token that names its owner, without a note: a host of 255 bytes, a process of
-/// ten digits.
-const MAX_BARE_TOKEN_BYTES: usize = 255 + 1 + 10 + 1 + 2 * RANDOM_BYTES;
+/// The length of the longest token before its note: a host of 255 bytes, a process of ten digits.
+const LONGEST_BARE: usize = 255 + 1 + 10 + 1 + 2 * RANDOM_BYTES;
 
 /// The length of the longest token that names its owner.
-pub(crate) const MAX_TOKEN_BYTES: usize = MAX_BARE_TOKEN_BYTES + 1 + MAX_NOTE_BYTES;
+pub(crate) const LONGEST_TOKEN: usize = LONGEST_BARE + 1 + MAX_NOTE_BYTES;
 
 /// The value of a lock's keys: `host/pid/` and 128 random bits in hex, and the holder's [`Note`] behind a
 /// space. Each attempt draws a new one.
@@ -29,7 +28,7 @@ pub(crate) const MAX_TOKEN_BYTES: usize = MAX_BARE_TOKEN_BYTES + 1 + MAX_NOTE_BY
 pub struct OwnerToken(Arc<[u8]>);
 
 impl OwnerToken {
-    /// A fresh token of `owner`, `host/pid`, so that a refused caller can be told who holds the lock.
+    /// Returns a fresh token of `owner`, `host/pid`, so that a refused caller can be told who holds the lock.
     pub fn draw(owner: &str, entropy: &dyn Entropy) -> Self {
         let mut random = [0; RANDOM_BYTES];
         entropy.fill(&mut random);
@@ -41,7 +40,7 @@ impl OwnerToken {
         Self(bytes.as_slice().into())
     }
 
-    /// The same token with the holder's note after it.
+    /// Returns the same token with the holder's note after it.
     #[must_use]
     pub fn noted(&self, note: &Note) -> Self {
         Self(
@@ -51,13 +50,13 @@ impl OwnerToken {
         )
     }
 
-    /// The whole token, as the nodes store it. Keep it out of logs.
+    /// Returns the whole token, as the nodes store it. Keep it out of logs.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// The first six hex digits of the random part: enough to tell two tokens apart in a log, and too
-    /// few to guess the rest.
+    /// Returns the first six hex digits of the random part: enough to tell two tokens apart in a log, and too few to
+    /// guess the rest.
     pub fn short_id(&self) -> &str {
         parts_of(&self.0).map_or("", |parts| &parts.random[..6])
     }
@@ -83,10 +82,10 @@ struct Parts<'a> {
     note: Option<&'a str>,
 }
 
-/// The parts of a token, or `None` for the value of another format.
+/// Returns the parts of a token, or `None` for the value of another format.
 fn parts_of(token: &[u8]) -> Option<Parts<'_>> {
     const DIGITS: usize = 2 * RANDOM_BYTES;
-    if token.len() > MAX_TOKEN_BYTES {
+    if token.len() > LONGEST_TOKEN {
         return None;
     }
     let text = std::str::from_utf8(token).ok()?;
@@ -116,12 +115,12 @@ fn parts_of(token: &[u8]) -> Option<Parts<'_>> {
     })
 }
 
-/// The `host/pid` in a token, or `None` if another client's format names no owner.
+/// Returns the `host/pid` in a token, or `None` if another client's format names no owner.
 pub(crate) fn owner_of(token: &[u8]) -> Option<&str> {
     parts_of(token).map(|parts| parts.owner)
 }
 
-/// The holder's note in a token, if there is one.
+/// Returns the holder's note in a token, if there is one.
 pub(crate) fn note_of(token: &[u8]) -> Option<Note> {
     parts_of(token)?.note.and_then(Note::new)
 }

@@ -18,17 +18,17 @@ use super::{Answer, NodeError, NodeErrorKind, Vote};
 const OWN_KEY: &str = "this attempt's own key was there already: two pools are one server, or a proxy sends commands \
                        twice; give each pool a server of its own";
 
-/// A call of a script on the keys of one lock, and all that a node has to know of it: its [`Effect`],
-/// and the [script](Self::batch_script) that makes it together with others. A node knows no kind of lock.
+/// A call of a script on the keys of one lock. A node knows no kind of lock: the [`Effect`] and the
+/// [script for several calls](Self::batch_script) tell it all.
 #[derive(Clone)]
 pub struct Call {
-    /// What is called.
+    /// The command or the Lua text that a server runs.
     pub script: &'static Script,
     keys: SmallVec<[Arc<[u8]>; 2]>,
     arguments: SmallVec<[Argument; 2]>,
-    /// What the call changes.
+    /// The change that the call makes.
     pub effect: Effect,
-    reads: Reads,
+    read: ReadReply,
     /// The script with which a node may make this acquisition or release and others at once, if there is one. Each of
     /// them has one key and one token, and all acquisitions have one [ttl](Self::ttl). The script's keys are those of the
     /// acquisitions, and then those of the releases. Its arguments are the token of each, and then, if there are
@@ -39,17 +39,17 @@ pub struct Call {
     pub has_marker: bool,
 }
 
-/// What a call changes. A node orders, repeats and refuses calls by this alone.
+/// The change that a call makes. A node orders, repeats and refuses calls by this alone.
 ///
 /// The first argument of a call that takes, keeps, puts back or undoes something for a holder is the
 /// holder's owner token. A record has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// An acquisition. It is never sent again after its release was submitted, and an error is a vote
+    /// An acquisition. No node sends it again after its release was submitted, and an error is a vote
     /// against the holder.
     Takes,
     /// An extension, the confirmation of a fencing token, or a record. If it is lost, its caller asks
-    /// again or goes without: no node owes it.
+    /// again or does without, so no node owes it.
     Keeps,
     /// Puts a key back that a node has lost. A node sends it once at most.
     PutsBack,
@@ -72,88 +72,87 @@ enum ArgumentBytes {
     Text(SmallVec<[u8; 16]>),
 }
 
-/// The meaning of a server's reply. `None`: it is no reply to such a call. The node's epoch is added to a
-/// grant.
-pub(crate) type Reads = fn(Value) -> Option<Vote>;
+/// Reads a server's reply as a vote; `None` if the call has no such reply. A grant then gets the node's epoch.
+pub(crate) type ReadReply = fn(Value) -> Option<Vote>;
 
 impl Call {
-    /// A call of `script` on the keys of a lock.
+    /// Returns a call of `script` on the keys of a lock.
     pub(crate) fn new(
         script: &'static Script,
         effect: Effect,
         keys: &Resource,
-        reads: Reads,
+        read: ReadReply,
     ) -> Self {
-        Self::in_order(script, effect, keys.shared_names().iter().cloned(), reads)
+        Self::in_order(script, effect, keys.shared_names().iter().cloned(), read)
     }
 
-    /// The same with keys in the given order.
+    /// Returns a call with keys in the given order.
     pub(crate) fn in_order(
         script: &'static Script,
         effect: Effect,
         keys: impl IntoIterator<Item = Arc<[u8]>>,
-        reads: Reads,
+        read: ReadReply,
     ) -> Self {
         Self {
             script,
             keys: keys.into_iter().collect(),
             arguments: SmallVec::new(),
             effect,
-            reads,
+            read,
             batch_script: None,
             has_marker: false,
         }
     }
 
-    /// The same with further keys, which are beside the lock's.
+    /// Adds auxiliary keys after the lock's.
     #[must_use]
     pub(crate) fn with_keys(mut self, keys: impl IntoIterator<Item = Arc<[u8]>>) -> Self {
         self.keys.extend(keys);
         self
     }
 
-    /// The same without some of the keys of the lock.
+    /// Leaves out some of the keys of the lock.
     #[must_use]
     pub(crate) fn without(mut self, keys: &Resource) -> Self {
         self.keys.retain(|key| !keys.shared_names().contains(key));
         self
     }
 
-    /// The same with further arguments.
+    /// Adds arguments.
     #[must_use]
     pub(crate) fn with(mut self, arguments: impl IntoIterator<Item = Argument>) -> Self {
         self.arguments.extend(arguments);
         self
     }
 
-    /// The same for a call behind whose keys the node adds the key of its marker.
+    /// Has the node add the key of its marker after the other keys.
     #[must_use]
     pub(crate) fn marked(mut self) -> Self {
         self.has_marker = true;
         self
     }
 
-    /// All keys, without the marker's.
+    /// Returns all keys, without the marker's.
     pub fn keys(&self) -> impl ExactSizeIterator<Item = &[u8]> + Clone {
         self.keys.iter().map(|key| &**key)
     }
 
-    /// The first key. A call has at least one, and all are in its hash slot.
+    /// Returns the first key. A call has at least one, and all are in its hash slot.
     pub fn first_key(&self) -> &[u8] {
         self.keys.first().map_or(&[], |key| key)
     }
 
-    /// The arguments.
+    /// Returns the arguments.
     pub fn arguments(&self) -> &[Argument] {
         &self.arguments
     }
 
-    /// The ttl of an acquisition, in ms.
+    /// Returns the ttl of an acquisition, in ms.
     pub fn ttl(&self) -> Option<&[u8]> {
         self.arguments.get(1).map(Argument::as_bytes)
     }
 
-    /// The owner token, if the call has one.
+    /// Returns the owner token, if the call has one.
     pub fn token(&self) -> Option<&OwnerToken> {
         match self.arguments.first() {
             Some(Argument(ArgumentBytes::Token(token))) => Some(token),
@@ -166,10 +165,10 @@ impl Call {
         matches!(self.effect, Effect::Undoes(_))
     }
 
-    /// The vote that a node's answer is. An acquisition is sent to a node once and has a token of its own, so no holder
-    /// has that token. A node that names it as the holder's shares its server with another node.
+    /// Reads a node's answer as a vote. An acquisition is sent to a node once and has a token of its own, so
+    /// no holder has that token. A node that names it as the holder's shares its server with another node.
     pub fn vote(&self, answer: Answer) -> Vote {
-        let vote = Vote::of(self.reads, answer);
+        let vote = Vote::of(self.read, answer);
         let holder = vote.holding().and_then(|it| it.value.as_deref());
         let is_own = holder.is_some() && holder == self.token().map(OwnerToken::as_bytes);
         if is_own && self.effect == Effect::Takes {
@@ -180,12 +179,12 @@ impl Call {
 }
 
 impl Argument {
-    /// The owner token.
+    /// Shares the owner token.
     pub(crate) fn token(token: &OwnerToken) -> Self {
         Self(ArgumentBytes::Token(token.clone()))
     }
 
-    /// A number or another text.
+    /// Writes a number or another text as an argument.
     pub(crate) fn text(text: impl fmt::Display) -> Self {
         let mut bytes = SmallVec::new();
         // A write to memory does not fail.
@@ -193,17 +192,17 @@ impl Argument {
         Self(ArgumentBytes::Text(bytes))
     }
 
-    /// A word of a command, or bytes that are no text.
+    /// Copies a word of a command, or bytes that are no text.
     pub(crate) fn bytes(bytes: &[u8]) -> Self {
         Self(ArgumentBytes::Text(SmallVec::from_slice(bytes)))
     }
 
-    /// A duration in whole ms. Requests are checked to be below a year.
+    /// Writes a duration in whole ms. Requests are checked to be below a year.
     pub(crate) fn millis(span: Duration) -> Self {
         Self::text(u64::try_from(span.as_millis()).unwrap_or(u64::MAX))
     }
 
-    /// The bytes that a server receives.
+    /// Returns the bytes that a server receives.
     pub fn as_bytes(&self) -> &[u8] {
         match &self.0 {
             ArgumentBytes::Token(token) => token.as_bytes(),

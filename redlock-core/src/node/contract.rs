@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::watch::{KeyReport, Watch};
 use super::{NodeHealth, NodeStatus, Submission};
 
-/// One independent node: a Redis server, an in-process store, or a simulated one.
+/// An independent node: a Redis server, an in-process store, or a simulated one.
 ///
 /// # Contract
 /// * Each call is atomic over all its keys.
@@ -23,7 +23,7 @@ use super::{NodeHealth, NodeStatus, Submission};
 /// * No method blocks or panics. A panic is caught only in [`submit`](Node::submit). The library calls the other methods directly, and
 ///   [`epoch`](Node::epoch) under a mutex.
 pub trait Node: Send + Sync + 'static {
-    /// The pool's name, for errors and logs.
+    /// Returns the pool's name, for errors and logs.
     fn name(&self) -> &str;
 
     /// Hands a call to the node. Returns at once, never blocks, and may be called from `Drop` and
@@ -31,8 +31,8 @@ pub trait Node: Send + Sync + 'static {
     /// A panic in here is logged; the outcome is then unknown, unless the call was answered.
     fn submit(&self, submission: Submission);
 
-    /// The node's present status, by what is known of it. A node that has just answered several
-    /// acquisitions or releases with errors does not count as voting.
+    /// Returns the node's present status, by what is known of it. A node that has just answered several acquisitions or
+    /// releases with errors does not count as voting.
     fn status(&self) -> NodeStatus;
 
     /// Figures about the node, for operators. The default has the status alone.
@@ -75,7 +75,7 @@ pub trait Node: Send + Sync + 'static {
         0
     }
 
-    /// Calls `listener`, on any thread, each time that the epoch increases. It must not block. The default
+    /// Calls `listener`, on any thread, each time that the epoch increases. It must not block or panic. The default
     /// never calls it, which is right for a node that never forgets.
     fn on_new_epoch(&self, listener: EpochListener) {
         let _ = listener;

@@ -10,8 +10,8 @@ use super::Node;
 /// The number of slots.
 pub(crate) const SLOTS: u16 = 16_384;
 
-/// The part of `key` that a Redis Cluster hashes instead of the whole key: the text between its first
-/// `{` and the next `}`, unless it is empty.
+/// Returns the part of `key` that a Redis Cluster hashes instead of the whole key: the text between its first `{` and
+/// the next `}`, unless it is empty.
 pub(crate) fn hash_tag(key: &[u8]) -> Option<&[u8]> {
     let open = key.iter().position(|byte| *byte == b'{')?;
     let rest = &key[open + 1..];
@@ -19,19 +19,19 @@ pub(crate) fn hash_tag(key: &[u8]) -> Option<&[u8]> {
     (close > 0).then(|| &rest[..close])
 }
 
-/// The slot of `key`.
+/// Returns the slot of `key`.
 pub(crate) fn slot_of(key: &[u8]) -> u16 {
     crc16(hash_tag(key).unwrap_or(key)) % SLOTS
 }
 
-/// The slot of `keys`, which are checked to be in one slot. An operation has at least one key.
+/// Returns the slot of `keys`, which are checked to be in one slot. An operation has at least one key.
 pub(crate) fn slot_of_all(keys: &Resource) -> u16 {
     keys.names().next().map_or(0, slot_of)
 }
 
-/// The auxiliary keys of one `kind` for the lock keys `keys`, with `prefix`. Each is in the hash slot of
-/// its lock key, so that one script may use both on a Redis Cluster. A name that contains `}` but no
-/// hash tag cannot have such a key.
+/// Returns the auxiliary keys of one `kind` for the lock keys `keys`, with `prefix`. Each is in the hash slot of its
+/// lock key, so that one script may use both on a Redis Cluster. A name that contains `}` but no hash tag cannot have
+/// such a key.
 ///
 /// No two lock keys share an auxiliary key: `{…}` and `:` keep names with a hash tag of their own apart
 /// from names that become one.
@@ -39,7 +39,7 @@ pub(crate) fn auxiliary_keys(keys: &Resource, prefix: &[u8], kind: &[u8]) -> Res
     Resource::all(keys.names().map(|key| auxiliary_key(key, prefix, kind)))
 }
 
-/// The same for one key.
+/// Returns the auxiliary key of one lock key.
 pub(crate) fn auxiliary_key(key: &[u8], prefix: &[u8], kind: &[u8]) -> Vec<u8> {
     if hash_tag(key).is_some() {
         let name = key.strip_prefix(prefix).unwrap_or(key);
@@ -49,16 +49,15 @@ pub(crate) fn auxiliary_key(key: &[u8], prefix: &[u8], kind: &[u8]) -> Vec<u8> {
     }
 }
 
-/// What a lock has beside its keys, in their hash slot: the auxiliary keys, and how errors name the
-/// parameter and such a key.
+/// The auxiliary keys of a lock, in its hash slot, with the names that errors give to its parameter and to such a key.
 pub(crate) struct AuxiliaryKeys {
     pub(crate) keys: Resource,
     pub(crate) parameter: &'static str,
     pub(crate) key: &'static str,
 }
 
-/// Checks that `node` can have all of `keys`, and each of the keys `auxiliary` to them, in one slot: only then
-/// can one command reach them all, and does one connection serve what is about them in order.
+/// Checks that `node` has all of `keys` and `auxiliary` in one slot. Only then one command reaches them all, and one
+/// connection serves their calls in order.
 pub(crate) fn check_slots(
     node: &dyn Node,
     keys: &Resource,
@@ -76,8 +75,7 @@ pub(crate) fn check_slots(
             node.name(),
         )));
     }
-    let is_stray =
-        |auxiliary: &&AuxiliaryKeys| auxiliary.keys.names().any(|key| slot_of(key) != slot);
+    let is_stray = |it: &&AuxiliaryKeys| it.keys.names().any(|key| slot_of(key) != slot);
     if let Some(stray) = auxiliary.iter().find(is_stray) {
         return Err(Invalid::new(format!(
             "`{}` cannot have {} on the Redis Cluster `{}`: because of a brace in its name, no {} can \

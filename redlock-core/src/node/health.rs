@@ -72,7 +72,7 @@ impl NodeErrorKind {
         Self::Refused,
     ];
 
-    /// The kind as a word, for labels: `not_connected`, `timed_out` …
+    /// Returns the kind as a word, for labels: `not_connected`, `timed_out` …
     pub fn as_str(self) -> &'static str {
         match self {
             Self::NotConnected => "not_connected",

@@ -29,11 +29,11 @@ pub struct Holding {
     pub place: Option<u16>,
     /// True if the node granted us another one of several locks than most nodes.
     pub(crate) has_strayed: bool,
-    /// What stands in the way.
+    /// The reason why the key keeps a caller out.
     pub obstacle: Obstacle,
 }
 
-/// What stands in the way of an acquisition.
+/// The reason why an acquisition is refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Obstacle {
@@ -59,7 +59,7 @@ impl Obstacle {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Remaining {
-    /// The node was not asked, or did not say.
+    /// The node gave no time.
     #[default]
     Unknown,
     /// The key expires after this time.
@@ -71,11 +71,11 @@ pub enum Remaining {
 }
 
 impl Holding {
-    /// A key that holds `value`, for an unknown time. Of a value that is longer than any token, only
-    /// the beginning is kept.
+    /// Returns a key that holds `value`, for an unknown time. Of a value that is longer than any token, only the
+    /// beginning is kept.
     pub fn by(value: impl AsRef<[u8]>) -> Self {
         let value = value.as_ref();
-        let kept = value.len().min(token::MAX_TOKEN_BYTES + 1);
+        let kept = value.len().min(token::LONGEST_TOKEN + 1);
         let obstacle = if value == READERS_MARKER {
             Obstacle::Readers
         } else {
@@ -97,7 +97,7 @@ impl Holding {
         }
     }
 
-    /// A key with an unknown value.
+    /// Returns a key with an unknown value.
     pub fn unknown(remaining: Remaining) -> Self {
         Self {
             remaining,
@@ -116,12 +116,12 @@ impl Holding {
         }
     }
 
-    /// The holder's `host/pid`, if the token is of this library's format.
+    /// Returns the holder's `host/pid`, if the token is of this library's format.
     pub fn owner(&self) -> Option<&str> {
         token::owner_of(self.value.as_deref()?)
     }
 
-    /// The holder's note, if it left one.
+    /// Returns the holder's note, if it left one.
     pub fn note(&self) -> Option<Note> {
         token::note_of(self.value.as_deref()?)
     }
@@ -145,7 +145,7 @@ impl fmt::Display for Holding {
 }
 
 impl Holding {
-    /// The same with the name of the key, for one of several.
+    /// Returns the same with the name of the key, for one of several.
     pub(crate) fn fmt_with_name(
         &self,
         name: Option<&Resource>,
@@ -167,10 +167,10 @@ impl Holding {
     /// True if the value is longer than any owner token.
     fn is_too_long(&self) -> bool {
         let value = self.value.as_ref();
-        value.is_some_and(|value| value.len() > token::MAX_TOKEN_BYTES)
+        value.is_some_and(|value| value.len() > token::LONGEST_TOKEN)
     }
 
-    /// The same without "held".
+    /// Returns the same without "held".
     pub(crate) fn fmt_by(
         &self,
         name: Option<&Resource>,
@@ -195,7 +195,7 @@ impl Holding {
         Ok(())
     }
 
-    /// For how much longer.
+    /// Writes for how much longer the key lives.
     pub(crate) fn fmt_time(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.remaining {
             Remaining::Expires(left) => write!(f, " for {} more", Brief(left)),

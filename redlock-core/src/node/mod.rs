@@ -1,4 +1,4 @@
-//! What a [`Node`] is asked and answers, for custom nodes; and the health of a node.
+//! The calls and answers of a [`Node`], for custom nodes; and the health of a node.
 //!
 //! A node gets [`Call`]s, each as a [`Submission`] for its [`Answer`], and [`Watch`]es, in which it
 //! reports what becomes of keys. [`NodeStatus`] says whether it votes, [`NodeHealth`] how well.
@@ -36,17 +36,17 @@ pub use value::Value;
 pub use vote::Vote;
 pub use watch::{KeyReport, Watch};
 
-/// The seat of `node` in `nodes`, if it is one of them. Two nodes of one name are not the same.
+/// Returns the seat of `node` in `nodes`, if it is one of them. Two nodes of one name are not the same.
 pub fn seat_of(nodes: &NodeSet, node: &Arc<dyn Node>) -> Option<usize> {
     nodes.iter().position(|it| identity(it) == identity(node))
 }
 
-/// The identity of a node: its address in memory, without the vtable, as one type may have several.
+/// Returns the identity of a node: its address in memory, without the vtable, as one type may have several.
 pub(crate) fn identity(node: &Arc<dyn Node>) -> usize {
     Arc::as_ptr(node).cast::<()>().addr()
 }
 
-/// A seat as a bit. A client refuses sets with more nodes than there are bits.
+/// Returns a seat as a bit. A client refuses sets with more nodes than there are bits.
 pub(crate) fn bit(seat: usize) -> u64 {
     u32::try_from(seat)
         .ok()
@@ -54,7 +54,7 @@ pub(crate) fn bit(seat: usize) -> u64 {
         .unwrap_or(0)
 }
 
-/// Whether a node votes, and the reason if it does not.
+/// The status of a node: it votes, or it abstains for a reason.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum NodeStatus {
@@ -71,7 +71,7 @@ pub enum NodeStatus {
 pub enum Answer {
     /// The server's reply.
     Reply {
-        /// What it replied. It is an error only if a key is of another type (`WRONGTYPE`): then the lock is held.
+        /// The reply. An error here means that a key is of another type (`WRONGTYPE`), so the lock is held.
         value: Value,
         /// The [epoch](Node::epoch) in which the node served the call.
         epoch: u32,
@@ -81,7 +81,7 @@ pub enum Answer {
 }
 
 impl Answer {
-    /// The answer that the reply `value` of a server is, to `call`.
+    /// Reads the reply `value` of a server to `call` as an answer.
     pub(crate) fn of_reply(call: &Call, value: Value, epoch: u32) -> Self {
         match value {
             Value::Error(text) if !value::is_wrong_type(&text) => {
@@ -129,7 +129,7 @@ pub enum NodeErrorKind {
 }
 
 impl NodeError {
-    /// An error for an operation that certainly never reached the node. There is nothing to undo.
+    /// Returns an error for an operation that certainly never reached the node. There is nothing to undo.
     pub fn unsent(kind: NodeErrorKind, detail: impl Into<Arc<str>>) -> Self {
         Self {
             kind,
@@ -139,14 +139,14 @@ impl NodeError {
         }
     }
 
-    /// An error for an operation that the node may have served.
+    /// Returns an error for an operation that the node may have served.
     pub fn sent(kind: NodeErrorKind, detail: impl Into<Arc<str>>) -> Self {
         Self::unsent(kind, detail).into_sent()
     }
 
-    /// An error text of a server, cut to one printable line. Arguments that the server repeats are left
-    /// out, as they may contain an owner token. The kind is [`Denied`](NodeErrorKind::Denied) if the server refuses the
-    /// login or the database, or its ACL the operation, and otherwise [`Server`](NodeErrorKind::Server).
+    /// Returns an error text of a server, cut to one printable line. Arguments that the server repeats are left out, as
+    /// they may contain an owner token. The kind is [`Denied`](NodeErrorKind::Denied) if the server refuses the login
+    /// or the database, or its ACL the operation, and otherwise [`Server`](NodeErrorKind::Server).
     pub fn server(text: &[u8]) -> Self {
         if text.starts_with(b"NOAUTH") {
             // The server's own words are about the protocol.
@@ -168,7 +168,7 @@ impl NodeError {
         Self::sent(kind, Shown(text.as_bytes()).to_string())
     }
 
-    /// The error that a server replied to `call`. Its first word says that a refused command was not run:
+    /// Returns the error that a server replied to `call`. Its first word says that a refused command was not run:
     /// `OOM`, `NOPERM`, `NOREPLICAS` and similar. `ERR` may precede any text, also a proxy's loss of its server.
     fn of_reply(call: &Call, text: &[u8]) -> Self {
         if text.starts_with(b"NOMARKER") {
@@ -178,19 +178,19 @@ impl NodeError {
         }
         let error = Self::server(text);
         let is_command = matches!(call.script.code, Code::Command(..));
-        if call.effect == Effect::Takes && is_command && is_refusal(text) || is_elsewhere(text) {
+        if call.effect == Effect::Takes && is_command && was_not_run(text) || is_elsewhere(text) {
             return error.into_unsent();
         }
         error
     }
 
-    /// The same error for an operation that was in progress at the time.
+    /// Returns the same error for an operation that was in progress at the time.
     pub(crate) fn into_sent(mut self) -> Self {
         self.sent = true;
         self
     }
 
-    /// The same error for an operation that the node certainly did not run.
+    /// Returns the same error for an operation that the node certainly did not run.
     pub(crate) fn into_unsent(mut self) -> Self {
         self.sent = false;
         self
@@ -217,7 +217,7 @@ impl NodeError {
         }
     }
 
-    /// The kind of the error.
+    /// Returns the kind of the error.
     pub fn kind(&self) -> NodeErrorKind {
         self.kind
     }
@@ -229,7 +229,7 @@ impl NodeError {
 }
 
 /// True if the error's first word says that the server did not run the command.
-pub(crate) fn is_refusal(text: &[u8]) -> bool {
+pub(crate) fn was_not_run(text: &[u8]) -> bool {
     let code = text.split(|byte| *byte == b' ').next().unwrap_or_default();
     code != b"ERR" && !code.is_empty() && code.iter().all(u8::is_ascii_uppercase)
 }

@@ -8,5 +8,5 @@ use std::time::Duration;
 pub trait ObserveAnswers: fmt::Debug + Send + Sync {
     /// Receives the time from the moment when the node took an operation, or a check of the connection, to
     /// its answer. Called for each answer, on the runtime of the node's connection, so it must not block.
-    fn answered(&self, after: Duration);
+    fn record_answer(&self, after: Duration);
 }

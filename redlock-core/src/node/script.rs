@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use super::store::Store;
 use super::value::Value;
 
-/// What a [`Script`] does, over a [`Store`]: keys, and arguments. An `Err` is the error of a command, which ends a
+/// A [`Script`] in Rust, over a [`Store`], with its keys and arguments. An `Err` is the error of a command, which ends a
 /// script.
 pub type Twin = fn(&mut Store, &[&[u8]], &[&[u8]]) -> Result<Value, Value>;
 
@@ -17,7 +17,7 @@ pub type Twin = fn(&mut Store, &[&[u8]], &[&[u8]]) -> Result<Value, Value>;
 pub struct Script {
     /// The script's name, for logs and tests.
     pub name: &'static str,
-    /// What a server is sent.
+    /// The text that a server is sent.
     pub code: Code,
     twin: Twin,
     /// Words for the script's keys, and for its arguments.
@@ -26,7 +26,7 @@ pub struct Script {
     sha: OnceLock<String>,
 }
 
-/// What a server is sent.
+/// The text that a server is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
     /// A command: this word, the keys, the first argument, these options, and the other arguments. The last text is the
@@ -73,16 +73,16 @@ impl Script {
         Self::new(name, Code::Whole(text), twin)
     }
 
-    /// The same script, with a word for each of its keys and arguments, from which the test of twins draws them. A
-    /// `+` behind a word means one or several, as many as of the others with a `+`, a `?` that it may be left out. The
-    /// words in brackets come together or not at all.
+    /// Returns the same script, with a word for each of its keys and arguments, from which the test of twins draws
+    /// them. A `+` behind a word means one or several, as many as of the others with a `+`, a `?` that it may be left
+    /// out. The words in brackets come together or not at all.
     #[must_use]
     pub const fn shaped(mut self, keys: &'static str, arguments: &'static str) -> Self {
         self.shape = [keys, arguments];
         self
     }
 
-    /// The same for a script that tries commands which not every lock needs before it writes, unless its last
+    /// Returns the same for a script that tries commands which not every lock needs before it writes, unless its last
     /// argument is `tried`. A connection adds that word if its user may run them.
     #[must_use]
     pub const fn checking_commands(mut self) -> Self {
@@ -90,7 +90,7 @@ impl Script {
         self
     }
 
-    /// The Lua text, unless it is a command.
+    /// Returns the Lua text, unless it is a command.
     pub fn text(&self) -> Option<&'static str> {
         match self.code {
             Code::Command(..) => None,
@@ -104,7 +104,7 @@ impl Script {
         [include_str!("brief.lua"), text].concat()
     }
 
-    /// The name by which a server knows the text.
+    /// Returns the name by which a server knows the text.
     pub fn sha(&self) -> &str {
         self.sha.get_or_init(|| {
             let text = self.text().unwrap_or_default();

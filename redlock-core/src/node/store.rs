@@ -22,7 +22,7 @@ pub struct Store {
     has_written: bool,
 }
 
-/// What a key holds, and until when.
+/// The value of a key, and its end.
 #[derive(Clone)]
 struct StoredKey {
     data: Data,
@@ -54,12 +54,12 @@ impl Store {
         self.is_full = is_full;
     }
 
-    /// The ms since the clock's origin. Expiries and the scores of entries go by it.
+    /// Returns the ms since the clock's origin. Expiries and the scores of entries go by it.
     pub fn millis(&self) -> i64 {
         self.millis
     }
 
-    /// The µs since 1970, as `TIME` says. Fencing counters and markers go by it.
+    /// Returns the µs since 1970, as `TIME` says. Fencing counters and markers go by it.
     pub fn micros(&self) -> i64 {
         self.micros
     }
@@ -71,6 +71,12 @@ impl Store {
             Some(Data::Text(text)) => Ok(Some(text)),
             Some(Data::Set(_)) => Err(wrong_type()),
         }
+    }
+
+    /// `MGET`: a key that is no string counts as missing.
+    pub(crate) fn mget(&self, keys: &[&[u8]]) -> Vec<Option<Box<[u8]>>> {
+        let value = |key: &&[u8]| self.get(key).ok().flatten().map(Box::from);
+        keys.iter().map(value).collect()
     }
 
     /// True if `key` holds `text`.
@@ -138,6 +144,13 @@ impl Store {
         }
     }
 
+    /// Lets a key live for at least `ttl` ms.
+    pub(crate) fn ensure_ttl(&mut self, key: &[u8], ttl: i64) {
+        if self.pttl(key) < ttl {
+            self.pexpire(key, ttl);
+        }
+    }
+
     /// `ZADD` with `GT`: a score that is higher already stays.
     pub fn zadd(&mut self, key: &[u8], score: i64, member: &[u8]) -> Result<(), Value> {
         self.need_memory()?;
@@ -168,12 +181,12 @@ impl Store {
         self.retain(key, |_, score| score > to)
     }
 
-    /// The highest score, as `ZRANGE` finds it.
+    /// Returns the highest score, as `ZRANGE` finds it.
     pub fn highest(&self, key: &[u8]) -> Result<Option<i64>, Value> {
         Ok(self.entries(key)?.values().max().copied())
     }
 
-    /// The members of a sorted set.
+    /// Returns the members of a sorted set.
     pub fn entries(&self, key: &[u8]) -> Result<&Members, Value> {
         static EMPTY: Members = Members::new();
         match self.keys.get(key).map(|entry| &entry.data) {
@@ -188,12 +201,12 @@ impl Store {
         self.has_written
     }
 
-    /// The keys, in order.
+    /// Returns the keys, in order.
     pub fn keys(&self) -> impl Iterator<Item = &[u8]> {
         self.keys.keys().map(|key| &**key)
     }
 
-    /// A full server refuses a command that may need memory, unless its script wrote before.
+    /// Refuses a command that may need memory if the server is full, unless its script wrote before.
     pub(crate) fn need_memory(&mut self) -> Result<(), Value> {
         if self.is_full && !self.has_written {
             return Err(Value::error(
@@ -222,7 +235,15 @@ impl Store {
     }
 }
 
-/// The error of a server for a command on a key of another type.
+/// Reads an argument as an integer. Lua reads more than this, such as `1e3` and `0x7`, which no script writes.
+pub(crate) fn parse_integer(text: &[u8]) -> Result<i64, Value> {
+    let number = std::str::from_utf8(text)
+        .ok()
+        .and_then(|it| it.parse().ok());
+    number.ok_or_else(|| Value::error("ERR value is not an integer or out of range"))
+}
+
+/// Returns the error of a server for a command on a key of another type.
 fn wrong_type() -> Value {
     Value::error("WRONGTYPE Operation against a key holding the wrong kind of value")
 }

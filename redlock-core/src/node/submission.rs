@@ -30,7 +30,7 @@ impl Submission {
         }
     }
 
-    /// The call.
+    /// Returns the call.
     pub fn call(&self) -> &Call {
         self.sink.call()
     }
@@ -48,7 +48,7 @@ impl Submission {
         }
     }
 
-    /// A handle on this call without the duty to answer it, for a node that owes the call.
+    /// Returns a handle on this call without the duty to answer it, for a node that owes the call.
     #[must_use]
     pub fn owed(&self) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! What a server answers.
+//! Answers of a server, as plain values.
 
 use std::fmt;
 
@@ -18,12 +18,12 @@ pub enum Value {
 }
 
 impl Value {
-    /// A text.
+    /// Returns a text.
     pub fn text(bytes: impl Into<Box<[u8]>>) -> Self {
         Self::Text(bytes.into())
     }
 
-    /// An error.
+    /// Returns an error.
     pub fn error(text: &str) -> Self {
         Self::Error(text.as_bytes().into())
     }

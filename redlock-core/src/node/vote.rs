@@ -1,6 +1,6 @@
 //! Votes: what the answers of nodes mean to the caller of a lock.
 
-use super::call::Reads;
+use super::call::ReadReply;
 use super::holding::{Holding, Remaining};
 use super::value::{Value, is_wrong_type};
 use super::{Answer, NodeError, NodeErrorKind};
@@ -36,7 +36,7 @@ impl Vote {
         choice: None,
     };
 
-    /// A grant of an acquisition after which the counter stands there.
+    /// Returns a grant of an acquisition after which the counter stands there.
     pub(crate) fn counted(counter: u64) -> Self {
         Self::Granted {
             counter: Some(counter),
@@ -45,8 +45,8 @@ impl Vote {
         }
     }
 
-    /// The vote that `answer` is, to a call whose replies `reads` reads.
-    pub(crate) fn of(reads: Reads, answer: Answer) -> Self {
+    /// Reads `answer` as a vote, by the call's `read`.
+    pub(crate) fn of(read: ReadReply, answer: Answer) -> Self {
         let (value, epoch) = match answer {
             Answer::Reply {
                 value: Value::Error(text),
@@ -55,7 +55,7 @@ impl Vote {
             Answer::Reply { value, epoch } => (value, epoch),
             Answer::Failed(error) => return Self::Failed(error),
         };
-        let mut vote = reads(value);
+        let mut vote = read(value);
         if let Some(Self::Granted { epoch: of, .. }) = &mut vote {
             *of = epoch;
         }
@@ -63,7 +63,7 @@ impl Vote {
         vote.unwrap_or_else(|| Self::Failed(NodeError::sent(NodeErrorKind::Protocol, invalid)))
     }
 
-    /// What stands in the way of a refused acquisition.
+    /// Returns the key, or the advice, that refused an acquisition.
     pub(crate) fn holding(&self) -> Option<&Holding> {
         match self {
             Self::Held(holding) => Some(holding),

@@ -16,7 +16,7 @@ use super::Remaining;
 pub enum KeyReport {
     /// None of the keys exists.
     Free,
-    /// At least one key exists, for this time if it is known (the longest of them).
+    /// At least one key exists. The time is the longest of the keys', if it is known.
     Held(Remaining),
     /// The node cannot tell: no connection, no permission, too old. Its last report of a key's expiry
     /// still holds.
@@ -28,7 +28,7 @@ pub enum KeyReport {
 pub(crate) struct HeldValue(u64);
 
 impl HeldValue {
-    /// The identity of these values, of which each may be cut.
+    /// Returns the identity of these values, of which each may be cut.
     pub(crate) fn of<'a>(values: impl Iterator<Item = &'a [u8]>) -> Self {
         let mut hasher = DefaultHasher::new();
         values.for_each(|value| value.hash(&mut hasher));
@@ -36,7 +36,7 @@ impl HeldValue {
     }
 }
 
-/// One seat of a caller's watch, handed to a node by [`Node::watch`](crate::Node::watch). The node
+/// A seat of a caller's watch, handed to a node by [`Node::watch`](crate::Node::watch). The node
 /// reports into it while it [is wanted](Self::is_wanted). Dropping it reports
 /// [`Unknown`](KeyReport::Unknown).
 pub struct Watch {
@@ -46,7 +46,7 @@ pub struct Watch {
 
 /// Receives the reports of the nodes, each at its own seat.
 pub(crate) trait ReportSink: Send + Sync {
-    /// The keys that the caller waits for.
+    /// Returns the keys that the caller waits for.
     fn keys(&self) -> &Resource;
 
     /// True while the caller waits.
@@ -62,7 +62,7 @@ impl Watch {
         Self { to, seat }
     }
 
-    /// The keys, with the configured prefix.
+    /// Returns the keys, with the configured prefix.
     pub fn keys(&self) -> &Resource {
         self.to.keys()
     }
@@ -78,15 +78,14 @@ impl Watch {
         self.report_of(key_report, None);
     }
 
-    /// The same with what the keys hold.
+    /// Reports the present state with what the keys hold.
     pub(crate) fn report_of(&self, key_report: KeyReport, value: Option<HeldValue>) {
         if let Some(waker) = self.record(key_report, value) {
             wake(waker);
         }
     }
 
-    /// The same for a node that orders its reports by its own mutex: it wakes the caller after
-    /// unlocking.
+    /// Records the present state for a node that wakes the caller itself, after it has unlocked its own mutex.
     #[must_use = "somebody waits for it"]
     pub(crate) fn record(&self, key_report: KeyReport, value: Option<HeldValue>) -> Option<Waker> {
         if self.is_wanted() {

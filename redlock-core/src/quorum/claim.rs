@@ -1,4 +1,5 @@
 //! The keys of one attempt on the nodes, and their removal.
+#![doc = include_str!("what_counts.md")]
 
 use std::mem;
 use std::sync::Arc;
@@ -7,6 +8,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use crate::env::Moment;
 use crate::io_thread::share_woken_tasks;
 use crate::model::token::OwnerToken;
 use crate::node::{Call, NodeSet, bit};
@@ -19,8 +21,8 @@ use super::round::{Goal, Round, seats_in};
 /// One owner token on a set of nodes, from the sending of the acquisition to the sending of its
 /// release. Dropping it sends the release, so no way out of an attempt or a lease forgets the nodes.
 ///
-/// The claim on any of several equal locks is on all of them until it is [narrowed](Self::narrow), because each node
-/// decides which one it grants.
+/// The claim on any of several permits is on all of them until [one is chosen](Self::narrow_to_permit), because each
+/// node decides which one it grants.
 pub(crate) struct Claim {
     pub(crate) nodes: NodeSet,
     pub(crate) protocol: Arc<dyn LockProtocol>,
@@ -30,7 +32,7 @@ pub(crate) struct Claim {
     /// The longest time in ms for which any node may keep the keys without hearing from us.
     longest_ttl: AtomicU64,
     /// The votes of the acquisition.
-    acquisition: Arc<Round>,
+    pub(crate) acquisition: Arc<Round>,
     state: Mutex<ClaimState>,
 }
 
@@ -43,49 +45,54 @@ struct ClaimState {
     restoring: u32,
     /// The nodes that an extension may count.
     extension_proof: ExtensionProof,
-    /// The last round in which a majority proved that the lock is ours, and the seats that the lease rests
-    /// on by it: an extension, if there was one since the acquisition.
-    proof: Option<(Arc<Round>, u64)>,
+    /// The last extension by which a majority proved that the lock is ours, if there was one.
+    last_proof: Option<LastProof>,
+}
+
+struct LastProof {
+    round: Arc<Round>,
+    /// The seats whose grants count.
+    counted: u64,
 }
 
 /// An extension that was sent.
 pub(crate) struct Extension {
     pub(crate) round: Arc<Round>,
+    pub(crate) ttl: Duration,
+    /// A moment before the first message.
+    pub(crate) sent_at: Moment,
     voters: Voters,
 }
 
 impl Claim {
-    /// The number of nodes that have granted the acquisition.
+    /// Returns the number of nodes that have granted the acquisition.
     pub(crate) fn votes(&self) -> usize {
         seats_in(self.acquisition.seats().granted)
     }
 
-    /// Sends the acquisition to all nodes at once, and returns its votes too.
+    /// Sends the acquisition to all nodes at once.
     pub(crate) fn acquire(
         nodes: &NodeSet,
         protocol: Arc<dyn LockProtocol>,
         token: OwnerToken,
         ttl: Duration,
         hint: u64,
-    ) -> (Self, Arc<Round>) {
+    ) -> Self {
         let call = protocol.acquire_call(&token, ttl, hint);
-        let acquisition = Round::start(nodes, call, Goal::Majority);
-        let claim = Self {
+        Self {
             nodes: Arc::clone(nodes),
             protocol,
             token,
             is_lease: false,
             longest_ttl: AtomicU64::new(millis(ttl)),
-            acquisition: Arc::clone(&acquisition),
+            acquisition: Round::start(nodes, call, Goal::Majority),
             state: Mutex::default(),
-        };
-        (claim, acquisition)
+        }
     }
 
-    /// Makes this the claim on the one of several locks that a majority granted. The release of the others goes after
-    /// the acquisition to every node that is not known to have granted this one. False if no majority granted the same
-    /// one.
-    pub(crate) fn narrow(&mut self) -> bool {
+    /// Makes this the claim on the permit that a majority granted. The release of the others goes after the acquisition
+    /// to every node that is not known to have granted this one. False if no majority granted the same one.
+    pub(crate) fn narrow_to_permit(&mut self) -> bool {
         if !self.acquisition.tally().is_won() {
             return false;
         }
@@ -97,14 +104,14 @@ impl Claim {
         let release = self
             .protocol
             .release_call(&self.token, self.longest_ttl(), self.is_lease);
-        // A node that granted this lock has no other of ours.
+        // A node that granted this permit has no other of ours.
         let others = !self.acquisition.seats().granted;
         self.send_to(others, release.without(chosen.keys()), Goal::All);
         self.protocol = chosen;
         true
     }
 
-    /// The claim of an attempt that has won.
+    /// Makes this the claim of a lease, once its attempt has won.
     pub(crate) fn into_lease(mut self) -> Arc<Self> {
         self.is_lease = true;
         Arc::new(self)
@@ -112,7 +119,7 @@ impl Claim {
 
     /// Raises the counters at `seats` to `counter`. The other seats count as answered. `None` for a lock without a fencing
     /// token.
-    pub(crate) fn confirm(&self, counter: u64, seats: &[usize]) -> Option<Arc<Round>> {
+    pub(crate) fn raise_counters(&self, counter: u64, seats: &[usize]) -> Option<Arc<Round>> {
         let call = self
             .protocol
             .confirm_call(&self.token, counter, self.longest_ttl())?;
@@ -122,15 +129,19 @@ impl Claim {
         Some(round)
     }
 
-    /// Sends an extension to all nodes.
-    pub(crate) fn extend(&self, ttl: Duration) -> Extension {
+    /// Sends an extension to all nodes. `now` was read before.
+    pub(crate) fn send_extension(&self, ttl: Duration, now: Moment) -> Extension {
         self.longest_ttl.fetch_max(millis(ttl), Ordering::Relaxed);
         let acquisition = self.acquisition.seats();
         let voters = self.state.lock().extension_proof.voters(acquisition);
         let call = self.protocol.extend_call(&self.token, ttl);
         let goal = Goal::MajorityOf(voters.continuous);
-        let round = Round::start(&self.nodes, call, goal);
-        Extension { round, voters }
+        Extension {
+            round: Round::start(&self.nodes, call, goal),
+            ttl,
+            sent_at: now,
+            voters,
+        }
     }
 
     /// Judges the votes of an extension.
@@ -139,24 +150,22 @@ impl Claim {
         let granted = round.vouching_seats(&self.nodes);
         let acquisition = self.acquisition.seats();
         let mut state = self.state.lock();
-        let (outcome, counted) = state.extension_proof.judge(
-            acquisition,
-            extension.voters,
-            self.nodes.len(),
-            round,
-            granted,
-        );
-        if outcome == ProofState::Proved {
-            state.proof = Some((Arc::clone(round), counted));
+        let proof = &mut state.extension_proof;
+        let judged = proof.judge(acquisition, extension.voters, round, granted);
+        if judged.state == ProofState::Proved {
+            state.last_proof = Some(LastProof {
+                round: Arc::clone(round),
+                counted: judged.counted,
+            });
         }
-        outcome
+        judged.state
     }
 
-    /// The seats whose grants of an extension count.
-    pub(crate) fn counts(&self, extension: &Extension) -> u64 {
+    /// Returns the seats whose grants of an extension count.
+    pub(crate) fn counted_seats(&self, extension: &Extension) -> u64 {
         let acquisition = self.acquisition.seats();
         let proof = &self.state.lock().extension_proof;
-        proof.counts(acquisition, extension.voters)
+        proof.counted_seats(acquisition, extension.voters)
     }
 
     /// Puts the keys back where the last extensions found them gone: at a node that restarted, or that
@@ -166,13 +175,14 @@ impl Claim {
         let (round, seats) = {
             let mut state = self.state.lock();
             let acquisition = self.acquisition.seats();
-            let seats = state.extension_proof.restorable(acquisition);
+            let seats = state.extension_proof.restorable_seats(acquisition);
             if state.has_ended || seats == 0 {
                 return;
             }
             let call = self.protocol.restore_call(&self.token, ttl);
             let round = Round::new(self.nodes.len(), call, Goal::All);
-            state.extension_proof.restored(Arc::clone(&round), seats);
+            let added = Arc::clone(&round);
+            state.extension_proof.add_restoration(added, seats);
             state.restoring += 1;
             (round, seats)
         };
@@ -193,22 +203,20 @@ impl Claim {
     /// True if a majority of the nodes still vouches for the last proof that the lock is ours. A node
     /// that may have forgotten the lock since does not vouch for it.
     pub(crate) fn is_vouched_for(&self) -> bool {
-        seats_in(self.vouching()) >= majority(self.nodes.len())
+        seats_in(self.vouching_seats()) >= majority(self.nodes.len())
     }
 
-    /// The seats of the last proof that still vouch for it. Until an extension is a proof, the acquisition
-    /// is: of its stragglers only those in time, as an extension counts them. Another holder may have come
-    /// and gone before a later one.
-    pub(crate) fn vouching(&self) -> u64 {
-        let proof = self.state.lock().proof.clone();
-        let acquisition = &self.acquisition;
-        match proof {
-            Some((round, counted)) => round.vouching_seats(&self.nodes) & counted,
-            None => acquisition.vouching_seats(&self.nodes) & acquisition.seats().in_time,
+    /// Returns the seats of the last proof that still vouch for it. Until an extension is a proof, the acquisition is.
+    /// Its stragglers count only if they were in time, because another holder may have come and gone before a later one.
+    pub(crate) fn vouching_seats(&self) -> u64 {
+        let state = self.state.lock();
+        match &state.last_proof {
+            Some(proof) => proof.round.vouching_seats(&self.nodes) & proof.counted,
+            None => self.acquisition.vouching_seats(&self.nodes) & self.acquisition.seats().in_time,
         }
     }
 
-    /// The longest time for which any node may keep the keys without hearing from us.
+    /// Returns the longest time for which any node may keep the keys without hearing from us.
     pub(crate) fn longest_ttl(&self) -> Duration {
         Duration::from_millis(self.longest_ttl.load(Ordering::Relaxed))
     }

@@ -1,4 +1,4 @@
-//! Which nodes an extension may count.
+//! The nodes that an extension may count, and what their answers prove.
 #![doc = include_str!("extension_proof.md")]
 
 use std::sync::Arc;
@@ -6,36 +6,45 @@ use std::sync::Arc;
 use super::majority;
 use super::round::{Round, Seats, seats_in};
 
-/// The continuous seats of a claim, in addition to those of its acquisition.
+/// Knows which seats of one claim are continuous, by the extensions so far.
 #[derive(Default)]
 pub(crate) struct ExtensionProof {
-    /// Seats that became continuous by two extensions.
-    promoted: u64,
-    /// Seats where the key was found gone, or put back, and that did not become continuous since.
-    gone: u64,
-    /// Seats where the last extension that was judged found no key. If a seat had not answered it by
-    /// then, the answer to the extension before counts.
-    absent: u64,
-    restorations: Option<Restorations>,
-    /// The extension that was judged last. Its late answers are read when the next extension begins, so
-    /// that a node that is always slower than the majority is heard.
-    last: Option<Arc<Round>>,
+    /// Seats that two extensions made continuous: the third case.
+    made_continuous: u64,
+    /// Seats where our key was missing or put back, and that no extension made continuous since.
+    interrupted: u64,
+    /// Seats where the last extension found no key. For a seat without an answer, that to the extension before counts.
+    without_key: u64,
+    restorations: Restorations,
+    /// The extension that was judged last. Its late answers are read when the next one begins, so that a node that is
+    /// always slower than the majority is heard.
+    last_extension: Option<Arc<Round>>,
 }
 
-/// The times that keys were put back: the last one with its seats, and the seats and the number of all.
+/// The rounds that put keys back.
+#[derive(Default)]
 struct Restorations {
-    last: (Arc<Round>, u64),
-    seats: u64,
+    last_round: Option<Arc<Round>>,
+    last_seats: u64,
+    all_seats: u64,
     count: u32,
 }
 
-/// Which seats count in one extension.
+impl Restorations {
+    /// Returns the seats where a key that was put back may still arrive.
+    fn arriving(&self) -> u64 {
+        let last = self.last_round.as_ref();
+        last.map_or(0, |last| self.last_seats & !last.seats().answered())
+    }
+}
+
+/// The seats that one extension may count, as they were known when it began.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Voters {
     pub(crate) continuous: u64,
-    /// Seats that become continuous if the continuous seats win. The extension before found our key there.
-    found: u64,
-    /// How often keys had been put back when the extension began.
+    /// Seats that a proof makes continuous, because the extension before found our key there.
+    candidates: u64,
+    /// The number of restorations by then.
     restorations: u32,
 }
 
@@ -50,101 +59,98 @@ pub(crate) enum ProofState {
     Open,
 }
 
+/// A [`ProofState`], with the seats whose grants count towards it.
+pub(crate) struct Judgement {
+    pub(crate) state: ProofState,
+    pub(crate) counted: u64,
+}
+
 impl ExtensionProof {
-    /// The seats that count in an extension that is about to begin.
+    /// Returns the seats that count in an extension that is about to begin.
     pub(crate) fn voters(&mut self, acquisition: Seats) -> Voters {
         let mut found = 0;
-        if let Some(last) = &self.last {
+        if let Some(last) = &self.last_extension {
             let last = last.seats();
-            self.gone |= last.absent | last.held;
+            self.interrupted |= last.absent | last.held;
             found = last.granted;
         }
-        // A key that may still arrive there proves nothing.
-        found &= !self.restoring();
-        let continuous = (acquisition.in_time | self.promoted) & !self.gone;
+        let continuous = (acquisition.in_time | self.made_continuous) & !self.interrupted;
         Voters {
             continuous,
-            found: found & !continuous,
-            restorations: self.restored_times(),
+            // A key that may still arrive proves nothing.
+            candidates: found & !continuous & !self.restorations.arriving(),
+            restorations: self.restorations.count,
         }
     }
 
-    /// The seats whose grants of an extension with these `voters` count.
-    pub(crate) fn counts(&self, acquisition: Seats, voters: Voters) -> u64 {
-        // Another extension may have found more keys gone meanwhile, and more nodes may have granted
-        // the acquisition in time.
-        (voters.continuous | acquisition.in_time) & !self.gone
+    /// Returns the seats whose grants of an extension with these `voters` count now.
+    pub(crate) fn counted_seats(&self, acquisition: Seats, voters: Voters) -> u64 {
+        // Since the extension began, another one may have found keys missing, and more nodes may have granted the
+        // acquisition in time.
+        (voters.continuous | acquisition.in_time) & !self.interrupted
     }
 
-    /// Judges an extension's votes: `granted` by nodes that cannot have forgotten since. Also returns
-    /// the seats on which the lease rests if the extension is a proof.
+    /// Judges the votes of the extension `round`. `granted` are the seats that cannot have forgotten their grant since.
     pub(crate) fn judge(
         &mut self,
         acquisition: Seats,
         voters: Voters,
-        configured: usize,
         round: &Arc<Round>,
         granted: u64,
-    ) -> (ProofState, u64) {
-        let Seats { absent, held, .. } = round.seats();
-        self.gone |= absent | held;
-        let counts = self.counts(acquisition, voters);
-        let outcome = if seats_in(counts & granted) >= majority(configured) {
+    ) -> Judgement {
+        let (answers, needed) = (round.seats(), majority(round.tally().configured));
+        let missing = answers.absent | answers.held;
+        self.interrupted |= missing;
+        let counted = self.counted_seats(acquisition, voters);
+        let state = if seats_in(counted & granted) >= needed {
             ProofState::Proved
-        } else if seats_in(counts) < majority(configured) {
+        } else if seats_in(counted) < needed {
             ProofState::Lost
         } else {
             ProofState::Open
         };
-        let before = self.last.replace(Arc::clone(round));
-        let before = before.map_or(0, |before| before.seats().absent);
-        self.absent = absent | before & !round.seats().answered();
-        // A key that another extension put back meanwhile may have come after the beginning of this
-        // one.
-        let is_undisturbed = voters.restorations == self.restored_times();
-        let promoted = if is_undisturbed && outcome == ProofState::Proved {
-            voters.found & !(absent | held)
+        let before = self.last_extension.replace(Arc::clone(round));
+        let absent_before = before.map_or(0, |before| before.seats().absent);
+        self.without_key = answers.absent | absent_before & !answers.answered();
+        // A key that another extension put back meanwhile may have come after this extension began.
+        let is_undisturbed = voters.restorations == self.restorations.count;
+        let promoted = if is_undisturbed && state == ProofState::Proved {
+            voters.candidates & !missing
         } else {
             0
         };
-        self.promoted |= promoted;
-        self.gone &= !promoted;
-        (outcome, counts | promoted)
+        self.made_continuous |= promoted;
+        self.interrupted &= !promoted;
+        Judgement {
+            state,
+            counted: counted | promoted,
+        }
     }
 
-    /// The seats where the key may be put back if the last extension was a proof: the key is gone
-    /// there, and no other `SET` of ours may still arrive.
-    pub(crate) fn restorable(&self, acquisition: Seats) -> u64 {
-        if self.restoring() != 0 {
-            // A `SET` of ours is still under way, and there is only one at a time.
+    /// Returns the seats where the key may be put back if the last extension was a proof: the key is missing there, and
+    /// no `SET` of ours may still arrive.
+    pub(crate) fn restorable_seats(&self, acquisition: Seats) -> u64 {
+        if self.restorations.arriving() != 0 {
+            // Only one `SET` of ours is under way at a time.
             return 0;
         }
-        self.absent & acquisition.answered()
+        self.without_key & acquisition.answered()
     }
 
-    pub(crate) fn restored(&mut self, round: Arc<Round>, seats: u64) {
+    /// Records that `round` puts the keys at `seats` back.
+    pub(crate) fn add_restoration(&mut self, round: Arc<Round>, seats: u64) {
         // The key was missing on these seats, so they are not continuous, even if the answer came late.
-        self.gone |= seats;
-        self.restorations = Some(Restorations {
-            last: (round, seats),
-            seats: seats | self.restored_seats(),
-            count: self.restored_times().wrapping_add(1),
-        });
+        self.interrupted |= seats;
+        let restorations = &mut self.restorations;
+        restorations.last_round = Some(round);
+        restorations.last_seats = seats;
+        restorations.all_seats |= seats;
+        restorations.count = restorations.count.wrapping_add(1);
     }
 
-    /// The seats where keys were put back.
+    /// Returns the seats where keys were put back.
     pub(crate) fn restored_seats(&self) -> u64 {
-        self.restorations.as_ref().map_or(0, |it| it.seats)
-    }
-
-    fn restored_times(&self) -> u32 {
-        self.restorations.as_ref().map_or(0, |it| it.count)
-    }
-
-    /// The seats where a key that was put back may still arrive.
-    fn restoring(&self) -> u64 {
-        let last = self.restorations.as_ref().map(|it| &it.last);
-        last.map_or(0, |(round, seats)| seats & !round.seats().answered())
+        self.restorations.all_seats
     }
 }
 
@@ -194,7 +200,7 @@ mod tests {
             let (clock, of_code) = still_clock();
             clock.advance(Duration::from_secs(1));
             let long_ago = Moment::from_origin(Duration::ZERO);
-            lease.acquisition.is_lease(of_code, long_ago);
+            lease.acquisition.set_straggler_deadline(of_code, long_ago);
             lease
         }
 
@@ -204,19 +210,19 @@ mod tests {
         }
 
         fn restorable(&mut self) -> u64 {
-            self.proof.restorable(self.acquisition.seats())
+            self.proof.restorable_seats(self.acquisition.seats())
         }
 
         /// Judges an extension by its grants and the missing keys.
-        fn extend(&mut self, voters: Voters, granted: &[usize], gone: &[usize]) -> ProofState {
+        fn judge(&mut self, voters: Voters, granted: &[usize], gone: &[usize]) -> ProofState {
             let round = round(granted);
             for seat in gone {
                 round.vote(*seat, Vote::Absent);
             }
             let (acquisition, granted) = (self.acquisition.seats(), round.seats().granted);
-            let (outcome, _) = self.proof.judge(acquisition, voters, 3, &round, granted);
+            let judged = self.proof.judge(acquisition, voters, &round, granted);
             self.extension = round;
-            outcome
+            judged.state
         }
     }
 
@@ -224,15 +230,15 @@ mod tests {
     fn a_late_grant_counts_once_found_by_an_extension_and_proved() {
         let mut lease = Lease::of(&[0, 1]);
         let first = lease.voters();
-        assert_eq!((first.continuous, first.found), (0b011, 0));
+        assert_eq!((first.continuous, first.candidates), (0b011, 0));
         // The third grant comes after the first extension was sent.
         lease.acquisition.vote(2, Vote::GRANTED);
-        assert_eq!(lease.extend(first, &[0, 2], &[]), Open);
+        assert_eq!(lease.judge(first, &[0, 2], &[]), Open);
         let second = lease.voters();
-        assert_eq!((second.continuous, second.found), (0b011, 0b100));
-        assert_eq!(lease.extend(second, &[0, 1, 2], &[]), Proved);
+        assert_eq!((second.continuous, second.candidates), (0b011, 0b100));
+        assert_eq!(lease.judge(second, &[0, 1, 2], &[]), Proved);
         let third = lease.voters();
-        assert_eq!(lease.extend(third, &[1, 2], &[]), Proved);
+        assert_eq!(lease.judge(third, &[1, 2], &[]), Proved);
     }
 
     #[test]
@@ -241,11 +247,11 @@ mod tests {
         let first = lease.voters();
         assert_eq!(first.continuous, 0b011);
         lease.acquisition.vote(2, Vote::GRANTED);
-        let outcome = lease.extend(first, &[0], &[1]);
+        let outcome = lease.judge(first, &[0], &[1]);
         assert_eq!(outcome, Open, "its answer is still out");
         let second = lease.voters();
         assert_eq!(second.continuous, 0b101);
-        assert_eq!(lease.extend(second, &[0, 2], &[1]), Proved);
+        assert_eq!(lease.judge(second, &[0, 2], &[1]), Proved);
     }
 
     #[test]
@@ -253,53 +259,55 @@ mod tests {
         let mut lease = Lease::of(&[0, 1]);
         let first = lease.voters();
         lease.acquisition.vote(2, Vote::GRANTED);
-        assert_eq!(lease.extend(first, &[0, 2], &[1]), Lost);
+        assert_eq!(lease.judge(first, &[0, 2], &[1]), Lost);
     }
 
     #[test]
     fn a_key_that_was_put_back_counts_once_that_is_known_and_proved() {
         let mut lease = Lease::of(&[0, 1, 2]);
         let first = lease.voters();
-        assert_eq!(lease.extend(first, &[1, 2], &[0]), Proved);
+        assert_eq!(lease.judge(first, &[1, 2], &[0]), Proved);
         assert_eq!(lease.restorable(), 0b001);
         let putting_back = round(&[]);
-        lease.proof.restored(Arc::clone(&putting_back), 0b001);
+        lease
+            .proof
+            .add_restoration(Arc::clone(&putting_back), 0b001);
 
         // Under way: neither counted nor sent again.
         let second = lease.voters();
-        assert_eq!((second.continuous, second.found), (0b110, 0));
-        assert_eq!(lease.extend(second, &[0, 1], &[]), Open);
+        assert_eq!((second.continuous, second.candidates), (0b110, 0));
+        assert_eq!(lease.judge(second, &[0, 1], &[]), Open);
         assert_eq!(lease.restorable(), 0);
-        assert_eq!(lease.voters().found, 0);
+        assert_eq!(lease.voters().candidates, 0);
 
         putting_back.vote(0, Vote::GRANTED);
         let third = lease.voters();
-        assert_eq!((third.continuous, third.found), (0b110, 0b001));
-        assert_eq!(lease.extend(third, &[0, 1, 2], &[]), Proved);
+        assert_eq!((third.continuous, third.candidates), (0b110, 0b001));
+        assert_eq!(lease.judge(third, &[0, 1, 2], &[]), Proved);
         let fourth = lease.voters();
-        assert_eq!(lease.extend(fourth, &[0, 1], &[]), Proved);
+        assert_eq!(lease.judge(fourth, &[0, 1], &[]), Proved);
     }
 
     #[test]
     fn an_extension_during_a_restoration_does_not_count_its_keys() {
         let mut lease = Lease::of(&[0, 1, 2]);
         let (one, other) = (lease.voters(), lease.voters());
-        assert_eq!(lease.extend(one, &[1, 2], &[0]), Proved);
-        lease.proof.restored(round(&[0]), 0b001);
+        assert_eq!(lease.judge(one, &[1, 2], &[0]), Proved);
+        lease.proof.add_restoration(round(&[0]), 0b001);
         // The other one's question reached the node behind the restoration.
-        assert_eq!(lease.extend(other, &[0, 1], &[]), Open);
+        assert_eq!(lease.judge(other, &[0, 1], &[]), Open);
     }
 
     #[test]
     fn a_node_slower_than_the_majority_is_heard_a_round_later() {
         let mut lease = Lease::of(&[0, 1, 2]);
         let first = lease.voters();
-        lease.extend(first, &[1, 2], &[]);
+        lease.judge(first, &[1, 2], &[]);
         assert_eq!(lease.restorable(), 0);
         lease.extension.vote(0, Vote::Absent);
         let second = lease.voters();
         assert_eq!(second.continuous, 0b110, "continuous no more");
-        assert_eq!(lease.extend(second, &[1, 2], &[]), Proved);
+        assert_eq!(lease.judge(second, &[1, 2], &[]), Proved);
         assert_eq!(lease.restorable(), 0b001);
     }
 
@@ -307,13 +315,13 @@ mod tests {
     fn a_node_given_its_key_again_is_not_continuous_any_answer_lost() {
         let mut lease = Lease::of(&[0, 1, 2]);
         let first = lease.voters();
-        lease.extend(first, &[1, 2], &[]);
+        lease.judge(first, &[1, 2], &[]);
         let second = lease.voters();
         // The answer to the first comes while the second is out.
         lease.extension.vote(0, Vote::Absent);
-        lease.extend(second, &[1, 2], &[]);
+        lease.judge(second, &[1, 2], &[]);
         assert_eq!(lease.restorable(), 0b001);
-        lease.proof.restored(round(&[]), 0b001);
+        lease.proof.add_restoration(round(&[]), 0b001);
         // The answer to the second gets lost with the connection.
         let error = NodeError::sent(NodeErrorKind::Disconnected, "connection reset");
         lease.extension.vote(0, Vote::Failed(error));
@@ -330,7 +338,7 @@ mod tests {
             (&[0, 1], Proved, 0b111),
         ] {
             let voters = lease.voters();
-            assert_eq!(lease.extend(voters, granted, &[]), outcome);
+            assert_eq!(lease.judge(voters, granted, &[]), outcome);
             // A late answer finds a key too.
             lease.extension.vote(2, Vote::GRANTED);
             assert_eq!(lease.voters().continuous, continuous);
@@ -343,10 +351,8 @@ mod tests {
         for rests_on in [0b011, 0b111] {
             let (voters, extension) = (lease.voters(), round(&[0, 1, 2]));
             let (acquisition, granted) = (lease.acquisition.seats(), extension.seats().granted);
-            let judged = lease
-                .proof
-                .judge(acquisition, voters, 3, &extension, granted);
-            assert_eq!(judged, (Proved, rests_on));
+            let judged = lease.proof.judge(acquisition, voters, &extension, granted);
+            assert_eq!((judged.state, judged.counted), (Proved, rests_on));
         }
     }
 
@@ -354,22 +360,22 @@ mod tests {
     fn an_extension_during_a_restoration_makes_no_node_continuous() {
         let mut lease = Lease::of(&[0, 1]);
         let first = lease.voters();
-        lease.extend(first, &[0, 1, 2], &[]);
+        lease.judge(first, &[0, 1, 2], &[]);
         let (one, other) = (lease.voters(), lease.voters());
-        assert_eq!(other.found, 0b100);
+        assert_eq!(other.candidates, 0b100);
         // The key is gone after all, and is put back behind the other's beginning.
-        lease.extend(one, &[0, 1], &[2]);
-        lease.proof.restored(round(&[2]), 0b100);
-        assert_eq!(lease.extend(other, &[0, 1, 2], &[]), Proved);
+        lease.judge(one, &[0, 1], &[2]);
+        lease.proof.add_restoration(round(&[2]), 0b100);
+        assert_eq!(lease.judge(other, &[0, 1, 2], &[]), Proved);
         let third = lease.voters();
-        assert_eq!((third.continuous, third.found), (0b011, 0b100));
+        assert_eq!((third.continuous, third.candidates), (0b011, 0b100));
     }
 
     #[test]
     fn nothing_is_put_back_where_the_acquisition_may_still_arrive() {
         let mut lease = Lease::of(&[0, 1]);
         let voters = lease.voters();
-        lease.extend(voters, &[0, 1], &[2]);
+        lease.judge(voters, &[0, 1], &[2]);
         assert_eq!(lease.restorable(), 0);
         let error = NodeError::unsent(NodeErrorKind::NotConnected, "connection refused");
         lease.acquisition.vote(2, Vote::Failed(error));

@@ -1,4 +1,4 @@
-//! How many nodes are a [`majority`].
+//! The [`majority`] of the nodes, and the counting of their votes.
 //!
 //! A lock is held if a majority of its *configured* nodes granted it. A node that is down is still
 //! configured, so it counts against a lock.
@@ -17,13 +17,8 @@ pub(crate) mod fencing;
 pub(crate) mod lock_protocol;
 pub(crate) mod peek;
 pub(crate) mod round;
-pub(crate) mod terms;
+pub(crate) mod validity;
 mod votes;
-
-/// Counting votes, and the proofs that rest on the count: [`fencing`] says why fencing tokens have an
-/// order, [`extension_proof`] what an extension proves.
-#[doc = include_str!("protocol.md")]
-mod protocol {}
 
 pub use fencing::{COUNTER_IDLE, HINT_WINDOW};
 

@@ -11,7 +11,7 @@ use super::Tally;
 /// The most nodes of a lock: a seat is a bit of a word.
 pub(crate) const MOST_NODES: usize = 64;
 
-/// The number of seats in a set.
+/// Returns the number of seats in a set.
 pub(crate) const fn seats_in(seats: u64) -> usize {
     seats.count_ones() as usize
 }
@@ -19,7 +19,7 @@ pub(crate) const fn seats_in(seats: u64) -> usize {
 /// The seats by what they answered.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seats {
-    /// The seats that granted: of several locks, the same one, which more seats granted than any other.
+    /// The seats that granted. Of several permits, it is the one that the most seats granted.
     pub(crate) granted: u64,
     /// The seats that granted in time, or before the lease was made.
     pub(crate) in_time: u64,
@@ -42,17 +42,17 @@ impl Seats {
     }
 }
 
-/// The answers by seat.
-pub(crate) struct Votes {
+/// The votes of one round, by seat.
+pub(crate) struct RoundVotes {
     answers: SmallVec<[Option<Vote>; 5]>,
     counted: Tally,
-    /// True if a seat granted one of several locks.
+    /// True if a seat granted one of several permits.
     has_choices: bool,
     /// The seats whose grants were late.
     pub(crate) late: u64,
 }
 
-impl Votes {
+impl RoundVotes {
     pub(crate) fn new(configured: usize) -> Self {
         Self {
             answers: smallvec![None; configured],
@@ -71,7 +71,7 @@ impl Votes {
             return false;
         };
         self.counted.count(&answer);
-        self.has_choices |= taken(&answer).is_some();
+        self.has_choices |= granted_permit(&answer).is_some();
         *place = Some(answer);
         if is_late {
             self.late |= bit(seat);
@@ -79,7 +79,7 @@ impl Votes {
         true
     }
 
-    /// The seats with such answers.
+    /// Returns the seats with such answers.
     fn seats_with(&self, is_it: impl Fn(&Vote) -> bool) -> u64 {
         let answers = self.answers.iter().enumerate();
         let seats = answers.filter(|(_, answer)| answer.as_ref().is_some_and(&is_it));
@@ -88,10 +88,10 @@ impl Votes {
 
     pub(crate) fn granted(&self) -> u64 {
         let chosen = self.choice();
-        self.seats_with(|vote| is_grant(vote) && taken(vote) == chosen)
+        self.seats_with(|vote| is_grant(vote) && granted_permit(vote) == chosen)
     }
 
-    /// The seats that granted another one of several than most.
+    /// Returns the seats that granted another permit than most.
     fn strayed(&self) -> u64 {
         match self.choice() {
             None => 0,
@@ -99,7 +99,7 @@ impl Votes {
         }
     }
 
-    /// The seats that answered and did not fail.
+    /// Returns the seats that answered and did not fail.
     pub(crate) fn voted(&self) -> u64 {
         self.seats_with(|vote| !matches!(vote, Vote::Failed(_)))
     }
@@ -130,12 +130,12 @@ impl Votes {
         }
     }
 
-    /// The place of the lock that the most seats granted, of several.
+    /// Returns the place of the permit that the most seats granted.
     pub(crate) fn choice(&self) -> Option<u16> {
         if !self.has_choices {
             return None;
         }
-        let all = || self.answers.iter().flatten().filter_map(taken);
+        let all = || self.answers.iter().flatten().filter_map(granted_permit);
         all().max_by_key(|one| all().filter(|other| other == one).count())
     }
 
@@ -148,7 +148,7 @@ impl Votes {
         }
     }
 
-    /// The answers, by seat. If a seat granted another than the leading one, it counts as held.
+    /// Returns the answers, by seat. A seat that granted another permit than most counts as held.
     pub(crate) fn answers(&self) -> Vec<Option<Vote>> {
         let (mut answers, strayed) = (self.answers.to_vec(), self.strayed());
         for (seat, answer) in answers.iter_mut().enumerate() {
@@ -162,7 +162,7 @@ impl Votes {
         answers
     }
 
-    /// The seats of `nodes` that granted and cannot have forgotten it since.
+    /// Returns the seats of `nodes` that granted and cannot have forgotten it since.
     pub(crate) fn vouching(&self, nodes: &[Arc<dyn Node>]) -> u64 {
         let answers = self.answers.iter().zip(nodes).enumerate();
         let current =
@@ -170,7 +170,7 @@ impl Votes {
         current.fold(0, |seats, (seat, _)| seats | bit(seat)) & self.granted()
     }
 
-    /// The largest number of seats at which the keys hold one value. Keys without a value are no lock, and
+    /// Returns the largest number of seats at which the keys hold one value. Keys without a value are no lock, and
     /// count as one value.
     pub(crate) fn held_alike(&self) -> usize {
         let holdings = self.answers.iter().flatten().filter_map(Vote::holding);
@@ -184,8 +184,8 @@ fn is_grant(vote: &Vote) -> bool {
     matches!(vote, Vote::Granted { .. })
 }
 
-/// The place of the lock that a vote grants, of several.
-fn taken(vote: &Vote) -> Option<u16> {
+/// Returns the place of the permit that a vote grants.
+fn granted_permit(vote: &Vote) -> Option<u16> {
     match vote {
         Vote::Granted { choice, .. } => *choice,
         _ => None,
@@ -197,7 +197,7 @@ pub(crate) fn is_current_grant(answer: Option<&Vote>, node: &dyn Node) -> bool {
     matches!(answer, Some(Vote::Granted { epoch, .. }) if *epoch == node.epoch())
 }
 
-/// The largest number of nodes that one holder may have by the votes. A holder without a name may be
+/// Returns the largest number of nodes that one holder may have by the votes. A holder without a name may be
 /// any holder.
 pub(crate) fn most_of_one_holder(votes: &[Option<Vote>]) -> usize {
     let holdings = votes.iter().flatten().filter_map(Vote::holding);

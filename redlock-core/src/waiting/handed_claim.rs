@@ -9,10 +9,10 @@ use crate::model::limits::drift;
 use crate::quorum::claim::Claim;
 use crate::quorum::lock_protocol::LockProtocol;
 use crate::quorum::round::Round;
-use crate::quorum::terms::Terms;
+use crate::quorum::validity::Validity;
 use crate::request::Request;
 
-/// What a lease that is over has left on the nodes. Dropping the handed claim sends the release.
+/// The claim of a lease that is over, for the next caller in line. Dropping it sends the release.
 pub(crate) struct HandedClaim {
     pub(crate) claim: Arc<Claim>,
     pub(crate) deadline: Moment,
@@ -27,7 +27,7 @@ pub(crate) struct HandedClaim {
 }
 
 impl HandedClaim {
-    /// True if `request`, which asks for a lock of `kind`, may take the claim over as it is: it would get the
+    /// True if `request`, whose lock has `protocol`, may take the claim over as it is: it would get the
     /// same from an acquisition, except for a tenth of the validity. The nodes' epochs are read before the
     /// clock, as after an attempt.
     pub(crate) fn suits(
@@ -50,21 +50,21 @@ impl HandedClaim {
         }
         let drift = drift(self.ttl, self.clock_drift_factor);
         let whole = self.ttl.saturating_sub(drift);
-        let left = self.deadline.saturating_since(clock.now());
-        left >= whole / 10 * 9 && left >= request.min_validity
+        let validity = self.deadline.saturating_since(clock.now());
+        validity >= whole / 10 * 9 && validity >= request.min_validity
     }
 
-    /// The claim for a lease that takes it over `now`, and the terms.
-    pub(crate) fn take_over(mut self, now: Moment) -> (Arc<Claim>, Terms) {
+    /// The claim for a lease that takes it over `now`, and its validity.
+    pub(crate) fn take_over(mut self, now: Moment) -> (Arc<Claim>, Validity) {
         self.is_taken_over = true;
-        let terms = Terms {
+        let validity = Validity {
             acquired_at: now,
             granted_at: now,
             deadline: self.deadline,
             expiring: self.expiring,
             fencing_token: None,
         };
-        (Arc::clone(&self.claim), terms)
+        (Arc::clone(&self.claim), validity)
     }
 
     /// Releases the claim everywhere. `None` if the claim was released before.

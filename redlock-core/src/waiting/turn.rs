@@ -8,8 +8,9 @@ use std::time::Duration;
 use crate::env::Moment;
 use crate::env::timeout::before;
 use crate::model::token::OwnerToken;
+use crate::quorum::lock_protocol::LinePlace;
 use crate::quorum::round::Round;
-use crate::quorum::terms::Terms;
+use crate::quorum::validity::Validity;
 
 use super::handed_claim::HandedClaim;
 use super::line::{Line, LineState, Ticket};
@@ -57,7 +58,7 @@ impl Turn {
 
     /// Returns the number of questions of the break that is due.
     pub(crate) fn questions_due(&self) -> u32 {
-        let questions = self.change(|line| line.share.questions_due());
+        let questions = self.change(|line| line.share.questions_due);
         questions.unwrap_or(0)
     }
 
@@ -67,19 +68,19 @@ impl Turn {
         let deadline = self.lines.step_deadline(now, timeout);
         self.change(|line| {
             line.deadline = deadline;
-            line.share.set_questions_due(questions);
+            line.share.questions_due = questions;
         });
     }
 
-    /// Records that the nodes are asked `now`, for `timeout` at most. Says whether the caller, and whether a waiter, was in
-    /// line when the nodes last refused an attempt. `None` if the turn was taken away.
-    pub(crate) fn start_attempt(&self, now: Moment, timeout: Duration) -> Option<(bool, bool)> {
+    /// Records that an attempt begins `now`. Returns the caller's place in line, or `None` if the turn was taken away.
+    pub(crate) fn start_attempt(&self, now: Moment) -> Option<LinePlace> {
         // The attempt follows all that this caller was woken for.
         pin!(self.ticket.woken.notified()).enable();
+        let timeout = self.lines.context.node_timeout;
         let deadline = self.lines.step_deadline(now, timeout);
         self.change(|line| {
             line.deadline = deadline;
-            line.were_refused(self.ticket.number)
+            line.place_of(self.ticket.number)
         })
     }
 
@@ -117,13 +118,13 @@ impl Turn {
         before(&*environment.clock, until, woken).await;
     }
 
-    /// Records that the lock was acquired on these terms. The lease keeps the turn.
-    pub(crate) fn keep(self, terms: &Terms, token: &OwnerToken) -> Self {
-        let took = terms.granted_at.saturating_since(terms.acquired_at);
+    /// Records that the lock was acquired with this validity. The lease keeps the turn.
+    pub(crate) fn keep(self, validity: &Validity, token: &OwnerToken) -> Self {
+        let took = validity.granted_at.saturating_since(validity.acquired_at);
         let forgotten = self.change(|line| {
-            line.deadline = terms.deadline;
+            line.deadline = validity.deadline;
             line.holder = Some(token.clone());
-            line.share.record_acquired(terms.granted_at, took);
+            line.share.record_acquired(validity.granted_at, took);
             line.refusal.take()
         });
         drop(forgotten);

@@ -21,7 +21,7 @@ use crate::parameters::prelude::*;
 use crate::registry::held::{HeldEntry, HeldPlace};
 use crate::registry::{Registry, scope, signal};
 use crate::site::Site;
-use crate::telemetry::{self, AcquireTelemetry};
+use crate::telemetry::{self, AcquireArgs, AcquireTelemetry};
 use gate_race::race_gate;
 use reentrancy::holder_above;
 
@@ -189,11 +189,15 @@ impl LockSpec {
 impl Acquire {
     async fn run(mut self) -> Result<Lease, LockError> {
         let above = self.above.take();
-        let is_joined = above.is_some();
         let (site, request, nodes) = (self.site, &self.request, &self.nodes);
+        let args = AcquireArgs {
+            request,
+            nodes,
+            is_joined: above.is_some(),
+        };
         let shared = &*self.registry.shared;
         let journal = shared.journal.as_ref();
-        let mut acquiring = AcquireTelemetry::begin(site, request, nodes, is_joined, journal);
+        let mut acquiring = AcquireTelemetry::begin(site, args, journal);
         let span = acquiring.span().clone();
         let (core, place) = match self.lock(above).instrument(span).await {
             Ok(held) => held,

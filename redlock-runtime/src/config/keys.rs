@@ -41,11 +41,10 @@ impl KeyPath {
 
     /// `` `[pools.a]` ``, `` `[sites."shop::charge"]` ``
     pub(super) fn table(&self) -> String {
-        let is_bare = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
         let (section, name) = (self.section, ShownName(&self.name));
         if !has_names(section) || self.name.is_empty() {
             format!("`[{section}]`")
-        } else if self.name.chars().all(is_bare) {
+        } else if is_bare(&self.name) {
             format!("`[{section}.{name}]`")
         } else {
             format!("`[{section}.\"{name}\"]`")
@@ -68,14 +67,14 @@ impl fmt::Display for KeyPath {
     }
 }
 
-/// The key of a setting in its section: `grace` for `shutdown_grace`.
+/// Returns the key of a setting in its section: `grace` for `shutdown_grace`.
 pub(super) fn key_in(section: &str, setting: &'static str) -> &'static str {
     let rest = setting.strip_prefix(section);
     rest.and_then(|rest| rest.strip_prefix('_'))
         .unwrap_or(setting)
 }
 
-/// The names of all tables at the top.
+/// Returns the names of all tables at the top.
 pub(super) fn tables() -> Vec<&'static str> {
     let of_settings = SETTINGS.iter().map(|(section, _)| *section);
     let of_settings = of_settings.filter(|section| !section.is_empty());
@@ -87,17 +86,23 @@ pub(super) fn tables() -> Vec<&'static str> {
     all
 }
 
+/// Returns true if TOML needs no quotes around the name.
+pub(super) fn is_bare(name: &str) -> bool {
+    name.chars()
+        .all(|c| c.is_ascii_alphanumeric() || "-_".contains(c))
+}
+
 /// Returns true if the section is a table of tables: of pools, or of sites.
 pub(super) fn has_names(section: &str) -> bool {
     matches!(section, "pools" | "sites")
 }
 
-/// The keys of a section, or of each table in it.
+/// Returns the keys of a section, or of each table in it.
 pub(super) fn keys_of(section: &str) -> Vec<&'static str> {
     match section {
         "pools" => PoolConfig::KEYS.to_vec(),
-        "defaults" => LockOptions::PARAMETERS.to_vec(),
-        "sites" => [&["pools"], LockOptions::PARAMETERS].concat(),
+        "defaults" => LockOptions::PARAMETER_NAMES.to_vec(),
+        "sites" => [&["pools"], LockOptions::PARAMETER_NAMES].concat(),
         _ => {
             let own = SETTINGS.iter().filter(|(it, _)| *it == section);
             own.map(|(section, name)| key_in(section, name)).collect()
@@ -105,13 +110,13 @@ pub(super) fn keys_of(section: &str) -> Vec<&'static str> {
     }
 }
 
-/// Every section, and the keys that each has.
+/// Returns every section, and the keys that each has.
 pub(super) fn sections() -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
     let sections = [""].into_iter().chain(tables());
     sections.map(|section| (section, keys_of(section)))
 }
 
-/// What is said of the key `key`, which its table does not have.
+/// Returns the mistake of an unknown `key`, which its table does not have.
 pub(super) fn unknown(table: &KeyPath, key: &str) -> String {
     let section = table.section;
     let mut known = keys_of(section);
@@ -135,7 +140,7 @@ pub(super) fn unknown(table: &KeyPath, key: &str) -> String {
     )
 }
 
-/// The right place of a misplaced key.
+/// Returns the right place of a misplaced key.
 fn elsewhere(key: &str) -> Option<String> {
     let mut sections = sections();
     let (section, _) = sections.find(|(_, keys)| keys.contains(&key))?;
@@ -146,7 +151,7 @@ fn elsewhere(key: &str) -> Option<String> {
     })
 }
 
-/// The variable that says the same as a key.
+/// Returns the variable that says the same as a key.
 pub(super) fn variable(section: &str, name: &str, key: &str) -> String {
     let parts = [section, name, key]
         .into_iter()
@@ -154,7 +159,7 @@ pub(super) fn variable(section: &str, name: &str, key: &str) -> String {
     PREFIX.to_owned() + &parts.collect::<Vec<_>>().join("_").to_ascii_uppercase()
 }
 
-/// The section, the name as the variable spells it, and the key.
+/// Returns the section, the name as the variable spells it, and the key.
 ///
 /// # Errors
 /// What was meant, if there is no such variable.

@@ -24,7 +24,7 @@ use redlock_core::request::{MAX_TTL, MIN_TTL};
 pub use redlock_core::redis::Vetting;
 pub use redlock_core::restart_check::RestartCheck;
 
-pub(crate) use check::{CONFIRMING, CheckedConfig, SiteOverride, check_logins, check_servers};
+pub(crate) use check::{CONFIRMING, CheckedConfig, check_logins, check_servers};
 use pool_config::PoolSource;
 pub(crate) use pool_config::{PoolAddress, PoolConfig};
 pub use site_config::SiteConfig;
@@ -62,7 +62,7 @@ macro_rules! settings {
         $section:literal $name:ident: $type:ty = $default:expr
             $(, from $from:ty)? $(, by $by:path)? $(, check $check:expr)?;
     )+) => {
-        /// What [`init`](crate::init()) needs to know. `Debug` shows no password.
+        /// The configuration of a registry, for [`init`](crate::init()). `Debug` shows no password.
         ///
         /// # Example: from code
         /// ```
@@ -177,7 +177,7 @@ macro_rules! pool_setters {
 for_each_pool_setting!(pool_setters!());
 
 impl Config {
-    /// The defaults, without a pool. `init` refuses a configuration without pools: no lock is ever
+    /// Returns the defaults, without a pool. `init` refuses a configuration without pools: no lock is ever
     /// kept in memory because Redis was not configured.
     ///
     /// ```
@@ -208,7 +208,7 @@ impl Config {
         reader.finish_load()
     }
 
-    /// The configuration of a TOML text. The text overrides the defaults.
+    /// Returns the configuration of a TOML text. The text overrides the defaults.
     ///
     /// ```
     /// let config = redlock_runtime::Config::from_toml("[pools.a]\nurl = \"redis://10.0.0.1:6379\"")?;
@@ -225,7 +225,7 @@ impl Config {
         reader.finish()
     }
 
-    /// This configuration, overridden by the TOML file at `path`.
+    /// Returns this configuration, overridden by the TOML file at `path`.
     ///
     /// ```
     /// let missing = redlock_runtime::Config::new().with_file("/nowhere/redlock.toml").unwrap_err();
@@ -240,7 +240,7 @@ impl Config {
         reader.finish()
     }
 
-    /// This configuration, overridden by the `REDLOCK_*` variables among `variables`.
+    /// Returns this configuration, overridden by the `REDLOCK_*` variables among `variables`.
     ///
     /// ```
     /// let config = redlock_runtime::Config::new().with_env([("REDLOCK_POOLS_A_URL", "redis://10.0.0.1:6379")])?;

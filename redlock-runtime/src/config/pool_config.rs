@@ -24,7 +24,7 @@ macro_rules! pool {
         $(#[$doc:meta])+
         $name:ident: $type:ty $(, from $from:ty)? $(, by $by:path)?;
     )+) => {
-        /// A pool of the configuration. What is `None` has its default.
+        /// A pool of the configuration. A setting that is `None` has its default.
         #[derive(Clone, Default)]
         pub(crate) struct PoolConfig {
             pub(crate) url: Option<PoolSource>,
@@ -100,7 +100,7 @@ impl PoolSource {
 }
 
 impl PoolConfig {
-    /// The address, with the files of its password and of TLS, which are read now; `None` without a URL.
+    /// Returns the address, with the files of its password and of TLS, which are read now; `None` without a URL.
     pub(super) fn address(&self) -> Option<Result<PoolAddress, Invalid>> {
         let address = self.url.as_ref()?.address();
         Some(address.and_then(|address| self.with_files(address)))
@@ -138,7 +138,7 @@ impl PoolAddress {
         matches!(self, Self::Redis(address) if address.is_cluster())
     }
 
-    /// The server's identity: two pools with equal values are one node.
+    /// Returns the server's identity: two pools with equal values are one node.
     pub(crate) fn server(&self) -> String {
         match self {
             Self::Memory(name) => format!("memory://{name}"),

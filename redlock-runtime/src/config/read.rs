@@ -152,7 +152,7 @@ impl ConfigReader {
         Ok(())
     }
 
-    /// The configuration, after one source of several.
+    /// Returns the configuration, after one source of several.
     ///
     /// # Errors
     /// Every mistake of the source.
@@ -160,7 +160,7 @@ impl ConfigReader {
         ConfigError::unless_empty(&self.mistakes).map(|()| self.config)
     }
 
-    /// The configuration, after all sources. With one mistake, everything else that a start would refuse is
+    /// Returns the configuration, after all sources. With one mistake, everything else that a start would refuse is
     /// reported too; without any, code may still complete the configuration.
     ///
     /// # Errors
@@ -221,7 +221,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// The line of an offset, counted from one.
+    /// Returns the line of an offset, counted from one.
     fn line(&self, at: usize) -> usize {
         self.ends.partition_point(|&end| end < at) + 1
     }

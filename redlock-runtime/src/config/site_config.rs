@@ -37,7 +37,7 @@ impl SiteConfig {
         Self::default()
     }
 
-    /// The pools on which the function locks. Two functions that exclude each other need the same
+    /// Sets the pools on which the function locks. Two functions that exclude each other need the same
     /// pools.
     ///
     /// ```

@@ -12,7 +12,7 @@
 //! * [`Election::run`] stands until the process shuts down, and runs a body in each [`Term`].
 //!   [`Election::try_run`] is for bodies that may fail.
 //! * [`Term::proceed`] says before each step whether to go on.
-//! * [`Election::watch`] tells anybody who leads, as of a moment ago.
+//! * [`Election::watch`] shows any process who leads, as of a moment ago.
 //! * [`Term::resign`] and [`Election::max_term`] pass the office on. [`Election::resign`] leaves the election.
 //!
 //! # Example: one process of the fleet indexes
@@ -38,7 +38,7 @@
 //! # Ok(()) }
 //! ```
 
-mod run;
+mod candidate;
 mod term;
 mod watch;
 
@@ -109,7 +109,7 @@ pub struct Election {
 }
 
 impl Election {
-    /// A name for the election, as logs, spans, metrics and the page of `redlock-inspect` show it. Without one
+    /// Names the election, as logs, spans, metrics and the page of `redlock-inspect` show it. Without one
     /// they show the file and the line of the call of [`election`](crate::election()). It is a label of
     /// metrics, and so no text of run time.
     ///
@@ -122,9 +122,9 @@ impl Election {
         self
     }
 
-    /// How long a leader that was killed, or that reaches no majority of the nodes, stands in the way of
-    /// the next one. The lease is renewed each time that a third of its validity has passed. Default: the
-    /// ttl of locks. 5 s to 15 s are usual: a leader that stands still for so long is deposed.
+    /// Sets the ttl of the lock: for so long a leader that was killed blocks the next one. The lease is
+    /// renewed each time that a third of its validity has passed. By default it is the ttl of locks. 5 s to
+    /// 15 s are usual: a leader that stands still for so long is deposed.
     ///
     /// ```
     /// use std::time::Duration;
@@ -137,7 +137,7 @@ impl Election {
         self
     }
 
-    /// After this time in office a term is asked to end, as by [`Term::resign`], so that the work moves
+    /// Limits a term. After this time the term is asked to end, as by [`Term::resign`], so that the work moves
     /// through the fleet. If no other process stands, the same one is elected again. Default: no limit.
     ///
     /// ```
@@ -151,8 +151,8 @@ impl Election {
         self
     }
 
-    /// Sets what watches are told of this candidate while it leads, such as its address: at most 256 bytes.
-    /// Everybody who can read the nodes can read it, so it is no place for a secret. It is the lock's
+    /// Sets the text that watches see while this candidate leads, such as its address: at most 256 bytes.
+    /// Put no secret there, because everybody who can read the nodes can read it. It is the lock's
     /// [note](crate::Lock::note).
     ///
     /// ```
@@ -166,7 +166,7 @@ impl Election {
         self
     }
 
-    /// The pools on which the office is locked, instead of the default ones.
+    /// Sets the pools on which the office is locked, instead of the default ones.
     ///
     /// ```
     /// let election = redlock_runtime::election("reindex").pools(["a", "b", "c"]);
@@ -177,7 +177,7 @@ impl Election {
         self
     }
 
-    /// Further parameters of the lock: `retry_delay`, `clock_drift_factor`, `min_validity`. The others are
+    /// Sets further parameters of the lock: `retry_delay`, `clock_drift_factor`, `min_validity`. The others are
     /// the election's own, and [`run`](Self::run) refuses them: it waits for ever, renews the lease without
     /// limit, asks for a fencing token, cuts the body off when the office is lost, and has one leader at a
     /// time, which `permits` and `mode` would change.
@@ -195,7 +195,7 @@ impl Election {
         self
     }
 
-    /// Leaves the election: a term that runs is asked to end, as by [`Term::resign`], and
+    /// Leaves the election. A term that runs is asked to end, as by [`Term::resign`], and
     /// [`run`](Self::run) completes once its lock is released. A candidate that waits stops waiting. Once is
     /// enough, before `run` too; more calls have no effect. A candidate that has resigned never stands
     /// again: [`election`](crate::election()) makes a new one.

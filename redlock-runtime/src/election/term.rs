@@ -1,4 +1,4 @@
-//! A term: one leader's time in office, as its body sees it.
+//! Defines a term: one leader's time in office, as its body sees it.
 
 use std::fmt;
 use std::future::Future;
@@ -52,10 +52,9 @@ pub(super) struct TermShared {
 }
 
 impl Term {
-    /// Asks for one more step. True: the office is held, and nothing speaks against a short step. False:
-    /// the office is still held, and the body is to put its work down and return, because the lease is
-    /// about to end, this process shuts down, somebody resigned, or `max_term` has passed. A body whose
-    /// office is lost gets no answer: it is cut off here.
+    /// Asks for one more step. True if the office is held, so the body may do a short step. False if the body
+    /// has to return, because the lease is about to end, this process shuts down, somebody resigned, or
+    /// `max_term` has passed. The office is still held then. A body whose office is lost is cut off here.
     ///
     /// In a spawned task nothing is cut off, and the answer is false.
     ///
@@ -63,17 +62,17 @@ impl Term {
     /// Dropping the future has no effect.
     pub async fn proceed(&self) -> bool {
         if self.shared.lease.is_over() {
-            // The body is polled only while the lease is valid, so it is not polled again.
+            // The lease ends the body here, as it polls the body only while it is valid.
             tokio::task::yield_now().await;
             return false;
         }
-        // A body whose steps never wait leaves the thread to other tasks now and then.
+        // Other tasks of the thread get their turn, even if the body's steps never wait.
         tokio::task::consume_budget().await;
         self.reason_to_end().is_none()
     }
 
-    /// Completes when [`proceed`](Self::proceed) says no: for a leader that waits for something else
-    /// meanwhile.
+    /// Completes when [`proceed`](Self::proceed) would return false. It is for a leader that waits for other
+    /// events meanwhile.
     ///
     /// ```
     /// # use redlock_runtime::election::Term;
@@ -97,25 +96,24 @@ impl Term {
         }
     }
 
-    /// The fencing token of this term. It is higher than that of every term before. A store that refuses
+    /// Returns the fencing token of this term. It is higher than that of every term before. A store that refuses
     /// smaller tokens than the highest that it has seen is safe from a leader that stood still and does not
     /// know yet that another one leads.
     pub fn fencing_token(&self) -> FencingToken {
         self.shared.fencing_token
     }
 
-    /// Ends this term: [`proceed`](Self::proceed) says no from here on, and the candidate stands again once
-    /// the others had their chance. Once is enough; more calls have no effect, and none has a call after
-    /// the term.
+    /// Asks this term to end: [`proceed`](Self::proceed) returns false from here on, and the candidate stands
+    /// again once the others had their chance. Further calls, and calls after the term, have no effect.
     ///
     /// The office is free when the body has returned. A body that goes on is cut off when the validity
     /// has passed that the lease has now.
     pub fn resign(&self) {
-        // An error says that it was called before.
+        // An error only says that somebody called it before.
         let _ = self.shared.resigned.set(());
     }
 
-    /// The lease of the office: for how much longer it is valid, when it is lost and why.
+    /// Returns the lease of the office: for how much longer it is valid, when it is lost and why.
     pub fn lease(&self) -> &LeaseHandle {
         &self.shared.lease
     }
@@ -136,7 +134,7 @@ impl Term {
         }
     }
 
-    /// Completes when somebody has resigned, or `max_term` has passed.
+    /// Waits until somebody has resigned, or `max_term` has passed.
     async fn until_asked_to_end(&self) {
         let shared = &*self.shared;
         tokio::select! {
@@ -147,8 +145,8 @@ impl Term {
         }
     }
 
-    /// Runs `body` until it returns; `None` if it went on for too long after it was asked to end. The body
-    /// is gone when this completes.
+    /// Runs `body` until it returns, or cuts it off. `None` says that it went on for too long after it was asked
+    /// to end. The body is dropped when this completes.
     pub(super) async fn within<B: Future>(&self, body: B) -> Option<B::Output> {
         let cut_off = async {
             self.until_asked_to_end().await;

@@ -1,4 +1,4 @@
-//! Looking at who leads.
+//! Watches who leads.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,11 +16,11 @@ use crate::acquire::LockSpec;
 use crate::error::{LockError, LockErrorKind};
 use crate::registry::Registry;
 
-/// The pause after a look that no majority answered, or that found several holders.
-const UNDECIDED: Duration = Duration::from_secs(1);
+/// The pause after a look that too few nodes answered, or that found several holders.
+const UNDECIDED_PAUSE: Duration = Duration::from_secs(1);
 
-/// Who leads, as a watch saw it. It is advice: when it is read, another process may lead, or no
-/// process. A leader does not look at it, and no work that only a leader may do depends on it.
+/// The leader, as a watch saw it. It is advice: when it is read, another process may lead, or no
+/// process. Never let work that only a leader may do depend on it.
 ///
 /// ```
 /// # use redlock_runtime::election::LeaderStatus;
@@ -31,13 +31,13 @@ const UNDECIDED: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LeaderStatus {
-    /// The leader; `None` if no process leads, or none is known to lead.
+    /// The leader that was seen last, if any.
     pub leader: Option<Leader>,
-    /// The time since a majority of the nodes last told who leads; `None` if it has not yet.
+    /// The time since the last answer of a majority of the nodes; `None` before the first.
     pub age: Option<Duration>,
 }
 
-/// A leader, as watches see it.
+/// The leader of an election, as watches see it.
 ///
 /// ```
 /// # use redlock_runtime::election::Leader;
@@ -57,8 +57,8 @@ pub struct Leader {
     pub value: Option<String>,
 }
 
-/// Follows who leads: see [`Election::watch`]. Clones follow the same looks, and each tells of every change
-/// by itself.
+/// Follows who leads: see [`Election::watch`]. Clones share the looks, and each of them reports every
+/// change.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -72,32 +72,40 @@ pub struct Leader {
 /// ```
 #[derive(Clone)]
 pub struct LeaderWatch {
-    seen: watch::Receiver<Seen>,
+    seen: watch::Receiver<LastSeen>,
     clock: Arc<dyn Clock>,
 }
 
-/// What was seen last.
+/// The result of the last looks.
 #[derive(Default)]
-struct Seen {
+struct LastSeen {
     leader: Option<Holder>,
-    /// When a majority answered last.
+    /// The moment at which a majority answered last.
     at: Option<Moment>,
-    /// When the leader's keys expire, unless it extends them.
-    until: Option<Moment>,
+}
+
+impl LastSeen {
+    /// Returns the moment at which the leader's keys expire, unless it extends them.
+    fn expires(&self) -> Option<Moment> {
+        match self.leader.as_ref()?.remaining() {
+            Remaining::Expires(left) => Some(self.at?.saturating_add(left)),
+            _ => None,
+        }
+    }
 }
 
 impl Election {
-    /// Follows who leads, whether this process stands or not. It looks at the nodes at once, after each
-    /// change that they tell of, and each half of the ttl. A leader that was killed is seen until its keys
-    /// expire, a ttl at most.
+    /// Follows who leads, also in a process that stays out of the election. The watch looks at the nodes at
+    /// once, after each change that they report, and each half of the ttl. It sees a leader that was killed
+    /// until its keys expire, a ttl at most.
     ///
-    /// What it sees is advice: see [`LeaderStatus`]. It ends with the last clone of what it returns, or when
-    /// this process shuts down.
+    /// Its reports are advice: see [`LeaderStatus`]. It ends with its last clone, or when this process shuts
+    /// down.
     ///
     /// # Errors
     /// [`NotInitialized`](LockErrorKind::NotInitialized), [`UnknownPool`](LockErrorKind::UnknownPool), and
-    /// [`Invalid`](LockErrorKind::Invalid) for a name that no lock can have. That nodes do not answer is no
-    /// error: the age of what was seen says so.
+    /// [`Invalid`](LockErrorKind::Invalid) for a name that no lock can have. If the nodes do not answer, the
+    /// [age](LeaderStatus::age) grows, and there is no error.
     ///
     /// # Example: requests go to the leader
     /// ```
@@ -127,36 +135,33 @@ impl Election {
         } = &self.spec;
         let (registry, nodes) = self.spec.registry_and_nodes()?;
         let changes = registry.shared.client.watch_changes(&nodes, resource);
-        let refused = |it| self.spec.error(LockErrorKind::Invalid(it), Some(&registry));
-        let changes = changes.map_err(refused)?;
+        let invalid = |it| (self.spec).error(LockErrorKind::Invalid(it), Some(&registry));
+        let changes = changes.map_err(invalid)?;
         let parameters = options.above(registry.shared.defaults).decided(false);
-        let (sender, seen) = watch::channel(Seen::default());
-        let environment = &registry.shared.environment;
-        let (clock, spawner) = (
-            Arc::clone(&environment.clock),
-            Arc::clone(&environment.spawner),
-        );
-        let looking = Looking {
+        let (sender, seen) = watch::channel(LastSeen::default());
+        let environment = registry.shared.environment.clone();
+        let task = WatchTask {
             resource: resource.clone(),
             nodes,
             every: parameters.ttl / 2,
             registry,
             sender,
         };
-        spawner.spawn(Box::pin(async move {
+        environment.spawner.spawn(Box::pin(async move {
             tokio::select! {
                 biased;
-                () = looking.registry.shared.held.closed.wait() => {}
-                () = looking.sender.closed() => {}
-                () = looking.look(changes) => {}
+                () = task.registry.shared.held.closed.wait() => {}
+                () = task.sender.closed() => {}
+                () = task.look(changes) => {}
             }
         }));
+        let clock = environment.clock;
         Ok(LeaderWatch { seen, clock })
     }
 }
 
 impl LeaderWatch {
-    /// Who leads, by the last look.
+    /// Returns who leads, by the last look.
     pub fn status(&self) -> LeaderStatus {
         let seen = self.seen.borrow();
         let now = self.clock.now();
@@ -169,12 +174,12 @@ impl LeaderWatch {
         }
     }
 
-    /// Waits until another process leads, the same process leads in another term, or no process leads.
+    /// Waits for a change of the leader: another process, another term, or none.
     /// Completes at once if that has happened since the last call, and after the first look. False if
     /// this process shuts down, as no further change is seen.
     ///
     /// # Cancellation
-    /// Dropping the future has no effect: no change is lost.
+    /// Dropping the future has no effect: the next call reports the change.
     pub async fn changed(&mut self) -> bool {
         self.seen.changed().await.is_ok()
     }
@@ -186,16 +191,16 @@ impl fmt::Debug for LeaderWatch {
     }
 }
 
-/// The background work of one watch.
-struct Looking {
+/// The background task of one watch.
+struct WatchTask {
     resource: Resource,
     nodes: NodeSet,
     every: Duration,
     registry: Registry,
-    sender: watch::Sender<Seen>,
+    sender: watch::Sender<LastSeen>,
 }
 
-impl Looking {
+impl WatchTask {
     async fn look(&self, mut changes: QuorumWatch) {
         let shared = &*self.registry.shared;
         let (client, clock) = (&shared.client, &shared.environment.clock);
@@ -204,9 +209,9 @@ impl Looking {
             let now = clock.now();
             let pause = match &status {
                 Ok(LockStatus::Free | LockStatus::Held(_)) => self.every,
-                _ => self.every.min(UNDECIDED),
+                _ => self.every.min(UNDECIDED_PAUSE),
             };
-            let until = self.tell(status.ok(), now);
+            let until = self.report(status.ok(), now);
             let next = now.saturating_add(pause);
             let next = until.map_or(next, |until| next.min(until));
             let has_changed = tokio::select! {
@@ -215,7 +220,7 @@ impl Looking {
                 () = clock.sleep_until(next) => false,
             };
             if !has_changed && changes.is_blind() {
-                // Nodes that told nothing are asked again.
+                // Nodes that refused to tell of changes are asked again.
                 if let Ok(again) = client.watch_changes(&self.nodes, &self.resource) {
                     changes = again;
                 }
@@ -223,39 +228,26 @@ impl Looking {
         }
     }
 
-    /// Tells the watches of `status`. Returns when the leader's keys expire.
-    fn tell(&self, status: Option<LockStatus>, now: Moment) -> Option<Moment> {
-        let mut until = None;
+    /// Reports `status` to the watches. Returns the moment at which the leader's keys expire.
+    fn report(&self, status: Option<LockStatus>, now: Moment) -> Option<Moment> {
         self.sender.send_if_modified(|seen| {
-            let is_first = seen.at.is_none();
             let leader = match status {
                 Some(LockStatus::Free) => None,
                 Some(LockStatus::Held(holder)) => Some(holder),
-                // What was seen before stands until its keys have expired.
-                _ if seen.until.is_some_and(|until| until <= now) => {
-                    seen.until = None;
-                    return seen.leader.take().is_some();
-                }
+                // The last leader counts until its keys have expired.
                 _ => {
-                    until = seen.until;
-                    return false;
+                    let has_expired = seen.expires().is_some_and(|at| at <= now);
+                    return has_expired && seen.leader.take().is_some();
                 }
             };
-            seen.at = Some(now);
-            until = leader.as_ref().and_then(|holder| match holder.remaining() {
-                Remaining::Expires(left) => Some(now.saturating_add(left)),
-                _ => None,
-            });
-            seen.until = until;
+            let is_first = seen.at.replace(now).is_none();
             let is_same = match (&seen.leader, &leader) {
                 (Some(known), Some(holder)) => known.is_same(holder),
                 (known, leader) => known.is_none() && leader.is_none(),
             };
-            if !is_same {
-                seen.leader = leader;
-            }
+            seen.leader = leader;
             is_first || !is_same
         });
-        until
+        self.sender.borrow().expires()
     }
 }

@@ -96,7 +96,7 @@ pub enum LockErrorKind {
 }
 
 impl LockError {
-    /// The error of a call at `site`, in the registry with this context if there is one.
+    /// Returns the error of a call at `site`, in the registry with this context if there is one.
     pub(crate) fn new(
         kind: LockErrorKind,
         resource: &Resource,
@@ -115,7 +115,7 @@ impl LockError {
         }
     }
 
-    /// The same error with the holder, if it is in this process.
+    /// Returns the same error with the holder, if it is in this process.
     pub(crate) fn held_here(mut self, holder: Option<HolderHere>) -> Self {
         // Nobody else has it yet: it was just made.
         if let Some(details) = Arc::get_mut(&mut self.details) {
@@ -124,7 +124,7 @@ impl LockError {
         self
     }
 
-    /// The number of attempts and the time spent on them, if the lock was tried for.
+    /// Returns the number of attempts and the time spent on them, if the lock was tried for.
     pub(crate) fn effort(&self) -> Option<(u32, Duration)> {
         match self.kind() {
             LockErrorKind::Contended(it) => Some((it.attempts, it.waited)),
@@ -133,7 +133,7 @@ impl LockError {
         }
     }
 
-    /// The throttle of the registry that the call found.
+    /// Returns the throttle of the registry that the call found.
     pub(crate) fn throttle(&self) -> Option<&Throttle> {
         self.details.context.as_ref().map(|it| &it.throttle)
     }
@@ -150,7 +150,7 @@ impl LockError {
         &self.details.kind
     }
 
-    /// The annotated function, or the place of the call of [`lock`](crate::lock()), that did not get its
+    /// Returns the annotated function, or the place of the call of [`lock`](crate::lock()), that did not get its
     /// lock, or lost it.
     ///
     /// ```

@@ -16,7 +16,7 @@ pub(crate) const DEFAULT_CONTENDED_STATUS: u16 = 423;
 const NOT_NOW: &str = "The service cannot take this request right now. Try again later.";
 
 impl LockError {
-    /// A sentence for the client of the service. It names no resource, no holder and no node, which
+    /// Returns a sentence for the client of the service. It names no resource, no holder and no node, which
     /// the text of the error does.
     ///
     /// The responses of the features `axum` and `actix` have it as their `detail`.
@@ -31,7 +31,7 @@ impl LockError {
         self.response().1
     }
 
-    /// The status of an HTTP response: 423 if another caller holds the resource or a job ran already in
+    /// Returns the status of an HTTP response: 423 if another caller holds the resource or a job ran already in
     /// its period, or what [`Config::contended_status`](crate::Config::contended_status) says; 503 if the lock was lost,
     /// and if the nodes or this process are not available; 500 if the program has to be mended.
     ///
@@ -47,7 +47,7 @@ impl LockError {
         self.response().0
     }
 
-    /// The time after which a retry makes sense; `None` if a retry cannot help. If another caller holds the
+    /// Returns the time after which a retry makes sense; `None` if a retry cannot help. If another caller holds the
     /// lock: the remaining ttl of its key when the call was refused. If a job ran already: the rest of its
     /// period. If a majority lacks nodes that [may have forgotten locks](crate::config::RestartCheck): the rest of
     /// their quarantine. Otherwise, and if the remaining time is not known, a second.

@@ -29,14 +29,13 @@ impl InitError {
     /// # Errors
     /// The error with these problems, if there are any.
     pub(crate) fn unless_empty(problems: Vec<String>) -> Result<(), Self> {
-        if problems.is_empty() {
-            Ok(())
-        } else {
-            Err(Self { problems })
+        match &*problems {
+            [] => Ok(()),
+            _ => Err(Self { problems }),
         }
     }
 
-    /// The problems, one text each.
+    /// Returns the problems, one text each.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -72,7 +71,7 @@ impl ConfigError {
     }
 }
 
-/// The first problems as one text: a file of another kind is full of them.
+/// Returns the first problems as one text: a file of another kind is full of them.
 fn joined(problems: &[String]) -> String {
     const MOST_PROBLEMS: usize = 12;
     let mut text = problems[..problems.len().min(MOST_PROBLEMS)].join("; ");
@@ -82,7 +81,7 @@ fn joined(problems: &[String]) -> String {
     text
 }
 
-/// Why no locks can be had yet: [`Redlock::ready`](crate::Redlock::ready) gave up waiting. Names each
+/// The reason why [`Redlock::ready`](crate::Redlock::ready) gave up waiting. Names each
 /// default pool that does not vote, with its reason.
 ///
 /// ```

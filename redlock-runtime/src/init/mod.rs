@@ -14,7 +14,7 @@ use crate::config::{CheckedConfig, Config, PoolAddress, check_logins, check_serv
 use crate::error::InitError;
 use crate::registry::io_thread::io_thread;
 use crate::registry::pools::PoolNode;
-use crate::registry::{Registry, scope, signal};
+use crate::registry::{Registry, RegistryShared, scope, signal};
 #[cfg(feature = "metrics")]
 use crate::telemetry;
 
@@ -52,8 +52,8 @@ pub use redlock::Redlock;
 pub async fn init(config: Config) -> Result<Redlock, InitError> {
     const RUNNING: &str = "a registry is running already; call `init` once, or use \
                            `Redlock::start` and `Registry::scope` for one of its own";
-    let checked = CheckedConfig::with_all_sites(&config)?;
-    let registry = Registry::start(&config, checked).await?;
+    let checked = CheckedConfig::with_all_sites(config)?;
+    let registry = Registry::start(&checked).await?;
     // A `Redlock` is made only for the registry that became the global one: its drop logs a shutdown.
     if !scope::set_global(registry.clone()) {
         return Err(InitError::one(RUNNING));
@@ -63,18 +63,21 @@ pub async fn init(config: Config) -> Result<Redlock, InitError> {
 
 impl Registry {
     /// Starts the registry of a checked configuration.
-    async fn start(config: &Config, checked: CheckedConfig) -> Result<Self, InitError> {
+    async fn start(checked: &CheckedConfig) -> Result<Self, InitError> {
         let io = io_thread()
             .map_err(|error| InitError::one(format!("the I/O thread cannot start: {error}")))?;
-        let options = redis_options(config, &checked.addresses);
-        let nodes = start_nodes(config, &checked.addresses, &options, io);
+        let options = redis_options(checked);
+        let nodes = start_nodes(checked, &options, io);
         for server in &nodes.servers {
-            server.settled().await;
+            server.wait_until_settled().await;
         }
-        check_servers(config, &checked, &nodes.servers)?;
-        let registry = Self::new(config, io.environment(), nodes.by_pool, &checked.overrides);
+        check_servers(checked, &nodes.servers)?;
+        let shared = RegistryShared::new(checked, io.environment(), nodes.by_pool);
+        let registry = Self {
+            shared: Arc::new(shared),
+        };
         check_logins(&registry.shared.pools.default_set)?;
-        registry.watch(config);
+        registry.watch(&checked.config);
         Ok(registry)
     }
 
@@ -94,22 +97,24 @@ impl Registry {
 }
 
 /// Returns the options that all Redis nodes have, with their restart check.
-fn redis_options(config: &Config, addresses: &BTreeMap<String, PoolAddress>) -> RedisOptions {
+fn redis_options(checked: &CheckedConfig) -> RedisOptions {
+    let config = &checked.config;
     let mut options = RedisOptions::default();
     options.connect_timeout = config.connect_timeout;
     // A node that is merely slow, by the operator's own measure, is not suspect.
     options.suspect_after = options.suspect_after.max(config.node_timeout * 4);
     options.dead_after = options.dead_after.max(options.suspect_after * 4);
-    options.checked_set = Some(Arc::new(checked_set(config, addresses)));
+    options.checked_set = Some(Arc::new(checked_set(checked)));
     options
 }
 
 /// Returns the set of nodes whose restart check looks at the others. Warns of what it cannot protect.
-fn checked_set(config: &Config, addresses: &BTreeMap<String, PoolAddress>) -> CheckedSet {
+fn checked_set(checked: &CheckedConfig) -> CheckedSet {
+    let (config, addresses) = (&checked.config, &checked.addresses);
     let servers = addresses.iter().filter(|(_, it)| it.is_remote());
     // A Redis Cluster has no restart check, and does not count when it is decided whether the set is new.
-    let (clusters, checked): (Vec<_>, Vec<_>) = servers.partition(|(_, it)| it.is_cluster());
-    let count = clusters.len() + checked.len();
+    let (clusters, single): (Vec<_>, Vec<_>) = servers.partition(|(_, it)| it.is_cluster());
+    let count = clusters.len() + single.len();
     let default = RestartCheck::default_for(count);
     let restart_check = config.restart_check.unwrap_or(default);
     if restart_check != RestartCheck::Off {
@@ -127,7 +132,7 @@ fn checked_set(config: &Config, addresses: &BTreeMap<String, PoolAddress>) -> Ch
         );
     }
     let prefix = config.key_prefix.as_bytes();
-    CheckedSet::new(restart_check, config.max_ttl, checked.len(), prefix)
+    CheckedSet::new(restart_check, config.max_ttl, single.len(), prefix)
 }
 
 /// The started nodes.
@@ -138,17 +143,12 @@ struct StartedNodes {
 }
 
 /// Starts a node for each pool.
-fn start_nodes(
-    config: &Config,
-    addresses: &BTreeMap<String, PoolAddress>,
-    options: &RedisOptions,
-    io: &IoThread,
-) -> StartedNodes {
+fn start_nodes(checked: &CheckedConfig, options: &RedisOptions, io: &IoThread) -> StartedNodes {
     let mut started = StartedNodes {
         by_pool: BTreeMap::new(),
         servers: Vec::new(),
     };
-    for (name, address) in addresses {
+    for (name, address) in &checked.addresses {
         let node = match address {
             PoolAddress::Memory(_) => {
                 tracing::warn!(
@@ -159,7 +159,7 @@ fn start_nodes(
                 PoolNode::in_memory(MemoryNode::new(name.as_str(), clock))
             }
             PoolAddress::Redis(address) => {
-                let options = options_of_pool(config, name, options.clone());
+                let options = options_of_pool(&checked.config, name, options.clone());
                 let node = RedisNode::start(name.as_str(), address.clone(), options, io);
                 let node = Arc::new(node);
                 started.servers.push(Arc::clone(&node));

@@ -1,4 +1,4 @@
-//! Waiting until locks can be had.
+//! Waiting until a majority of the pools votes.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use super::Redlock;
 use crate::error::NotReady;
 use crate::registry::Registry;
 
-/// Between two looks at the nodes, which ask no server.
+/// The pause between two looks at the nodes. A look asks no server.
 const PAUSE: Duration = Duration::from_millis(10);
 
 impl Redlock {

@@ -1,6 +1,5 @@
 //! The handle of a running registry: its start and its end, as the program's owner brings them about.
 
-use std::fmt;
 use std::time::Duration;
 
 use redlock_core::process::is_forked;
@@ -22,6 +21,7 @@ use crate::registry::{Registry, ShutdownReport, shutdown};
 /// ```
 #[must_use = "dropping it shuts down, and `let _ =` drops it at once; bind it to a name until the end of \
               `main`"]
+#[derive(Debug)]
 pub struct Redlock {
     pub(crate) registry: Registry,
 }
@@ -47,12 +47,12 @@ impl Redlock {
     /// # Cancellation
     /// Dropping the future starts nothing.
     pub async fn start(config: Config) -> Result<Self, InitError> {
-        let checked = CheckedConfig::new(&config)?;
-        let registry = Registry::start(&config, checked).await?;
+        let checked = CheckedConfig::new(config)?;
+        let registry = Registry::start(&checked).await?;
         Ok(Self { registry })
     }
 
-    /// The registry, to look at or to scope calls to.
+    /// Returns the registry, to look at or to scope calls to.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -146,12 +146,6 @@ impl Drop for Redlock {
             // The library's own thread ends the process now. The bound is for a thread that is late.
             std::thread::park_timeout(Duration::from_secs(1));
         }
-    }
-}
-
-impl fmt::Debug for Redlock {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Redlock").field(&self.registry).finish()
     }
 }
 

@@ -39,14 +39,11 @@ pub(crate) mod prelude {
     pub(crate) use super::table::for_each_parameter;
     pub(crate) use super::types::{Counts, MinValidity, Mode, Wait};
     pub(crate) use redlock_core::lease::OnLost;
-    pub(crate) use redlock_core::request::{
-        DEFAULT_CLOCK_DRIFT_FACTOR, DEFAULT_MIN_VALIDITY, DEFAULT_RETRY_COUNT, DEFAULT_RETRY_DELAY,
-        DEFAULT_TTL, Kind, Renewal,
-    };
+    pub(crate) use redlock_core::request::{Kind, Renewal};
 }
 
 impl SiteParameters {
-    /// The parameters that the protocol obeys, as a request for `resource`.
+    /// Returns the parameters that the protocol obeys, as a request for `resource`.
     ///
     /// # Errors
     /// [`Invalid`] if `min_validity` is no part of the ttl, and if a parameter lacks the one that it belongs

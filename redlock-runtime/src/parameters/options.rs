@@ -88,7 +88,7 @@ macro_rules! options {
             }
 
             /// The names of all parameters.
-            pub(crate) const PARAMETERS: &[&'static str] = &[ $( stringify!($name), )+ ];
+            pub(crate) const PARAMETER_NAMES: &[&'static str] = &[ $( stringify!($name), )+ ];
 
             /// Sets the parameter `key` to the value that a source of the configuration has.
             ///

@@ -43,7 +43,7 @@ macro_rules! for_each_parameter {
             ///
             /// let options = LockOptions::new().ttl(Duration::from_secs(30));
             /// ```
-            ttl: Duration, default DEFAULT_TTL;
+            ttl: Duration, default super::DEFAULT_TTL;
 
             /// The number of retries after the first attempt. Default:
             /// [`DEFAULT_RETRY_COUNT`](crate::parameters::DEFAULT_RETRY_COUNT). This and [`wait`](Self::wait) answer the
@@ -54,7 +54,7 @@ macro_rules! for_each_parameter {
             ///
             /// let options = LockOptions::new().retry_count(5);
             /// ```
-            retry_count: u32, default DEFAULT_RETRY_COUNT, instead of wait;
+            retry_count: u32, default super::DEFAULT_RETRY_COUNT, instead of wait;
 
             /// The time for which the call keeps trying, a hard bound, or [forever](crate::parameters::Wait::Forever), in the
             /// place of a number of retries.
@@ -77,7 +77,7 @@ macro_rules! for_each_parameter {
             ///
             /// let options = LockOptions::new().retry_delay(Duration::from_millis(50));
             /// ```
-            retry_delay: Duration, default DEFAULT_RETRY_DELAY;
+            retry_delay: Duration, default super::DEFAULT_RETRY_DELAY;
 
             /// The drift allowed for is ttl × this + 2 ms. Default:
             /// [`DEFAULT_CLOCK_DRIFT_FACTOR`](crate::parameters::DEFAULT_CLOCK_DRIFT_FACTOR).
@@ -87,7 +87,7 @@ macro_rules! for_each_parameter {
             ///
             /// let options = LockOptions::new().clock_drift_factor(0.02);
             /// ```
-            clock_drift_factor: f64, default DEFAULT_CLOCK_DRIFT_FACTOR;
+            clock_drift_factor: f64, default super::DEFAULT_CLOCK_DRIFT_FACTOR;
 
             /// An acquisition that leaves less validity is given up and retried: a
             /// [`Duration`](std::time::Duration), or a part of the ttl such as `0.66`. Default:
@@ -99,7 +99,7 @@ macro_rules! for_each_parameter {
             /// let options = LockOptions::new().min_validity(0.66);
             /// ```
             min_validity: MinValidity, from impl Into<MinValidity>,
-                default MinValidity::Time(DEFAULT_MIN_VALIDITY);
+                default MinValidity::Time(super::DEFAULT_MIN_VALIDITY);
 
             /// Until the lock has been held so long, the lease is renewed by itself, each time that a
             /// third of its validity has passed: a [`Duration`](std::time::Duration), or

@@ -38,7 +38,7 @@ impl From<f64> for MinValidity {
 }
 
 impl MinValidity {
-    /// The least validity of a lock with `ttl`.
+    /// Returns the least validity of a lock with `ttl`.
     ///
     /// # Errors
     /// [`Invalid`] if the number is no fraction.
@@ -106,7 +106,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// The mode of a lock of this kind, if it has one.
+    /// Returns the mode of a lock of this kind, if it has one.
     pub(crate) fn of(kind: Kind) -> Option<Self> {
         match kind {
             Kind::Read => Some(Self::Read),

@@ -63,14 +63,15 @@ impl ConfigValue for Duration {
     }
 }
 
-macro_rules! whole_numbers {
-    ($($type:ty: $most:literal;)+) => { $(
+/// Types whose text in Rust is their text in the configuration. After the forms comes what else a value may be.
+macro_rules! values_as_in_rust {
+    ($($type:ty: $expected:literal, $($variant:ident($value:ident) => $parsed:expr),+;)+) => { $(
         impl ConfigValue for $type {
-            const EXPECTED: &'static str = concat!("a whole number from 0 to ", $most);
+            const EXPECTED: &'static str = $expected;
 
             fn parse(raw: &RawValue<'_>) -> Option<Self> {
                 match raw {
-                    RawValue::Integer(number) => (*number).try_into().ok(),
+                    $( RawValue::$variant($value) => $parsed, )+
                     RawValue::Text(text) | RawValue::Digits(text) => text.trim().parse().ok(),
                     _ => None,
                 }
@@ -83,42 +84,12 @@ macro_rules! whole_numbers {
     )+ };
 }
 
-whole_numbers! {
-    u16: "65535";
-    u32: "4294967295";
-}
-
-impl ConfigValue for f64 {
-    const EXPECTED: &'static str = "a number such as 0.01";
-
-    fn parse(raw: &RawValue<'_>) -> Option<Self> {
-        match raw {
-            RawValue::Float(number) => Some(*number),
-            RawValue::Integer(number) => i32::try_from(*number).ok().map(Self::from),
-            RawValue::Text(text) | RawValue::Digits(text) => text.trim().parse().ok(),
-            _ => None,
-        }
-    }
-
-    fn to_toml(self) -> Option<String> {
-        Some(self.to_string())
-    }
-}
-
-impl ConfigValue for bool {
-    const EXPECTED: &'static str = "`true` or `false`";
-
-    fn parse(raw: &RawValue<'_>) -> Option<Self> {
-        match raw {
-            RawValue::Bool(is) => Some(*is),
-            RawValue::Text(text) => text.parse().ok(),
-            _ => None,
-        }
-    }
-
-    fn to_toml(self) -> Option<String> {
-        Some(self.to_string())
-    }
+values_as_in_rust! {
+    u16: "a whole number from 0 to 65535", Integer(number) => (*number).try_into().ok();
+    u32: "a whole number from 0 to 4294967295", Integer(number) => (*number).try_into().ok();
+    f64: "a number such as 0.01",
+        Float(number) => Some(*number), Integer(number) => i32::try_from(*number).ok().map(Self::from);
+    bool: "`true` or `false`", Bool(is) => Some(*is);
 }
 
 impl ConfigValue for String {
@@ -182,47 +153,32 @@ impl ConfigValue for MinValidity {
     }
 }
 
-const FOREVER: &str = "forever";
+/// Types whose values are times or a word.
+macro_rules! times_or_word {
+    ($($type:ident: $word:literal is $value:ident;)+) => { $(
+        impl ConfigValue for $type {
+            const EXPECTED: &'static str = concat!("a time such as \"5s\", or \"", $word, "\"");
 
-/// A duration, or `forever`.
-impl ConfigValue for Wait {
-    const EXPECTED: &'static str = "a time such as \"5s\", or \"forever\"";
+            fn parse(raw: &RawValue<'_>) -> Option<Self> {
+                match raw {
+                    RawValue::Text($word) => Some(Self::$value),
+                    _ => Duration::parse(raw).map(Self::For),
+                }
+            }
 
-    fn parse(raw: &RawValue<'_>) -> Option<Self> {
-        match raw {
-            RawValue::Text(FOREVER) => Some(Self::Forever),
-            _ => Duration::parse(raw).map(Self::For),
+            fn to_toml(self) -> Option<String> {
+                match self {
+                    Self::For(time) => time.to_toml(),
+                    other => (other == Self::$value).then(|| $word.to_owned()),
+                }
+            }
         }
-    }
-
-    fn to_toml(self) -> Option<String> {
-        match self {
-            Self::For(budget) => budget.to_toml(),
-            Self::Forever => Some(FOREVER.to_owned()),
-        }
-    }
+    )+ };
 }
 
-const UNLIMITED: &str = "unlimited";
-
-/// A duration, or `unlimited`.
-impl ConfigValue for Renewal {
-    const EXPECTED: &'static str = "a time such as \"5s\", or \"unlimited\"";
-
-    fn parse(raw: &RawValue<'_>) -> Option<Self> {
-        match raw {
-            RawValue::Text(UNLIMITED) => Some(Self::Unlimited),
-            _ => Duration::parse(raw).map(Self::For),
-        }
-    }
-
-    fn to_toml(self) -> Option<String> {
-        match self {
-            Self::For(held) => held.to_toml(),
-            Self::Unlimited => Some(UNLIMITED.to_owned()),
-            _ => None,
-        }
-    }
+times_or_word! {
+    Wait: "forever" is Forever;
+    Renewal: "unlimited" is Unlimited;
 }
 
 /// A type whose values are words.

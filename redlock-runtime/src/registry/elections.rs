@@ -1,6 +1,6 @@
-//! The elections in which this process stands.
+//! Lists the elections in which this process stands.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -10,7 +10,7 @@ use redlock_core::lease::FencingToken;
 
 use crate::site::Site;
 
-/// An election in which this process stands: a [`run`](crate::election::Election::run) that has not ended.
+/// An election in which this process stands: a [`run`](crate::election::Election::run) that goes on.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -35,79 +35,61 @@ pub struct Candidacy {
     pub leading_for: Option<Duration>,
     /// The fencing token of the present term.
     pub fencing_token: Option<FencingToken>,
+    /// The beginning of the present term.
+    began: Option<Moment>,
 }
 
-/// The candidates of one registry, in the order in which they entered.
+/// The candidacies of one registry by number, in the order in which they began.
 #[derive(Default)]
-pub(crate) struct Elections(Mutex<Vec<Arc<Candidate>>>);
-
-/// A candidate, and its present term.
-struct Candidate {
-    resource: Resource,
-    site: &'static Site,
-    value: Option<Arc<str>>,
-    /// When the present term began, and its token.
-    term: Mutex<Option<(Moment, FencingToken)>>,
-}
-
-/// A candidate's place in the table. Its drop takes the candidate out.
-pub(crate) struct Standing {
-    elections: Arc<Elections>,
-    candidate: Arc<Candidate>,
-}
+pub(crate) struct Elections(Mutex<BTreeMap<u64, Candidacy>>);
 
 impl Elections {
+    /// Adds a candidacy, and returns its number.
     pub(crate) fn enter(
-        self: &Arc<Self>,
+        &self,
         resource: Resource,
         site: &'static Site,
-        value: Option<Arc<str>>,
-    ) -> Standing {
-        let candidate = Arc::new(Candidate {
+        value: Option<String>,
+    ) -> u64 {
+        let candidacy = Candidacy {
             resource,
             site,
             value,
-            term: Mutex::default(),
-        });
-        self.0.lock().push(Arc::clone(&candidate));
-        Standing {
-            elections: Arc::clone(self),
-            candidate,
+            leading_for: None,
+            fencing_token: None,
+            began: None,
+        };
+        let mut candidacies = self.0.lock();
+        let last = candidacies.last_key_value();
+        let number = last.map_or(0, |(last, _)| last + 1);
+        candidacies.insert(number, candidacy);
+        number
+    }
+
+    /// Removes a candidacy.
+    pub(crate) fn leave(&self, number: u64) {
+        self.0.lock().remove(&number);
+    }
+
+    /// Sets the beginning and the token of a candidacy's present term. `None` ends the term.
+    pub(crate) fn set_term(
+        &self,
+        number: u64,
+        began: Option<Moment>,
+        fencing_token: Option<FencingToken>,
+    ) {
+        if let Some(candidacy) = self.0.lock().get_mut(&number) {
+            candidacy.began = began;
+            candidacy.fencing_token = fencing_token;
         }
     }
 
     pub(crate) fn list(&self, now: Moment) -> Vec<Candidacy> {
-        let candidates = self.0.lock();
-        let candidacy = |candidate: &Arc<Candidate>| {
-            let term = *candidate.term.lock();
-            Candidacy {
-                resource: candidate.resource.clone(),
-                site: candidate.site,
-                value: candidate.value.as_deref().map(str::to_owned),
-                leading_for: term.map(|(began, _)| now.saturating_since(began)),
-                fencing_token: term.map(|(_, token)| token),
-            }
-        };
-        candidates.iter().map(candidacy).collect()
-    }
-}
-
-impl Standing {
-    /// A term begins.
-    pub(crate) fn begin_term(&self, now: Moment, fencing_token: FencingToken) {
-        *self.candidate.term.lock() = Some((now, fencing_token));
-    }
-
-    /// The present term ends. Returns how long it was.
-    pub(crate) fn end_term(&self, now: Moment) -> Duration {
-        let term = self.candidate.term.lock().take();
-        term.map_or(Duration::ZERO, |(began, _)| now.saturating_since(began))
-    }
-}
-
-impl Drop for Standing {
-    fn drop(&mut self) {
-        let mut candidates = self.elections.0.lock();
-        candidates.retain(|it| !Arc::ptr_eq(it, &self.candidate));
+        let mut list: Vec<_> = self.0.lock().values().cloned().collect();
+        for candidacy in &mut list {
+            let leading_for = candidacy.began.map(|began| now.saturating_since(began));
+            candidacy.leading_for = leading_for;
+        }
+        list
     }
 }

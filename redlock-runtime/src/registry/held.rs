@@ -184,11 +184,11 @@ impl HeldTable {
         })
     }
 
-    /// Returns, by node, how many leases were asked for on the node and do not rest on it.
-    pub(crate) fn not_resting(&self) -> BTreeMap<String, usize> {
+    /// Counts, for each node, the leases that are held without a grant of the node that counts.
+    pub(crate) fn leases_without_grant(&self) -> BTreeMap<String, usize> {
         let mut counts = BTreeMap::new();
         for entry in self.entries() {
-            for node in entry.lease.not_resting_on() {
+            for node in entry.lease.nodes_without_grant() {
                 *counts.entry(node.to_owned()).or_insert(0) += 1;
             }
         }

@@ -6,7 +6,7 @@ use redlock_core::process::{FORKED, is_forked};
 
 static IO: OnceCell<IoThread> = OnceCell::new();
 
-/// The library's I/O thread. The first call starts it.
+/// Returns the library's I/O thread, which the first call starts.
 pub(crate) fn io_thread() -> std::io::Result<&'static IoThread> {
     if is_forked() {
         return Err(std::io::Error::other(FORKED));

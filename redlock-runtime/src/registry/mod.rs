@@ -13,14 +13,11 @@ mod shutdown_report;
 pub(crate) mod signal;
 mod site_report;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use redlock_core::Environment;
 use redlock_core::node::NodeStatus;
 use redlock_core::quorum::majority;
 
-use crate::config::{Config, SiteOverride};
 use crate::health::{PoolHealth, VotingPools};
 pub use redlock_core::MemoryNode;
 
@@ -33,7 +30,7 @@ pub use shutdown_report::ShutdownReport;
 pub use site_report::{Layer, ParameterReport, SiteReport};
 
 use held::HeldEntry;
-use pools::{PoolNode, pool_names_of};
+use pools::pool_names_of;
 
 /// The pools, defaults and held leases of calls. Clones are the same registry.
 ///
@@ -56,18 +53,6 @@ pub struct Registry {
 }
 
 impl Registry {
-    pub(crate) fn new(
-        config: &Config,
-        environment: Environment,
-        pools: BTreeMap<String, PoolNode>,
-        overrides: &[SiteOverride],
-    ) -> Self {
-        let shared = RegistryShared::new(config, environment, pools, overrides);
-        Self {
-            shared: Arc::new(shared),
-        }
-    }
-
     /// Returns the leases that are held right now, in the order in which it was acquired.
     ///
     /// ```
@@ -154,7 +139,7 @@ impl Registry {
     /// ```
     pub fn health(&self) -> Vec<PoolHealth> {
         let defaults = pool_names_of(&self.shared.pools.default_set);
-        let not_resting = self.shared.held.not_resting();
+        let leases_without_grant = self.shared.held.leases_without_grant();
         let pools = self.shared.pools.by_name.iter();
         pools
             .map(|(pool, it)| PoolHealth {
@@ -162,7 +147,7 @@ impl Registry {
                 status: it.node.status(),
                 is_default: defaults.contains(pool),
                 epoch: it.node.epoch(),
-                not_resting: not_resting.get(pool).copied().unwrap_or(0),
+                leases_without_grant: leases_without_grant.get(pool).copied().unwrap_or(0),
                 node_health: it.node.health(),
             })
             .collect()

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use redlock_core::error::Invalid;
 use redlock_core::{MemoryNode, Node, NodeSet};
 
-use crate::config::{SiteConfig, SiteOverride};
+use crate::config::{CheckedConfig, SiteConfig};
 use crate::error::LockErrorKind;
 use crate::site::{Site, statics};
 use crate::text::ShownName;
@@ -39,13 +39,8 @@ pub(crate) struct Pools {
 }
 
 impl Pools {
-    /// `default` are the pools of a lock that names none; `None` means all.
-    pub(crate) fn new(
-        by_name: BTreeMap<String, PoolNode>,
-        default: Option<&[String]>,
-        overrides: &[SiteOverride],
-    ) -> Self {
-        let default_set = match default {
+    pub(crate) fn new(by_name: BTreeMap<String, PoolNode>, checked: &CheckedConfig) -> Self {
+        let default_set = match &checked.config.default_pools {
             Some(names) => set_of(&by_name, names).unwrap_or_default(),
             None => by_name
                 .values()
@@ -54,7 +49,7 @@ impl Pools {
         };
         let mut by_site = BTreeMap::new();
         for site in statics() {
-            let over = overrides.iter().find(|it| it.site == site);
+            let over = checked.overrides.iter().find(|it| it.site == site);
             if over.is_none() && site.pool_names().is_none() {
                 continue;
             }

@@ -11,10 +11,10 @@ use super::elections::Elections;
 use super::held::HeldTable;
 use super::pools::{PoolNode, Pools};
 use super::shutdown::Shutdown;
-use crate::config::{Config, SiteOverride};
+use crate::config::CheckedConfig;
 use crate::error::RegistryContext;
 use crate::parameters::LockOptions;
-use crate::telemetry::Journal;
+use crate::telemetry::journal::Journal;
 
 /// The part of a registry that its clones share.
 pub(crate) struct RegistryShared {
@@ -24,22 +24,22 @@ pub(crate) struct RegistryShared {
     pub(crate) defaults: LockOptions,
     pub(crate) context: Arc<RegistryContext>,
     pub(crate) held: Arc<HeldTable>,
-    pub(crate) elections: Arc<Elections>,
+    pub(crate) elections: Elections,
     pub(crate) shutdown: Shutdown,
     /// Called at the first lease.
     pub(crate) first_lease: Once,
     /// Only a registry of the kit for users' tests has one.
-    pub(crate) journal: Option<Arc<dyn Journal>>,
+    pub(crate) journal: Option<Arc<Journal>>,
 }
 
 impl RegistryShared {
-    pub(super) fn new(
-        config: &Config,
+    pub(crate) fn new(
+        checked: &CheckedConfig,
         environment: Environment,
         pools: BTreeMap<String, PoolNode>,
-        overrides: &[SiteOverride],
     ) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
+        let config = &checked.config;
         let mut settings = Settings::default();
         settings.node_timeout = config.node_timeout;
         settings.key_prefix = config.key_prefix.as_bytes().into();
@@ -56,11 +56,11 @@ impl RegistryShared {
         Self {
             client: Client::with_settings(environment.clone(), settings),
             environment,
-            pools: Pools::new(pools, config.default_pools.as_deref(), overrides),
+            pools: Pools::new(pools, checked),
             defaults: config.defaults,
             context: Arc::new(context),
             held: Arc::default(),
-            elections: Arc::default(),
+            elections: Elections::default(),
             shutdown: Shutdown::new(config.shutdown_grace, config.shutdown_deadline),
             first_lease: Once::new(),
             journal: None,

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use redlock_core::logging::log_caught;
+
 use super::held_lease::HeldLease;
 
 /// The report of a shutdown.
@@ -62,12 +64,11 @@ impl fmt::Display for ShutdownReport {
 }
 
 impl ShutdownReport {
-    /// Logs the report. It is called once, when the report is made, so that the log has the report
-    /// even if the program drops it.
+    /// Logs the report, once, when it is made: so the log has the report even if the program drops it.
     pub(crate) fn log(&self) {
         macro_rules! log_at {
             ($level:ident) => {
-                log!($level, "redlock has shut down: {self}")
+                log_caught!(tracing::$level!("redlock has shut down: {self}"))
             };
         }
         // A key that may stay on the nodes until its ttl is worth a look.

@@ -75,7 +75,7 @@ impl Layer {
 }
 
 impl SiteReport {
-    /// The layers are combined as for a call of `site`.
+    /// Combines the layers as for a call of `site`.
     pub(super) fn new(registry: &RegistryShared, site: &'static Site, held: usize) -> Self {
         let over = registry.pools.overriding(site);
         let overriding = over.map_or(LockOptions::NONE, |over| over.options);

@@ -1,4 +1,4 @@
-//! An acquisition, as its span `redlock.acquire`, figures and the log show it.
+//! Shows an acquisition in its span `redlock.acquire`, in figures and in the log.
 //!
 //! Attributes of OpenTelemetry's semantic conventions have their names from there (`code.*`,
 //! `error.type`); our own begin with `redlock.`, and times are in seconds.
@@ -8,51 +8,54 @@ use std::time::Duration;
 
 use redlock_core::lease::FencingToken;
 use redlock_core::logging::log_throttled;
-use redlock_core::request::Kind;
 use redlock_core::{LeaseHandle, NodeSet, Request, Resource};
 use tracing::field::Empty;
-use tracing::{Span, info_span};
+use tracing::{Span, debug, info_span};
 
-use super::{
-    GaugeCount, HoldTelemetry, Journal, JournalLine, count_in_gauge, figure, kind_of, mark_failed,
-    name_of,
-};
+use super::journal::{Journal, JournalLine};
+use super::{GaugeCount, HoldTelemetry, count_in_gauge, figure, kind_of, mark_failed, name_of};
 use crate::error::{LockError, Reason};
 use crate::parameters::Mode;
 use crate::site::Site;
 
-/// From the call to its end, whichever it is. One that is dropped before counts as cancelled.
+/// The arguments of an acquisition, once they are decided.
+#[derive(Clone, Copy)]
+pub(crate) struct AcquireArgs<'a> {
+    pub(crate) request: &'a Request,
+    pub(crate) nodes: &'a NodeSet,
+    /// True if a caller's lease serves the call.
+    pub(crate) is_joined: bool,
+}
+
+/// The telemetry of one acquisition, from the call to its end. A drop before the end counts as cancelled.
 pub(crate) struct AcquireTelemetry {
     span: Span,
     site: &'static Site,
-    /// The label of the kind of lock.
+    /// The label of the lock's kind.
     kind: &'static str,
     /// True if a caller's lease serves the call.
     is_joined: bool,
-    line: Option<Box<dyn JournalLine>>,
-    /// Until it ended.
+    line: Option<JournalLine>,
+    /// `None` once the acquisition has ended.
     waiting: Option<GaugeCount>,
 }
 
 impl AcquireTelemetry {
     pub(crate) fn begin(
         site: &'static Site,
-        request: &Request,
-        nodes: &NodeSet,
-        is_joined: bool,
-        journal: Option<&Arc<dyn Journal>>,
+        args: AcquireArgs<'_>,
+        journal: Option<&Arc<Journal>>,
     ) -> Self {
-        let (name, kind) = (site.site_name(), request.kind.label());
+        let (name, resource) = (site.site_name(), &args.request.resource);
+        let kind = args.request.kind.label();
         #[cfg(feature = "metrics")]
         super::metrics::register_zeros(site, kind);
-        let asked = Some((request, nodes, is_joined));
-        let line = journal.map(|it| Arc::clone(it).begin(site, &request.resource, asked));
         Self {
-            span: span(site, &request.resource, Some((request.kind, nodes))),
+            span: span(site, resource, Some(args)),
             site,
             kind,
-            is_joined,
-            line,
+            is_joined: args.is_joined,
+            line: journal.map(|journal| journal.begin(site, resource, Some(args))),
             waiting: Some(count_in_gauge!(WAITING {
                 site: name,
                 kind: kind
@@ -64,7 +67,7 @@ impl AcquireTelemetry {
         &self.span
     }
 
-    /// The lock is there, or a share of it.
+    /// Records that the caller has the lock, or a share of its caller's lease.
     pub(crate) fn record_acquired(mut self, lease: &LeaseHandle) -> HoldTelemetry {
         let (site, kind) = (self.site.site_name(), self.kind);
         let (outcome, text) = if self.is_joined {
@@ -87,11 +90,10 @@ impl AcquireTelemetry {
         self.end(outcome);
         let line = self.line.take();
         if let Some(line) = &line {
-            line.held(lease);
+            line.record_lease(lease);
         }
         let entered = self.span.enter();
-        log!(
-            debug,
+        debug!(
             site = name_of(self.site),
             resource = %lease.resource(), token = lease.token_id(),
             votes = %votes(), attempts = lease.attempts(), waited = ?lease.waited(),
@@ -101,7 +103,7 @@ impl AcquireTelemetry {
         HoldTelemetry::begin(self.site, lease, self.is_joined, line)
     }
 
-    /// There is none, for this reason.
+    /// Records that the caller was refused, with the reason.
     pub(crate) fn record_refusal(
         &mut self,
         resource: &Resource,
@@ -112,7 +114,7 @@ impl AcquireTelemetry {
             self.record_effort(attempts, waited);
         }
         if let Some(line) = &self.line {
-            line.refused(error);
+            line.record_refusal(error);
         }
         let outcome = match kind_of(error) {
             "contended" if self.site.skips => "skipped",
@@ -153,21 +155,21 @@ pub(crate) fn record_early_refusal(
     site: &'static Site,
     resource: &Resource,
     error: &LockError,
-    journal: Option<Arc<dyn Journal>>,
+    journal: Option<Arc<Journal>>,
 ) {
     if let Some(journal) = journal {
-        journal.begin(site, resource, None).refused(error);
+        journal.begin(site, resource, None).record_refusal(error);
     }
     let (name, outcome) = (site.site_name(), kind_of(error));
     let span = span(site, resource, None);
     span.record("redlock.outcome", outcome);
     mark_failed(&span, outcome);
     figure!(counter ACQUISITIONS { site: name, outcome: outcome } increment(1));
-    log!(debug, site = name_of(site), %resource, reason = %Reason(error), "not locked");
+    debug!(site = name_of(site), %resource, reason = %Reason(error), "not locked");
 }
 
-/// The span of an acquisition, from the call on. A call that is refused at once has no kind and no nodes.
-fn span(site: &'static Site, resource: &Resource, asked: Option<(Kind, &NodeSet)>) -> Span {
+/// Begins the span of an acquisition. A call that is refused early has no `args`.
+fn span(site: &'static Site, resource: &Resource, args: Option<AcquireArgs<'_>>) -> Span {
     info_span!(
         "redlock.acquire",
         otel.kind = "client",
@@ -178,8 +180,8 @@ fn span(site: &'static Site, resource: &Resource, asked: Option<(Kind, &NodeSet)
         code.line.number = site.line(),
         redlock.site = name_of(site),
         redlock.resource = %resource,
-        redlock.pools = asked.map(|(_, nodes)| names(nodes)),
-        redlock.mode = asked.and_then(|(kind, _)| Mode::of(kind)).map(Mode::as_str),
+        redlock.pools = args.map(|args| names(args.nodes)),
+        redlock.mode = args.and_then(|args| Mode::of(args.request.kind)).map(Mode::as_str),
         redlock.outcome = Empty,
         redlock.votes = Empty,
         redlock.attempts = Empty,
@@ -190,9 +192,9 @@ fn span(site: &'static Site, resource: &Resource, asked: Option<(Kind, &NodeSet)
     )
 }
 
-/// Logs a refusal outside of its span, whose fields would repeat each fact. Operators are told of a missing majority,
-/// and of refusals by other holders, which a holder that died leaves behind until its keys expire. A call that its
-/// function skips is as planned.
+/// Logs a refusal outside of its span, whose fields would repeat each fact. A missing majority, and refusals by other
+/// holders, concern operators: a holder that died causes them until its keys expire. A call that its function skips is
+/// as planned.
 fn log_refusal(site: &'static Site, resource: &Resource, nodes: &NodeSet, error: &LockError) {
     let site_name = name_of(site);
     let (throttle, reason) = (error.throttle(), Reason(error));
@@ -205,9 +207,9 @@ fn log_refusal(site: &'static Site, resource: &Resource, nodes: &NodeSet, error:
             site = site_name, %resource, %reason
         );
     } else if !error.is_contended() && !error.is_already_run() {
-        log!(debug, site = site_name, %resource, %reason, "not locked");
+        debug!(site = site_name, %resource, %reason, "not locked");
     } else if site.skips {
-        log!(debug, site = site_name, %resource, %reason, "skipped");
+        debug!(site = site_name, %resource, %reason, "skipped");
     } else {
         log_throttled!(
             throttle,

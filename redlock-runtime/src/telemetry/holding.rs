@@ -1,5 +1,5 @@
-//! A held lease, as its span `redlock.hold` and figures show it. The span is a sibling of `redlock.acquire`, so
-//! that a trace shows the one beside the other.
+//! Shows a held lease in its span `redlock.hold` and in figures. The span is a sibling of `redlock.acquire`, so
+//! that a trace shows the one next to the other.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,17 +10,18 @@ use redlock_core::lease::{BodyOutcome, FencingToken, ObserveExtensions};
 use tracing::field::Empty;
 use tracing::{Span, info_span};
 
-use super::{GaugeCount, JournalLine, count_in_gauge, figure, mark_failed, name_of};
+use super::journal::JournalLine;
+use super::{GaugeCount, count_in_gauge, figure, mark_failed, name_of};
 use crate::parameters::Mode;
 use crate::site::Site;
 
-/// A held lease, from the moment when it was acquired until its holder drops it.
+/// The telemetry of a held lease, from its acquisition until its holder drops it.
 pub(crate) struct HoldTelemetry {
     span: Span,
     labels: Labels,
-    /// The time for which a caller above had held the lease before.
+    /// The time for which a caller above had held the lease when this call joined it.
     before: Duration,
-    line: Option<Box<dyn JournalLine>>,
+    line: Option<JournalLine>,
     _held: GaugeCount,
 }
 
@@ -33,7 +34,7 @@ impl HoldTelemetry {
         site: &'static Site,
         lease: &LeaseHandle,
         is_joined: bool,
-        line: Option<Box<dyn JournalLine>>,
+        line: Option<JournalLine>,
     ) -> Self {
         let (name, kind) = (site.site_name(), lease.kind().label());
         let labels = Labels(name, kind);
@@ -66,7 +67,7 @@ impl HoldTelemetry {
         }
     }
 
-    /// The span in which the body runs.
+    /// Returns the span in which the body runs.
     pub(crate) fn span(&self) -> &Span {
         &self.span
     }
@@ -89,7 +90,7 @@ impl HoldTelemetry {
         }
     }
 
-    /// The holder is done. Call it before the release. `is_cut_off` says that its body has not returned.
+    /// Records that the holder is done. Call it before the release. `is_cut_off` says that its body has not returned.
     pub(crate) fn end(&self, lease: &LeaseHandle, is_cut_off: bool) {
         let Labels(site, kind) = self.labels;
         figure!(histogram HOLD { site: site, kind: kind } record(
@@ -105,13 +106,13 @@ impl HoldTelemetry {
             figure!(counter LOST { site: site, kind: kind, reason: reason } increment(1));
         }
         if let Some(line) = &self.line {
-            line.ends(over, is_cut_off);
+            line.record_end(over, is_cut_off);
         }
     }
 }
 
 impl ObserveExtensions for Labels {
-    fn extended(&self, outcome: Result<(), &ExtendError>) {
+    fn observe_extension(&self, outcome: Result<(), &ExtendError>) {
         let Self(site, kind) = *self;
         let outcome = match outcome {
             Ok(()) => "extended",

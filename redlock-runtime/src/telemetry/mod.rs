@@ -1,26 +1,27 @@
-//! What a lock tells the outside world of itself: spans and events through `tracing`, figures through
-//! `metrics`. The guide's `reference/metrics.md` has the list of names.
+//! Shows locks to the outside world: spans and events through `tracing`, figures through `metrics`. The
+//! guide's `reference/metrics.md` has the list of names.
 //!
-//! Nothing is computed here without a subscriber: a span without one is a few words on the stack. Without
-//! the feature `metrics`, [`figure!`] is nothing.
+//! A lock pays nothing for what nobody watches: a span without a subscriber is a few words on the stack, and
+//! [`figure!`] expands to nothing unless the feature `metrics` is on.
 
 mod acquiring;
 mod holding;
-mod journal;
+// The kit for users' tests makes the only journals.
+#[cfg_attr(not(feature = "testing"), allow(dead_code, unreachable_pub))]
+pub(crate) mod journal;
 #[cfg(feature = "metrics")]
 pub(crate) mod metrics;
 
 use tracing::Span;
 use tracing::field::{DisplayValue, display};
 
-pub(crate) use acquiring::{AcquireTelemetry, record_early_refusal};
+pub(crate) use acquiring::{AcquireArgs, AcquireTelemetry, record_early_refusal};
 pub(crate) use holding::HoldTelemetry;
-pub(crate) use journal::{Journal, JournalLine};
 
 use crate::error::{LockError, LockErrorKind};
 use crate::site::Site;
 
-/// The kind of an error as a word.
+/// Returns the kind of an error as a word.
 pub(crate) fn kind_of(error: &LockError) -> &'static str {
     match error.kind() {
         LockErrorKind::Contended(_) => "contended",
@@ -34,7 +35,7 @@ pub(crate) fn kind_of(error: &LockError) -> &'static str {
     }
 }
 
-/// A site's name, as logs show it.
+/// Returns a site's name, as logs show it.
 pub(crate) fn name_of(site: &'static Site) -> DisplayValue<&'static str> {
     display(site.site_name())
 }
@@ -45,8 +46,8 @@ fn mark_failed(span: &Span, error_type: &'static str) {
     span.record("otel.status_code", "ERROR");
 }
 
-/// Tells the recorder of the moment a figure: `figure!(counter TERMS { site: name } increment(1))`. A panic of the
-/// recorder is caught.
+/// Gives the present recorder a figure: `figure!(counter TERMS { site: name } increment(1))`. A panic of the recorder is
+/// caught, because drops give figures.
 #[cfg(feature = "metrics")]
 macro_rules! figure {
     ($kind:ident $name:ident { $($label:ident: $value:expr),* } $change:ident($by:expr)) => {{
@@ -59,7 +60,7 @@ macro_rules! figure {
 #[cfg(not(feature = "metrics"))]
 macro_rules! figure {
     ($kind:ident $name:ident { $($label:ident: $value:expr),* } $change:ident($by:expr)) => {{
-        // Never called: the values count as used.
+        // The closure only makes the values count as used.
         let _ = || {
             $(let _ = &$value;)*
             let _ = &$by;
@@ -87,7 +88,7 @@ macro_rules! count_in_gauge {
 }
 pub(crate) use count_in_gauge;
 
-/// What a gauge counts, in the recorder that was there when it began.
+/// A count in a gauge. It ends in the recorder in which it began.
 pub(crate) struct GaugeCount {
     /// `None` if the recorder panicked.
     #[cfg(feature = "metrics")]

@@ -1,4 +1,4 @@
-//! Checks the configuration of a service without its servers.
+//! Checks the configuration of a service before its servers exist.
 
 use crate::config::{CheckedConfig, Config};
 use crate::error::InitError;
@@ -19,5 +19,5 @@ use crate::error::InitError;
 /// [`InitError`] with every problem: a function that names a pool which is not configured, a ttl above
 /// `max_ttl`, and so on.
 pub fn check_config(config: &Config) -> Result<(), InitError> {
-    CheckedConfig::with_all_sites(config).map(|_| ())
+    CheckedConfig::with_all_sites(config.clone()).map(|_| ())
 }

@@ -1,4 +1,4 @@
-//! The kit's outside world: tokio's clock, which a test may pause, a seed, and the test's runtime.
+//! Runs a registry on tokio's clock, which a test may pause, on a seed, and on the test's runtime.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -9,10 +9,10 @@ use redlock_core::env::{Clock, Entropy, Moment, Sleep, Spawn, Task};
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
-/// The clock starts at this time, so that moments before the beginning of the test exist too.
+/// The clock's time at the beginning of a test, so that earlier moments exist too.
 const UPTIME: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// A time that is never reached, within the range of tokio's timers.
+/// The longest sleep: tokio's timers have a limited range, and every test ends sooner.
 const NEVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// The clock of one runtime, for all threads and runtimes that read it.
@@ -34,7 +34,7 @@ impl RuntimeClock {
     }
 
     fn elapsed(&self) -> Duration {
-        // Without this, a thread of another runtime would not see that the clock is paused.
+        // Entered, so that a thread of another runtime sees that the clock is paused.
         let _entered = self.runtime.enter();
         self.began.elapsed()
     }

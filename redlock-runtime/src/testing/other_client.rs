@@ -1,17 +1,16 @@
-//! Another client, which locks.
+//! Makes other clients lock.
 
 use std::time::Duration;
 
-use redlock_core::node::{OwnerToken, Vote};
+use redlock_core::node::{Call, OwnerToken, Vote};
 use redlock_core::request::Kind;
 use redlock_core::testing::Calls;
 use redlock_core::{MemoryNode, Request, Resource};
 
 use super::TestLocks;
-use super::hold::Hold;
 use crate::parameters::Mode;
 
-/// Another client, which locks and is not the code under test. Made by [`TestLocks::other_client`].
+/// Locks in the place of another process: see [`TestLocks::other_client`].
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -31,53 +30,18 @@ pub struct OtherClient {
     nodes: Vec<MemoryNode>,
 }
 
-impl TestLocks {
-    /// Makes another holder take `resource` on all nodes, for a minute or until the hold is
-    /// dropped. A refused call is told that `other-client/1` holds the lock.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// # let locks = redlock_runtime::testing::TestLocks::new();
-    /// let hold = locks.hold("order:42");
-    /// let refused = redlock_runtime::lock("order:42").retry_count(0).acquire().await;
-    /// assert!(refused.unwrap_err().is_contended());
-    /// # drop(hold);
-    /// # }
-    /// ```
-    ///
-    /// # Panics
-    /// As [`OtherClient::hold`].
-    #[track_caller]
-    pub fn hold(&self, resource: impl Into<Resource>) -> Hold {
-        self.other_client().hold(resource)
-    }
-
-    /// Another client, whose name, ttl and pools can be set before it locks.
-    ///
-    /// # Example: one node that does not grant; the attempt wins by the other two
-    /// ```
-    /// # use redlock_runtime::testing::TestLocks;
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// let locks = TestLocks::new();
-    /// let _hold = locks.other_client().named("billing-7/3121").on(["a"]).hold("order:42");
-    /// let lease = redlock_runtime::lock("order:42").acquire().await.unwrap();
-    /// # lease.release().await;
-    /// # }
-    /// ```
-    pub fn other_client(&self) -> OtherClient {
-        OtherClient {
-            locks: self.clone(),
+impl OtherClient {
+    pub(super) fn new(locks: TestLocks) -> Self {
+        Self {
             name: "other-client/1".to_owned(),
             ttl: Duration::from_secs(60),
             kind: Kind::Exclusive,
-            nodes: self.nodes().cloned().collect(),
+            nodes: locks.shared.nodes.iter().cloned().collect(),
+            locks,
         }
     }
-}
 
-impl OtherClient {
-    /// The client's name, as errors show a holder (`host/pid`): `other-client/1` by default.
+    /// Sets the client's name, as errors show a holder (`host/pid`): `other-client/1` by default.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -90,7 +54,7 @@ impl OtherClient {
         self
     }
 
-    /// The time after which the nodes free the lock by themselves: a minute by default.
+    /// Sets the time after which the nodes free the lock by themselves: a minute by default.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -104,7 +68,7 @@ impl OtherClient {
         self
     }
 
-    /// Reads or writes: by default, neither.
+    /// Makes the client read or write. By default it takes the plain lock.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -121,7 +85,7 @@ impl OtherClient {
         self
     }
 
-    /// Locks on the nodes of these pools only: on all by default.
+    /// Restricts the client to the nodes of these pools: by default it locks on all.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -136,14 +100,14 @@ impl OtherClient {
     #[track_caller]
     pub fn on<N: Into<String>>(mut self, pools: impl IntoIterator<Item = N>) -> Self {
         self.nodes.clear();
-        // No closure: the panic is to name the caller's line.
+        // A loop and no closure, because the panic has to name the caller's line.
         for pool in pools {
             self.nodes.push(self.locks.node(&pool.into()).clone());
         }
         self
     }
 
-    /// Takes the lock. A node that is cut off or fails does not grant it; a node that hangs does.
+    /// Takes the lock. Nodes that hang grant it, unlike nodes that are cut off or fail.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -156,41 +120,41 @@ impl OtherClient {
     /// # Panics
     /// If the lock is held, or no node grants it.
     #[track_caller]
-    pub fn hold(&self, resource: impl Into<Resource>) -> Hold {
+    pub fn hold(&self, resource: impl Into<Resource>) -> OtherLease {
         let resource = resource.into();
         let request = Request::new(resource.clone()).kind(self.kind);
-        let calls = Calls::of(&request, &self.locks.inner.key_prefix);
-        let token = OwnerToken::draw(&self.name, &*self.locks.inner.entropy);
+        let calls = Calls::of(&request, &self.locks.shared.nodes.key_prefix);
+        let token = OwnerToken::draw(&self.name, &*self.locks.shared.entropy);
         let acquisition = calls.acquire(&token, self.ttl, 0);
-        let mut hold = Hold {
+        let mut lease = OtherLease {
             release: calls.release(&token, self.ttl, false),
             nodes: Vec::new(),
         };
-        // The lock was granted by no node, or another holder has it: the drop undoes the grants.
+        // A panic drops the lease, which undoes the grants.
         for node in &self.nodes {
             match acquisition.vote(node.serve(&acquisition)) {
-                Vote::Granted { .. } => hold.nodes.push(node.clone()),
+                Vote::Granted { .. } => lease.nodes.push(node.clone()),
                 Vote::Held(holding) => panic!(
                     "{} cannot hold `{}`: {} has it; {}",
                     self.name,
                     resource,
                     holding.owner().unwrap_or("somebody"),
-                    self.locks.journal(),
+                    self.locks.show_acquisitions(),
                 ),
                 _ => {}
             }
         }
         assert!(
-            !hold.nodes.is_empty(),
+            !lease.nodes.is_empty(),
             "{} cannot hold `{}`: no node grants it",
             self.name,
             resource,
         );
-        hold
+        lease
     }
 
-    /// Takes the lock from its holder without telling it, as it happens to a holder that is paused
-    /// past its ttl. The holder notices when it extends or renews its lease.
+    /// Takes the lock from its holder secretly, as it happens to a holder that is paused past its
+    /// ttl. The holder notices when it extends or renews its lease.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -206,9 +170,54 @@ impl OtherClient {
     /// # Panics
     /// As [`hold`](Self::hold), but for a lock that is held.
     #[track_caller]
-    pub fn steal(&self, resource: impl Into<Resource>) -> Hold {
+    pub fn steal(&self, resource: impl Into<Resource>) -> OtherLease {
         let resource = resource.into();
-        self.locks.delete(&resource);
+        let nodes = &self.locks.shared.nodes;
+        nodes.delete(&nodes.keys_of(&resource));
         self.hold(resource)
+    }
+}
+
+/// The lease of another client. It ends at its drop, or at its ttl.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// # let locks = redlock_runtime::testing::TestLocks::new();
+/// {
+///     let _hold = locks.hold("order:42");
+///     let refused = redlock_runtime::lock("order:42").retry_count(0).acquire().await;
+///     assert!(refused.unwrap_err().is_contended());
+/// }
+/// locks.assert_free("order:42");
+/// # }
+/// ```
+#[derive(Debug)]
+#[must_use = "a lease that is dropped is released at once"]
+pub struct OtherLease {
+    release: Call,
+    /// The nodes that granted the lock. The drop releases it there.
+    nodes: Vec<MemoryNode>,
+}
+
+impl OtherLease {
+    /// Releases the lock, as its drop does.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # let locks = redlock_runtime::testing::TestLocks::new();
+    /// locks.hold("order:42").release();
+    /// locks.assert_free("order:42");
+    /// # }
+    /// ```
+    pub fn release(self) {
+        drop(self);
+    }
+}
+
+impl Drop for OtherLease {
+    fn drop(&mut self) {
+        for node in &self.nodes {
+            node.serve(&self.release);
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! The registry that calls on a runtime find. Every `#[tokio::test]` has a runtime of its own. So
+//! Finds the registry of a runtime for the calls on it. Every `#[tokio::test]` has a runtime of its own. So
 //! tests that run in parallel do not see each other, and tasks that a test spawns find its registry.
 
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ use crate::registry::{Registry, scope};
 /// The registries that are attached to each runtime. Calls find the last one.
 static ATTACHED: RwLock<Option<HashMap<Id, Vec<Registry>>>> = RwLock::new(None);
 
-/// The registry of the runtime that the calling code runs on.
+/// Returns the registry of the runtime that the calling code runs on.
 fn current() -> Option<Registry> {
     let attached = ATTACHED.read();
     let runtime = Handle::try_current().ok()?.id();
@@ -39,7 +39,7 @@ pub(super) fn detach(registry: &Registry) {
             });
         }
     }
-    // Outside of the lock: a registry's end may run anything.
+    // Outside of the lock, because a registry's end may run any code.
     drop(left);
 }
 

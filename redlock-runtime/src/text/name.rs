@@ -35,7 +35,7 @@ impl<T: fmt::Debug> fmt::Debug for NamedMap<'_, T> {
     }
 }
 
-/// A site's name in a variable: `SHOP__ORDERS__CHARGE`.
+/// Returns a site's name in a variable: `SHOP__ORDERS__CHARGE`.
 pub(crate) fn spelled(name: &str) -> String {
     let upper = |c: char| match c {
         c if c.is_ascii_alphanumeric() => c.to_ascii_uppercase(),

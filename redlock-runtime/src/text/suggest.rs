@@ -19,7 +19,7 @@ pub(crate) fn did_you_mean<'a>(
     }
 }
 
-/// The candidate nearest to `typed`, if its distance is small enough.
+/// Returns the candidate nearest to `typed`, if its distance is small enough.
 fn nearest<'a>(typed: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // One error in three letters: `tll` finds `ttl`, but `foo` finds nothing.
     let allowed = typed.chars().count().div_ceil(3);

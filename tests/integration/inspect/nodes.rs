@@ -48,8 +48,8 @@ async fn nodes_are_shown_with_their_votes_and_what_rests_on_them() {
     // A quarter of the ttl later no answer is out.
     let wanted = lock("r").ttl(SOON / 4).max_hold(Renewal::Unlimited);
     let lease = registry.clone().scope(wanted.acquire()).await.unwrap();
-    let is_resting = |health: &Value| health["pools"][2]["not_resting"] == json!(1);
-    let shown = until(registry, "a lease on the others", is_resting).await;
+    let lacks_a_grant = |health: &Value| health["pools"][2]["leases_without_grant"] == json!(1);
+    let shown = until(registry, "a lease on the others", lacks_a_grant).await;
     let expected = json!({"voting": 2, "needed": 2, "configured": 3});
     assert_eq!(
         (&shown["votes"], &shown["ready"]),
@@ -61,7 +61,7 @@ async fn nodes_are_shown_with_their_votes_and_what_rests_on_them() {
         assert!(["disconnected", "not_connected"].contains(&kind), "{c:#}");
     }
     assert_eq!(
-        (&a["not_resting"], &a["connections"]),
+        (&a["leases_without_grant"], &a["connections"]),
         (&json!(0), &json!(1))
     );
     assert!(a["latency_us"].as_u64().unwrap() > 0, "{a:#}");

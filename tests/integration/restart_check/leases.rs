@@ -51,12 +51,12 @@ async fn a_lease_is_lost_when_a_majority_of_its_nodes_restarted() {
 fn may_go_on(processes: &[Redlock]) -> Result<(), String> {
     let pools = processes.iter().map(|it| it.registry().health());
     let pools: Vec<PoolHealth> = pools.flatten().collect();
-    let is_ready = |pool: &PoolHealth| pool.is_voting() && pool.not_resting == 0;
+    let is_ready = |pool: &PoolHealth| pool.is_voting() && pool.leases_without_grant == 0;
     match pools.iter().find(|pool| !is_ready(pool)) {
         None => Ok(()),
         Some(pool) => Err(format!(
             "{}: {:?}, {}",
-            pool.pool, pool.status, pool.not_resting
+            pool.pool, pool.status, pool.leases_without_grant
         )),
     }
 }

@@ -3,8 +3,10 @@
 
 mod accepted;
 mod carets;
+mod compiler;
 mod diagnostic;
 mod lints;
 mod project;
 mod refused;
 mod twins;
+mod words;

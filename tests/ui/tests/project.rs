@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use crate::diagnostic::{Diagnostic, messages};
 
 /// The package of the tests.
-const TESTS: &str = env!("CARGO_MANIFEST_DIR");
+pub(crate) const TESTS: &str = env!("CARGO_MANIFEST_DIR");
 
 /// Packages in a workspace of their own, which share all that is compiled: one an edition for the
 /// fixtures, and two for the cases that have to compile.
@@ -54,6 +54,12 @@ pub(crate) fn cases(folders: &[&str]) -> Vec<(String, PathBuf)> {
         .collect()
 }
 
+/// The folder of the workspace.
+pub(crate) fn root() -> &'static Path {
+    let root = Path::new(TESTS).ancestors().nth(2);
+    root.expect("the workspace of the package")
+}
+
 /// The path of a fixture.
 pub(crate) fn fixture(name: &str) -> PathBuf {
     let tests = Path::new(TESTS).parent().expect("the folder of all tests");
@@ -83,12 +89,10 @@ impl Project {
             project.write(&format!("{edition}/Cargo.toml"), &manifest(edition));
         }
         project.write("accepted/Cargo.toml", &manifest_of_accepted());
-        project.write("renamed/Cargo.toml", &manifest_of_renamed());
-        project.write("renamed/src/main.rs", RENAMED);
         for name in FIRST {
             project.write_first(name);
         }
-        let lock = Path::new(TESTS).join("../../Cargo.lock");
+        let lock = root().join("Cargo.lock");
         let lock = fs::read_to_string(lock).expect("the workspace's Cargo.lock");
         project.write("Cargo.lock", &lock);
         project
@@ -102,15 +106,14 @@ impl Project {
 
     /// Copies a folder of `examples/` whose manifest has a checkout beside it.
     fn write_first(&self, name: &str) {
-        let root = Path::new(TESTS).join("../..");
         let read = |file: &str| {
-            let path = root.join("examples").join(name).join(file);
+            let path = root().join("examples").join(name).join(file);
             fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
         };
         let manifest = read("Cargo.toml");
         let [there, here] = [
             "../redlock/redlock-runtime".into(),
-            root.join("redlock-runtime"),
+            root().join("redlock-runtime"),
         ];
         assert!(manifest.contains(&quoted(&there)), "{manifest}");
         let manifest = manifest.replace(&quoted(&there), &quoted(&here));
@@ -166,7 +169,7 @@ impl Project {
 const WORKSPACE: &str = r#"# Written by the test `compile` of redlock-compile-tests.
 [workspace]
 resolver = "3"
-members = ["2018", "2024", "accepted", "renamed", "first_axum", "first_actix"]
+members = ["2018", "2024", "accepted", "first_axum", "first_actix"]
 
 [profile.dev]
 debug = false
@@ -175,7 +178,7 @@ incremental = false
 
 /// The manifest of a package with these dependencies and targets.
 fn package(name: &str, edition: &str, dependencies: &str, targets: &str) -> String {
-    let runtime = quoted(&Path::new(TESTS).join("../../redlock-runtime"));
+    let runtime = quoted(&root().join("redlock-runtime"));
     let dependencies = dependencies.replace("RUNTIME", &format!("path = {runtime}"));
     format!(
         r#"# Written by the test `compile` of redlock-compile-tests.
@@ -216,10 +219,11 @@ tracing = { version = "0.1", default-features = false, features = ["attributes",
         ("bin", "types", "carets/types.rs"),
         ("bin", "borrows", "carets/borrows.rs"),
         ("bin", "lints", "slips/lints.rs"),
+        ("bin", "responses", "featureless/responses.rs"),
         ("example", "older", "older/lib.rs"),
     ];
     // The last one has a keyword of the edition 2024 as a name.
-    let fixtures = &fixtures[..if edition == "2018" { 5 } else { 4 }];
+    let fixtures = &fixtures[..if edition == "2018" { 6 } else { 5 }];
     let target = |(kind, name, path): &(&str, &str, &str)| {
         target(kind, &format!("{name}-{edition}"), &fixture(path))
     };
@@ -250,24 +254,6 @@ tracing = { version = "0.1", default-features = false, features = ["attributes",
         &targets.collect::<String>(),
     )
 }
-
-/// A package that calls the runtime by another name.
-fn manifest_of_renamed() -> String {
-    let dependencies = "our-locks = { package = \"redlock-runtime\", RUNTIME }\n";
-    package("renamed", "2024", dependencies, "")
-}
-
-const RENAMED: &str = r#"use our_locks::{LockError, redlock};
-
-#[redlock(resource = "a:{id}")]
-async fn renamed(id: u64) -> Result<u64, LockError> {
-    Ok(id)
-}
-
-fn main() {
-    let _ = renamed(1);
-}
-"#;
 
 /// A path as a string of TOML.
 fn quoted(path: &Path) -> String {

@@ -6,8 +6,8 @@ mod tests;
 
 use std::time::Duration;
 
-use crate::kinds::ProtocolArgs;
 use crate::kinds::fenced::Counters;
+use crate::kinds::protocol_args::ProtocolArgs;
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 use crate::node::hash_slot::AuxiliaryKeys;
@@ -19,11 +19,11 @@ use scripts::{ACQUIRE_ALL, EXTEND, MANY, RELEASE, SET};
 /// The last argument of an extension that puts back what is missing.
 pub(super) const BACK: &str = "back";
 
-/// One lock on one key or several.
+/// The calls of a lock on one key or several.
 pub(crate) struct Exclusive {
     keys: Resource,
     counters: Option<Counters>,
-    /// The keys of all locks that are alike, and the number of this lock; `None` unless there are several.
+    /// The keys of all permits, and the number of this one; `None` unless the lock is one of several permits.
     one_of: Option<(Resource, u16)>,
 }
 
@@ -36,7 +36,7 @@ impl Exclusive {
         }
     }
 
-    /// A lock without a fencing token.
+    /// Returns a lock without a fencing token.
     pub(crate) fn plain(keys: Resource) -> Self {
         Self {
             keys,
@@ -45,7 +45,7 @@ impl Exclusive {
         }
     }
 
-    /// The lock with this `number` among those that have the keys `all`.
+    /// Makes the lock the permit with this `number` among those that have the keys `all`.
     pub(crate) fn one_of(self, all: Resource, number: u16) -> Self {
         let one_of = Some((all, number));
         Self { one_of, ..self }
@@ -55,14 +55,14 @@ impl Exclusive {
         self.counters.as_ref()
     }
 
-    /// An extension that raises the counters to at least `count`.
+    /// Returns an extension that raises the counters to at least `count`.
     fn keep(&self, token: &OwnerToken, ttl: Duration, count: u64) -> Call {
-        let call = Call::new(&EXTEND, Effect::Keeps, &self.keys, done)
+        let call = Call::new(&EXTEND, Effect::Keeps, &self.keys, read_done)
             .with([Argument::token(token), Argument::millis(ttl)]);
         match &self.counters {
             Some(counters) => call
                 .with_keys(counters.keys())
-                .with(Counters::kept(count, ttl)),
+                .with(Counters::extension_args(count, ttl)),
             None => call,
         }
     }
@@ -74,19 +74,19 @@ impl LockProtocol for Exclusive {
     }
 
     fn acquire_call(&self, token: &OwnerToken, ttl: Duration, hint: u64) -> Call {
-        let call = |script, reads| Call::new(script, Effect::Takes, &self.keys, reads);
+        let call = |script, read| Call::new(script, Effect::Takes, &self.keys, read);
         let arguments = [Argument::token(token), Argument::millis(ttl)];
         if let Some(counters) = &self.counters {
-            return call(&ACQUIRE_ALL, taken)
+            return call(&ACQUIRE_ALL, read_taken)
                 .with_keys(counters.keys())
                 .with(arguments)
-                .with(Counters::acquired(hint, ttl))
+                .with(Counters::acquisition_args(hint, ttl))
                 .marked();
         }
         if self.keys.names().len() > 1 {
-            return call(&ACQUIRE_ALL, taken).with(arguments);
+            return call(&ACQUIRE_ALL, read_taken).with(arguments);
         }
-        let mut call = call(&SET, set).with(arguments);
+        let mut call = call(&SET, read_set).with(arguments);
         call.batch_script = Some(&MANY);
         call
     }
@@ -106,11 +106,11 @@ impl LockProtocol for Exclusive {
             Argument::millis(ttl),
             Argument::text(BACK),
         ];
-        Call::new(&EXTEND, Effect::PutsBack, &self.keys, done).with(words)
+        Call::new(&EXTEND, Effect::PutsBack, &self.keys, read_done).with(words)
     }
 
     fn release_call(&self, token: &OwnerToken, until: Duration, _is_lease: bool) -> Call {
-        let mut release = Call::new(&RELEASE, Effect::Undoes(until), &self.keys, done)
+        let mut release = Call::new(&RELEASE, Effect::Undoes(until), &self.keys, read_done)
             .with([Argument::token(token)]);
         release.batch_script = (self.keys.names().len() == 1).then_some(&MANY);
         release
@@ -136,17 +136,17 @@ impl LockProtocol for Exclusive {
     }
 }
 
-/// The reply to `SET … GET`: nil, or the holder's value.
-fn set(value: Value) -> Option<Vote> {
+/// Reads the reply to `SET … GET`: nil, or the holder's value.
+fn read_set(value: Value) -> Option<Vote> {
     match value {
         Value::Nil => Some(Vote::GRANTED),
-        value => taken(value),
+        value => read_taken(value),
     }
 }
 
-/// The reply of a script that takes keys: the number at which the counters stand, or 1 without counters; the holder's
-/// value; or 0 for a key that is no string.
-pub(super) fn taken(value: Value) -> Option<Vote> {
+/// Reads the reply of a script that takes keys. A number is where the counters stand, or 1 without counters; a text is
+/// the holder's value; 0 stands for a key of another type.
+pub(super) fn read_taken(value: Value) -> Option<Vote> {
     match value {
         Value::Int(0) => Some(Vote::Held(Holding::unknown(Remaining::NotALock))),
         // No counter is that low: it is about the time in µs.
@@ -157,8 +157,8 @@ pub(super) fn taken(value: Value) -> Option<Vote> {
     }
 }
 
-/// The reply of most scripts: 1 for done, the holder's value or 0 for another's key, and -1 for no key.
-pub(super) fn done(value: Value) -> Option<Vote> {
+/// Reads the reply of most scripts: 1 for done, the holder's value or 0 for another's key, and -1 for no key.
+pub(super) fn read_done(value: Value) -> Option<Vote> {
     match value {
         Value::Int(1) => Some(Vote::GRANTED),
         Value::Int(0) => Some(Vote::Held(Holding::default())),
@@ -168,7 +168,7 @@ pub(super) fn done(value: Value) -> Option<Vote> {
     }
 }
 
-/// A plain lock on `keys`.
+/// Returns a plain lock on `keys`.
 #[cfg(test)]
 pub(crate) fn plain(keys: &Resource) -> std::sync::Arc<dyn LockProtocol> {
     std::sync::Arc::new(Exclusive::plain(keys.clone()))

@@ -1,10 +1,9 @@
 //! The scripts of locks that one holder has, with their twins.
 
-use crate::kinds::fenced::{counted, counters};
-use crate::kinds::words::{number, values};
+use crate::kinds::fenced::{check_marker, raise_counters};
 use crate::model::token;
 use crate::node::script::Script;
-use crate::node::store::Store;
+use crate::node::store::{Store, parse_integer};
 use crate::node::value::Value;
 
 /// Takes the lock on one key. With `GET`, a refusal has the holder's token.
@@ -56,7 +55,7 @@ pub(crate) static RELEASE: Script = Script::loaded(
 )
 .shaped("lock+", "token");
 
-/// Makes several calls at once, with an answer to each call: `SET` for the first keys, and `RELEASE` for the keys behind
+/// Makes several calls at once, with an answer to each call: `SET` for the first keys, and `RELEASE` for the keys after
 /// them.
 pub(crate) static MANY: Script = Script::loaded(
     "many",
@@ -65,41 +64,41 @@ pub(crate) static MANY: Script = Script::loaded(
 )
 .shaped("lock+", "token+ [ taken ttl ]");
 
-/// The longest part of a value that is the answer to one of several acquisitions: a value of this length is no token.
-const MAX_ANSWER_BYTES: usize = token::MAX_TOKEN_BYTES + 1;
+/// The bytes of a foreign value that an answer of [`MANY`] has at most: one more than any token.
+const MAX_ANSWER_BYTES: usize = token::LONGEST_TOKEN + 1;
 
 fn set(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
     let held = store.get(keys[0]).map(|held| held.map(Value::text));
-    store.set_nx(keys[0], arguments[0], number(arguments[1])?)?;
+    store.set_nx(keys[0], arguments[0], parse_integer(arguments[1])?)?;
     Ok(held?.unwrap_or(Value::Nil))
 }
 
 fn acquire_all(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
-    let (locks, gone) = locks(store, keys, arguments)?;
-    let counters = counters(store, &keys[locks..], locks)?;
+    let (locks, gone) = find_locks(store, keys, arguments)?;
+    let counters = check_marker(store, &keys[locks..], locks)?;
     if gone < locks {
         return Ok(Value::text(arguments[0]));
     }
-    let count = counted(store, counters, 2, &arguments[2..])?;
+    let count = raise_counters(store, counters, 2, &arguments[2..])?;
     for key in &keys[..locks] {
-        store.set(key, arguments[0], number(arguments[1])?)?;
+        store.set(key, arguments[0], parse_integer(arguments[1])?)?;
     }
     Ok(Value::Int(count))
 }
 
 fn extend(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
-    let (locks, gone) = locks(store, keys, arguments)?;
+    let (locks, gone) = find_locks(store, keys, arguments)?;
     if gone > 0 && !arguments.ends_with(&[b"back"]) {
         return Ok(Value::Int(-1));
     }
     for key in &keys[..locks] {
-        let ttl = number(arguments[1])?;
+        let ttl = parse_integer(arguments[1])?;
         if !store.exists(key) {
             store.set(key, arguments[0], ttl)?;
         }
-        live(store, key, ttl);
+        store.ensure_ttl(key, ttl);
     }
-    counted(
+    raise_counters(
         store,
         &keys[locks..],
         0,
@@ -108,8 +107,9 @@ fn extend(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Valu
     Ok(Value::Int(1))
 }
 
-/// `locks.lua`: how many keys are locks, and how many of these are missing. Ends a script at another holder's lock.
-fn locks(store: &Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<(usize, usize), Value> {
+/// Finds how many keys are locks, and how many of them are missing. Ends a script at another holder's lock
+/// (`locks.lua`).
+fn find_locks(store: &Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<(usize, usize), Value> {
     let has_counters = arguments.len() > 3;
     let (count, mut gone) = (keys.len() / if has_counters { 2 } else { 1 }, 0);
     for key in &keys[..count] {
@@ -123,21 +123,14 @@ fn locks(store: &Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<(usize, u
     Ok((count, gone))
 }
 
-/// Lets a key live for at least `ttl` ms.
-pub(crate) fn live(store: &mut Store, key: &[u8], ttl: i64) {
-    if store.pttl(key) < ttl {
-        store.pexpire(key, ttl);
-    }
-}
-
 fn release(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
-    let answers = released(store, keys, arguments);
+    let answers = release_each(store, keys, arguments);
     Ok(Value::Int(answers.into_iter().max().unwrap_or(1)))
 }
 
 fn many(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
     let (tokens, times) = arguments.split_at(arguments.len().min(keys.len()));
-    let taken = times.first().and_then(|count| number(count).ok());
+    let taken = times.first().and_then(|count| parse_integer(count).ok());
     let taken = usize::try_from(taken.unwrap_or(0)).unwrap_or(0);
     let taken = taken.min(keys.len());
     let mut answers = Vec::new();
@@ -145,7 +138,7 @@ fn many(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value,
         let answer = take(store, keys[place], tokens[place], times[1]);
         answers.push(answer.unwrap_or_else(|error| error));
     }
-    let released = released(store, &keys[taken..], &tokens[taken..]);
+    let released = release_each(store, &keys[taken..], &tokens[taken..]);
     answers.extend(released.into_iter().map(Value::Int));
     if answers.iter().all(|answer| *answer == Value::Int(1)) {
         return Ok(Value::Int(1));
@@ -155,7 +148,7 @@ fn many(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value,
 
 /// Takes one lock: 1, or what the key holds.
 fn take(store: &mut Store, key: &[u8], token: &[u8], ttl: &[u8]) -> Result<Value, Value> {
-    if store.set_nx(key, token, number(ttl)?)? {
+    if store.set_nx(key, token, parse_integer(ttl)?)? {
         return Ok(Value::Int(1));
     }
     let held = store.get(key)?.unwrap_or_default();
@@ -164,9 +157,9 @@ fn take(store: &mut Store, key: &[u8], token: &[u8], ttl: &[u8]) -> Result<Value
 
 /// Deletes the keys that hold their token, or the only token: 1 for each key that is deleted, 0 for another holder's key,
 /// and -1 for a key that is missing or no string.
-fn released(store: &mut Store, keys: &[&[u8]], tokens: &[&[u8]]) -> Vec<i64> {
+fn release_each(store: &mut Store, keys: &[&[u8]], tokens: &[&[u8]]) -> Vec<i64> {
     // All keys are read before any key is deleted.
-    let held = values(store, keys);
+    let held = store.mget(keys);
     let each = keys.iter().zip(held).zip(tokens.iter().cycle());
     each.map(|((key, held), token)| match held {
         None => -1,

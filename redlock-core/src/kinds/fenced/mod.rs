@@ -1,4 +1,4 @@
-//! Fencing counters, which nodes keep beside the keys of locks.
+//! Fencing counters, which nodes keep next to the keys of locks.
 
 #[cfg(test)]
 mod tests;
@@ -6,12 +6,10 @@ mod tests;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::kinds::exclusive::scripts::live;
-use crate::kinds::words::number;
 use crate::model::resource::Resource;
 use crate::node::Argument;
 use crate::node::hash_slot::{AuxiliaryKeys, auxiliary_keys};
-use crate::node::store::Store;
+use crate::node::store::{Store, parse_integer};
 use crate::node::value::Value;
 use crate::quorum::fencing::{COUNTER_IDLE, HINT_WINDOW};
 
@@ -25,12 +23,12 @@ const TOO_LARGE: i64 = (1 << 53) - 1;
 pub(crate) struct Counters(Resource);
 
 impl Counters {
-    /// The counters of the lock on `keys`, with `prefix`.
+    /// Returns the counters of the lock on `keys`, with `prefix`.
     pub(crate) fn new(keys: &Resource, prefix: &[u8]) -> Self {
         Self(auxiliary_keys(keys, prefix, COUNTERS))
     }
 
-    /// The keys.
+    /// Returns the keys.
     pub(crate) fn keys(&self) -> impl Iterator<Item = Arc<[u8]>> + '_ {
         self.0.shared_names().iter().cloned()
     }
@@ -43,22 +41,23 @@ impl Counters {
         }
     }
 
-    /// The last arguments of an extension that raises the counters to at least `count`.
-    pub(crate) fn kept(count: u64, ttl: Duration) -> [Argument; 2] {
+    /// Returns the last arguments of an extension that raises the counters to at least `count`.
+    pub(crate) fn extension_args(count: u64, ttl: Duration) -> [Argument; 2] {
         let life = COUNTER_IDLE.max(ttl.saturating_mul(2));
         [Argument::text(count), Argument::millis(life)]
     }
 
-    /// The last arguments of an acquisition.
-    pub(crate) fn acquired(hint: u64, ttl: Duration) -> [Argument; 3] {
-        let [hint, life] = Self::kept(hint, ttl);
+    /// Returns the last arguments of an acquisition.
+    pub(crate) fn acquisition_args(hint: u64, ttl: Duration) -> [Argument; 3] {
+        let [hint, life] = Self::extension_args(hint, ttl);
         let window = Argument::text(HINT_WINDOW.as_micros());
         [hint, life, window]
     }
 }
 
-/// The function of `counters.lua`. The numbers are `least`, the counters' ttl and the window. Without counters: 1.
-pub(super) fn counted(
+/// Raises the counters to one number, and returns it; 1 without counters. The numbers are the least value, the counters'
+/// ttl and the window (`counters.lua`).
+pub(super) fn raise_counters(
     store: &mut Store,
     counters: &[&[u8]],
     step: i64,
@@ -67,37 +66,37 @@ pub(super) fn counted(
     if counters.is_empty() {
         return Ok(1);
     }
-    let (now, mut count) = (store.micros(), number(numbers[0])?);
+    let (now, mut count) = (store.micros(), parse_integer(numbers[0])?);
     if let Some(window) = numbers.get(2) {
-        let window = number(window)?;
+        let window = parse_integer(window)?;
         count = count
             .max(now.saturating_sub(window))
             .min(now.saturating_add(window));
     }
     for key in counters {
         let digits = store.get(key).ok().flatten().unwrap_or_default();
-        let stands = number(digits).unwrap_or(0);
+        let stands = parse_integer(digits).unwrap_or(0);
         let is_valid = (0..TOO_LARGE).contains(&stands);
         count = count.max(step + if is_valid { stands } else { 0 });
     }
     let ahead = count.saturating_sub(now).max(0);
     let ahead = ahead / 1000 + i64::from(ahead % 1000 > 0);
-    let life = number(numbers[1])?.saturating_add(ahead);
+    let life = parse_integer(numbers[1])?.saturating_add(ahead);
     let text = count.to_string();
     for key in counters {
         let has_window = numbers.len() > 2;
         if has_window || (count > 0 && !store.says(key, text.as_bytes())) {
             store.set(key, text.as_bytes(), life.max(store.pttl(key)))?;
         } else {
-            live(store, key, life);
+            store.ensure_ttl(key, life);
         }
     }
     Ok(count)
 }
 
-/// The end of `counters.lua`: those of `keys` that are counters. The next key is the node's marker, if there is one:
-/// an error if it is missing, or its quarantine is not over.
-pub(super) fn counters<'a>(
+/// Checks the node's marker, if `keys` has more than `count` counters, and returns the counters. The error tells that
+/// the marker is missing or its quarantine lasts (the end of `counters.lua`).
+pub(super) fn check_marker<'a>(
     store: &Store,
     keys: &'a [&'a [u8]],
     count: usize,
@@ -107,7 +106,7 @@ pub(super) fn counters<'a>(
     };
     let text = store.get(marker).ok().flatten().unwrap_or_default();
     let first = text.split(|byte| *byte == b' ').next();
-    match first.map(number) {
+    match first.map(parse_integer) {
         Some(Ok(ends)) if ends.saturating_mul(1000) <= store.micros() => Ok(counters),
         _ => Err(Value::error("NOMARKER")),
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::counted;
+use super::raise_counters;
 use crate::env::Moment;
 use crate::node::store::Store;
 
@@ -27,7 +27,7 @@ fn no_call_shortens_the_life_of_a_counter() {
         for text in ["6", "7"] {
             for (before, after) in [(9000, 9000), (10, 1000)] {
                 let mut store = store(Some((text, before)));
-                counted(&mut store, COUNTER, 0, numbers).unwrap();
+                raise_counters(&mut store, COUNTER, 0, numbers).unwrap();
                 assert_eq!(store.pttl(COUNTER[0]), after, "{text} {numbers:?}");
             }
         }
@@ -38,9 +38,15 @@ fn no_call_shortens_the_life_of_a_counter() {
 fn an_extension_that_raises_no_counter_writes_no_counter() {
     let mut full = store(Some(("7", 10)));
     full.fill(true);
-    assert_eq!(counted(&mut full, COUNTER, 0, &[b"7", b"1000"]), Ok(7));
+    assert_eq!(
+        raise_counters(&mut full, COUNTER, 0, &[b"7", b"1000"]),
+        Ok(7)
+    );
     assert_eq!(full.pttl(COUNTER[0]), 1000);
     let mut empty = store(None);
-    assert_eq!(counted(&mut empty, COUNTER, 0, &[b"0", b"1000"]), Ok(0));
+    assert_eq!(
+        raise_counters(&mut empty, COUNTER, 0, &[b"0", b"1000"]),
+        Ok(0)
+    );
     assert!(!empty.exists(COUNTER[0]));
 }

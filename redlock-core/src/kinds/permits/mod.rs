@@ -49,8 +49,9 @@ impl AnyPermit {
         }
     }
 
-    /// The keys in the order in which every node tries them, which follows from the random part of `token`. Attempts at
-    /// one moment therefore begin with different permits, and a seed of the simulation is the same run in each process.
+    /// Returns the keys in the order in which every node tries them, which follows from the random part of `token`.
+    /// Attempts at one moment therefore begin with different permits, and a seed of the simulation is the same run in
+    /// each process.
     fn order(&self, token: &OwnerToken) -> Vec<Arc<[u8]>> {
         let mut drawn = DefaultHasher::new();
         drawn.write(token.short_id().as_bytes());
@@ -70,7 +71,8 @@ impl LockProtocol for AnyPermit {
     }
 
     fn acquire_call(&self, token: &OwnerToken, ttl: Duration, _hint: u64) -> Call {
-        Call::in_order(&ACQUIRE_PERMIT, Effect::Takes, self.order(token), taken)
+        let keys = self.order(token);
+        Call::in_order(&ACQUIRE_PERMIT, Effect::Takes, keys, read_permit)
             .with([Argument::token(token), Argument::millis(ttl)])
     }
 
@@ -112,39 +114,39 @@ impl LockProtocol for AnyPermit {
         Some(Arc::new(one.one_of(self.keys().clone(), number)))
     }
 
-    /// Each is watched by itself: a majority of the nodes with a free permit each need not have the same one.
+    /// Returns each permit by itself, because the free permits of a majority may be different ones.
     fn watched_keys(&self) -> Vec<Resource> {
         let each = self.keys.iter();
         each.map(|key| Resource::of(vec![Arc::clone(key)]))
             .collect()
     }
 
-    /// The number of nodes that have no free permit. A node that granted another permit than most had one.
+    /// Returns the number of nodes that have no free permit. A node that granted another permit than most had one.
     fn most_rival_votes(&self, votes: &[Option<Vote>]) -> usize {
         let holdings = votes.iter().flatten().filter_map(Vote::holding);
         holdings.filter(|holding| !holding.has_strayed).count()
     }
 }
 
-/// The reply of the script: which of the keys is taken, from 1; or the refusal of a plain lock.
-fn taken(value: Value) -> Option<Vote> {
+/// Reads the reply of the script: which of the keys is taken, from 1; or the refusal of a plain lock.
+fn read_permit(value: Value) -> Option<Vote> {
     match value {
         Value::Int(place @ 1..) => Some(Vote::Granted {
             counter: None,
             epoch: 0,
             choice: Some(u16::try_from(place - 1).ok()?),
         }),
-        refusal => exclusive::taken(refusal),
+        refusal => exclusive::read_taken(refusal),
     }
 }
 
-/// The keys that permits of the lock on `key` may have.
+/// Returns the keys that permits of the lock on `key` may have.
 pub(crate) fn every_key(key: &Resource, prefix: &[u8]) -> Vec<Arc<[u8]>> {
     AnyPermit::new(key, MAX_PERMITS, prefix).keys
 }
 
-/// The key of a permit, with the key prefix `prefix`. The first permit is the plain lock, so that a plain lock counts as
-/// a holder.
+/// Returns the key of a permit, with the key prefix `prefix`. The first permit is the plain lock, so that a plain lock
+/// counts as a holder.
 #[cfg(any(test, feature = "testing"))]
 pub fn key_of(key: &Resource, prefix: &[u8], permit: u16) -> Resource {
     let plain = key.names().next().unwrap_or_default();
@@ -166,7 +168,7 @@ pub(super) fn check(
     count: u16,
     resource: &Resource,
     has_fencing: bool,
-    has_period: bool,
+    once_per: Option<Duration>,
 ) -> Result<(), Invalid> {
     if count == 1 {
         return Ok(());
@@ -194,7 +196,7 @@ pub(super) fn check(
              `permits` out, write `fencing = false`, or lock one resource for each slot",
         ));
     }
-    if has_period {
+    if once_per.is_some() {
         return Err(Invalid::new(
             "`once_per` with `permits`: several holders at a time would each run the job; leave one \
              of the two out",

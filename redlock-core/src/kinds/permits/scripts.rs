@@ -1,8 +1,7 @@
 //! The script of permits, with its twin.
 
-use crate::kinds::words::{number, values};
 use crate::node::script::Script;
-use crate::node::store::Store;
+use crate::node::store::{Store, parse_integer};
 use crate::node::value::Value;
 
 /// Takes the first free one of several permits.
@@ -14,13 +13,13 @@ pub(crate) static ACQUIRE_PERMIT: Script = Script::loaded(
 .shaped("lock+", "token ttl");
 
 fn acquire_permit(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
-    let held = values(store, keys);
+    let held = store.mget(keys);
     for (place, (key, held)) in (1..).zip(keys.iter().zip(&held)) {
         if held.as_deref() == Some(arguments[0]) {
             return Ok(Value::text(arguments[0]));
         }
         let is_free = held.is_none();
-        if is_free && store.set_nx(key, arguments[0], number(arguments[1])?)? {
+        if is_free && store.set_nx(key, arguments[0], parse_integer(arguments[1])?)? {
             return Ok(Value::Int(place));
         }
     }

@@ -1,12 +1,10 @@
 //! Locks with readers and writers: a writer excludes all, and readers exclude writers.
 //!
-//! Keys of scripts are the lock's key, the readers, the intent and the turn; a fenced acquisition, its confirmation and
-//! its extension have the counter as the fifth, and a checked acquisition the node's marker as the sixth. A reader's
-//! release has the first two only.
+//! Scripts have the keys of the lock, of the readers, of the intent and of the turn, in this order. With a fencing token
+//! the counter follows, and in an acquisition the node's marker. A reader's release has the first two only.
 //!
-//! At one node there is never a writer's key beside a reader's entry that has not ended, except if the key was lost:
-//! then old entries are of no account, and the next reader that creates the key removes them. An entry counts only
-//! beside the readers' marker.
+//! A node has either a writer's key, or the readers' marker and their entries. If the marker was lost, old entries may be
+//! left; they count for nothing, because an entry counts only next to the marker, and the next reader removes them.
 
 pub(super) mod scripts;
 #[cfg(test)]
@@ -16,13 +14,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::kinds::ProtocolArgs;
-use crate::kinds::exclusive::{self, BACK, Exclusive, done};
+use crate::kinds::exclusive::{self, BACK, Exclusive, read_done};
 use crate::kinds::fenced::Counters;
+use crate::kinds::protocol_args::ProtocolArgs;
 use crate::model::invalid::Invalid;
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
-use crate::node::call::Reads;
+use crate::node::call::ReadReply;
 use crate::node::hash_slot::{AuxiliaryKeys, auxiliary_key};
 use crate::node::{Argument, Call, Effect, Holding, Obstacle, READERS_MARKER, Script, Value, Vote};
 use crate::quorum::lock_protocol::{LinePlace, LockProtocol, TurnRule};
@@ -36,18 +34,19 @@ pub(super) const INTENTS: &[u8] = b"intent:";
 /// The beginning of the keys that say whether readers go first, after `redlock:`.
 pub(super) const TURNS: &[u8] = b"turn:";
 
-/// Calls without an effect, on the key `key`, of the commands that these scripts need beside those of every lock: Lua,
-/// with commas between.
+/// Calls without an effect, on the key `key`, of the commands that only these scripts need: Lua, with commas between.
 pub(crate) const COMMANDS: &str = include_str!("commands.lua");
 
-/// What readers and writers have alike.
+/// The part of a lock that readers and writers have in common.
 struct SharedLock {
     /// The lock of a holder that is alone.
     lock: Exclusive,
     /// The readers' entries, the intent of a waiting writer, and the readers that were refused.
     auxiliary: [Arc<[u8]>; 3],
-    /// The name under which nodes remember a refusal, and for how long; `None` if no attempt follows.
-    waits: Option<(OwnerToken, Duration)>,
+    /// The token under which nodes remember a refused caller; `None` if no attempt follows a refusal.
+    client: Option<OwnerToken>,
+    /// The time for which nodes remember it.
+    advice: Duration,
 }
 
 /// A lock that its holder shares with other readers.
@@ -63,28 +62,28 @@ pub(crate) struct Reader {
 /// A lock whose holder is alone.
 pub(crate) struct Writer(SharedLock);
 
-/// The keys beside the lock on `keys`, with `prefix`: the sorted set of the readers' tokens, each with the end of its
-/// entry; the key with the name of one waiting writer; and the sorted set of the readers that were refused.
+/// Returns the auxiliary keys of the lock on `keys`, with `prefix`. They are the sorted set of the readers' tokens, each
+/// with the end of its entry; the key with the name of one waiting writer; and the sorted set of refused readers.
 fn shared_keys(keys: &Resource, prefix: &[u8]) -> [Arc<[u8]>; 3] {
     let first = keys.names().next().unwrap_or_default();
     [READERS, INTENTS, TURNS].map(|kind| auxiliary_key(first, prefix, kind).into())
 }
 
-/// The key that lists the readers of the lock on `key`.
+/// Returns the key that lists the readers of the lock on `key`.
 pub(super) fn readers_of(key: &Resource, prefix: &[u8]) -> Arc<[u8]> {
     let [readers, ..] = shared_keys(key, prefix);
     readers
 }
 
-/// Checks a request of a reader or a writer. `has_period` says whether it is a reader's job.
-pub(super) fn check(resource: &Resource, has_period: bool) -> Result<(), Invalid> {
+/// Checks a request of a reader or a writer. `once_per` is the period of a reader's job.
+pub(super) fn check(resource: &Resource, once_per: Option<Duration>) -> Result<(), Invalid> {
     if resource.names().len() > 1 {
         return Err(Invalid::new(format!(
             "the resource `{resource}` has several names, and readers and writers share one name only; \
              lock the names without a `mode`, or what they have in common",
         )));
     }
-    if has_period {
+    if once_per.is_some() {
         return Err(Invalid::new(
             "`once_per` is for a job, and readers run side by side; leave `once_per` out, or \
              write (`mode = \"write\"`)",
@@ -98,68 +97,65 @@ impl SharedLock {
         Self {
             lock: Exclusive::new(args),
             auxiliary: shared_keys(args.keys, args.prefix),
-            waits: args.waits.map(|(name, advice)| (name.clone(), advice)),
+            client: args.advice.map(|advice| advice.client.clone()),
+            advice: args.advice.map_or(Duration::ZERO, |advice| advice.lasts),
         }
     }
 
     fn auxiliary_keys(&self) -> Vec<AuxiliaryKeys> {
-        let shared = AuxiliaryKeys {
+        let mut all = vec![AuxiliaryKeys {
             keys: Resource::of(self.auxiliary.to_vec()),
             parameter: "readers and writers (`mode`)",
             key: "list of its readers",
-        };
-        [vec![shared], self.lock.auxiliary_keys()]
-            .into_iter()
-            .flatten()
-            .collect()
+        }];
+        all.extend(self.lock.auxiliary_keys());
+        all
     }
 
-    /// A call with the first `beside` of the keys beside the lock's, and with its counter if it needs one.
-    fn call(&self, script: &'static Script, effect: Effect, beside: usize) -> Call {
-        let reads: Reads = if effect == Effect::Takes { taken } else { done };
+    /// Returns a call with the first `count` auxiliary keys, and with the lock's counter if it needs one.
+    fn call(&self, script: &'static Script, effect: Effect, count: usize) -> Call {
+        let read: ReadReply = if effect == Effect::Takes {
+            read_admission
+        } else {
+            read_done
+        };
         let counts = matches!(effect, Effect::Takes | Effect::Keeps);
         let counters = self.lock.counters().filter(|_| counts);
-        Call::new(script, effect, self.lock.keys(), reads)
-            .with_keys(self.auxiliary[..beside].iter().cloned())
+        Call::new(script, effect, self.lock.keys(), read)
+            .with_keys(self.auxiliary[..count].iter().cloned())
             .with_keys(counters.into_iter().flat_map(Counters::keys))
     }
 
-    /// An acquisition. `last` is the argument after the client's name.
-    fn acquire(
-        &self,
-        script: &'static Script,
-        token: &OwnerToken,
-        (ttl, hint): (Duration, u64),
-        last: Option<Argument>,
-    ) -> Call {
-        let (name, advice) = match &self.waits {
-            Some((name, advice)) => (Argument::token(name), *advice),
-            None => (Argument::text(""), Duration::ZERO),
-        };
-        let [ttl_millis, advice] = [ttl, advice].map(Argument::millis);
-        let call = self
-            .call(script, Effect::Takes, 3)
-            .with([Argument::token(token), ttl_millis, advice, name])
-            .with(last);
+    /// Returns the beginning of an acquisition, up to the client's token.
+    fn acquire(&self, script: &'static Script, token: &OwnerToken, ttl: Duration) -> Call {
+        let client = self.client.as_ref();
+        let [ttl, advice] = [ttl, self.advice].map(Argument::millis);
+        let client = client.map_or_else(|| Argument::text(""), Argument::token);
+        self.call(script, Effect::Takes, 3)
+            .with([Argument::token(token), ttl, advice, client])
+    }
+
+    /// Ends an acquisition with the arguments of its counter, if the lock is fenced.
+    fn fence(&self, call: Call, ttl: Duration, hint: u64) -> Call {
         match self.lock.counters() {
-            Some(_) => call.with(Counters::acquired(hint, ttl)).marked(),
+            Some(_) => call.with(Counters::acquisition_args(hint, ttl)).marked(),
             None => call,
         }
     }
 
-    /// A release with `beside` of the keys beside the lock's. It takes back what the caller left in the last of them.
-    fn leave(&self, token: &OwnerToken, until: Duration, beside: usize) -> Call {
-        let name = self.waits.as_ref().map(|(name, _)| Argument::token(name));
-        let beside = if name.is_some() { beside } else { 1 };
-        self.call(&RELEASE_SHARED, Effect::Undoes(until), beside)
+    /// Returns a release with the first `count` auxiliary keys. It removes the client's token from the last of them.
+    fn leave(&self, token: &OwnerToken, until: Duration, count: usize) -> Call {
+        let client = self.client.as_ref().map(Argument::token);
+        let count = if client.is_some() { count } else { 1 };
+        self.call(&RELEASE_SHARED, Effect::Undoes(until), count)
             .with([Argument::token(token)])
-            .with(name)
+            .with(client)
     }
 
-    /// Takes back what a caller without a lease left. The token is the caller's name, so the call releases no lock.
-    fn withdraw(&self, beside: usize) -> Option<Call> {
-        let (name, advice) = self.waits.as_ref()?;
-        Some(self.leave(name, *advice, beside))
+    /// Removes the client's token from the nodes, without a release of any lock.
+    fn withdraw(&self, count: usize) -> Option<Call> {
+        let client = self.client.as_ref()?;
+        Some(self.leave(client, self.advice, count))
     }
 }
 
@@ -172,17 +168,14 @@ impl Reader {
         }
     }
 
-    /// An extension that raises the counter to at least `count`.
+    /// Returns an extension that raises the counter to at least `count`.
     fn keep(&self, token: &OwnerToken, ttl: Duration, count: u64) -> Call {
         let counters = self.shared.lock.counters();
+        let counters = counters.map(|_| Counters::extension_args(count, ttl));
         self.shared
             .call(&EXTEND_READ, Effect::Keeps, 3)
             .with([Argument::token(token), Argument::millis(ttl)])
-            .with(
-                counters
-                    .into_iter()
-                    .flat_map(|_| Counters::kept(count, ttl)),
-            )
+            .with(counters.into_iter().flatten())
     }
 }
 
@@ -201,8 +194,8 @@ impl LockProtocol for Reader {
         let is_last =
             self.was_refused.load(Ordering::Relaxed) && !self.is_followed.load(Ordering::Relaxed);
         let last = Argument::text(if is_last { "last" } else { "" });
-        self.shared
-            .acquire(&ACQUIRE_READ, token, (ttl, hint), Some(last))
+        let call = self.shared.acquire(&ACQUIRE_READ, token, ttl).with([last]);
+        self.shared.fence(call, ttl, hint)
     }
 
     fn confirm_call(&self, token: &OwnerToken, counter: u64, ttl: Duration) -> Option<Call> {
@@ -265,7 +258,8 @@ impl LockProtocol for Writer {
     }
 
     fn acquire_call(&self, token: &OwnerToken, ttl: Duration, hint: u64) -> Call {
-        self.0.acquire(&ACQUIRE_WRITE, token, (ttl, hint), None)
+        let call = self.0.acquire(&ACQUIRE_WRITE, token, ttl);
+        self.0.fence(call, ttl, hint)
     }
 
     fn confirm_call(&self, token: &OwnerToken, counter: u64, ttl: Duration) -> Option<Call> {
@@ -297,10 +291,10 @@ impl LockProtocol for Writer {
     }
 }
 
-/// The reply to an acquisition: as that of a plain lock, or a letter for what is in the way, and a value.
-fn taken(value: Value) -> Option<Vote> {
+/// Reads the reply to an acquisition: that of a plain lock, or a letter for what is in the way, and a value.
+fn read_admission(value: Value) -> Option<Vote> {
     let Value::Text(text) = value else {
-        return exclusive::taken(value);
+        return exclusive::read_taken(value);
     };
     Some(Vote::Held(match &*text {
         [b'=', holder @ ..] => Holding::by(holder),

@@ -1,11 +1,9 @@
 //! The scripts that let readers and writers in and out, with their twins.
 
-use crate::kinds::exclusive::scripts::live;
-use crate::kinds::fenced::{counted, counters};
-use crate::kinds::words::number;
+use crate::kinds::fenced::{check_marker, raise_counters};
 use crate::node::READERS_MARKER;
 use crate::node::script::Script;
-use crate::node::store::Store;
+use crate::node::store::{Store, parse_integer};
 use crate::node::value::Value;
 
 /// Lets a reader in.
@@ -85,20 +83,27 @@ pub(crate) static RELEASE_SHARED: Script = Script::loaded(
 /// Beside the readers that were refused, if a writer has been let in since.
 const DUE: &[u8] = b"due";
 
-/// The longest time in ms for which readers keep a writer out that they do not use the lock.
+/// The longest turn of readers, in ms, while a writer waits for the lock.
 pub(super) const LONGEST_TURN: i64 = 500;
 
-/// The value of another holder than readers, and whether readers hold the lock.
-type Held = (Option<Box<[u8]>>, bool);
-
-/// `held.lua`. If the lock's key is no string, the answer is 0.
-fn held(store: &Store, key: &[u8]) -> Result<Held, Value> {
-    let held = store.get(key).map_err(|_| Value::Int(0))?;
-    let is_read = held == Some(READERS_MARKER);
-    Ok((held.filter(|_| !is_read).map(Box::from), is_read))
+/// The holders of the lock at a node.
+struct Held {
+    /// The value of a holder other than readers.
+    other: Option<Box<[u8]>>,
+    is_read: bool,
 }
 
-/// `turn.lua`: true if readers that were refused go first.
+/// Reads who holds the lock (`held.lua`). If its key is no string, the answer is 0.
+fn read_held(store: &Store, key: &[u8]) -> Result<Held, Value> {
+    let held = store.get(key).map_err(|_| Value::Int(0))?;
+    let is_read = held == Some(READERS_MARKER);
+    Ok(Held {
+        other: held.filter(|_| !is_read).map(Box::from),
+        is_read,
+    })
+}
+
+/// True if readers that were refused go first (`turn.lua`).
 fn is_turn(store: &Store, turn: &[u8]) -> bool {
     let now = store.millis();
     store.entries(turn).is_ok_and(|waiting| {
@@ -108,18 +113,19 @@ fn is_turn(store: &Store, turn: &[u8]) -> bool {
     })
 }
 
-/// `entries.lua`: with `till`, makes the entry of a token or lets it last until then. Then lets the key and the set
-/// live for as long as the reader that stays longest.
+/// Lets the lock live for as long as the reader that stays longest. First makes the entry of `token` last until `ends`,
+/// if there is such an end (`entries.lua`).
 fn settle(
     store: &mut Store,
-    (key, readers): (&[u8], &[u8]),
+    keys: &[&[u8]],
     is_read: bool,
-    till: Option<(i64, &[u8])>,
+    token: &[u8],
+    ends: Option<i64>,
 ) -> Result<(), Value> {
-    let now = store.millis();
+    let (key, readers, now) = (keys[0], keys[1], store.millis());
     store.zremrangebyscore(readers, now)?;
-    if let Some((till, token)) = till {
-        store.zadd(readers, till, token)?;
+    if let Some(ends) = ends {
+        store.zadd(readers, ends, token)?;
     }
     let Some(last) = store.highest(readers)? else {
         store.del(key);
@@ -137,8 +143,8 @@ fn settle(
 fn acquire_read(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
     let (key, readers, intent, turn) = (keys[0], keys[1], keys[2], keys[3]);
     let (token, advice, name) = (arguments[0], arguments[2], arguments[3]);
-    let (other, is_read) = held(store, key)?;
-    let counters = counters(store, &keys[4..], 1)?;
+    let Held { other, is_read } = read_held(store, key)?;
+    let counters = check_marker(store, &keys[4..], 1)?;
     let why = match (&other, store.get(intent)) {
         (Some(holder), _) => Some([b"=", &**holder].concat()),
         (_, Ok(Some(writer))) if !is_turn(store, turn) => Some([b"i", writer].concat()),
@@ -146,7 +152,7 @@ fn acquire_read(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Resul
     };
     if let Some(why) = why {
         if advice != b"0" {
-            wait(store, turn, name, number(advice)?, other.is_some());
+            record_refused(store, turn, name, parse_integer(advice)?, other.is_some());
         }
         return Ok(Value::text(why));
     }
@@ -154,8 +160,8 @@ fn acquire_read(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Resul
         store.need_memory()?;
         store.zrem(readers, b"")?;
     }
-    let count = counted(store, counters, 0, &arguments[5..])?;
-    let (now, mut life) = (store.millis(), number(arguments[1])?);
+    let count = raise_counters(store, counters, 0, &arguments[5..])?;
+    let (now, mut life) = (store.millis(), parse_integer(arguments[1])?);
     let ends = now.saturating_add(life);
     if is_read {
         store.zadd(readers, ends, token)?;
@@ -176,7 +182,7 @@ fn acquire_read(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Resul
 }
 
 /// Remembers that a reader was refused. This is advice, so each of its commands may fail.
-fn wait(store: &mut Store, turn: &[u8], name: &[u8], advice: i64, is_held: bool) {
+fn record_refused(store: &mut Store, turn: &[u8], name: &[u8], advice: i64, is_held: bool) {
     let (now, ends) = (store.millis(), store.millis().saturating_add(advice));
     let _ = store.zremrangebyscore(turn, now);
     let _ = store.zadd(turn, ends, name);
@@ -185,27 +191,28 @@ fn wait(store: &mut Store, turn: &[u8], name: &[u8], advice: i64, is_held: bool)
     } else {
         let _ = store.zrem(turn, DUE);
     }
-    live(store, turn, advice);
+    store.ensure_ttl(turn, advice);
 }
 
 fn acquire_write(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
     let (key, readers, intent, turn) = (keys[0], keys[1], keys[2], keys[3]);
     let (token, advice, name) = (arguments[0], arguments[2], arguments[3]);
-    let (other, is_read) = held(store, key)?;
-    let counters = counters(store, &keys[4..], 1)?;
-    if let Some(why) = in_the_way(store, readers, turn, (other, is_read))? {
+    let held = read_held(store, key)?;
+    let is_read = held.is_read;
+    let counters = check_marker(store, &keys[4..], 1)?;
+    if let Some(why) = writer_obstacle(store, readers, turn, held)? {
         let is_ours = matches!(store.get(intent), Ok(known) if known.is_none_or(|it| it == name));
         if is_ours
             && advice != b"0"
-            && let Ok(advice) = number(advice)
+            && let Ok(advice) = parse_integer(advice)
         {
             // Advice, which may fail.
             let _ = store.set(intent, name, advice);
         }
         return Ok(Value::text(why));
     }
-    let count = counted(store, counters, 2, &arguments[4..])?;
-    store.set(key, token, number(arguments[1])?)?;
+    let count = raise_counters(store, counters, 2, &arguments[4..])?;
+    store.set(key, token, parse_integer(arguments[1])?)?;
     if is_read {
         store.del(readers);
     }
@@ -218,17 +225,17 @@ fn acquire_write(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Resu
     Ok(Value::Int(count))
 }
 
-/// What keeps a writer out.
-fn in_the_way(
+/// Returns the reply to a writer that is kept out: by a holder, by readers, or by their turn.
+fn writer_obstacle(
     store: &mut Store,
     readers: &[u8],
     turn: &[u8],
-    (other, is_read): Held,
+    held: Held,
 ) -> Result<Option<Vec<u8>>, Value> {
-    if let Some(holder) = other {
+    if let Some(holder) = held.other {
         return Ok(Some([b"=", &*holder].concat()));
     }
-    if is_read {
+    if held.is_read {
         store.zremrangebyscore(readers, store.millis())?;
         if !store.entries(readers)?.is_empty() {
             return Ok(Some(b"r".into()));
@@ -245,7 +252,7 @@ fn in_the_way(
 
 fn extend_read(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
     let (key, readers, token) = (keys[0], keys[1], arguments[0]);
-    let (other, is_read) = held(store, key)?;
+    let Held { other, is_read } = read_held(store, key)?;
     if let Some(holder) = other {
         return Ok(Value::Text(holder));
     }
@@ -263,15 +270,15 @@ fn extend_read(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result
             return Ok(Value::Int(-1));
         }
     }
-    let till = store.millis().saturating_add(number(arguments[1])?);
-    settle(store, (key, readers), is_read, Some((till, token)))?;
-    counted(store, &keys[4..], 0, &arguments[2..arguments.len().min(4)])?;
+    let ends = store.millis().saturating_add(parse_integer(arguments[1])?);
+    settle(store, keys, is_read, token, Some(ends))?;
+    raise_counters(store, &keys[4..], 0, &arguments[2..arguments.len().min(4)])?;
     Ok(Value::Int(1))
 }
 
 fn release_shared(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Result<Value, Value> {
     let (key, readers, token) = (keys[0], keys[1], arguments[0]);
-    let (other, is_read) = held(store, key)?;
+    let Held { other, is_read } = read_held(store, key)?;
     match (&keys[2..], &arguments[1..]) {
         ([_, turn], [name]) => drop(store.zrem(turn, name)),
         ([intent], [name]) if store.says(intent, name) => drop(store.del(intent)),
@@ -283,7 +290,7 @@ fn release_shared(store: &mut Store, keys: &[&[u8]], arguments: &[&[u8]]) -> Res
     }
     if store.zrem(readers, token)? {
         if is_read {
-            settle(store, (key, readers), is_read, None)?;
+            settle(store, keys, is_read, token, None)?;
         }
         return Ok(Value::Int(1));
     }

@@ -8,25 +8,25 @@ mod tests;
 use std::time::Duration;
 
 use crate::error::LastRun;
-use crate::kinds::exclusive::done;
-use crate::kinds::words::number;
+use crate::kinds::exclusive::read_done;
 use crate::model::resource::Resource;
 use crate::model::token::{OwnerToken, owner_of};
 use crate::node::hash_slot::{AuxiliaryKeys, auxiliary_key};
+use crate::node::store::parse_integer;
 use crate::node::{Argument, Call, Effect, Remaining, Script, Value, Vote};
 use crate::quorum::majority;
 
 /// The beginning of the keys that remember runs, after `redlock:`.
 pub(super) const RUNS: &[u8] = b"once:";
 
-/// The time for which a run is remembered, counted from its beginning: nine tenths of the period. A
-/// clock that ticks a little early finds the record gone.
+/// Returns the time for which a run is remembered, counted from its beginning: nine tenths of the period. A clock that
+/// ticks a little early finds the record gone.
 pub(crate) fn remembered_for(period: Duration) -> Duration {
     period.saturating_sub(period / 10)
 }
 
-/// The key that remembers the runs of the lock on `keys`, with `prefix`. If the lock has several names, the key has a
-/// digest of all names, each behind its length, so that no two locks share a record.
+/// Returns the key that remembers the runs of the lock on `keys`, with `prefix`. If the lock has several names, the key
+/// has a digest of all names, each behind its length, so that no two locks share a record.
 pub(crate) fn run_key(keys: &Resource, prefix: &[u8]) -> Resource {
     let first = keys.names().next().unwrap_or_default();
     let mut kind = RUNS.to_vec();
@@ -41,8 +41,8 @@ pub(crate) fn run_key(keys: &Resource, prefix: &[u8]) -> Resource {
     Resource::all([auxiliary_key(first, prefix, &kind)])
 }
 
-/// What has to be in the hash slot of the lock on `keys`.
-pub(crate) fn auxiliary_keys(keys: &Resource, prefix: &[u8]) -> AuxiliaryKeys {
+/// Returns the record's key, which has to be in the hash slot of the lock on `keys`.
+pub(crate) fn record_key(keys: &Resource, prefix: &[u8]) -> AuxiliaryKeys {
     AuxiliaryKeys {
         keys: run_key(keys, prefix),
         parameter: "`once_per`",
@@ -50,14 +50,14 @@ pub(crate) fn auxiliary_keys(keys: &Resource, prefix: &[u8]) -> AuxiliaryKeys {
     }
 }
 
-/// Sets a key to the record of a run. The script is sent with its text: a client without a period never sends it, and
-/// an answer `NOSCRIPT` would send the record after the release of its lock.
+/// Sets a key to the record of a run. The script is sent with its text, because an answer `NOSCRIPT` would bring the
+/// record after the release of its lock.
 pub(super) static REMEMBER: Script = Script::whole(
     "remember",
     include_str!("remember.lua"),
     |store, keys, arguments| {
-        let (left, ttl) = (store.pttl(keys[0]), number(arguments[1])?);
-        if left < ttl || left > number(arguments[2])? {
+        let (left, ttl) = (store.pttl(keys[0]), parse_integer(arguments[1])?);
+        if left < ttl || left > parse_integer(arguments[2])? {
             store.del(keys[0]);
             store.set(keys[0], arguments[0], ttl)?;
         }
@@ -66,26 +66,31 @@ pub(super) static REMEMBER: Script = Script::whole(
 )
 .shaped("run", "text ttl life");
 
-/// Has `key` remember for `ttl` that the holder with `token` began at `began`, in ms since 1970. A record that
-/// expires later than that, and within `longest`, stays.
-pub(crate) fn remember(
-    key: &Resource,
-    token: &OwnerToken,
-    began: u64,
-    (ttl, longest): (Duration, Duration),
-) -> Call {
-    let owner = owner_of(token.as_bytes()).unwrap_or_default();
-    let record = record_text::written(owner, began);
-    Call::new(&REMEMBER, Effect::Keeps, key, done).with([
-        Argument::text(record),
-        Argument::millis(ttl),
-        Argument::millis(longest),
+/// The record of a run, as nodes are to keep it.
+pub(crate) struct RunRecord<'a> {
+    /// The holder who ran.
+    pub(crate) token: &'a OwnerToken,
+    /// When the run began, in ms since 1970.
+    pub(crate) began: u64,
+    /// The time for which nodes still remember the run.
+    pub(crate) ttl: Duration,
+    /// The longest time for which nodes remember a run of this period. A record that has more left is replaced.
+    pub(crate) longest: Duration,
+}
+
+/// Tells nodes to keep `record` at `key`. A record that expires later, and within `longest`, stays.
+pub(crate) fn remember(key: &Resource, record: &RunRecord<'_>) -> Call {
+    let owner = owner_of(record.token.as_bytes()).unwrap_or_default();
+    Call::new(&REMEMBER, Effect::Keeps, key, read_done).with([
+        Argument::text(record_text::write(owner, record.began)),
+        Argument::millis(record.ttl),
+        Argument::millis(record.longest),
     ])
 }
 
-/// The run that a majority remembers, by what all nodes say of its key to a caller with this period. A node that
-/// failed, or did not answer, remembers nothing. Nor does a node whose record has more time left than a run of
-/// the period can have: its clock was set back, or the run was one of a longer period.
+/// Returns the run that a majority remembers, by what all nodes say of its key to a caller with this period. A failed
+/// or silent node counts as one that remembers nothing. So does a node whose record has more time left than a run of the
+/// period can have, because its clock was set back, or the run had a longer period.
 pub(crate) fn last_run(answers: &[Option<Vote>], period: Duration) -> Option<LastRun> {
     let longest = remembered_for(period);
     let remembered = answers.iter().filter_map(|answer| match answer {

@@ -2,15 +2,15 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// `host/pid`, a space, and the time in UTC: `web-7/3121 2026-11-22T03:00:00.012Z`.
-pub(crate) fn written(owner: &str, began_ms: u64) -> String {
+/// Writes `host/pid`, a space, and the time in UTC: `web-7/3121 2026-11-22T03:00:00.012Z`.
+pub(crate) fn write(owner: &str, began_ms: u64) -> String {
     // The last time that RFC 3339 can write is that of the year 9999.
     const LAST_MS_OF_9999: u64 = 253_402_300_799_999;
     let began = UNIX_EPOCH + Duration::from_millis(began_ms.min(LAST_MS_OF_9999));
     format!("{owner} {}", humantime::format_rfc3339_millis(began))
 }
 
-/// The `host/pid` and the time in a record. `None` for a value that is no record.
+/// Reads the `host/pid` and the time in a record. `None` for a value that is no record.
 pub(crate) fn read(value: &[u8]) -> Option<(&str, SystemTime)> {
     let text = std::str::from_utf8(value).ok()?;
     let (owner, began) = text.rsplit_once(' ')?;
@@ -26,11 +26,11 @@ mod tests {
 
     #[test]
     fn a_record_is_readable_by_people_and_by_this() {
-        let record = written("web-7/3121", 1_795_316_400_012);
+        let record = write("web-7/3121", 1_795_316_400_012);
         assert_eq!(record, "web-7/3121 2026-11-22T03:00:00.012Z");
         let began = UNIX_EPOCH + Duration::from_millis(1_795_316_400_012);
         assert_eq!(read(record.as_bytes()), Some(("web-7/3121", began)));
-        assert!(read(written("a/1", u64::MAX).as_bytes()).is_some());
+        assert!(read(write("a/1", u64::MAX).as_bytes()).is_some());
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::panics::{caught, wake};
 
 pub(crate) use super::votes::{MOST_NODES, Seats, seats_in};
 
-use super::votes::{Votes, is_current_grant};
+use super::votes::{RoundVotes, is_current_grant};
 use super::{Tally, majority};
 
 /// The condition under which a round is decided.
@@ -42,7 +42,7 @@ pub(crate) enum Goal {
 }
 
 impl Goal {
-    fn is_met(self, votes: &Votes) -> bool {
+    fn is_met(self, votes: &RoundVotes) -> bool {
         let tally = votes.tally();
         // No further answer can change the result.
         tally.pending() == 0
@@ -75,12 +75,12 @@ impl Goal {
 pub(crate) struct Round {
     call: Call,
     state: Mutex<RoundState>,
-    /// The clock and the moment until which a grant is in time, once the lease is made. Before, every grant is.
-    in_time: OnceLock<(Arc<dyn Clock>, Moment)>,
+    /// The clock and the moment until which a grant is in time. Without them, every grant is.
+    straggler_deadline: OnceLock<(Arc<dyn Clock>, Moment)>,
 }
 
 struct RoundState {
-    votes: Votes,
+    votes: RoundVotes,
     goal: Goal,
     /// The caller that waits in [`Decided`]. It is woken when the goal is met.
     waiting: Option<Waker>,
@@ -98,16 +98,16 @@ impl RoundState {
 }
 
 impl Round {
-    /// A round about `call`, before it is sent.
+    /// Makes a round about `call`, before it is sent.
     pub(crate) fn new(nodes: usize, call: Call, goal: Goal) -> Arc<Self> {
         Arc::new(Self {
             call,
             state: Mutex::new(RoundState {
-                votes: Votes::new(nodes),
+                votes: RoundVotes::new(nodes),
                 goal,
                 waiting: None,
             }),
-            in_time: OnceLock::new(),
+            straggler_deadline: OnceLock::new(),
         })
     }
 
@@ -136,19 +136,19 @@ impl Round {
         caught("a node", || node.submit(submission));
     }
 
-    /// Says that the lease is made of all grants so far, also of those that came late. Further grants are in time until
-    /// this moment.
-    pub(crate) fn is_lease(&self, clock: Arc<dyn Clock>, until: Moment) {
-        let _ = self.in_time.set((clock, until));
+    /// Makes further grants late after `until`. Call it when a lease is made of the grants so far, however late they
+    /// came.
+    pub(crate) fn set_straggler_deadline(&self, clock: Arc<dyn Clock>, until: Moment) {
+        let _ = self.straggler_deadline.set((clock, until));
     }
 
-    /// Completes when the goal is met. It has no time limit of its own: the caller has one.
+    /// Waits until the goal is met. The caller sets a time limit.
     pub(crate) fn decided(&self) -> Decided<'_> {
         Decided { round: self }
     }
 
     /// Waits until the goal is met, for `timeout` at most.
-    pub(crate) async fn settle(&self, clock: &dyn Clock, timeout: Duration) {
+    pub(crate) async fn wait_until_decided(&self, clock: &dyn Clock, timeout: Duration) {
         let until = clock.now().saturating_add(timeout);
         before(clock, until, self.decided()).await;
     }
@@ -162,7 +162,7 @@ impl Round {
         self.state.lock().votes.tally()
     }
 
-    /// The votes so far, by seat.
+    /// Returns the votes so far, by seat.
     pub(crate) fn answers(&self) -> Vec<Option<Vote>> {
         self.state.lock().votes.answers()
     }
@@ -172,22 +172,22 @@ impl Round {
         let _waiting = self.state.lock().waiting.take();
     }
 
-    /// The seats by their votes so far.
+    /// Returns the seats by their votes so far.
     pub(crate) fn seats(&self) -> Seats {
         self.state.lock().votes.seats()
     }
 
-    /// Which one of several the granting seats granted: its place among the keys.
+    /// Returns the place of the permit that the most seats granted.
     pub(crate) fn choice(&self) -> Option<u16> {
         self.state.lock().votes.choice()
     }
 
-    /// The seats of `nodes` that granted and cannot have forgotten it since.
+    /// Returns the seats of `nodes` that granted and cannot have forgotten it since.
     pub(crate) fn vouching_seats(&self, nodes: &[Arc<dyn Node>]) -> u64 {
         self.state.lock().votes.vouching(nodes)
     }
 
-    /// The votes so far, without the votes of nodes that may have forgotten them since.
+    /// Returns the votes so far, without the votes of nodes that may have forgotten them since.
     pub(crate) fn answers_now(&self, nodes: &[Arc<dyn Node>]) -> Vec<Option<Vote>> {
         let mut answers = self.answers();
         forget_stale(&mut answers, nodes);
@@ -217,7 +217,7 @@ impl VoteSink for Round {
     fn vote(&self, seat: usize, vote: Vote) {
         let is_late = matches!(vote, Vote::Granted { .. })
             && self
-                .in_time
+                .straggler_deadline
                 .get()
                 .is_some_and(|(clock, until)| clock.now() > *until);
         let waiting = {

@@ -32,7 +32,7 @@ impl HugeKeys {
     /// answer.
     pub(in crate::redis) fn note(&mut self, call: &Call, answer: &Value) {
         let is_known = self.has_any_of(call);
-        let is_huge = matches!(answer, Value::Text(text) if text.len() > token::MAX_TOKEN_BYTES);
+        let is_huge = matches!(answer, Value::Text(text) if text.len() > token::LONGEST_TOKEN);
         if is_huge && !is_known {
             self.add(call);
         } else if is_known && !is_huge && call.effect == Effect::Takes {

@@ -1,7 +1,7 @@
 //! The order of a line, and how one leaves it.
 
 use super::*;
-use crate::model::token::MAX_TOKEN_BYTES;
+use crate::model::token::LONGEST_TOKEN;
 
 #[test]
 fn one_who_tries_once_hears_at_once_who_has_the_lock() {
@@ -58,7 +58,7 @@ fn of_a_large_value_only_a_tokens_length_is_kept_and_that_once() {
         let told = contended(refused(curious));
         told.holding.value.expect("the nodes said it")
     });
-    assert_eq!(one.len(), MAX_TOKEN_BYTES + 1);
+    assert_eq!(one.len(), LONGEST_TOKEN + 1);
     assert!(Arc::ptr_eq(&one, &other), "for all of them");
 }
 

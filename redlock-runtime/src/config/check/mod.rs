@@ -16,45 +16,46 @@ use super::{Config, PoolAddress};
 use crate::error::InitError;
 use crate::site::{Site, sites};
 
-pub(crate) use overrides::SiteOverride;
+use overrides::SiteOverride;
 pub(crate) use servers::{check_logins, check_servers};
 pub(crate) use values::CONFIRMING;
 pub(super) use values::{A_POOL, no_pools};
 
 /// A configuration that has passed all checks that need no server.
 pub(crate) struct CheckedConfig {
+    pub(crate) config: Config,
     pub(crate) addresses: BTreeMap<String, PoolAddress>,
     pub(crate) overrides: Vec<SiteOverride>,
-    /// The functions whose pools the servers have to allow.
+    /// The functions that are checked: all of the program, or those that are overridden.
     sites: Vec<&'static Site>,
 }
 
 impl CheckedConfig {
     /// Checks the configuration, and the functions that it overrides.
-    pub(crate) fn new(config: &Config) -> Result<Self, InitError> {
-        let mut problems = Vec::new();
-        let checked = Self::of(config, &mut problems);
-        InitError::unless_empty(problems).map(|()| checked)
+    pub(crate) fn new(config: Config) -> Result<Self, InitError> {
+        Self::check(config, None)
     }
 
     /// Checks the configuration, and all functions of the program.
-    pub(crate) fn with_all_sites(config: &Config) -> Result<Self, InitError> {
-        let mut problems = Vec::new();
-        let mut checked = Self::of(config, &mut problems);
-        checked.sites = sites();
-        sites::check_sites(config, &checked.overrides, &mut problems);
-        InitError::unless_empty(problems).map(|()| checked)
+    pub(crate) fn with_all_sites(config: Config) -> Result<Self, InitError> {
+        Self::check(config, Some(sites()))
     }
 
-    fn of(config: &Config, problems: &mut Vec<String>) -> Self {
-        let addresses = config.check(problems);
-        let overrides = overrides::match_overrides(config, problems);
-        sites::check_overrides(config, &overrides, problems);
-        let sites = overrides.iter().map(|it| it.site).collect();
-        Self {
+    fn check(config: Config, all: Option<Vec<&'static Site>>) -> Result<Self, InitError> {
+        let mut problems = Vec::new();
+        let addresses = config.check(&mut problems);
+        let overrides = overrides::match_overrides(&config, &mut problems);
+        let mut checked = Self {
+            sites: overrides.iter().map(|it| it.site).collect(),
+            config,
             addresses,
             overrides,
-            sites,
+        };
+        checked.check_overrides(&mut problems);
+        if let Some(all) = all {
+            checked.sites = all;
+            checked.check_sites(&mut problems);
         }
+        InitError::unless_empty(problems).map(|()| checked)
     }
 }

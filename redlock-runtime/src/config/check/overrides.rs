@@ -14,7 +14,7 @@ pub(crate) struct SiteOverride {
     pub(crate) origin: String,
 }
 
-/// Finds the function of each override. Those that fit none, or several, are problems.
+/// Finds the function of each override. An override that fits none, or several, is a problem.
 pub(super) fn match_overrides(config: &Config, problems: &mut Vec<String>) -> Vec<SiteOverride> {
     let by_name = by_name(&sites());
     let mut found: BTreeMap<&str, SiteOverride> = BTreeMap::new();

@@ -7,14 +7,11 @@ use redlock_core::quorum::majority;
 use redlock_core::{Node, NodeSet, RedisNode};
 
 use super::CheckedConfig;
-use super::sites::{options_of, override_of, pools_of};
 use super::values::same_node;
-use crate::config::Config;
 use crate::error::InitError;
 
 /// Refuses servers that a lock cannot rely on, two pools on one Cluster, and functions that the servers do not allow.
 pub(crate) fn check_servers(
-    config: &Config,
     checked: &CheckedConfig,
     servers: &[Arc<RedisNode>],
 ) -> Result<(), InitError> {
@@ -28,7 +25,7 @@ pub(crate) fn check_servers(
             .filter(|other| one.is_same_cluster(other));
         problems.extend(same.map(|other| same_node(other.name(), one.name(), one.address())));
     }
-    check_permissions(config, checked, servers, &mut problems);
+    check_permissions(checked, servers, &mut problems);
     InitError::unless_empty(problems)
 }
 
@@ -67,21 +64,19 @@ fn abstains(node: &dyn Node, kind: NodeErrorKind) -> Option<String> {
 /// Refuses each function whose kind of lock no majority of its pools allows. Every connection tries the commands
 /// that all locks need; some kinds need more. If a minority lacks them, the log has a warning.
 fn check_permissions(
-    config: &Config,
     checked: &CheckedConfig,
     servers: &[Arc<RedisNode>],
     problems: &mut Vec<String>,
 ) {
     for site in &checked.sites {
-        let own = override_of(&checked.overrides, site);
-        let kinds = options_of(config, site, own).decided(false).kinds();
+        let kinds = checked.options_of(site).decided(false).kinds();
         let Some((_, kind)) = kinds
             .into_iter()
             .find(|(_, kind)| kind.needs_more_commands())
         else {
             continue;
         };
-        let names = pools_of(config, site, own);
+        let names = checked.pools_of(site);
         let mend = |name: &String| {
             let server = servers.iter().find(|server| server.name() == name)?;
             Some(format!("on `{name}`: {}", server.health().mend?))

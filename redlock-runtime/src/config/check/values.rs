@@ -7,7 +7,7 @@ use std::time::Duration;
 use redlock_core::error::Brief;
 use redlock_core::restart_check::RestartCheck;
 
-use crate::config::keys::KeyPath;
+use crate::config::keys::{KeyPath, is_bare};
 use crate::config::{Config, PoolAddress, PoolConfig, SiteName};
 use crate::parameters::check_ttl;
 use crate::text::{ShownName, did_you_mean};
@@ -73,9 +73,7 @@ impl Config {
         for (name, pool) in &self.pools {
             let shown = ShownName(name);
             let place = self.place(&KeyPath::new("pools", name, "url"));
-            let is_of_a_name = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
-            if name.is_empty() || name.len() > LONGEST_POOL_NAME || !name.chars().all(is_of_a_name)
-            {
+            if name.is_empty() || name.len() > LONGEST_POOL_NAME || !is_bare(name) {
                 problems.push(format!(
                     "{place}the pool name `{shown}` is not made of at most 64 letters, digits, `-` and `_`"
                 ));

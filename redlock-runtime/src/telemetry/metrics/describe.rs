@@ -1,16 +1,16 @@
-//! The names, with their units and what they count. The guide's `reference/metrics.md` has the same list.
+//! Defines the names of the figures, with their units and meanings. The guide's `reference/metrics.md` has the same list.
 //!
 //! Names follow Prometheus (base units, `_total` for counters), as most recorders of the `metrics`
 //! facade pass them on unchanged.
 
 use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
 
-/// One row for each figure: how it is described, its constant, its name, its unit, and what it is.
+/// Defines a constant for each row: its description's function, the constant, its name, its unit, and its meaning.
 macro_rules! figures {
     ($($describe:ident $name:ident $text:literal $unit:ident: $what:literal;)+) => {
         $(pub(crate) const $name: &str = $text;)+
 
-        /// Tells the recorder of the moment.
+        /// Describes all figures to the present recorder.
         pub(super) fn all() {
             $($describe!($name, Unit::$unit, $what);)+
         }
@@ -34,8 +34,8 @@ figures! {
     describe_counter TERMS "redlock_terms_total" Count: "Terms of elections that began";
     describe_histogram TERM "redlock_term_seconds" Seconds: "How long terms of elections were";
     describe_gauge NODE_VOTING "redlock_node_voting" Count: "1 where the node votes, else 0";
-    describe_gauge NODE_NOT_RESTING "redlock_node_leases_not_resting" Count:
-        "Leases that are held and do not rest on the node, although they might";
+    describe_gauge NODE_WITHOUT_GRANT "redlock_node_leases_without_grant" Count:
+        "Leases that are held without a grant of the node that counts";
     describe_histogram NODE_LATENCY "redlock_node_latency_seconds" Seconds: "How long the node's answers take";
     describe_counter NODE_ERRORS "redlock_node_errors_total" Count:
         "Operations that the node did not serve, by reason";

@@ -1,5 +1,5 @@
-//! The figures, through the `metrics` facade. Labels name the site and the kind of lock, and never the
-//! resource, as the number of resources has no limit.
+//! Records figures through the `metrics` facade. Labels name the site and the kind of lock. They leave out
+//! the resource, because the number of resources has no limit.
 
 pub(crate) mod describe;
 mod node_figures;
@@ -8,14 +8,12 @@ use std::collections::BTreeSet;
 
 use metrics::{counter, gauge, histogram};
 use parking_lot::RwLock;
-use redlock_core::panics::caught;
 
 use crate::site::Site;
 
 pub(crate) use node_figures::{LatencyRecorder, sample_nodes};
 
-/// The recorder's name in the log, if it panics. It is foreign code, which runs in calls, in drops, and on
-/// the library's thread.
+/// The recorder's name in the log, if it panics in a drop or on the library's thread.
 pub(crate) const RECORDER: &str = "a metrics recorder";
 
 /// The outcomes of calls that ask the nodes.
@@ -42,7 +40,7 @@ const REASONS: [&str; 7] = [
     "revoked",
 ];
 
-/// True if the recorder of the moment sees the key for the first time: a program may install its exporter late.
+/// True if the present recorder sees the key for the first time: a program may install its exporter late.
 fn is_new(site: usize, kind: &'static str) -> bool {
     static KNOWN: RwLock<BTreeSet<(usize, usize, &str)>> = RwLock::new(BTreeSet::new());
     let address = |recorder: &dyn metrics::Recorder| std::ptr::from_ref(recorder).cast::<()>();
@@ -58,34 +56,31 @@ fn describe() {
     }
 }
 
-/// At the first call of a site for a kind of lock, has its figures there as zeros, so that a rate sees the first of
-/// each event.
+/// Registers the figures of a site and a kind of lock as zeros at the first call. A rate then sees the first event.
 pub(crate) fn register_zeros(site: &'static Site, kind: &'static str) {
     use describe::{ACQUISITIONS, EXTENSIONS, HELD, HOLD, LOST, SWALLOWED, UNCONFIRMED, WAIT};
 
     let name = site.site_name();
-    caught(RECORDER, || {
-        describe();
-        if !is_new(site.address(), kind) {
-            return;
+    describe();
+    if !is_new(site.address(), kind) {
+        return;
+    }
+    let words = [
+        (ACQUISITIONS, "outcome", &OUTCOMES[..]),
+        (LOST, "reason", &REASONS),
+        (EXTENSIONS, "outcome", &["extended", "unavailable", "lost"]),
+    ];
+    for (figure, label, words) in words {
+        for word in words {
+            counter!(figure, "site" => name, "kind" => kind, label => *word).increment(0);
         }
-        let words = [
-            (ACQUISITIONS, "outcome", &OUTCOMES[..]),
-            (LOST, "reason", &REASONS),
-            (EXTENSIONS, "outcome", &["extended", "unavailable", "lost"]),
-        ];
-        for (figure, label, words) in words {
-            for word in words {
-                counter!(figure, "site" => name, "kind" => kind, label => *word).increment(0);
-            }
-        }
-        counter!(UNCONFIRMED, "site" => name, "kind" => kind).increment(0);
-        gauge!(HELD, "site" => name, "kind" => kind).increment(0);
-        for figure in [WAIT, HOLD] {
-            drop(histogram!(figure, "site" => name, "kind" => kind));
-        }
-        for error in ["unavailable", "lost"].into_iter().filter(|_| site.skips) {
-            counter!(SWALLOWED, "site" => name, "error_type" => error).increment(0);
-        }
-    });
+    }
+    counter!(UNCONFIRMED, "site" => name, "kind" => kind).increment(0);
+    gauge!(HELD, "site" => name, "kind" => kind).increment(0);
+    for figure in [WAIT, HOLD] {
+        drop(histogram!(figure, "site" => name, "kind" => kind));
+    }
+    for error in ["unavailable", "lost"].into_iter().filter(|_| site.skips) {
+        counter!(SWALLOWED, "site" => name, "error_type" => error).increment(0);
+    }
 }

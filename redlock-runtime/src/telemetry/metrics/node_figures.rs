@@ -1,4 +1,4 @@
-//! The figures of the nodes. Each answer's time is recorded when it arrives; the other figures are
+//! Records the figures of the nodes. The time of an answer is recorded when it arrives. All other figures are
 //! read from the nodes at intervals.
 
 use std::sync::Arc;
@@ -10,28 +10,27 @@ use redlock_core::node::{NodeErrorKind, ObserveAnswers};
 use redlock_core::panics::caught;
 
 use super::describe::{
-    NODE_CLOCK_OFFSET, NODE_CONNECTIONS, NODE_ERRORS, NODE_LATENCY, NODE_NOT_RESTING, NODE_VOTING,
+    NODE_CLOCK_OFFSET, NODE_CONNECTIONS, NODE_ERRORS, NODE_LATENCY, NODE_VOTING, NODE_WITHOUT_GRANT,
 };
 use super::{RECORDER, describe};
 use crate::health::PoolHealth;
 
-/// How often: well within the 15 s or more between two looks of a scraper.
+/// The time between two samples: well within the 15 s or more between two looks of a scraper.
 const SAMPLE_INTERVAL: Duration = Duration::from_secs(2);
 
-/// A node's answers, by how long they took.
+/// Records the time that each answer of a node took.
 #[derive(Debug)]
 pub(crate) struct LatencyRecorder {
     pub(crate) pool: Arc<str>,
 }
 
 impl ObserveAnswers for LatencyRecorder {
-    fn answered(&self, after: Duration) {
+    fn record_answer(&self, after: Duration) {
         histogram!(NODE_LATENCY, "pool" => Arc::clone(&self.pool)).record(after);
     }
 }
 
-/// Reads the nodes' figures every two seconds, on the library's thread, until there are no nodes
-/// left.
+/// Samples the nodes' figures on the library's thread, until `read` returns `None`.
 pub(crate) fn sample_nodes(
     environment: &Environment,
     read: impl Fn() -> Option<Vec<PoolHealth>> + Send + 'static,
@@ -55,7 +54,7 @@ fn sample(health: &PoolHealth) {
     let votes = health.is_voting();
     gauge!(NODE_VOTING, "pool" => name()).set(if votes { 1.0 } else { 0.0 });
     #[expect(clippy::cast_precision_loss, reason = "nobody holds so many")]
-    gauge!(NODE_NOT_RESTING, "pool" => name()).set(health.not_resting as f64);
+    gauge!(NODE_WITHOUT_GRANT, "pool" => name()).set(health.leases_without_grant as f64);
     let node_health = &health.node_health;
     for kind in NodeErrorKind::ALL {
         let count = node_health.errors.get(&kind).copied().unwrap_or(0);

@@ -28,7 +28,7 @@ impl SimulatedClient {
 }
 
 impl ObserveExtensions for Observer {
-    fn extended(&self, outcome: Result<(), &ExtendError>) {
+    fn observe_extension(&self, outcome: Result<(), &ExtendError>) {
         let Some(history) = self.history.upgrade() else {
             return;
         };

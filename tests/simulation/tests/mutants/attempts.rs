@@ -15,11 +15,11 @@ mutants! {
         drift { ttl.mul_f64(factor) + Duration::from_millis(2) } => { Duration::ZERO };
 
     "deadline-not-checked-behind-the-votes" breaks LateVotes in Faulty:
-        attempt { !left.is_zero() && left >= request.min_validity } => { true };
+        attempt { !remaining.is_zero() && remaining >= request.min_validity } => { true };
 
     "clock-read-before-the-votes" breaks LateVotes in Faulty:
         attempt { let now = environment.now(); } => {};
-        attempt { acquisition.is_lease } => { let now = environment.now(); acquisition.is_lease };
+        attempt { acquisition.set_straggler_deadline } => { let now = environment.now(); acquisition.set_straggler_deadline };
 
     "a-dropped-attempt-releases-nothing" breaks Leftover in Faulty:
         Claim::drop { self.release().is_some() } => { false };
@@ -36,5 +36,5 @@ mutants! {
         agree { below.is_empty() } => { true };
 
     "an-attempt-longer-than-the-caller-waits" breaks Settles in Faulty:
-        RetryBudget::begin_attempt { timeout.min(end.saturating_since(environment.now())) } => { timeout };
+        RetryBudget::begin_attempt { timeout.min(end.saturating_since(started)) } => { timeout };
 }

@@ -2,14 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::cargo::{CHOSEN, cargo_build, profile_dir};
 use crate::table::Mutant;
 use crate::weave::{SWITCH, Weave};
 
 /// The packages that are copied, from the workspace's root.
 const PACKAGES: [&str; 2] = ["redlock-core", "tests/simulation"];
+
+/// What stands in the workspace's folder and is not linked, because the copy has its own.
+const NOT_LINKED: [&str; 3] = ["Cargo.lock", "Cargo.toml", "target"];
 
 /// The name of the copy's program, so that it takes no other program's place.
 const PROGRAM: &str = "simulate-mutants";
@@ -38,6 +44,7 @@ impl Simulation {
         weave.assert_fitted();
         *files.entry("redlock-core/src/lib.rs".into()).or_default() += SWITCH;
         write_all(&root, &files);
+        link_others(workspace, &root);
         build(&root)
     }
 
@@ -73,38 +80,58 @@ fn last_line(text: &str) -> &str {
     text.lines().last().unwrap_or_default()
 }
 
-/// Builds the copy where this test was built, so that dependencies are not built twice.
+/// Builds the copy where this test was built, and from the packages that `scripts/test` chose, so that no dependency is
+/// built again with other features.
 fn build(root: &Path) -> Simulation {
-    let test = std::env::current_exe().expect("this test is a program");
-    let folder = test.ancestors().nth(2).expect("target/debug/deps");
-    let target = folder.parent().expect("a target directory");
-    let profile = match folder.file_name().and_then(|name| name.to_str()) {
-        Some("debug") | None => "dev",
-        Some(profile) => profile,
-    };
-    let output = Command::new(env!("CARGO"))
-        .args(["build", "--offline", "--quiet", "--profile", profile])
-        .args(["--bin", PROGRAM])
+    let folder = profile_dir();
+    let is_dev = folder.ends_with("debug");
+    let package = ["--package", env!("CARGO_PKG_NAME")];
+    let output = cargo_build()
+        .arg("--offline")
+        .args(if is_dev { &CHOSEN[..] } else { &package })
+        .args(["--example", PROGRAM])
         .current_dir(root)
-        .env("CARGO_TARGET_DIR", target)
         .output()
         .expect("cargo runs");
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "a mutant does not build:\n{told}");
-    Simulation(folder.join(PROGRAM))
+    Simulation(folder.join("examples").join(PROGRAM))
 }
 
-/// Returns the workspace's `manifest` with the copied packages only, and in a version of their own, because cargo would
-/// take the libraries of the workspace, which are built into the same place, for those of the copy. Returns the `manifest`
-/// of a package with the name of the copy's program.
+/// Returns a `manifest` of the copy. The workspace gets another version, because cargo would take its libraries, which
+/// are built into the same place, for those of the copy. The program becomes an example, as cargo gives dependencies the
+/// features that tests need for examples only.
 fn manifest_of_copy(manifest: &str) -> String {
     let common = "[workspace.package]";
-    let Some((_, rest)) = manifest.split_once(common) else {
-        return manifest.replace("\"simulate\"", &format!("{PROGRAM:?}"));
+    let Some((members, rest)) = manifest.split_once(common) else {
+        let program = format!("[[example]]\nname = {PROGRAM:?}");
+        return manifest.replace("[[bin]]\nname = \"simulate\"", &program);
     };
     let version = env!("CARGO_PKG_VERSION");
     let rest = rest.replacen(version, &format!("{version}+mutants"), 1);
-    format!("[workspace]\nresolver = \"3\"\nmembers = {PACKAGES:?}\n{common}{rest}")
+    format!("{members}{common}{rest}")
+}
+
+/// Links what the `workspace` has beside the copied packages into the copy at `root`: all its members decide which
+/// features dependencies have.
+fn link_others(workspace: &Path, root: &Path) {
+    for folder in ["", "tests"] {
+        for entry in fs::read_dir(workspace.join(folder)).expect("a folder of the workspace") {
+            let entry = entry.expect("an entry of a folder");
+            let name = Path::new(folder).join(entry.file_name());
+            let is_copied = PACKAGES
+                .iter()
+                .any(|package| Path::new(package).starts_with(&name));
+            let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+            if is_copied || is_hidden || NOT_LINKED.iter().any(|it| name == Path::new(it)) {
+                continue;
+            }
+            match symlink(entry.path(), root.join(name)) {
+                Err(error) if error.kind() != ErrorKind::AlreadyExists => panic!("{error}"),
+                _ => {}
+            }
+        }
+    }
 }
 
 /// Writes `files` below `root`, and removes others. A file that is as it should be is left alone, so that cargo sees

@@ -9,6 +9,9 @@
 mod table;
 
 mod attempts;
+#[path = "../../../harness/cargo.rs"]
+#[allow(unreachable_pub)]
+mod cargo;
 mod copy;
 mod handover;
 mod leases;

@@ -8,7 +8,7 @@ mutants! {
         LeaseHandle::recheck { !self.shared.claim.is_vouched_for() } => { true };
 
     "stragglers-vouch-whenever-they-come" breaks Unvouched in Forgetful:
-        Claim::vouching { & acquisition.seats().in_time } => {};
+        Claim::vouching_seats { & self.acquisition.seats().in_time } => {};
 
     "grants-of-an-earlier-epoch-count" breaks Unvouched in Forgetful:
         is_current_grant { *epoch == node.epoch() } => { *epoch <= node.epoch() };

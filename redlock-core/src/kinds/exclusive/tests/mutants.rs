@@ -6,9 +6,9 @@ mutants! {
         set { Ok(held?.unwrap_or(Value::Nil)) } => { held.map(|_| Value::Nil) };
 
     "release-by-plain-del" breaks ForeignRelease in Faulty:
-        released { held[..] == **token } => { !token.is_empty() };
+        release_each { held[..] == **token } => { !token.is_empty() };
 
     "extension-by-set" breaks ForeignChange in Faulty:
-        locks { held == arguments[0] } => { true };
-        extend { live(store, key, ttl) } => { store.set(key, arguments[0], ttl)? };
+        find_locks { held == arguments[0] } => { true };
+        extend { store.ensure_ttl(key, ttl) } => { store.set(key, arguments[0], ttl)? };
 }

@@ -2,29 +2,29 @@
 
 mutants! {
     "a-counter-that-repeats" breaks TokenUnique in Wild:
-        counted { step + if } => { 0 * step + if };
+        raise_counters { step + if } => { 0 * step + if };
 
     "a-clients-wrong-clock-has-its-say" breaks TokenAhead in Faulty:
-        counted { .min(now.saturating_add(window)) } => {};
+        raise_counters { .min(now.saturating_add(window)) } => {};
 
     "counters-that-are-ahead-idle-away" breaks TokenOrder in Misset:
-        counted { .saturating_add(ahead) } => {};
+        raise_counters { .saturating_add(ahead) } => {};
 
     // Counters are seldom apart where clocks make them alike, so these have no hint. That alone breaks nothing.
     "token-confirmed-whoever-has-the-key" breaks TokenUnique in Wild:
-        counted { let window = number(window)?; } => { count = 0; let (window, now) = (0, 0_i64); };
+        raise_counters { let window = parse_integer(window)?; } => { count = 0; let (window, now) = (0, 0_i64); };
         extend { let (locks, gone) } => {
             if arguments.len() == 4 && arguments[2] != b"0" {
-                return counted(store, &keys[keys.len() / 2..], 0, &arguments[2..]).map(|_| Value::Int(1));
+                return raise_counters(store, &keys[keys.len() / 2..], 0, &arguments[2..]).map(|_| Value::Int(1));
             }
             let (locks, gone)
         };
 
     "token-confirmed-on-any-majority" breaks TokenUnique in Wild:
-        counted { let window = number(window)?; } => { count = 0; let (window, now) = (0, 0_i64); };
+        raise_counters { let window = parse_integer(window)?; } => { count = 0; let (window, now) = (0, 0_i64); };
         extend { let (locks, gone) } => {
             if arguments.len() == 4 && arguments[2] != b"0" {
-                return counted(store, &keys[keys.len() / 2..], 0, &arguments[2..]).map(|_| Value::Int(1));
+                return raise_counters(store, &keys[keys.len() / 2..], 0, &arguments[2..]).map(|_| Value::Int(1));
             }
             let (locks, gone)
         };

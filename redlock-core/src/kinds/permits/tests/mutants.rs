@@ -2,19 +2,19 @@
 
 mutants! {
     "votes-for-different-permits-counted" breaks Exclusion in Permits:
-        Votes::granted { taken(vote) == chosen } => { taken(vote).is_some() == chosen.is_some() };
+        RoundVotes::granted { granted_permit(vote) == chosen } => { granted_permit(vote).is_some() == chosen.is_some() };
 
     "too-many-permits-by-different-votes" breaks TooManyPermits in Permits:
-        Votes::granted { taken(vote) == chosen } => { taken(vote).is_some() == chosen.is_some() };
+        RoundVotes::granted { granted_permit(vote) == chosen } => { granted_permit(vote).is_some() == chosen.is_some() };
 
     "other-permits-not-released" breaks Leftover in Permits:
-        Claim::narrow { !self.acquisition.seats().granted } => { 0 };
+        Claim::narrow_to_permit { !self.acquisition.seats().granted } => { 0 };
 
     "other-permits-released-only-where-others-were-granted" breaks Leftover in Permits:
-        Claim::narrow { let others = } => { let others = self.acquisition.seats().voted & };
+        Claim::narrow_to_permit { let others = } => { let others = self.acquisition.seats().voted & };
 
     "other-permits-not-released-where-no-answer-is-known" breaks Leftover in Permits:
-        Claim::narrow { let others = } => { let others = self.acquisition.seats().answered() & };
+        Claim::narrow_to_permit { let others = } => { let others = self.acquisition.seats().answered() & };
 
     "a-failed-attempt-on-permits-releases-nothing" breaks Leftover in Permits:
         Claim::drop { self.release() } => { (self.protocol.keys().names().len() < 3).then(|| self.release()) };
@@ -22,7 +22,7 @@ mutants! {
 
     "a-held-permit-granted-again" breaks Exclusion in Permits:
         acquire_permit { held.is_none() } => { held.is_none() || !key.starts_with(b"redlock:permit:") };
-        acquire_permit { store.set_nx(key, arguments[0], number(arguments[1])?)? } => {
-            store.set(key, arguments[0], number(arguments[1])?).is_ok()
+        acquire_permit { store.set_nx(key, arguments[0], parse_integer(arguments[1])?)? } => {
+            store.set(key, arguments[0], parse_integer(arguments[1])?).is_ok()
         };
 }

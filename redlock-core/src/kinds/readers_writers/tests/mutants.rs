@@ -11,7 +11,7 @@ mutants! {
         acquire_read { store.pexpire(key, life) } => { store.pexpire(key, ends - now) };
 
     "a-reader-takes-the-marker-of-the-others-along" breaks Exclusion in Sharing:
-        release_shared { settle(store, (key, readers), is_read, None)? } => { store.del(key) };
+        release_shared { settle(store, keys, is_read, token, None)? } => { store.del(key) };
 
     "a-reader-takes-another-readers-entry-along" breaks Entry in Sharing:
         release_shared { if store.zrem(readers, token)? } => {
@@ -24,7 +24,7 @@ mutants! {
         settle { store.zadd } => { store.zrem(readers, token)?; store.zadd };
 
     "a-writer-beside-readers" breaks Exclusion in Sharing:
-        in_the_way { !store.entries(readers)?.is_empty() } => { false };
+        writer_obstacle { !store.entries(readers)?.is_empty() } => { false };
 
     "a-reader-is-put-back-beside-a-writer" breaks ForeignChange in Sharing:
         extend_read { if let Some(holder) = other } => {

@@ -7,7 +7,7 @@ use ::redis::Arg;
 use super::*;
 use crate::kinds::exclusive::scripts::{MANY, RELEASE};
 use crate::kinds::tests::{TTL, other, token};
-use crate::kinds::{Kind, ProtocolArgs, SCRIPTS, any_kind, plain, runs};
+use crate::kinds::{Advice, Kind, ProtocolArgs, SCRIPTS, any_kind, plain, runs};
 use crate::model::resource::Resource;
 use crate::node::{Answer, NodeErrorKind};
 
@@ -45,12 +45,16 @@ fn calls() -> BTreeSet<String> {
         ("fenced writer", Kind::Write, true, "r"),
     ] {
         let keys = Resource::all(names.split(' '));
-        for waits in [None, Some((&other, TTL))] {
+        let advice = Advice {
+            client: &other,
+            lasts: TTL,
+        };
+        for advice in [None, Some(advice)] {
             let kind = kind.protocol(&ProtocolArgs {
                 keys: &keys,
                 prefix: b"",
                 is_fenced,
-                waits,
+                advice,
             });
             let mut add = |call| calls.push((what, call));
             add(kind.acquire_call(&one, TTL, 7));
@@ -68,18 +72,21 @@ fn calls() -> BTreeSet<String> {
         any_kind::force_release(&keys, &[other.as_bytes().into()].into()),
     ));
     let run = runs::run_key(&keys, b"");
-    calls.push((
-        "run",
-        runs::remember(&run, &one, 1_795_316_400_012, (TTL, TTL * 2)),
-    ));
+    let record = runs::RunRecord {
+        token: &one,
+        began: 1_795_316_400_012,
+        ttl: TTL,
+        longest: TTL * 2,
+    };
+    calls.push(("run", runs::remember(&run, &record)));
     calls.push(("run", any_kind::peek(&run)));
-    let dialect = Dialect {
+    let extras = CallExtras {
         marker: Some(b"redlock:marker"[..].into()),
         is_tried: true,
         huge: HugeKeys::default(),
     };
     let lines = calls.iter().map(|(what, call)| {
-        let command = command(call, &dialect, false);
+        let command = command(call, &extras, false);
         format!("{what}: {}", shown(&command))
     });
     let several = [
@@ -115,12 +122,12 @@ fn acquisition(names: &[&str]) -> Call {
 
 #[test]
 fn a_script_that_the_server_has_forgotten_is_sent_with_its_text() {
-    let dialect = Dialect {
+    let extras = CallExtras {
         marker: None,
         is_tried: false,
         huge: HugeKeys::default(),
     };
-    let command = command(&release("r"), &dialect, true);
+    let command = command(&release("r"), &extras, true);
     let token = token();
     let token = std::str::from_utf8(token.as_bytes()).unwrap();
     assert_eq!(shown(&command), format!("EVAL <release> 1 r {token}"));
@@ -139,12 +146,12 @@ fn error_of(call: &Call, error: &[u8]) -> NodeError {
 #[test]
 fn a_refused_set_leaves_nothing_to_undo_and_a_script_may() {
     let was_sent = |names: &[&str], error: &[u8]| error_of(&acquisition(names), error).was_sent();
-    let refusals: [&[u8]; 3] = [
+    let error_streaks: [&[u8]; 3] = [
         b"OOM command not allowed when used memory > 'maxmemory'.",
         b"NOREPLICAS Not enough good replicas to write.",
         b"LOADING",
     ];
-    for error in refusals {
+    for error in error_streaks {
         assert!(!was_sent(&["a"], error));
         assert!(was_sent(&["a", "b"], error));
     }

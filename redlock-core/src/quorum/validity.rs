@@ -1,12 +1,12 @@
-//! The terms of a lease: its beginning, its deadline, and its fencing token.
+//! The validity of a lease: its beginning, its deadline, and its fencing token.
 
 use crate::env::Moment;
 
 use super::fencing::FencingToken;
 
-/// The terms on which a lease is given.
+/// The validity that an acquisition or a hand-over gives a lease.
 #[derive(Clone, Copy)]
-pub(crate) struct Terms {
+pub(crate) struct Validity {
     /// The moment when the attempt began, or when the claim was taken over.
     pub(crate) acquired_at: Moment,
     /// The moment when the votes were counted.
@@ -17,7 +17,7 @@ pub(crate) struct Terms {
     pub(crate) fencing_token: Option<FencingToken>,
 }
 
-/// The moment when a third is left of a validity that began at `started`.
+/// Returns the moment when a third is left of a validity that began at `started`.
 pub(crate) fn third_left(started: Moment, deadline: Moment) -> Moment {
     deadline.saturating_sub(deadline.saturating_since(started) / 3)
 }

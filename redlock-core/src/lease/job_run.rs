@@ -1,28 +1,35 @@
-//! Has the nodes remember a run.
+//! A holder's run of a job, which the nodes remember.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::env::Moment;
-use crate::env::timeout::before;
 use crate::error::NodeReport;
-use crate::kinds::runs::{remember, remembered_for, run_key};
+use crate::kinds::runs::{RunRecord, remember, remembered_for, run_key};
 use crate::logging::log_throttled;
 use crate::quorum::round::{Goal, Round};
 
 use super::shared::LeaseShared;
 
-/// A holder's run of a job.
-pub(super) struct Run {
-    pub(super) period: Duration,
-    pub(super) began: Moment,
-    /// The answers of the nodes that were told to remember it.
-    pub(super) remembered: Option<Arc<Round>>,
+/// The run of a job under one holder, for a request with a period.
+pub(super) struct JobRun {
+    period: Duration,
+    began: Moment,
+    /// The answers to its record, once that was sent.
+    remembered: Option<Arc<Round>>,
 }
 
-impl Run {
-    /// See [`Lease::remember_run`](crate::Lease::remember_run).
-    pub(super) fn submit(&mut self, shared: &LeaseShared) {
+impl JobRun {
+    pub(super) fn new(period: Duration, began: Moment) -> Self {
+        Self {
+            period,
+            began,
+            remembered: None,
+        }
+    }
+
+    /// Sends the record of the run to all nodes. See [`Lease::remember_run`](crate::Lease::remember_run).
+    pub(super) fn send_record(&mut self, shared: &LeaseShared) {
         let ago = shared.now().saturating_since(self.began);
         // A node counts whole milliseconds.
         let longest = remembered_for(self.period);
@@ -35,20 +42,25 @@ impl Run {
         let ttl = Duration::from_millis(u64::try_from(left).unwrap_or(u64::MAX));
         let claim = &shared.claim;
         let key = run_key(claim.protocol.keys(), &shared.context().key_prefix);
-        let call = remember(&key, &claim.token, began, (ttl, longest));
+        let record = RunRecord {
+            token: &claim.token,
+            began,
+            ttl,
+            longest,
+        };
+        let call = remember(&key, &record);
         self.remembered = Some(Round::start(&claim.nodes, call, Goal::Majority));
     }
 
     /// Waits until a majority remembers the run, for at most the node timeout, and logs if it does not:
     /// the job may run again in its period.
-    pub(super) async fn confirmed(&self, shared: &LeaseShared) {
+    pub(super) async fn wait_until_remembered(&self, shared: &LeaseShared) {
         let Some(round) = &self.remembered else {
             return;
         };
         let timeout = shared.context().node_timeout;
         let began = shared.now();
-        let until = began.saturating_add(timeout);
-        before(shared.clock(), until, round.decided()).await;
+        round.wait_until_decided(shared.clock(), timeout).await;
         if round.tally().is_won() {
             return;
         }

@@ -1,4 +1,4 @@
-//! Standing for an office: terms in a loop.
+//! Stands for an office: terms in a loop.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use redlock_core::env::Moment;
 use redlock_core::error::{Brief, Invalid};
+use redlock_core::logging::log_caught;
 use redlock_core::request::MAX_NOTE_BYTES;
 use tokio::sync::SetOnce;
+use tracing::info;
 
 use super::Election;
 use super::term::{Term, TermShared};
@@ -15,24 +17,23 @@ use crate::acquire::LockSpec;
 use crate::error::{LockError, LockErrorKind};
 use crate::lease::{Lease, LeaseEnd, chain};
 use crate::parameters::{LockOptions, OnLost, Renewal, SiteParameters, Wait};
-use crate::registry::elections::Standing;
 use crate::registry::{Registry, scope};
 use crate::telemetry::{GaugeCount, count_in_gauge, figure};
 
-/// The parameters of a lock that an election takes. All others are its own: with `permits` or a `mode`
+/// The parameters of a lock that an election accepts. All others are its own: with `permits` or a `mode`
 /// several candidates would lead at a time.
-const TAKEN: [&str; 4] = ["ttl", "retry_delay", "clock_drift_factor", "min_validity"];
+const ACCEPTED_PARAMETERS: [&str; 4] = ["ttl", "retry_delay", "clock_drift_factor", "min_validity"];
 
 impl Election {
-    /// Stands for the office until this process shuts down or the candidate [resigns](Self::resign), and
-    /// runs `body` each time that it is elected, with the [`Term`].
+    /// Stands for the office, and runs `body` with a [`Term`] each time that it is elected. It ends when this
+    /// process shuts down, or the candidate [resigns](Self::resign).
     ///
     /// A term ends when the body returns. Its lock is released then, and the candidate stands again, after
     /// two retry delays in which the others have their chance. If a term was shorter than these, the next
     /// pause is twice as long, up to the ttl. If the office is lost, the body is cut off at its next await,
-    /// and the candidate stands again. That other processes lead, and that no majority
-    /// of the nodes answers, is waited out and no error. If this process shuts down, a term is asked to end
-    /// first, and its body is cut off after the grace period.
+    /// and the candidate stands again. While other processes lead, or too few
+    /// nodes answer, the candidate waits. If this process shuts down, a term is
+    /// asked to end first, and its body is cut off after the grace period.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -51,22 +52,29 @@ impl Election {
     /// ```
     ///
     /// # Errors
-    /// What waiting does not mend, before the first term:
+    /// Mistakes, before the first term:
     /// [`NotInitialized`](LockErrorKind::NotInitialized), [`UnknownPool`](LockErrorKind::UnknownPool),
     /// and [`Invalid`](LockErrorKind::Invalid).
     ///
     /// # Cancellation
     /// Dropping the future drops the body first, then releases the lock; a candidate that waits leaves the
     /// line.
-    pub async fn run<F, B>(&self, body: F) -> Result<(), LockError>
+    pub async fn run<F, B>(&self, mut body: F) -> Result<(), LockError>
     where
         F: FnMut(Term) -> B,
         B: Future<Output = ()>,
     {
-        self.stand(body, |()| Ok(())).await
+        self.try_run(|term| {
+            let body = body(term);
+            async {
+                body.await;
+                Ok(())
+            }
+        })
+        .await
     }
 
-    /// As [`run`](Self::run), for a body that may fail. If it returns `Err`, its lock is released, and the
+    /// Stands as [`run`](Self::run), for a body that may fail. If it returns `Err`, its lock is released, and the
     /// candidate stands no longer.
     ///
     /// ```
@@ -91,94 +99,80 @@ impl Election {
     ///
     /// # Cancellation
     /// As [`run`](Self::run).
-    pub async fn try_run<F, B, E>(&self, body: F) -> Result<(), E>
+    pub async fn try_run<F, B, E>(&self, mut body: F) -> Result<(), E>
     where
         F: FnMut(Term) -> B,
         B: Future<Output = Result<(), E>>,
         E: From<LockError>,
     {
-        self.stand(body, |ended| ended).await
-    }
-
-    /// The loop. `result` says of a body's output whether the candidate goes on.
-    async fn stand<F, B, E>(
-        &self,
-        mut body: F,
-        result: fn(B::Output) -> Result<(), E>,
-    ) -> Result<(), E>
-    where
-        F: FnMut(Term) -> B,
-        B: Future,
-        E: From<LockError>,
-    {
-        let mut campaign = Campaign::begin(self)?;
-        while let Some((lease, term)) = campaign.elected().await? {
+        let mut candidate = Candidate::enter(self)?;
+        while let Some((lease, term)) = candidate.win_term().await? {
             let body = &mut body;
-            let began = campaign.now();
-            let held = lease.run(async |_| {
-                // Declared before the body, and so dropped behind it.
-                let mut office = campaign.enter_office(&term);
+            let began = candidate.now();
+            // Boxed, because the future of a term is large.
+            let held = Box::pin(lease.run(async |_| {
+                // Declared before the body, and so dropped after it.
+                let mut running = candidate.begin_term(&term);
                 let output = term.within(body(term.clone())).await;
-                office.reason = term.reason_to_end().unwrap_or("its body returned");
+                running.reason = term.reason_to_end().unwrap_or("its body returned");
                 output
-            });
+            }));
             // An error says that the office is lost: others may lead by now.
             if let Ok(output) = held.await {
-                output.map_or(Ok(()), result)?;
-                campaign.term_ended_after(campaign.now().saturating_since(began));
+                output.unwrap_or(Ok(()))?;
+                candidate.stand_aside_after(candidate.now().saturating_since(began));
             }
         }
         Ok(())
     }
 
-    /// What is wrong with the parameters, that the lock does not find.
+    /// Checks the parameters that the lock alone would accept.
     fn check(&self) -> Result<(), Invalid> {
         let names = self.spec.options.names();
-        if let Some(own) = names.iter().find(|own| !TAKEN.contains(own)) {
-            return Err(Invalid::new(format!(
-                "`{own}` is set for an election, which decides by itself what it is; leave `{own}` out",
-            )));
-        }
-        if let Some(max_term) = self.max_term.filter(Duration::is_zero) {
-            return Err(Invalid::new(format!(
+        let own = names.iter().find(|own| !ACCEPTED_PARAMETERS.contains(own));
+        let value = self.value.as_ref().filter(|it| it.len() > MAX_NOTE_BYTES);
+        Err(Invalid::new(if let Some(own) = own {
+            format!(
+                "`{own}` is set for an election, which decides by itself what it is; leave `{own}` out"
+            )
+        } else if let Some(max_term) = self.max_term.filter(Duration::is_zero) {
+            format!(
                 "`max_term` of {}, in which nothing can be done; leave it out for terms without a limit",
                 Brief(max_term),
-            )));
-        }
-        if let Some(value) = self.value.as_ref().filter(|it| it.len() > MAX_NOTE_BYTES) {
-            return Err(Invalid::new(format!(
+            )
+        } else if let Some(value) = value {
+            format!(
                 "a `value` of {} bytes, of at most {MAX_NOTE_BYTES}; shorten it, for example to an address \
                  that tells the rest",
                 value.len(),
-            )));
-        }
-        if chain::is_held(self.spec.resource.clone()) {
-            return Err(Invalid::new(
-                "the election is below a holder of its own lock, and could not be lost; stand outside of \
-                 that holder's body, or in a spawned task"
-                    .to_owned(),
-            ));
-        }
-        Ok(())
+            )
+        } else if chain::is_held(self.spec.resource.clone()) {
+            "the election is below a holder of its own lock, and could not be lost; stand outside of \
+             that holder's body, or in a spawned task"
+                .to_owned()
+        } else {
+            return Ok(());
+        }))
     }
 }
 
-/// One run of an election.
-struct Campaign<'a> {
+/// A candidate that stands. Its drop takes it out of the registry's list.
+struct Candidate<'a> {
     election: &'a Election,
     /// The lock of the office.
     spec: LockSpec,
     registry: Registry,
-    standing: Standing,
+    /// The candidate's number in the registry's list of elections.
+    number: u64,
     parameters: SiteParameters,
     /// True if the last term ended on purpose: the others come first.
     stands_aside: bool,
-    /// How long this candidate stands aside.
+    /// The time for which it stands aside, if that is longer than the shortest pause.
     pause: Duration,
 }
 
-impl<'a> Campaign<'a> {
-    fn begin(election: &'a Election) -> Result<Self, LockError> {
+impl<'a> Candidate<'a> {
+    fn enter(election: &'a Election) -> Result<Self, LockError> {
         let mut spec = election.spec.clone();
         let Some(registry) = scope::current() else {
             return Err(spec.error(LockErrorKind::NotInitialized, None));
@@ -192,18 +186,20 @@ impl<'a> Campaign<'a> {
             .fencing(true)
             .on_lost(OnLost::Cancel);
         spec.options = own.above(spec.options);
-        // Zeros, so that a rate sees the first term.
+        // A rate sees the first term only if a zero comes before it.
         let site = spec.site.site_name();
         figure!(gauge LEADING { site: site } increment(0));
         figure!(counter TERMS { site: site } increment(0));
-        let (resource, value) = (spec.resource.clone(), election.value.clone());
-        let standing = shared.elections.enter(resource, spec.site, value);
+        let value = election.value.as_deref().map(str::to_owned);
+        let number = shared
+            .elections
+            .enter(spec.resource.clone(), spec.site, value);
         Ok(Self {
             election,
             parameters: spec.options.above(shared.defaults).decided(false),
             spec,
             registry,
-            standing,
+            number,
             stands_aside: false,
             pause: Duration::ZERO,
         })
@@ -213,9 +209,10 @@ impl<'a> Campaign<'a> {
         self.registry.shared.environment.clock.now()
     }
 
-    /// A term of this `length` ended on purpose. Each further term in a row that ended at once doubles the pause after
-    /// it: otherwise a candidate whose body returns at once would ask the nodes all the time.
-    fn term_ended_after(&mut self, length: Duration) {
+    /// Makes the candidate stand aside after a term of this `length` that ended on purpose. Each further term in a
+    /// row that ended at once doubles the pause: otherwise a candidate whose body returns at once would ask the nodes
+    /// all the time.
+    fn stand_aside_after(&mut self, length: Duration) {
         self.stands_aside = true;
         let shortest = self.shortest_pause();
         self.pause = if length < shortest {
@@ -226,13 +223,13 @@ impl<'a> Campaign<'a> {
         };
     }
 
-    /// Two retry delays: a candidate of another process that has not heard of the release tries within one.
+    /// Returns two retry delays: within one, a candidate of another process tries, even if it missed the release.
     fn shortest_pause(&self) -> Duration {
         self.parameters.retry_delay.saturating_mul(2)
     }
 
-    /// Waits until this candidate is elected. `None` if it stands no longer.
-    async fn elected(&mut self) -> Result<Option<(Lease, Term)>, LockError> {
+    /// Waits until this candidate is elected. Returns `None` if it stands no longer.
+    async fn win_term(&mut self) -> Result<Option<(Lease, Term)>, LockError> {
         loop {
             if std::mem::take(&mut self.stands_aside) {
                 self.stand_aside().await;
@@ -244,20 +241,16 @@ impl<'a> Campaign<'a> {
             };
             let lease = match acquired {
                 Ok(lease) => lease,
-                Err(error) => match error.kind() {
-                    LockErrorKind::ShuttingDown => return Ok(None),
-                    // The line of this process is full. The others are no error of an acquisition that
-                    // waits for ever; if they come all the same, a candidate goes on.
-                    LockErrorKind::Contended(_)
-                    | LockErrorKind::Unavailable(_)
-                    | LockErrorKind::Lost(_) => {
-                        self.stands_aside = true;
-                        continue;
-                    }
-                    _ => return Err(error),
-                },
+                Err(error) if error.is_shutting_down() => return Ok(None),
+                // `Contended` says that the line of this process is full. The other kinds are unexpected, as
+                // the acquisition waits for ever, but the candidate survives them.
+                Err(error) if error.is_contended() || error.is_unavailable() || error.is_lost() => {
+                    self.stands_aside = true;
+                    continue;
+                }
+                Err(error) => return Err(error),
             };
-            // An election asks for a token.
+            // Every election sets `fencing`, so its leases have a token.
             let Some(fencing_token) = lease.fencing_token() else {
                 return Err(lease.handle().lost_error(LeaseEnd::Released));
             };
@@ -273,6 +266,7 @@ impl<'a> Campaign<'a> {
         }
     }
 
+    /// Waits, so that other candidates come first.
     async fn stand_aside(&self) {
         let shared = &*self.registry.shared;
         let pause = self.pause.max(self.shortest_pause());
@@ -285,50 +279,60 @@ impl<'a> Campaign<'a> {
         }
     }
 
-    fn enter_office(&self, term: &Term) -> Office<'_> {
-        self.standing.begin_term(self.now(), term.fencing_token());
+    fn begin_term(&self, term: &Term) -> RunningTerm<'_> {
+        let (began, fencing_token) = (self.now(), term.fencing_token());
+        let elections = &self.registry.shared.elections;
+        elections.set_term(self.number, Some(began), Some(fencing_token));
         let LockSpec { site, resource, .. } = &self.spec;
         let site = site.site_name();
-        log!(
-            info,
+        info!(
             site, %resource,
-            token = term.lease().token_id(), fencing_token = %term.fencing_token(),
+            token = term.lease().token_id(), %fencing_token,
             "elected: a term begins",
         );
         figure!(counter TERMS { site: site } increment(1));
-        Office {
-            campaign: self,
+        RunningTerm {
+            candidate: self,
             _leading: count_in_gauge!(LEADING { site: site }),
             term: term.clone(),
+            began,
             reason: "its body panicked, or was dropped",
         }
     }
 }
 
-/// A term that runs. Its drop tells the term's end, behind the body's and before the release.
-struct Office<'a> {
-    campaign: &'a Campaign<'a>,
+impl Drop for Candidate<'_> {
+    fn drop(&mut self) {
+        self.registry.shared.elections.leave(self.number);
+    }
+}
+
+/// A term that runs. Its drop records the term's end, after the body's drop and before the release.
+struct RunningTerm<'a> {
+    candidate: &'a Candidate<'a>,
     _leading: GaugeCount,
     term: Term,
+    began: Moment,
     /// The reason of the term's end, unless the office is lost.
     reason: &'static str,
 }
 
-impl Drop for Office<'_> {
+impl Drop for RunningTerm<'_> {
     fn drop(&mut self) {
-        let (campaign, term) = (self.campaign, &self.term);
-        let LockSpec { site, resource, .. } = &campaign.spec;
+        let (candidate, term) = (self.candidate, &self.term);
+        let elections = &candidate.registry.shared.elections;
+        elections.set_term(candidate.number, None, None);
+        let length = candidate.now().saturating_since(self.began);
+        let LockSpec { site, resource, .. } = &candidate.spec;
         let site = site.site_name();
-        let length = campaign.standing.end_term(campaign.now());
         let lost = term.lease().core.over().map(|over| over.to_string());
         let reason = lost.as_deref().unwrap_or(self.reason);
         figure!(histogram TERM { site: site } record(length));
-        log!(
-            info,
+        log_caught!(info!(
             site, %resource,
             token = term.lease().token_id(), fencing_token = %term.fencing_token(),
             in_office = length.as_secs_f64(), %reason,
             "a term has ended",
-        );
+        ));
     }
 }

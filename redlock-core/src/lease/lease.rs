@@ -1,4 +1,4 @@
-//! A lease as its holder has it.
+//! The lock in its holder's hands.
 
 use std::fmt;
 use std::ops::Deref;
@@ -13,14 +13,14 @@ use crate::model::limits::{Renewal, drift};
 use crate::process::is_forked;
 use crate::quorum::claim::Claim;
 use crate::quorum::majority;
-use crate::quorum::terms::Terms;
+use crate::quorum::validity::Validity;
 use crate::request::Request;
 use crate::waiting::budget::RetryBudget;
 use crate::waiting::{ClaimOutcome, Turn};
 
-use super::extend::extend;
-use super::renewals::{RenewalId, Renewals, Renewed};
-use super::run_record::Run;
+use super::extension::run_extension;
+use super::job_run::JobRun;
+use super::renewals::{RenewalId, Renewals, RenewedLease};
 use super::shared::LeaseShared;
 use super::{LeaseHandle, Leases};
 
@@ -35,7 +35,7 @@ pub struct Lease {
     /// The renewal that this holder asked for. It ends when the holder leaves.
     renewal: Option<RenewalId>,
     /// This holder's run, if its request has a period.
-    run: Option<Run>,
+    run: Option<JobRun>,
 }
 
 /// The outcome of a release.
@@ -59,18 +59,18 @@ impl Lease {
         claim: Arc<Claim>,
         request: &Request,
         budget: &RetryBudget<'_>,
-        terms: Terms,
+        granted: Validity,
         turn: Option<Turn>,
     ) -> Self {
-        let shared = LeaseShared::new(leases, claim, request, budget, terms, turn);
+        let shared = LeaseShared::new(leases, claim, request, budget, granted, turn);
         let mut lease = Self::of(LeaseHandle {
             shared: Arc::new(shared),
         });
-        lease.serve(request, terms.acquired_at, terms.acquired_at);
+        lease.start_renewal_and_run(request, granted.acquired_at, granted.acquired_at);
         lease
     }
 
-    /// One more holder, which is counted already.
+    /// Makes one more holder, which is counted already.
     pub(super) fn of(handle: LeaseHandle) -> Self {
         Self {
             handle,
@@ -82,18 +82,14 @@ impl Lease {
 
     /// Starts the renewal that `request` asks for, counted from `renewed_from`, and the run that began at `began`. The
     /// renewal ends when this holder leaves, before the release is sent, or when the lease is over.
-    fn serve(&mut self, request: &Request, began: Moment, renewed_from: Moment) {
-        self.run = request.once_per.map(|period| Run {
-            period,
-            began,
-            remembered: None,
-        });
+    fn start_renewal_and_run(&mut self, request: &Request, began: Moment, renewed_from: Moment) {
+        self.run = request.once_per.map(|period| JobRun::new(period, began));
         let max_hold = match request.renewal {
             Renewal::Never => return,
             Renewal::For(held) => held,
             Renewal::Unlimited => Duration::MAX,
         };
-        let renewed = Renewed {
+        let renewed = RenewedLease {
             shared: Arc::clone(&self.shared),
             ttl: request.ttl,
             max_hold,
@@ -109,7 +105,7 @@ impl Lease {
         }
     }
 
-    /// A handle to keep or pass on.
+    /// Returns a handle to keep or pass on.
     pub fn handle(&self) -> LeaseHandle {
         self.handle.clone()
     }
@@ -136,8 +132,8 @@ impl Lease {
         let (all, node_timeout) = (self.nodes().len(), shared.context().node_timeout);
         let mut budget = RetryBudget::new(environment, &request.retry, node_timeout);
         while self.validity() < wanted {
-            let timeout = budget.begin_attempt(environment, request.ttl);
-            let extended = extend(&shared, request.ttl, timeout).await;
+            let timeout = budget.begin_attempt(environment.now(), request.ttl).timeout;
+            let extended = run_extension(&shared, request.ttl, timeout).await;
             let validity = self.validity();
             let failed = match extended {
                 Ok(()) if validity >= request.min_validity => break,
@@ -158,11 +154,11 @@ impl Lease {
             // A retry cannot help a lease that is over.
             before(shared.clock(), next, self.lost()).await;
         }
-        self.serve(request, began, environment.now());
+        self.start_renewal_and_run(request, began, environment.now());
         Ok(())
     }
 
-    /// Has every node remember this holder's run: callers with a [`once_per`](Request::once_per) are refused
+    /// Makes every node remember this holder's run: callers with a [`once_per`](Request::once_per) are refused
     /// until nine tenths of this holder's own period have passed since the run began, and no longer than for
     /// nine tenths of theirs. The record of a run of this period that is remembered for longer stays. Call it
     /// before the release, which the nodes serve after it.
@@ -173,7 +169,7 @@ impl Lease {
     /// lease, when it is [covered](Self::cover).
     pub fn remember_run(&mut self) {
         if let Some(run) = &mut self.run {
-            run.submit(&self.handle.shared);
+            run.send_record(&self.handle.shared);
         }
     }
 
@@ -186,14 +182,14 @@ impl Lease {
     /// only ends the waiting.
     pub async fn release(mut self) -> Released {
         let sent = self.leave();
-        let released = settled(&self.shared, sent).await;
+        let released = wait_for_release(&self.shared, sent).await;
         if let Some(run) = self.run.take() {
-            run.confirmed(&self.shared).await;
+            run.wait_until_remembered(&self.shared).await;
         }
         released
     }
 
-    /// What was sent, if this was the last holder.
+    /// Leaves the lease. Returns what was sent, if this was the last holder.
     fn leave(&mut self) -> Option<ClaimOutcome> {
         if std::mem::replace(&mut self.has_left, true) {
             return None;
@@ -232,13 +228,13 @@ impl fmt::Debug for Lease {
 }
 
 /// Waits until a majority does not hold our key, if a release was sent.
-pub(super) async fn settled(shared: &LeaseShared, sent: Option<ClaimOutcome>) -> Released {
+pub(super) async fn wait_for_release(shared: &LeaseShared, sent: Option<ClaimOutcome>) -> Released {
     match sent {
         None => Released::NotLast,
         Some(ClaimOutcome::HandedOver) => Released::HandedOver,
         Some(ClaimOutcome::Released(round)) => {
             let timeout = shared.context().node_timeout;
-            round.settle(shared.clock(), timeout).await;
+            round.wait_until_decided(shared.clock(), timeout).await;
             if round.tally().is_free_of_us() {
                 Released::Confirmed
             } else {

@@ -1,0 +1,138 @@
+//! One extension of a lease: a compare-and-expire on all nodes, never a SET. Once a majority has proved by it that the
+//! lock is ours, missing keys are put back.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tracing::debug;
+
+use crate::env::timeout::before;
+use crate::error::{ExtendError, LeaseEnd, NodeReport, Unavailable};
+use crate::logging::log_caught;
+use crate::model::limits::{check_ttl, drift};
+use crate::node::Vote;
+use crate::panics::caught;
+use crate::quorum::claim::Extension;
+use crate::quorum::extension_proof::ProofState;
+use crate::quorum::majority;
+use crate::quorum::round::Round;
+
+use super::shared::LeaseShared;
+
+/// An extension is given up so long before the deadline, or a hundredth of the ttl before it, that the reason why the
+/// lease ends is known by then.
+const MARGIN_BEFORE_DEADLINE: Duration = Duration::from_millis(2);
+
+/// Receives the outcome of a lease's extensions. See
+/// [`LeaseHandle::observe_extensions`](crate::LeaseHandle::observe_extensions). Core keeps no metrics of its own; an
+/// exporter counts with an observer.
+pub trait ObserveExtensions: Send + Sync {
+    /// Receives the outcome of an extension that a caller or the renewal sent. Must not block.
+    fn observe_extension(&self, outcome: Result<(), &ExtendError>);
+}
+
+/// Extends a lease for [`LeaseHandle::extend`](crate::LeaseHandle::extend) and the renewal. Waits for the answers for
+/// at most `timeout`.
+pub(super) async fn run_extension(
+    shared: &LeaseShared,
+    ttl: Duration,
+    timeout: Duration,
+) -> Result<(), ExtendError> {
+    if let Some(over) = shared.over() {
+        return Err(ExtendError::Ended(over));
+    }
+    check_ttl(ttl, shared.request.clock_drift_factor)?;
+    // The clock is read first: a node may count from the moment of sending.
+    let sent_at = shared.now();
+    let extension = shared.claim.send_extension(ttl, sent_at);
+    let end = shared
+        .deadline()
+        .saturating_sub(MARGIN_BEFORE_DEADLINE.min(ttl / 100));
+    let until = sent_at.saturating_add(timeout).min(end);
+    before(shared.clock(), until, extension.round.decided()).await;
+    // A node that had less time is not at fault: the deadline may be near, if the process stood still.
+    let timeout = until.saturating_since(sent_at).max(timeout.min(ttl / 10));
+    let outcome = conclude(shared, &extension, timeout);
+    if let Some(observer) = shared.observer() {
+        caught("an observer of extensions", || {
+            observer.observe_extension(outcome.as_ref().copied());
+        });
+    }
+    outcome
+}
+
+/// Concludes an extension by the votes so far. Nodes had `timeout` to answer.
+fn conclude(
+    shared: &LeaseShared,
+    extension: &Extension,
+    timeout: Duration,
+) -> Result<(), ExtendError> {
+    match shared.claim.judge(extension) {
+        ProofState::Proved => return prolong(shared, extension).map_err(ExtendError::Ended),
+        ProofState::Lost => shared.lose(LeaseEnd::Taken(other_holder(&extension.round))),
+        ProofState::Open => {}
+    }
+    if let Some(over) = shared.over() {
+        return Err(ExtendError::Ended(over));
+    }
+    let nodes = &shared.claim.nodes;
+    let elapsed = shared.now().saturating_since(extension.sent_at);
+    let counted = shared.claim.counted_seats(extension);
+    let answers = extension.round.answers_now(nodes);
+    let reports = NodeReport::of_round(shared.names(), answers, counted, elapsed, timeout);
+    let (all, needed) = (nodes.len(), majority(nodes.len()));
+    let error = Unavailable::in_one_attempt(all, needed, reports, elapsed);
+    shared.set_end_at_deadline(LeaseEnd::NotRenewed(Arc::new(error.clone())));
+    Err(ExtendError::Unavailable(error))
+}
+
+/// Prolongs the lease by an extension that a majority proved, and puts missing keys back.
+fn prolong(shared: &LeaseShared, extension: &Extension) -> Result<(), LeaseEnd> {
+    let (started, ttl) = (extension.sent_at, extension.ttl);
+    let drift = drift(ttl, shared.request.clock_drift_factor);
+    let deadline = started.saturating_add(ttl).saturating_sub(drift);
+    shared.prolong(started, deadline)?;
+    shared.claim.restore(ttl);
+    log_caught!(debug!(
+        resource = %shared.request.resource, token = shared.claim.token.short_id(),
+        ttl_ms = ttl.as_millis(), "extended",
+    ));
+    Ok(())
+}
+
+/// Returns the `host/pid` of another holder, if a node told one.
+fn other_holder(round: &Round) -> Option<Arc<str>> {
+    let answers = round.answers();
+    let mut owners = answers.iter().filter_map(|answer| match answer {
+        Some(Vote::Held(holding)) => holding.owner(),
+        _ => None,
+    });
+    owners.next().map(Arc::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::waiting::tests::{Scene, TTL, extended, once, poll};
+
+    #[test]
+    fn a_grant_that_does_not_count_yet_is_said_to_be_so() {
+        let scene = Scene::new();
+        let [_, b, c] = &scene.nodes[..] else {
+            panic!("three nodes");
+        };
+        c.cut();
+        let lease = scene.acquired(&once());
+        c.restore();
+        // The key is put back on c.
+        assert!(extended(&lease, TTL));
+        b.cut();
+        let refused = poll(&mut Box::pin(lease.extend(TTL))).map(|it| it.unwrap_err().to_string());
+        let told = "1 of 3 nodes voted, 2 needed; b: cut off; c: granted, but does not count yet: its key came \
+                    late or was put back; it counts once a majority of the others has granted another extension";
+        assert_eq!(refused, std::task::Poll::Ready(told.to_owned()));
+        b.restore();
+        assert!(extended(&lease, TTL));
+        b.cut();
+        assert!(extended(&lease, TTL));
+    }
+}
