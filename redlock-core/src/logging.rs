@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::collections::hash_map::DefaultHasher;
-use std::fmt;
 use std::hash::{Hash, Hasher as _};
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,6 +9,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use crate::env::{Clock, Moment};
+use crate::model::debug::debug_in_part;
 
 /// A cause has one line in this time.
 const PACE: Duration = Duration::from_secs(1);
@@ -47,11 +47,7 @@ impl Throttle {
     }
 }
 
-impl fmt::Debug for Throttle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Throttle").finish_non_exhaustive()
-    }
-}
+debug_in_part!(Throttle);
 
 /// Writes an event to the log, if a [`Throttle`] lets it pass:
 /// `log_throttled!(&throttle, about, WARN, "text", field = 1)`. Its cause is its text and what it is about, and the

@@ -1,6 +1,5 @@
 //! An environment: the seams that one client uses.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -36,11 +35,7 @@ impl Environment {
     }
 }
 
-impl fmt::Debug for Environment {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Environment").finish_non_exhaustive()
-    }
-}
+debug_in_part!(Environment);
 
 #[cfg(test)]
 mod tests {
@@ -69,3 +64,4 @@ mod tests {
         }
     }
 }
+use crate::model::debug::debug_in_part;

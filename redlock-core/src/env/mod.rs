@@ -107,11 +107,7 @@ impl Future for Sleep {
     }
 }
 
-impl fmt::Debug for Sleep {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sleep").finish_non_exhaustive()
-    }
-}
+debug_in_part!(Sleep);
 
 /// Background work for a [`Spawn`].
 pub type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -141,3 +137,4 @@ pub trait Spawn: Send + Sync + 'static {
     /// Runs `task` to its end, detached from the caller.
     fn spawn(&self, task: Task);
 }
+use crate::model::debug::debug_in_part;

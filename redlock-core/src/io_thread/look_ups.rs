@@ -71,7 +71,8 @@ impl IoThread {
             return Ok(vec![SocketAddr::new(address, port)]);
         }
         let mut look_up = self
-            .look_ups()
+            .0
+            .look_ups
             .join(host, self.time().now(), |host, sender| {
                 self.handle().spawn_blocking(move || {
                     sender.send_replace(Some(look_up(&host)));

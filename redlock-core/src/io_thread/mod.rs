@@ -19,6 +19,7 @@ use tokio::sync::oneshot;
 use tokio::task::unconstrained;
 use tokio::time::Instant;
 
+use crate::model::debug::debug_in_part;
 use crate::panics::caught;
 use crate::process::notice_forks;
 use look_ups::LookUps;
@@ -76,10 +77,6 @@ impl IoThread {
     /// The handle of the thread's tokio runtime.
     pub fn handle(&self) -> &Handle {
         &self.0.handle
-    }
-
-    fn look_ups(&self) -> &LookUps {
-        &self.0.look_ups
     }
 
     pub(crate) fn time(&self) -> LibraryTime {
@@ -156,8 +153,4 @@ impl LibraryTime {
     }
 }
 
-impl std::fmt::Debug for IoThread {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("IoThread").finish_non_exhaustive()
-    }
-}
+debug_in_part!(IoThread);

@@ -10,7 +10,7 @@ use crate::env::timeout::before;
 use crate::error::{ExtendError, LeaseEnd, NodeReport, Unavailable};
 use crate::logging::log_caught;
 use crate::model::limits::{check_ttl, drift};
-use crate::node::Vote;
+use crate::node::{Holding, Vote};
 use crate::panics::caught;
 use crate::quorum::claim::Extension;
 use crate::quorum::extension_proof::ProofState;
@@ -103,11 +103,8 @@ fn prolong(shared: &LeaseShared, extension: &Extension) -> Result<(), LeaseEnd> 
 /// Returns the `host/pid` of another holder, if a node told one.
 fn other_holder(round: &Round) -> Option<Arc<str>> {
     let answers = round.answers();
-    let mut owners = answers.iter().filter_map(|answer| match answer {
-        Some(Vote::Held(holding)) => holding.owner(),
-        _ => None,
-    });
-    owners.next().map(Arc::from)
+    let mut holdings = answers.iter().flatten().filter_map(Vote::holding);
+    holdings.find_map(Holding::owner).map(Arc::from)
 }
 
 #[cfg(test)]

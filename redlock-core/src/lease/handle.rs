@@ -1,6 +1,5 @@
 //! The view of a lease that may be kept.
 
-use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -8,6 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::error::{ExtendError, LeaseEnd};
 use crate::kinds::Kind;
+use crate::model::debug::debug_in_part;
 use crate::model::note::Note;
 use crate::model::resource::Resource;
 use crate::model::token;
@@ -251,17 +251,14 @@ impl LeaseHandle {
     /// # Cancellation
     /// The release is sent at the first poll. A later drop only ends the waiting.
     pub async fn revoke_and_release(&self) -> Released {
-        wait_for_release(&self.shared, self.shared.revoke_and_release()).await
+        let sent = self.shared.release(LeaseEnd::Revoked, u32::MAX);
+        wait_for_release(&self.shared, sent).await
     }
 }
 
-impl fmt::Debug for LeaseHandle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LeaseHandle")
-            .field("resource", self.resource())
-            .field("token", &self.shared.claim.token)
-            .field("validity", &self.validity())
-            .field("over", &self.over())
-            .finish_non_exhaustive()
-    }
-}
+debug_in_part!(LeaseHandle, it =>
+    resource: it.resource(),
+    token: it.shared.claim.token,
+    validity: it.validity(),
+    over: it.over()
+);

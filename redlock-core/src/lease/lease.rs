@@ -1,14 +1,14 @@
 //! The lock in its holder's hands.
 
-use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::env::Moment;
 use crate::env::timeout::before;
-use crate::error::{ExtendError, TooLate, Unavailable};
+use crate::error::{ExtendError, LeaseEnd, TooLate, Unavailable};
 use crate::io_thread::share_woken_tasks;
+use crate::model::debug::debug_in_part;
 use crate::model::limits::{Renewal, drift};
 use crate::process::is_forked;
 use crate::quorum::claim::Claim;
@@ -201,7 +201,7 @@ impl Lease {
         }
         let renewal = self.renewal.take();
         self.stop_renewal(renewal);
-        self.shared.leave()
+        self.shared.release(LeaseEnd::Released, 1)
     }
 }
 
@@ -221,11 +221,7 @@ impl Deref for Lease {
     }
 }
 
-impl fmt::Debug for Lease {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Lease").field(&self.handle).finish()
-    }
-}
+debug_in_part!(Lease, it => handle: it.handle);
 
 /// Waits until a majority does not hold our key, if a release was sent.
 pub(super) async fn wait_for_release(shared: &LeaseShared, sent: Option<ClaimOutcome>) -> Released {

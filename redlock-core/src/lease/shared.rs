@@ -39,6 +39,7 @@ pub(crate) struct LeaseShared {
     changed: Notify,
 }
 
+#[derive(Default)]
 struct LeaseState {
     /// The number of holders that share the lock. The last one to leave releases it. Zero once it is released.
     holders: u32,
@@ -122,15 +123,8 @@ impl LeaseShared {
                 holders: 1,
                 deadline: granted.deadline,
                 expiring: granted.expiring,
-                is_shutdown_announced: false,
-                over: None,
-                is_revoked: false,
-                end_at_deadline: None,
-                renewals: 0,
-                extensions: 0,
-                bodies: BodyWakers::default(),
                 turn,
-                observer: None,
+                ..LeaseState::default()
             }),
             changed: Notify::new(),
         }
@@ -348,19 +342,9 @@ impl LeaseShared {
         });
     }
 
-    /// Removes one holder. Returns what was sent, if the holder was the last one.
-    pub(super) fn leave(&self) -> Option<ClaimOutcome> {
-        self.release(LeaseEnd::Released, 1)
-    }
-
-    /// Ends the lease for all holders, and sends the release.
-    pub(super) fn revoke_and_release(&self) -> Option<ClaimOutcome> {
-        self.release(LeaseEnd::Revoked, u32::MAX)
-    }
-
     /// Removes `leaving` holders. After the last one, all handles lose their effect. Then the lock is handed over, or
-    /// the release is sent. Only the first call does this.
-    fn release(&self, over: LeaseEnd, leaving: u32) -> Option<ClaimOutcome> {
+    /// the release is sent. Only the first call does this, and returns what was sent.
+    pub(super) fn release(&self, over: LeaseEnd, leaving: u32) -> Option<ClaimOutcome> {
         let protocol = &self.claim.protocol;
         let hands_over = over == LeaseEnd::Released && protocol.turn_rule() == TurnRule::HandOver;
         let (turn, handed_claim) = self.change(|state| {

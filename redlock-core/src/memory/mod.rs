@@ -5,7 +5,6 @@ mod fault;
 mod tests;
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::Waker;
@@ -14,6 +13,7 @@ use std::time::Duration;
 use parking_lot::{Mutex, MutexGuard};
 
 use crate::env::{Clock, Moment};
+use crate::model::debug::debug_in_part;
 use crate::model::resource::Resource;
 use crate::node::watch::{HeldValue, KeyReport, Watch};
 use crate::node::{
@@ -312,10 +312,8 @@ impl Node for MemoryNode {
     }
 
     fn status(&self) -> NodeStatus {
-        match self.shared.state.lock().fault.reason() {
-            Some(reason) => NodeStatus::Abstaining(reason),
-            None => NodeStatus::Voting,
-        }
+        let reason = self.shared.state.lock().fault.reason();
+        reason.map_or(NodeStatus::Voting, NodeStatus::Abstaining)
     }
 
     fn watch(&self, watch: Watch) {
@@ -336,10 +334,4 @@ impl Node for MemoryNode {
     }
 }
 
-impl fmt::Debug for MemoryNode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MemoryNode")
-            .field("name", &self.shared.name)
-            .finish_non_exhaustive()
-    }
-}
+debug_in_part!(MemoryNode, it => name: it.shared.name);

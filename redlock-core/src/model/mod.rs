@@ -1,7 +1,8 @@
 //! The data of a request: the names to lock, the request itself, and the token of its owner. Also the
-//! parts that all error texts share.
+//! parts that all error texts and `Debug` texts share.
 
 pub(crate) mod brief;
+pub(crate) mod debug;
 pub(crate) mod invalid;
 pub(crate) mod last_run;
 pub(crate) mod limits;

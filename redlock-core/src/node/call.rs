@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use smallvec::SmallVec;
 
+use crate::model::debug::debug_in_part;
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;
 
@@ -211,13 +212,9 @@ impl Argument {
     }
 }
 
-impl fmt::Debug for Call {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Call")
-            .field("script", &self.script)
-            .field("keys", &Resource::all(self.keys()))
-            .field("token", &self.token())
-            .field("effect", &self.effect)
-            .finish_non_exhaustive()
-    }
-}
+debug_in_part!(Call, it =>
+    script: it.script,
+    keys: Resource::all(it.keys()),
+    token: it.token(),
+    effect: it.effect
+);

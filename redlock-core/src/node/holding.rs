@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::model::brief::Brief;
+use crate::model::debug::debug_in_part;
 use crate::model::note::Note;
 use crate::model::resource::Resource;
 use crate::model::token;
@@ -127,15 +128,8 @@ impl Holding {
     }
 }
 
-/// Without the value: it is the right to release.
-impl fmt::Debug for Holding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Holding")
-            .field("owner", &self.owner())
-            .field("remaining", &self.remaining)
-            .finish_non_exhaustive()
-    }
-}
+// Without the value: it is the right to release.
+debug_in_part!(Holding, it => owner: it.owner(), remaining: it.remaining);
 
 /// ``held by web-7/3121 (`job 42`) for 12 s more``.
 impl fmt::Display for Holding {

@@ -200,19 +200,10 @@ impl NodeError {
     /// not run, keys in several slots or in a slot of another master, and a missing script concern only the operation:
     /// the node serves others.
     pub(crate) fn concerns_the_node(&self) -> bool {
-        let of_the_operation = [
-            "NOSCRIPT",
-            "CROSSSLOT",
-            "WRONGTYPE",
-            "MOVED",
-            "ASK",
-            "TRYAGAIN",
-        ];
+        const OF_THE_OPERATION: &str = "NOSCRIPT|CROSSSLOT|WRONGTYPE|MOVED|ASK|TRYAGAIN";
         match self.kind {
             NodeErrorKind::Denied => self.detail.starts_with("NOAUTH"),
-            NodeErrorKind::Server => !of_the_operation
-                .iter()
-                .any(|it| self.detail.starts_with(it)),
+            NodeErrorKind::Server => !begins_with(self.detail.as_bytes(), OF_THE_OPERATION),
             _ => false,
         }
     }
@@ -236,8 +227,13 @@ pub(crate) fn was_not_run(text: &[u8]) -> bool {
 
 /// True if a server of a Cluster says that another server has the slot, or that no server has: it ran nothing.
 fn is_elsewhere(text: &[u8]) -> bool {
-    const CODES: [&[u8]; 4] = [b"MOVED ", b"ASK ", b"TRYAGAIN ", b"CLUSTERDOWN "];
-    CODES.iter().any(|code| text.starts_with(code))
+    begins_with(text, "MOVED |ASK |TRYAGAIN |CLUSTERDOWN ")
+}
+
+/// True if `text` begins with one of `beginnings`, which have `|` between them.
+fn begins_with(text: &[u8], beginnings: &str) -> bool {
+    let mut beginnings = beginnings.split('|');
+    beginnings.any(|it| text.starts_with(it.as_bytes()))
 }
 
 /// True if the server does not let the user log in, does not have the database, or its ACL does not allow what was asked
@@ -246,8 +242,7 @@ fn is_denial(text: &[u8]) -> bool {
     const BEGINS: &str = "WRONGPASS|NOPERM|ERR DB index is out of range|ERR invalid DB index|ERR SELECT is not allowed";
     const PARTS: &str = "can't run this command or subcommand|has no permissions to run";
     let has = |part: &str| text.windows(part.len()).any(|it| it == part.as_bytes());
-    let mut begins = BEGINS.split('|');
-    begins.any(|begin| text.starts_with(begin.as_bytes())) || PARTS.split('|').any(has)
+    begins_with(text, BEGINS) || PARTS.split('|').any(has)
 }
 
 impl fmt::Display for NodeError {

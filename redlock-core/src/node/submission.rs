@@ -1,7 +1,8 @@
 //! The way of a call to a node, and of the node's answer back.
 
-use std::fmt;
 use std::sync::Arc;
+
+use crate::model::debug::debug_in_part;
 
 use super::{Answer, Call, NodeError, NodeErrorKind, Vote};
 
@@ -68,11 +69,4 @@ impl Drop for Submission {
     }
 }
 
-impl fmt::Debug for Submission {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Submission")
-            .field("call", self.call())
-            .field("seat", &self.seat)
-            .finish_non_exhaustive()
-    }
-}
+debug_in_part!(Submission, it => call: it.call(), seat: it.seat);

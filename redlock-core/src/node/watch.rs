@@ -1,10 +1,10 @@
 //! Reports of a node about keys that a caller waits for.
 
-use std::fmt;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::task::Waker;
 
+use crate::model::debug::debug_in_part;
 use crate::model::resource::Resource;
 use crate::panics::wake;
 
@@ -102,11 +102,4 @@ impl Drop for Watch {
     }
 }
 
-impl fmt::Debug for Watch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Watch")
-            .field("keys", self.keys())
-            .field("seat", &self.seat)
-            .finish_non_exhaustive()
-    }
-}
+debug_in_part!(Watch, it => keys: it.keys(), seat: it.seat);

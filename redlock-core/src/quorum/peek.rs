@@ -90,10 +90,7 @@ impl LockStatus {
 impl Holder {
     /// The holder that a majority names.
     fn of(answers: &[Option<Vote>]) -> Option<Self> {
-        let holdings = answers.iter().filter_map(|answer| match answer {
-            Some(Vote::Held(holding)) => Some(holding),
-            _ => None,
-        });
+        let holdings = answers.iter().flatten().filter_map(Vote::holding);
         let needed = majority(answers.len());
         holdings.clone().find_map(|one| {
             let alike = holdings.clone().filter(|other| other.value == one.value);

@@ -1,9 +1,9 @@
 //! A Redis server, or a Redis Cluster, as a node.
 
-use std::fmt;
 use std::sync::Arc;
 
 use crate::io_thread::IoThread;
+use crate::model::debug::debug_in_part;
 use crate::node::watch::Watch;
 use crate::node::{Answer, EpochListener, Node, NodeHealth, NodeStatus, Submission};
 use crate::process::{FORKED, is_forked};
@@ -145,11 +145,4 @@ impl Node for RedisNode {
     }
 }
 
-impl fmt::Debug for RedisNode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RedisNode")
-            .field("name", &self.name())
-            .field("address", &self.address)
-            .finish_non_exhaustive()
-    }
-}
+debug_in_part!(RedisNode, it => name: it.name(), address: it.address);

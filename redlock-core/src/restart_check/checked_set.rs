@@ -1,12 +1,12 @@
 //! The nodes of one client, as their checks know of each other.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 
 use crate::env::Moment;
+use crate::model::debug::debug_in_part;
 use crate::model::limits::MAX_TTL;
 use crate::node::EpochListener;
 use crate::quorum::majority;
@@ -235,8 +235,4 @@ fn twin_fault(seats: &[Seat], seat: usize, check: &CheckAnswer<'_>) -> Option<St
     ))
 }
 
-impl fmt::Debug for CheckedSet {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CheckedSet").finish_non_exhaustive()
-    }
-}
+debug_in_part!(CheckedSet);

@@ -93,11 +93,9 @@ pub(crate) fn remember(key: &Resource, record: &RunRecord<'_>) -> Call {
 /// period can have, because its clock was set back, or the run had a longer period.
 pub(crate) fn last_run(answers: &[Option<Vote>], period: Duration) -> Option<LastRun> {
     let longest = remembered_for(period);
-    let remembered = answers.iter().filter_map(|answer| match answer {
-        Some(Vote::Held(holding)) => match holding.remaining {
-            Remaining::Expires(left) if left <= longest => Some((left, holding)),
-            _ => None,
-        },
+    let holdings = answers.iter().flatten().filter_map(Vote::holding);
+    let remembered = holdings.filter_map(|holding| match holding.remaining {
+        Remaining::Expires(left) if left <= longest => Some((left, holding)),
         _ => None,
     });
     let mut remembered: Vec<_> = remembered.collect();

@@ -1,9 +1,8 @@
 //! A question to all nodes, and their votes.
 
-use std::future::Future;
-use std::pin::Pin;
+use std::future::{Future, poll_fn};
 use std::sync::{Arc, OnceLock};
-use std::task::{Context, Poll, Waker};
+use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -82,7 +81,7 @@ pub(crate) struct Round {
 struct RoundState {
     votes: RoundVotes,
     goal: Goal,
-    /// The caller that waits in [`Decided`]. It is woken when the goal is met.
+    /// The caller that waits in [`Round::decided`]. It is woken when the goal is met.
     waiting: Option<Waker>,
 }
 
@@ -143,8 +142,17 @@ impl Round {
     }
 
     /// Waits until the goal is met. The caller sets a time limit.
-    pub(crate) fn decided(&self) -> Decided<'_> {
-        Decided { round: self }
+    pub(crate) fn decided(&self) -> impl Future<Output = ()> + '_ {
+        poll_fn(|context| {
+            // Dropped outside of the mutex: it may be the last handle of its task.
+            let mut _replaced = None;
+            let mut state = self.state.lock();
+            if state.goal.is_met(&state.votes) {
+                return Poll::Ready(());
+            }
+            _replaced = state.keep(context.waker());
+            Poll::Pending
+        })
     }
 
     /// Waits until the goal is met, for `timeout` at most.
@@ -232,26 +240,6 @@ impl VoteSink for Round {
         if let Some(waker) = waiting {
             wake(waker);
         }
-    }
-}
-
-/// See [`Round::decided`].
-pub(crate) struct Decided<'a> {
-    round: &'a Round,
-}
-
-impl Future for Decided<'_> {
-    type Output = ();
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        // Dropped outside of the mutex: it may be the last handle of its task.
-        let mut _replaced = None;
-        let mut state = self.round.state.lock();
-        if state.goal.is_met(&state.votes) {
-            return Poll::Ready(());
-        }
-        _replaced = state.keep(context.waker());
-        Poll::Pending
     }
 }
 

@@ -1,6 +1,7 @@
 //! Rounds, and the moments when they are decided.
 
-use std::task::{Wake, Waker};
+use std::pin::Pin;
+use std::task::{Context, Wake, Waker};
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -1,0 +1,16 @@
+//! `Debug` for types that show a part of themselves.
+
+/// Implements `Debug` for a type by its name and these values. Its other fields have no text, or are secret.
+macro_rules! debug_in_part {
+    ($type:ident $(, $it:ident => $($name:ident: $value:expr),+)?) => {
+        impl std::fmt::Debug for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                $(let $it = self;)?
+                f.debug_struct(stringify!($type))
+                    $($(.field(stringify!($name), &$value))+)?
+                    .finish_non_exhaustive()
+            }
+        }
+    };
+}
+pub(crate) use debug_in_part;
