@@ -12,6 +12,7 @@ pub use crate::model::last_run::LastRun;
 use crate::model::resource::Resource;
 pub use crate::model::shortage::Shortage;
 use crate::node::{Holding, NodeError, Vote, bit};
+use crate::quorum::majority;
 
 /// The reason why a lock was not acquired. The attempts leave nothing on a node that answered.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -218,13 +219,12 @@ impl Unavailable {
     /// Returns the error of one attempt, which all of the `configured` nodes granted except `nodes`.
     pub(crate) fn in_one_attempt(
         configured: usize,
-        needed: usize,
         nodes: Vec<NodeReport>,
         waited: Duration,
     ) -> Self {
         Self {
             granted: configured - nodes.len(),
-            needed,
+            needed: majority(configured),
             nodes,
             too_late: None,
             attempts: 1,
@@ -434,7 +434,7 @@ mod tests {
             };
             let nodes: Vec<_> = quarantines.iter().map(report).collect();
             let configured = granted + nodes.len();
-            let error = Unavailable::in_one_attempt(configured, 2, nodes, Duration::ZERO);
+            let error = Unavailable::in_one_attempt(configured, nodes, Duration::ZERO);
             error.quarantine_left().as_secs()
         };
         assert_eq!(left(1, &[20, 10]), 10);

@@ -124,7 +124,7 @@ pub(crate) use log_node;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::env::still_clock::still_clock;
+    use crate::env::tests::still_clock;
 
     #[test]
     fn a_line_a_second_says_how_many_were_held_back_before_it() {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::model::brief::Brief;
 use crate::model::invalid::Invalid;
-use crate::model::limits::drift;
+use crate::model::limits::validity_of;
 use crate::model::resource::Resource;
 
 pub use crate::kinds::Kind;
@@ -113,9 +113,7 @@ impl Request {
                  of retries to 0",
             ));
         }
-        let validity = self
-            .ttl
-            .saturating_sub(drift(self.ttl, self.clock_drift_factor));
+        let validity = validity_of(self.ttl, self.clock_drift_factor);
         if self.min_validity >= validity {
             return Err(Invalid::new(format!(
                 "`min_validity` of {} is not below the ttl less its drift, {}; no acquisition could \
@@ -144,6 +142,7 @@ impl Request {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::limits::drift;
 
     fn refusal(change: impl FnOnce(&mut Request)) -> String {
         let mut request = Request::new("r");

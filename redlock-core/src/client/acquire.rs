@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::env::Moment;
 use crate::error::AcquireError;
 use crate::kinds::{Advice, ProtocolArgs, runs};
-use crate::lease::{Lease, Leases};
+use crate::lease::{Lease, LeaseShared, Leases};
 use crate::model::resource::Resource;
 use crate::node::NodeSet;
 use crate::node::hash_slot::check_slots;
@@ -183,7 +183,9 @@ impl<'a> Acquirer<'a> {
             TurnRule::Keep | TurnRule::HandOver => Some(turn.keep(&validity, &claim.token)),
         };
         let (leases, request, budget) = (self.leases, self.request, &self.budget);
-        Lease::new(leases, claim, request, budget, validity, turn)
+        Lease::new(LeaseShared::new(
+            leases, claim, request, budget, validity, turn,
+        ))
     }
 
     /// Waits for the next attempt. False if there is none.

@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::env::Moment;
 use crate::env::timeout::before;
 use crate::error::TooLate;
-use crate::model::limits::drift;
+use crate::model::limits::validity_of;
 use crate::node::Vote;
 use crate::quorum::claim::Claim;
 use crate::quorum::fencing::{FencingToken, TokenChoice, hint};
@@ -65,9 +65,7 @@ pub(crate) async fn attempt(
     let has_token = agreement.count.is_some() || !request.fencing;
     let is_won = is_chosen && has_token && claim.is_vouched_for();
     let now = environment.now();
-    let deadline = started
-        .saturating_add(request.ttl)
-        .saturating_sub(drift(request.ttl, request.clock_drift_factor));
+    let deadline = started.saturating_add(validity_of(request.ttl, request.clock_drift_factor));
     let remaining = deadline.saturating_since(now);
     let defect = if let Some(votes) = agreement.disagreement {
         Some(GrantDefect::Disagreement(votes))

@@ -50,9 +50,8 @@ pub(super) async fn force_release(
     let answers = answers.into_iter().map(|it| it.map(confirmed)).collect();
     let (names, timeout) = (nodes.iter().map(|node| node.name()), context.node_timeout);
     let unconfirmed = NodeReport::of_round(names, answers, u64::MAX, waited.max(timeout), timeout);
-    let (all, needed) = (nodes.len(), majority(nodes.len()));
-    if all - unconfirmed.len() < needed {
-        let error = Unavailable::in_one_attempt(all, needed, unconfirmed, waited);
+    if nodes.len() - unconfirmed.len() < majority(nodes.len()) {
+        let error = Unavailable::in_one_attempt(nodes.len(), unconfirmed, waited);
         return Err(AcquireError::Unavailable(error));
     }
     let owners = lost.iter().map(|token| owner_of(token).map(str::to_owned));

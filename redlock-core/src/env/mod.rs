@@ -7,9 +7,9 @@
 //! client, and may skew each.
 
 pub(crate) mod environment;
-#[cfg(test)]
-pub(crate) mod still_clock;
 mod system;
+#[cfg(test)]
+pub(crate) mod tests;
 pub(crate) mod timeout;
 
 use std::fmt;
@@ -61,17 +61,10 @@ impl fmt::Debug for Moment {
     }
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "checked in the line before"
-)]
+/// Returns the nanoseconds of `span`, or the most that fit.
 const fn nanos(span: Duration) -> u64 {
-    let nanos = span.as_nanos();
-    if nanos > u64::MAX as u128 {
-        u64::MAX
-    } else {
-        nanos as u64
-    }
+    let seconds = span.as_secs().saturating_mul(1_000_000_000);
+    seconds.saturating_add(span.subsec_nanos() as u64)
 }
 
 /// A duration in whole µs, signed, for differences between clocks.

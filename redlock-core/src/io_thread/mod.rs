@@ -80,7 +80,7 @@ impl IoThread {
     }
 
     pub(crate) fn time(&self) -> LibraryTime {
-        LibraryTime::of(Some(self.handle().clone()))
+        LibraryTime(Some(self.handle().clone()))
     }
 
     /// Returns a timer for `span`: `used`, a spare one, or a new one.
@@ -127,11 +127,6 @@ pub(crate) fn share_woken_tasks() {
 pub(crate) struct LibraryTime(Option<Handle>);
 
 impl LibraryTime {
-    /// Without a handle, the time is that of the calling thread.
-    pub(crate) const fn of(library: Option<Handle>) -> Self {
-        Self(library)
-    }
-
     /// A sleep on the library's thread, which any runtime may poll.
     pub(crate) fn sleep(&self, span: Duration) -> tokio::time::Sleep {
         let _entered = self.0.as_ref().map(Handle::enter);

@@ -9,12 +9,11 @@ use tracing::debug;
 use crate::env::timeout::before;
 use crate::error::{ExtendError, LeaseEnd, NodeReport, Unavailable};
 use crate::logging::log_caught;
-use crate::model::limits::{check_ttl, drift};
+use crate::model::limits::{check_ttl, validity_of};
 use crate::node::{Holding, Vote};
 use crate::panics::caught;
 use crate::quorum::claim::Extension;
 use crate::quorum::extension_proof::ProofState;
-use crate::quorum::majority;
 use crate::quorum::round::Round;
 
 use super::shared::LeaseShared;
@@ -80,8 +79,7 @@ fn conclude(
     let counted = shared.claim.counted_seats(extension);
     let answers = extension.round.answers_now(nodes);
     let reports = NodeReport::of_round(shared.names(), answers, counted, elapsed, timeout);
-    let (all, needed) = (nodes.len(), majority(nodes.len()));
-    let error = Unavailable::in_one_attempt(all, needed, reports, elapsed);
+    let error = Unavailable::in_one_attempt(nodes.len(), reports, elapsed);
     shared.set_end_at_deadline(LeaseEnd::NotRenewed(Arc::new(error.clone())));
     Err(ExtendError::Unavailable(error))
 }
@@ -89,8 +87,8 @@ fn conclude(
 /// Prolongs the lease by an extension that a majority proved, and puts missing keys back.
 fn prolong(shared: &LeaseShared, extension: &Extension) -> Result<(), LeaseEnd> {
     let (started, ttl) = (extension.sent_at, extension.ttl);
-    let drift = drift(ttl, shared.request.clock_drift_factor);
-    let deadline = started.saturating_add(ttl).saturating_sub(drift);
+    let validity = validity_of(ttl, shared.request.clock_drift_factor);
+    let deadline = started.saturating_add(validity);
     shared.prolong(started, deadline)?;
     shared.claim.restore(ttl);
     log_caught!(debug!(

@@ -16,7 +16,7 @@ use crate::node::{NodeSet, bit};
 use super::body::{BodyOutcome, BodyWatch, OnLost};
 use super::extension::run_extension;
 use super::lease::wait_for_release;
-use super::shared::LeaseShared;
+use super::shared::{LeaseShared, LeaseState};
 use super::{FencingToken, Lease, ObserveExtensions, Released};
 
 /// A view of a lease, to clone and keep. It does not keep the lock: after the end of the lease it has no effect.
@@ -161,12 +161,12 @@ impl LeaseHandle {
     /// # Cancellation
     /// Dropping the future has no effect.
     pub async fn expiring(&self) {
-        self.shared.expiring().await;
+        self.shared.until(LeaseState::expires_soon).await;
     }
 
     /// True if [`expiring`](Self::expiring) would complete at once.
     pub fn is_expiring(&self) -> bool {
-        self.shared.is_expiring()
+        self.shared.look(LeaseState::expires_soon).is_ok()
     }
 
     /// Polls `body` while the lease is valid. The deadline is checked, on the client's clock, before

@@ -9,20 +9,17 @@ use crate::env::timeout::before;
 use crate::error::{ExtendError, LeaseEnd, TooLate, Unavailable};
 use crate::io_thread::share_woken_tasks;
 use crate::model::debug::debug_in_part;
-use crate::model::limits::{Renewal, drift};
+use crate::model::limits::{Renewal, validity_of};
 use crate::process::is_forked;
-use crate::quorum::claim::Claim;
-use crate::quorum::majority;
-use crate::quorum::validity::Validity;
 use crate::request::Request;
+use crate::waiting::ClaimOutcome;
 use crate::waiting::budget::RetryBudget;
-use crate::waiting::{ClaimOutcome, Turn};
 
+use super::LeaseHandle;
 use super::extension::run_extension;
 use super::job_run::JobRun;
 use super::renewals::{RenewalId, Renewals, RenewedLease};
 use super::shared::LeaseShared;
-use super::{LeaseHandle, Leases};
 
 /// A held lock. Dropping it sends the release to every node. [`release`](Self::release) also waits
 /// until the next holder could win.
@@ -54,19 +51,13 @@ pub enum Released {
 }
 
 impl Lease {
-    pub(crate) fn new(
-        leases: &Arc<Leases>,
-        claim: Arc<Claim>,
-        request: &Request,
-        budget: &RetryBudget<'_>,
-        granted: Validity,
-        turn: Option<Turn>,
-    ) -> Self {
-        let shared = LeaseShared::new(leases, claim, request, budget, granted, turn);
+    pub(crate) fn new(shared: LeaseShared) -> Self {
+        let shared = Arc::new(shared);
+        let began = shared.granted.acquired_at;
         let mut lease = Self::of(LeaseHandle {
-            shared: Arc::new(shared),
+            shared: Arc::clone(&shared),
         });
-        lease.start_renewal_and_run(request, granted.acquired_at, granted.acquired_at);
+        lease.start_renewal_and_run(&shared.request, began, began);
         lease
     }
 
@@ -126,8 +117,7 @@ impl Lease {
         let shared = Arc::clone(&self.shared);
         let environment = &shared.context().environment;
         let began = environment.now();
-        let drift = drift(request.ttl, request.clock_drift_factor);
-        let whole = request.ttl.saturating_sub(drift);
+        let whole = validity_of(request.ttl, request.clock_drift_factor);
         let wanted = (whole / 10 * 9).max(request.min_validity);
         let (all, node_timeout) = (self.nodes().len(), shared.context().node_timeout);
         let mut budget = RetryBudget::new(environment, &request.retry, node_timeout);
@@ -139,7 +129,7 @@ impl Lease {
                 Ok(()) if validity >= request.min_validity => break,
                 Ok(()) => Unavailable {
                     too_late: Some(TooLate::Validity(validity)),
-                    ..Unavailable::in_one_attempt(all, majority(all), Vec::new(), Duration::ZERO)
+                    ..Unavailable::in_one_attempt(all, Vec::new(), Duration::ZERO)
                 },
                 Err(ExtendError::Unavailable(failed)) => failed,
                 Err(other) => return Err(other),

@@ -58,6 +58,7 @@ use crate::context::Context;
 use crate::logging::Throttle;
 use crate::waiting::Lines;
 use renewals::Renewals;
+pub(crate) use shared::LeaseShared;
 
 /// The parts that all leases of a client share.
 pub(crate) struct Leases {

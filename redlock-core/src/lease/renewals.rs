@@ -14,7 +14,7 @@ use crate::env::Moment;
 use crate::env::timeout::before;
 use crate::error::{ExtendError, LeaseEnd};
 use crate::logging::{log_caught, log_throttled};
-use crate::model::limits::drift;
+use crate::model::limits::validity_of;
 use crate::panics::unless_it_panics;
 
 use super::Leases;
@@ -64,8 +64,7 @@ impl RenewedLease {
     /// Returns the moment when a third of the ttl's validity has passed, even if an extension with a longer
     /// ttl came in between.
     fn due(&self) -> Moment {
-        let drift = drift(self.ttl, self.shared.request.clock_drift_factor);
-        let validity = self.ttl.saturating_sub(drift);
+        let validity = validity_of(self.ttl, self.shared.request.clock_drift_factor);
         let rest = validity.saturating_sub(validity / 3);
         self.shared.deadline().saturating_sub(rest)
     }

@@ -40,7 +40,7 @@ pub(crate) struct LeaseShared {
 }
 
 #[derive(Default)]
-struct LeaseState {
+pub(super) struct LeaseState {
     /// The number of holders that share the lock. The last one to leave releases it. Zero once it is released.
     holders: u32,
     deadline: Moment,
@@ -76,7 +76,7 @@ impl LeaseState {
     }
 
     /// Returns the moment when the lease is about to end, or `Ok` if it is about to end at `now`.
-    fn expires_soon(&self, now: Moment) -> Result<(), Moment> {
+    pub(super) fn expires_soon(&self, now: Moment) -> Result<(), Moment> {
         if self.is_shutdown_announced || self.over.is_some() || now >= self.expiring {
             return Ok(());
         }
@@ -104,7 +104,7 @@ impl LeaseState {
 }
 
 impl LeaseShared {
-    pub(super) fn new(
+    pub(crate) fn new(
         leases: &Arc<Leases>,
         claim: Arc<Claim>,
         request: &Request,
@@ -188,10 +188,6 @@ impl LeaseShared {
         self.look(LeaseState::over_at)
     }
 
-    pub(super) fn is_expiring(&self) -> bool {
-        self.look(LeaseState::expires_soon).is_ok()
-    }
-
     pub(super) fn stop_reason(&self, policy: OnLost) -> Option<LeaseEnd> {
         self.look(|state, now| state.stop_reason(policy, now))
     }
@@ -202,12 +198,7 @@ impl LeaseShared {
             .await
     }
 
-    /// Waits until the lease is about to end.
-    pub(super) async fn expiring(&self) {
-        self.until(LeaseState::expires_soon).await;
-    }
-
-    fn look<T>(&self, look: impl FnOnce(&LeaseState, Moment) -> T) -> T {
+    pub(super) fn look<T>(&self, look: impl FnOnce(&LeaseState, Moment) -> T) -> T {
         // The clock is read before the mutex is taken: other holders of the lease do not wait for that read.
         let now = self.now();
         look(&self.state.lock(), now)
@@ -215,7 +206,10 @@ impl LeaseShared {
 
     /// Waits until `look` finds what is wanted. Otherwise `look` returns the moment of the next look, which comes
     /// sooner if the state changes.
-    async fn until<T>(&self, look: impl Fn(&LeaseState, Moment) -> Result<T, Moment>) -> T {
+    pub(super) async fn until<T>(
+        &self,
+        look: impl Fn(&LeaseState, Moment) -> Result<T, Moment>,
+    ) -> T {
         loop {
             // Begun before the look, so that no change is missed.
             let changed = self.changed.notified();

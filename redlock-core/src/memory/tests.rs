@@ -4,7 +4,7 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 
 use super::*;
-use crate::env::still_clock::still_clock;
+use crate::env::tests::still_clock;
 use crate::kinds::tests::{other, token};
 use crate::kinds::{self, ProtocolArgs, any_kind, plain};
 use crate::node::{Holding, NodeErrorKind, NodeSet, OwnerToken, Remaining, Vote};

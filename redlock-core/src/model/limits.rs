@@ -74,6 +74,11 @@ pub(crate) fn drift(ttl: Duration, factor: f64) -> Duration {
     ttl.mul_f64(factor) + Duration::from_millis(2)
 }
 
+/// Returns the validity of a lock with this ttl: the ttl less its drift.
+pub(crate) fn validity_of(ttl: Duration, factor: f64) -> Duration {
+    ttl.saturating_sub(drift(ttl, factor))
+}
+
 /// Checks a drift factor.
 ///
 /// # Errors

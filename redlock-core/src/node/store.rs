@@ -36,6 +36,14 @@ enum Data {
     Set(Members),
 }
 
+impl StoredKey {
+    /// Returns a key that does not expire.
+    fn lasting(data: Data) -> Self {
+        let expires = None;
+        Self { data, expires }
+    }
+}
+
 impl Store {
     /// Begins a call: sets the clocks, and removes the keys that have expired. True if there were any. Servers
     /// count in ms, and so `now` is truncated to these.
@@ -112,11 +120,7 @@ impl Store {
     /// `SET`: sets `key` to `text` for good.
     pub fn set_lasting(&mut self, key: &[u8], text: &[u8]) {
         self.has_written = true;
-        let data = Data::Text(text.into());
-        let entry = StoredKey {
-            data,
-            expires: None,
-        };
+        let entry = StoredKey::lasting(Data::Text(text.into()));
         self.keys.insert(key.into(), entry);
     }
 
@@ -154,10 +158,8 @@ impl Store {
     /// `ZADD` with `GT`: a score that is higher already stays.
     pub fn zadd(&mut self, key: &[u8], score: i64, member: &[u8]) -> Result<(), Value> {
         self.need_memory()?;
-        let entry = self.keys.entry(key.into()).or_insert_with(|| StoredKey {
-            data: Data::Set(Members::new()),
-            expires: None,
-        });
+        let entry = self.keys.entry(key.into());
+        let entry = entry.or_insert_with(|| StoredKey::lasting(Data::Set(Members::new())));
         let Data::Set(set) = &mut entry.data else {
             return Err(wrong_type());
         };

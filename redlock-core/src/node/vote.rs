@@ -30,18 +30,14 @@ pub enum Vote {
 
 impl Vote {
     /// A grant without a counter, of a node that never begins a new epoch.
-    pub const GRANTED: Self = Self::Granted {
-        counter: None,
-        epoch: 0,
-        choice: None,
-    };
+    pub const GRANTED: Self = Self::granted(None, None);
 
-    /// Returns a grant of an acquisition after which the counter stands there.
-    pub(crate) fn counted(counter: u64) -> Self {
+    /// Returns a grant with the fencing `counter`, or of the permit at the place `choice`.
+    pub(crate) const fn granted(counter: Option<u64>, choice: Option<u16>) -> Self {
         Self::Granted {
-            counter: Some(counter),
+            counter,
             epoch: 0,
-            choice: None,
+            choice,
         }
     }
 

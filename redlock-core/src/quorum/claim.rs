@@ -45,14 +45,6 @@ struct ClaimState {
     restoring: u32,
     /// The nodes that an extension may count.
     extension_proof: ExtensionProof,
-    /// The last extension by which a majority proved that the lock is ours, if there was one.
-    last_proof: Option<LastProof>,
-}
-
-struct LastProof {
-    round: Arc<Round>,
-    /// The seats whose grants count.
-    counted: u64,
 }
 
 /// An extension that was sent.
@@ -149,16 +141,8 @@ impl Claim {
         let round = &extension.round;
         let granted = round.vouching_seats(&self.nodes);
         let acquisition = self.acquisition.seats();
-        let mut state = self.state.lock();
-        let proof = &mut state.extension_proof;
-        let judged = proof.judge(acquisition, extension.voters, round, granted);
-        if judged.state == ProofState::Proved {
-            state.last_proof = Some(LastProof {
-                round: Arc::clone(round),
-                counted: judged.counted,
-            });
-        }
-        judged.state
+        let proof = &mut self.state.lock().extension_proof;
+        proof.judge(acquisition, extension.voters, round, granted)
     }
 
     /// Returns the seats whose grants of an extension count.
@@ -210,7 +194,7 @@ impl Claim {
     /// Its stragglers count only if they were in time, because another holder may have come and gone before a later one.
     pub(crate) fn vouching_seats(&self) -> u64 {
         let state = self.state.lock();
-        match &state.last_proof {
+        match &state.extension_proof.last_proof {
             Some(proof) => proof.round.vouching_seats(&self.nodes) & proof.counted,
             None => self.acquisition.vouching_seats(&self.nodes) & self.acquisition.seats().in_time,
         }

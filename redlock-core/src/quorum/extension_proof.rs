@@ -19,6 +19,15 @@ pub(crate) struct ExtensionProof {
     /// The extension that was judged last. Its late answers are read when the next one begins, so that a node that is
     /// always slower than the majority is heard.
     last_extension: Option<Arc<Round>>,
+    /// The last extension by which a majority proved that the lock is ours, if there was one.
+    pub(crate) last_proof: Option<LastProof>,
+}
+
+/// An extension that a majority granted.
+pub(crate) struct LastProof {
+    pub(crate) round: Arc<Round>,
+    /// The seats whose grants count.
+    pub(crate) counted: u64,
 }
 
 /// The rounds that put keys back.
@@ -59,12 +68,6 @@ pub(crate) enum ProofState {
     Open,
 }
 
-/// A [`ProofState`], with the seats whose grants count towards it.
-pub(crate) struct Judgement {
-    pub(crate) state: ProofState,
-    pub(crate) counted: u64,
-}
-
 impl ExtensionProof {
     /// Returns the seats that count in an extension that is about to begin.
     pub(crate) fn voters(&mut self, acquisition: Seats) -> Voters {
@@ -97,7 +100,7 @@ impl ExtensionProof {
         voters: Voters,
         round: &Arc<Round>,
         granted: u64,
-    ) -> Judgement {
+    ) -> ProofState {
         let (answers, needed) = (round.seats(), majority(round.tally().configured));
         let missing = answers.absent | answers.held;
         self.interrupted |= missing;
@@ -121,10 +124,13 @@ impl ExtensionProof {
         };
         self.made_continuous |= promoted;
         self.interrupted &= !promoted;
-        Judgement {
-            state,
-            counted: counted | promoted,
+        if state == ProofState::Proved {
+            self.last_proof = Some(LastProof {
+                round: Arc::clone(round),
+                counted: counted | promoted,
+            });
         }
+        state
     }
 
     /// Returns the seats where the key may be put back if the last extension was a proof: the key is missing there, and
@@ -161,7 +167,7 @@ mod tests {
     use super::ProofState::{Lost, Open, Proved};
     use super::*;
     use crate::env::Moment;
-    use crate::env::still_clock::still_clock;
+    use crate::env::tests::still_clock;
     use crate::kinds::any_kind::peek;
     use crate::model::resource::Resource;
     use crate::node::{NodeError, NodeErrorKind, Vote, VoteSink as _};
@@ -222,7 +228,7 @@ mod tests {
             let (acquisition, granted) = (self.acquisition.seats(), round.seats().granted);
             let judged = self.proof.judge(acquisition, voters, &round, granted);
             self.extension = round;
-            judged.state
+            judged
         }
     }
 
@@ -352,7 +358,8 @@ mod tests {
             let (voters, extension) = (lease.voters(), round(&[0, 1, 2]));
             let (acquisition, granted) = (lease.acquisition.seats(), extension.seats().granted);
             let judged = lease.proof.judge(acquisition, voters, &extension, granted);
-            assert_eq!((judged.state, judged.counted), (Proved, rests_on));
+            let counted = lease.proof.last_proof.as_ref().map(|it| it.counted);
+            assert_eq!((judged, counted), (Proved, Some(rests_on)));
         }
     }
 

@@ -168,19 +168,16 @@ impl fmt::Display for Holder {
 
 impl fmt::Display for Undecided {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            free,
-            held,
-            needed,
-            failed,
-        } = self;
-        let nodes = free + held + failed.len();
+        let (free, held, needed) = (self.free, self.held, self.needed);
+        let nodes = free + held + self.failed.len();
         write!(
             f,
             "undecided: of {nodes} nodes, {free} have no key and {held} have one, and {needed} have to \
              agree",
         )?;
-        failed.iter().try_for_each(|node| write!(f, "; {node}"))
+        self.failed
+            .iter()
+            .try_for_each(|node| write!(f, "; {node}"))
     }
 }
 

@@ -26,7 +26,7 @@ pub struct CheckedSet {
     pub(super) max_ttl: Duration,
     /// The number of nodes, with those that have not joined yet.
     size: usize,
-    key_prefix: Box<[u8]>,
+    pub(crate) key_prefix: Box<[u8]>,
     /// No seat is ever given up, so that indexing does not panic under the lock.
     pub(super) seats: Mutex<Vec<Seat>>,
 }
@@ -137,11 +137,6 @@ impl CheckedSet {
     #[cfg(feature = "cluster")]
     pub(crate) fn of_a_part(&self) -> Self {
         Self::new(RestartCheck::Off, self.max_ttl, 1, &self.key_prefix)
-    }
-
-    /// Returns the prefix of all keys of the client.
-    pub(crate) fn key_prefix(&self) -> &[u8] {
-        &self.key_prefix
     }
 
     /// The key of the marker on every node.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::env::{Clock, Moment};
-use crate::model::limits::drift;
+use crate::model::limits::validity_of;
 use crate::quorum::claim::Claim;
 use crate::quorum::lock_protocol::LockProtocol;
 use crate::quorum::round::Round;
@@ -48,8 +48,7 @@ impl HandedClaim {
         if !is_alike || !self.claim.is_vouched_for() {
             return false;
         }
-        let drift = drift(self.ttl, self.clock_drift_factor);
-        let whole = self.ttl.saturating_sub(drift);
+        let whole = validity_of(self.ttl, self.clock_drift_factor);
         let validity = self.deadline.saturating_since(clock.now());
         validity >= whole / 10 * 9 && validity >= request.min_validity
     }

@@ -105,12 +105,11 @@ fn error_by_votes(
     };
     let names = nodes.iter().map(|node| node.name());
     let reports = NodeReport::of_round(names, votes, u64::MAX, elapsed, timeout);
-    let (all, needed) = (tally.configured, majority(tally.configured));
     AcquireError::Unavailable(Unavailable {
         too_late,
         attempts,
         gave_up_early: budget.gives_up_early(now),
-        ..Unavailable::in_one_attempt(all, needed, reports, waited)
+        ..Unavailable::in_one_attempt(tally.configured, reports, waited)
     })
 }
 
@@ -172,11 +171,11 @@ pub(crate) fn waiter_error(
         NoTurn::Nothing => {
             // No node is at fault.
             let names = lock.nodes.iter().map(|node| node.name());
-            let (all, none) = (lock.nodes.len(), vec![None; lock.nodes.len()]);
+            let none = vec![None; lock.nodes.len()];
             let reports = NodeReport::of_round(names, none, 0, Duration::ZERO, Duration::MAX);
             AcquireError::Unavailable(Unavailable {
                 attempts: 0,
-                ..Unavailable::in_one_attempt(all, majority(all), reports, waited)
+                ..Unavailable::in_one_attempt(lock.nodes.len(), reports, waited)
             })
         }
     }

@@ -22,7 +22,7 @@ pub(super) const BACK: &str = "back";
 /// The calls of a lock on one key or several.
 pub(crate) struct Exclusive {
     keys: Resource,
-    counters: Option<Counters>,
+    pub(super) counters: Option<Counters>,
     /// The keys of all permits, and the number of this one; `None` unless the lock is one of several permits.
     one_of: Option<(Resource, u16)>,
 }
@@ -49,10 +49,6 @@ impl Exclusive {
     pub(crate) fn one_of(self, all: Resource, number: u16) -> Self {
         let one_of = Some((all, number));
         Self { one_of, ..self }
-    }
-
-    pub(crate) fn counters(&self) -> Option<&Counters> {
-        self.counters.as_ref()
     }
 
     /// Returns an extension that raises the counters to at least `count`.
@@ -151,7 +147,7 @@ pub(super) fn read_taken(value: Value) -> Option<Vote> {
         Value::Int(0) => Some(Vote::Held(Holding::unknown(Remaining::NotALock))),
         // No counter is that low: it is about the time in µs.
         Value::Int(1) => Some(Vote::GRANTED),
-        Value::Int(count) => Some(Vote::counted(count.unsigned_abs())),
+        Value::Int(count) => Some(Vote::granted(Some(count.unsigned_abs()), None)),
         Value::Text(holder) => Some(Vote::Held(Holding::by(holder))),
         _ => None,
     }

@@ -131,11 +131,10 @@ impl LockProtocol for AnyPermit {
 /// Reads the reply of the script: which of the keys is taken, from 1; or the refusal of a plain lock.
 fn read_permit(value: Value) -> Option<Vote> {
     match value {
-        Value::Int(place @ 1..) => Some(Vote::Granted {
-            counter: None,
-            epoch: 0,
-            choice: Some(u16::try_from(place - 1).ok()?),
-        }),
+        Value::Int(place @ 1..) => {
+            let place = u16::try_from(place - 1).ok()?;
+            Some(Vote::granted(None, Some(place)))
+        }
         refusal => exclusive::read_taken(refusal),
     }
 }

@@ -120,7 +120,7 @@ impl SharedLock {
             read_done
         };
         let counts = matches!(effect, Effect::Takes | Effect::Keeps);
-        let counters = self.lock.counters().filter(|_| counts);
+        let counters = self.lock.counters.as_ref().filter(|_| counts);
         Call::new(script, effect, self.lock.keys(), read)
             .with_keys(self.auxiliary[..count].iter().cloned())
             .with_keys(counters.into_iter().flat_map(Counters::keys))
@@ -137,7 +137,7 @@ impl SharedLock {
 
     /// Ends an acquisition with the arguments of its counter, if the lock is fenced.
     fn fence(&self, call: Call, ttl: Duration, hint: u64) -> Call {
-        match self.lock.counters() {
+        match &self.lock.counters {
             Some(_) => call.with(Counters::acquisition_args(hint, ttl)).marked(),
             None => call,
         }
@@ -170,7 +170,7 @@ impl Reader {
 
     /// Returns an extension that raises the counter to at least `count`.
     fn keep(&self, token: &OwnerToken, ttl: Duration, count: u64) -> Call {
-        let counters = self.shared.lock.counters();
+        let counters = self.shared.lock.counters.as_ref();
         let counters = counters.map(|_| Counters::extension_args(count, ttl));
         self.shared
             .call(&EXTEND_READ, Effect::Keeps, 3)
@@ -199,7 +199,7 @@ impl LockProtocol for Reader {
     }
 
     fn confirm_call(&self, token: &OwnerToken, counter: u64, ttl: Duration) -> Option<Call> {
-        self.shared.lock.counters()?;
+        self.shared.lock.counters.as_ref()?;
         Some(self.keep(token, ttl, counter))
     }
 

@@ -37,7 +37,7 @@ pub(in crate::redis) struct Server {
     pub(in crate::redis) config: Arc<AsyncConnectionConfig>,
     pub(in crate::redis) opener: Opener,
     /// Read at each connection.
-    pub(super) password_file: Option<Arc<Path>>,
+    pub(in crate::redis) password_file: Option<Arc<Path>>,
     /// The user's own certificates, if there are any.
     pub(in crate::redis) tls: Arc<TlsOptions>,
 }
@@ -139,10 +139,6 @@ impl Server {
     pub(in crate::redis) fn user(&self) -> &str {
         let settings = self.info.redis_settings();
         settings.username().unwrap_or("default")
-    }
-
-    pub(in crate::redis) fn has_password_file(&self) -> bool {
-        self.password_file.is_some()
     }
 
     pub(in crate::redis) fn addr(&self) -> &ConnectionAddr {

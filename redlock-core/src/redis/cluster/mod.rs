@@ -83,10 +83,8 @@ impl Cluster {
             metrics: Arc::default(),
         });
         let refresh = io.handle().spawn(Arc::clone(&shared).refresh());
-        Self {
-            shared,
-            refresh: refresh.abort_handle(),
-        }
+        let refresh = refresh.abort_handle();
+        Self { shared, refresh }
     }
 
     pub(super) async fn wait_until_settled(&self) {

@@ -77,7 +77,7 @@ impl ServerCheck {
 
     /// The prefix of the keys of all locks.
     pub(in crate::redis) fn key_prefix(&self) -> &[u8] {
-        self.node_check.peers.key_prefix()
+        &self.node_check.peers.key_prefix
     }
 
     /// The marker's key. Without a restart check the node has no marker.
@@ -117,7 +117,8 @@ impl ServerCheck {
             let not_after = write.not_after.as_micros().to_string();
             question.arg(write.new).arg(not_after).arg(write.expected);
         }
-        pipe.send_command(question, Purpose::Check(self.clock.now()));
+        pipe.add(question, Purpose::Check(self.clock.now()));
+        pipe.send();
     }
 
     /// Applies the answer to the question of the moment `asked` to the connection and the inbox. An error ends the

@@ -84,11 +84,7 @@ pub(in crate::redis) fn many<'a>(
         .and_then(Call::ttl)
         .map(|ttl| [count.as_bytes(), ttl]);
     let arguments = tokens.chain(ttl.into_iter().flatten());
-    #[expect(
-        clippy::redundant_closure_for_method_calls,
-        reason = "the method's own lifetime is longer than that of the count"
-    )]
-    let keys = calls.map(|it| it.first_key());
+    let keys = calls.filter_map(|it| it.keys().next());
     script_call(script, keys, arguments, false)
 }
 

@@ -113,7 +113,7 @@ async fn open_and_ask(
     questions: &Pipeline,
     io: &IoThread,
 ) -> Result<AnsweredConnection, NodeError> {
-    let info = if server.has_password_file() {
+    let info = if server.password_file.is_some() {
         let own = server.clone();
         // The file may be on a disk that hangs.
         let info = io.handle().spawn_blocking(move || own.info()).await;

@@ -131,12 +131,6 @@ impl CommandPipeline {
         self.inbox.time.now()
     }
 
-    /// Sends a command by itself.
-    pub(super) fn send_command(&mut self, question: Cmd, purpose: Purpose) {
-        self.add(question, purpose);
-        self.send();
-    }
-
     /// Sends several commands together. The answer is the list of their answers.
     pub(super) fn send_commands(&mut self, commands: Pipeline, purpose: Purpose) {
         self.launch_all(commands, smallvec![purpose]);

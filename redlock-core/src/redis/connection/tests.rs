@@ -13,7 +13,7 @@ use super::actor::Actor;
 use super::check::ServerCheck;
 use super::connect::connect;
 use super::open::ConnectTo;
-use crate::env::still_clock::still_clock;
+use crate::env::tests::still_clock;
 use crate::io_thread::{IoThread, LibraryTime};
 use crate::kinds::any_kind::peek;
 use crate::logging::NodeLog;

@@ -5,7 +5,7 @@ use std::task::Waker;
 use tokio::time::Instant;
 
 use super::*;
-use crate::env::still_clock::still_clock;
+use crate::env::tests::still_clock;
 use crate::kinds::plain;
 use crate::model::resource::Resource;
 use crate::model::token::OwnerToken;

@@ -5,7 +5,7 @@ use std::task::Context;
 
 use super::*;
 use crate::MemoryNode;
-use crate::env::still_clock::{StillClock, still_clock};
+use crate::env::tests::{StillClock, still_clock};
 use crate::waiting::tests::{MS, TTL, Woken};
 
 struct Scene {

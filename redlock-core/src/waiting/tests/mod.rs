@@ -16,7 +16,7 @@ pub(crate) use std::task::{Context, Poll, Waker};
 pub(crate) use std::time::Duration;
 
 pub(crate) use crate::client::{Client, Settings};
-pub(crate) use crate::env::still_clock::{StillClock, still_clock};
+pub(crate) use crate::env::tests::{StillClock, still_clock};
 pub(crate) use crate::env::{Entropy, Environment, Spawn, Task};
 pub(crate) use crate::error::{AcquireError, Contended, LeaseEnd, Unavailable};
 pub(crate) use crate::lease::Lease;
