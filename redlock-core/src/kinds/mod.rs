@@ -145,8 +145,9 @@ pub(crate) static SCRIPTS: [&Script; 13] = [
 /// Returns the keys of every kind of lock on the one name of `key`, which say who has it. `prefix` is its key prefix.
 pub(crate) fn every_key(key: &Resource, prefix: &[u8]) -> Resource {
     // The first permit has the plain lock's key.
-    let mut keys = permits::every_key(key, prefix);
-    keys.push(readers_writers::readers_of(key, prefix));
+    let mut keys = AnyPermit::new(key, permits::MAX_PERMITS, prefix).keys;
+    let [readers, ..] = readers_writers::shared_keys(key, prefix);
+    keys.push(readers);
     Resource::of(keys)
 }
 

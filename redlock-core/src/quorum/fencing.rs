@@ -21,11 +21,8 @@ pub struct FencingToken(NonZeroU64);
 
 impl FencingToken {
     /// Counters begin above zero.
-    pub(crate) const fn new(counter: u64) -> Self {
-        match NonZeroU64::new(counter) {
-            Some(counter) => Self(counter),
-            None => Self(NonZeroU64::MIN),
-        }
+    pub(crate) fn new(counter: u64) -> Self {
+        Self(NonZeroU64::new(counter).unwrap_or(NonZeroU64::MIN))
     }
 
     /// The number.
@@ -84,17 +81,12 @@ impl TokenChoice {
     ///
     /// It prefers a majority whose counters agree, if there is one, as that needs no second round.
     pub(crate) fn of(answers: &[Option<Vote>]) -> Option<Self> {
-        let mut grants: Vec<(u64, usize)> = answers
-            .iter()
-            .enumerate()
-            .filter_map(|(seat, answer)| match answer {
-                Some(Vote::Granted {
-                    counter: Some(counter),
-                    ..
-                }) => Some((*counter, seat)),
-                _ => None,
-            })
-            .collect();
+        let grants = answers.iter().enumerate();
+        let grants = grants.filter_map(|(seat, answer)| match answer {
+            Some(Vote::Granted { counter, .. }) => Some(((*counter)?, seat)),
+            _ => None,
+        });
+        let mut grants: Vec<_> = grants.collect();
         let needed = majority(answers.len());
         // Highest first: of equal counters of a majority, the last ones are the lowest.
         grants.sort_unstable_by(|one, other| other.cmp(one));

@@ -72,12 +72,8 @@ impl LockStatus {
         if let Some(holder) = Holder::of(&answers) {
             return Self::Held(holder);
         }
-        let is_failure = |report: &NodeReport| {
-            let NodeReport { outcome, .. } = report;
-            !matches!(outcome, NodeOutcome::Held | NodeOutcome::Absent)
-        };
         let mut failed = NodeReport::of_round(names, answers, u64::MAX, elapsed, timeout);
-        failed.retain(is_failure);
+        failed.retain(|it| !matches!(it.outcome, NodeOutcome::Held | NodeOutcome::Absent));
         Self::Undecided(Undecided {
             free: tally.absent,
             held: tally.held,

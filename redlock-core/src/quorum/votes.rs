@@ -104,28 +104,16 @@ impl RoundVotes {
     }
 
     pub(crate) fn seats(&self) -> Seats {
-        let (mut held, mut absent, mut failed, mut unsent) = (0, 0, 0, 0);
-        let (granted, mut voted) = (self.granted(), 0);
-        for (seat, answer) in self.answers.iter().enumerate() {
-            let of_kind = match answer {
-                None => continue,
-                Some(Vote::Granted { .. }) => &mut voted,
-                Some(Vote::Held(_)) => &mut held,
-                Some(Vote::Absent) => &mut absent,
-                Some(Vote::Failed(error)) if error.was_sent() => &mut failed,
-                Some(Vote::Failed(_)) => &mut unsent,
-            };
-            *of_kind |= bit(seat);
-        }
-        voted |= held | absent;
+        let granted = self.granted();
+        let is_unsent = |vote: &Vote| matches!(vote, Vote::Failed(error) if !error.was_sent());
         Seats {
             granted,
             in_time: granted & !self.late,
-            held,
-            absent,
-            voted,
-            failed: failed | unsent,
-            reached: !unsent,
+            held: self.seats_with(|vote| matches!(vote, Vote::Held(_))),
+            absent: self.seats_with(|vote| matches!(vote, Vote::Absent)),
+            voted: self.voted(),
+            failed: self.seats_with(|vote| matches!(vote, Vote::Failed(_))),
+            reached: !self.seats_with(is_unsent),
         }
     }
 

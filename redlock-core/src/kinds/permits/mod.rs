@@ -33,7 +33,7 @@ pub(crate) struct AnyPermit {
     /// All permits at once.
     all: Exclusive,
     /// The key of each permit, by its number.
-    keys: Vec<Arc<[u8]>>,
+    pub(super) keys: Vec<Arc<[u8]>>,
 }
 
 impl AnyPermit {
@@ -137,11 +137,6 @@ fn read_permit(value: Value) -> Option<Vote> {
         }
         refusal => exclusive::read_taken(refusal),
     }
-}
-
-/// Returns the keys that permits of the lock on `key` may have.
-pub(crate) fn every_key(key: &Resource, prefix: &[u8]) -> Vec<Arc<[u8]>> {
-    AnyPermit::new(key, MAX_PERMITS, prefix).keys
 }
 
 /// Returns the key of a permit, with the key prefix `prefix`. The first permit is the plain lock, so that a plain lock

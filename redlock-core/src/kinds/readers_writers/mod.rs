@@ -64,15 +64,9 @@ pub(crate) struct Writer(SharedLock);
 
 /// Returns the auxiliary keys of the lock on `keys`, with `prefix`. They are the sorted set of the readers' tokens, each
 /// with the end of its entry; the key with the name of one waiting writer; and the sorted set of refused readers.
-fn shared_keys(keys: &Resource, prefix: &[u8]) -> [Arc<[u8]>; 3] {
+pub(super) fn shared_keys(keys: &Resource, prefix: &[u8]) -> [Arc<[u8]>; 3] {
     let first = keys.names().next().unwrap_or_default();
     [READERS, INTENTS, TURNS].map(|kind| auxiliary_key(first, prefix, kind).into())
-}
-
-/// Returns the key that lists the readers of the lock on `key`.
-pub(super) fn readers_of(key: &Resource, prefix: &[u8]) -> Arc<[u8]> {
-    let [readers, ..] = shared_keys(key, prefix);
-    readers
 }
 
 /// Checks a request of a reader or a writer. `once_per` is the period of a reader's job.
