@@ -39,7 +39,8 @@ pub enum BodyOutcome<T> {
 pub struct BodyWatch {
     lease: LeaseHandle,
     on_lost: OnLost,
-    has_begun: bool,
+    /// The policy that counts now. No body begins without its lock.
+    policy: OnLost,
     /// The body's number among the bodies of the lease. Zero until the body has waited.
     number: u32,
     /// Completes at a deadline of the lease, which an extension may have moved since.
@@ -52,7 +53,7 @@ impl BodyWatch {
         Self {
             lease,
             on_lost,
-            has_begun: false,
+            policy: OnLost::Cancel,
             number: 0,
             timer: None,
         }
@@ -64,10 +65,10 @@ impl BodyWatch {
         context: &mut Context<'_>,
         poll: impl FnOnce(&mut Context<'_>) -> Poll<T>,
     ) -> Poll<BodyOutcome<T>> {
-        if let Some(over) = self.lease.shared.stop_reason(self.policy()) {
+        if let Some(over) = self.lease.shared.stop_reason(self.policy) {
             return Poll::Ready(BodyOutcome::Cancelled(over));
         }
-        self.has_begun = true;
+        self.policy = self.on_lost;
         if let Poll::Ready(output) = poll(context) {
             return Poll::Ready(match self.lease.over() {
                 None => BodyOutcome::Done(output),
@@ -80,7 +81,7 @@ impl BodyWatch {
 
     /// Makes the body wake at the end of the lease. Returns the reason if the body has to stop already.
     fn watch(&mut self, context: &mut Context<'_>) -> Poll<LeaseEnd> {
-        let policy = self.policy();
+        let policy = self.policy;
         loop {
             let shared = &self.lease.shared;
             let deadline = match shared.register_body(&mut self.number, context.waker(), policy) {
@@ -100,15 +101,6 @@ impl BodyWatch {
             if let Some(over) = shared.stop_reason(policy) {
                 return Poll::Ready(over);
             }
-        }
-    }
-
-    /// Returns the policy that counts now. No body begins without its lock.
-    fn policy(&self) -> OnLost {
-        if self.has_begun {
-            self.on_lost
-        } else {
-            OnLost::Cancel
         }
     }
 }
