@@ -138,19 +138,13 @@ impl Inbox {
         state.queue_owed(now);
     }
 
-    fn mark_settled(&self, is_settled: bool) {
-        if is_settled {
-            self.is_settled.send_replace(true);
-        }
-    }
-
     /// Makes the node suspect: an answer is overdue.
     pub(super) fn suspect(&self, overdue: Duration) {
         let detail = format!("no answer for {} ms", overdue.as_millis());
         let error = NodeError::unsent(NodeErrorKind::TimedOut, detail);
         self.metrics.record_error(&error);
         self.state.lock().suspicion = Some(error);
-        self.mark_settled(true);
+        self.is_settled.send_replace(true);
     }
 
     /// Ends the suspicion: the overdue answer came.
@@ -169,7 +163,9 @@ impl Inbox {
     /// of [`Action::Hold`](crate::restart_check::Action::Hold).
     pub(super) fn quarantine(&self, reason: Option<NodeError>, is_settled: bool) {
         self.state.lock().quarantine = reason;
-        self.mark_settled(is_settled);
+        if is_settled {
+            self.is_settled.send_replace(true);
+        }
     }
 
     /// Begins an epoch: earlier grants of the node no longer count. Call it while the node is in
@@ -193,7 +189,7 @@ impl Inbox {
         let queue = std::mem::take(&mut state.queue);
         state.outstanding = state.outstanding.saturating_sub(queue.len());
         self.fail_calls(state, queue, &unsent);
-        self.mark_settled(true);
+        self.is_settled.send_replace(true);
     }
 
     /// Fails calls that got no answer, for the reason `error`. They may have been served, and must be undone.
