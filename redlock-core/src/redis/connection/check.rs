@@ -36,7 +36,7 @@ const CHECK: &str = "\
 /// The restart check of one node, over all its connections.
 pub(in crate::redis) struct ServerCheck {
     inbox: Arc<Inbox>,
-    node_check: NodeCheck,
+    pub(in crate::redis) node_check: NodeCheck,
     clock: Arc<dyn Clock>,
     /// The id of the server of the present connection.
     run_id: Option<String>,
@@ -75,11 +75,6 @@ impl ServerCheck {
         }
     }
 
-    /// The prefix of the keys of all locks.
-    pub(in crate::redis) fn key_prefix(&self) -> &[u8] {
-        &self.node_check.peers.key_prefix
-    }
-
     /// The marker's key. Without a restart check the node has no marker.
     pub(in crate::redis) fn marker_key(&self) -> Option<Arc<[u8]>> {
         let peers = &self.node_check.peers;
@@ -95,11 +90,6 @@ impl ServerCheck {
         let detail = "connected; its restart check is under way";
         let quarantine = NodeError::unsent(NodeErrorKind::NotConnected, detail);
         self.quarantine.insert(quarantine).clone()
-    }
-
-    /// Records that there is no connection.
-    pub(in crate::redis) fn record_unreachable(&mut self) {
-        self.node_check.unreachable();
     }
 
     /// Asks the server for its time and the marker, with the `write` that a verdict asked for, also if an earlier question

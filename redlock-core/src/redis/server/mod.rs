@@ -135,7 +135,7 @@ impl Driver {
         loop {
             let has_ended = matches!(task.join_next().await, Some(Ok(Some(()))));
             let mut driver = of.lock().await;
-            driver.check.record_unreachable();
+            driver.check.node_check.unreachable();
             if has_ended || is_library {
                 // No caller may keep waiting for it.
                 driver.inbox.close(&not_connected(STOPPED));
@@ -155,7 +155,7 @@ impl Driver {
             let Err(error) = self.connect_and_serve().await else {
                 return;
             };
-            self.check.record_unreachable();
+            self.check.node_check.unreachable();
             let reason = error.to_string();
             // A line that was held back is due once the node has come and gone for the last time.
             if self.logged != reason
@@ -239,7 +239,7 @@ impl Driver {
         let connected = connect(
             &server,
             options.trust_aof,
-            self.check.key_prefix(),
+            &self.check.node_check.peers.key_prefix,
             options.connect_timeout,
             self.connect_to,
             &self.io,
