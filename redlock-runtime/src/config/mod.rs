@@ -28,7 +28,6 @@ pub(crate) use check::{CONFIRMING, CheckedConfig, check_logins, check_servers};
 use pool_config::PoolSource;
 pub(crate) use pool_config::{PoolAddress, PoolConfig};
 pub use site_config::SiteConfig;
-pub(crate) use site_config::SiteName;
 
 use crate::error::{ConfigError, DEFAULT_CONTENDED_STATUS};
 use crate::parameters::{LockOptions, RawValue, argument, parse, words};
@@ -79,7 +78,7 @@ macro_rules! settings {
         pub struct Config {
             pub(crate) pools: BTreeMap<String, PoolConfig>,
             pub(crate) defaults: LockOptions,
-            pub(crate) sites: BTreeMap<SiteName, SiteConfig>,
+            pub(crate) sites: BTreeMap<String, SiteConfig>,
             /// The place of each key that the file or a variable sets. A key that code sets has none.
             places: BTreeMap<KeyPath, String>,
             $( pub(crate) $name: $type, )+
@@ -137,7 +136,7 @@ macro_rules! settings {
                 f.debug_struct("Config")
                     .field("pools", &NamedMap(&self.pools))
                     .field("defaults", &self.defaults)
-                    .field("sites", &self.sites)
+                    .field("sites", &NamedMap(&self.sites))
                     $( .field(
                         stringify!($name),
                         &format_args!("{}", ShownName(&format!("{:?}", self.$name))),
@@ -324,7 +323,7 @@ impl Config {
     }
 
     /// Parameters of one annotated function, which win over its attribute. The site's name is what the
-    /// attribute's `name` says, or the function's path. Variables win over this setter.
+    /// attribute's `name` says, or the function's path.
     ///
     /// `init` and `Redlock::start` refuse the override if no function of the program has the name,
     /// or if several have it.
@@ -342,7 +341,7 @@ impl Config {
     /// ```
     #[must_use]
     pub fn site(mut self, name: impl Into<String>, site: impl Into<SiteConfig>) -> Self {
-        let own = self.sites.entry(SiteName::Named(name.into())).or_default();
+        let own = self.sites.entry(name.into()).or_default();
         *own = site.into().above(std::mem::take(own));
         self
     }
@@ -351,21 +350,12 @@ impl Config {
     ///
     /// # Errors
     /// What is expected there.
-    fn set(
-        &mut self,
-        key: &KeyPath,
-        site: fn(String) -> SiteName,
-        raw: &RawValue<'_>,
-    ) -> Result<(), String> {
+    fn set(&mut self, key: &KeyPath, raw: &RawValue<'_>) -> Result<(), String> {
         let name = || key.name.clone();
         match key.section {
             "pools" => self.pools.entry(name()).or_default().set(key.key, raw),
             "defaults" => self.defaults.set(key.key, raw),
-            "sites" => self
-                .sites
-                .entry(site(name()))
-                .or_default()
-                .set(key.key, raw),
+            "sites" => self.sites.entry(name()).or_default().set(key.key, raw),
             _ => self.set_setting(key, raw),
         }
     }
